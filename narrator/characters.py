@@ -25,12 +25,12 @@ _UNSEEN = re.compile(f"[{_ODD}\xad]+")
 _UNSAFE = re.compile(f"[{_ODD}\xad\x0b\x0c\x85\u2028\u2029\ufffe\uffff]")
 
 
-def seen(text: str) -> str:
+def strip_invisible(text: str) -> str:
     """Removes characters that have neither a shape nor a sound."""
     return _UNSEEN.sub("", text)
 
 
-def shown(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """Escapes control and invisible characters for a terminal, as in \\u202e.
 
     Line breaks, tabs and carriage returns stay. Within strings of JSON these codes mean what they
@@ -44,13 +44,13 @@ def _code(match: re.Match[str]) -> str:
     return "".join(f"\\u{wide[i : i + 4]}" for i in range(0, len(wide), 4))
 
 
-def quoted(text: str, most: int = 60) -> str:
+def quote_for_message(text: str, most: int = 60) -> str:
     """Prepares `text` for a message: on one line, shortened, without control characters."""
     text = text if len(text) <= most else f"{text[:most]}…"
-    return shown(text).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    return escape_invisible(text).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
 
 
-def decoded(data: bytes) -> tuple[str, int | None]:
+def decode_text(data: bytes) -> tuple[str, int | None]:
     """A text file that people edit: as UTF-8 or UTF-16 by its marks, else as Windows-1252, then
     with the place of the first byte that is no UTF-8."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):

@@ -77,7 +77,7 @@ class UsageError(UserError):
     """An argument names nothing that exists."""
 
 
-class Changed(UserError):
+class FileChanged(UserError):
     """A file has changed since an edit was made for it."""
 
     def __init__(self, path: Path, there: str, wanted: str) -> None:

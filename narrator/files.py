@@ -24,7 +24,7 @@ from narrator import keys
 from narrator.errors import EnvironmentFailed, StorageError
 
 log = logging.getLogger("narrator")
-damage = logging.getLogger("narrator.damage")
+corruption_log = logging.getLogger("narrator.damage")
 """Logs damaged files of ours, and what is done about them; a run prints each."""
 
 _PART = re.compile(r"\.[0-9a-f]{16}\.part")
@@ -57,7 +57,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     if not path.name:  # "." or "/"
         raise StorageError(f"{path}: {os.strerror(errno.EISDIR)}")
-    with storage(path):
+    with translating_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         sweep(path.parent)
         temporary, lock = _temporary(path.parent)
@@ -87,7 +87,7 @@ def _temporary(folder: Path) -> tuple[Path, int]:
         os.close(descriptor)  # swept before it was locked
 
 
-def behind(path: Path) -> Path:
+def resolve_link(path: Path) -> Path:
     """Returns the file behind a link to a file in the same folder, so that writing keeps the link;
     else the path."""
     real = path.resolve()
@@ -101,7 +101,7 @@ def write(path: Path, data: bytes) -> os.stat_result:
         return temporary.stat()  # renaming changes neither size nor time
 
 
-def not_a_file(path: Path) -> str:
+def describe_file_type(path: Path) -> str:
     """Describes a path that is no file: "a folder", "a named pipe" …; "" for a file, or nothing."""
     try:
         mode = path.stat().st_mode
@@ -127,14 +127,14 @@ class TooLarge(Exception):
     """A file has more bytes than its purpose allows."""
 
 
-def read_whole(path: Path, most: int) -> bytes:
+def read_bounded(path: Path, most: int) -> bytes:
     """Reads a regular file of at most `most` bytes; no pipes or devices, which may never end.
 
     Raises OSError, TooLarge.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
-        kind = not_a_file(path)
+        kind = describe_file_type(path)
         if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(errno.EISDIR, f"it is {kind}", str(path))
         raise OSError(errno.EINVAL, f"it is {kind}, not a file", str(path))
@@ -150,7 +150,7 @@ def read_whole(path: Path, most: int) -> bytes:
 def sweep(folder: Path) -> None:
     """Remove what killed processes left half written in a folder, and nothing that somebody is
     still writing. Raises StorageError."""
-    with storage(folder):
+    with translating_errors(folder):
         if folder.is_dir():
             for path in folder.iterdir():
                 if _PART.fullmatch(path.name):
@@ -174,7 +174,7 @@ def _remove_abandoned(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def storage(path: Path) -> Iterator[None]:
+def translating_errors(path: Path) -> Iterator[None]:
     """Foreign errors of the file system become StorageError."""
     try:
         yield
@@ -210,7 +210,7 @@ _REASONS = {
 # -- small files of our own ------------------------------------------------------------------------
 
 
-class Altered(ValueError):
+class AlteredFile(ValueError):
     """A file of ours is torn or was altered."""
 
 
@@ -219,8 +219,8 @@ def load_json(path: Path, default: Any) -> Any:
     else, and the log says so."""
     try:
         return read_json(path)
-    except Altered as error:
-        damage.warning("%s: %s; it is made anew", path, error)
+    except AlteredFile as error:
+        corruption_log.warning("%s: %s; it is made anew", path, error)
     except OSError:
         pass  # there is none
     return default
@@ -235,8 +235,8 @@ def read_json(path: Path) -> Any:
         if document.keys() == _SEALED and document["seal"] == keys.seal(document["value"]):
             return document["value"]
     except (ValueError, RecursionError):
-        raise Altered("it is torn") from None
-    raise Altered("it was altered since it was written")
+        raise AlteredFile("it is torn") from None
+    raise AlteredFile("it was altered since it was written")
 
 
 _SEALED = frozenset(("seal", "value"))

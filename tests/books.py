@@ -14,9 +14,9 @@ from narrator.delivery import finish
 from narrator.engines import Engine
 from narrator.pipeline import bookplan
 from narrator.pipeline import run as pipeline_run
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from narrator.pipeline.run import Report
-from narrator.speech.plan import Step, Why
+from narrator.speech.plan import Step, RenderReason
 from narrator.speech.store import Record
 
 MANIFEST = """\
@@ -161,7 +161,7 @@ def run(
 ) -> tuple[Report, Watcher]:
     """What `narrator render` does, with any engine, and those of speakers that have their own."""
     watcher = watcher or Watcher()
-    manuscript = read(path)
+    manuscript = read_manuscript(path)
     selection = bookplan.select(manuscript, chapters, speakers, force)
     report = pipeline_run.run(
         manuscript,
@@ -186,12 +186,12 @@ def speak(
 def plan(
     path: Path, engine: Engine, engines: Mapping[str, Engine] = MappingProxyType({})
 ) -> bookplan.BookPlan:
-    return bookplan.plan(read(path), engine, bookplan.Selection(), engines=engines)
+    return bookplan.plan(read_manuscript(path), engine, bookplan.Selection(), engines=engines)
 
 
 def todo(
     path: Path, engine: Engine, engines: Mapping[str, Engine] = MappingProxyType({})
-) -> dict[str, Why]:
+) -> dict[str, RenderReason]:
     """What a render would do and why, by the text of the chunk."""
     book = plan(path, engine, engines)
     return {step.chunk.text.strip(): book.why[step.key] for step in book.todo}

@@ -167,7 +167,7 @@ def command(engine: Engine | None, *arguments: str | Path) -> tuple[int, str]:
     """What `narrator` with these arguments ends with and says, maybe with another engine in the
     place of its own."""
     said = io.StringIO()
-    other = mock.patch.object(bookengines, "engine_for", return_value=engine)
+    other = mock.patch.object(bookengines, "make_main_engine", return_value=engine)
     with (
         mock.patch.object(sys, "argv", ["narrator", *map(str, arguments)]),
         other if engine else nullcontext(),

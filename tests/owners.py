@@ -17,8 +17,8 @@ from narrator.pipeline import bookengines, bookplan
 from narrator.pipeline.owning import doing, inputs, joining
 from narrator.pipeline.owning.jobs import Job
 from narrator.pipeline.owning.joining import Answer, Link
-from narrator.pipeline.owning.owner import Ticket
-from narrator.pipeline.owning.tally import Tally
+from narrator.pipeline.owning.owner import JobHandle
+from narrator.pipeline.owning.tally import ProgressCounter
 from narrator.pipeline.run import Report
 from narrator.project import load
 from narrator.project.project import Project
@@ -28,7 +28,7 @@ SOON = 30.0
 """Seconds after which a test has failed."""
 
 
-class Screen(Tally):
+class Screen(ProgressCounter):
     """Notes what it is shown."""
 
     def __init__(self) -> None:
@@ -84,11 +84,11 @@ class Rendering:
     chapters: tuple[str, ...] = ()
     force: bool = False
     draft: bool = True
-    own: Mapping[str, Engine] = field(default_factory=dict)
+    new_ticket: Mapping[str, Engine] = field(default_factory=dict)
     """Engines of speakers."""
     screen: Screen = field(default_factory=Screen)
     cancel: threading.Event = field(default_factory=threading.Event)
-    ticket: Ticket | None = None
+    ticket: JobHandle | None = None
 
     def __enter__(self) -> Rendering:
         for file in self.path.parent.rglob("*.*"):
@@ -121,15 +121,15 @@ class Rendering:
         threading.Thread(target=wait, daemon=True).start()
 
     def _run(self) -> Report:
-        reading = inputs.read(self.path)
+        reading = inputs.read_book(self.path)
         job = Job(kind="render", draft=self.draft, chapters=self.chapters, force=self.force)
         selection = bookplan.select(reading.manuscript, job.chapters, (), job.force)
         project, joined = reading.manuscript.project, threading.Event()
-        with joining.engage(project, job, self.screen, self.cancel, joined) as owner:
+        with joining.submit_or_run(project, job, self.screen, self.cancel, joined) as owner:
             assert not isinstance(owner, Answer)
-            self.ticket = owner.own(job, self.cancel)
+            self.ticket = owner.new_ticket(job, self.cancel)
             with owner.doing(self.ticket):
-                engines = bookengines.BookEngines(self.engine, self.own)
+                engines = bookengines.BookEngines(self.engine, self.new_ticket)
                 return doing.render(owner, self.ticket, reading, selection, engines, self.screen)
 
 
@@ -159,7 +159,7 @@ class Coming:
 
     def _come(self) -> Answer | None:
         project = project_of(self.path)
-        with joining.engage(project, self.job, self.screen, self.cancel, self.joined) as own:
+        with joining.submit_or_run(project, self.job, self.screen, self.cancel, self.joined) as own:
             if isinstance(own, Answer):
                 return own
             self.owned.set()
@@ -188,7 +188,7 @@ def project_of(path: Path) -> Project:
 
 @contextlib.contextmanager
 def linked(path: Path) -> Iterator[Link]:
-    link = joining.join(project_of(path))
+    link = joining.connect(project_of(path))
     assert link is not None
     with contextlib.closing(link):
         yield link

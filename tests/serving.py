@@ -21,8 +21,8 @@ from narrator.project.schema import SpeechSettings
 from narrator.serve import app
 from narrator.serve.answering import AnswerContext
 from narrator.serve.door import AccessTerms
-from narrator.speech.plan import parameters_of
-from narrator.speech.switchboard import Switchboard
+from narrator.speech.plan import sound_parameters_of
+from narrator.speech.switchboard import SpeechService
 from narrator.web import listening
 from narrator.web.hosts import Hosts
 from narrator.web.listening import Endpoint
@@ -71,8 +71,8 @@ def server(
     lines: list[str] = []
     settings = SpeechSettings().engine if project is None else project.engine
     voices = VoiceBook(engine, "en", project)
-    hall = AnswerContext(Switchboard(engine, most), lines.append)
-    own = parameters_of(engine, {"seed": 0, "cfg": 2.0, "steps": 10, **settings.model_dump()})
+    hall = AnswerContext(SpeechService(engine, most), lines.append)
+    own = sound_parameters_of(engine, {"seed": 0, "cfg": 2.0, "steps": 10, **settings.model_dump()})
     return app.SpeechServer(
         hall, voices, own, longest=longest, longest_speech=longest_speech
     ), lines

@@ -163,7 +163,7 @@ def lenient() -> Iterator[None]:
         mock.patch.object(Flow, "mel", hummed),
         mock.patch.object(apart, "_START", LENIENT),
         mock.patch.object(checks, "examine", only_finite),
-        mock.patch.object(checks, "unusual", return_value=()),
+        mock.patch.object(checks, "find_outliers", return_value=()),
         mock.patch.object(auditions, "choose", lambda candidates: candidates[0]),
         mock.patch.dict(auditions.TEXTS, en="The river was high that spring."),
         mock.patch.object(VoxCPM2Engine, "casting_parameters", {"steps": 2, "cfg": 2.0}),
@@ -176,20 +176,20 @@ def render(
 ) -> tuple[run.Report, books.Watcher]:
     """What `narrator render` does, leniently; where nothing is to `deliver`, up to the takes."""
     with lenient():
-        engines = bookengines.engines_for(manuscript.read(path).project, draft=False)
-        options["engines"] = engines.own
+        engines = bookengines.engines_for(manuscript.read_manuscript(path).project, draft=False)
+        options["engines"] = engines.by_speaker
         return (books.run if deliver else books.speak)(path, engines.main, watcher, **options)
 
 
 if __name__ == "__main__":
     with lenient():
-        project = manuscript.read(Path(sys.argv[1]))
+        project = manuscript.read_manuscript(Path(sys.argv[1]))
         engines = bookengines.engines_for(project.project, draft=False)
         run.run(
             project,
             engines.main,
             bookplan.Selection(),
-            engines=engines.own,
+            engines=engines.by_speaker,
             observer=books.Watcher(),
             cancel=threading.Event(),
         )

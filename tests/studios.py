@@ -15,10 +15,10 @@ from unittest import mock
 
 from narrator.pipeline import bookengines, run
 from narrator.pipeline.bookplan import Selection
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from narrator.report import pickups
 from narrator.studio import app
-from narrator.studio.desk import Desk
+from narrator.studio.desk import ProjectSession
 from narrator.studio.events import Events
 from narrator.studio.guard import Keys
 from tests.books import Watcher
@@ -65,8 +65,8 @@ def rendered(folder: Path) -> Path:
 
 
 def render(folder: Path, *, speak: bool = True, chapters: frozenset[int] = frozenset()) -> None:
-    manuscript = read(folder)
-    engine = bookengines.engine_for(manuscript.project, draft=True)
+    manuscript = read_manuscript(folder)
+    engine = bookengines.make_main_engine(manuscript.project, draft=True)
     selection = Selection(chapters)
     run.run(
         manuscript, engine, selection, observer=Watcher(), cancel=threading.Event(), speak=speak
@@ -149,7 +149,7 @@ class Visitor:
 class Opened:
     """A studio at work, and the page that opened it."""
 
-    desk: Desk
+    desk: ProjectSession
     place: app.Endpoint
     keys: Keys
     page: Visitor
@@ -186,7 +186,7 @@ class Hurried:
 @contextlib.contextmanager
 def opened(folder: Path, *, draft: bool = False) -> Iterator[Opened]:
     """A studio of a project, its errands in a thread instead of the main one."""
-    desk, links = Desk(folder, draft, Events()), []
+    desk, links = ProjectSession(folder, draft, Events()), []
     keys = Keys(links.append)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
@@ -197,7 +197,7 @@ def opened(folder: Path, *, draft: bool = False) -> Iterator[Opened]:
     try:
         with (
             mock.patch("uvicorn.server.asyncio", Hurried()),
-            app.served(app.Studio(desk, keys, place, pickups.page)),
+            app.serving_studio(app.Studio(desk, keys, place, pickups.page)),
         ):
             page = Visitor(place.port).opened(keys.token)
             yield Opened(desk, place, keys, page, links, loop)

@@ -185,7 +185,7 @@ def test_a_finished_book_is_planned_without_its_model(rendered: CosyBook, tmp_pa
     path.write_text(path.read_text().replace(str(CHECKPOINT), str(gone)))
     small_model.render(path)
     shutil.rmtree(gone)
-    engine = bookengines.engine_for(manuscript.read(path).project, draft=False)
+    engine = bookengines.make_main_engine(manuscript.read_manuscript(path).project, draft=False)
     assert not books.todo(path, engine)
 
 
@@ -193,10 +193,10 @@ def test_a_speaker_with_a_description_alone_is_refused_in_words(rendered: CosyBo
     path = copy(rendered, tmp_path / "book")
     text = path.read_text().replace("bob: {voice: bob,", "bob: {voice: {description: old},")
     path.write_text(text)
-    read = manuscript.read(path)
+    read = manuscript.read_manuscript(path)
     with pytest.raises(ManifestError, match=r"'bob' has none: give one .*cosyvoice2: {speaker:"):
-        checking.check(read, lambda _: None)
-    engine = bookengines.engine_for(read.project, draft=False)
+        checking.check_manuscript(read, lambda _: None)
+    engine = bookengines.make_main_engine(read.project, draft=False)
     with pytest.raises(ManifestError, match="speaks after a clip"):
         bookplan.plan(read, engine, bookplan.Selection())
 

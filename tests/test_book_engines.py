@@ -104,14 +104,14 @@ def edited(path: Path, old: str, new: str) -> None:
 
 
 def engines_of(path: Path) -> BookEngines:
-    return bookengines.engines_for(manuscript.read(path).project, draft=False)
+    return bookengines.engines_for(manuscript.read_manuscript(path).project, draft=False)
 
 
 def todo(path: Path) -> set[str]:
     """Who says what a render would speak."""
     engines = engines_of(path)
     with small_model.lenient():
-        return {one.chunk.speaker for one in books.plan(path, engines.main, engines.own).todo}
+        return {one.chunk.speaker for one in books.plan(path, engines.main, engines.by_speaker).todo}
 
 
 def test_each_speaker_of_a_book_is_spoken_by_its_engine_and_the_book_is_finished(
@@ -182,8 +182,8 @@ def test_a_draft_of_a_book_of_several_engines_is_spoken_by_the_draft_voice_alone
     rendered: run.Report, tmp_path: Path
 ):
     path = copy(rendered, tmp_path / "book")
-    engines = bookengines.engines_for(manuscript.read(path).project, draft=True)
-    plan = books.plan(path, engines.main, engines.own)
+    engines = bookengines.engines_for(manuscript.read_manuscript(path).project, draft=True)
+    plan = books.plan(path, engines.main, engines.by_speaker)
     assert {step.engine for step in plan.steps} == {"draft"}
     assert plan.folders.draft
     # what the draft voice says in the book anyhow is there

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted(path.parent for path in ROOT.glob("examples/*/book.yaml"))
@@ -23,14 +23,14 @@ def copy(folder: Path, to: Path) -> Path:
 
 @pytest.mark.parametrize("folder", EXAMPLES + PROJECTS, ids=lambda folder: folder.name)
 def test_is_read_without_a_problem(folder: Path) -> None:
-    manuscript = read(folder / "book.yaml")
+    manuscript = read_manuscript(folder / "book.yaml")
     assert manuscript.spoken
     assert not [item for chapter in manuscript.chapters for item in chapter.left_out]
 
 
 @pytest.mark.parametrize("folder", EXAMPLES + PROJECTS, ids=lambda folder: folder.name)
 def test_has_a_line_for_everyone_in_its_cast(folder: Path) -> None:
-    manuscript = read(folder / "book.yaml")
+    manuscript = read_manuscript(folder / "book.yaml")
     assert {u.chunk.speaker for u in manuscript.spoken} == set(manuscript.cast)
 
 
@@ -62,5 +62,5 @@ def test_an_example_renders_to_the_end(
     assert code == 0, said + errors
     report = json.loads(said)
     suffixes = {Path(str(path)).suffix for path in report["files"]}
-    wanted = read(folder).project.manifest.output.formats
+    wanted = read_manuscript(folder).project.manifest.output.formats
     assert suffixes == {f".{kind}" for kind in wanted}

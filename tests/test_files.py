@@ -85,7 +85,7 @@ def test_what_is_no_file_is_named(tmp_path, monkeypatch):
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("socket")
     names = ("pipe", "loop", "dangling", "socket", ".", "missing", "/dev/null")
-    assert [files.not_a_file(Path(name)) for name in names] == [
+    assert [files.describe_file_type(Path(name)) for name in names] == [
         "a named pipe",
         "a link that leads back to itself",
         "a link to nowhere, which is not there",
@@ -150,7 +150,7 @@ def test_an_altered_file_is_told_from_one_that_is_not_there(tmp_path, caplog):
     (tmp_path / "x.json").write_text('{"seal": "0", "value": 5}')
     assert files.load_json(tmp_path / "x.json", 1) == 1
     assert "altered" in caplog.text
-    with pytest.raises(files.Altered, match="altered"):
+    with pytest.raises(files.AlteredFile, match="altered"):
         files.read_json(tmp_path / "x.json")
 
 

@@ -28,7 +28,7 @@ from narrator.errors import UsageError, UserError
 from narrator.speech import checks
 from narrator.speech.checks import Verdict
 from narrator.speech.plan import EngineParameters
-from narrator.speech.requests import examined
+from narrator.speech.requests import check_answer
 from narrator.text.pace import expected_seconds
 
 COUNT = 3
@@ -245,7 +245,7 @@ def _judge_candidate(number: int, request: Request, outcome: Outcome, engine: En
     if speech is None:
         trouble_of_engine = (f"engine: {outcome.failure}",)
         return make_candidate(verdict=None, clip=None, trouble=trouble_of_engine, score=0.0)
-    verdict = examined(speech, request, engine)
+    verdict = check_answer(speech, request, engine)
     recording = Recording(speech.samples[:, None], engine.sample_rate)
     clip = clips.prepare(recording, request.text, request.language)
     trouble = tuple(map(str, (*verdict.faults, *clip.refusals)))
@@ -255,7 +255,7 @@ def _judge_candidate(number: int, request: Request, outcome: Outcome, engine: En
 
 def _score(verdict: Verdict, clip: Clip, expected: float) -> float:
     """Returns 0 to 100: clean and unhurried at the top, anything unusable under 50."""
-    fault_count = checks.badness(verdict) + len(clip.refusals)
+    fault_count = checks.severity(verdict) + len(clip.refusals)
     if fault_count:
         return 50 / (1 + fault_count)
     pace = abs(math.log2(max(clip.figures.seconds, 0.1) / expected))
@@ -366,7 +366,7 @@ class Audition:
         if outcome.speech is None:
             self._failures.append(str(outcome.failure))
         else:
-            verdict = examined(outcome.speech, request, self.engine)
+            verdict = check_answer(outcome.speech, request, self.engine)
             self._tries.append((outcome.speech, verdict))
             if verdict:
                 return ()
@@ -381,7 +381,7 @@ class Audition:
         if not self._tries:
             failures = "; ".join(self._failures)
             raise UserError(f"'{self.line.voice.speaker}' could not speak this: {failures}")
-        best, verdict = min(self._tries, key=lambda attempt: checks.badness(attempt[1]))
+        best, verdict = min(self._tries, key=lambda attempt: checks.severity(attempt[1]))
         return best, list(map(str, verdict.faults))
 
 

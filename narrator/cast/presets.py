@@ -268,7 +268,7 @@ def list_all(project: Path | None) -> list[PresetFile]:
         places.insert(0, ("project", folder(project)))
     entries: list[PresetFile] = []
     for place, place_folder in places:
-        with files.storage(place_folder):
+        with files.translating_errors(place_folder):
             paths = sorted(place_folder.glob(f"*{SUFFIX}"), key=lambda p: p.name.casefold())
         for path in paths:
             try:
@@ -285,7 +285,7 @@ def write(preset: Preset, path: Path) -> None:
 
 def remove(path: Path) -> None:
     """Deletes a preset's file. Raises StorageError."""
-    with files.storage(path):
+    with files.translating_errors(path):
         path.unlink()
 
 

@@ -45,7 +45,7 @@ from narrator.cli import (
     voices,
 )
 from narrator.cli.progress import beating
-from narrator.cli.shared import app, err, out, short, tell
+from narrator.cli.shared import app, err, out, shorten, print_problems
 from narrator.errors import EnvironmentFailed, NarratorError, UserError
 
 __all__ = [
@@ -91,14 +91,14 @@ def main() -> None:
         with beats:
             app()
     except NarratorError as error:
-        tell("error", error.problems)
+        print_problems("error", error.problems)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         err.print("stopped; what was finished is stored")
         sys.exit(130)
     except OSError as error:
         if error.errno in _NO_NAME:
-            err.print(f"error: {short(str(error.filename))}: {error.strerror}")
+            err.print(f"error: {shorten(str(error.filename))}: {error.strerror}")
             sys.exit(UserError.exit_code)
         if not files.is_refusal(error):
             _fail(error)

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from narrator.cli.progress import stage
 from narrator.cli.reading import print_proposals, proposals_json, reading
-from narrator.cli.shared import AsJson, Book, app, counted, cut, err, near, out, short, tell
+from narrator.cli.shared import AsJson, Book, app, pluralize, truncate, err, display_path, out, shorten, print_problems
 from narrator.errors import UsageError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def find_cast(
         proposal = _make_proposal(project, find, write, reader)
         if describe and reader is not None:
             voices, styles = reader.proposals(project.manifest.language)
-    tell("warning", proposal.warnings)
+    print_problems("warning", proposal.warnings)
     if as_json:
         proposal_fields = proposals_json(voices, styles) if describe else {}
         out.print_json(data={**_json(proposal), **proposal_fields})
@@ -94,20 +94,20 @@ def _make_proposal(project: Project, find: bool, write: bool, model: Refine | No
 
     with stage(err, "finding who speaks"):
         proposal = attribution.propose(project, find=find)
-    if write and (extended_project := newcomers.with_newcomers(proposal)) is not None:
+    if write and (extended_project := newcomers.add_new_characters(proposal)) is not None:
         new_count = len(attribution.characters(extended_project)) - len(
             attribution.characters(project)
         )
-        err.print(f"{near(project.path)}: {counted(new_count, 'character')} more under speakers")
+        err.print(f"{display_path(project.path)}: {pluralize(new_count, 'character')} more under speakers")
         with stage(err, "finding who speaks"):  # as every run after this one does
             proposal = attribution.propose(extended_project)
     if model is not None:
-        proposal = attribution.refined(proposal, model)
+        proposal = attribution.refine_proposal(proposal, model)
     if not write:
         return proposal
-    written_files = attribution.write(proposal)
+    written_files = attribution.write_speaker_files(proposal)
     err.print(
-        f"written: {counted(len(written_files), 'file')} of speakers"
+        f"written: {pluralize(len(written_files), 'file')} of speakers"
         if written_files
         else "unchanged"
     )
@@ -115,12 +115,12 @@ def _make_proposal(project: Project, find: bool, write: bool, model: Refine | No
     for quote in changed[:LISTED]:
         speaker_names = unescape_names(quote.row.speaker)
         err.print(
-            f"{near(quote.path)}:{quote.number}: {short(quote.quoted.text)}  "
+            f"{display_path(quote.path)}:{quote.number}: {shorten(quote.quoted.text)}  "
             f"{quote.was} -> {speaker_names}"
         )
     if changed:
         hidden = f", {len(changed) - LISTED:,} of them not shown" * (len(changed) > LISTED)
-        count = counted(len(changed), "decision")
+        count = pluralize(len(changed), "decision")
         err.print(f"{count} of rules changed{hidden}; what you decide stays")
     return proposal
 
@@ -133,7 +133,7 @@ def _print_cast(proposal: Proposal, max_rows: int | None) -> None:
     )
     title = proposal.project.manifest.title
     out.print(
-        f"{title}: {counted(len(speaking), 'character')}, {counted(len(quotes), 'quotation')}"
+        f"{title}: {pluralize(len(speaking), 'character')}, {pluralize(len(quotes), 'quotation')}"
     )
     if speaking:
         table = Table("character", "", "lines", "share", "voice of", "also called", box=None)
@@ -141,18 +141,18 @@ def _print_cast(proposal: Proposal, max_rows: int | None) -> None:
             table.add_row(*_character_row(character, proposal))
         out.print(table)
     if hidden_characters := speaking[max_rows:] if max_rows else []:
-        out.print(f"and {counted(len(hidden_characters), 'character')} more; --all lists them")
+        out.print(f"and {pluralize(len(hidden_characters), 'character')} more; --all lists them")
     label_counts = proposal.given
     if label_counts:
         label_list = ", ".join(f"{name} {count:,}" for name, count in label_counts.most_common())
-        out.print(cut(f"by labels and in braces: {label_list}", 300))
+        out.print(truncate(f"by labels and in braces: {label_list}", 300))
     silent_names = [
         character.name
         for character in proposal.characters
         if not (lines[character.name] or label_counts[character.name])
     ]
     if silent_names:
-        out.print(cut(f"without a line: {', '.join(silent_names)}", 300))
+        out.print(truncate(f"without a line: {', '.join(silent_names)}", 300))
     out.print(_summarize_certainty(quotes))
 
 
@@ -160,14 +160,14 @@ def _character_row(character: Character, proposal: Proposal) -> tuple[str, ...]:
     """A character's row: lines, their share, whose voice they are in, other names."""
     lines, voice = proposal.lines[character.name], proposal.project.voice_of(character.name)
     share = f"{lines / max(1, len(proposal.quotes)):.1%}"
-    others = short(", ".join(name for name in character.aliases if name != character.name), 40)
+    others = shorten(", ".join(name for name in character.aliases if name != character.name), 40)
     shared = "" if voice == character.name else voice
     return character.name, character.pronoun or "", f"{lines:,}", share, shared, others
 
 
 def _summarize_certainty(quotes: Sequence[Quote]) -> str:
     """One line: how many are decided, and by whom."""
-    from narrator.pipeline.attribution import SURE
+    from narrator.pipeline.attribution import SURE_THRESHOLD
     from narrator.text.decided import NOBODY, UNKNOWN
 
     yours = sum(quote.row.is_manual for quote in quotes)
@@ -175,7 +175,7 @@ def _summarize_certainty(quotes: Sequence[Quote]) -> str:
     attributed_rows = [quote.row for quote in quotes if quote.row.by in ("rule", "model")]
     nobody = sum(row.speaker == NOBODY for row in attributed_rows)
     unknown = sum(row.speaker == UNKNOWN for row in attributed_rows)
-    sure = sum(row.sure >= SURE for row in attributed_rows if row.speaker not in (NOBODY, UNKNOWN))
+    sure = sum(row.sure >= SURE_THRESHOLD for row in attributed_rows if row.speaker not in (NOBODY, UNKNOWN))
     doubtful = len(attributed_rows) - nobody - unknown - sure
     parts = [
         f"{number:,} {label}"
@@ -209,12 +209,12 @@ def _describe_doubt(quote: Quote) -> str:
         f"{speaker_names} {quote.row.sure:.2f}" if quote.row.speaker != UNKNOWN else speaker_names
     )
     others = [name for name, _ in quote.others[:1]]
-    location = f"{near(quote.path)}:{quote.number}"
-    return f"{location}: {short(quote.quoted.text)}  {', or '.join([best_guess, *others])}"
+    location = f"{display_path(quote.path)}:{quote.number}"
+    return f"{location}: {shorten(quote.quoted.text)}  {', or '.join([best_guess, *others])}"
 
 
 def _print_next(proposal: Proposal, book: Path, is_written: bool, project: Project) -> None:
-    from narrator.pipeline.bookengines import absent_models
+    from narrator.pipeline.bookengines import missing_models
 
     book_argument = "" if book == Path("book.yaml") else f" {book}"
     if not proposal.quotes:
@@ -227,7 +227,7 @@ def _print_next(proposal: Proposal, book: Path, is_written: bool, project: Proje
             out.print(
                 f"Next: narrator cast{book_argument} --review    asks about {doubtful:,} of them"
             )
-        draft = " --draft" if absent_models(project, draft=False) else ""
+        draft = " --draft" if missing_models(project, draft=False) else ""
         out.print(f"{'then' if doubtful else 'Next'}: narrator render{book_argument}{draft}")
 
 

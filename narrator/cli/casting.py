@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrator.cli.shared import Draft, counted, err, near, out, replaceable
+from narrator.cli.shared import Draft, pluralize, err, display_path, out, check_replaceable
 from narrator.cli.voices import (
     InLibrary,
     Language,
@@ -73,7 +73,7 @@ def design(
     with closing(engine.start(err.print)) as session:
         candidates = auditions.cast(
             session, engine, voice, spoken_language, count=count,
-            on_progress=lambda done, total: err.print(f"{done} of {counted(total, 'candidate')}"),
+            on_progress=lambda done, total: err.print(f"{done} of {pluralize(total, 'candidate')}"),
         )  # fmt: skip
     for candidate in candidates:
         out.print(str(candidate))
@@ -104,8 +104,8 @@ def _write_candidates(
             preset = auditions.preset_of(candidate, voice, language, name)
             files.write(folder / f"{stem}{presets.SUFFIX}", presets.pack(preset))
     out.print(
-        f"candidates are in {near(folder)}; to keep another one: "
-        f"narrator voices add '{name}' '{near(folder)}/{name}-N{presets.SUFFIX}' --replace"
+        f"candidates are in {display_path(folder)}; to keep another one: "
+        f"narrator voices add '{name}' '{display_path(folder)}/{name}-N{presets.SUFFIX}' --replace"
     )
 
 
@@ -121,13 +121,13 @@ def audition(
     """Hear a voice: writes a WAV in which it speaks."""
     from narrator.cast import auditions, presets
     from narrator.engines.voice import Voice
-    from narrator.speech.plan import parameters_of
+    from narrator.speech.plan import sound_parameters_of
 
     root = root_of(project)
     path = presets.find(name, root)
     preset = presets.read(path)
     target = target or Path(f"{path.stem}-audition.wav")
-    replaceable(target, b"WAVE", "WAV file")
+    check_replaceable(target, b"WAVE", "WAV file")
     engine = engine_for(root, draft)
     _check_clones(engine, "speak in a voice of yours")
     spoken_text = (
@@ -135,7 +135,7 @@ def audition(
     )
     voice = Voice(preset.name, reference=path, content=preset.content, style=style or preset.style)
     _check_problems(engine, voice, preset.language)
-    engine_parameters = parameters_of(engine, speech_of(root).engine.model_dump())
+    engine_parameters = sound_parameters_of(engine, speech_of(root).engine.model_dump())
     line = auditions.line(
         voice, spoken_text, preset.language, engine_parameters, preset.to_reference()
     )
@@ -145,7 +145,7 @@ def audition(
     _write_wav(target, speech, engine.sample_rate)
     for fault in faults:
         err.print(f"warning: {fault}")
-    out.print(f"{len(speech.samples) / engine.sample_rate:.1f} s -> {near(target)}")
+    out.print(f"{len(speech.samples) / engine.sample_rate:.1f} s -> {display_path(target)}")
 
 
 def _spoken_text(text: str, preset: Preset) -> str:

@@ -13,14 +13,14 @@ import typer
 from rich.table import Table
 
 from narrator.cli.progress import silence
-from narrator.cli.shared import app, awake, counted, err, out
+from narrator.cli.shared import app, keep_awake, pluralize, err, out
 from narrator.errors import EngineUnavailable, UsageError, nearest
 
 if TYPE_CHECKING:
     from narrator.engines import Engine
     from narrator.engines.cluster.engine import ClusterEngine
     from narrator.engines.cluster.reaching import MachineInfo
-    from narrator.project.preferences import ClusterWish
+    from narrator.project.preferences import ClusterOptions
 
 Tls = Annotated[
     Path | None,
@@ -57,7 +57,7 @@ def scheduler(
     from narrator.engines.cluster import hosting
 
     place = credentials.listening_place(listen, port, tls, insecure)
-    with silence(), awake():
+    with silence(), keep_awake():
         hosting.run_scheduler(place, 8787 if dashboard else None, out.print)
 
 
@@ -100,19 +100,19 @@ def worker(
         far.MACHINE.local_settings["model"] = str(Path(model).absolute()) if Path(model).exists() else model
     if slots is not None:
         far.MACHINE.local_settings["slots"] = slots
-    with silence(), awake():
+    with silence(), keep_awake():
         hosting.run_machine(place, name or socket.gethostname(), slots, engine or able, out.print)
 
 
-def wish_of(address: str | None, tls: Path | None = None, insecure: bool = False) -> ClusterWish:
+def wish_of(address: str | None, tls: Path | None = None, insecure: bool = False) -> ClusterOptions:
     """What a command says of a cluster; a folder as who does it elsewhere finds it."""
-    from narrator.project.preferences import ClusterWish
+    from narrator.project.preferences import ClusterOptions
 
-    return ClusterWish(address or "", "" if tls is None else str(tls.absolute()), insecure)
+    return ClusterOptions(address or "", "" if tls is None else str(tls.absolute()), insecure)
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterThere:
+class ClusterState:
     """A cluster that speaks for a book, as it is now."""
 
     engine: ClusterEngine
@@ -129,11 +129,11 @@ class ClusterThere:
         return sum(known_speeds) if speeds and len(known_speeds) == len(speeds) else None
 
 
-def who_is_there(engines: Iterable[Engine]) -> list[ClusterThere]:
+def find_clusters(engines: Iterable[Engine]) -> list[ClusterState]:
     """Of the engines that a cluster speaks with."""
     from narrator.engines.cluster.engine import ClusterEngine
 
-    clusters: list[ClusterThere] = []
+    clusters: list[ClusterState] = []
     for engine in engines:
         if not isinstance(engine, ClusterEngine):
             continue
@@ -142,17 +142,17 @@ def who_is_there(engines: Iterable[Engine]) -> list[ClusterThere]:
         try:
             machines = meeting.list_machines(engine.place).values()
         except EngineUnavailable as error:
-            clusters.append(ClusterThere(engine, (), str(error)))
+            clusters.append(ClusterState(engine, (), str(error)))
         else:
             able = sorted(
                 (machine for machine in machines if engine.name in machine.engines),
                 key=attrgetter("name"),
             )
-            clusters.append(ClusterThere(engine, able))
+            clusters.append(ClusterState(engine, able))
     return clusters
 
 
-def print_machines(clusters: Iterable[ClusterThere]) -> None:
+def print_machines(clusters: Iterable[ClusterState]) -> None:
     """Each machine with what it has and how fast it is."""
     for cluster in clusters:
         address, name = cluster.engine.place.address, cluster.engine.name
@@ -167,14 +167,14 @@ def print_machines(clusters: Iterable[ClusterThere]) -> None:
             table.add_row(
                 machine.name,
                 str(machine.facts["system"]),
-                counted(slots, "slot") if slots else "not loaded",
+                pluralize(slots, "slot") if slots else "not loaded",
                 "not measured yet" if speed is None else f"{speed:.1f} x real time",
                 str(booth.get("at_work", 0)),
             )
         out.print(table)
 
 
-def machines_json(clusters: Iterable[ClusterThere]) -> list[dict[str, object]]:
+def machines_json(clusters: Iterable[ClusterState]) -> list[dict[str, object]]:
     return [
         {
             "cluster": cluster.engine.place.address,

@@ -11,7 +11,7 @@ import typer
 
 from narrator.cli.planning import plan_of
 from narrator.cli.progress import stage
-from narrator.cli.shared import app, counted, err, near, out
+from narrator.cli.shared import app, pluralize, err, display_path, out
 from narrator.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def feed(
     path = folder / name
     companions.update(path, feeds.build_feed(show, episodes, folder, base, role=cast, season=season))
     _note(path)
-    out.print(f"{near(path)}  {counted(len(episodes), 'episode')}")
+    out.print(f"{display_path(path)}  {pluralize(len(episodes), 'episode')}")
     _print_lacks(show, episodes)
 
 
@@ -93,14 +93,14 @@ def _nothing(folder: Path, chapters: bool, draft: bool) -> UsageError:
     wanted_kind, other_kind = ("chapters", "without") if chapters else ("books", "with")
     drafts = "" if draft else "; a draft's with --draft"
     return UsageError(
-        f"{near(folder)} holds no finished {wanted_kind}; try {other_kind} --chapters{drafts}"
+        f"{display_path(folder)} holds no finished {wanted_kind}; try {other_kind} --chapters{drafts}"
     )
 
 
 def _print_lacks(show: Show, episodes: Sequence[Episode]) -> None:
     """What podcast apps will miss."""
     if undated := sum(not episode.dated for episode in episodes):
-        err.print(f"{counted(undated, 'episode')} without a date: the time of the file stands in, "
+        err.print(f"{pluralize(undated, 'episode')} without a date: the time of the file stands in, "
                   "and moves when that is made anew; set `date` in the manifest")  # fmt: skip
     if not show.image:
         err.print("without a cover, which Apple Podcasts asks for: add cover.jpg, or --image")
@@ -140,7 +140,7 @@ def _of_projects(manifests: Sequence[Path], drafts: Sequence[bool]) -> dict[Path
                     continue  # nothing to ask for, so no engine is needed
                 for file, note in products.list_sound_files(plan_of(path, draft)):
                     if note:
-                        err.print(f"{near(file)}: left out: {note}")
+                        err.print(f"{display_path(file)}: left out: {note}")
                     else:
                         finished[file] = kinds
     return finished

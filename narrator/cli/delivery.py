@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from narrator.cli.progress import StageLine
-from narrator.cli.shared import AsJson, app, counted, err, near, out
+from narrator.cli.shared import AsJson, app, pluralize, err, display_path, out
 
 if TYPE_CHECKING:
     from narrator.delivery.inspection import Inspection
@@ -41,7 +41,7 @@ def verify(
     chosen_profile = _profile(profile, book)
     places = inspection.collect_files([_build_of(path) for path in files])
     with contextlib.nullcontext() if as_json else StageLine(err) as line:
-        progress_label = f"measuring {counted(len(places.files), 'file')}"
+        progress_label = f"measuring {pluralize(len(places.files), 'file')}"
         report = places.inspect(chosen_profile, partial(line, progress_label) if line else None)
     if as_json:
         _print_json(report, chosen_profile)
@@ -49,7 +49,7 @@ def verify(
         brief = chosen_profile is not None and len(report.inspected_files) > 1 and not whole
         _print_files(report, brief)
         against = f" against {chosen_profile.name}" if chosen_profile else ""
-        out.print(f"{counted(len(places.files), 'file')}{against}: {_verdict(report)}")
+        out.print(f"{pluralize(len(places.files), 'file')}{against}: {_verdict(report)}")
     if report.unreadable:
         raise typer.Exit(2)
     if report.findings or report.failed:
@@ -59,9 +59,9 @@ def verify(
 def _build_of(path: Path) -> Path:
     """The build folder of a project that has it elsewhere; any other path as it is."""
     from narrator.project.buildfolder import build_folder
-    from narrator.project.place import NAME
+    from narrator.project.place import MANIFEST_NAME
 
-    build = build_folder(path) if (path / NAME).is_file() else path / "build"
+    build = build_folder(path) if (path / MANIFEST_NAME).is_file() else path / "build"
     return path if build == path / "build" else build
 
 
@@ -81,13 +81,13 @@ def _print_json(inspection: Inspection, profile: Profile | None) -> None:
 def _print_files(inspection: Inspection, brief: bool) -> None:
     """Files, `brief`: only what fails of each; what is wrong with folders; what cannot be read."""
     for file in inspection.inspected_files:
-        path = near(file.figures.path)
+        path = display_path(file.figures.path)
         if brief and not file.failed:
             out.print(f"{path}: ok")
         else:
             out.print(_table(str(path), file.failed if brief else file.checks))
     for finding in inspection.findings:
-        place = near(finding.file or finding.folder)
+        place = display_path(finding.file or finding.folder)
         out.print(f"FAIL {place}: {finding.what}; {finding.mend}")
     for _, error in inspection.unreadable:
         err.print(f"error: {error}")
@@ -103,9 +103,9 @@ def _table(title: str, checks: Sequence[Check]) -> Table:
 
 
 def _verdict(inspection: Inspection) -> str:
-    faults = [f"{counted(inspection.failed, 'check')} failed"] if inspection.failed else []
+    faults = [f"{pluralize(inspection.failed, 'check')} failed"] if inspection.failed else []
     if inspection.findings:
-        faults.append(f"{counted(len(inspection.findings), 'fault')} of folders")
+        faults.append(f"{pluralize(len(inspection.findings), 'fault')} of folders")
     if inspection.unreadable:
         faults.append(f"{len(inspection.unreadable)} cannot be read")
     return ", ".join(faults) or "ok"
@@ -128,4 +128,4 @@ def _profile(name: str | None, book: Path | None) -> Profile | None:
     own_profiles_hint = (
         "your own go under `profiles` in it" if project else "for one of your own give --book"
     )
-    raise UsageError(load.unknown_profile(name, profile_names, own_profiles_hint))
+    raise UsageError(load.describe_unknown_profile(name, profile_names, own_profiles_hint))

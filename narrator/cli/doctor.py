@@ -17,7 +17,7 @@ import typer
 
 from narrator import __version__
 from narrator.cli.cluster import Insecure, OnCluster, Tls, wish_of
-from narrator.cli.shared import AsJson, app, counted, err, near, out, sized
+from narrator.cli.shared import AsJson, app, pluralize, err, display_path, out, sized
 from narrator.cli.voices import root_of
 from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
 from narrator.installation import install_command
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from narrator.engines.models import Model
     from narrator.engines.spec import EngineModel, EngineSettings, EngineSpec
     from narrator.pipeline.manuscript import Manuscript
-    from narrator.project.preferences import ClusterWish
+    from narrator.project.preferences import ClusterOptions
 
 ENCODERS = {"aac": "M4B", "libmp3lame": "MP3", "libopus": "Opus", "flac": "FLAC"}
 TIGHT, NONE = 5e9, 0.5e9
@@ -115,22 +115,22 @@ def _unsaid(message: str) -> None:
     pass
 
 
-def examine(book: Path | None, tell: Tell, wish: ClusterWish) -> Iterator[Diagnosis]:
+def examine(book: Path | None, tell: Tell, wish: ClusterOptions) -> Iterator[Diagnosis]:
     """Every check, as it is made; a book that cannot be read is one of them."""
     from narrator.engines import machine
     from narrator.engines.registry import ENGINES
-    from narrator.pipeline.manuscript import read
+    from narrator.pipeline.manuscript import read_manuscript
 
     yield _program()
     manuscript: Manuscript | None = None
     if book is not None:
         try:
-            manuscript = read(book)
+            manuscript = read_manuscript(book)
         except NarratorError as error:
             message = str(error.problems[0])
             other_count = len(error.problems) - 1
-            message += f" and {counted(other_count, 'problem')} more" if other_count else ""
-            yield Diagnosis("book", "fail", message, f"`narrator check {near(book)}` lists all")
+            message += f" and {pluralize(other_count, 'problem')} more" if other_count else ""
+            yield Diagnosis("book", "fail", message, f"`narrator check {display_path(book)}` lists all")
     root = manuscript.project.root if manuscript else None
     used = _engines(manuscript)
     servers = [settings for settings in used if settings.name == "server"]
@@ -194,7 +194,7 @@ def _server(settings: EngineSettings) -> Diagnosis:
 
 
 def _cluster_of(
-    models: Sequence[EngineSettings], wish: ClusterWish
+    models: Sequence[EngineSettings], wish: ClusterOptions
 ) -> ClusterPlace | Diagnosis | None:
     """Where models are to speak, or what is wrong with what says so."""
     try:
@@ -262,7 +262,7 @@ def _model_here(
     yield _device(device)
     local_models: list[tuple[EngineModel, Model]] = []
     kinds = [kind for kind in ENGINES.values() if kind.model is not None]
-    usual = next((kind for kind in kinds if kind.name == other_engine.chosen()), kinds[0])
+    usual = next((kind for kind in kinds if kind.name == other_engine.chosen_engine()), kinds[0])
     for engine_settings in settings or [usual.settings()]:
         kind = ENGINES[engine_settings.name]
         engine = kind.model
@@ -295,7 +295,7 @@ def _speed(kind: EngineSpec, settings: EngineSettings, root: Path | None, tell: 
     except EngineUnavailable as error:
         return Diagnosis("speed", "fail", str(error).splitlines()[0])
     try:
-        speed = measure.speed(session, engine.sample_rate)
+        speed = measure.measure_speed(session, engine.sample_rate)
         message = f"{speed:.1f} x real time" if speed else "it spoke nothing"
         note = f" ({session.note})" if session.note else ""
         return Diagnosis("speed", "ok" if speed else "fail", message + note)
@@ -322,7 +322,7 @@ def _model(name: str, model: Model, pull: str) -> Diagnosis:
         ways = f"ways on: `{pull}`; engine.model in the manifest, a directory; or --draft"
         return Diagnosis(name, "fail", model.note, ways if name == "model" else "")
     version = f"commit {model.revision[:12]}" if model.revision else f"weights {model.weights[:12]}"
-    location = "" if model.spec == str(model.path) else str(near(model.path))
+    location = "" if model.spec == str(model.path) else str(display_path(model.path))
     facts = ", ".join(filter(None, (sized(model.bytes), model.precision, version, location)))
     return Diagnosis(name, "ok", f"{model.spec}: {facts}")
 
@@ -423,11 +423,11 @@ def _recognition(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
         todo = f"to have takes heard and words timed: {install_command('recognition')}"
         return Diagnosis(name, absent, "not installed", todo)
     root = manuscript.project.root if manuscript else None
-    model = choosing.find(checks.recogniser, root, tell)
+    model = choosing.find_model(checks.recogniser, root, tell)
     if model.path is None:
         return Diagnosis(name, absent, f"{version}; {model.note}")
     message = f"{version}; {model.spec}: {sized(model.bytes)}"
-    unknown = next(checking.unheard(manuscript), None) if manuscript else None
+    unknown = next(checking.find_unrecognised_languages(manuscript), None) if manuscript else None
     return Diagnosis(name, "warn" if unknown else "ok", message, unknown.message if unknown else "")
 
 
@@ -470,7 +470,7 @@ def _existing(path: Path) -> Path:
 # -- a book ----------------------------------------------------------------------------------------
 
 
-def _book(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterWish) -> Diagnosis:
+def _book(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterOptions) -> Diagnosis:
     try:
         cost = _cost(manuscript, device, tell, wish)
     except NarratorError as error:
@@ -490,14 +490,14 @@ def _book(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterWish)
     return Diagnosis("book", "ok", message, cost=cost)
 
 
-def _cost(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterWish) -> Cost:
+def _cost(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterOptions) -> Cost:
     from narrator.engines.registry import ENGINES
     from narrator.pipeline import bookengines, bookplan, estimate
 
     seconds, wall, disk = sum(u.expected for u in manuscript.spoken), None, None
     try:
-        engines = bookengines.engines_for(manuscript.project, draft=False, wish=wish)
-        book = bookplan.plan(manuscript, engines.main, bookplan.Selection(), engines=engines.own)
+        engines = bookengines.engines_for(manuscript.project, draft=False, cluster_wish=wish)
+        book = bookplan.plan(manuscript, engines.main, bookplan.Selection(), engines=engines.by_speaker)
         costs = estimate.estimate(book)
         seconds, wall, disk = costs.seconds, costs.wall, costs.disk
     except EngineUnavailable as error:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrator import files
-from narrator.cli.planning import mends
+from narrator.cli.planning import describe_remedy
 from narrator.cli.progress import StageLine, stage
 from narrator.cli.rendering import STOPPED, stop_on_signals
 from narrator.cli.shared import (
@@ -22,14 +22,14 @@ from narrator.cli.shared import (
     Draft,
     Speakers,
     app,
-    awake,
-    counted,
+    keep_awake,
+    pluralize,
     err,
-    near,
+    display_path,
     out,
-    short,
+    shorten,
     source,
-    tell,
+    print_problems,
 )
 from narrator.errors import UsageError, UserError
 from narrator.sound.clock import format_clock, format_fine_clock
@@ -37,8 +37,8 @@ from narrator.sound.clock import format_clock, format_fine_clock
 if TYPE_CHECKING:
     from narrator.pipeline.bookplan import BookPlan
     from narrator.pipeline.hearing import BookHearing
-    from narrator.pipeline.recordings import Recital, RecitalHeard
-    from narrator.speech.hearing.listening import Ear
+    from narrator.pipeline.recordings import Recital, RecitalResult
+    from narrator.speech.hearing.listening import TakeListener
 
 LISTED = 40
 """Takes that are said one by one."""
@@ -81,7 +81,7 @@ def hear(
 
     cancel = threading.Event()
     stop_on_signals(cancel)
-    if recordings.are_there(book):
+    if recordings.are_recordings(book):
         if draft or chapter or speaker:
             raise UsageError("--draft, --chapter and --speaker are for a book, not for recordings")
         recording_options = _RecordingOptions(text, language, model, align, times)
@@ -103,21 +103,21 @@ def _hear_book(
     as_json: bool,
 ) -> None:
     from narrator.pipeline import bookengines, bookplan, hearing
-    from narrator.pipeline.manuscript import read
+    from narrator.pipeline.manuscript import read_manuscript
     from narrator.speech.hearing import choosing
 
     with contextlib.nullcontext() if as_json else stage(err, "reading the manuscript"):
-        manuscript = read(book)
+        manuscript = read_manuscript(book)
         project = manuscript.project
         selection = bookplan.select(manuscript, chapters, speakers, False)
         engines = bookengines.engines_for(project, draft=draft)
-    ear = choosing.ear_for(project.manifest.checks, project.root, model=model, align=align)
+    ear = choosing.make_listener(project.manifest.checks, project.root, model=model, align=align)
     activity = "timing words" if align else "listening"
-    with awake(), contextlib.nullcontext() if as_json else StageLine(err) as line:
+    with keep_awake(), contextlib.nullcontext() if as_json else StageLine(err) as line:
         if line:
             line(f"loading {ear.recogniser.title if ear.recogniser else 'the aligner'}", 0.0)
         on_progress = partial(line, activity) if line else _ignore_progress
-        planned, hearing_report = hearing.hear(
+        planned, hearing_report = hearing.hear_book(
             manuscript, engines, selection, ear, tell=on_progress, cancel=cancel
         )
     if as_json:
@@ -137,7 +137,7 @@ def _ignore_progress(share: float) -> None:
 def _print(book: BookPlan, hearing_report: BookHearing, recogniser: str) -> None:
     _print_misheard(hearing_report)
     summary = (
-        f"{counted(hearing_report.takes, 'take')}, {hearing_report.fresh} of them listened to now"
+        f"{pluralize(hearing_report.takes, 'take')}, {hearing_report.fresh} of them listened to now"
     )
     summary += f" ({format_clock(hearing_report.seconds)})" if hearing_report.fresh else ""
     out.print(summary + (f", by {recogniser}" if recogniser else ""))
@@ -145,15 +145,15 @@ def _print(book: BookPlan, hearing_report: BookHearing, recogniser: str) -> None
         _print_missing(book, hearing_report)
     if hearing_report.unknown:
         out.print(
-            f"{counted(hearing_report.unknown, 'take')} unheard: "
+            f"{pluralize(hearing_report.unknown, 'take')} unheard: "
             f"{recogniser} does not know their language"
         )
     _print_times(hearing_report)
     if hearing_report.forgotten:
-        rows = counted(hearing_report.forgotten, "damaged row")
+        rows = pluralize(hearing_report.forgotten, "damaged row")
         out.print(f"{rows} of what was heard before removed")
     if hearing_report.relieved:
-        out.print(f"{counted(hearing_report.relieved, 'take')} no longer doubtful")
+        out.print(f"{pluralize(hearing_report.relieved, 'take')} no longer doubtful")
     doubtful = [
         misheard_take for misheard_take in hearing_report.misheard if not misheard_take.is_accepted
     ]
@@ -161,8 +161,8 @@ def _print(book: BookPlan, hearing_report: BookHearing, recogniser: str) -> None
         out.print("stopped; run the same command to go on")
     if doubtful:
         steps = [misheard_take.step for misheard_take in doubtful[:NAMED]]
-        summary = mends(book, steps, pronoun="one", every="them")
-        out.print(f"{counted(len(doubtful), 'take')} doubtful: {summary}")
+        summary = describe_remedy(book, steps, pronoun="one", every="them")
+        out.print(f"{pluralize(len(doubtful), 'take')} doubtful: {summary}")
     elif (
         hearing_report.takes > hearing_report.unknown
         and recogniser
@@ -176,16 +176,16 @@ def _print_missing(book: BookPlan, hearing_report: BookHearing) -> None:
     hint = f"`narrator render{book.folders.option}` does it"
     if not hearing_report.takes and _has_draft(book):
         hint += "; the draft voice's are heard with `--draft`"
-    out.print(f"{counted(hearing_report.missing, 'chunk')} not rendered yet: {hint}")
+    out.print(f"{pluralize(hearing_report.missing, 'chunk')} not rendered yet: {hint}")
 
 
 def _print_misheard(hearing_report: BookHearing) -> None:
     for misheard_take in hearing_report.misheard[:LISTED]:
         step = misheard_take.step
         mark = "otherwise, and accepted" if misheard_take.is_accepted else "doubtful"
-        err.print(f"{mark}: {step.id} {source(step.chunk)}: {short(step.chunk.text)}")
+        err.print(f"{mark}: {step.id} {source(step.chunk)}: {shorten(step.chunk.text)}")
         err.print(f"    {'; '.join(misheard_take.faults)}")
-        err.print(f"    heard: {short(misheard_take.heard, 200) or 'nothing'}")
+        err.print(f"    heard: {shorten(misheard_take.heard, 200) or 'nothing'}")
     if (hidden_count := len(hearing_report.misheard) - LISTED) > 0:
         err.print(f"doubtful: {hidden_count} more; `--json` and `narrator report` have all")
 
@@ -199,9 +199,9 @@ def _has_draft(book: BookPlan) -> bool:
 def _print_times(hearing_report: BookHearing) -> None:
     for listener, count in sorted(hearing_report.timed.items()):
         if listener:
-            out.print(f"words of {counted(count, 'take')} timed by {listener}")
+            out.print(f"words of {pluralize(count, 'take')} timed by {listener}")
         else:
-            out.print(f"words of {counted(count, 'take')} not found; their times are estimated")
+            out.print(f"words of {pluralize(count, 'take')} not found; their times are estimated")
 
 
 def _json(hearing_report: BookHearing) -> dict[str, object]:
@@ -250,16 +250,16 @@ def _hear_recordings(
     from narrator.project.schema import Checks
     from narrator.speech.hearing import choosing
 
-    recitals, unmatched_files = recordings.recitals(place, options.text)
-    ear = choosing.ear_for(Checks(), Path.cwd(), model=options.model)
+    recitals, unmatched_files = recordings.find_recitals(place, options.text)
+    ear = choosing.make_listener(Checks(), Path.cwd(), model=options.model)
     if options.times is not None:
-        with files.storage(options.times):
+        with files.translating_errors(options.times):
             options.times.mkdir(parents=True, exist_ok=True)
     for path in () if as_json else unmatched_files:
-        err.print(f"{near(path)}: left out: no text of its name beside it")
-    heard_recitals: list[RecitalHeard] = []
+        err.print(f"{display_path(path)}: left out: no text of its name beside it")
+    heard_recitals: list[RecitalResult] = []
     unreadable: list[UserError] = []
-    with awake():
+    with keep_awake():
         for recital in recitals:
             try:
                 heard_recital = _hear_one(recital, ear, options, cancel, as_json)
@@ -277,16 +277,16 @@ def _hear_recordings(
             ]
         )
     elif cancel.is_set():
-        out.print(f"stopped: {len(heard_recitals)} of {counted(len(recitals), 'recording')} heard")
-    tell("error", unreadable)
+        out.print(f"stopped: {len(heard_recitals)} of {pluralize(len(recitals), 'recording')} heard")
+    print_problems("error", unreadable)
     wrong = not options.align and any(heard_recital.wrong for heard_recital in heard_recitals)
     if code := STOPPED if cancel.is_set() else UserError.exit_code if unreadable else int(wrong):
         raise typer.Exit(code)
 
 
 def _hear_one(
-    recital: Recital, ear: Ear, options: _RecordingOptions, cancel: threading.Event, as_json: bool
-) -> RecitalHeard | None:
+    recital: Recital, ear: TakeListener, options: _RecordingOptions, cancel: threading.Event, as_json: bool
+) -> RecitalResult | None:
     """Listen to one recording, and say what came of it; None where it was stopped."""
     from narrator.pipeline import recordings
 
@@ -295,7 +295,7 @@ def _hear_one(
             partial(line, f"listening to {recital.sound.name}") if line else _ignore_progress
         )
         on_progress(0.0)
-        heard_recital = recordings.hear(
+        heard_recital = recordings.hear_recital(
             recital, ear, language=options.language, tell=on_progress, cancel=cancel
         )
     if heard_recital is not None and options.times is not None:
@@ -305,21 +305,21 @@ def _hear_one(
     return heard_recital
 
 
-def _print_recording(heard_recital: RecitalHeard, options: _RecordingOptions) -> None:
-    from narrator.speech.hearing.judging import told
+def _print_recording(heard_recital: RecitalResult, options: _RecordingOptions) -> None:
+    from narrator.speech.hearing.judging import describe_difference
 
     name, timed = (
-        near(heard_recital.recital.sound),
-        f"{counted(len(heard_recital.words), 'word')} timed",
+        display_path(heard_recital.recital.sound),
+        f"{pluralize(len(heard_recital.words), 'word')} timed",
     )
     if options.align:
         out.print(f"{name}: {format_clock(heard_recital.seconds)}, {timed}")
         return
     for passage in heard_recital.wrong:
-        err.print(f"{name} {format_fine_clock(passage.start)}: {told(passage.difference)}")
+        err.print(f"{name} {format_fine_clock(passage.start)}: {describe_difference(passage.difference)}")
     if heard_recital.error > ANOTHER:
-        err.print(f"{name}: hardly says {near(heard_recital.recital.text)}; is this its text?")
-    wrong = counted(len(heard_recital.wrong), "passage")
+        err.print(f"{name}: hardly says {display_path(heard_recital.recital.text)}; is this its text?")
+    wrong = pluralize(len(heard_recital.wrong), "passage")
     out.print(
         f"{name}: {format_clock(heard_recital.seconds)}, {heard_recital.error:.1%} heard otherwise, "
         f"{wrong} wrong, {timed}"

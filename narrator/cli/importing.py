@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from narrator.cli.progress import stage
-from narrator.cli.shared import AsJson, app, counted, cut, err, near, out, short
+from narrator.cli.shared import AsJson, app, pluralize, truncate, err, display_path, out, shorten
 from narrator.cli.text import MANY_QUOTATIONS
 from narrator.errors import UsageError
 from narrator.sound.clock import format_clock
@@ -133,7 +133,7 @@ def _choices(
     except (re.error, OverflowError, RecursionError) as error:
         raise UsageError(f"--chapter-heading: no regular expression: {error}") from None
     try:
-        language = language and languages.checked(language)
+        language = language and languages.validate_tag(language)
     except ValueError as error:
         raise UsageError(f"--language: {error}") from None
     return Choices(
@@ -187,22 +187,22 @@ def _print_found(book: ImportedBook, written_project: WrittenProject) -> None:
 
     manifest = written_project.root / written_project.new_versions.get("book.yaml", "book.yaml")
     if not book.source:
-        out.print(f"{book.title}: {counted(len(book.chapters), 'chapter')} -> {near(manifest)}")
+        out.print(f"{book.title}: {pluralize(len(book.chapters), 'chapter')} -> {display_path(manifest)}")
         return
     shapes = chapter_shapes(book)
-    by = short(", ".join(book.authors), _NAMED)
-    parts = [counted(len(shapes), "chapter"), f"{book.words_kept:,} words"]
+    by = shorten(", ".join(book.authors), _NAMED)
+    parts = [pluralize(len(shapes), "chapter"), f"{book.words_kept:,} words"]
     parts += [f"about {format_clock(sum(shape.seconds for shape in shapes))}"]
     if len(shapes) > 1:
         shortest, *_, longest = sorted(shapes, key=lambda shape: shape.seconds)
         ends = (
-            f"“{short(edge_shape.title, 40)}” {format_clock(edge_shape.seconds)}"
+            f"“{shorten(edge_shape.title, 40)}” {format_clock(edge_shape.seconds)}"
             for edge_shape in (shortest, longest)
         )
         parts.append("shortest {}, longest {}".format(*ends))
     parts += [book.dialogue] if book.dialogue else []
-    out.print(f"{short(book.title, _NAMED)}, by {by}, {book.language}, from {book.format}: "
-              f"{', '.join(parts)} -> {near(manifest)}")  # fmt: skip
+    out.print(f"{shorten(book.title, _NAMED)}, by {by}, {book.language}, from {book.format}: "
+              f"{', '.join(parts)} -> {display_path(manifest)}")  # fmt: skip
     for line in _again_lines(written_project):
         out.print(line)
 
@@ -212,7 +212,7 @@ def _again_lines(written_project: WrittenProject) -> Iterator[str]:
     from narrator.importers.project import NEW_FILE_ADVICE, UNNAMED_CHAPTER_ADVICE
 
     if written_project.replaced_count:
-        replaced = counted(written_project.replaced_count, "file")
+        replaced = pluralize(written_project.replaced_count, "file")
         yield f"replaced: {replaced} of the import before, unchanged"
     for name, fresh in written_project.new_versions.items():
         yield f"kept: {name}, changed since it was imported; the new one is {fresh}"
@@ -237,9 +237,9 @@ def _print_notes(book: ImportedBook, notes: Notes) -> None:
         out.print("notes: none")
     elif notes == "omit":
         mend = "--notes in-place speaks them after their paragraph, --notes end after the chapter"
-        out.print(f"notes: {counted(count, 'reference')}, left out; {mend}")
+        out.print(f"notes: {pluralize(count, 'reference')}, left out; {mend}")
     else:
-        out.print(f"notes: {counted(count, 'reference')}, spoken {places[notes]}")
+        out.print(f"notes: {pluralize(count, 'reference')}, spoken {places[notes]}")
 
 
 _REASONS = 6
@@ -254,11 +254,11 @@ def _print_left_out(book: ImportedBook) -> None:
         words[reason] += left_out.words
         places[reason] += left_out.count
     reasons = [
-        f"{reason} ({_places(places[reason])}{counted(count, 'word')})"
+        f"{reason} ({_places(places[reason])}{pluralize(count, 'word')})"
         for reason, count in words.most_common(_REASONS)
     ]
     if (hidden_count := len(words) - _REASONS) > 0:
-        reasons.append(f"{counted(hidden_count, 'more kind')}")
+        reasons.append(f"{pluralize(hidden_count, 'more kind')}")
     out.print(f"left out: {'; '.join(reasons) if reasons else 'nothing'}")
 
 
@@ -278,18 +278,18 @@ def _print_odd(book: ImportedBook, written_project: WrittenProject) -> None:
     odd = [*doubts[:-1], *(f"{doubt} {HEADING_ADVICE}" for doubt in doubts[-1:]), *book.remarks]
     sentences = [
         sentence if sentence[-1] in ".?" else f"{sentence}."
-        for sentence in map(cut, odd[:_ODDITIES])
+        for sentence in map(truncate, odd[:_ODDITIES])
     ]
     if (hidden_count := len(odd) - len(sentences)) > 0:
         sentences.append(f"{hidden_count} more.")
-    report = near(written_project.report) if written_project.report else ""
+    report = display_path(written_project.report) if written_project.report else ""
     out.print(f"to know: {' '.join(sentences) or 'nothing odd.'} All of it: {report}")
 
 
 def _print_next(book: ImportedBook, written_project: WrittenProject) -> None:
     from narrator.importers import count_quotations
 
-    manifest = shlex.quote(str(near(written_project.manifest)))
+    manifest = shlex.quote(str(display_path(written_project.manifest)))
     steps = [f"narrator check {manifest}"]
     quoted = count_quotations(book) if book.source and not book.speakers else 0
     if quoted >= MANY_QUOTATIONS:

@@ -21,7 +21,7 @@ from rich.progress import (
 from rich.table import Table
 
 from narrator.cli.progress import StageLine, stage
-from narrator.cli.shared import AsJson, app, counted, err, near, out, sized
+from narrator.cli.shared import AsJson, app, pluralize, err, display_path, out, sized
 
 if TYPE_CHECKING:
     from narrator.engines import Engine
@@ -48,7 +48,7 @@ def list_(as_json: AsJson = False) -> None:
     from narrator.speech.hearing import choosing
 
     local_models = [(family.engine, model) for family, model in models.list_models(FAMILIES, _say)]
-    local_models += [(kind, model) for kind, model in choosing.listed(_say)]
+    local_models += [(kind, model) for kind, model in choosing.list_models(_say)]
     usual = [models.find(family).spec for family in FAMILIES]
     if as_json:
         rows = (
@@ -64,9 +64,9 @@ def list_(as_json: AsJson = False) -> None:
             continue
         facts = (kind, sized(model.bytes), model.precision, _short(model))
         description = ", ".join(filter(None, facts))
-        out.print(f"{mark} {_name(model)}  {description}\n    {near(model.path)}")
-    if not any(choosing.is_one(model.path) for _, model in local_models if model.path):
-        out.print(f"  what listens, for `narrator hear`: {choosing.find('auto').note}")
+        out.print(f"{mark} {_name(model)}  {description}\n    {display_path(model.path)}")
+    if not any(choosing.is_listener_model(model.path) for _, model in local_models if model.path):
+        out.print(f"  what listens, for `narrator hear`: {choosing.find_model('auto').note}")
     out.print("* what `engine.model: auto` means on this machine")
 
 
@@ -118,13 +118,13 @@ def where(spec: Spec = "auto", as_json: AsJson = False) -> None:
     from narrator.errors import EngineUnavailable
     from narrator.speech.hearing import choosing
 
-    if choosing.named(spec) != spec:
-        model = choosing.find(spec, tell=_say)
+    if choosing.resolve_name(spec) != spec:
+        model = choosing.find_model(spec, tell=_say)
     else:
         family, spec = _parse_spec(spec)
         model = models.find(family, spec, tell=_say)
     if model.path is None and spec != "auto":
-        others = (choosing.find(spec, tell=_say), models.find_language(spec, tell=_say))
+        others = (choosing.find_model(spec, tell=_say), models.find_language(spec, tell=_say))
         model = next((other_model for other_model in others if other_model.path is not None), model)
     if as_json:
         out.print_json(data=_facts(model))
@@ -163,7 +163,7 @@ def pull(
 
     disable_progress_bars()  # ours is the one
     requested_spec = spec
-    family, spec = _parse_spec(choosing.named(requested_spec))
+    family, spec = _parse_spec(choosing.resolve_name(requested_spec))
     spec = family.hub if spec == "auto" else spec
     if source is not None:
         _assemble(family, source)
@@ -186,8 +186,8 @@ def pull(
     facts = filter(None, (sized(model.bytes), model.precision, f"commit {model.revision}"))
     out.print(f"{model.spec}: {', '.join(facts)}")
     out.print(str(model.path))
-    if model.path is not None and choosing.is_one(model.path):
-        usual = choosing.find("auto").spec == model.spec
+    if model.path is not None and choosing.is_listener_model(model.path):
+        usual = choosing.find_model("auto").spec == model.spec
         out.print(
             f"it listens: `narrator hear BOOK{'' if usual else f' --model {requested_spec}'}`"
         )
@@ -273,7 +273,7 @@ def convert(
             family, model.path, target, bits=None if bits == 16 else bits, dtype=dtype
         )
     model = models.find(family, str(converted_model.resolve()), tell=_say)
-    out.print(f"{near(converted_model)}  {sized(model.bytes)}, {model.precision}")
+    out.print(f"{display_path(converted_model)}  {sized(model.bytes)}, {model.precision}")
 
 
 @models_app.command()
@@ -312,7 +312,7 @@ def measure(
             )
     finally:
         session.close()
-    stops = measure.summary(rows)
+    stops = measure.summarize(rows)
     if as_json:
         out.print_json(data=asdict(stops))
         return
@@ -327,7 +327,7 @@ def measure(
             table.add_row(name, *(f"{figure:.2f}" for figure in figures))
     out.print(table)
     out.print(
-        f"{counted(stops.takes, 'take')}, {stops.capped} never ended by themselves, "
+        f"{pluralize(stops.takes, 'take')}, {stops.capped} never ended by themselves, "
         f"{stops.failed} failed"
     )
     out.print(f"suggested: `engine: {{earliest_stop: {stops.suggestion:.2f}}}`")

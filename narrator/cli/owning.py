@@ -9,32 +9,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from narrator.cli.progress import JsonProgress
-from narrator.cli.shared import Book, app, awake, err, out
+from narrator.cli.shared import Book, app, keep_awake, err, out
 from narrator.errors import EngineUnavailable, NarratorError
 
 if TYPE_CHECKING:
-    from narrator.pipeline.owning.owner import Owner
+    from narrator.pipeline.owning.owner import JobServer
 
 
 @app.command(hidden=True)
 def own(book: Book = Path("book.yaml")) -> None:
     """Do the jobs that are asked for, one after another, until standard input ends."""
     from narrator.pipeline.owning import doing, wire
-    from narrator.pipeline.owning.owner import Owner
+    from narrator.pipeline.owning.owner import JobServer
     from narrator.project.place import manifest_at
 
     root = manifest_at(book).parent
-    if address := wire.reached(root / "build"):
+    if address := wire.connect_to_owner(root / "build"):
         address.close()
         return  # whoever it is does what is asked
-    owner, memory = Owner(root / "build"), doing.BetweenJobs()
+    owner, memory = JobServer(root / "build"), doing.JobCaches()
     try:
         _ends_with_input(owner)
         out.print("listening")
         for ticket in owner.waiting():
             try:
-                with awake():
-                    doing.do(owner, ticket, root, memory, JsonProgress(err))
+                with keep_awake():
+                    doing.do_job(owner, ticket, root, memory, JsonProgress(err))
             except EngineUnavailable:
                 memory.forget_engines()
             except NarratorError:
@@ -45,7 +45,7 @@ def own(book: Book = Path("book.yaml")) -> None:
         owner.close()
 
 
-def _ends_with_input(owner: Owner) -> None:
+def _ends_with_input(owner: JobServer) -> None:
     """Whoever started us closes it, or is no more."""
 
     def wait() -> None:

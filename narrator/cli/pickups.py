@@ -17,14 +17,14 @@ from narrator.cli.shared import (
     BookOption,
     Draft,
     app,
-    counted,
+    pluralize,
     err,
-    near,
+    display_path,
     out,
-    parted,
-    replaceable,
-    short,
-    tell,
+    split_arguments,
+    check_replaceable,
+    shorten,
+    print_problems,
 )
 from narrator.errors import UsageError
 
@@ -61,14 +61,14 @@ def flag(
     planned, passages = _named_passages(words, book, draft)
     chunks = [passage.chunk for passage in passages]
     if done:
-        settled = pickups.settle(planned, chunks)
-        out.print(f"{counted(settled, 'pickup')} done")
+        settled = pickups.mark_done(planned, chunks)
+        out.print(f"{pluralize(settled, 'pickup')} done")
         return
-    new = [pickups.pickup(passage, note) for passage in passages]
+    new = [pickups.new_pickup(passage, note) for passage in passages]
     pickups.add(planned, new)
     for row in new:
         _print_row(row)
-    out.print(f"on the list: {near(pickups.path_of(planned.project))}")
+    out.print(f"on the list: {display_path(pickups.path_of(planned.project))}")
 
 
 def _named_passages(
@@ -78,7 +78,7 @@ def _named_passages(
     if timed := at_time(words, option, draft):
         planned, _, passages = timed
         return planned, [found_place.passage for found_place in passages]
-    chunks, place = parted(words, option)
+    chunks, place = split_arguments(words, option)
     if not chunks:
         raise UsageError("which place? A chunk, 3.12, or a chapter and a time, 3 12:34")
     return of_chunks(chunks, place, draft)
@@ -112,21 +112,21 @@ def list_pickups(
         reports.require_packages("jinja2")
         from narrator.report import pickups as pages
 
-        replaceable(page, pages.MARK.encode(), "page of pickups")
+        check_replaceable(page, pages.MARK.encode(), "page of pickups")
     if bring is not None:
         number = one_chapter(planned, chapter) if chapter else None
-        brought, faults = pickups.brought(planned, bring, number)
-        tell("warning", faults)
+        brought, faults = pickups.import_list(planned, bring, number)
+        print_problems("warning", faults)
         new = pickups.add(planned, brought)
-        err.print(f"{counted(len(new), 'new pickup')} of {len(brought)} in {near(bring)}")
-    rows, problems = pickups.listed(planned)
-    tell("warning", problems)
+        err.print(f"{pluralize(len(new), 'new pickup')} of {len(brought)} in {display_path(bring)}")
+    rows, problems = pickups.read_pickups(planned)
+    print_problems("warning", problems)
     if page is not None:
         pages.write(planned, rows, page)
-        err.print(str(near(page)))
+        err.print(str(display_path(page)))
     if labels is not None:
         for path in pickups.write_labels(rows, labels):
-            err.print(str(near(path)))
+            err.print(str(display_path(path)))
     if as_json:
         out.print_json(data=[asdict(row) for row in rows])
         return
@@ -135,12 +135,12 @@ def list_pickups(
             _print_row(row)
     still = sum(not row.done for row in rows)
     ended = f", {len(rows) - still} done" if len(rows) > still else ""
-    out.print(f"{counted(still, 'pickup')} to do{ended}" if rows else "nothing is on the list")
+    out.print(f"{pluralize(still, 'pickup')} to do{ended}" if rows else "nothing is on the list")
 
 
 def _print_row(row: Pickup) -> None:
     time = row.time or "not heard yet"
-    out.print(f"{row.chunk}  {time}  {row.source}  {row.speaker}: {short(row.text)}")
+    out.print(f"{row.chunk}  {time}  {row.source}  {row.speaker}: {shorten(row.text)}")
     out.print(f"  {row.note}")
     if row.is_lost:
         out.print("  the book has no such text any more")

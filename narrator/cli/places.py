@@ -20,10 +20,10 @@ from narrator.cli.shared import (
     Draft,
     app,
     err,
-    near,
+    display_path,
     out,
-    parted,
-    short,
+    split_arguments,
+    shorten,
 )
 from narrator.errors import UsageError
 from narrator.sound.clock import format_fine_clock
@@ -52,7 +52,7 @@ def where(
     if timed := at_time(words, book, draft):
         _print_heard(*timed, as_json)
         return
-    chunks, place = parted(words, book)
+    chunks, place = split_arguments(words, book)
     if not chunks:
         raise UsageError("which place? A chapter and a time, 3 12:34, or a chunk, 3.12")
     _print_passages(*of_chunks(chunks, place, draft), as_json)
@@ -63,9 +63,9 @@ def at_time(
 ) -> tuple[BookPlan, str, list[HeardAt]] | None:
     """The book, where a time was looked for, if no chapter was named, and what is heard there; None
     where the words name no time. Raises UsageError."""
-    from narrator.pipeline.proofnotes import TIME
+    from narrator.pipeline.proofnotes import TIME_PATTERN
 
-    times = [word for word in words if TIME.fullmatch(word)]
+    times = [word for word in words if TIME_PATTERN.fullmatch(word)]
     if not times:
         return None
     chapter, place = _chapter_and_book([word for word in words if word not in times], option)
@@ -124,8 +124,8 @@ def _find_times(
         raise UsageError(f"which time, {' or '.join(times)}? Name one")
     seconds = seconds_of(times[0]) or 0.0
     if chapter is None:
-        file, number, seconds = places.in_book(book, seconds)
-        looked = f"{near(file)}: chapter {number + 1}, {format_fine_clock(seconds)}"
+        file, number, seconds = places.locate_in_book(book, seconds)
+        looked = f"{display_path(file)}: chapter {number + 1}, {format_fine_clock(seconds)}"
         return looked, places.HeardChapter(book, number).at(seconds)
     return "", places.HeardChapter(book, one_chapter(book, chapter)).at(seconds)
 
@@ -174,7 +174,7 @@ def _print_passage(book: BookPlan, passage: Passage) -> None:
     if passage.start is not None and passage.stop is not None:
         time = f"{format_fine_clock(passage.start)} to {format_fine_clock(passage.stop)}"
     title = book.chapters[passage.chapter].title
-    out.print(f"{passage.chunk}  {time} of chapter {passage.chapter + 1}, {short(title, 40)}")
+    out.print(f"{passage.chunk}  {time} of chapter {passage.chapter + 1}, {shorten(title, 40)}")
     out.print(f"  {passage.source}  {passage.speaker}: {passage.text}")
 
 
@@ -206,7 +206,7 @@ def play(
     """Play the takes of chunks, one after the other."""
     from narrator.pipeline import bookplan, retakes
 
-    names, place = parted(chunks, book)
+    names, place = split_arguments(chunks, book)
     if not names:
         raise UsageError(f"which chunks of {place}? Name them chapter.number, as 3.12")
     player = _player()
@@ -229,7 +229,7 @@ def play(
                 missing_try = f"no try {number}" if number is not None else "no take"
                 raise UsageError(f"chunk {step.id} has {missing_try}; tries: {try_numbers}")
             (path,) = retakes.write_sounds(planned, step, chosen_tries, Path(folder))
-            err.print(f"{step.id}  {step.chunk.speaker}: {short(step.chunk.text)}")
+            err.print(f"{step.id}  {step.chunk.speaker}: {shorten(step.chunk.text)}")
             _play_file(player, path)
 
 

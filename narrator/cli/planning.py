@@ -17,7 +17,7 @@ from narrator.cli.cluster import (
     Tls,
     machines_json,
     print_machines,
-    who_is_there,
+    find_clusters,
     wish_of,
 )
 from narrator.cli.progress import stage
@@ -31,22 +31,22 @@ from narrator.cli.shared import (
     Force,
     Speakers,
     app,
-    counted,
+    pluralize,
     err,
-    near,
+    display_path,
     one_chunk,
     out,
-    short,
+    shorten,
     sized,
     source,
-    tell,
+    print_problems,
 )
 from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
     from narrator.pipeline.bookplan import BookPlan
     from narrator.pipeline.estimate import Estimate
-    from narrator.project.preferences import ClusterWish
+    from narrator.project.preferences import ClusterOptions
     from narrator.speech.plan import Step
 
 LISTED = 20
@@ -83,27 +83,27 @@ def plan_of(
     chapter: Sequence[str] | None = None,
     speaker: Sequence[str] | None = None,
     force: bool = False,
-    wish: ClusterWish | None = None,
+    wish: ClusterOptions | None = None,
 ) -> BookPlan:
     from narrator.pipeline import bookengines, bookplan
-    from narrator.pipeline.manuscript import read
+    from narrator.pipeline.manuscript import read_manuscript
 
     with stage(err, "reading the manuscript"):
-        manuscript = read(book)
+        manuscript = read_manuscript(book)
     selection = bookplan.select(manuscript, chapter or (), speaker or (), force)
     wish = wish or wish_of(None)
-    engines = bookengines.engines_for(manuscript.project, draft=draft, wish=wish)
-    return bookplan.plan(manuscript, engines.main, selection, engines=engines.own)
+    engines = bookengines.engines_for(manuscript.project, draft=draft, cluster_wish=wish)
+    return bookplan.plan(manuscript, engines.main, selection, engines=engines.by_speaker)
 
 
 def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
     from narrator.pipeline import bookengines, checking, estimate
 
-    clusters = who_is_there(book.speaking)
+    clusters = find_clusters(book.speaking)
     costs = estimate.estimate(
         book,
         {
-            estimate.kept_as(cluster.engine): cluster.speed
+            estimate.speed_name(cluster.engine): cluster.speed
             for cluster in clusters
             if cluster.speed is not None
         },
@@ -131,7 +131,7 @@ def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
     print_machines(clusters)
     _print_costs(costs)
     if book.todo and not clusters:
-        for note in bookengines.absent_models(book.project, draft=book.folders.draft):
+        for note in bookengines.missing_models(book.project, draft=book.folders.draft):
             out.print(f"missing: {note}")
     _print_outdated(book)
     warn_of_unspoken(book)
@@ -161,7 +161,7 @@ def _print_outdated(book: BookPlan) -> None:
 
     paths = products.list_outdated_files(book, book.selection.chapters)
     for path in paths[:LISTED]:
-        out.print(f"made anew: {near(path)}")
+        out.print(f"made anew: {display_path(path)}")
     if (hidden_count := len(paths) - LISTED) > 0:
         out.print(f"made anew: {hidden_count} more; `--json` has all")
 
@@ -174,7 +174,7 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
         "engine": book.engine.name,
         "chapters": [asdict(row) for row in _chapter_rows(book)],
         "speakers": [asdict(row) for row in _speaker_rows(book)],
-        "reasons": {str(reason): count for reason, count in bookplan.reasons(book).items()},
+        "reasons": {str(reason): count for reason, count in bookplan.count_reasons(book).items()},
         "todo": [{"id": s.id, "key": s.key, "why": str(book.why[s.key].reason)} for s in book.todo],
         "seconds_to_render": round(costs.seconds, 1),
         "expected_wall_seconds": None if costs.wall is None else round(costs.wall, 1),
@@ -193,7 +193,7 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
         "disk_free_bytes": costs.free,
         "characters_to_send": costs.sent,
         "price": costs.price or None,
-        "missing_models": bookengines.absent_models(book.project, draft=book.folders.draft),
+        "missing_models": bookengines.missing_models(book.project, draft=book.folders.draft),
         "files_made_anew": [str(path) for path in products.list_outdated_files(book, book.selection.chapters)],
     }
 
@@ -201,10 +201,10 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
 def _print_reasons(book: BookPlan) -> None:
     """Why chunks will be rendered: how many for each reason, and what has changed."""
     from narrator.pipeline import bookplan
-    from narrator.speech.plan import EXPLAINED
+    from narrator.speech.plan import REASON_TEXTS
 
-    for reason, number in bookplan.reasons(book).items():
-        out.print(f"{number:6} {reason}: {EXPLAINED[reason]}")
+    for reason, number in bookplan.count_reasons(book).items():
+        out.print(f"{number:6} {reason}: {REASON_TEXTS[reason]}")
     changed = [step for step in book.todo if book.why[step.key].changes]
     for step in changed[:LISTED]:
         changes = "; ".join(book.why[step.key].changes)
@@ -271,7 +271,7 @@ def _print_chunks(rows: Sequence[_ChunkRow]) -> None:
     name_width = max((len(row.speaker) for row in rows), default=0)
     for row in rows:
         out.print(
-            f"{row.id:>{wide}}  {row.speaker:{name_width}}  {row.reason:8}  {short(row.text)}"
+            f"{row.id:>{wide}}  {row.speaker:{name_width}}  {row.reason:8}  {shorten(row.text)}"
         )
 
 
@@ -381,11 +381,11 @@ def _print_status(book: BookPlan, deep: bool, damaged_tries: Sequence[Path]) -> 
     warn_of_unspoken(book)
     for path, note in products.list_sound_files(book):
         note_text = f"  {note}" if note else ""
-        out.print(f"{near(path)}  {sized(path.stat().st_size)}{note_text}")
+        out.print(f"{display_path(path)}  {sized(path.stat().st_size)}{note_text}")
     for message in losses_of(book).messages():
         out.print(message)
     for path, note in products.list_faulty_files(book):
-        out.print(f"{near(path)}  {note}")
+        out.print(f"{display_path(path)}  {note}")
     _print_damage(book, damaged_tries)
     takes = "takes too" if deep else "takes by size and time; --deep reads them too"
     out.print(f"compared byte for byte: finished files, companions, encoded chapters; {takes}")
@@ -399,12 +399,12 @@ def _print_damage(book: BookPlan, damaged_tries: Sequence[Path]) -> None:
     if names:
         listed = ", ".join(list(names.values())[:12])
         again = f"`narrator render{book.folders.option}` renders them again"
-        out.print(f"{counted(len(names), 'take')} altered on disk: {listed}; {again}")
+        out.print(f"{pluralize(len(names), 'take')} altered on disk: {listed}; {again}")
     if unused := damaged - names.keys():
-        takes = counted(len(unused), "take")
+        takes = pluralize(len(unused), "take")
         out.print(f"{takes} altered on disk that the book does not use now; rendered again if used")
     for path in damaged_tries:
-        out.print(f"{near(path)}  altered on disk: this try cannot be heard or pinned")
+        out.print(f"{display_path(path)}  altered on disk: this try cannot be heard or pinned")
 
 
 def _given_up(book: BookPlan) -> list[tuple[Step, Sequence[str]]]:
@@ -465,22 +465,22 @@ def why(
 
 def warn_of_unspoken(book: BookPlan) -> None:
     """Say what the engine leaves out for its language."""
-    from narrator.pipeline.manuscript import unspoken
+    from narrator.pipeline.manuscript import find_unspoken
 
-    tell("warning", unspoken(book.manuscript))
+    print_problems("warning", find_unspoken(book.manuscript))
 
 
 def warn_of_unasked(book: BookPlan) -> None:
     """Say what the manifest asks for that its engines cannot be asked."""
     from narrator.pipeline import checking
 
-    tell("warning", list(checking.not_asked(book.manuscript, draft=book.folders.draft)))
-    tell("warning", list(checking.unheard(book.manuscript)))
+    print_problems("warning", list(checking.find_unsupported_settings(book.manuscript, draft=book.folders.draft)))
+    print_problems("warning", list(checking.find_unrecognised_languages(book.manuscript)))
 
 
 def print_lost(book: BookPlan) -> None:
     for pin in book.lost:
-        out.print(f"pinned, but its text has changed: {pin.chunk} {pin.speaker}: {short(pin.text)}")
+        out.print(f"pinned, but its text has changed: {pin.chunk} {pin.speaker}: {shorten(pin.text)}")
     if book.lost:
         out.print(
             "`narrator unpin --lost` forgets these pins; `narrator takes CHUNK` shows new takes"
@@ -494,15 +494,15 @@ def print_doubtful(book: BookPlan, steps: Sequence[Step], say: Callable[[str], N
     for step in steps[:LISTED]:
         take = book.takes.take(step.key)
         faults = "; ".join(take.faults if take else ())
-        say(f"doubtful: {step.id} {source(step.chunk)}: {short(step.chunk.text)} ({faults})")
+        say(f"doubtful: {step.id} {source(step.chunk)}: {shorten(step.chunk.text)} ({faults})")
     if len(steps) > LISTED:
         say(f"doubtful: {len(steps) - LISTED} more; `--json` and `narrator report` have all")
     fate = "its chapter is held back" if book.takes.strict else "the least bad is used"
-    say(f"{counted(len(steps), 'chunk')} without a take free of faults, so {fate}: "
-        + mends(book, steps[:1]))  # fmt: skip
+    say(f"{pluralize(len(steps), 'chunk')} without a take free of faults, so {fate}: "
+        + describe_remedy(book, steps[:1]))  # fmt: skip
 
 
-def mends(book: BookPlan, steps: Sequence[Step], pronoun: str = "it", every: str = "it") -> str:
+def describe_remedy(book: BookPlan, steps: Sequence[Step], pronoun: str = "it", every: str = "it") -> str:
     """What to do about doubtful takes: words for `pronoun` of them, and for `every` one."""
     first, draft = steps[0], book.folders.option
     names = " ".join(step.id for step in steps)

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
-from narrator.pipeline.owning.tally import Clock, Outlook, Spoken, Tally, left_of
+from narrator.pipeline.owning.tally import Clock, RenderProgress, ChunkProgress, ProgressCounter, estimate_remaining_seconds
 from narrator.sound.clock import format_clock
 
 EVERY = 10.0
@@ -107,7 +107,7 @@ def _fitted(title: str, room: int) -> str:
     return title if len(title) <= room else f"{title[: room - 1].rstrip()}…"
 
 
-class _Progress(Tally):
+class _Progress(ProgressCounter):
     """What every kind of progress counts, and says of it."""
 
     def __init__(self, console: Console, clock: Clock = time.monotonic) -> None:
@@ -198,16 +198,16 @@ class LineProgress(_InLog, _Progress):
         activity, since = self._started
         return f"{activity or 'planning'}: {format_clock(self.now() - since)} so far"
 
-    def rendered(self, chunk: Spoken) -> None:
+    def rendered(self, chunk: ChunkProgress) -> None:
         super().rendered(chunk)
         if chunk.faults:
             self.console.print(f"doubtful: {chunk.chunk}: {chunk.faults[0]}")
 
-    def flagged(self, chunk: Spoken) -> None:
+    def flagged(self, chunk: ChunkProgress) -> None:
         super().flagged(chunk)
         self.console.print(f"given up: {chunk.chunk}: {chunk.faults[-1]}")
 
-    def _count_finished(self, chunk: Spoken) -> None:
+    def _count_finished(self, chunk: ChunkProgress) -> None:
         super()._count_finished(chunk)
         n = chunk.chapter
         if self.done[n] == self.total[n]:
@@ -256,7 +256,7 @@ class LiveProgress(_Progress):
     ) -> None:
         self.bars.stop()
 
-    def planned(self, outlook: Outlook) -> None:
+    def planned(self, outlook: RenderProgress) -> None:
         super().planned(outlook)
         for task in self.bars.task_ids:  # of a render before
             self.bars.remove_task(task)
@@ -266,20 +266,20 @@ class LiveProgress(_Progress):
         if self.total:
             self.book = self.bars.add_task("whole", total=self.total.total(), note="")
 
-    def retried(self, chunk: Spoken) -> None:
+    def retried(self, chunk: ChunkProgress) -> None:
         super().retried(chunk)
         self._show(chunk.chapter)
 
-    def rendered(self, chunk: Spoken) -> None:
+    def rendered(self, chunk: ChunkProgress) -> None:
         super().rendered(chunk)
         if chunk.faults:
             self.bars.console.print(f"doubtful: {chunk.chunk}: {chunk.faults[0]}")
 
-    def flagged(self, chunk: Spoken) -> None:
+    def flagged(self, chunk: ChunkProgress) -> None:
         super().flagged(chunk)
         self.bars.console.print(f"given up: {chunk.chunk}: {chunk.faults[-1]}")
 
-    def _count_finished(self, chunk: Spoken) -> None:
+    def _count_finished(self, chunk: ChunkProgress) -> None:
         super()._count_finished(chunk)
         self._show(chunk.chapter)
 
@@ -359,7 +359,7 @@ class StageLine(_InLog):
         (began, before), (reported, share) = self._first, self._latest
         if before == 1:
             return None
-        seconds_left = left_of((share - before) / (1 - before), reported - began)
+        seconds_left = estimate_remaining_seconds((share - before) / (1 - before), reported - began)
         if seconds_left is None or seconds_left <= (passed := self._clock() - reported):
             return None
         return seconds_left - passed

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.progress import MofNCompleteColumn
 
 from narrator.cli.models import bar
-from narrator.cli.shared import counted, err, near, out, short
+from narrator.cli.shared import pluralize, err, display_path, out, shorten
 
 if TYPE_CHECKING:
     from narrator.engines.reader import LanguageModel
@@ -42,7 +42,7 @@ class Asking:
         self.texts = texts
         decided = sum(answer.by.startswith(asking.MODEL) for answer in self.said.said)
         tokens = self.model.read - before
-        err.print(f"{self.model.name}: {counted(decided, 'quotation')}, {tokens:,} tokens read")
+        err.print(f"{self.model.name}: {pluralize(decided, 'quotation')}, {tokens:,} tokens read")
         return self.said
 
     def proposals(self, language: str) -> tuple[list[Description], list[Style]]:
@@ -95,7 +95,7 @@ def print_proposals(
     proposal: Proposal, voices: Sequence[Description], styles: Sequence[Style]
 ) -> None:
     """Proposals as they may be put into book.yaml and the texts."""
-    from narrator.pipeline.attribution import in_order
+    from narrator.pipeline.attribution import list_paragraphs
 
     if voices:
         out.print("voices as the model would describe them, for book.yaml; nothing is written:")
@@ -106,11 +106,11 @@ def print_proposals(
         out.print("styles that the narration tells of, as in “{Ada (softly): …}”:")
     for style in styles:
         place = style.said.quotation
-        line = in_order(proposal.chapters[style.said.chapter])[place.paragraph]
+        line = list_paragraphs(proposal.chapters[style.said.chapter])[place.paragraph]
         if line is None:
             continue
-        words = short(line.text[place.start : place.stop])
-        location = f"{near(line.path)}:{line.source_line_at(place.start)}"
+        words = shorten(line.text[place.start : place.stop])
+        location = f"{display_path(line.path)}:{line.source_line_at(place.start)}"
         out.print(f"  {location}: {style.said.speaker} ({style.style}) {style.sure:.2f}: {words}")
     if not voices and not styles:
         out.print("the model proposes no voices and no styles")

@@ -30,15 +30,15 @@ from narrator.cli.shared import (
     Force,
     Speakers,
     app,
-    awake,
-    counted,
+    keep_awake,
+    pluralize,
     err,
-    near,
+    display_path,
     out,
-    short,
+    shorten,
     sized,
     source,
-    tell,
+    print_problems,
 )
 from narrator.errors import EngineUnavailable, ExportError
 from narrator.sound.clock import format_clock
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from narrator.pipeline.manuscript import Manuscript
     from narrator.pipeline.owning.joining import Answer
     from narrator.pipeline.run import Report
-    from narrator.project.preferences import ClusterWish
-    from narrator.speech.render import Result
+    from narrator.project.preferences import ClusterOptions
+    from narrator.speech.render import RenderResult
     from narrator.speech.store import Store
 
 LISTED = 12
@@ -93,7 +93,7 @@ def _run(
     speaker: Sequence[str] | None,
     force: bool,
     as_json: bool,
-    wish: ClusterWish,
+    wish: ClusterOptions,
 ) -> None:
     from narrator.pipeline import bookengines, bookplan, checking, run
     from narrator.pipeline.owning import doing, inputs, joining
@@ -103,26 +103,26 @@ def _run(
     stop_on_signals(cancel, joined)
     began = time.monotonic()
     with contextlib.nullcontext() if as_json else stage(err, "reading the manuscript"):
-        reading = inputs.read(book)
+        reading = inputs.read_book(book)
         project, chapters, speakers = reading.manuscript.project, chapter or (), speaker or ()
         selection = bookplan.select(reading.manuscript, chapters, speakers, force)
-        engines = bookengines.engines_for(project, draft=draft, tell=err.print, wish=wish)
+        engines = bookengines.engines_for(project, draft=draft, on_message=err.print, cluster_wish=wish)
     if kind == "render" and not as_json:
-        tell("warning", list(checking.not_asked(reading.manuscript, draft=draft)))
-        tell("warning", list(checking.unheard(reading.manuscript)))
-        tell("warning", list(checking.without_sound(reading.manuscript, draft=draft)))
+        print_problems("warning", list(checking.find_unsupported_settings(reading.manuscript, draft=draft)))
+        print_problems("warning", list(checking.find_unrecognised_languages(reading.manuscript)))
+        print_problems("warning", list(checking.find_silent_parts(reading.manuscript, draft=draft)))
     job = Job(kind=kind, draft=draft, chapters=tuple(chapters), speakers=tuple(speakers),
               force=force, cluster=wish.address, tls=wish.tls, insecure=wish.insecure)  # fmt: skip
     progress_class = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress
     with (
-        awake(),
+        keep_awake(),
         progress_class(err) as progress,
-        joining.engage(project, job, progress, cancel, joined) as owner,
+        joining.submit_or_run(project, job, progress, cancel, joined) as owner,
     ):
         if isinstance(owner, joining.Answer):
             outcome: Report | joining.Answer = owner
         else:
-            ticket = owner.own(job, cancel)
+            ticket = owner.new_ticket(job, cancel)
             with owner.doing(ticket), naming_alternatives(reading.manuscript, draft):
                 outcome = doing.render(owner, ticket, reading, selection, engines, progress)
     if isinstance(outcome, joining.Answer):
@@ -147,7 +147,7 @@ def naming_alternatives(manuscript: Manuscript, draft: bool) -> Iterator[None]:
     try:
         yield
     except EngineUnavailable as error:
-        missing = bookengines.absent_models(manuscript.project, draft=draft)
+        missing = bookengines.missing_models(manuscript.project, draft=draft)
         if not missing:
             raise
         lines = ["; ".join(missing), "what can speak this book here:", *alternatives(manuscript)]
@@ -185,7 +185,7 @@ def print_answer(answer: Answer, as_json: bool = False) -> None:
     if answer.left:
         err.print(f"left; the render of process {answer.pid} goes on")
     elif answer.error:
-        tell("error", answer.error.splitlines())
+        print_problems("error", answer.error.splitlines())
     elif as_json and answer.summary:
         out.print_json(data=answer.summary)
     elif answer.exit == STOPPED and answer.pid and not answer.summary:
@@ -202,14 +202,14 @@ def _print_summary(pid: int, summary: Mapping[str, Any]) -> None:
     """What a render of another process came to, in short."""
     rendered = summary.get("rendered", 0)
     if rendered:
-        out.print(f"process {pid} rendered {counted(rendered, 'chunk')}, "
+        out.print(f"process {pid} rendered {pluralize(rendered, 'chunk')}, "
                   f"{format_clock(summary.get('speech_seconds', 0))} of speech")  # fmt: skip
     for label, rows in (("given up", "given_up"), ("doubtful", "doubtful")):
         for row in summary.get(rows, [])[:LISTED]:
             faults = "; ".join(row["faults"])
-            err.print(f"{label}: {row['chunk']} {row['source']}: {short(row['text'])} ({faults})")
+            err.print(f"{label}: {row['chunk']} {row['source']}: {shorten(row['text'])} ({faults})")
     for name in summary.get("files", []):
-        out.print(str(near(Path(name))))
+        out.print(str(display_path(Path(name))))
     for message in summary.get("losses", []):
         out.print(message)
     if lacking := summary.get("incomplete_chapters"):
@@ -229,7 +229,7 @@ def _print_report(report: Report, wall: float) -> None:
     steps = {step.key: step for step in report.plan.steps}
     for key, faults in report.result.flags.items():
         err.print(f"given up: {steps[key].id} {source(steps[key].chunk)}: "
-                  f"{short(steps[key].chunk.text)} ({faults[-1]})")  # fmt: skip
+                  f"{shorten(steps[key].chunk.text)} ({faults[-1]})")  # fmt: skip
     print_doubtful(report.plan, report.doubtful, err.print)
     if report.finished:
         _print_files(report.finished)
@@ -244,11 +244,11 @@ def _print_report(report: Report, wall: float) -> None:
     _print_end(report, wall)
 
 
-def _print_speech(result: Result) -> None:
+def _print_speech(result: RenderResult) -> None:
     if not result.rendered:
         return
     retries = f", retries: {result.retries}" if result.retries else ""
-    out.print(f"rendered {counted(result.rendered, 'chunk')}, {format_clock(result.seconds)} of speech in "
+    out.print(f"rendered {pluralize(result.rendered, 'chunk')}, {format_clock(result.seconds)} of speech in "
               f"{format_clock(result.wall)}: {result.seconds / result.wall:.1f} x real time"
               f"{retries}")  # fmt: skip
     if result.note:
@@ -267,18 +267,18 @@ def _print_chapters(finished: Finished) -> None:
 
 def _print_damage(store: Store) -> None:
     if store.damaged:
-        out.print(f"{counted(len(store.damaged), 'take')} damaged on disk, rendered again")
-    if store.misled:
-        rows = counted(store.misled, "row")
+        out.print(f"{pluralize(len(store.damaged), 'take')} damaged on disk, rendered again")
+    if store.index_mismatches:
+        rows = pluralize(store.index_mismatches, "row")
         out.print(f"{rows} of the journal damaged, read from the takes again")
 
 
 def _print_files(finished: Finished) -> None:
     for path in finished.files:
-        out.print(f"{near(path)}  {sized(path.stat().st_size)}")
+        out.print(f"{display_path(path)}  {sized(path.stat().st_size)}")
     if finished.companions:
         kinds = ", ".join(sorted({path.suffix[1:] for path in finished.companions}))
-        out.print(f"{counted(len(finished.companions), 'companion')} beside them: {kinds}")
+        out.print(f"{pluralize(len(finished.companions), 'companion')} beside them: {kinds}")
     for remark in finished.remarks:
         out.print(remark)
 
@@ -290,9 +290,9 @@ def _print_superseded(report: Report) -> None:
     for old, new in moved[:LISTED]:
         if old in delivered:
             kind = "link" if new.is_symlink() else "altered file"
-            out.print(f"{near(old)}  is made again: the {kind} was moved to {near(new)}")
+            out.print(f"{display_path(old)}  is made again: the {kind} was moved to {display_path(new)}")
         else:
-            out.print(f"{near(old)}  is delivered no more: moved to {near(new)}")
+            out.print(f"{display_path(old)}  is delivered no more: moved to {display_path(new)}")
     if len(moved) > LISTED:
         out.print(f"and {len(moved) - LISTED} more files that are delivered no more: moved to "
                   "`superseded` as well")  # fmt: skip
@@ -304,10 +304,10 @@ def _print_end(report: Report, wall: float) -> None:
     elif report.incomplete:
         err.print(f"not assembled: {_why_incomplete(report)}")
         if report.earlier:
-            earlier = counted(len(report.earlier), "finished file")
+            earlier = pluralize(len(report.earlier), "finished file")
             err.print(f"{earlier} of an earlier run stay: `narrator status` names them")
     else:
-        log = f"; log: {near(report.log)}" if report.log else ""
+        log = f"; log: {display_path(report.log)}" if report.log else ""
         out.print(f"done in {format_clock(wall)}{log}")
     if report.log_fault:
         err.print(f"the log lacks lines: {report.log_fault}")
@@ -316,7 +316,7 @@ def _print_end(report: Report, wall: float) -> None:
 def _why_incomplete(report: Report) -> str:
     from narrator.pipeline import run
 
-    reason = f"{run.chapters_lack(report.incomplete)} takes"
+    reason = f"{run.describe_chapters_lacking(report.incomplete)} takes"
     if not report.lacking:
         return f"{reason} of other speakers"
     has_withheld = report.plan.takes.strict and report.doubtful

@@ -15,11 +15,11 @@ from narrator.cli.shared import (
     Chapters,
     Draft,
     app,
-    counted,
+    pluralize,
     err,
-    near,
+    display_path,
     out,
-    replaceable,
+    check_replaceable,
     sized,
 )
 
@@ -45,7 +45,7 @@ def report(
     from narrator.pipeline import bookplan
 
     if to is not None:
-        replaceable(to, reports.MARK.encode(), "report")
+        check_replaceable(to, reports.MARK.encode(), "report")
     planned = plan_of(book, draft)
     manuscript = planned.manuscript
     chosen = bookplan.select(manuscript, chapter or (), (), False).chapters
@@ -54,8 +54,8 @@ def report(
     path = to or reports.page_path(planned)
     with StageLine(err) as on_progress:
         facts = reports.write(planned, path, spectrograms=chosen, on_progress=on_progress)
-    out.print(f"{near(path)}  {sized(path.stat().st_size)}")
+    out.print(f"{display_path(path)}  {sized(path.stat().st_size)}")
     if facts.missing:
-        err.print(f"{counted(facts.missing, 'chunk')} missing; the page says which chapters")
+        err.print(f"{pluralize(facts.missing, 'chunk')} missing; the page says which chapters")
     if show:
         webbrowser.open(path.resolve().as_uri())

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 from rich.console import Console
 from rich.text import Text
 
-from narrator.cli.shared import counted, near, out
+from narrator.cli.shared import pluralize, display_path, out
 from narrator.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,13 +44,13 @@ def require_terminal() -> None:
 
 def review(proposal: Proposal, *, in_order: bool = False) -> None:
     """Ask about all that is doubtful. Raises UsageError while the cast is not in the manifest."""
-    from narrator.pipeline.newcomers import newcomers
+    from narrator.pipeline.newcomers import find_new_characters
 
-    if newcomers(proposal):
+    if find_new_characters(proposal):
         raise UsageError("the cast is not in book.yaml yet: narrator cast --write, then --review")
     with keys_of(sys.stdin.fileno()) as keys:
         answers, remaining_count = Review(proposal, keys, out, in_order=in_order).run()
-    summary = f"{counted(answers, 'answer')} written"
+    summary = f"{pluralize(answers, 'answer')} written"
     out.print(
         f"{summary}; {remaining_count:,} left"
         if remaining_count
@@ -134,11 +134,11 @@ class Review:
 
     def _write(self, question: Question, speaker: str) -> None:
         from narrator.pipeline import attribution
-        from narrator.pipeline.questions import refreshed
+        from narrator.pipeline.questions import refresh_questions
 
-        self.proposal = attribution.answered(self.proposal, question.group, speaker)
-        attribution.write_chapter(self.proposal, question.chapter)
-        self.questions = refreshed(self.proposal, self.questions)
+        self.proposal = attribution.apply_answer(self.proposal, question.group, speaker)
+        attribution.write_speaker_file(self.proposal, question.chapter)
+        self.questions = refresh_questions(self.proposal, self.questions)
         self.answers += 1
 
     # -- asking
@@ -222,7 +222,7 @@ class Review:
         quote = question.group[0]
         title = self.proposal.chapters[quote.chapter].title
         place = (
-            f"{index + 1:,} of {len(self.questions):,}  {near(quote.path)}:{quote.number}  {title}"
+            f"{index + 1:,} of {len(self.questions):,}  {display_path(quote.path)}:{quote.number}  {title}"
         )
         self.console.print(Text(f"\n{place}", style="bold"))
         if question.before:

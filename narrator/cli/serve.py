@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrator.characters import quoted
+from narrator.characters import quote_for_message
 from narrator.cli.casting import engine_for
 from narrator.cli.progress import silence
-from narrator.cli.shared import Draft, app, counted, err, out
+from narrator.cli.shared import Draft, app, pluralize, err, out
 from narrator.cli.voices import Language, language_of, speech_of
 from narrator.errors import UsageError
 
@@ -101,12 +101,12 @@ def _server(
     book: Project | None, draft: bool, language: str | None, longest: int, minutes: int, most: int
 ) -> SpeechServer:
     from narrator.cast.voicebook import VoiceBook
-    from narrator.pipeline.bookengines import engine_for as engine_of
+    from narrator.pipeline.bookengines import make_main_engine as engine_of
     from narrator.pipeline.manuscript import lexicon_of
     from narrator.serve.answering import AnswerContext
     from narrator.serve.app import SpeechServer
-    from narrator.speech.plan import parameters_of
-    from narrator.speech.switchboard import Switchboard
+    from narrator.speech.plan import sound_parameters_of
+    from narrator.speech.switchboard import SpeechService
     from narrator.text.normalize import Lexicon
 
     engine = (
@@ -127,15 +127,15 @@ def _server(
             "voices design`, name a book with --project, or hear the draft voice with --draft"
         )
     names = (
-        f"{counted(len(voice_entries), 'voice')} and OpenAI's names"
+        f"{pluralize(len(voice_entries), 'voice')} and OpenAI's names"
         if voice_entries
         else "OpenAI's names"
     )
     err.print(f"{names}, spoken by {engine.name}")
     return SpeechServer(
-        AnswerContext(Switchboard(engine, most), _say),
+        AnswerContext(SpeechService(engine, most), _say),
         voices,
-        parameters_of(engine, settings.model_dump()),
+        sound_parameters_of(engine, settings.model_dump()),
         Lexicon() if book is None else lexicon_of(book)[0],
         longest,
         60.0 * minutes,
@@ -154,7 +154,7 @@ def _check_origin(origin: str) -> None:
     """Raises UsageError for one that no browser sends."""
     if not re.fullmatch(r"\*|[a-z][a-z0-9+.-]*://[^/?#\s]+/?", origin, re.IGNORECASE):
         raise UsageError(
-            f"--cors: '{quoted(origin)}' is no origin: scheme and host, as https://chat.example, "
+            f"--cors: '{quote_for_message(origin)}' is no origin: scheme and host, as https://chat.example, "
             "or *"
         )
 

@@ -20,7 +20,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from typer.core import TyperGroup
 
-from narrator.characters import shown
+from narrator.characters import escape_invisible
 from narrator.errors import StorageError, UsageError
 
 if TYPE_CHECKING:
@@ -122,9 +122,9 @@ def _speak_with(context: typer.Context, name: str | None) -> str | None:
 
 def _refuse_path(path: Path) -> None:
     """Raises UsageError where a file or folder stands in the place of a command."""
-    from narrator.project.place import TEXTS
+    from narrator.project.place import TEXT_SUFFIXES
 
-    if path.suffix.lower() in TEXTS:
+    if path.suffix.lower() in TEXT_SUFFIXES:
         raise UsageError(f"what about {path}? A new project: narrator new DIR --from {path}")
     if path.is_dir() or path.suffix in (".yaml", ".yml"):
         raise UsageError(f"what about {path}? For example: narrator check {path}")
@@ -194,7 +194,7 @@ class _Console(Console):
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
         for part in super().render(renderable, options):
-            yield part if part.control else Segment(shown(part.text), part.style)
+            yield part if part.control else Segment(escape_invisible(part.text), part.style)
 
     def print_json(self, *, data: object) -> None:  # type: ignore[override]
         """One JSON value, whatever the terminal's encoding is; numbers that are none are null."""
@@ -203,7 +203,7 @@ class _Console(Console):
             super().print_json(data=_finite(data), ensure_ascii=is_ascii_only, allow_nan=False)
             return
         text = json.dumps(_finite(data), indent=2, ensure_ascii=is_ascii_only, allow_nan=False)
-        self.file.write(f"{shown(text)}\n")
+        self.file.write(f"{escape_invisible(text)}\n")
         self.file.flush()
 
     @property
@@ -268,7 +268,7 @@ _CHUNK = re.compile(r"\d+\.\d+|[0-9a-f]{6,64}")
 """A chunk's name, or the start of its key."""
 
 
-def parted(words: Sequence[str], option: Path | None) -> tuple[list[str], Path]:
+def split_arguments(words: Sequence[str], option: Path | None) -> tuple[list[str], Path]:
     """Separates chunk names from the book's path, in any order.
 
     Raises UsageError where this is ambiguous.
@@ -288,16 +288,16 @@ def parted(words: Sequence[str], option: Path | None) -> tuple[list[str], Path]:
 
 
 def some_chunks(words: Sequence[str], option: Path | None) -> tuple[list[str], Path]:
-    """Returns at least one chunk and their book, as `parted`. Raises UsageError."""
-    chunks, book = parted(words, option)
+    """Returns at least one chunk and their book, as `split_arguments`. Raises UsageError."""
+    chunks, book = split_arguments(words, option)
     if not chunks:
         raise UsageError(f"which chunks of {book}? Name them chapter.number, as 3.12")
     return list(dict.fromkeys(chunks)), book
 
 
 def one_chunk(words: Sequence[str], option: Path | None) -> tuple[str, Path]:
-    """Returns one chunk and its book, as `parted`. Raises UsageError for none or several."""
-    chunks, book = parted(words, option)
+    """Returns one chunk and its book, as `split_arguments`. Raises UsageError for none or several."""
+    chunks, book = split_arguments(words, option)
     if len(chunks) != 1:
         question = f"which of {', '.join(chunks)}" if chunks else "which chunk"
         book_argument = "" if book == Path("book.yaml") else f" {book}"
@@ -309,21 +309,21 @@ MOST = 20
 """Most problems or warnings that are printed; with thousands, the first ones come first."""
 
 
-def tell(kind: str, messages: Sequence[object]) -> None:
+def print_problems(kind: str, messages: Sequence[object]) -> None:
     """Prints the first problems or warnings, a line each, and their total number."""
     for message in messages[:MOST]:
-        err.print(f"{kind}: {cut(str(message))}")
+        err.print(f"{kind}: {truncate(str(message))}")
     if (hidden_count := len(messages) - MOST) > 0:
         err.print(
             f"{kind}: … and {hidden_count:,} more, {len(messages):,} in all; mend these first"
         )
 
 
-def cut(text: str, max_length: int = 1500) -> str:
+def truncate(text: str, max_length: int = 1500) -> str:
     return text if len(text) <= max_length else f"{text[:max_length]}…"
 
 
-def near(path: Path) -> Path:
+def display_path(path: Path) -> Path:
     """Shortens a path to one relative to the current folder, if it is below it."""
     try:
         return path.resolve().relative_to(Path.cwd())
@@ -334,15 +334,15 @@ def near(path: Path) -> Path:
 def source(chunk: Chunk) -> str:
     """Returns the place where a chunk begins, as file:line."""
     line = chunk.pieces[0].line
-    return f"{near(line.path)}:{line.line}"
+    return f"{display_path(line.path)}:{line.line}"
 
 
-def short(text: str, max_length: int = 60) -> str:
+def shorten(text: str, max_length: int = 60) -> str:
     text = " ".join(text.split())
     return text if len(text) <= max_length else text[: max_length - 1] + "…"
 
 
-def counted(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
@@ -354,7 +354,7 @@ def sized(number: float) -> str:
     return f"{number:.1f} GB"
 
 
-def replaceable(path: Path, begins: bytes, description: str) -> None:
+def check_replaceable(path: Path, begins: bytes, description: str) -> None:
     """Checks that an output file may be replaced: an existing file must be of the same kind.
 
     The kind is recognised by `begins` within its first bytes. Raises UsageError, StorageError.
@@ -365,15 +365,15 @@ def replaceable(path: Path, begins: bytes, description: str) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise StorageError(f"{near(path)}: {error.strerror}") from error
+        raise StorageError(f"{display_path(path)}: {error.strerror}") from error
     if begins not in head:
         raise UsageError(
-            f"{near(path)} is there and is no {description}: name another file, or remove it"
+            f"{display_path(path)} is there and is no {description}: name another file, or remove it"
         )
 
 
 @contextlib.contextmanager
-def awake() -> Iterator[None]:
+def keep_awake() -> Iterator[None]:
     """Keeps an idle machine from sleeping during a render; closing its lid still works.
 
     Has no effect where the system offers no such service, or refuses. The helper processes end

@@ -35,11 +35,11 @@ def studio(
     from narrator.project.place import manifest_at
     from narrator.report import pickups as pages
     from narrator.studio import app as studios
-    from narrator.studio.desk import Desk
+    from narrator.studio.desk import ProjectSession
     from narrator.studio.events import Events
     from narrator.studio.guard import Keys
 
-    desk = Desk(book, draft, Events())
+    desk = ProjectSession(book, draft, Events())
     build = manifest_at(book).parent / "build"
     with contextlib.closing(studios.listen(listen, port, build)) as place:
         with stage(err, "reading the manuscript"):

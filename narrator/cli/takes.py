@@ -19,12 +19,12 @@ from narrator.cli.shared import (
     Chunks,
     Draft,
     app,
-    counted,
+    pluralize,
     err,
-    near,
+    display_path,
     one_chunk,
     out,
-    parted,
+    split_arguments,
     some_chunks,
     source,
 )
@@ -32,7 +32,7 @@ from narrator.errors import UsageError
 
 if TYPE_CHECKING:
     from narrator.pipeline.owning.jobs import Job
-    from narrator.pipeline.owning.owner import Owner, Ticket
+    from narrator.pipeline.owning.owner import JobServer, JobHandle
     from narrator.pipeline.retakes import Try
     from narrator.project.project import Project
 
@@ -67,7 +67,7 @@ def list_takes(
         out.print(_table(of_step) if of_step else "nothing was spoken yet")
         if sounds is not None:
             for path in retakes.write_sounds(planned, step, of_step, sounds):
-                out.print(str(near(path)))
+                out.print(str(display_path(path)))
 
 
 def _row(chunk_try: Try) -> dict[str, object]:
@@ -132,9 +132,9 @@ def retake(
     names, book_path = some_chunks(chunks, book)
     cancel = threading.Event()
     stop_on_signals(cancel)
-    reading = inputs.read(book_path)
+    reading = inputs.read_book(book_path)
     project = reading.manuscript.project
-    parameters = bookengines.typed(reading.manuscript, names, settings or (), draft=draft)
+    parameters = bookengines.parse_typed_settings(reading.manuscript, names, settings or (), draft=draft)
     engines = bookengines.engines_for(project, draft=draft)
     job = Job(kind="retake", draft=draft, chunks=tuple(names), count=count, seed=seed,
               parameters=parameters)  # fmt: skip
@@ -159,17 +159,17 @@ def _run_job(
     job: Job,
     project: Project,
     cancel: threading.Event,
-    do: Callable[[Owner, Ticket, LineProgress], None],
+    do: Callable[[JobServer, JobHandle, LineProgress], None],
 ) -> Mapping[str, Any]:
     """What a job came to, done here or by who owns the project. Raises Exit where that failed."""
     from narrator.pipeline.owning import joining
 
     with (
         LineProgress(err) as progress,
-        joining.engage(project, job, progress, cancel, threading.Event()) as owner,
+        joining.submit_or_run(project, job, progress, cancel, threading.Event()) as owner,
     ):
         if not isinstance(owner, joining.Answer):
-            ticket = owner.own(job, cancel)
+            ticket = owner.new_ticket(job, cancel)
             with owner.doing(ticket):
                 do(owner, ticket, progress)
             return ticket.summary
@@ -221,14 +221,14 @@ def _run_marking(job: Job, book_path: Path) -> Mapping[str, Any]:
     from narrator.pipeline.owning import doing, inputs
 
     with stage(err, "reading the manuscript"):
-        reading = inputs.read(book_path)
+        reading = inputs.read_book(book_path)
     project = reading.manuscript.project
     engines = bookengines.engines_for(project, draft=job.draft)
     cancel = threading.Event()
     stop_on_signals(cancel)
     return _run_job(
         job, project, cancel,
-        lambda owner, ticket, shown: doing.mark(ticket, reading, engines),
+        lambda owner, ticket, shown: doing.pin_or_unpin(ticket, reading, engines),
     )  # fmt: skip
 
 
@@ -249,13 +249,13 @@ def unpin(
     """Let the manifest decide again how chunks sound."""
     from narrator.pipeline.owning.jobs import Job
 
-    names, book_path = parted(chunks or (), book)
+    names, book_path = split_arguments(chunks or (), book)
     if not (lost or names):
         raise UsageError("name the chunks to unpin, or --lost")
     chunk_names = () if lost else tuple(dict.fromkeys(names))
     outcome = _run_marking(Job(kind="unpin", draft=draft, chunks=chunk_names), book_path)
     if lost:
-        out.print(f"{counted(outcome['forgotten'], 'pin')} forgotten")
+        out.print(f"{pluralize(outcome['forgotten'], 'pin')} forgotten")
         return
     for name, is_removed in outcome["unpinned"].items():
         out.print(f"{name}: {'no longer pinned' if is_removed else 'was not pinned'}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrator.cli.progress import stage
-from narrator.cli.shared import AsJson, Book, app, counted, err, near, out, short, source, tell
+from narrator.cli.shared import AsJson, Book, app, pluralize, err, display_path, out, shorten, source, print_problems
 from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 def tell_of_cast(manuscript: Manuscript, book: Path) -> None:
     """Say of a book in one voice, in which many are quoted, what finds who they are."""
-    from narrator.pipeline.attribution import unasked
+    from narrator.pipeline.attribution import count_unattributed_quotations
 
-    number = unasked(manuscript)
+    number = count_unattributed_quotations(manuscript)
     if number >= MANY_QUOTATIONS:
-        out.print(f"{number:,} quotations: `narrator cast {near(book)}` finds who speaks")
+        out.print(f"{number:,} quotations: `narrator cast {display_path(book)}` finds who speaks")
 
 
 MANY_QUOTATIONS = 20
@@ -53,15 +53,15 @@ def check(
 ) -> None:
     """Validate the manifest and all chapter text; show what is spoken and what is left out."""
     from narrator.pipeline import bookengines, checking
-    from narrator.pipeline.manuscript import read
+    from narrator.pipeline.manuscript import read_manuscript
 
     with stage(err, "reading the manuscript"):
-        manuscript = read(book)
+        manuscript = read_manuscript(book)
     warnings: list[str] = []
     try:
-        manuscript = checking.check(manuscript, warnings.append)
+        manuscript = checking.check_manuscript(manuscript, warnings.append)
     finally:
-        tell("warning", warnings)
+        print_problems("warning", warnings)
     left_out = [
         left_out_line for chapter in manuscript.chapters for left_out_line in chapter.left_out
     ]
@@ -75,7 +75,7 @@ def check(
         _print_names(manuscript)
     _print_left_out(left_out)
     _print_counts(manuscript)
-    for note in bookengines.absent_models(manuscript.project, draft=False):
+    for note in bookengines.missing_models(manuscript.project, draft=False):
         out.print(f"missing: {note}; `narrator render --draft` needs no model")
     tell_of_cast(manuscript, book)
 
@@ -84,11 +84,11 @@ def _print_counts(manuscript: Manuscript) -> None:
     """How much there is of it, and who says nothing."""
     from narrator.importers.book import count_words
     from narrator.pipeline import bookengines
-    from narrator.pipeline.manuscript import characters, source_and_left_out
+    from narrator.pipeline.manuscript import count_visible_characters, source_and_left_out
 
     counts = source_and_left_out(manuscript)
     once = [u for u in manuscript.spoken if not u.with_before]  # what several say is read once
-    character_count = sum(characters(u.chunk.text) for u in once)
+    character_count = sum(count_visible_characters(u.chunk.text) for u in once)
     words = sum(count_words(u.chunk.text) for u in once)
     seconds = sum(u.expected for u in once)
     speakers = {u.chunk.speaker for u in manuscript.spoken}
@@ -96,17 +96,17 @@ def _print_counts(manuscript: Manuscript) -> None:
     silent = [name for name, speaker in cast.items() if name not in speakers and not speaker.plays]
     out.print(
         f"{manuscript.project.manifest.title}: "
-        f"{counted(len(manuscript.chapters), 'chapter')}, {counted(len(speakers), 'speaker')}, "
-        f"{counted(len(manuscript.spoken), 'chunk')}, about {format_clock(seconds)}"
+        f"{pluralize(len(manuscript.chapters), 'chapter')}, {pluralize(len(speakers), 'speaker')}, "
+        f"{pluralize(len(manuscript.spoken), 'chunk')}, about {format_clock(seconds)}"
     )
     out.print(f"{words} words; of {counts['source']} characters {character_count} are spoken, "
               f"{counts['left_out']} left out")  # fmt: skip
     if silent:
         out.print(f"without a line: {', '.join(silent)}")
-    kinds = bookengines.kinds_of(manuscript.project, draft=False)
+    kinds = bookengines.specs_of(manuscript.project, draft=False)
     if len({kinds[name].name for name in speakers}) > 1:
         speaker_kinds = {name: kind for name, kind in kinds.items() if name in speakers}
-        out.print(f"spoken by {bookengines.engines_in_words(speaker_kinds)}")
+        out.print(f"spoken by {bookengines.describe_engines(speaker_kinds)}")
 
 
 def _print_left_out(left_out_lines: Sequence[OmittedText]) -> None:
@@ -116,9 +116,9 @@ def _print_left_out(left_out_lines: Sequence[OmittedText]) -> None:
         reasons.setdefault(left_out_line.reason, []).append(left_out_line)
     for reason, alike in reasons.items():
         first, others = alike[0], len(alike) - 1
-        hidden_note = f" (and {counted(others, 'more place')}; --json lists all)" if others else ""
-        location = f"{near(first.path)}:{first.line}"
-        out.print(f"{location}: left out, {reason}{hidden_note}: {short(first.text)}")
+        hidden_note = f" (and {pluralize(others, 'more place')}; --json lists all)" if others else ""
+        location = f"{display_path(first.path)}:{first.line}"
+        out.print(f"{location}: left out, {reason}{hidden_note}: {shorten(first.text)}")
 
 
 def _print_changes(manuscript: Manuscript) -> None:
@@ -154,9 +154,9 @@ def _print_changes(manuscript: Manuscript) -> None:
 
 
 def _print_names(manuscript: Manuscript) -> None:
-    from narrator.pipeline.unknown import unknown
+    from narrator.pipeline.unknown import find_unknown_words
 
-    unknown_words, without = unknown(manuscript)
+    unknown_words, without = find_unknown_words(manuscript)
     book_language = manuscript.project.manifest.language
     for unknown_word in unknown_words:
         tongue = "" if unknown_word.language == book_language else f" ({unknown_word.language})"
@@ -166,7 +166,7 @@ def _print_names(manuscript: Manuscript) -> None:
                   f"{_around(unknown_word)}")  # fmt: skip
     if unknown_words:
         manifest, word = manuscript.project.path.name, unknown_words[0].word
-        out.print(f"{counted(len(unknown_words), 'word')} that no list knows; in {manifest} "
+        out.print(f"{pluralize(len(unknown_words), 'word')} that no list knows; in {manifest} "
                   f"`lexicon: [{{word: {word}, say: …}}]` says how one is spoken")  # fmt: skip
     elif len(without) < len({utterance.language for utterance in manuscript.spoken}):
         out.print("no word that the lists do not know")
@@ -182,7 +182,7 @@ def _around(unknown_word: UnknownWord) -> str:
 
 
 def _name_rows(manuscript: Manuscript) -> list[dict[str, object]]:
-    from narrator.pipeline.unknown import unknown
+    from narrator.pipeline.unknown import find_unknown_words
 
     return [
         {
@@ -192,7 +192,7 @@ def _name_rows(manuscript: Manuscript) -> list[dict[str, object]]:
             "chunk": unknown_word.first.id,
             "source": source(unknown_word.first.chunk),
         }
-        for unknown_word in unknown(manuscript)[0]
+        for unknown_word in find_unknown_words(manuscript)[0]
     ]
 
 
@@ -203,7 +203,7 @@ def _has_words(change: Change) -> bool:
 def _check_json(manuscript: Manuscript, left_out: Sequence[OmittedText]) -> dict[str, object]:
     from narrator.pipeline import bookengines
 
-    kinds = bookengines.kinds_of(manuscript.project, draft=False)
+    kinds = bookengines.specs_of(manuscript.project, draft=False)
     return {
         "title": manuscript.project.manifest.title,
         "engines": {name: kind.name for name, kind in kinds.items()},
@@ -223,7 +223,7 @@ def _check_json(manuscript: Manuscript, left_out: Sequence[OmittedText]) -> dict
             }
             for u in manuscript.spoken
         ],
-        "missing_models": bookengines.absent_models(manuscript.project, draft=False),
+        "missing_models": bookengines.missing_models(manuscript.project, draft=False),
         "left_out": [
             {"file": str(o.path), "line": o.line, "text": o.text, "reason": o.reason}
             for o in left_out

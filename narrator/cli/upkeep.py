@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from narrator.cli.shared import Book, app, counted, near, out, sized
+from narrator.cli.shared import Book, app, pluralize, display_path, out, sized
 
 
 @app.command()
@@ -24,19 +24,19 @@ def gc(
     project = load.load(book)
     old = shelf.list_superseded(project.build)
     if delete:
-        count, size, freed = upkeep.collect(project)
-        out.print(f"deleted {counted(count, 'take')}, {sized(size)}")
+        count, size, freed = upkeep.collect_garbage(project)
+        out.print(f"deleted {pluralize(count, 'take')}, {sized(size)}")
         if old:
-            out.print(f"deleted {counted(len(old), 'superseded file')}, {sized(freed)}")
+            out.print(f"deleted {pluralize(len(old), 'superseded file')}, {sized(freed)}")
         return
-    unused = upkeep.unreferenced(project)
+    unused = upkeep.find_unreferenced_takes(project)
     if unused:
         total = sized(sum(size for _, size in unused))
-        out.print(f"{counted(len(unused), 'take')}, {total}, not used; --delete removes them")
+        out.print(f"{pluralize(len(unused), 'take')}, {total}, not used; --delete removes them")
     else:
         out.print("every take is in use")
     for path, size in old:
-        out.print(f"{near(path)}  {sized(size)}")
+        out.print(f"{display_path(path)}  {sized(size)}")
     if old:
         total = sized(sum(size for _, size in old))
-        out.print(f"{counted(len(old), 'superseded file')}, {total}; --delete removes them")
+        out.print(f"{pluralize(len(old), 'superseded file')}, {total}; --delete removes them")

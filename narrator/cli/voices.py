@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 from typer.core import TyperGroup
 
-from narrator.cli.shared import AsJson, app, err, near, out, short
+from narrator.cli.shared import AsJson, app, err, display_path, out, shorten
 from narrator.errors import Problem, UsageError, UserError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class NewVoice:
         """Raises UsageError where there is one already."""
         if self.path.exists() and not self.replacing:
             raise UsageError(
-                f"{near(self.path)}: there is a voice of that name; --replace takes its place"
+                f"{display_path(self.path)}: there is a voice of that name; --replace takes its place"
             )
 
     def keep(self, preset: Preset) -> None:
@@ -93,7 +93,7 @@ class NewVoice:
         self.check()
         presets.write(preset, self.path)
         location = "the library, for all projects" if self.root is None else "this project"
-        out.print(f"{self.name} is in {location}: {near(self.path)}")
+        out.print(f"{self.name} is in {location}: {display_path(self.path)}")
         out.print(f"Give it to a speaker in book.yaml: voice: {self.name}")
 
 
@@ -117,7 +117,7 @@ def list_(project: ProjectFolder = None, as_json: AsJson = False) -> None:
     for entry in entries:
         preset = entry.preset
         row = ("", "", entry.trouble) if preset is None else (
-            preset.language, f"{preset.seconds:.1f}", short(preset.description or preset.source)
+            preset.language, f"{preset.seconds:.1f}", shorten(preset.description or preset.source)
         )  # fmt: skip
         table.add_row(entry.path.stem, entry.place, *row)
     out.print(table)
@@ -170,7 +170,7 @@ def add(
     voice.check()
     sound = clips.accepted(_prepared(voice.name, clip, transcript_text, spoken_language, cut), clip)
     for finding in sound.warnings:
-        err.print(f"warning: {near(clip)}: {finding}")
+        err.print(f"warning: {display_path(clip)}: {finding}")
     figures = sound.figures
     out.print(
         f"{figures.seconds:.1f} s of speech, {figures.gain:+.1f} dB to bring it to "
@@ -198,7 +198,7 @@ def _prepared(name: str, path: Path, transcript: str, language: str, cut: str | 
     if best_cut is None:
         if cut is not None:
             raise UsageError(
-                f"{near(path)}: no pause at the end of a sentence in it after 5 to 10 s; listen "
+                f"{display_path(path)}: no pause at the end of a sentence in it after 5 to 10 s; listen "
                 'where one is, and say it: --cut SECONDS --transcript "what is said before"'
             )
         return full_clip
@@ -211,16 +211,16 @@ def _prepared(name: str, path: Path, transcript: str, language: str, cut: str | 
     )
     if cut is None and sys.stdin.isatty() and err.is_terminal:
         doubt = "" if best_cut.sure else " (not sure: is this what is heard before it?)"
-        err.print(f"{near(path)}: {clips.too_long(full_clip.figures.seconds)}")
+        err.print(f"{display_path(path)}: {clips.too_long(full_clip.figures.seconds)}")
         err.print(f"{proposal}{doubt}")
         agreed = typer.confirm("Cut it there?", default=best_cut.sure)
     elif cut is None:
         doubt = "" if best_cut.sure else ", if these are the words that are heard before it"
-        err.print(f"warning: {near(path)}: it can be cut{doubt}: {command}")
+        err.print(f"warning: {display_path(path)}: it can be cut{doubt}: {command}")
         agreed = False
     elif not best_cut.sure:
         raise UsageError(
-            f"{near(path)}: several places come near, and a wrong transcript makes every take "
+            f"{display_path(path)}: several places come near, and a wrong transcript makes every take "
             f"ramble: listen to it up to {best_cut.seconds:g} s, mend the words, and say: {command}"
         )
     else:
@@ -274,11 +274,11 @@ def remove(
     from narrator.cast import presets
 
     path = presets.find(name, None if library else root_of(project))
-    if not yes and not typer.confirm(f"Delete {near(path)}?"):
+    if not yes and not typer.confirm(f"Delete {display_path(path)}?"):
         out.print("kept")
         return
     presets.remove(path)
-    out.print(f"removed {near(path)}")
+    out.print(f"removed {display_path(path)}")
 
 
 @voices.command()
@@ -300,10 +300,10 @@ def copy(
         raise UsageError(f"{target}: a voice's file ends in {presets.SUFFIX}")
     if target.exists() and not replacing:
         raise UsageError(f"{target}: is there already; --replace writes over it")
-    with files.storage(path):
+    with files.translating_errors(path):
         clip_bytes = path.read_bytes()
     files.write(target, clip_bytes)
-    out.print(f"{path.stem} -> {near(target)}")
+    out.print(f"{path.stem} -> {display_path(target)}")
 
 
 # -- where we are ----------------------------------------------------------------------------------
@@ -323,7 +323,7 @@ def language_of(root: Path | None, option: str | None) -> str:
     from narrator.project import languages
 
     try:
-        return languages.checked(option)
+        return languages.validate_tag(option)
     except ValueError as error:
         raise UsageError(f"--language: {error}") from None
 

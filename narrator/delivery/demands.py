@@ -15,7 +15,7 @@ from narrator.delivery import clashes, companions, export, finish, layout
 from narrator.delivery.companions import readalong
 from narrator.delivery.export.excerpt import SAMPLE_LEAD
 from narrator.errors import ManifestError, Problem, UserError
-from narrator.project.profiles import EDGE, ROOM_TONE, Profile, within
+from narrator.project.profiles import SILENCE_MARGIN, ROOM_TONE, Profile, planned_span
 from narrator.project.project import Project
 from narrator.project.schema import Sample
 from narrator.speech.plan import Utterance
@@ -196,7 +196,7 @@ def _edge_problems(
     ):
         if span is None:
             continue
-        shortest, longest = within(span)
+        shortest, longest = planned_span(span)
         demand = f"profile {profile.name} asks for a {key} of {span[0]:g} to {span[1]:g} s"
         if not shortest <= planned_pause <= longest:
             line = project.line("pauses", key) or project.line("output", "profile")
@@ -274,7 +274,7 @@ class _Silences:
 
 def _max_silence(profile: Profile) -> float:
     """Returns the longest accepted pause in seconds: takes begin and end with a little silence."""
-    return (profile.gap or 0.0) - EDGE
+    return (profile.gap or 0.0) - SILENCE_MARGIN
 
 
 def _length_problems(

@@ -286,7 +286,7 @@ def _check_profiles(
         ]
         if not profile.name or not profile_files:
             continue  # `output` without a profile demands nothing
-        with files.storage(book.folders.finished):
+        with files.translating_errors(book.folders.finished):
             contents = {file.path: keys.file_content(file.path) for file in profile_files}
         first_content = contents[profile_files[0].path]
         for file in profile_files:
@@ -484,7 +484,7 @@ def _save_timeline(book: RenderedBook, sound: ChapterAudio) -> None:
     )
     path = book.folders.work("timeline") / f"{sound.number:03}.json"
     timeline_json = replace(timeline, cues=cues).to_json().encode()
-    with files.storage(path):
+    with files.translating_errors(path):
         if not path.exists() or path.read_bytes() != timeline_json:
             files.write(path, timeline_json)
 

@@ -26,8 +26,8 @@ class Folders:
     @property
     def option(self) -> str:
         """Command-line options that select these folders."""
-        engine = " --draft" if self.draft else other_engine.option()
-        return engine + buildfolder.option()
+        engine = " --draft" if self.draft else other_engine.engine_option()
+        return engine + buildfolder.build_option()
 
     @property
     def kind(self) -> str:

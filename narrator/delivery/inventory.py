@@ -153,7 +153,7 @@ def _changed_files(
             continue
         file = readable_files.get(path)
         difference = _sound_difference(file, entry) if file else ""
-        with files.storage(path):
+        with files.translating_errors(path):
             difference = difference or entry.difference(path)
         if difference:
             remedy = _remake_hint(path, entry)

@@ -28,7 +28,7 @@ from narrator.sound.mastering import Polish
 from narrator.sound.timing import WordTimes
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
-from narrator.speech.takes import Takes
+from narrator.speech.takes import TakeResolver
 from narrator.text.chunks import Chunk, group_unison
 from narrator.text.lines import Chapter
 from narrator.text.normalize.written import written_times
@@ -50,7 +50,7 @@ class RenderedBook(Protocol):
     def steps(self) -> Sequence[Step]: ...
 
     @property
-    def takes(self) -> Takes: ...
+    def takes(self) -> TakeResolver: ...
 
     @property
     def folders(self) -> Folders: ...
@@ -260,7 +260,7 @@ def lay_out_words(book: RenderedBook, steps: Sequence[Step], shared: BookSound) 
     return ChapterWords(take_key, timeline, tuple(regions), contents, take_reader.read)
 
 
-def _deliverable_take(takes: Takes, step: Step) -> Record:
+def _deliverable_take(takes: TakeResolver, step: Step) -> Record:
     """Returns the take of a step. Raises DamagedTake where it has gone."""
     take = takes.deliverable(step)
     if take is None:
@@ -290,7 +290,7 @@ def _place_take(
     )
 
 
-def _written_word_times(takes: Takes, step: Step, take: Record) -> WordTimes | None:
+def _written_word_times(takes: TakeResolver, step: Step, take: Record) -> WordTimes | None:
     """Returns the times of the written words in a take, as far as they are known."""
     word_times = takes.store.word_times(take, step.text)
     if word_times is None:

@@ -84,7 +84,7 @@ def list_faulty_files(book: RenderedBook) -> list[tuple[Path, str]]:
 def _note_of(book: RenderedBook, path: Path, entry: MadeFile) -> str:
     """Returns how a file differs from what was delivered, and the command that makes it again; ""
     where it is intact."""
-    with files.storage(path):
+    with files.translating_errors(path):
         difference = entry.difference(path)
     if difference in ("", shelves.UNKNOWN_CONTENT):
         return difference
@@ -99,7 +99,7 @@ def record_feed(project: Project, draft: bool, path: Path) -> None:
     if path.is_relative_to(folders.finished) and folders.finished.is_dir():
         cache_folder = folders.work("encoded")
         shelf = _shelf(project, folders.finished, cache_folder)
-        with files.storage(path):
+        with files.translating_errors(path):
             facts = shelves.content_facts(path)
         shelf.note(path, MadeFile(facts={"feed": True, **facts}))
 
@@ -141,7 +141,7 @@ def delivered_chapters(project: Project, shelf: OutputManifest) -> set[int]:
 
 def settle(book: RenderedBook, finished: finish.Finished, shelf: OutputManifest) -> None:
     """Records what was made, and moves superseded files aside. Raises StorageError."""
-    with files.storage(shelf.folder):
+    with files.translating_errors(shelf.folder):
         made_files = finished.made_files()
     # feeds are made elsewhere, and stay as long as their episodes
     feeds = {path: entry for path, entry in shelf.finished() if entry.is_feed and path.is_file()}

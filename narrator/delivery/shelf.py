@@ -157,7 +157,7 @@ class OutputManifest:
         """Returns whether a file is, byte for byte, what was written there."""
         name = self.name(path)
         recorded_facts = [self._entries.get(name, MadeFile()).facts, *self._marks.get(name, ())]
-        with files.storage(path):
+        with files.translating_errors(path):
             if not path.is_file() or path.is_symlink():
                 return False
             stat, content = path.stat(), keys.file_content(path)
@@ -174,7 +174,7 @@ class OutputManifest:
         Leaves files alone that this program did not make. Raises StorageError.
         """
         delivered_names = {self.name(path): entry for path, entry in delivered.items()}
-        with files.storage(self.folder):
+        with files.translating_errors(self.folder):
             # on a case-insensitive disk, a file may still exist under its old name
             delivered_identities = {_file_identity(path) for path in delivered}
             outdated_paths = {
@@ -206,7 +206,7 @@ class OutputManifest:
     def _move_to_superseded(self, path: Path) -> None:
         """Moves a file to the folder of superseded files, also across disks."""
         target = _free_path(self.build / FOLDER / self.name(path))
-        with files.storage(path):
+        with files.translating_errors(path):
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
                 path.rename(target)
@@ -229,7 +229,7 @@ class OutputManifest:
             folder = folder.parent
 
     def _save(self) -> None:
-        with files.storage(self.ledger):
+        with files.translating_errors(self.ledger):
             rows = {name: entry.row() for name, entry in self._entries.items()}
             files.save_json(self.ledger, rows)
 
@@ -252,7 +252,7 @@ def _free_path(path: Path) -> Path:
 def list_superseded(build: Path) -> list[tuple[Path, int]]:
     """Returns the files that were moved aside with their sizes, in order. Raises StorageError."""
     folder = build / FOLDER
-    with files.storage(folder):
+    with files.translating_errors(folder):
         if folder.is_symlink():  # a user's own folder, left alone
             return []
         paths = sorted(path for path in folder.rglob("*") if path.is_symlink() or path.is_file())
@@ -263,7 +263,7 @@ def delete_superseded(build: Path) -> int:
     """Deletes the files that were moved aside, and returns their size in bytes. Raises
     StorageError."""
     superseded_files = list_superseded(build)
-    with files.storage(build / FOLDER):
+    with files.translating_errors(build / FOLDER):
         for path, _ in superseded_files:
             path.unlink()
         folders = (

@@ -682,7 +682,7 @@ def _folder_size(folder: Path) -> int:
 
 
 def _check_disk_space(folder: Path, required_bytes: int) -> None:
-    with files.storage(folder):
+    with files.translating_errors(folder):
         free_bytes = machine.free(folder)
     if required_bytes and free_bytes < 1.02 * required_bytes:
         raise StorageError(
@@ -756,7 +756,7 @@ def convert(
     """
     if target.exists():
         raise UsageError(f"{target}: exists already; give a new directory")
-    with files.storage(target):
+    with files.translating_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
     _check_disk_space(target.parent, _model_size(source, family))
     command = [sys.executable, "-m", family.package, "convert", str(source), str(target)]
@@ -778,7 +778,7 @@ def assemble(family: Family, source: Path, tell: Tell = ignore_message) -> Model
     if not source.is_dir():
         raise UsageError(f"{source}: no such folder")
     target = conversion_path(family.hub)
-    with files.storage(target), _temporary_folder(target.parent) as scratch:
+    with files.translating_errors(target), _temporary_folder(target.parent) as scratch:
         family.assemble(source, scratch / target.name, tell)
         if target.exists():
             target.rename(scratch / "old")
@@ -800,7 +800,7 @@ def convert_to_8bit(family: Family, model: Model) -> Model:
         target = target.with_name(f"{target.name}-{model.revision[:12]}")
     if not (origin_commit(target) == model.revision and find(family, str(target)).path):
         with (
-            files.storage(target),
+            files.translating_errors(target),
             _temporary_folder(target.parent) as scratch,
         ):
             conversion = convert(family, model.path, scratch / target.name)

@@ -15,7 +15,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import (
     Book,
@@ -33,7 +33,7 @@ from narrator.importers.doubts import book_oddities, chapter_shapes
 from narrator.importers.isolated import import_isolated
 from narrator.importers.project import WrittenProject, starter_book, write_project
 from narrator.importers.proof import proofread
-from narrator.project.languages import mended
+from narrator.project.languages import mend_tag
 from narrator.text.patterns import SlowPattern, time_limit
 from narrator.text.quotations import quotations
 from narrator.text.recognise import language_of
@@ -80,7 +80,7 @@ def import_book(
         raise ImportFailed(f"--chapter-heading: {error}") from None
     book = _clean_file_names(proofread(book))
     if book.language:
-        book = replace(book, language=mended(book.language))
+        book = replace(book, language=mend_tag(book.language))
     if not book.chapters:
         raise ImportFailed(Problem(source, None, "has no text to read aloud"))
     if choices.heading and not _has_heading(choices.heading, book):
@@ -102,9 +102,9 @@ def _clean_file_names(book: Book) -> Book:
     """Returns the book with printable file names: bytes that are not UTF-8 are dropped."""
     return replace(
         book,
-        chapters=tuple(replace(part, source=seen(part.source)) for part in book.chapters),
-        left_out=tuple(replace(part, source=seen(part.source)) for part in book.left_out),
-        remarks=tuple(map(seen, book.remarks)),
+        chapters=tuple(replace(part, source=strip_invisible(part.source)) for part in book.chapters),
+        left_out=tuple(replace(part, source=strip_invisible(part.source)) for part in book.left_out),
+        remarks=tuple(map(strip_invisible, book.remarks)),
     )
 
 

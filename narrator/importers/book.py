@@ -11,30 +11,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 def file_name(path: Path) -> str:
     """Returns a file's name as text, without bytes that are not UTF-8."""
-    return seen(path.name) or "book"
+    return strip_invisible(path.name) or "book"
 
 
 def title_from_file_name(path: Path) -> str:
     """Returns a file's name without its suffix, for a title."""
-    return seen(path.stem) or "Book"
+    return strip_invisible(path.stem) or "Book"
 
 
 def count_characters(text: str) -> int:
     """Returns the number of visible characters, without whitespace."""
-    return len("".join(seen(text).split()))
+    return len("".join(strip_invisible(text).split()))
 
 
 def count_words(text: str) -> int:
     """Returns the number of runs of letters and digits; an apostrophe inside belongs to its
     word."""
-    return len(_WORD.findall(seen(text)))
+    return len(_WORD.findall(strip_invisible(text)))
 
 
 def word_set(text: str) -> frozenset[str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.importers.book import count_words, word_set
 from narrator.importers.counting import ROMAN, parse_numbering
 
@@ -306,7 +306,7 @@ _TITLE_PAGE_WORDS = word_set("by a an the novel story stories tale tales of and 
 
 
 def _word_set(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"[^\W_]+", seen(text).casefold()))
+    return frozenset(re.findall(r"[^\W_]+", strip_invisible(text).casefold()))
 
 
 def omission_reason(kind: str | None) -> str | None:

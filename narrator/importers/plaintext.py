@@ -23,7 +23,7 @@ _EMPHASIS = re.compile(r"(?<![^\W_])_(?=[^\s_])([^_]*[^\s_])_(?![^\W_])")
 def read_data(path: Path) -> bytes:
     """Returns the bytes of a source. Raises ImportFailed."""
     try:
-        return files.read_whole(path, MAX_FILE_SIZE)
+        return files.read_bounded(path, MAX_FILE_SIZE)
     except files.TooLarge:
         raise ImportFailed(Problem(path, None, "larger than 64 MB, which no book is")) from None
     except OSError as error:

@@ -21,7 +21,7 @@ from typing import Any
 import yaml
 
 from narrator import files
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.errors import StorageError, UsageError
 from narrator.importers.book import Book, Choices, ImportedChapter, PrintedSpeaker, Skipped
 from narrator.importers.doubts import book_oddities
@@ -262,7 +262,7 @@ def _is_running(process: int) -> bool:
 
 def starter_book(folder: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
     """Returns a small sample book, for a project that starts from nothing."""
-    name = seen(folder.resolve().name)
+    name = strip_invisible(folder.resolve().name)
     title = name.replace("-", " ").replace("_", " ").strip().title() or "My Book"
     chapter = ImportedChapter("Chapter One", _STARTER, "", 0, 0)
     return Book(

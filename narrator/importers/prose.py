@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.errors import nearest
 from narrator.importers.counting import ROMAN, parse_numbering
 
@@ -60,7 +60,7 @@ def plain_text(line: Iterable[StyledSpan]) -> str:
 
 def is_scene_break(text: str) -> bool:
     """Returns whether a paragraph is only ornaments: `* * *`, `⁂`, `#`, `---`."""
-    text = seen(text).strip()
+    text = strip_invisible(text).strip()
     return bool(text and _BREAK_MARKS.fullmatch(text))
 
 
@@ -103,7 +103,7 @@ def normalize_line(spans: Iterable[StyledSpan]) -> Line:
 
     ends_with_space = True
     for span in spans:
-        text = _WHITESPACE.sub(" ", seen(span.text))
+        text = _WHITESPACE.sub(" ", strip_invisible(span.text))
         if ends_with_space:
             text = text.removeprefix(" ")
         if not text:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from narrator.pipeline.bookplan import BookPlan
-from narrator.pipeline.manuscript import characters, source_and_left_out
+from narrator.pipeline.manuscript import count_visible_characters, source_and_left_out
 from narrator.speech.plan import Step
 from narrator.text.chunks import group_unison
 
@@ -40,7 +40,7 @@ def account(book: BookPlan, missing: Iterable[Step]) -> Accounting:
     for steps in group_unison(book.steps):
         unison_fates = {_fate(book, step, missing_keys) for step in steps}
         fate = next(fate for fate in fates if fate in unison_fates)
-        fates[fate] += characters(steps[0].chunk.text)
+        fates[fate] += count_visible_characters(steps[0].chunk.text)
     return Accounting(**source_and_left_out(book.manuscript), **fates)
 
 

@@ -27,9 +27,9 @@ from narrator.speech.plan import ChainRules, EngineParameters, Step
 from narrator.text.lines import Chapter, Line, Scene
 from narrator.text.normalize import Lexicon
 
-LEVEL = -20.0
+VOICE_LUFS = -20.0
 """LUFS to which every voice is levelled."""
-PEAK = -1.0
+MAX_PEAK = -1.0
 """Highest peak in dBFS."""
 MAX_GAIN = 15.0
 """Largest gain in dB."""
@@ -63,13 +63,13 @@ def steps_of(
     speaker_name = speaking.voice.speaker
     lines = tuple(
         Line(speaker_name, row, Path(), number, manner.language, manner.style)
-        for number, row in enumerate(paragraphs(text), 1)
+        for number, row in enumerate(split_paragraphs(text), 1)
     )
     chapter = Chapter("", manner.language, (Scene(lines),), ())
-    utterances, _ = plan.utterances([chapter], lexicon=manner.lexicon, longest=manner.longest)
+    utterances, _ = plan.make_utterances([chapter], lexicon=manner.lexicon, max_seconds=manner.longest)
     if not utterances:
         raise UsageError("there is nothing to say in this text")
-    return plan.link(
+    return plan.link_steps(
         utterances,
         cast={speaker_name: speaking.voice},
         engines={speaker_name: engine},
@@ -79,7 +79,7 @@ def steps_of(
     )
 
 
-def paragraphs(text: str) -> Iterator[str]:
+def split_paragraphs(text: str) -> Iterator[str]:
     """Yields the paragraphs of a text: its rows, with wrapped rows joined."""
     paragraph = ""
     for row in text.splitlines():
@@ -99,7 +99,7 @@ def paragraphs(text: str) -> Iterator[str]:
         yield paragraph
 
 
-class Joining:
+class TakeJoiner:
     """Joins the takes of a text to one sound: levelled, at a speed, with pauses between."""
 
     def __init__(self, steps: Sequence[Step], rate: int, speed: float = 1.0) -> None:
@@ -115,10 +115,10 @@ class Joining:
         self._next_step += 1
         if self._gain is None:
             level, _ = audio.measure_level(samples, sample_rate)
-            self._gain = min(LEVEL - level, MAX_GAIN) + self._steps[0].voice.gain
+            self._gain = min(VOICE_LUFS - level, MAX_GAIN) + self._steps[0].voice.gain
         sound = audio.fade(audio.stretch(samples, sample_rate, self._speed), sample_rate)
         peak = audio.decibels(float(np.abs(sound).max(initial=0.0)))
-        sound *= np.float32(audio.amplitude(min(self._gain, PEAK - peak)))
+        sound *= np.float32(audio.amplitude(min(self._gain, MAX_PEAK - peak)))
         pause = 0.0
         if step_number:
             chunk_before, chunk = self._steps[step_number - 1].chunk, self._steps[step_number].chunk

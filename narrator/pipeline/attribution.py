@@ -16,7 +16,7 @@ from pathlib import Path
 
 from narrator.errors import Problem, StorageError
 from narrator.pipeline.manuscript import Manuscript, paragraphs, roles_of
-from narrator.pipeline.speakers import LOST, orphans
+from narrator.pipeline.speakers import LOST, find_orphaned_files
 from narrator.project.project import Project
 from narrator.text import decided, stretches
 from narrator.text.decided import NOBODY, UNKNOWN, SpeakerFile, Row
@@ -27,7 +27,7 @@ from narrator.text.speakers import NO_SPEECH, Attribution, Character, Attributed
 from narrator.text.speakers.asking import MODEL
 from narrator.text.stretches import NarrationQuote
 
-SURE = 0.9
+SURE_THRESHOLD = 0.9
 """Certainty from which a person need not check a quotation."""
 
 Refine = Callable[[Attribution, Sequence[Sequence[str]]], Attribution]
@@ -69,7 +69,7 @@ class Quote:
     def is_doubtful(self) -> bool:
         """Whether a person should check it."""
         is_guess = self.row.by in ("rule", "model") and self.row.speaker != NOBODY
-        return is_guess and (self.row.speaker == UNKNOWN or self.row.sure < SURE)
+        return is_guess and (self.row.speaker == UNKNOWN or self.row.sure < SURE_THRESHOLD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +85,10 @@ class Proposal:
     """In the order of the book, without chapters whose text is in the manifest."""
     files: Mapping[int, SpeakerFile]
     """The files of speakers to write, by chapter."""
-    found: Attribution
+    attribution: Attribution
     """The answers of the rules or the model that was asked last, without decisions in files."""
     texts: Sequence[Sequence[str]]
-    """The paragraphs of all chapters as the rules read them; `in_order` has their lines."""
+    """The paragraphs of all chapters as the rules read them; `list_paragraphs` has their lines."""
     warnings: tuple[Problem, ...] = ()
     lines: Mapping[str, int] = field(default_factory=Counter)
     """Character -> quotations, pieces counted."""
@@ -115,7 +115,7 @@ class Proposal:
     def doubtful(self) -> list[tuple[Quote, ...]]:
         """The quotations that a person should check, each with its pieces, the least certain
         first."""
-        groups = [group for group in together(self.quotes) if group[0].is_doubtful]
+        groups = [group for group in group_pieces(self.quotes) if group[0].is_doubtful]
         return sorted(groups, key=lambda group: _certainty(group[0].row))
 
 
@@ -124,7 +124,7 @@ def _certainty(row: Row) -> float:
     return 0.0 if row.speaker == UNKNOWN else row.sure
 
 
-def together(quotes: Sequence[Quote]) -> Iterator[tuple[Quote, ...]]:
+def group_pieces(quotes: Sequence[Quote]) -> Iterator[tuple[Quote, ...]]:
     """Groups quotations with all of their pieces, in order."""
     group: list[Quote] = []
     for quote in quotes:
@@ -136,7 +136,7 @@ def together(quotes: Sequence[Quote]) -> Iterator[tuple[Quote, ...]]:
         yield tuple(group)
 
 
-def unasked(manuscript: Manuscript) -> int:
+def count_unattributed_quotations(manuscript: Manuscript) -> int:
     """Counts the quotations of a book that one voice reads along with the narration."""
     if len({utterance.chunk.speaker for utterance in manuscript.spoken}) > 1:
         return 0
@@ -164,7 +164,7 @@ SHARED_VOICE_NAME = re.compile(r"(other )*(women|men|others)")
 """Matches the names of shared voices, which play characters with names."""
 
 
-def narrated(project: Project) -> Project:
+def with_narrator(project: Project) -> Project:
     """The project with a narrator; a cast of characters alone has none."""
     if project.narrator is not None:
         return project
@@ -181,14 +181,14 @@ def propose(project: Project, *, find: bool = False) -> Proposal:
     Characters are discovered if the project has none, or with `find`. Raises ScriptError if a text
     cannot be read.
     """
-    project = narrated(project)
+    project = with_narrator(project)
     chapters = paragraphs(project)
-    texts = [[_narration_text(line) for line in in_order(chapter)] for chapter in chapters]
+    texts = [[_narration_text(line) for line in list_paragraphs(chapter)] for chapter in chapters]
     attribution = _apply_rules(project, chapters, texts, characters(project), find)
     return _merge_decisions(project, chapters, texts, attribution)
 
 
-def refined(proposal: Proposal, refine: Refine) -> Proposal:
+def refine_proposal(proposal: Proposal, refine: Refine) -> Proposal:
     """The proposal, with quotations that the rules are not sure of decided by `refine`."""
     attribution = refine(_fill_in_decisions(proposal), proposal.texts)
     return _merge_decisions(proposal.project, proposal.chapters, proposal.texts, attribution)
@@ -208,7 +208,7 @@ def _merge_decisions(
         rulings_by_chapter.setdefault(ruling.chapter, []).append(ruling)
     quotes: list[Quote] = []
     files: dict[int, SpeakerFile] = {}
-    warnings = orphans(project)
+    warnings = find_orphaned_files(project)
     for number, path in _speaker_files(project).items():
         old_file = decided.read(path)
         warnings += old_file.problems
@@ -256,7 +256,7 @@ def _fill_in_decisions(proposal: Proposal) -> Attribution:
 
     Nobody is asked about those, but whoever is asked about the others can see them.
     """
-    attribution, chapters = proposal.found, proposal.chapters
+    attribution, chapters = proposal.attribution, proposal.chapters
     characters_by_name = _characters_by_name(proposal.project, attribution)
     roles = roles_of(proposal.project)
     decided_rulings: dict[int, AttributedQuotation] = {}
@@ -294,7 +294,7 @@ def _speaker_files(project: Project) -> dict[int, Path]:
     return {number: path for path, number in chapters_by_path.items()}
 
 
-def in_order(chapter: Chapter) -> list[Line | None]:
+def list_paragraphs(chapter: Chapter) -> list[Line | None]:
     """The paragraphs of a chapter as the rules read them; None separates scenes."""
     paragraphs_in_order: list[Line | None] = []
     for scene in chapter.scenes:
@@ -491,7 +491,7 @@ def _as_yaml_name(name: str) -> str:
 # -- writing
 
 
-def write(proposal: Proposal) -> list[Path]:
+def write_speaker_files(proposal: Proposal) -> list[Path]:
     """Write the files of speakers that have changed, and return their paths.
 
     Raises StorageError for those that cannot be written, after the others are written.
@@ -500,7 +500,7 @@ def write(proposal: Proposal) -> list[Path]:
     faults: list[Problem] = []
     for number in proposal.files:
         try:
-            path = write_chapter(proposal, number)
+            path = write_speaker_file(proposal, number)
         except StorageError as error:
             faults += error.problems
         else:
@@ -510,7 +510,7 @@ def write(proposal: Proposal) -> list[Path]:
     return paths
 
 
-def write_chapter(proposal: Proposal, number: int) -> Path | None:
+def write_speaker_file(proposal: Proposal, number: int) -> Path | None:
     """Write the file of one chapter and return its path, or None if it is unchanged.
 
     Raises StorageError.
@@ -519,7 +519,7 @@ def write_chapter(proposal: Proposal, number: int) -> Path | None:
     return file.path if decided.write(file, proposal.text_of(number)) else None
 
 
-def answered(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Proposal:
+def apply_answer(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Proposal:
     """The proposal after a person has named the speaker of a quotation with all its pieces.
 
     The file of its chapter is read again, since it may have been edited meanwhile. `speaker` is a

@@ -16,7 +16,7 @@ from narrator import files, keys
 from narrator.cast import auditions, references
 from narrator.cast.auditions import Audition
 from narrator.cast.cast import resolve
-from narrator.characters import quoted
+from narrator.characters import quote_for_message
 from narrator.engines import Engine, Outcome, Request
 from narrator.errors import UsageError, UserError
 from narrator.pipeline import edits
@@ -24,7 +24,7 @@ from narrator.pipeline.manuscript import Manuscript, lexicon_of
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.sound import audio
-from narrator.speech.plan import parameters_of
+from narrator.speech.plan import sound_parameters_of
 from narrator.text.normalize import normalize
 
 MAX_AUDITIONS = 32
@@ -86,7 +86,7 @@ def begin(
         [change] = edits.voice_edit(project, speaker, voice).changes
         project = load.load(project.path, change.after)
     if speaker not in project.speakers:
-        raise UsageError(f"“{quoted(speaker)}” is not in the cast")
+        raise UsageError(f"“{quote_for_message(speaker)}” is not in the cast")
     cast = {speaker: resolve(project)[speaker]}
     voices = references.settle(project, cast, {speaker: engine})
     spoken_by = voices.cast[speaker]
@@ -99,7 +99,7 @@ def begin(
         spoken_by,
         normalize(text, language=language, speaker=speaker, lexicon=lexicon_of(project)[0]).text,
         language,
-        parameters_of(engine, project.engine_of(speaker).model_dump()),
+        sound_parameters_of(engine, project.engine_of(speaker).model_dump()),
         voices.reference(speaker, on_message) if needs_reference and has_reference else None,
         "reference" if needs_reference else "zero-shot",
     )

@@ -19,12 +19,12 @@ from narrator.engines.cluster.engine import ClusterEngine
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.errors import EngineUnavailable, UsageError
-from narrator.pipeline.manuscript import Manuscript, Speaks
-from narrator.project.preferences import AS_SET, ClusterWish
+from narrator.pipeline.manuscript import Manuscript, LanguageSupport
+from narrator.project.preferences import FROM_PREFERENCES, ClusterOptions
 from narrator.project.project import Project
 
 
-def is_here(kind: EngineSpec) -> bool:
+def is_available(kind: EngineSpec) -> bool:
     """Whether an engine's packages are installed, so that it knows the languages it speaks."""
     try:
         kind.speaks("en")
@@ -39,17 +39,17 @@ class BookEngines:
 
     main: Engine
     """The engine of all speakers that have none of their own."""
-    own: Mapping[str, Engine] = field(default_factory=dict)
+    by_speaker: Mapping[str, Engine] = field(default_factory=dict)
     """The other engines, by speaker."""
     settings: Sequence[tuple[EngineSettings, Engine]] = ()
     """Each engine with the settings that it was made from."""
 
     def of(self, speaker: str) -> Engine:
-        return self.own.get(speaker, self.main)
+        return self.by_speaker.get(speaker, self.main)
 
     @property
     def all(self) -> Sequence[Engine]:
-        return unique_engines({"": self.main, **self.own})
+        return unique_engines({"": self.main, **self.by_speaker})
 
 
 def settings_of(project: Project, *, draft: bool) -> Mapping[str, EngineSettings]:
@@ -59,14 +59,14 @@ def settings_of(project: Project, *, draft: bool) -> Mapping[str, EngineSettings
     return {name: project.engine_of(name) for name in project.speakers}
 
 
-def kinds_of(project: Project, *, draft: bool) -> Mapping[str, EngineSpec]:
+def specs_of(project: Project, *, draft: bool) -> Mapping[str, EngineSpec]:
     """The engine spec of each speaker, available before any engine is made."""
     return {
         name: ENGINES[settings.name] for name, settings in settings_of(project, draft=draft).items()
     }
 
 
-def absent_models(
+def missing_models(
     project: Project, *, draft: bool, on_message: Callable[[str], None] = ignore_message
 ) -> list[str]:
     """Lists the packages and models that the book's engines lack on this machine.
@@ -85,12 +85,12 @@ def absent_models(
     return list(dict.fromkeys(notes))
 
 
-def engine_for(
+def make_main_engine(
     project: Project,
     *,
     draft: bool,
     tell: Callable[[str], None] = ignore_message,
-    wish: ClusterWish = AS_SET,
+    wish: ClusterOptions = FROM_PREFERENCES,
 ) -> Engine:
     """Make the engine of all speakers that have none of their own.
 
@@ -103,27 +103,27 @@ def engines_for(
     project: Project,
     *,
     draft: bool,
-    tell: Callable[[str], None] = ignore_message,
-    known: Sequence[tuple[EngineSettings, Engine]] = (),
-    wish: ClusterWish = AS_SET,
+    on_message: Callable[[str], None] = ignore_message,
+    existing_engines: Sequence[tuple[EngineSettings, Engine]] = (),
+    cluster_wish: ClusterOptions = FROM_PREFERENCES,
 ) -> BookEngines:
     """The engines that a render would use, on this machine or a cluster.
 
     Speakers share an engine if their settings differ only in parameters sent with each request. The
-    engines in `known`, with their settings, are shared in the same way. Raises EngineUnavailable.
+    engines in `existing_engines`, with their settings, are shared in the same way. Raises EngineUnavailable.
     """
     settings = _main_settings(project, draft)
-    main_engine = _find_equal_engine(known, settings)
+    main_engine = _find_equal_engine(existing_engines, settings)
     if main_engine is None:
-        main_engine = engine_for(project, draft=draft, tell=tell, wish=wish)
+        main_engine = make_main_engine(project, draft=draft, tell=on_message, wish=cluster_wish)
     engines_by_settings, speaker_engines = [(settings, main_engine)], dict[str, Engine]()
     for name, speaker in project.speakers.items() if not draft else ():
         if speaker.engine is None:
             continue
         settings = project.engine_of(name)
-        engine = _find_equal_engine((*engines_by_settings, *known), settings)
+        engine = _find_equal_engine((*engines_by_settings, *existing_engines), settings)
         if engine is None:
-            engine = _make_engine(project, settings, tell, wish)
+            engine = _make_engine(project, settings, on_message, cluster_wish)
         engines_by_settings.append((settings, engine))
         if engine is not main_engine:
             speaker_engines[name] = engine
@@ -149,7 +149,7 @@ def _find_equal_engine(
 
 
 def _make_engine(
-    project: Project, settings: EngineSettings, on_message: Callable[[str], None], wish: ClusterWish
+    project: Project, settings: EngineSettings, on_message: Callable[[str], None], wish: ClusterOptions
 ) -> Engine:
     """Make an engine, with the identity record of its last run here. Raises EngineUnavailable."""
     spec = ENGINES[settings.name]
@@ -203,7 +203,7 @@ def _carry_to_cluster(
     return ClusterEngine(engine, remote_settings, cluster_place)
 
 
-def typed(
+def parse_typed_settings(
     manuscript: Manuscript, chunks: Collection[str], typed_settings: Sequence[str], *, draft: bool
 ) -> dict[str, Any]:
     """Parse settings that were typed for the engines that speak the chunks with these ids.
@@ -211,7 +211,7 @@ def typed(
     If the ids match no chunk, all of the book's engines are tried. The result is that of
     `EngineSpec.parse_overrides`. Raises UsageError.
     """
-    specs = kinds_of(manuscript.project, draft=draft)
+    specs = specs_of(manuscript.project, draft=draft)
     speaker_names = [
         utterance.chunk.speaker for utterance in manuscript.spoken if utterance.id in chunks
     ] or list(specs)
@@ -226,7 +226,7 @@ def typed(
     raise first_error
 
 
-def engines_in_words(engines: Mapping[str, Speaks]) -> str:
+def describe_engines(engines: Mapping[str, LanguageSupport]) -> str:
     """Lists the engines with their speakers: "voxcpm2: narrator, bob; draft: Ada"."""
     names_by_engine: dict[int, list[str]] = {}
     for name, engine in engines.items():
@@ -253,7 +253,7 @@ def _load_identity_records(
     saved_records: object = {}
     try:
         saved_records = files.read_json(path)
-    except files.Altered as error:
+    except files.AlteredFile as error:
         on_message(f"{path}: {error}: takes are known again once the model is here")
     except OSError:
         pass  # never rendered here

@@ -27,11 +27,11 @@ from narrator.errors import (
     UsageError,
     nearest,
 )
-from narrator.pipeline.bookengines import is_here
+from narrator.pipeline.bookengines import is_available
 from narrator.pipeline.manuscript import (
     Manuscript,
     main_language,
-    spoken_by,
+    leave_out_unspeakable,
 )
 from narrator.project.project import Project
 from narrator.speech.plan import (
@@ -39,13 +39,13 @@ from narrator.speech.plan import (
     EngineParameters,
     Reason,
     Step,
-    Why,
-    link,
-    parameters_of,
-    survey,
+    RenderReason,
+    link_steps,
+    sound_parameters_of,
+    explain_steps,
 )
 from narrator.speech.store import Pin, Store
-from narrator.speech.takes import Takes
+from narrator.speech.takes import TakeResolver
 from narrator.text.lines import Chapter
 from narrator.text.sentences import primary
 
@@ -116,9 +116,9 @@ class BookPlan:
     """The engine of all speakers that have none of their own."""
     engines: Mapping[str, Engine]
     """By speaker."""
-    takes: Takes
+    takes: TakeResolver
     steps: tuple[Step, ...]
-    why: Mapping[str, Why]
+    why: Mapping[str, RenderReason]
     selection: Selection
     voices: Voices
     pins: Mapping[str, Pin]
@@ -231,12 +231,12 @@ def plan(
     demands.check_output(project, _highest_sample_rate(engines, manuscript), shapes)
     if problems := _find_engine_problems(manuscript, engines):
         raise ManifestError([_locate_in_manifest(project, problem) for problem in problems])
-    manuscript = spoken_by(manuscript, engines)
+    manuscript = leave_out_unspeakable(manuscript, engines)
     voices = references.settle(project, manuscript.cast, engines)
     store = store or Store.open(project.takes, writing=writing)
     pins = _pins_by_take(store)
     active_pins = [p for p in pins.values() if p.place not in unpinned and store.find(p.take)]
-    steps = link(
+    steps = link_steps(
         manuscript.spoken,
         cast=voices.cast,
         engines=engines,
@@ -247,9 +247,9 @@ def plan(
         # pins whose takes are gone from the disk were dropped above
         pins={place: pin.take for pin in active_pins for place in (pin.words, pin.place)},
     )
-    ledger = ledger_in(ledger_path(project, engines))
-    takes = Takes(store, voices.contents, project.manifest.checks.strict)
-    reasons = survey(steps, takes, ledger, lambda s: selection.force and s in selection)
+    ledger = read_ledger(ledger_path(project, engines))
+    takes = TakeResolver(store, voices.contents, project.manifest.checks.strict)
+    reasons = explain_steps(steps, takes, ledger, lambda s: selection.force and s in selection)
     return BookPlan(manuscript, engine, engines, takes, steps, reasons, selection, voices, pins)
 
 
@@ -307,7 +307,7 @@ def _find_engine_problems(manuscript: Manuscript, engines: Mapping[str, Engine])
 def _suggest_engine(engine: Engine, language: str) -> str:
     """Suggests an engine for a book whose language `engine` does not speak."""
     other_engines = (
-        spec for spec in ENGINES.values() if spec.name != engine.name and is_here(spec)
+        spec for spec in ENGINES.values() if spec.name != engine.name and is_available(spec)
     )
     capable_engine = next((spec.name for spec in other_engines if spec.speaks(language)), None)
     if capable_engine is None:
@@ -341,7 +341,7 @@ def _engine_parameters(
     speaker sets.
     """
     settings, speaker_engine = project.engine_of(speaker), project.speakers[speaker].engine
-    return parameters_of(
+    return sound_parameters_of(
         engine,
         {
             **settings.model_dump(),
@@ -362,7 +362,7 @@ def ledger_path(project: Project, engines: Mapping[str, Engine]) -> Path:
     return project.build / f"ledger-{project.stem}-{name}.json"
 
 
-def ledger_in(path: Path) -> list[dict[str, Any]]:
+def read_ledger(path: Path) -> list[dict[str, Any]]:
     """The steps of the last render; incomplete rows are skipped."""
     rows = files.load_json(path, [])
     field_types = {"id": str, "speaker": str, "text": str, "key": str, "recipe": dict}
@@ -403,7 +403,7 @@ def _find_step_by_name(book: BookPlan, name: str) -> Step | None:
     return None
 
 
-def reasons(book: BookPlan) -> dict[Reason, int]:
+def count_reasons(book: BookPlan) -> dict[Reason, int]:
     """Counts the selected steps by the reason to render them or not."""
     counts: dict[Reason, int] = {}
     for step in {

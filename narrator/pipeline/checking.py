@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from narrator.cast import presets
-from narrator.characters import quoted
+from narrator.characters import quote_for_message
 from narrator.delivery import demands, layout
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineSettings, EngineSpec
@@ -24,15 +24,15 @@ from narrator.errors import (
 )
 from narrator.importers.doubts import ChapterShape, chapter_oddities
 from narrator.importers.project import pending_tasks
-from narrator.pipeline.bookengines import is_here, kinds_of, settings_of
+from narrator.pipeline.bookengines import is_available, specs_of, settings_of
 from narrator.pipeline.bookplan import chain_rules
 from narrator.pipeline.manuscript import (
     Manuscript,
-    Speaks,
+    LanguageSupport,
     main_language,
-    oddities,
-    spoken_by,
-    unspoken,
+    find_oddities,
+    leave_out_unspeakable,
+    find_unspoken,
 )
 from narrator.project.project import Project
 from narrator.pronunciation.ipa import IpaError, to_phonemes
@@ -41,16 +41,16 @@ from narrator.speech.plan import Utterance
 from narrator.text.sentences import primary
 
 
-def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
+def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
     """Check a manuscript as far as no engine is needed, and return it as a render would speak it.
 
     Oddities of texts, languages and voice clips go to `tell`. Raises ManifestError (refusals of
     output or engines), UserError (clips).
     """
     project = manuscript.project
-    draft_spec, draft_specs = ENGINES["draft"], kinds_of(project, draft=True)
-    specs = kinds_of(project, draft=False)
-    texts = (*oddities(manuscript, draft_spec.spelled_scripts), *chapter_oddities(_shapes(manuscript)))
+    draft_spec, draft_specs = ENGINES["draft"], specs_of(project, draft=True)
+    specs = specs_of(project, draft=False)
+    texts = (*find_oddities(manuscript, draft_spec.spelled_scripts), *chapter_oddities(_shapes(manuscript)))
     for oddity in (*project.remarks, *texts, *pending_tasks(project.path)):
         tell(str(oddity))
     if specs != draft_specs:
@@ -58,10 +58,10 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
             tell(str(gap))
     for gap in _find_gaps(manuscript, draft_specs, "`narrator render --draft`"):
         tell(str(gap))
-    for silent_part in without_sound(manuscript, draft=False):
+    for silent_part in find_silent_parts(manuscript, draft=False):
         tell(str(silent_part))
     shapes = demands.expected_shapes(project, manuscript.spoken)
-    for unsupported in (*not_asked(manuscript, draft=False), *unheard(manuscript)):
+    for unsupported in (*find_unsupported_settings(manuscript, draft=False), *find_unrecognised_languages(manuscript)):
         tell(str(unsupported))
     sample_rate = _expected_sample_rate(manuscript)
     demands.check_output(project, sample_rate, shapes)
@@ -77,7 +77,7 @@ def check(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
             problems += error.problems
     if problems:
         raise UserError(problems)
-    return spoken_by(manuscript, _available_specs(specs))
+    return leave_out_unspeakable(manuscript, _available_specs(specs))
 
 
 def _find_refusals(manuscript: Manuscript) -> Iterator[Problem]:
@@ -128,9 +128,9 @@ class _UnavailableEngine:
         return True
 
 
-def _available_specs(specs: Mapping[str, EngineSpec]) -> Mapping[str, Speaks]:
+def _available_specs(specs: Mapping[str, EngineSpec]) -> Mapping[str, LanguageSupport]:
     """The engine spec of each speaker, or a stand-in if its packages are missing."""
-    available_specs = {spec.name: spec for spec in specs.values() if is_here(spec)}
+    available_specs = {spec.name: spec for spec in specs.values() if is_available(spec)}
     return {
         name: available_specs.get(spec.name, _UnavailableEngine(spec.name))
         for name, spec in specs.items()
@@ -162,13 +162,13 @@ def _find_gaps(
             f"{command} will refuse this book: its main language, “{main_tag}”, is none of the "
             f"engine's ({name}){engine.language_advice(main_tag)}",
         )
-    for problem in unspoken(spoken_by(manuscript, engines)):
+    for problem in find_unspoken(leave_out_unspeakable(manuscript, engines)):
         yield replace(problem, message=f"{command}: {problem.message}")
 
 
-def without_sound(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
+def find_silent_parts(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
     """Yields the parts of a text without a sound in their engine, each once, at its first place."""
-    specs = kinds_of(manuscript.project, draft=draft)
+    specs = specs_of(manuscript.project, draft=draft)
     first_utterances: dict[tuple[str, str], Utterance] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for utterance in manuscript.spoken:
@@ -183,7 +183,7 @@ def without_sound(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
         pieces = utterance.chunk.pieces
         piece = next((piece for piece in pieces if text in piece.text), pieces[0])
         more_note = f" (and {count - 1:,} more)" if count > 1 else ""
-        message = f"“{quoted(text, 30)}” is left out{more_note}: {title} has no sound for it; "
+        message = f"“{quote_for_message(text, 30)}” is left out{more_note}: {title} has no sound for it; "
         message += "{written|spoken} says what to say instead"
         if text[1:-1] in utterance.spoken.pronunciations.values():
             message = f"{_ipa_error(text, utterance.language)}: the word is read as it is written"
@@ -200,7 +200,7 @@ def _ipa_error(ipa: str, language: str) -> str:
     return f"{ipa!r} cannot be spoken here"
 
 
-def not_asked(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
+def find_unsupported_settings(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
     """Yields the settings of the manifest that its engines lack, each once, with advice."""
     project, names_by_settings = manuscript.project, _names_by_settings(manuscript.project)
     # the manifest's settings are not meant for a draft or for another engine
@@ -226,14 +226,14 @@ def not_asked(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
     yield from problems.values()
 
 
-def unheard(manuscript: Manuscript) -> Iterator[Problem]:
+def find_unrecognised_languages(manuscript: Manuscript) -> Iterator[Problem]:
     """Yields a problem if the recogniser that checks a book does not know all its languages.
 
     Yields nothing if the recogniser is not installed, which is reported where it is needed.
     """
     project = manuscript.project
     with contextlib.suppress(EngineUnavailable):
-        recogniser = choosing.ear_of(project.manifest.checks, project.root)
+        recogniser = choosing.make_render_listener(project.manifest.checks, project.root)
         language_counts = Counter(primary(utterance.language) for utterance in manuscript.spoken)
         unknown_counts = {
             language: count

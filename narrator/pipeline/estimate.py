@@ -19,7 +19,7 @@ from narrator.project.project import Project
 from narrator.speech.plan import Step
 
 
-def kept_as(engine: Engine) -> str:
+def speed_name(engine: Engine) -> str:
     """The name under which an engine's speed is saved; clusters have speeds of their own."""
     if isinstance(engine, ClusterEngine):
         return f"{engine.name} at {engine.place.address}"
@@ -74,7 +74,7 @@ def estimate(
     """Estimate the cost of rendering the selected chapters.
 
     Time is computed from the measured speed of this machine, or of a cluster's engines in
-    `cluster_speeds`, by their names as in `kept_as`; disk space from the sizes of existing takes.
+    `cluster_speeds`, by their names as in `speed_name`; disk space from the sizes of existing takes.
     """
     seconds = sum(step.expected for step in book.todo)
     shares = shares_of(book, book.todo, cluster_speeds)
@@ -123,7 +123,7 @@ def shares_of(
     `cluster_speeds` is as in `estimate`.
     """
     seconds = {engine.name: 0.0 for engine in book.speaking}
-    speed_names = {engine.name: kept_as(engine) for engine in book.speaking}
+    speed_names = {engine.name: speed_name(engine) for engine in book.speaking}
     for step in steps:
         seconds[step.engine] += step.expected
     speeds = {**speeds_of(book.project), **cluster_speeds}

@@ -22,7 +22,7 @@ from narrator.pipeline.session import locked
 from narrator.sound.timing import WordTimes
 from narrator.speech import checks
 from narrator.speech.hearing import SpokenSound, Transcript
-from narrator.speech.hearing.listening import Ear, Opinion
+from narrator.speech.hearing.listening import TakeListener, Opinion
 from narrator.speech.plan import Step
 from narrator.speech.store import Record, Store
 
@@ -72,11 +72,11 @@ class _DueTake:
     needs_times: bool
 
 
-def hear(
+def hear_book(
     manuscript: Manuscript,
     engines: BookEngines,
     selection: Selection,
-    recogniser: Ear,
+    recogniser: TakeListener,
     *,
     tell: Callable[[float], None],
     cancel: Event,
@@ -88,12 +88,12 @@ def hear(
     """
     with locked(manuscript.project):
         store = Store.open(manuscript.project.takes, writing=True)
-        book = plan(manuscript, engines.main, selection, engines=engines.own, store=store)
+        book = plan(manuscript, engines.main, selection, engines=engines.by_speaker, store=store)
         return book, _hear_book(book, recogniser, tell, cancel)
 
 
 def _hear_book(
-    book: BookPlan, recogniser: Ear, on_progress: Callable[[float], None], cancel: Event
+    book: BookPlan, recogniser: TakeListener, on_progress: Callable[[float], None], cancel: Event
 ) -> BookHearing:
     book_hearing = BookHearing()
     steps = {step.key: step for step in book.steps if step in book.selection}
@@ -129,7 +129,7 @@ def _hear_book(
     return book_hearing
 
 
-def _find_needs(book: BookPlan, recogniser: Ear, step: Step, take: Record) -> tuple[bool, bool]:
+def _find_needs(book: BookPlan, recogniser: TakeListener, step: Step, take: Record) -> tuple[bool, bool]:
     """Whether a take has to be heard, and whether its words have to be timed."""
     transcript, word_times = _load_heard(book, recogniser, step, take)
     needs_times = word_times is None and recogniser.aligner(step.language) is not None
@@ -137,7 +137,7 @@ def _find_needs(book: BookPlan, recogniser: Ear, step: Step, take: Record) -> tu
 
 
 def _load_heard(
-    book: BookPlan, recogniser: Ear, step: Step, take: Record
+    book: BookPlan, recogniser: TakeListener, step: Step, take: Record
 ) -> tuple[Transcript | None, WordTimes | None]:
     """The stored transcript and word times of a take, each None if missing."""
     transcript, word_times = recogniser.known(
@@ -146,7 +146,7 @@ def _load_heard(
     return transcript, book.store.engine_times(take, step.text) or word_times
 
 
-def _hear_batch(book: BookPlan, recogniser: Ear, batch: Sequence[_DueTake]) -> Iterator[Record]:
+def _hear_batch(book: BookPlan, recogniser: TakeListener, batch: Sequence[_DueTake]) -> Iterator[Record]:
     """Hear a batch of takes, save the results, and yield the takes that could be read."""
     sounds_of_takes: list[tuple[_DueTake, SpokenSound]] = []
     for due_take in batch:
@@ -174,7 +174,7 @@ def _hear_batch(book: BookPlan, recogniser: Ear, batch: Sequence[_DueTake]) -> I
 
 
 def _judge(
-    book: BookPlan, recogniser: Ear, step: Step, take: Record, book_hearing: BookHearing
+    book: BookPlan, recogniser: TakeListener, step: Step, take: Record, book_hearing: BookHearing
 ) -> None:
     """Count a take in the outcome of the pass, and update its faults in the store."""
     transcript, word_times = _load_heard(book, recogniser, step, take)
@@ -185,7 +185,7 @@ def _judge(
         return
     if transcript is None:  # stopped before, or damaged
         return
-    sound_faults = tuple(fault for fault in take.faults if not checks.in_words(fault))
+    sound_faults = tuple(fault for fault in take.faults if not checks.is_text_fault(fault))
     word_faults = tuple(map(str, recogniser.faults_of(step.text, step.language, transcript)))
     if word_faults:
         book_hearing.misheard.append(Misheard(step, word_faults, transcript.text, step.pinned))

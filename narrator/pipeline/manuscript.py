@@ -16,7 +16,7 @@ from typing import Protocol
 
 from narrator import files
 from narrator.cast.cast import resolve
-from narrator.characters import quoted
+from narrator.characters import quote_for_message
 from narrator.delivery import music
 from narrator.engines.voice import Cast
 from narrator.errors import ManifestError, Problem, ScriptError
@@ -24,7 +24,7 @@ from narrator.pipeline import speakers
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.schema import Pauses
-from narrator.speech.plan import SILENT, CutChapter, Utterance, divided, utterances
+from narrator.speech.plan import SILENT_REASON, CutChapter, Utterance, split_spoken, make_utterances
 from narrator.text import labels, script
 from narrator.text.kept import MemoCache
 from narrator.text.lines import Chapter, Foreign, OmittedText
@@ -82,7 +82,7 @@ def _read_chapters(
     return chapters, problems
 
 
-def read(path: Path, before: Readings | None = None) -> Manuscript:
+def read_manuscript(path: Path, before: Readings | None = None) -> Manuscript:
     """Read a project: manifest -> script -> chunks. Unchanged parts come from `before`.
 
     Raises ManifestError, ScriptError with all problems at once.
@@ -99,15 +99,15 @@ def read(path: Path, before: Readings | None = None) -> Manuscript:
         problems += music.problems(project, [chapters[number] for number in project.numbered])
     if problems:
         raise ScriptError(list(dict.fromkeys(problems)))  # a file may be two chapters
-    chapters = speakers.parted(project, chapters, roles)
+    chapters = speakers.split_by_speaker(project, chapters, roles)
     chapters = [music.drop_unplayable_marks(project, chapter) for chapter in chapters]
     try:
         has_line_pause = (
             project.manifest.pauses.line != Pauses().line
         )  # the author's own is to be heard
         before.spoken.begin((project.lexicon, has_line_pause))
-        spoken, complete_chapters = utterances(
-            chapters, lexicon=lexicon, apart=has_line_pause, kept=before.spoken
+        spoken, complete_chapters = make_utterances(
+            chapters, lexicon=lexicon, apart=has_line_pause, cut_cache=before.spoken
         )
     except SlowPattern as error:
         raise ManifestError(_describe_slow_pattern(project, error)) from None
@@ -171,7 +171,7 @@ def paragraphs_of(
         path = project.root / settings.file
         try:
             content = (
-                files.read_whole(path, LARGEST_TEXT)
+                files.read_bounded(path, LARGEST_TEXT)
                 if text is None
                 else text.encode(errors="surrogateescape")
             )
@@ -227,7 +227,7 @@ def _describe_slow_pattern(project: Project, error: SlowPattern) -> Problem:
     return Problem(project.path, project.line(*loc), str(error))
 
 
-class Speaks(Protocol):
+class LanguageSupport(Protocol):
     """An engine, or what is known about it before it is made."""
 
     @property
@@ -276,7 +276,7 @@ def _seconds_by_language(manuscript: Manuscript) -> dict[str, float]:
     return seconds
 
 
-def spoken_by(manuscript: Manuscript, engines: Mapping[str, Speaks]) -> Manuscript:
+def leave_out_unspeakable(manuscript: Manuscript, engines: Mapping[str, LanguageSupport]) -> Manuscript:
     """The manuscript without the text that its engines cannot say, which is listed as left out.
 
     `engines` go by speaker. Text in the main language of the book stays, since without it nothing
@@ -307,7 +307,7 @@ def spoken_by(manuscript: Manuscript, engines: Mapping[str, Speaks]) -> Manuscri
     for number, chapter_utterances in groupby(
         manuscript.spoken, key=lambda utterance: utterance.chapter
     ):
-        kept_utterances, newly_left_out = divided(list(chapter_utterances), left_out_reason)
+        kept_utterances, newly_left_out = split_spoken(list(chapter_utterances), left_out_reason)
         utterances += kept_utterances
         left_out = (*chapters[number].left_out, *newly_left_out)
         chapters[number] = replace(chapters[number], left_out=left_out)
@@ -317,13 +317,13 @@ def spoken_by(manuscript: Manuscript, engines: Mapping[str, Speaks]) -> Manuscri
 _WITHOUT_SOUND = "without a sound in the engine"
 
 
-def unspoken(manuscript: Manuscript) -> list[Problem]:
-    """The text that `spoken_by` has left out, one problem for each language."""
+def find_unspoken(manuscript: Manuscript) -> list[Problem]:
+    """The text that `leave_out_unspeakable` has left out, one problem for each language."""
     left_out_by_reason: dict[str, list[OmittedText]] = {}
     for left_out_text in dict.fromkeys(
         left_out_text for chapter in manuscript.chapters for left_out_text in chapter.left_out
     ):
-        if left_out_text.is_in_line and left_out_text.reason != SILENT:
+        if left_out_text.is_in_line and left_out_text.reason != SILENT_REASON:
             left_out_by_reason.setdefault(left_out_text.reason, []).append(left_out_text)
     main = main_language(manuscript)
     return [
@@ -348,17 +348,17 @@ def _advise_speaking(left_out: OmittedText, main: str) -> str:
     return f"; to have it read as “{main}”, write [language: {main}] before it"
 
 
-def oddities(manuscript: Manuscript, spelled_alphabets: Collection[str]) -> Iterator[Problem]:
+def find_oddities(manuscript: Manuscript, spelled_alphabets: Collection[str]) -> Iterator[Problem]:
     """Yields the oddities of a book's text that keep nobody from speaking it, each kind once.
 
     `spelled_alphabets` names the alphabets whose letters the draft voice spells out within other
     text.
     """
-    yield from unseen(manuscript)
+    yield from find_invisible_characters(manuscript)
     yield from dict.fromkeys(
         warning for chapter in manuscript.chapters for warning in chapter.warnings
     )
-    yield from slips(manuscript)
+    yield from find_markup_slips(manuscript)
     seconds_by_language = _seconds_by_language(manuscript)
     foreign_by_kind: dict[tuple[str, str, str | None], list[Foreign]] = {}
     for foreign_text in dict.fromkeys(
@@ -372,7 +372,7 @@ def oddities(manuscript: Manuscript, spelled_alphabets: Collection[str]) -> Iter
             foreign_texts[0],
             _count_more_lines(sum(foreign_text.count for foreign_text in foreign_texts) - 1),
         )
-        message = f"“{quoted(first.sample, 30)}” is in {alphabet_name(alphabet)}{more_lines}"
+        message = f"“{quote_for_message(first.sample, 30)}” is in {alphabet_name(alphabet)}{more_lines}"
         if said_in is not None:
             message += f", and is said in “{said_in}”, not in “{around}”: "
             message += (
@@ -404,7 +404,7 @@ def _count_more_lines(count: int) -> str:
     return f" (and {count:,} more line{'s' * (count > 1)})" if count > 0 else ""
 
 
-def unseen(manuscript: Manuscript) -> list[Problem]:
+def find_invisible_characters(manuscript: Manuscript) -> list[Problem]:
     """Problems for invisible characters in texts and manifest, each once, with its first place."""
     first_places: dict[str, tuple[Path, int]] = {}
     counts: Counter[str] = Counter()
@@ -427,7 +427,7 @@ def unseen(manuscript: Manuscript) -> list[Problem]:
     ]
 
 
-def slips(manuscript: Manuscript) -> list[Problem]:
+def find_markup_slips(manuscript: Manuscript) -> list[Problem]:
     """Problems for mistaken markup that would be spoken, each kind once, with its first place."""
     first_slips: dict[str, Slip] = {}
     counts: Counter[str] = Counter()
@@ -439,7 +439,7 @@ def slips(manuscript: Manuscript) -> list[Problem]:
         Problem(
             slip.path,
             slip.line,
-            f"“{quoted(slip.written)}”{_count_more_places(counts[fault] - 1)} {fault}{slip.hint}",
+            f"“{quote_for_message(slip.written)}”{_count_more_places(counts[fault] - 1)} {fault}{slip.hint}",
         )
         for fault, slip in first_slips.items()
     ]
@@ -466,17 +466,17 @@ def source_and_left_out(manuscript: Manuscript) -> dict[str, int]:
         for candidate in chapter.left_out
         if not candidate.is_partial
     ]
-    left_out_count = sum(characters(left_out_text.text) for left_out_text in left_out_texts)
+    left_out_count = sum(count_visible_characters(left_out_text.text) for left_out_text in left_out_texts)
     counted_in_lines = sum(
-        characters(left_out_text.text) for left_out_text in left_out_texts if left_out_text.is_in_line
+        count_visible_characters(left_out_text.text) for left_out_text in left_out_texts if left_out_text.is_in_line
     )
-    line_count = sum(characters(line.text) for line in lines if not line.with_before)
+    line_count = sum(count_visible_characters(line.text) for line in lines if not line.with_before)
     return {
         "source": line_count + left_out_count - counted_in_lines,
         "left_out": left_out_count,
     }
 
 
-def characters(text: str) -> int:
+def count_visible_characters(text: str) -> int:
     """Counts the characters that are not white space, which do not depend on how a text is cut."""
     return sum(not character.isspace() for character in text)

@@ -14,12 +14,12 @@ from narrator.cast.cast import resolve
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Voice
 from narrator.errors import ManifestError, Problem
-from narrator.pipeline.attribution import Proposal, characters, propose, together
-from narrator.pipeline.edits.checked import checked
-from narrator.pipeline.edits.edit import Edit, FileChange, exact
+from narrator.pipeline.attribution import Proposal, characters, propose, group_pieces
+from narrator.pipeline.edits.checked import require_readable
+from narrator.pipeline.edits.edit import Edit, FileChange, read_exact
 from narrator.project import load
 from narrator.project.project import Project
-from narrator.project.rewriting import UnsupportedLayout, inserted
+from narrator.project.rewriting import UnsupportedLayout, insert_entries
 from narrator.text import decided
 from narrator.text.labels import fold_label
 from narrator.text.speakers import Character
@@ -83,20 +83,20 @@ Insertion = tuple[Sequence[str], Mapping[str, object]]
 """A place in the manifest, and the entries to put there."""
 
 
-def with_newcomers(proposal: Proposal) -> Project | None:
+def add_new_characters(proposal: Proposal) -> Project | None:
     """Add the characters that book.yaml lacks to its speakers, and read it again.
 
     Adds a narrator too if there is none. Returns None if no character is missing. Raises
     ManifestError if they cannot be added, StorageError.
     """
     path = proposal.project.path
-    with files.storage(path):
+    with files.translating_errors(path):
         text = path.read_bytes().decode()
     extension = _extend_manifest(proposal, text)
     if extension is None:
         return None
     project, text = extension
-    files.write(files.behind(path), text.encode())
+    files.write(files.resolve_link(path), text.encode())
     return project
 
 
@@ -108,7 +108,7 @@ def cast_edit(project: Project) -> Edit | None:
     ManifestError, ScriptError, StorageError.
     """
     proposal, changes = propose(project), list[FileChange]()
-    old_text = exact(project.path) or ""
+    old_text = read_exact(project.path) or ""
     if extension := _extend_manifest(proposal, old_text):
         extended_project, new_text = extension
         changes.append(FileChange(project.path, old_text, new_text))
@@ -116,11 +116,11 @@ def cast_edit(project: Project) -> Edit | None:
     for number, file in proposal.files.items():
         if file.rows or file.exists or file.is_unreadable:
             new_text = decided.format_file(file, proposal.text_of(number)).decode()
-            changes.append(FileChange(file.path, exact(file.path), new_text))
+            changes.append(FileChange(file.path, read_exact(file.path), new_text))
     changes = [change for change in changes if change.before != change.after]
     count = sum(not quote.row.goes_on for quote in proposal.quotes)
     summary = f"who says what: {len(proposal.characters)} characters, {count} quotations"
-    return checked(project, Edit(summary, tuple(changes))) if changes else None
+    return require_readable(project, Edit(summary, tuple(changes))) if changes else None
 
 
 def _extend_manifest(proposal: Proposal, text: str) -> tuple[Project, str] | None:
@@ -135,7 +135,7 @@ def _extend_manifest(proposal: Proposal, text: str) -> tuple[Project, str] | Non
         return None
     try:
         for location, entries in insertions:
-            text = inserted(text, location, entries)
+            text = insert_entries(text, location, entries)
     except UnsupportedLayout:
         message = (
             f"no names can be put under `{'.'.join(location)}`: write it as `name: …`, a line for "
@@ -148,7 +148,7 @@ def _extend_manifest(proposal: Proposal, text: str) -> tuple[Project, str] | Non
 def _build_insertions(proposal: Proposal) -> Iterator[Insertion]:
     """Yields the insertions into the manifest."""
     manifest = proposal.project.manifest
-    new_characters = newcomers(proposal)
+    new_characters = find_new_characters(proposal)
     if not (new_characters or manifest.speakers):
         return
     own_voice_count = _count_own_voices(proposal, new_characters)
@@ -227,7 +227,7 @@ def _assign_shared_voices(
 def _conversation_partners(proposal: Proposal) -> Mapping[str, set[str]]:
     """The characters whose speech directly follows or precedes each character's."""
     partners: dict[str, set[str]] = defaultdict(set)
-    for (quote_before, *_), (quote_after, *_) in pairwise(together(proposal.quotes)):
+    for (quote_before, *_), (quote_after, *_) in pairwise(group_pieces(proposal.quotes)):
         if (
             quote_before.chapter == quote_after.chapter
             and quote_before.speaker
@@ -272,7 +272,7 @@ def _find_free_name(name: str, folded_names: Collection[str]) -> str:
     return name
 
 
-def newcomers(proposal: Proposal) -> list[Character]:
+def find_new_characters(proposal: Proposal) -> list[Character]:
     """The characters that the manifest lacks and can have, those with most lines first."""
     folded_names = {fold_label(name) for name in (*proposal.project.speakers, "narrator")}
     declared_characters = set(characters(proposal.project))

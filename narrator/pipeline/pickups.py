@@ -21,7 +21,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from narrator import files
-from narrator.characters import decoded
+from narrator.characters import decode_text
 from narrator.errors import Problem, StorageError, UsageError
 from narrator.pipeline import places, proofnotes
 from narrator.pipeline.bookplan import BookPlan, find_step
@@ -77,20 +77,20 @@ def read(path: Path) -> tuple[list[Pickup], list[Problem]]:
     Both are empty if there is no list. Raises StorageError if the file cannot be read at all.
     """
     try:
-        with files.storage(path):
-            content = files.read_whole(path, _MAX_BYTES)
+        with files.translating_errors(path):
+            content = files.read_bounded(path, _MAX_BYTES)
     except files.TooLarge:
         raise StorageError(f"{path}: larger than 16 MB, which no list of pickups is") from None
     except StorageError:
         if path.exists():
             raise
         return [], []
-    return _parse_rows(decoded(content)[0], path)
+    return _parse_rows(decode_text(content)[0], path)
 
 
 def _parse_rows(text: str, path: Path) -> tuple[list[Pickup], list[Problem]]:
     """Parse a list, whose first row names its columns."""
-    header, rows = proofnotes.table(text)
+    header, rows = proofnotes.read_table(text)
     names = [name.casefold() for name in header]
     if not names:
         return [], []
@@ -133,7 +133,7 @@ def table_of(rows: Sequence[Pickup]) -> bytes:
     for row in rows:
         cells = {**asdict(row), **dict(row.more), "done": "x" if row.done else ""}
         writer.writerow(
-            [proofnotes.as_text(cells.get(column, "")) for column in (*_COLUMNS, *extra_columns)]
+            [proofnotes.escape_formula(cells.get(column, "")) for column in (*_COLUMNS, *extra_columns)]
         )
     # spreadsheets recognise UTF-8 by its byte order mark only
     return buffer.getvalue().encode("utf-8-sig", errors="replace")
@@ -142,7 +142,7 @@ def table_of(rows: Sequence[Pickup]) -> bytes:
 # -- finding rows in the book ----------------------------------------------------------------------
 
 
-def pickup(passage: Passage, note: str) -> Pickup:
+def new_pickup(passage: Passage, note: str) -> Pickup:
     """A new row for a note on a passage."""
     return _place_row(Pickup("", "", "", "", "", "", squeeze(note)), passage)
 
@@ -161,14 +161,14 @@ def _place_row(row: Pickup, passage: Passage) -> Pickup:
     )
 
 
-def placed(book: BookPlan, rows: Sequence[Pickup]) -> list[Pickup]:
+def place_rows(book: BookPlan, rows: Sequence[Pickup]) -> list[Pickup]:
     """Find the passages of rows in the book's present state, by their words.
 
     The chunk that the row names is tried first, then the nearest passage of the same file, with the
     same words or edited ones. Rows that are not found are marked as lost and otherwise unchanged.
     """
     timelines = [places.timeline_of(book, number) for number in range(len(book.chapters))]
-    passages = list(places.passages(book, timelines).values())
+    passages = list(places.all_passages(book, timelines).values())
     finder = _PassageFinder(passages)
     return [
         replace(row, is_lost=True) if index is None else _place_row(row, passages[index])
@@ -234,13 +234,13 @@ class _PassageFinder:
 # -- changing the list -----------------------------------------------------------------------------
 
 
-def listed(book: BookPlan) -> tuple[list[Pickup], list[Problem]]:
+def read_pickups(book: BookPlan) -> tuple[list[Pickup], list[Problem]]:
     """Read the list and find its rows in the book, with the problems of what cannot be read.
 
     Raises StorageError.
     """
     rows, problems = read(path_of(book.project))
-    return placed(book, rows), problems
+    return place_rows(book, rows), problems
 
 
 def add(book: BookPlan, candidates: Sequence[Pickup]) -> list[Pickup]:
@@ -251,13 +251,13 @@ def add(book: BookPlan, candidates: Sequence[Pickup]) -> list[Pickup]:
     rows = _read_all_rows(book)
     open_notes = {(row.text, row.note) for row in rows if not row.done}
     added_rows = [row for row in candidates if (row.text, row.note) not in open_notes]
-    write(path_of(book.project), sorted(placed(book, [*rows, *added_rows]), key=_sort_key))
+    write(path_of(book.project), sorted(place_rows(book, [*rows, *added_rows]), key=_sort_key))
     return added_rows
 
 
-def settle(book: BookPlan, chunks: Sequence[str]) -> int:
+def mark_done(book: BookPlan, chunks: Sequence[str]) -> int:
     """Mark the rows of chunks as done and return their number. Raises as `add`."""
-    rows = placed(book, _read_all_rows(book))
+    rows = place_rows(book, _read_all_rows(book))
     finished_rows = [
         row for row in rows if row.chunk in chunks and not row.done and not row.is_lost
     ]
@@ -267,12 +267,12 @@ def settle(book: BookPlan, chunks: Sequence[str]) -> int:
     return len(finished_rows)
 
 
-def tick(book: BookPlan, chunk: str, note: str, is_done: bool) -> int:
+def set_done(book: BookPlan, chunk: str, note: str, is_done: bool) -> int:
     """Mark the rows of a chunk with this note as done or to do, and return their number.
 
     Raises as `add`.
     """
-    rows = placed(book, _read_all_rows(book))
+    rows = place_rows(book, _read_all_rows(book))
     matching_rows = [
         row for row in rows if (row.chunk, row.note) == (chunk, note) and not row.is_lost
     ]
@@ -288,7 +288,7 @@ def remove(book: BookPlan, names: Collection[tuple[str, str]]) -> int:
 
     Each name removes one row, the newest of several that are alike. Raises as `add`.
     """
-    rows, kept_rows = placed(book, _read_all_rows(book)), list[Pickup]()
+    rows, kept_rows = place_rows(book, _read_all_rows(book)), list[Pickup]()
     remaining_counts = Counter((chunk, squeeze(note)) for chunk, note in names)
     for row in reversed(rows):
         name = row.chunk, squeeze(row.note)
@@ -340,37 +340,37 @@ def labels_of(rows: Sequence[Pickup]) -> dict[str, str]:
 # -- lists from other people -----------------------------------------------------------------------
 
 
-def brought(book: BookPlan, path: Path, chapter: int | None) -> tuple[list[Pickup], list[Problem]]:
+def import_list(book: BookPlan, path: Path, chapter: int | None) -> tuple[list[Pickup], list[Problem]]:
     """Read somebody's list, which may be ours or one that `proofnotes` reads.
 
     Returns its rows, and problems for lines that cannot be placed in the book. `chapter`, counted
     from 0, is the chapter of times without one. Raises StorageError, UsageError.
     """
-    with files.storage(path):
+    with files.translating_errors(path):
         try:
-            text, _ = decoded(files.read_whole(path, _MAX_BYTES))
+            text, _ = decode_text(files.read_bounded(path, _MAX_BYTES))
         except files.TooLarge:
             raise UsageError(f"{path}: larger than 16 MB, which no list of pickups is") from None
-    return read_of(book, text, path, chapter)
+    return import_text(book, text, path, chapter)
 
 
-def read_of(
+def import_text(
     book: BookPlan, text: str, path: Path, chapter: int | None
 ) -> tuple[list[Pickup], list[Problem]]:
-    """Like `brought`, for the text of a list; `path` is its name in messages. Raises UsageError."""
+    """Like `import_list`, for the text of a list; `path` is its name in messages. Raises UsageError."""
     own_rows, problems = _parse_rows(text, path)
     if own_rows:
-        return placed(book, own_rows), problems
+        return place_rows(book, own_rows), problems
     rows: list[Pickup] = []
     placing_problems: list[Problem] = []
     unread_lines: list[Problem] = []
     chapter_of = cache(partial(places.HeardChapter, book))
-    for note in proofnotes.read(text):
+    for note in proofnotes.read_notes(text):
         if note.is_unread:
             unread_lines.append(Problem(path, note.line, f"no time and no chunk: {note.words}"))
             continue
         try:
-            rows.append(pickup(_find_noted_passage(book, note, chapter, chapter_of), note.words))
+            rows.append(new_pickup(_find_noted_passage(book, note, chapter, chapter_of), note.words))
         except UsageError as error:
             placing_problems.append(Problem(path, note.line, f"{error}: {note.words}"))
     if not (rows or placing_problems):
@@ -389,7 +389,7 @@ def _find_noted_passage(
         return places.passages_of(book, [find_step(book, note.chunk)])[0]
     number = chapter if note.chapter is None else note.chapter - 1
     if number is None:
-        _, number, seconds = places.in_book(book, note.seconds)
+        _, number, seconds = places.locate_in_book(book, note.seconds)
         return chapter_of(number).at(seconds)[0].passage
     if not 0 <= number < len(book.chapters):
         raise UsageError(f"there is no chapter {number + 1}")

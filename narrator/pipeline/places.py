@@ -66,7 +66,7 @@ def _timeline_file(folders: Folders, chapter: int) -> Path:
     return folders.work("timeline") / f"{chapter + 1:03}.json"
 
 
-def passages(book: BookPlan, timelines: Sequence[Timeline | None]) -> dict[str, Passage]:
+def all_passages(book: BookPlan, timelines: Sequence[Timeline | None]) -> dict[str, Passage]:
     """The passages of all steps, by their ids; `timelines` are those of the chapters."""
     spans = _find_spans(timelines)
     return {step.id: _build_passage(book, step, spans) for step in book.steps}
@@ -98,14 +98,14 @@ def _build_passage(
         chunk=step.id,
         chapter=step.chapter,
         speaker=step.chunk.speaker,
-        source=f"{within(source_line.path, book)}:{source_line.line}",
+        source=f"{relative_path(source_line.path, book)}:{source_line.line}",
         text=step.chunk.text,
         start=start,
         stop=stop,
     )
 
 
-def within(path: Path, book: BookPlan) -> str:
+def relative_path(path: Path, book: BookPlan) -> str:
     """A path relative to the project's folder, if it lies in it."""
     root = book.project.root
     return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
@@ -203,7 +203,7 @@ def _passage_of_cue(chapter: int, cue: TimelineItem, rate: int, name: str) -> Pa
     )
 
 
-def in_book(book: BookPlan, seconds: float) -> tuple[Path, int, float]:
+def locate_in_book(book: BookPlan, seconds: float) -> tuple[Path, int, float]:
     """Locates a time in the delivered file with most chapters.
 
     Returns the file, the chapter, counted from 0, and the seconds from its beginning. Raises

@@ -13,15 +13,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.text.markup import squeeze
 
-TIME = re.compile(r"(?:(?P<hours>\d{1,3}):)?(?P<minutes>\d{1,3}):(?P<seconds>\d{2}(?:[.,]\d+)?)")
+TIME_PATTERN = re.compile(r"(?:(?P<hours>\d{1,3}):)?(?P<minutes>\d{1,3}):(?P<seconds>\d{2}(?:[.,]\d+)?)")
 """12:34, 1:12:34, or 00:12:34,567 as in subtitles."""
 _CHAPTER = r"(?:ch(?:apter|\.)? ?)?(?P<chapter>\d{1,4})"
 _BETWEEN = r"[\s,.:;|\]–—-]+"
 _LINE = re.compile(
-    rf"(?:{_CHAPTER}(?:\s*[,.;|–—-]\s*|:?\s+))?(?P<time>{TIME.pattern})"
+    rf"(?:{_CHAPTER}(?:\s*[,.;|–—-]\s*|:?\s+))?(?P<time>{TIME_PATTERN.pattern})"
     rf"(?:{_BETWEEN}(?P<words>.*))?",
     re.IGNORECASE,
 )
@@ -53,25 +53,25 @@ class Note:
 
 def seconds_of(time: str) -> float | None:
     """The seconds of a time as people write it, or None."""
-    match = TIME.fullmatch(time.strip())
+    match = TIME_PATTERN.fullmatch(time.strip())
     if match is None:
         return None
     hours, minutes = int(match["hours"] or 0), int(match["minutes"])
     return hours * 3600 + minutes * 60 + float(match["seconds"].replace(",", "."))
 
 
-def read(text: str) -> Iterator[Note]:
+def read_notes(text: str) -> Iterator[Note]:
     """Yields the notes of a list in order, and lines that are no notes."""
-    names, rows = table(text)
+    names, rows = read_table(text)
     if columns := _column_indices([name.casefold() for name in names]):
         yield from _read_table_notes(rows, columns)
         return
     chapter: int | None = None
     for number, line in enumerate(text.splitlines(), 1):
-        plain = squeeze(seen(line)).lstrip("*#-•[ ")
+        plain = squeeze(strip_invisible(line)).lstrip("*#-•[ ")
         if label_match := _LABEL.fullmatch(line.strip()):
             start = float(label_match["start"].replace(",", "."))
-            yield Note(number, squeeze(seen(label_match["words"])), chapter=chapter, seconds=start)
+            yield Note(number, squeeze(strip_invisible(label_match["words"])), chapter=chapter, seconds=start)
         elif note_match := _LINE.fullmatch(plain):
             note_chapter = int(note_match["chapter"]) if note_match["chapter"] else chapter
             seconds = seconds_of(note_match["time"]) or 0.0
@@ -115,7 +115,7 @@ def _read_table_notes(
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def table(text: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
+def read_table(text: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """The first row of a CSV file, and its other rows with their line numbers.
 
     The separator is the most frequent one in the first row. Invisible characters are removed.
@@ -138,7 +138,7 @@ def table(text: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
 
 
 def _clean_cell(cell: str) -> str:
-    return squeeze(seen(_APOSTROPHE.sub("", cell)))
+    return squeeze(strip_invisible(_APOSTROPHE.sub("", cell)))
 
 
 _APOSTROPHE = re.compile(r"\A'(?='*[=+\-@])")
@@ -146,6 +146,6 @@ _APOSTROPHE = re.compile(r"\A'(?='*[=+\-@])")
 _FORMULA = re.compile(r"'*[=+\-@＝＋－＠]")
 
 
-def as_text(cell: str) -> str:
-    """A cell that spreadsheets read as text, not as a formula; `table` reads it unchanged."""
+def escape_formula(cell: str) -> str:
+    """A cell that spreadsheets read as text, not as a formula; `read_table` reads it unchanged."""
     return f"'{cell}" if _FORMULA.match(cell) else cell

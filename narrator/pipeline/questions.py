@@ -10,16 +10,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from narrator import keys
-from narrator.characters import quoted
+from narrator.characters import quote_for_message
 from narrator.errors import StorageError, UsageError
-from narrator.pipeline.attribution import Proposal, Quote, answered, together
-from narrator.pipeline.edits.edit import Edit, FileChange, encoded, exact, shown
+from narrator.pipeline.attribution import Proposal, Quote, apply_answer, group_pieces
+from narrator.pipeline.edits.edit import Edit, FileChange, encode_exact, read_exact, shorten
 from narrator.pipeline.manuscript import roles_of
 from narrator.text import decided
 from narrator.text.decided import NOBODY, UNKNOWN
 from narrator.text.markup import squeeze
 
-CHOICES = 9
+MAX_CHOICES = 9
 _CONTEXT = 300
 """Number of characters shown of the paragraphs before and after."""
 
@@ -69,13 +69,13 @@ def questions(proposal: Proposal, *, in_order: bool = False) -> list[Question]:
     return [background.question(group) for group in groups]
 
 
-def refreshed(proposal: Proposal, old: Sequence[Question]) -> list[Question]:
+def refresh_questions(proposal: Proposal, old: Sequence[Question]) -> list[Question]:
     """The questions after answers to some of them. Raises UsageError."""
     background = _Background(proposal)
     return [background.question(background.group(question.id)) for question in old]
 
 
-def answer(proposal: Proposal, question: str, speaker: str) -> tuple[Proposal, Edit]:
+def answer_question(proposal: Proposal, question: str, speaker: str) -> tuple[Proposal, Edit]:
     """Answer a question; returns the new proposal and the edit of its chapter's file.
 
     The edit writes all pieces into the file as it is now. `question` is the id of any quotation,
@@ -85,19 +85,19 @@ def answer(proposal: Proposal, question: str, speaker: str) -> tuple[Proposal, E
     group = _Background(proposal).group(question)
     if speaker not in (NOBODY, UNKNOWN) and not roles_of(proposal.project).find_speakers(speaker):
         raise UsageError(
-            f"“{quoted(speaker)}” is not in {proposal.project.path.name}: `narrator cast --write` "
+            f"“{quote_for_message(speaker)}” is not in {proposal.project.path.name}: `narrator cast --write` "
             "puts those there that were found"
         )
     number = group[0].chapter
     path = proposal.files[number].path
-    old_text = exact(path)
-    proposal = answered(proposal, group, speaker)
+    old_text = read_exact(path)
+    proposal = apply_answer(proposal, group, speaker)
     if proposal.files[number].is_unreadable:
         raise StorageError(f"{path}: cannot be read, and is not replaced; mend or remove it")
     new_text = decided.format_file(proposal.files[number], proposal.text_of(number)).decode()
     phrases = {NOBODY: "the narrator says", UNKNOWN: "nobody knows who says"}
     phrase = phrases.get(speaker, f"{speaker} says")
-    summary = f"chapter {number + 1}: {phrase} “{shown(group[0].quoted.text)}”"
+    summary = f"chapter {number + 1}: {phrase} “{shorten(group[0].quoted.text)}”"
     return proposal, Edit(summary, (FileChange(path, old_text, new_text),))
 
 
@@ -128,13 +128,13 @@ class _Background:
         """The pieces of the quotation with this id. Raises UsageError."""
         index = question_id.partition("-")[0]
         if index.isdecimal() and len(index) < 10:
-            group = next(together(self.proposal.quotes[int(index) :]), ())
+            group = next(group_pieces(self.proposal.quotes[int(index) :]), ())
             if group and self._question_id(group) == question_id:
                 return group
         raise UsageError("this quotation is not in the book any more as it was: look again")
 
     def _question_id(self, group: Sequence[Quote]) -> str:
-        text_hash = keys.content_of(encoded(group[0].quoted.text))
+        text_hash = keys.content_of(encode_exact(group[0].quoted.text))
         return f"{self.indices[id(group[0])]}-{text_hash[:16]}"
 
     def _choices(self, quote: Quote) -> Iterator[tuple[str, float | None]]:
@@ -144,7 +144,7 @@ class _Background:
         certainties: dict[str, float | None] = {quote.speaker: certainty} if quote.speaker else {}
         for name in (*(name for name, _ in quote.others), *self.names_by_lines):
             certainties.setdefault(name, None)
-        yield from list(certainties.items())[:CHOICES]
+        yield from list(certainties.items())[:MAX_CHOICES]
 
     def _surroundings(self, quote: Quote) -> tuple[str, str]:
         """The paragraphs before and after, each with its speakers."""

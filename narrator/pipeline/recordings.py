@@ -22,13 +22,13 @@ import numpy as np
 from narrator import files
 from narrator.errors import ScriptError, StorageError, UsageError, UserError
 from narrator.importers import encoding
-from narrator.project.place import NAME
+from narrator.project.place import MANIFEST_NAME
 from narrator.sound import audio, media
 from narrator.sound.timing import TimedWord
 from narrator.speech.hearing import SpokenSound, Transcript
 from narrator.speech.hearing.compare import Difference, Fidelity, fidelity
 from narrator.speech.hearing.judging import Judgement, judge
-from narrator.speech.hearing.listening import Ear
+from narrator.speech.hearing.listening import TakeListener
 from narrator.speech.hearing.windows import SoundWindow, windows
 from narrator.text.labels import Roles
 from narrator.text.normalize import Lexicon, normalize
@@ -56,10 +56,10 @@ class Recital:
     text: Path
 
 
-def are_there(path: Path) -> bool:
+def are_recordings(path: Path) -> bool:
     """Whether a path leads to recordings rather than to a project."""
     if path.is_dir():
-        return not (path / NAME).exists() and any(map(_is_sound, path.iterdir()))
+        return not (path / MANIFEST_NAME).exists() and any(map(_is_sound, path.iterdir()))
     return _is_sound(path)
 
 
@@ -67,7 +67,7 @@ def _is_sound(path: Path) -> bool:
     return path.suffix.lower() in SOUNDS
 
 
-def recitals(location: Path, text: Path | None = None) -> tuple[list[Recital], list[Path]]:
+def find_recitals(location: Path, text: Path | None = None) -> tuple[list[Recital], list[Path]]:
     """The recordings of a file or folder with their texts, and those without a text.
 
     A text has the name of its recording, or is `text` for a single file. Raises UsageError.
@@ -75,7 +75,7 @@ def recitals(location: Path, text: Path | None = None) -> tuple[list[Recital], l
     if location.is_dir():
         if text is not None:
             raise UsageError("--text is for one recording; in a folder each has a text of its name")
-        with files.storage(location):
+        with files.translating_errors(location):
             sounds = sorted(filter(_is_sound, location.iterdir()))
         if not sounds:
             raise UsageError(
@@ -111,7 +111,7 @@ class WrongPassage:
 
 
 @dataclass(frozen=True, slots=True)
-class RecitalHeard:
+class RecitalResult:
     """The outcome of listening to a recording."""
 
     recital: Recital
@@ -144,14 +144,14 @@ class _RecordingPart:
         return replace(self, sound=replace(self.sound, samples=no_samples))
 
 
-def hear(
+def hear_recital(
     recital: Recital,
-    recogniser: Ear,
+    recogniser: TakeListener,
     *,
     language: str | None = None,
     tell: Callable[[float], None],
     cancel: Event,
-) -> RecitalHeard | None:
+) -> RecitalResult | None:
     """Listen to one recording; None if it was stopped. `tell` receives the share that is done.
 
     Raises UserError, StorageError, EngineUnavailable.
@@ -179,10 +179,10 @@ def hear(
         raise UserError(f"{recital.sound}: holds no sound")
     error = fidelity(text, " ".join(spoken_texts), language).error
     passages = tuple(_place_differences(differences, timed_words))
-    return RecitalHeard(recital, language, seconds, text, error, passages, tuple(timed_words))
+    return RecitalResult(recital, language, seconds, text, error, passages, tuple(timed_words))
 
 
-def _load_spoken_text(recital: Recital, recogniser: Ear, language: str | None) -> tuple[str, str]:
+def _load_spoken_text(recital: Recital, recogniser: TakeListener, language: str | None) -> tuple[str, str]:
     """The text of a recording as it is spoken, and its language. Raises UserError, StorageError."""
     written_text = _read_text(recital.text)
     language = language or language_of(written_text) or "en"
@@ -199,7 +199,7 @@ def _load_spoken_text(recital: Recital, recogniser: Ear, language: str | None) -
 
 
 def _recognise_windows(
-    path: Path, language: str, recogniser: Ear
+    path: Path, language: str, recogniser: TakeListener
 ) -> Iterator[tuple[SoundWindow, Transcript]]:
     """Yields each window of a recording with what was recognised in it."""
     for batch in recogniser.batches(_windows(path)):
@@ -211,20 +211,20 @@ def _recognise_windows(
         )
 
 
-def write_times(heard_recital: RecitalHeard, folder: Path) -> Path:
+def write_times(heard_recital: RecitalResult, folder: Path) -> Path:
     """Write the words of a recording and their times as JSON into a folder.
 
     Returns the path. Raises StorageError.
     """
     path = folder / f"{heard_recital.recital.sound.name}.words.json"
-    with files.storage(path):
+    with files.translating_errors(path):
         folder.mkdir(parents=True, exist_ok=True)
         json_text = json.dumps(as_json(heard_recital, words=True), ensure_ascii=False, indent=1)
         files.write(path, json_text.encode())
     return path
 
 
-def as_json(heard_recital: RecitalHeard, *, words: bool) -> dict[str, Any]:
+def as_json(heard_recital: RecitalResult, *, words: bool) -> dict[str, Any]:
     """The outcome as JSON, with times in seconds."""
     timed = [
         {
@@ -295,7 +295,7 @@ def _count_reached_words(comparison: Fidelity, word_count: int, language: str) -
 
 
 def _find_differences(
-    parts: Sequence[_RecordingPart], recogniser: Ear
+    parts: Sequence[_RecordingPart], recogniser: TakeListener
 ) -> Iterator[tuple[_RecordingPart, Difference]]:
     """Yields the differences of each part in a batch, judged after a second hearing with its
     text."""
@@ -340,7 +340,7 @@ def _differs(part: _RecordingPart) -> bool:
     return bool(fidelity(part.sound.text, part.transcript.text, part.sound.language).differences)
 
 
-def _time_words(parts: Sequence[_RecordingPart], recogniser: Ear) -> Iterator[TimedWord]:
+def _time_words(parts: Sequence[_RecordingPart], recogniser: TakeListener) -> Iterator[TimedWord]:
     """The words of a batch, with their offsets in the text and seconds in the recording."""
     for part, word_times in zip(
         parts, recogniser.align([part.sound for part in parts]), strict=True
@@ -367,8 +367,8 @@ def _place_differences(
 def _read_text(path: Path) -> str:
     """The text of a file. Raises StorageError, UserError."""
     try:
-        with files.storage(path):
-            return encoding.decode(files.read_whole(path, _MAX_BYTES)).text
+        with files.translating_errors(path):
+            return encoding.decode(files.read_bounded(path, _MAX_BYTES)).text
     except files.TooLarge:
         raise StorageError(f"{path}: larger than 16 MB, which no text of a recording is") from None
     except encoding.NoText as error:

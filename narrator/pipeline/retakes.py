@@ -26,9 +26,9 @@ from narrator.pipeline.session import Observer, locked
 from narrator.sound import audio
 from narrator.speech import render
 from narrator.speech.hearing import choosing
-from narrator.speech.hearing.listening import Ear
-from narrator.speech.plan import Step, prompting
-from narrator.speech.requests import Rules, examined, keep_try, prompt_of, request_of, sound_of
+from narrator.speech.hearing.listening import TakeListener
+from narrator.speech.plan import Step, find_prompt_take
+from narrator.speech.requests import TakeRules, check_answer, store_try, prompt_of, request_of, sound_of
 from narrator.speech.store import Pin, Record, Store
 
 
@@ -81,7 +81,7 @@ def write_sounds(book: BookPlan, step: Step, tries: Sequence[Try], folder: Path)
             else book.store.read(home_key)
         )
         path = folder / f"{step.id} try {chunk_try.number}.wav"
-        with files.storage(path):
+        with files.translating_errors(path):
             folder.mkdir(parents=True, exist_ok=True)
             files.write(path, audio.encode_wav(samples, rate))
         paths.append(path)
@@ -145,7 +145,7 @@ def unpin(book: BookPlan, steps: Sequence[Step]) -> list[Step]:
     return [step for step, _ in pinned_steps]
 
 
-def forget(book: BookPlan, lost_pins: Sequence[Pin]) -> None:
+def remove_lost_pins(book: BookPlan, lost_pins: Sequence[Pin]) -> None:
     """Remove pins whose text is gone; the caller holds the project's lock. Raises StorageError."""
     book.store.unpin(pin.place for pin in lost_pins)
 
@@ -154,7 +154,7 @@ def forget(book: BookPlan, lost_pins: Sequence[Pin]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Retaken:
+class RetakenChunk:
     """The new tries of a chunk."""
 
     step: Step
@@ -193,7 +193,7 @@ def retake(
     observer: Observer,
     cancel: Event,
     engines: Mapping[str, Engine] = MappingProxyType({}),
-) -> list[Retaken]:
+) -> list[RetakenChunk]:
     """Speak chunks again, `count` times each, and pin the first try of each that passes its checks.
 
     `seed` is the seed of the first try, and the next ones count on from it; without one it is drawn
@@ -231,7 +231,7 @@ class RetakeJob:
     requests: Sequence[Request]
     _tries_by_key: Mapping[str, _ChunkTries]
     _speaker_stats: Mapping[str, render.SpeakerStats]
-    _recogniser: Ear | None
+    _recogniser: TakeListener | None
 
     @classmethod
     def of(
@@ -268,7 +268,7 @@ class RetakeJob:
         ]
         tries_by_key = {step.key: _ChunkTries([], []) for step in steps}
         speaker_stats = render.collect_stats(book.steps, book.takes.current)
-        recogniser = choosing.ear_of(book.project.manifest.checks, book.project.root)
+        recogniser = choosing.make_render_listener(book.project.manifest.checks, book.project.root)
         return cls(book, steps, requests, tries_by_key, speaker_stats, recogniser)
 
     def answered(self, request: Request, outcome: Outcome) -> Sequence[Request]:
@@ -279,12 +279,12 @@ class RetakeJob:
             return ()
         checks, engine = self.book.project.manifest.checks, self.engine_of(request)
         medians = self._speaker_stats.get(request.voice.speaker, render.SpeakerStats()).medians()
-        rules = Rules(checks.tries, checks.loudness)
-        verdict = examined(speech, request, engine, rules, *medians)
+        rules = TakeRules(checks.tries, checks.loudness)
+        verdict = check_answer(speech, request, engine, rules, *medians)
         if self._recogniser and not verdict.faults:
             (opinion,) = self._recogniser.listen([sound_of(speech, request, engine)], [verdict])
             verdict = replace(verdict, faults=opinion.faults)
-        numbered_record = keep_try(self.book.store, request, speech, verdict, engine)
+        numbered_record = store_try(self.book.store, request, speech, verdict, engine)
         if numbered_record is None:
             chunk_tries.failures.append("; ".join(map(str, verdict.faults)))
         else:
@@ -294,7 +294,7 @@ class RetakeJob:
     def engine_of(self, request: Request) -> Engine:
         return self.book.engines[request.voice.speaker]
 
-    def settled(self) -> list[Retaken]:
+    def settled(self) -> list[RetakenChunk]:
         """Pin the first try of each chunk that passed its checks, and return all tries.
 
         Raises UsageError, StorageError.
@@ -321,7 +321,7 @@ def _build_requests(
             raise UsageError(
                 f"chunk {step.id} continues one that has no take yet; run `narrator render` first"
             )
-        if prompting_take := prompting(step, book.store.find):
+        if prompting_take := find_prompt_take(step, book.store.find):
             prompt = prompt_of(book.store, step.parent, prompting_take, step.expected, engine)
     reference = None
     if step.chunk.speaker in book.voices.contents:
@@ -363,7 +363,7 @@ def _speak_with_engine(
             retake_job.answered(request, outcome)
 
 
-def _pin_best_try(book: BookPlan, step: Step, chunk_tries: _ChunkTries) -> Retaken:
+def _pin_best_try(book: BookPlan, step: Step, chunk_tries: _ChunkTries) -> RetakenChunk:
     """Pin the first try that passed its checks. Raises UsageError, StorageError."""
     good_numbers = [number for number, record in chunk_tries.tries if not record.faults]
     if good_numbers:
@@ -372,4 +372,4 @@ def _pin_best_try(book: BookPlan, step: Step, chunk_tries: _ChunkTries) -> Retak
         except DamagedTake as error:
             raise UsageError(f"chunk {step.id}: {error}") from None
     pinned_number = good_numbers[0] if good_numbers else None
-    return Retaken(step, tuple(chunk_tries.tries), tuple(chunk_tries.failures), pinned_number)
+    return RetakenChunk(step, tuple(chunk_tries.tries), tuple(chunk_tries.failures), pinned_number)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from narrator import files
 from narrator.pipeline.bookplan import BookPlan
-from narrator.pipeline.edits.history import held
+from narrator.pipeline.edits.history import lock_folder
 from narrator.project.project import Project
 from narrator.speech.plan import Step
 
@@ -24,7 +24,7 @@ def path_of(project: Project) -> Path:
     return project.build / f"reviewed-{project.stem}.json"
 
 
-def reviewed(book: BookPlan) -> set[str]:
+def reviewed_keys(book: BookPlan) -> set[str]:
     """The keys of the steps whose present takes were reviewed."""
     reviewed_takes = _load_marks(path_of(book.project))
     return {
@@ -34,13 +34,13 @@ def reviewed(book: BookPlan) -> set[str]:
     }
 
 
-def mark(book: BookPlan, steps: Iterable[Step], is_reviewed: bool) -> None:
+def mark_reviewed(book: BookPlan, steps: Iterable[Step], is_reviewed: bool) -> None:
     """Mark takes as reviewed, or remove the marks; chunks without a take stay as they are.
 
     Raises Locked, StorageError.
     """
     path = path_of(book.project)
-    with held(path.parent / "edits"):
+    with lock_folder(path.parent / "edits"):
         reviewed_takes = dict(_load_marks(path))
         for step in steps:
             if take_hash := _take_hash(book, step):

@@ -28,21 +28,21 @@ from narrator.errors import (
     UsageError,
 )
 from narrator.pipeline.accounting import Accounting, account
-from narrator.pipeline.bookengines import engines_in_words, identity_path
+from narrator.pipeline.bookengines import describe_engines, identity_path
 from narrator.pipeline.bookplan import (
     BookPlan,
     Selection,
     ledger_path,
     plan,
 )
-from narrator.pipeline.estimate import kept_as, speed_path, speeds_of
+from narrator.pipeline.estimate import speed_name, speed_path, speeds_of
 from narrator.pipeline.losses import losses_of
 from narrator.pipeline.manuscript import Manuscript
-from narrator.pipeline.session import Logged, Observer, locked, log, logging_to
+from narrator.pipeline.session import LoggingObserver, Observer, locked, log, logging_to
 from narrator.project.project import Project
 from narrator.speech import render, requests
 from narrator.speech.hearing import choosing
-from narrator.speech.plan import Step, ledger_of
+from narrator.speech.plan import Step, make_ledger
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Report:
     """The outcome of a run and the state of the book after it."""
 
     plan: BookPlan
-    result: render.Result
+    result: render.RenderResult
     finished: finish.Finished | None = None
     incomplete: tuple[int, ...] = ()
     """Chapters without files, because some of their takes are missing."""
@@ -101,12 +101,12 @@ def run(
     cancel: Event,
     speak: bool = True,
     engines: Mapping[str, Engine] = MappingProxyType({}),
-    aside: render.Aside | None = None,
+    request_source: render.RequestSource | None = None,
 ) -> Report:
     """Plan, render (unless `speak` is off), assemble, export.
 
     `engines` holds the engines of speakers that have their own; all others speak with `engine`.
-    `aside` supplies requests that are spoken between those of the render. If takes are pinned
+    `request_source` supplies requests that are spoken between those of the render. If takes are pinned
     meanwhile, the chunks that continue them are rendered before any files are made. Raises Locked,
     EngineUnavailable, StorageError, UsageError. Whatever happens, takes that passed their checks
     are kept, and no file for listeners is left half written.
@@ -124,14 +124,14 @@ def run(
             _require_takes(book)
         else:
             _save_plan_record(book)
-        report = Report(book, render.Result(), log=logbook.path)
+        report = Report(book, render.RenderResult(), log=logbook.path)
         report.result.cancelled = cancel.is_set()
         while True:
             store = report.plan.store
-            damaged_before, misled_before = len(store.damaged), store.misled
+            damaged_before, misled_before = len(store.damaged), store.index_mismatches
             try:
                 if speak and not report.result.cancelled:
-                    _render(report.plan, report.result, observer, cancel, aside)
+                    _render(report.plan, report.result, observer, cancel, request_source)
                     if _have_pins_changed(report):
                         report.plan = _replan(report.plan, observer)
                         continue
@@ -139,7 +139,7 @@ def run(
                 break
             except DamagedTake as error:  # it was intact when the plan was made
                 log.warning("%s", error)
-                if store.misled == misled_before and (
+                if store.index_mismatches == misled_before and (
                     not speak or len(store.damaged) == damaged_before
                 ):
                     raise
@@ -181,7 +181,7 @@ def _save_plan_record(book: BookPlan) -> None:
     """Save the steps and engine identities that the next plan is compared with. Raises
     StorageError."""
     if all(map(has_known_identity, unique_engines(book.engines))):
-        files.save_json(ledger_path(book.project, book.engines), ledger_of(book.steps))
+        files.save_json(ledger_path(book.project, book.engines), make_ledger(book.steps))
         identity_records = [
             identity_record
             for engine in unique_engines(book.engines)
@@ -285,10 +285,10 @@ def _replan(book: BookPlan, observer: Observer) -> BookPlan:
 
 def _render(
     book: BookPlan,
-    render_result: render.Result,
+    render_result: render.RenderResult,
     observer: Observer,
     cancel: Event,
-    aside: render.Aside | None,
+    aside: render.RequestSource | None,
 ) -> None:
     project, selection = book.project, book.selection
     steps = [step for step in book.steps if step in selection]
@@ -297,7 +297,7 @@ def _render(
     identities = "; ".join(str(engine.identity()) for engine in engines_in_use)
     log.info("engine %s; %d steps, %d to render", identities, len(steps), len(book.todo))
     if len(engines_in_use) > 1:
-        log.info("speakers by engine: %s", engines_in_words(book.engines))
+        log.info("speakers by engine: %s", describe_engines(book.engines))
     render.render(
         steps,
         book.engines,
@@ -305,16 +305,16 @@ def _render(
         render_result,
         # read on first use and cached for the run
         reference=cache(partial(book.voices.reference, tell=observer.starting)),
-        rules=requests.Rules(checks.tries, checks.loudness),
+        rules=requests.TakeRules(checks.tries, checks.loudness),
         forced=lambda step: selection.force and step.key not in render_result.renewed,
-        observer=Logged(observer),
+        observer=LoggingObserver(observer),
         cancel=cancel,
-        ear=choosing.ear_of(checks, project.root),
+        ear=choosing.make_render_listener(checks, project.root),
         aside=aside,
     )
     speeds, speed_names = (
         speeds_of(project),
-        {book_engine.name: kept_as(book_engine) for book_engine in engines_in_use},
+        {book_engine.name: speed_name(book_engine) for book_engine in engines_in_use},
     )
     for name, work in render_result.work.items():
         if work.rendered >= 5:  # fewer takes are no measure of the machine
@@ -337,12 +337,12 @@ def _require_takes(book: BookPlan) -> None:
     }
     if incomplete_chapters:
         raise UsageError(
-            f"{chapters_lack(incomplete_chapters)} takes: "
+            f"{describe_chapters_lacking(incomplete_chapters)} takes: "
             f"`narrator render{book.folders.option}` makes them; `--chapter` exports others"
         )
 
 
-def chapters_lack(chapters: Collection[int]) -> str:
+def describe_chapters_lacking(chapters: Collection[int]) -> str:
     """Says which chapters lack something: "chapter 2 lacks" or "chapters 2, 4 lack".
 
     The numbers in `chapters` are counted from 0.
@@ -382,7 +382,7 @@ def summary(report: Report) -> dict[str, Any]:
         "incomplete_chapters": [n + 1 for n in report.incomplete],
         "cancelled": render_result.cancelled,
         "damaged_takes": list(report.plan.store.damaged),
-        "damaged_rows": report.plan.store.misled,
+        "damaged_rows": report.plan.store.index_mismatches,
         "losses": list(report.losses),
         "characters": asdict(report.accounting),
         "stages": report.stages,

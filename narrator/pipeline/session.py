@@ -39,7 +39,7 @@ class Observer(render.RenderObserver, finish.FinishObserver, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class LoggingObserver:
     """Writes events to the log and passes them on to the observer."""
 
     observer: Observer
@@ -93,7 +93,7 @@ def locked(project: Project, patience: float = 0.0) -> Iterator[None]:
     except OSError as error:
         raise StorageError(f"{project.build}: cannot be written: {files.reason(error)}") from None
     try:
-        buildfolder.claim(project.build, project.root)
+        buildfolder.claim_folder(project.build, project.root)
         yield
     finally:
         lock.release()
@@ -115,7 +115,7 @@ class _Logbook(logging.Handler):
         self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name == files.damage.name:
+        if record.name == files.corruption_log.name:
             self.damage[record.getMessage()] = None
         try:
             self._file.write(f"{self.format(record)}\n".encode(errors="backslashreplace"))
@@ -133,7 +133,7 @@ def logging_to(project: Project) -> Iterator[_Logbook]:
     """Log the run to a new file in `build/logs`, where all are kept. Raises StorageError."""
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
     path = project.build / "logs" / f"{stamp}-{os.getpid()}.log"
-    with files.storage(path):
+    with files.translating_errors(path):
         handler = _Logbook(path)
     log.addHandler(handler)
     log.setLevel(logging.INFO)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from narrator.characters import quoted
+from narrator.characters import quote_for_message
 from narrator.errors import Problem
 from narrator.project.project import Project
 from narrator.text import decided, stretches
@@ -29,7 +29,7 @@ ORPHAN = (
 )
 
 
-def parted(project: Project, chapters: Sequence[Chapter], roles: Roles) -> list[Chapter]:
+def split_by_speaker(project: Project, chapters: Sequence[Chapter], roles: Roles) -> list[Chapter]:
     """The chapters with a line for each stretch of one speaker.
 
     Problems of the files of speakers are added to the warnings and slips of the chapters.
@@ -37,7 +37,7 @@ def parted(project: Project, chapters: Sequence[Chapter], roles: Roles) -> list[
     speaker_files = [_read_speaker_file(project, number) for number in range(len(chapters))]
     has_files = any(file.exists for file in speaker_files if file)
     tags = project.manifest.dialogue.tags
-    orphan_problems = orphans(project)
+    orphan_problems = find_orphaned_files(project)
     split_chapters: list[Chapter] = []
     for number, (chapter, file) in enumerate(zip(chapters, speaker_files, strict=True)):
         if number == 0 and orphan_problems:
@@ -60,7 +60,7 @@ def _read_speaker_file(project: Project, number: int) -> SpeakerFile | None:
     return None if name is None else decided.read(decided.speaker_file_path(project.root / name))
 
 
-def orphans(project: Project) -> list[Problem]:
+def find_orphaned_files(project: Project) -> list[Problem]:
     """Problems for files of speakers without a text, which was renamed or removed."""
     names = (chapter.file for chapter in project.chapters if chapter.file is not None)
     problems: list[Problem] = []
@@ -70,7 +70,7 @@ def orphans(project: Project) -> list[Problem]:
         for path in paths:
             stem = path.name.removesuffix(decided.ENDING)
             if stem not in (path.name, *text_stems):
-                problems.append(Problem(path, None, ORPHAN.format(quoted(stem))))
+                problems.append(Problem(path, None, ORPHAN.format(quote_for_message(stem))))
     return problems
 
 

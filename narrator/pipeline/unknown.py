@@ -38,7 +38,7 @@ class UnknownWord:
         return self.written.total()
 
 
-def unknown(manuscript: Manuscript) -> tuple[list[UnknownWord], list[str]]:
+def find_unknown_words(manuscript: Manuscript) -> tuple[list[UnknownWord], list[str]]:
     """Unknown words, the most frequent first, and languages of the book without a word list.
 
     Raises EnvironmentFailed if the lists are not installed.

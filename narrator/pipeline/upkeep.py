@@ -21,7 +21,7 @@ from narrator.project.project import Project
 from narrator.speech.store import Store
 
 
-def unreferenced(project: Project) -> list[tuple[str, int]]:
+def find_unreferenced_takes(project: Project) -> list[tuple[str, int]]:
     """Keys and sizes of takes that no manifest in the project's folder refers to.
 
     The takes of a manifest are those of its own engines and of the draft voice. Raises
@@ -69,7 +69,7 @@ def _plan_with_all_engines(path: Path, unknown_engines: set[str]) -> Iterator[bo
 
     Names of engines that are not available are added to `unknown_engines`.
     """
-    manuscript = manuscripts.read(path)
+    manuscript = manuscripts.read_manuscript(path)
     project, cast = manuscript.project, manuscript.cast
     for draft in (False, True):
         try:
@@ -84,7 +84,7 @@ def _plan_with_all_engines(path: Path, unknown_engines: set[str]) -> Iterator[bo
         unavailable_names = {engine.name for engine in engines_in_use if not has_known_identity(engine)}
         unknown_engines |= unavailable_names
         if len(unavailable_names) < len(engines_in_use):
-            yield bookplan.plan(manuscript, engines.main, bookplan.Selection(), engines=engines.own)
+            yield bookplan.plan(manuscript, engines.main, bookplan.Selection(), engines=engines.by_speaker)
 
 
 def _read_ledger(ledger: Path) -> list[dict[str, Any]]:
@@ -92,15 +92,15 @@ def _read_ledger(ledger: Path) -> list[dict[str, Any]]:
 
     Raises StorageError if some may be missing, since their takes would be removed.
     """
-    with files.storage(ledger):
+    with files.translating_errors(ledger):
         try:
             files.read_json(ledger)
-        except files.Altered as error:
+        except files.AlteredFile as error:
             raise StorageError(
                 f"{ledger}: {error}, so no take can be told to be unused; render its manifest "
                 "once more, or delete the file if that has gone"
             ) from None
-    return bookplan.ledger_in(ledger)
+    return bookplan.read_ledger(ledger)
 
 
 def _engine_name(store: Store, key: str) -> str | None:
@@ -109,13 +109,13 @@ def _engine_name(store: Store, key: str) -> str | None:
     return record.engine if record else None
 
 
-def collect(project: Project) -> tuple[int, int, int]:
+def collect_garbage(project: Project) -> tuple[int, int, int]:
     """Delete unreferenced takes and superseded files.
 
     Returns the number of takes, their bytes, and the bytes of the files. Raises Locked,
     ManifestError, StorageError.
     """
     with session.locked(project):
-        unused = [key for key, _ in unreferenced(project)]
+        unused = [key for key, _ in find_unreferenced_takes(project)]
         store = Store.open(project.takes, writing=True)
         return len(unused), store.remove(unused), shelf.delete_superseded(project.build)

@@ -17,7 +17,7 @@ from typing import Any
 from narrator import files, processes
 from narrator.errors import UsageError
 from narrator.project import preferences
-from narrator.project.place import NAME
+from narrator.project.place import MANIFEST_NAME
 
 VARIABLE = "NARRATOR_BUILD"
 """Environment variable: the build folder of the project of a command, before any setting."""
@@ -33,7 +33,7 @@ def building_in(folder: Path | None) -> AbstractContextManager[None]:
     return processes.environment(VARIABLE, absolute_path)
 
 
-def option() -> str:
+def build_option() -> str:
     """The option that gives commands the same build folder: " --build …", or nothing."""
     folder = os.environ.get(VARIABLE)
     return f" --build {shlex.quote(folder)}" if folder else ""
@@ -47,8 +47,8 @@ def build_folder(root: Path) -> Path:
     """
     if folder := os.environ.get(VARIABLE):
         return _require_unshared(_expand_home(folder).absolute(), root)
-    if (setting := preferences.read().build) is not None:
-        settings_folder = preferences.path().parent.absolute() / _expand_home(setting)
+    if (setting := preferences.read_preferences().build) is not None:
+        settings_folder = preferences.preferences_path().parent.absolute() / _expand_home(setting)
         resolved_root = root.resolve()
         return _require_unshared(
             settings_folder / resolved_root.relative_to(resolved_root.anchor) / "build", root
@@ -64,7 +64,7 @@ def _expand_home(folder: str | Path) -> Path:
         raise UsageError(f"{folder}: no such home folder; give the folder's whole path") from None
 
 
-def claim(build: Path, root: Path) -> None:
+def claim_folder(build: Path, root: Path) -> None:
     """Record in a build folder outside of the project to which project it belongs.
 
     Raises UsageError if it is another project's, StorageError.
@@ -83,10 +83,10 @@ def _require_unshared(build: Path, root: Path) -> Path:
         raise UsageError(f"{build}: holds the project itself; name a folder of its own for builds")
     if _is_same(build, root / "build") and not (root / "build").is_symlink():
         return build
-    if kind := files.not_a_file(build).replace("a folder", ""):
+    if kind := files.describe_file_type(build).replace("a folder", ""):
         raise UsageError(f"{build}: {kind}; name a folder for builds")
     _refuse_other_owner(build, root)
-    with files.storage(build):
+    with files.translating_errors(build):
         if not build.is_dir():
             if build.exists():
                 raise UsageError(f"{build}: a file; name a folder for builds")
@@ -110,7 +110,7 @@ def _refuse_other_owner(build: Path, root: Path) -> None:
     if not isinstance(owner, str):
         owner = str(build.parent) if build.name == "build" else str(root)
     owner_root = Path(owner)
-    if not _is_same(owner_root, root) and (owner_root / NAME).is_file():
+    if not _is_same(owner_root, root) and (owner_root / MANIFEST_NAME).is_file():
         raise UsageError(
             f"{build}: holds the build of {owner_root}; name another folder for {root}"
         )
@@ -119,7 +119,7 @@ def _refuse_other_owner(build: Path, root: Path) -> None:
 def _read_note(build: Path) -> Any:
     try:
         return files.read_json(build / _OWNER)
-    except (OSError, files.Altered):
+    except (OSError, files.AlteredFile):
         return None
 
 
@@ -142,7 +142,7 @@ def _refuse_links(root: Path) -> None:
         target = _resolve_link(build, root)
         if target == Path(os.path.realpath(root)):
             raise UsageError(f"{build}: a link to the project itself; remove the link")
-        with files.storage(build):
+        with files.translating_errors(build):
             if not target.is_dir() or _has_other_files(target):
                 raise UsageError(
                     f"{build}: a link to {target}, which is no folder for builds; remove the link"
@@ -170,10 +170,10 @@ def _resolve_link(link: Path, root: Path) -> Path:
     """The target of a link in a project. Raises UsageError if it is outside or missing."""
     target = Path(os.path.realpath(link))
     if target.is_relative_to(os.path.realpath(root)):
-        if (kind := files.not_a_file(link)).startswith("a link"):
+        if (kind := files.describe_file_type(link)).startswith("a link"):
             raise UsageError(f"{link}: {kind}; remove the link")
         return target
     raise UsageError(
         f"{link}: a link out of the project, to {target}; remove it, and name another "
-        f"place by `--build FOLDER`, or `build: FOLDER` in {preferences.path()}"
+        f"place by `--build FOLDER`, or `build: FOLDER` in {preferences.preferences_path()}"
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from narrator.characters import quoted
+from narrator.characters import quote_for_message
 from narrator.errors import nearest
 
 TAG = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$"
@@ -90,15 +90,15 @@ _TAG_BY_NAME = {
 }
 
 
-def called(name: str) -> str | None:
+def tag_of_language(name: str) -> str | None:
     """The tag of the language with this name, or None."""
     return _TAG_BY_NAME.get(_normalize_name(name))
 
 
-def meant_by(text: str) -> str | None:
+def guess_tag(text: str) -> str | None:
     """The tag that was probably meant by an invalid one; None if it is valid, or no guess is
     possible."""
-    if tag := called(text):
+    if tag := tag_of_language(text):
         return tag
     folded = _normalize_name(text)
     plain = re.sub(r"[\s_]+", "-", text.strip(_SURROUNDING_MARKS))
@@ -116,12 +116,12 @@ def meant_by(text: str) -> str | None:
     return _TAG_BY_NAME[guess] if guess else None
 
 
-def mended(text: str) -> str:
+def mend_tag(text: str) -> str:
     """The valid form of a tag from elsewhere, as far as it can be guessed."""
     try:
-        return checked(text)
+        return validate_tag(text)
     except ValueError:
-        return meant_by(text) or text
+        return guess_tag(text) or text
 
 
 def _with_usual_case(part: str) -> str:
@@ -129,7 +129,7 @@ def _with_usual_case(part: str) -> str:
     return part.upper() if len(part) == 2 else part.title() if len(part) == 4 else part
 
 
-def checked(text: str) -> str:
+def validate_tag(text: str) -> str:
     """A valid tag, with a two-letter language code where there is one.
 
     Raises ValueError with a message for people.
@@ -138,8 +138,8 @@ def checked(text: str) -> str:
         code, separator, suffix = text.partition("-")
         if code.lower() in _TWO_LETTER_CODES:
             return _TWO_LETTER_CODES[code.lower()] + separator + suffix
-    intended_tag = meant_by(text)
+    intended_tag = guess_tag(text)
     if intended_tag is None and re.fullmatch(TAG, text):
         return text
     hint = f"did you mean '{intended_tag}'?" if intended_tag else "write en, en-GB or de"
-    raise ValueError(f"'{quoted(text)}' is no tag of a language; {hint}")
+    raise ValueError(f"'{quote_for_message(text)}' is no tag of a language; {hint}")

@@ -17,12 +17,12 @@ from pydantic import (
 )
 
 from narrator import files
-from narrator.characters import quoted, seen
+from narrator.characters import quote_for_message, strip_invisible
 from narrator.engines.registry import ENGINES
 from narrator.errors import GUESSES, ManifestError, Problem, nearest
 from narrator.project import other_engine, profiles
 from narrator.project.buildfolder import build_folder
-from narrator.project.messages import problems_of, without_faults
+from narrator.project.messages import problems_of, drop_invalid_values
 from narrator.project.place import manifest_at
 from narrator.project.profiles import Profile
 from narrator.project.project import Project, credits
@@ -39,13 +39,13 @@ def load(path: Path, text: str | None = None) -> Project:
     path = manifest_at(path)
     reader, own_values = read_yaml(path, text)
     lines, problems = reader.lines, reader.problems
-    engine = other_engine.chosen()
+    engine = other_engine.chosen_engine()
     values = other_engine.replace_engine(own_values, engine) if engine else own_values
     try:
         manifest = Manifest.model_validate(values)
     except ValidationError as error:
         problems += problems_of(path, lines, error)
-        valid_manifest = without_faults(values, error)
+        valid_manifest = drop_invalid_values(values, error)
         if valid_manifest is not None:
             problems += _run_cross_checks(
                 Project(path, path.parent / "build", valid_manifest, lines)
@@ -83,7 +83,7 @@ def load_speech(path: Path | None) -> SpeechSettings:
     The defaults without a manifest. Raises ManifestError.
     """
     values = {} if path is None else read_yaml(path)[1]
-    if engine := other_engine.chosen():
+    if engine := other_engine.chosen_engine():
         values = other_engine.replace_engine(values, engine)
     try:
         return SpeechSettings.model_validate(values)
@@ -172,7 +172,7 @@ class _CrossChecks:
                     f"one of {engine.title}'s is `{engine.name}: {{voice: {name}}}`, no `voice`"
                 )
         hint = f"did you mean '{guess}'?" if guess else advice
-        self._add_problem(f"unknown {kind} '{quoted(name)}'; {hint}", *loc)
+        self._add_problem(f"unknown {kind} '{quote_for_message(name)}'; {hint}", *loc)
 
     def _require_speaker(self, name: str | None, *loc: str | int) -> None:
         if name is not None:
@@ -194,14 +194,14 @@ class _CrossChecks:
         ):  # no folder, an invalid name, a circle of links
             if target.is_file():
                 return True
-            if kind := files.not_a_file(target):
-                self._add_problem(f"it is {kind}, not a file: {quoted(name, 400)}", *loc)
+            if kind := files.describe_file_type(target):
+                self._add_problem(f"it is {kind}, not a file: {quote_for_message(name, 400)}", *loc)
                 return False
             guess = self._guess(target.name, (path.name for path in target.parent.iterdir()))
         hint = f"; did you mean '{Path(name).with_name(guess)}'?" if guess else ""
         if re.search(r"[\\\0-\x1f]", name):  # from Windows, or the result of \n in double quotes
             hint = "; write / between folders, and no \\"
-        self._add_problem(f"no such file: {quoted(name, 400)}{hint}", *loc)
+        self._add_problem(f"no such file: {quote_for_message(name, 400)}{hint}", *loc)
         return False
 
     def _is_allowed(self, name: str, *loc: str | int) -> bool:
@@ -217,7 +217,7 @@ class _CrossChecks:
             if field not in fields:
                 names = ", ".join(f"{{{name}}}" for name in fields)
                 self._add_problem(
-                    f"{'.'.join(loc)}: no field {{{quoted(field)}}}; use {names}", *loc
+                    f"{'.'.join(loc)}: no field {{{quote_for_message(field)}}}; use {names}", *loc
                 )
 
     # -- checks --
@@ -230,7 +230,7 @@ class _CrossChecks:
             if _is_folder(path):
                 yield path.resolve()
             else:
-                self._add_problem(f"no such folder: {quoted(folder, 400)}", "outside", index)
+                self._add_problem(f"no such folder: {quote_for_message(folder, 400)}", "outside", index)
 
     def speakers(self) -> None:
         """Check the speakers and their voices."""
@@ -259,19 +259,19 @@ class _CrossChecks:
                 if label in self.manifest.speakers or player == name:
                     self._add_name(label, names_by_label, name, "plays")
                 else:
-                    message = f"'{quoted(label)}' is played by '{quoted(player)}' already"
+                    message = f"'{quote_for_message(label)}' is played by '{quote_for_message(player)}' already"
                     self._add_problem(message, "speakers", name, "plays")
         for name in self.project.speakers:
             if not is_label(name):
                 message = "a speaker's name may not hold any of : ( ) [ ] { } *"
-                self._add_problem(f"{message}: '{quoted(name)}'", "speakers", name)
+                self._add_problem(f"{message}: '{quote_for_message(name)}'", "speakers", name)
         self._note_shared_aliases(names_by_label)
 
     def _add_name(self, label: str, names_by_label: dict[str, str], *loc: str) -> None:
         """Add a name, with a problem if somebody has it already."""
         existing_name = names_by_label.get(_fold(label))
         if existing_name is not None:
-            message = f"'{quoted(label)}' already names the speaker '{quoted(existing_name)}'"
+            message = f"'{quote_for_message(label)}' already names the speaker '{quote_for_message(existing_name)}'"
             self._add_problem(message, "speakers", *loc)
         names_by_label.setdefault(_fold(label), label)
 
@@ -299,7 +299,7 @@ class _CrossChecks:
                 else ""
             )
             message = (
-                f"the alias '{quoted(label)}'{more_note} is no label: none has : ( ) [ ] {{ }} or *"
+                f"the alias '{quote_for_message(label)}'{more_note} is no label: none has : ( ) [ ] {{ }} or *"
             )
             line = self.project.line("speakers", name)
             self.remarks.append(Problem(self.project.path, line, message))
@@ -308,9 +308,9 @@ class _CrossChecks:
             more_note = (
                 f" (and {len(sharing_names) - 1} more like it)" if len(sharing_names) > 1 else ""
             )
-            both_names = f"'{quoted(first_name)}' and '{quoted(name)}'"
+            both_names = f"'{quote_for_message(first_name)}' and '{quote_for_message(name)}'"
             message = (
-                f"'{quoted(label)}' is a name of {both_names}{more_note}: a label is the first "
+                f"'{quote_for_message(label)}' is a name of {both_names}{more_note}: a label is the first "
                 "one's"
             )
             line = self.project.line("speakers", name)
@@ -349,7 +349,7 @@ class _CrossChecks:
                 indices_by_text.setdefault(text, []).append(index)
             for indices in indices_by_text.values():
                 if len(indices) > 1:
-                    shared_value = quoted(str(getattr(chapters[indices[0]], key)))
+                    shared_value = quote_for_message(str(getattr(chapters[indices[0]], key)))
                     numbers = ", ".join(str(index + 1) for index in indices[:20])
                     line = self.project.line("chapters", indices[1], key)
                     message = (
@@ -365,8 +365,8 @@ class _CrossChecks:
             text = Path(os.path.normpath(chapter.file or ""))
             speaker_file = speaker_file_path(text)
             if chapter.file and (first_text := first_texts.setdefault(speaker_file, text)) != text:
-                both_names = f"'{quoted(str(first_text))}' and '{quoted(str(text))}'"
-                rows_file = quoted(str(speaker_file))
+                both_names = f"'{quote_for_message(str(first_text))}' and '{quote_for_message(str(text))}'"
+                rows_file = quote_for_message(str(speaker_file))
                 message = f"{both_names} have one file of speakers, '{rows_file}': rename one"
                 line = self.project.line("chapters", index, "file")
                 self.remarks.append(Problem(self.project.path, line, message))
@@ -377,7 +377,7 @@ class _CrossChecks:
             self._exists(piece.file, "music", index, "file")
             name = piece.name or f"[{index}]"
             if (first_index := first_indices.setdefault(name.casefold(), index)) != index:
-                message = f"music '{quoted(name)}' stands twice; first in music[{first_index + 1}]"
+                message = f"music '{quote_for_message(name)}' stands twice; first in music[{first_index + 1}]"
                 self._add_problem(message, "music", index, "name")
 
     def cover(self) -> None:
@@ -387,7 +387,7 @@ class _CrossChecks:
                 magic = file.read(8)
             if not magic.startswith(_IMAGE_SIGNATURES):
                 self._add_problem(
-                    f"the cover is no JPEG or PNG image: {quoted(cover, 200)}", "cover"
+                    f"the cover is no JPEG or PNG image: {quote_for_message(cover, 200)}", "cover"
                 )
 
     def profiles(self) -> None:
@@ -402,11 +402,11 @@ class _CrossChecks:
                     f"'{name}' is a platform's profile: give yours another name", *loc
                 )
             elif first_name != name:
-                both_names = f"'{quoted(name)}' and '{quoted(first_name)}'"
+                both_names = f"'{quote_for_message(name)}' and '{quote_for_message(first_name)}'"
                 self._add_problem(f"{both_names} would share a folder: give one another name", *loc)
-            if re.search(r'[<>:"/\\|?*\s.]', name) or seen(name) != name:
+            if re.search(r'[<>:"/\\|?*\s.]', name) or strip_invisible(name) != name:
                 message = (
-                    f"a profile names a folder: letters, digits, - and _, not '{quoted(name)}'"
+                    f"a profile names a folder: letters, digits, - and _, not '{quote_for_message(name)}'"
                 )
                 self._add_problem(message, *loc)
             self._check_template(profile_settings.book_name, fields, *loc, "book_name")
@@ -422,7 +422,7 @@ class _CrossChecks:
         for name in output.profile or ():
             choices = [*profiles.PROFILES, *self.manifest.profiles]
             if name not in choices:
-                message = unknown_profile(name, choices, "your own go under `profiles`")
+                message = describe_unknown_profile(name, choices, "your own go under `profiles`")
                 self._add_problem(message, "output", "profile")
         titles = [chapter.title for chapter in self.manifest.chapters]
         sample = output.sample or Sample()
@@ -462,7 +462,7 @@ class _CrossChecks:
         except KeyError as error:
             names = ", ".join(f"{{{name}}}" for name in self.project.facts.in_credits())
             self._add_problem(
-                f"credits: no field {{{quoted(error.args[0])}}}; use {names}", "credits"
+                f"credits: no field {{{quote_for_message(error.args[0])}}}; use {names}", "credits"
             )
         except LookupError as error:
             key = {"narrator": "narrated_by", "part": "series", "year": "date"}
@@ -473,7 +473,7 @@ class _CrossChecks:
             self._add_problem(message, "credits")
 
 
-def unknown_profile(name: str, choices: Sequence[str], own_profiles_hint: str) -> str:
+def describe_unknown_profile(name: str, choices: Sequence[str], own_profiles_hint: str) -> str:
     """The message for a profile that does not exist.
 
     `own_profiles_hint` says where the user's profiles are.
@@ -486,17 +486,17 @@ def unknown_profile(name: str, choices: Sequence[str], own_profiles_hint: str) -
     }
     guess = profiles_by_platform.get(name.casefold()) or nearest(name, choices)
     hint = f"did you mean '{guess}'? There" if guess else "there"
-    profile_names = ", ".join(map(quoted, choices))
-    return f"unknown profile '{quoted(name)}'; {hint} are {profile_names}; {own_profiles_hint}"
+    profile_names = ", ".join(map(quote_for_message, choices))
+    return f"unknown profile '{quote_for_message(name)}'; {hint} are {profile_names}; {own_profiles_hint}"
 
 
 def is_label(name: str) -> bool:
     """Whether a name can stand before a colon as the label of its speaker."""
-    return bool(seen(name).strip()) and not any(character in name for character in ":()[]{}\n*")
+    return bool(strip_invisible(name).strip()) and not any(character in name for character in ":()[]{}\n*")
 
 
 def _fold(label: str) -> str:
-    return seen(label).casefold()
+    return strip_invisible(label).casefold()
 
 
 def _is_folder(path: Path) -> bool:
@@ -506,7 +506,7 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def stray(project: Project, name: str) -> str | None:
+def describe_stray_path(project: Project, name: str) -> str | None:
     """The reason why a file, with links resolved, is in no allowed folder; None if it is in one."""
     outside_folders = (project.root / folder for folder in project.manifest.outside)
     allowed_folders = [
@@ -515,7 +515,7 @@ def stray(project: Project, name: str) -> str | None:
     try:
         return _find_stray_reason(project, name, allowed_folders)
     except (OSError, ValueError, RuntimeError):  # no name, a circle of links
-        return f"no such file: {quoted(name, 400)}"
+        return f"no such file: {quote_for_message(name, 400)}"
 
 
 def _find_stray_reason(project: Project, name: str, allowed_folders: Iterable[Path]) -> str | None:
@@ -529,8 +529,8 @@ def _describe_outside_file(name: str, real_path: Path) -> str:
     """The message for a file outside of the project, by its path or by a link."""
     path = Path(name)
     is_linked = not (path.is_absolute() or ".." in path.parts)
-    folder = quoted(str(real_path.parent if is_linked else path.parent), 400)
+    folder = quote_for_message(str(real_path.parent if is_linked else path.parent), 400)
     return (
-        f"{quoted(name, 400)} {'leads' if is_linked else 'lies'} outside of the project: copy it "
+        f"{quote_for_message(name, 400)} {'leads' if is_linked else 'lies'} outside of the project: copy it "
         f"into the project, or allow its folder: outside: [{folder}]"
     )

@@ -28,7 +28,7 @@ def speaking_with(name: str | None) -> AbstractContextManager[None]:
     return processes.environment(VARIABLE, name)
 
 
-def chosen() -> str:
+def chosen_engine() -> str:
     """The name of the engine that speaks every book, or "". Raises UsageError if unknown."""
     name = os.environ.get(VARIABLE, "")
     if name:
@@ -36,7 +36,7 @@ def chosen() -> str:
     return name
 
 
-def option() -> str:
+def engine_option() -> str:
     """The option that gives commands the same engine: " --engine …", or nothing."""
     name = os.environ.get(VARIABLE)
     return f" --engine {name}" if name else ""

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from narrator.characters import quoted
+from narrator.characters import quote_for_message
 from narrator.errors import ManifestError, Problem, nearest
 
-NAME = "book.yaml"
-TEXTS = (".epub", ".md", ".markdown", ".txt", ".text", ".docx", ".odt", ".rtf", ".pdf", ".html",
+MANIFEST_NAME = "book.yaml"
+TEXT_SUFFIXES = (".epub", ".md", ".markdown", ".txt", ".text", ".docx", ".odt", ".rtf", ".pdf", ".html",
          ".htm", ".xhtml", ".fb2", ".fountain", ".fdx", ".srt", ".vtt", ".mobi", ".azw",
          ".azw3")  # fmt: skip
 _FOREIGN = (".doc", ".pages", ".kfx", ".lit")
@@ -29,12 +29,12 @@ def manifest_at(path: Path) -> Path:
     Raises ManifestError with a suggestion if there is none.
     """
     if path.is_dir():
-        if not (path / NAME).exists() and not (path / NAME).is_symlink():
-            raise _error(path, f"no {NAME} in this folder", _suggest_for_folder(path))
-        return path / NAME
+        if not (path / MANIFEST_NAME).exists() and not (path / MANIFEST_NAME).is_symlink():
+            raise _error(path, f"no {MANIFEST_NAME} in this folder", _suggest_for_folder(path))
+        return path / MANIFEST_NAME
     suffix = path.suffix.lower()
     if path.is_file():
-        if suffix in TEXTS:
+        if suffix in TEXT_SUFFIXES:
             raise _error(path, "a text, no manifest", _suggest_for_text(path))
         if suffix in _FOREIGN:
             advice = f"save it as Word (.docx) or EPUB, then: narrator new DIR --from {path}"
@@ -66,7 +66,7 @@ def _find_enclosing_project(folder: Path) -> Path | None:
     """The project that contains a folder, or is the folder itself."""
     with contextlib.suppress(OSError, RuntimeError):
         for candidate in (folder, folder / "..", folder / "../.."):
-            if (candidate / NAME).is_file():
+            if (candidate / MANIFEST_NAME).is_file():
                 return candidate if candidate == folder else candidate.resolve()
     return None
 
@@ -78,7 +78,7 @@ def _suggest_for_folder(folder: Path) -> str:
         if candidates:
             names = ", ".join(str(path) for path in candidates[:_MAX_SUGGESTIONS])
             return f"did you mean {names}?" if len(candidates) == 1 else f"there are {names}"
-    if text_path := next(_files_with_suffix(folder, TEXTS), None):
+    if text_path := next(_files_with_suffix(folder, TEXT_SUFFIXES), None):
         return f"`narrator new DIR --from '{text_path}'` makes a project of a manuscript"
     return _GENERAL_ADVICE
 
@@ -94,7 +94,7 @@ def _find_manifests(folder: Path) -> list[Path]:
 
 
 def _find_projects(folder: Path) -> list[Path]:
-    return sorted(path for path in _list_folder(folder) if (path / NAME).is_file())
+    return sorted(path for path in _list_folder(folder) if (path / MANIFEST_NAME).is_file())
 
 
 def _files_with_suffix(folder: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
@@ -116,21 +116,21 @@ def _suggest_for_missing(path: Path) -> str:
     """A suggestion for a path that does not exist."""
     if re.fullmatch(r"\d+\.\d+", path.name):
         return f"as a chunk it belongs to `narrator why {path.name}`, `takes`, `retake`, `pin`"
-    if path.name == NAME and path.parent.is_dir():
+    if path.name == MANIFEST_NAME and path.parent.is_dir():
         return _suggest_for_folder(path.parent)
     siblings = _list_folder(path.parent)
     project_names = [
         sibling.name
         for sibling in siblings
-        if (sibling / NAME).is_file() or sibling.suffix in (".yaml", ".yml")
+        if (sibling / MANIFEST_NAME).is_file() or sibling.suffix in (".yaml", ".yml")
     ]
     text_names = [
         sibling.name
         for sibling in siblings
-        if sibling.is_file() and sibling.suffix.lower() in TEXTS
+        if sibling.is_file() and sibling.suffix.lower() in TEXT_SUFFIXES
     ]
     with contextlib.suppress(ValueError):
         guess = nearest(path.name, project_names) or nearest(path.name, text_names)
         if guess:
-            return f"did you mean '{quoted(str(path.with_name(guess)), 200)}'?"
+            return f"did you mean '{quote_for_message(str(path.with_name(guess)), 200)}'?"
     return _GENERAL_ADVICE

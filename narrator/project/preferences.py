@@ -22,7 +22,7 @@ from narrator.project.messages import problems_of
 from narrator.project.yaml import read_yaml
 from narrator.settings import Strict, Text
 
-NONE = "none"
+NO_CLUSTER = "none"
 """The address that stands for this machine."""
 _EXAMPLE_HINT = "settings begin with keys, as `cluster: tls://studio.local:8786`"
 
@@ -49,13 +49,13 @@ class Preferences(Strict):
     file. Without it each lies in its project."""
 
 
-def path() -> Path:
+def preferences_path() -> Path:
     return files.library() / "settings.yaml"
 
 
-def read() -> Preferences:
+def read_preferences() -> Preferences:
     """The user's settings; the defaults if there is no file. Raises ManifestError."""
-    settings_path = path()
+    settings_path = preferences_path()
     if not settings_path.exists():
         return Preferences()
     reader, settings = read_yaml(settings_path, format_hint=_EXAMPLE_HINT, may_be_empty=True)
@@ -66,7 +66,7 @@ def read() -> Preferences:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterWish:
+class ClusterOptions:
     """A command's options for the cluster, which override the user's settings."""
 
     address: str = ""
@@ -81,14 +81,14 @@ class ClusterWish:
         ManifestError."""
         tls = Path(self.tls).expanduser() if self.tls else None
         if self.address:
-            return None if self.address == NONE else parse_place(self.address, tls, self.insecure)
-        cluster_settings = read().cluster
-        if cluster_settings is None or cluster_settings.address == NONE:
+            return None if self.address == NO_CLUSTER else parse_place(self.address, tls, self.insecure)
+        cluster_settings = read_preferences().cluster
+        if cluster_settings is None or cluster_settings.address == NO_CLUSTER:
             return None
         certificate_folder = (
             None
             if cluster_settings.tls is None
-            else path().parent / Path(cluster_settings.tls).expanduser()
+            else preferences_path().parent / Path(cluster_settings.tls).expanduser()
         )
         try:
             return parse_place(
@@ -97,8 +97,8 @@ class ClusterWish:
                 self.insecure or cluster_settings.insecure,
             )
         except UsageError as error:
-            raise ManifestError(Problem(path(), None, f"cluster: {error}")) from None
+            raise ManifestError(Problem(preferences_path(), None, f"cluster: {error}")) from None
 
 
-AS_SET = ClusterWish()
+FROM_PREFERENCES = ClusterOptions()
 """A wish that leaves everything to the user's settings."""

@@ -213,7 +213,7 @@ ARCHIVE = Profile(
     tags=("title", "album", "artist"),
 )
 
-PLAIN = Profile(
+PLAIN_PROFILE = Profile(
     # What `output` says without a profile, in no folder of its own; nothing is demanded of files.
     # AES TD1008 for speech.
     name="",
@@ -226,11 +226,11 @@ PLAIN = Profile(
     chapter_name="{name} ({format})/{number} - {chapter}",
 )
 LOUDNESS: Mapping[str, Profile] = {
-    "audiobook": PLAIN,
+    "audiobook": PLAIN_PROFILE,
     # ACX audio submission requirements: -23 to -18 dB RMS ungated, peaks at most -3 dB.
-    "acx": replace(PLAIN, kind="RMS", loudness=-20.5, tolerance=3.0, true_peak=-3.0),
+    "acx": replace(PLAIN_PROFILE, kind="RMS", loudness=-20.5, tolerance=3.0, true_peak=-3.0),
     # Apple Podcasts.
-    "podcast": replace(PLAIN, loudness=-16.0, true_peak=-1.0, genre="Podcast"),
+    "podcast": replace(PLAIN_PROFILE, loudness=-16.0, true_peak=-1.0, genre="Podcast"),
 }
 """The targets that `output.loudness` can name."""
 
@@ -240,20 +240,20 @@ PROFILES: Mapping[str, Profile] = {
 }
 
 
-EDGE = 0.1
+SILENCE_MARGIN = 0.1
 """Seconds by which heads and tails are planned within what is asked for: sound begins and ends up
 to 0.06 s from where a take was laid, as it is measured."""
 
-NEAR = 1.0
+NOISE_FLOOR_MARGIN = 1.0
 """dB that room tone must lie under a noise floor at least."""
 
 
-def within(span: Span) -> Span:
+def planned_span(span: Span) -> Span:
     """The range of seconds of silence to plan for a head or tail."""
-    return round(span[0] + EDGE if span[0] > 0 else 0.0, 3), round(span[1] - EDGE, 3)
+    return round(span[0] + SILENCE_MARGIN if span[0] > 0 else 0.0, 3), round(span[1] - SILENCE_MARGIN, 3)
 
 
-def custom(name: str, base: str, changes: Mapping[str, Any]) -> Profile:
+def custom_profile(name: str, base: str, changes: Mapping[str, Any]) -> Profile:
     """A profile derived from another, with changed fields.
 
     Requirements of the base that the changes make void are dropped: bitrate ranges are for MP3,
@@ -282,14 +282,14 @@ def custom(name: str, base: str, changes: Mapping[str, Any]) -> Profile:
 _LOSSY = {"m4b", "mp3", "opus"}
 
 
-def contradiction(base: str, changes: Mapping[str, Any]) -> str | None:
-    """Why files of a `custom` profile could not meet it, in words; None if they can."""
-    profile = custom("", base, changes)
+def find_contradiction(base: str, changes: Mapping[str, Any]) -> str | None:
+    """Why files of a `custom_profile` profile could not meet it, in words; None if they can."""
+    profile = custom_profile("", base, changes)
     tone, floor = profile.room_tone, profile.noise_floor
-    if tone is not None and floor is not None and tone > floor - NEAR:
+    if tone is not None and floor is not None and tone > floor - NOISE_FLOOR_MARGIN:
         return (
             f"a `room_tone` of {tone:g} dB is no quieter than the `noise_floor` of {floor:g}: "
-            f"{floor - NEAR:g} or lower"
+            f"{floor - NOISE_FLOOR_MARGIN:g} or lower"
         )
     if changes.get("bitrate_mode") and "m4b" in profile.formats:
         return "`bitrate_mode` is not for m4b, which has none to choose: leave it out"

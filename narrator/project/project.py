@@ -186,7 +186,7 @@ class Project:
         if isinstance(output.loudness, str):
             base_profile = profiles.LOUDNESS[output.loudness]
         else:
-            base_profile = dataclasses.replace(profiles.PLAIN, loudness=output.loudness)
+            base_profile = dataclasses.replace(profiles.PLAIN_PROFILE, loudness=output.loudness)
         output_profile = dataclasses.replace(
             base_profile,
             formats=output.formats,
@@ -205,7 +205,7 @@ class Project:
         settings = self.manifest.profiles.get(name)
         if settings is None:
             return profiles.PROFILES[name]
-        return profiles.custom(name, settings.base, settings.changes)
+        return profiles.custom_profile(name, settings.base, settings.changes)
 
     def line(self, *loc: str | int) -> int | None:
         """The line of a value in the manifest, or of the nearest one around it."""

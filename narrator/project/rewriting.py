@@ -23,7 +23,7 @@ class UnsupportedLayout(Exception):
     """A text whose layout does not allow the change."""
 
 
-def inserted(text: str, path: KeyPath, entries: Mapping[str, object]) -> str:
+def insert_entries(text: str, path: KeyPath, entries: Mapping[str, object]) -> str:
     """The text with entries added at the end of the mapping at `path`.
 
     A missing top-level mapping is added above `chapters`. Raises UnsupportedLayout.
@@ -38,7 +38,7 @@ def inserted(text: str, path: KeyPath, entries: Mapping[str, object]) -> str:
     return _rewrite(text, path, lambda document: document.with_entries(path, entries), add_entries)
 
 
-def appended(text: str, path: KeyPath, entry: Mapping[str, object]) -> str:
+def append_entry(text: str, path: KeyPath, entry: Mapping[str, object]) -> str:
     """The text with an entry added at the end of the list at `path`. Raises UnsupportedLayout."""
     return _rewrite(
         text,
@@ -48,7 +48,7 @@ def appended(text: str, path: KeyPath, entry: Mapping[str, object]) -> str:
     )
 
 
-def changed(text: str, path: KeyPath, new_value: object) -> str:
+def set_value(text: str, path: KeyPath, new_value: object) -> str:
     """The text with another value at `path`, which is added if it is missing.
 
     Raises UnsupportedLayout.
@@ -66,10 +66,10 @@ def changed(text: str, path: KeyPath, new_value: object) -> str:
         new_value = {key: new_value}
     if not isinstance(new_value, Mapping):
         raise UnsupportedLayout
-    return inserted(text, path[:existing_count], new_value)
+    return insert_entries(text, path[:existing_count], new_value)
 
 
-def renamed(text: str, path: KeyPath, key: str) -> str:
+def rename_entry(text: str, path: KeyPath, key: str) -> str:
     """The text with another key for the value at `path`. Raises UnsupportedLayout."""
 
     def rename_key(mapping: Any) -> Any:

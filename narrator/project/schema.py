@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.engines.registry import ENGINES
 from narrator.project import languages, profiles
 from narrator.project.dates import is_date
@@ -37,7 +37,7 @@ def _as_list(setting: object) -> object:
 
 
 def _require_visible(text: str) -> str:
-    if not (visible_text := seen(text)).strip():
+    if not (visible_text := strip_invisible(text)).strip():
         raise ValueError("holds nothing that can be seen")
     return visible_text
 
@@ -75,7 +75,7 @@ Date = Annotated[Text, AfterValidator(_require_date)]
 
 
 Language = Annotated[
-    Text, AfterValidator(languages.checked), Field(json_schema_extra={"pattern": languages.TAG})
+    Text, AfterValidator(languages.validate_tag), Field(json_schema_extra={"pattern": languages.TAG})
 ]
 
 
@@ -469,16 +469,16 @@ class ProfileSettings(Strict):
                 raise ValueError(f"`{name}` is least and most: {list(span)} runs backwards")
         for name in ("head", "tail"):
             span = getattr(self, name)
-            if span is not None and span[1] - span[0] < 2 * profiles.EDGE - 1e-9:
+            if span is not None and span[1] - span[0] < 2 * profiles.SILENCE_MARGIN - 1e-9:
                 raise ValueError(
-                    f"`{name}` needs {2 * profiles.EDGE:g} s between least and most: "
+                    f"`{name}` needs {2 * profiles.SILENCE_MARGIN:g} s between least and most: "
                     f"sound is not found to the hundredth, and {list(span)} leaves no room"
                 )
         return self
 
     @model_validator(mode="after")
     def _can_be_met(self) -> ProfileSettings:
-        if fault := profiles.contradiction(self.base, self.changes):
+        if fault := profiles.find_contradiction(self.base, self.changes):
             raise ValueError(fault)
         return self
 

@@ -22,11 +22,11 @@ from narrator.delivery import layout, products
 from narrator.delivery.shelf import MadeFile
 from narrator.pipeline.accounting import Accounting, account
 from narrator.pipeline.bookplan import BookPlan
-from narrator.pipeline.places import Passage, passages, timeline_of, within
+from narrator.pipeline.places import Passage, all_passages, timeline_of, relative_path
 from narrator.project.profiles import Profile
 from narrator.sound.assemble import Timeline
 from narrator.sound.loudness import Target
-from narrator.speech.checks import at_edge
+from narrator.speech.checks import is_edge_fault
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
 from narrator.text.chunks import group_unison
@@ -250,7 +250,7 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
     project = book.project
     files = tuple(_files(book))
     timelines = [timeline_of(book, number) for number in range(len(book.chapters))]
-    passages_by_step = passages(book, timelines)
+    passages_by_step = all_passages(book, timelines)
     records = {step.key: record for step in book.steps if (record := book.takes.deliverable(step))}
     paces = tuple(_paces(book.steps, records, passages_by_step))
     chapters = tuple(
@@ -534,7 +534,7 @@ def _pauses(
                 fault
                 for take_record in (record, next_record)
                 for fault in take_record.faults
-                if at_edge(fault)
+                if is_edge_fault(fault)
             )
             yield Pause(place, kind, seconds, max(seconds, shortest_heard), tuple(faults))
 
@@ -582,5 +582,5 @@ def _left_out(book: BookPlan) -> Iterator[Unspoken]:
     for number, chapter in enumerate(book.chapters):
         for passage in chapter.left_out:
             yield Unspoken(
-                number, f"{within(passage.path, book)}:{passage.line}", passage.text, passage.reason
+                number, f"{relative_path(passage.path, book)}:{passage.line}", passage.text, passage.reason
             )

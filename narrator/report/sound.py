@@ -187,7 +187,7 @@ class CurveCache:
 
     def prune(self) -> None:
         """Deletes entries that this run did not use. Raises StorageError."""
-        with files.storage(self.folder):
+        with files.translating_errors(self.folder):
             if self.folder.is_dir():
                 for path in self.folder.iterdir():
                     if path.name not in self.used:

@@ -19,13 +19,13 @@ from urllib.parse import quote
 from starlette.types import Message, Receive, Scope, Send
 
 from narrator.errors import NarratorError
-from narrator.pipeline.aloud import Joining
+from narrator.pipeline.aloud import TakeJoiner
 from narrator.serve import refusals
 from narrator.serve.asking import SpeechRequest
 from narrator.serve.formats import MEDIA_TYPES, make_encoder
 from narrator.sound.audio import Samples
 from narrator.speech.plan import Step
-from narrator.speech.switchboard import Switchboard, TextCall
+from narrator.speech.switchboard import SpeechService, SpeechJob
 
 SEND_TIMEOUT = 60.0
 """Seconds in which a client must accept some bytes."""
@@ -92,7 +92,7 @@ class RequestLog:
 class AnswerContext:
     """State that all answers share."""
 
-    board: Switchboard
+    board: SpeechService
     tell: Callable[[str], None]
     """Receives a line on each answer, without its text."""
     active: set[SpeechAnswer] = field(default_factory=set)
@@ -107,7 +107,7 @@ class SpeechAnswer:
         context: AnswerContext,
         speech_request: SpeechRequest,
         steps: Sequence[Step],
-        call: TextCall,
+        call: SpeechJob,
         takes: TakeQueue,
     ) -> None:
         self._context, self._speech_request, self._steps = context, speech_request, steps
@@ -209,7 +209,7 @@ class SpeechAnswer:
 
     async def _pieces(self, account: RequestLog) -> AsyncIterator[bytes]:
         """Yields the bytes of the answer as takes arrive. Raises NarratorError."""
-        joining = Joining(self._steps, self._rate, self._speech_request.speed)
+        joining = TakeJoiner(self._steps, self._rate, self._speech_request.speed)
         encoder = await asyncio.to_thread(make_encoder, self._speech_request.format, self._rate)
         step_count = len(self._steps)
 
@@ -223,7 +223,7 @@ class SpeechAnswer:
             position += 1
             account.doubtful_count += bool(faults)
             piece = await asyncio.to_thread(encode_samples, samples, position == step_count)
-            self._call.took()
+            self._call.mark_consumed()
             if piece:
                 yield _delta_event(piece) if self._speech_request.events else piece
         if self._speech_request.events:

@@ -26,7 +26,7 @@ from narrator.serve.asking import SpeechRequest
 from narrator.serve.door import HEALTH, AccessControl, AccessTerms
 from narrator.serve.refusals import SERVER_ERROR, Refusal
 from narrator.speech.plan import EngineParameters, Step, TooLong
-from narrator.speech.switchboard import Full, Switchboard, TextCall
+from narrator.speech.switchboard import QueueFull, SpeechService, SpeechJob
 from narrator.text.normalize import Lexicon
 from narrator.web import bodies
 from narrator.web.listening import Endpoint, running_server
@@ -58,7 +58,7 @@ class SpeechServer:
     """Separate from the encoding threads, so that slow preparation delays no sound."""
 
     @property
-    def board(self) -> Switchboard:
+    def board(self) -> SpeechService:
         return self.hall.board
 
     @property
@@ -85,7 +85,7 @@ class SpeechServer:
         engine = self.board.engine.name
         speech_request = asking.parse_request(await bodies.read_json(request), engine, self.longest)
         if self.board.count + self.preparing >= self.board.most:
-            raise Full(self.board.patience)
+            raise QueueFull(self.board.retry_seconds)
         client = request.client.host if request.client else ""
         takes = TakeQueue(asyncio.get_running_loop())
         prepare = partial(self._prepare_speech, speech_request, client, takes)
@@ -99,7 +99,7 @@ class SpeechServer:
 
     def _prepare_speech(
         self, speech_request: SpeechRequest, client: str, takes: TakeQueue
-    ) -> tuple[tuple[Step, ...], TextCall]:
+    ) -> tuple[tuple[Step, ...], SpeechJob]:
         engine = self.board.engine
         voice = self.voices.find(speech_request.voice)
         language = speech_request.language or voice.language

@@ -153,6 +153,6 @@ def _language_field(fields: Mapping[str, Any]) -> str | None:
     if "language" not in fields:
         return None
     try:
-        return languages.checked(_text_field(fields, "language", 35))
+        return languages.validate_tag(_text_field(fields, "language", 35))
     except ValueError as error:
         raise Refusal(400, f"`language`: {error}", param="language", code="invalid_value") from None

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from narrator.cast.voicebook import UnknownVoice
 from narrator.errors import EngineUnavailable, NarratorError, UserError
 from narrator.files import TooLarge
-from narrator.speech.switchboard import Full
+from narrator.speech.switchboard import QueueFull
 from narrator.web import bodies
 
 CLIENT_ERROR, SERVER_ERROR = "invalid_request_error", "server_error"
@@ -55,7 +55,7 @@ def handle_error(request: Request, error: Exception) -> Response:
 
 
 def _refuse_full(error: Exception) -> Refusal:
-    retry_after = str(math.ceil(error.after)) if isinstance(error, Full) else "1"
+    retry_after = str(math.ceil(error.after)) if isinstance(error, QueueFull) else "1"
     return Refusal(
         429,
         f"too many texts wait already; try again in {retry_after} s",
@@ -84,7 +84,7 @@ def _refuse_and_close(status: int, message: str) -> Callable[[Exception], Refusa
 
 
 _REFUSALS: tuple[tuple[type[Exception], Callable[[Exception], Refusal]], ...] = (
-    (Full, _refuse_full),
+    (QueueFull, _refuse_full),
     (TooLarge, _refuse_and_close(413, "this is more than is taken here")),
     (bodies.BodyTimeout, _refuse_and_close(408, "what was sent did not come to its end")),
     (bodies.UnsupportedMediaType, _refuse_and_close(415, "this is taken as application/json alone")),

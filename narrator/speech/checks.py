@@ -229,7 +229,7 @@ def examine(
     return Verdict(figures, (*faults, Fault("engine", wrong, 6)) if wrong else faults)
 
 
-def unusual(
+def find_outliers(
     figures: Mapping[str, float],
     *,
     median: float | None,
@@ -247,12 +247,12 @@ def unusual(
     return tuple(fault for fault in faults if fault.kind in ("level", "long", "short"))
 
 
-def at_edge(fault: str) -> bool:
+def is_edge_fault(fault: str) -> bool:
     """Whether a fault, as text, is audible where a take meets the next one."""
     return _fault_kind(fault) in ("cut", "onset", "click", "torn")
 
 
-def in_words(fault: str) -> bool:
+def is_text_fault(fault: str) -> bool:
     """Whether a fault, as text, concerns the spoken words: found by recognition."""
     return _fault_kind(fault) == "text"
 
@@ -261,12 +261,12 @@ def _fault_kind(fault: str) -> str:
     return fault.partition(":")[0]
 
 
-def badness(verdict: Verdict) -> float:
+def severity(verdict: Verdict) -> float:
     """Returns the severity of a take's faults, to keep the best of several; 0 for a good take."""
     return sum(fault.weight for fault in verdict.faults)
 
 
-def suspicious(figures: TakeFigures) -> bool:
+def is_suspicious(figures: TakeFigures) -> bool:
     """Whether a take without faults lies near a limit, so that recognition is worthwhile."""
     f = figures
     return (

@@ -79,7 +79,7 @@ SENTENCES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class MeasuredTake:
     """The actual and the expected length of one take."""
 
     text: str
@@ -111,7 +111,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Stops:
+class StopFigures:
     """The figures of all takes."""
 
     takes: int
@@ -137,7 +137,7 @@ def measure(
     reference: Reference | None = None,
     sentences: Sequence[str] = SENTENCES,
     tell: Callable[[int, int], None] = lambda done, total: None,
-) -> Iterator[Stop]:
+) -> Iterator[MeasuredTake]:
     """Speaks every sentence with every seed; yields takes as they finish. `rate` is in Hz.
 
     `parameters` are the engine's own (steps, cfg …), its guard taken off; `reference` is the voice
@@ -149,7 +149,7 @@ def measure(
         yield _make_row(request, outcome, rate)
 
 
-def speed(session: Session, rate: int) -> float | None:
+def measure_speed(session: Session, rate: int) -> float | None:
     """Returns the speed of a session with all slots busy, as a multiple of real time.
 
     None where it fails. `rate` is the engine's, in Hz.
@@ -183,11 +183,11 @@ def _request(
     )
 
 
-def _make_row(request: Request, outcome: Outcome, rate: int) -> Stop:
+def _make_row(request: Request, outcome: Outcome, rate: int) -> MeasuredTake:
     speech = outcome.speech
     if speech is None:
-        return Stop(request.text, request.seed, request.expected, 0.0, 0, 0, "failed")
-    return Stop(
+        return MeasuredTake(request.text, request.seed, request.expected, 0.0, 0, 0, "failed")
+    return MeasuredTake(
         request.text,
         request.seed,
         request.expected,
@@ -198,14 +198,14 @@ def _make_row(request: Request, outcome: Outcome, rate: int) -> Stop:
     )
 
 
-def summary(rows: Sequence[Stop]) -> Stops:
+def summarize(rows: Sequence[MeasuredTake]) -> StopFigures:
     """Summarises the takes that ended by themselves. Raises UsageError where none did."""
     ended = [row for row in rows if row.stop == "stop"]
     if not ended:
         raise UsageError(f"none of {len(rows)} takes ended by itself: there is nothing to measure")
     share = _measure_spread([row.share for row in ended])
     counted = [row for row in ended if row.tokens]
-    return Stops(
+    return StopFigures(
         takes=len(rows),
         capped=sum(row.stop == "cap" for row in rows),
         failed=sum(row.stop == "failed" for row in rows),

@@ -27,7 +27,7 @@ from narrator.text.kept import MemoCache
 from narrator.text.lines import Chapter, OmittedText, Scene
 from narrator.text.normalize import Lexicon, SpokenText, normalize
 
-SILENT = "nothing to speak"
+SILENT_REASON = "nothing to speak"
 """Reason for leaving out a line of punctuation alone."""
 
 
@@ -135,14 +135,14 @@ class EngineParameters:
     seed: int
 
 
-def parameters_of(engine: Engine, settings: Mapping[str, Any]) -> EngineParameters:
+def sound_parameters_of(engine: Engine, settings: Mapping[str, Any]) -> EngineParameters:
     """Returns the settings of an engine that change its sound."""
     sound_settings = {name: settings[name] for name in engine.sound_parameters if name in settings}
     seed = sound_settings.pop("seed", 0)
     return EngineParameters(sound_settings, seed)
 
 
-Divided = tuple[list["Utterance"], list[OmittedText]]
+SplitUtterances = tuple[list["Utterance"], list[OmittedText]]
 """The utterances of a chapter that are spoken, and the lines that are left out."""
 
 
@@ -161,32 +161,32 @@ class TooLong(UserError):
     """The text would take more seconds to speak than allowed."""
 
 
-def utterances(
+def make_utterances(
     chapters: Sequence[Chapter],
     *,
     lexicon: Lexicon,
     apart: bool = False,
-    kept: MemoCache[CutChapter] | None = None,
-    longest: float = math.inf,
+    cut_cache: MemoCache[CutChapter] | None = None,
+    max_seconds: float = math.inf,
 ) -> tuple[tuple[Utterance, ...], tuple[Chapter, ...]]:
     """Returns all chunks of a book in reading order with their spoken text, and the chapters.
 
-    `apart` is passed to `chunks.cut`; `kept` caches the cut of scenes seen before. The returned
+    `apart` is passed to `chunks.cut`; `cut_cache` caches the cut of scenes seen before. The returned
     chapters list the lines that are left out because they have nothing to say ("…" between two
     speakers).
 
-    Raises TooLong for a chapter of more than `longest` seconds of speech, before it is fully
+    Raises TooLong for a chapter of more than `max_seconds` seconds of speech, before it is fully
     normalised.
     """
     book_utterances: list[Utterance] = []
     book_chapters: list[Chapter] = []
     scene_count = 0
-    kept = MemoCache() if kept is None else kept
+    cut_cache = MemoCache() if cut_cache is None else cut_cache
     for number, chapter in enumerate(chapters):
         last_line_flags = tuple(line.last for scene in chapter.scenes for line in scene.lines)
-        cut_chapter = kept.get(
+        cut_chapter = cut_cache.get(
             (chapter.scenes, last_line_flags),
-            partial(_cut_scenes, chapter.scenes, lexicon, apart, longest),
+            partial(_cut_scenes, chapter.scenes, lexicon, apart, max_seconds),
         )
         book_utterances += (
             replace(
@@ -214,7 +214,7 @@ def _cut_scenes(
             seconds += scene_utterances[-1].expected
             if seconds > max_seconds:
                 raise TooLong("this would take too long to speak")
-    return CutChapter(scenes, *divided(scene_utterances, _silence_reason))
+    return CutChapter(scenes, *split_spoken(scene_utterances, _silence_reason))
 
 
 def _make_utterance(scene: int, chunk: Chunk, lexicon: Lexicon) -> Utterance:
@@ -232,10 +232,10 @@ def _make_utterance(scene: int, chunk: Chunk, lexicon: Lexicon) -> Utterance:
 
 
 def _silence_reason(utterance: Utterance) -> str | None:
-    return None if any(map(str.isalnum, utterance.spoken.text)) else SILENT
+    return None if any(map(str.isalnum, utterance.spoken.text)) else SILENT_REASON
 
 
-def divided(chapter: Sequence[Utterance], reason_for: Callable[[Utterance], str | None]) -> Divided:
+def split_spoken(chapter: Sequence[Utterance], reason_for: Callable[[Utterance], str | None]) -> SplitUtterances:
     """Separates the utterances to speak from those left out, for the reason from `reason_for`."""
     reasons = {
         index: reason
@@ -281,8 +281,8 @@ def _left_out_entries(chapter: Sequence[Utterance], reasons: Mapping[int, str]) 
     return list(entries.values())
 
 
-def link(
-    spoken: Sequence[Utterance],
+def link_steps(
+    utterances: Sequence[Utterance],
     *,
     cast: Cast,
     engines: Mapping[str, Engine],
@@ -295,12 +295,12 @@ def link(
     `engines` are by speaker, `rules` and `parameters` by chapter and speaker; `pins` are keys of
     chosen takes, by `Step.place`, and by `Step.words` for text that occurs once in the book.
     """
-    text_counts = Counter((utterance.chunk.speaker, utterance.spoken.text) for utterance in spoken)
+    text_counts = Counter((utterance.chunk.speaker, utterance.spoken.text) for utterance in utterances)
     unique_texts = frozenset(words for words, count in text_counts.items() if count == 1)
     linker = _Linker(cast, engines, rules, parameters, pins, unique_texts)
     return tuple(
         step
-        for _, scene in groupby(spoken, key=lambda utterance: utterance.scene)
+        for _, scene in groupby(utterances, key=lambda utterance: utterance.scene)
         for step in linker.link_scene(list(scene))
     )
 
@@ -512,7 +512,7 @@ class Reason(StrEnum):
     DOUBTFUL = "doubtful"
 
 
-EXPLAINED = {
+REASON_TEXTS = {
     Reason.CACHED: "its take is in the store",
     Reason.NEW: "never planned before",
     Reason.PENDING: "planned before, not rendered yet",
@@ -529,7 +529,7 @@ _SETTLED_REASONS = frozenset((Reason.CACHED, Reason.PINNED, Reason.DOUBTFUL))
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class RenderReason:
     """A reason, with the exact changes where they are known."""
 
     reason: Reason
@@ -541,7 +541,7 @@ class Why:
 
     def __str__(self) -> str:
         detail = "; ".join(self.changes)
-        return f"{self.reason}: {EXPLAINED[self.reason]}" + (f" ({detail})" if detail else "")
+        return f"{self.reason}: {REASON_TEXTS[self.reason]}" + (f" ({detail})" if detail else "")
 
 
 class Take(Protocol):
@@ -570,7 +570,7 @@ def is_doubtful(take: Take, step: Step) -> bool:
     return bool(take.faults) and not step.pinned
 
 
-def prompting(step: Step, find: Find[_Take]) -> _Take | None:
+def find_prompt_take(step: Step, find: Find[_Take]) -> _Take | None:
     """Returns the take that a step continues; None where it is missing or doubtful.
 
     Without it the step starts like a chain.
@@ -589,7 +589,7 @@ def fits(step: Step, find: Find[Take], voice: str | None) -> bool:
     take = find(step.key)
     if take is None or step.pinned:
         return take is not None
-    parent = prompting(step, find)
+    parent = find_prompt_take(step, find)
     has_current_voice = voice is None or take.voiced_by == voice
     return has_current_voice and take.prompted_by == (parent.content if parent else None)
 
@@ -614,13 +614,13 @@ Ledger = Sequence[Mapping[str, Any]]
 """The steps of the last render: `{"id", "chapter", "text", "key", "recipe"}` each."""
 
 
-def survey(
+def explain_steps(
     steps: Iterable[Step], takes: TakeLookup, ledger: Ledger, forced: Callable[[Step], bool]
-) -> dict[str, Why]:
+) -> dict[str, RenderReason]:
     """Returns the reason of every step, by key. Two steps with the same key share a take."""
     steps = list(steps)
     past = _LastRender(steps, ledger)
-    reasons: dict[str, Why] = {}
+    reasons: dict[str, RenderReason] = {}
     for step in steps:
         if step.key not in reasons or forced(step):
             reasons[step.key] = _reason_for(step, takes, reasons, past, forced)
@@ -630,38 +630,38 @@ def survey(
 def _reason_for(
     step: Step,
     takes: TakeLookup,
-    reasons: Mapping[str, Why],
+    reasons: Mapping[str, RenderReason],
     past: _LastRender,
     forced: Callable[[Step], bool],
-) -> Why:
+) -> RenderReason:
     """Returns the reason of one step; `reasons` holds those of the steps before it."""
     take = takes.take(step.key)
     if step.pinned and take:
-        return Why(Reason.PINNED)
+        return RenderReason(Reason.PINNED)
     if forced(step):
-        return Why(Reason.FORCED)
+        return RenderReason(Reason.FORCED)
     if take:
         return _reason_with_take(take, step, takes, reasons)
     if takes.is_damaged(step.key):
-        return Why(Reason.DAMAGED)
+        return RenderReason(Reason.DAMAGED)
     if (faults := takes.faults(step.key)) is not None:
-        return Why(Reason.RETRY, faults)
+        return RenderReason(Reason.RETRY, faults)
     return (
-        Why(Reason.PENDING)
+        RenderReason(Reason.PENDING)
         if step.key in past.keys
         else _explain_change(step, past.counterpart(step))
     )
 
 
-def _reason_with_take(take: Take, step: Step, takes: TakeLookup, reasons: Mapping[str, Why]) -> Why:
+def _reason_with_take(take: Take, step: Step, takes: TakeLookup, reasons: Mapping[str, RenderReason]) -> RenderReason:
     """Returns the reason of a step that has a take, whether or not it fits."""
     voice = takes.voice(step.chunk.speaker)
     if not fits(step, takes.take, voice):
         is_recast = voice not in (None, take.voiced_by)
-        return Why(Reason.CASCADE, ("its voice was cast anew",) if is_recast else ())
+        return RenderReason(Reason.CASCADE, ("its voice was cast anew",) if is_recast else ())
     if step.parent and reasons[step.parent].render and takes.take(step.parent):
-        return Why(Reason.CASCADE)
-    return Why(Reason.DOUBTFUL, take.faults) if is_doubtful(take, step) else Why(Reason.CACHED)
+        return RenderReason(Reason.CASCADE)
+    return RenderReason(Reason.DOUBTFUL, take.faults) if is_doubtful(take, step) else RenderReason(Reason.CACHED)
 
 
 class _LastRender:
@@ -702,12 +702,12 @@ def _match_entries(steps: Sequence[Step], ledger: Ledger) -> dict[str, Mapping[s
     return entries
 
 
-def _explain_change(step: Step, entry: Mapping[str, Any] | None) -> Why:
+def _explain_change(step: Step, entry: Mapping[str, Any] | None) -> RenderReason:
     if entry is None:
-        return Why(Reason.NEW)
+        return RenderReason(Reason.NEW)
     old, new = entry["recipe"], step.recipe
     if "pinned" in old:
-        return Why(Reason.CHANGED, ("it was pinned",))
+        return RenderReason(Reason.CHANGED, ("it was pinned",))
     changes = [
         change
         for field_name in new
@@ -716,8 +716,8 @@ def _explain_change(step: Step, entry: Mapping[str, Any] | None) -> Why:
         for change in _describe_differences(field_name, old.get(field_name), new[field_name])
     ]
     if changes:
-        return Why(Reason.CHANGED, tuple(changes))
-    return Why(Reason.CASCADE)
+        return RenderReason(Reason.CHANGED, tuple(changes))
+    return RenderReason(Reason.CASCADE)
 
 
 def _describe_differences(field_name: str, old: Any, new: Any) -> list[str]:
@@ -730,8 +730,8 @@ def _describe_differences(field_name: str, old: Any, new: Any) -> list[str]:
     return [f"{field_name}: {old!r} -> {new!r}"]
 
 
-def ledger_of(steps: Iterable[Step]) -> list[dict[str, Any]]:
-    """Returns the entries from which the next `survey` can tell what has changed."""
+def make_ledger(steps: Iterable[Step]) -> list[dict[str, Any]]:
+    """Returns the entries from which the next `explain_steps` can tell what has changed."""
     return [
         {
             "id": step.id,

@@ -28,17 +28,17 @@ from narrator.errors import DamagedTake, UserError
 from narrator.sound import audio, timing
 from narrator.speech import checks
 from narrator.speech.hearing import told
-from narrator.speech.hearing.listening import Ear, Listening, Opinion
-from narrator.speech.plan import Step, is_doubtful, prompting
+from narrator.speech.hearing.listening import TakeListener, HearingQueue, Opinion
+from narrator.speech.plan import Step, is_doubtful, find_prompt_take
 from narrator.speech.requests import (
     FullAttempt,
     PartialAttempt,
-    Rules,
+    TakeRules,
     StepJob,
     close_sentence,
-    examined,
+    check_answer,
     join_parts,
-    keep_try,
+    store_try,
     part_offsets,
     prompt_of,
     prompt_state,
@@ -48,7 +48,7 @@ from narrator.speech.requests import (
 )
 from narrator.speech.scheduler import Scheduler, Task
 from narrator.speech.store import Flag, Record
-from narrator.speech.takes import Takes
+from narrator.speech.takes import TakeResolver
 from narrator.text.chunks import split_in_half
 
 MAX_UNCHECKED = 32
@@ -83,7 +83,7 @@ class RenderObserver(Protocol):
         ...
 
 
-class Aside(Protocol):
+class RequestSource(Protocol):
     """A source of foreign requests to a running engine, besides the render's own."""
 
     def request(self, engine: Engine) -> Request | None:
@@ -104,7 +104,7 @@ class EngineWork:
 
 
 @dataclass(slots=True)
-class Result:
+class RenderResult:
     """The outcome of a render."""
 
     rendered: int = 0
@@ -179,16 +179,16 @@ class _Judgement:
 def render(
     steps: Sequence[Step],
     engines: Mapping[str, Engine],
-    takes: Takes,
-    result: Result,
+    takes: TakeResolver,
+    result: RenderResult,
     *,
     reference: Callable[[str], Reference],
-    rules: Rules,
+    rules: TakeRules,
     forced: Callable[[Step], bool],
     observer: RenderObserver,
     cancel: Event,
-    ear: Ear | None = None,
-    aside: Aside | None = None,
+    ear: TakeListener | None = None,
+    aside: RequestSource | None = None,
 ) -> None:
     """Renders the `steps` without a fitting take, and adds to `result`.
 
@@ -219,7 +219,7 @@ def render(
 
 
 @contextlib.contextmanager
-def _count_work(result: Result, name: str) -> Iterator[None]:
+def _count_work(result: RenderResult, name: str) -> Iterator[None]:
     """Counts the work done within the context for the engine of this name."""
     work, began = result.work.setdefault(name, EngineWork()), time.monotonic()
     rendered, expected, note = result.rendered, result.expected, result.note
@@ -240,16 +240,16 @@ class _RenderLoop:
     def __init__(
         self,
         engine: Engine,
-        takes: Takes,
+        takes: TakeResolver,
         pending: Mapping[str, Step],
         reference: Callable[[str], Reference],
-        rules: Rules,
+        rules: TakeRules,
         forced: Callable[[Step], bool],
         observer: RenderObserver,
         cancel: Event,
-        ear: Ear | None,
-        result: Result,
-        aside: Aside | None,
+        ear: TakeListener | None,
+        result: RenderResult,
+        aside: RequestSource | None,
     ) -> None:
         self.engine, self.takes, self.store, self.pending = engine, takes, takes.store, pending
         self.scheduler = _make_scheduler(pending)
@@ -265,7 +265,7 @@ class _RenderLoop:
         self.varies = "seed" in engine.sound_parameters
         """Whether the engine speaks the same text differently on another attempt."""
         self.workers = ThreadPoolExecutor(2, "judge")
-        self.listening = Listening[_ExaminedPart](ear) if ear else None
+        self.listening = HearingQueue[_ExaminedPart](ear) if ear else None
 
     def run(self) -> None:
         try:
@@ -351,7 +351,7 @@ class _RenderLoop:
             if record is None or record.faults or speaker_stats is None:
                 continue
             level, pace = speaker_stats.medians()
-            faults = checks.unusual(
+            faults = checks.find_outliers(
                 record.figures, median=level, spread=self.rules.loudness, pace=pace
             )
             if faults:
@@ -416,7 +416,7 @@ class _RenderLoop:
 
     def _add_prompt(self, job: StepJob) -> StepJob:
         step = job.step
-        parent = prompting(step, self.store.find)
+        parent = find_prompt_take(step, self.store.find)
         job.prompt = job.prompted_by = None
         if parent and step.parent:
             # it decides this take even where it proves too long to be its prompt
@@ -433,7 +433,7 @@ class _RenderLoop:
         if outcome.speech is None:
             return _Judgement((f"engine: {outcome.failure}",), answered=False)
         speech = outcome.speech
-        verdict = examined(speech, request, self.engine, self.rules, *medians)
+        verdict = check_answer(speech, request, self.engine, self.rules, *medians)
         examined_part = _ExaminedPart(job, request, speech, verdict)
         if verdict.faults:
             return self._refuse(examined_part, verdict)
@@ -466,13 +466,13 @@ class _RenderLoop:
         verdict: checks.Verdict,
         opinion: Opinion | None,
     ) -> None:
-        stored_try = keep_try(self.store, request, speech, verdict, self.engine, job.prompted_by)
+        stored_try = store_try(self.store, request, speech, verdict, self.engine, job.prompted_by)
         if stored_try is None:
             return  # nothing that could be heard
         number, _ = stored_try
         if any(fault.kind in INAUDIBLE_FAULTS for fault in verdict.faults):
             return
-        badness = checks.badness(verdict)
+        badness = checks.severity(verdict)
         if len(job.parts) == 1:
             keep_opinion = partial(self._keep_heard, job, opinion)
             job.full_attempts.append(FullAttempt(badness, number, job.prompted_by, keep_opinion))
@@ -485,7 +485,7 @@ class _RenderLoop:
         """Accepts one part; the last part completes the take. Runs in a thread."""
         request, rate = request_for(job, self.engine), self.engine.sample_rate
         job.done.append(speech)
-        job.badness += checks.badness(verdict)
+        job.badness += checks.severity(verdict)
         job.doubts += tuple(map(str, verdict.faults))
         job.best_half = None
         if len(job.done) < len(job.parts):

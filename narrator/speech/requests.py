@@ -25,7 +25,7 @@ that ends in a long silence invites another."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class TakeRules:
     """Limits of a take, and the number of tries."""
 
     tries: int = 3
@@ -180,11 +180,11 @@ def _choose_mode(
     return "anchored" if prompt else "reference"
 
 
-def examined(
+def check_answer(
     speech: Speech,
     request: Request,
     engine: Engine,
-    rules: Rules = Rules(),
+    rules: TakeRules = TakeRules(),
     level: float | None = None,
     pace: float | None = None,
 ) -> checks.Verdict:
@@ -253,7 +253,7 @@ def record_of(
     )
 
 
-def keep_try(
+def store_try(
     store: Store,
     request: Request,
     speech: Speech,

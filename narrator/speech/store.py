@@ -31,7 +31,7 @@ from narrator import files, keys
 from narrator.errors import DamagedTake, StorageError
 from narrator.sound import audio, timing
 from narrator.sound.timing import WordTimes
-from narrator.speech.hearing.kept import HEARD, Hearings
+from narrator.speech.hearing.kept import TRANSCRIPTS_FILE, TranscriptStore
 
 JOURNAL, PINS = "journal.jsonl", "pins.json"
 """Files of a store that change with its takes and with its pins."""
@@ -146,11 +146,11 @@ class Store:
     """Takes under one folder. One writer at a time (the project's lock); readers at any time."""
 
     root: Path
-    heard: Hearings = field(init=False)
+    heard: TranscriptStore = field(init=False)
     """Transcripts and word times of the takes."""
     damaged: list[str] = field(default_factory=list)
     """Keys of takes found torn or altered, and dropped, since this store was opened."""
-    misled: int = 0
+    index_mismatches: int = 0
     """Number of journal rows that were torn, altered, or disagreed with their take; those takes
     are read again."""
     _entries: dict[str, _JournalEntry] = field(default_factory=dict)
@@ -163,7 +163,7 @@ class Store:
     _mutex: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.heard = Hearings(self.root / HEARD)
+        self.heard = TranscriptStore(self.root / TRANSCRIPTS_FILE)
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ class Store:
         Raises StorageError where the folder cannot be made or read.
         """
         store = cls(root, _is_writer=writing)
-        with files.storage(root):
+        with files.translating_errors(root):
             if writing:
                 root.mkdir(parents=True, exist_ok=True)
                 for folder in (root, *root.glob("??")):
@@ -202,7 +202,7 @@ class Store:
         entry = self._entries.get(key)
         if entry and (stat.st_size, stat.st_mtime_ns) == (entry.size, entry.mtime):
             return entry.record
-        with files.storage(self._path(key)):
+        with files.translating_errors(self._path(key)):
             return self._reread(key, stat)
 
     def _reread(self, key: str, stat: os.stat_result) -> Record | None:
@@ -214,7 +214,7 @@ class Store:
             self._note_damage(key)
             return None
         entry = _JournalEntry(record, keys.content_of(take_bytes), stat.st_size, stat.st_mtime_ns)
-        with self._mutex, files.storage(self._journal):
+        with self._mutex, files.translating_errors(self._journal):
             self._entries[key] = entry
             if self._is_writer:  # a store that was copied is read through once, not at every run
                 self._append(_take_row(entry))
@@ -222,7 +222,7 @@ class Store:
 
     def refresh(self) -> None:
         """Read the journal's rows that others have written since. Raises StorageError."""
-        with files.storage(self._journal):
+        with files.translating_errors(self._journal):
             self._read_journal()
 
     def read(self, key: str) -> tuple[NDArray[np.float32], int]:
@@ -306,7 +306,7 @@ class Store:
 
     def _write_take(self, record: Record, take_bytes: bytes) -> Record:
         path = self._path(record.key)
-        with files.storage(path):
+        with files.translating_errors(path):
             stat = files.write(path, take_bytes)
             entry = _JournalEntry(
                 record, keys.content_of(take_bytes), stat.st_size, stat.st_mtime_ns
@@ -333,7 +333,7 @@ class Store:
         with self._mutex:
             number = 1 + max(self._try_numbers(record.key), default=0)
             path = self._try_path(record.key, number)
-            with files.storage(path):
+            with files.translating_errors(path):
                 files.write(path, _pack(record, flac_bytes, state_bytes))
         return number
 
@@ -345,7 +345,7 @@ class Store:
         with self._mutex:
             number = 1 + max(self._try_numbers(key), default=0)
             path = self._try_path(key, number)
-            with files.storage(path):
+            with files.translating_errors(path):
                 files.write(path, _pack(record, flac_bytes, state or b""))
                 self._path(key).unlink()
             self._entries.pop(key, None)
@@ -423,7 +423,7 @@ class Store:
             return {}
         except OSError as error:
             raise StorageError(f"{self._pins}: {error.strerror}") from None
-        except files.Altered as error:
+        except files.AlteredFile as error:
             raise StorageError(
                 f"{self._pins}: not a list of pins ({error}); delete it, then pin again, or leave "
                 "in it only what stands after `value`, if that is right"
@@ -465,14 +465,14 @@ class Store:
 
     def give_up(self, flag: Flag) -> None:
         """Records that a step has no usable take. Raises StorageError."""
-        with self._mutex, files.storage(self.root):
+        with self._mutex, files.translating_errors(self.root):
             self._flags[flag.key] = flag
             self._append(_flag_row(flag))
 
     def remove(self, unwanted: Iterable[str]) -> int:
         """Delete takes; returns the bytes freed. Raises StorageError."""
         freed = 0
-        with files.storage(self.root):
+        with files.translating_errors(self.root):
             for key in unwanted:
                 path = self._path(key)
                 if path.exists():
@@ -487,7 +487,7 @@ class Store:
     def remove_tries(self, key: str) -> int:
         """Delete the tries of a step; returns the bytes freed. Raises StorageError."""
         freed = 0
-        with files.storage(self.root):
+        with files.translating_errors(self.root):
             for number in self._try_numbers(key):
                 path = self._try_path(key, number)
                 freed += path.stat().st_size
@@ -523,7 +523,7 @@ class Store:
         ):  # where it is cut and how loud it is was taken from it
             with self._mutex:
                 self._entries.pop(key)
-                self.misled += 1
+                self.index_mismatches += 1
             raise DamagedTake(
                 f"the journal's row of take {key} is not what the take says of itself"
             )
@@ -563,7 +563,7 @@ class Store:
             try:
                 is_intact &= self._read_row(json.loads(line), files.is_sealed_row(line))
             except _ROW_ERRORS:
-                self.misled, is_intact = self.misled + 1, False
+                self.index_mismatches, is_intact = self.index_mismatches + 1, False
         return is_intact
 
     def _read_row(self, row: Mapping[str, Any], is_sealed: bool) -> bool:

@@ -30,25 +30,25 @@ from narrator.speech.plan import Step
 from narrator.speech.render import INAUDIBLE_FAULTS
 from narrator.speech.requests import (
     PartialAttempt,
-    Rules,
+    TakeRules,
     StepJob,
     close_sentence,
-    examined,
+    check_answer,
     join_parts,
     prompt_after,
     request_for,
 )
 from narrator.text.chunks import split_in_half
 
-MOST = 128
+MAX_TEXTS = 128
 """Texts that may be active or waiting at a time."""
-AHEAD = 4
+MAX_CHUNKS_AHEAD = 4
 """Chunks of a text that may be in progress or ready before the listener has consumed them."""
-RETRY = 60.0
+MAX_RETRY_SECONDS = 60.0
 """Most seconds after which a refused client is asked to come back."""
 
 
-class Full(Exception):
+class QueueFull(Exception):
     """Too many texts are waiting already."""
 
     def __init__(self, after: float) -> None:
@@ -56,7 +56,7 @@ class Full(Exception):
         """Seconds until there may be room."""
 
 
-class Hearer(Protocol):
+class SpeechCallback(Protocol):
     """Receives the speech of a text. Called in the engine's thread, and must not block."""
 
     def spoken(self, samples: audio.Samples, faults: Sequence[str]) -> None:
@@ -69,16 +69,16 @@ class Hearer(Protocol):
         ...
 
 
-class TextCall:
+class SpeechJob:
     """A text in progress."""
 
     def __init__(
         self,
-        board: Switchboard,
+        board: SpeechService,
         client: str,
         steps: Sequence[Step],
         reference: Reference | None,
-        hearer: Hearer,
+        hearer: SpeechCallback,
     ) -> None:
         self.client, self.steps, self.reference = client, steps, reference
         self.hearer, self.board = hearer, board
@@ -93,7 +93,7 @@ class TextCall:
         self.prompts: dict[int, Prompt | None] = {}
         """Prompts by the index of the chunk that continues them."""
 
-    def took(self) -> None:
+    def mark_consumed(self) -> None:
         """Notes that the listener has consumed a chunk, so another may be begun."""
         with self.board.changed:
             self.consumed_count += 1
@@ -109,7 +109,7 @@ class TextCall:
         if self.retries:
             return True
         place = self.begun_count
-        if place >= len(self.steps) or place >= self.consumed_count + AHEAD:
+        if place >= len(self.steps) or place >= self.consumed_count + MAX_CHUNKS_AHEAD:
             return False
         return self.steps[place].parent is None or place in self.prompts
 
@@ -118,7 +118,7 @@ class TextCall:
 class _ChunkJob:
     """A chunk in progress."""
 
-    call: TextCall
+    call: SpeechJob
     place: int
     job: StepJob
     key: str
@@ -137,14 +137,14 @@ class _CheckedAnswer:
     failure: EngineFailure | None
 
 
-class Switchboard:
+class SpeechService:
     """The texts in progress, and the thread of the engine that speaks them."""
 
-    def __init__(self, engine: Engine, most: int = MOST) -> None:
+    def __init__(self, engine: Engine, most: int = MAX_TEXTS) -> None:
         self.engine, self.most = engine, most
         self.changed = threading.Condition()
-        self._rules = Rules()
-        self._calls: list[TextCall] = []
+        self._rules = TakeRules()
+        self._calls: list[SpeechJob] = []
         self._last_turns: dict[str, int] = {}
         """The clock's value at each client's last turn."""
         self._clock = self._number = 0
@@ -170,21 +170,21 @@ class Switchboard:
             raise self._engine_error
 
     def say(
-        self, client: str, steps: Sequence[Step], reference: Reference | None, hearer: Hearer
-    ) -> TextCall:
+        self, client: str, steps: Sequence[Step], reference: Reference | None, hearer: SpeechCallback
+    ) -> SpeechJob:
         """Queues a text of a client. Raises Full, EngineUnavailable."""
         with self.changed:
             if self._stop.is_set() or self._thread is None or not self._thread.is_alive():
                 raise self._engine_error or EngineUnavailable("the engine has stopped")
             if self.is_full:
-                raise Full(self.patience)
-            call = TextCall(self, client, steps, reference, hearer)
+                raise QueueFull(self.retry_seconds)
+            call = SpeechJob(self, client, steps, reference, hearer)
             self._last_turns.setdefault(client, 0)
             self._calls.append(call)
             self.changed.notify()
         return call
 
-    def drop(self, call: TextCall) -> bool:
+    def drop(self, call: SpeechJob) -> bool:
         """Removes a call; returns whether it was still present."""
         with self.changed:
             if call not in self._calls:
@@ -205,9 +205,9 @@ class Switchboard:
         return len(self._calls) >= self.most
 
     @property
-    def patience(self) -> float:
+    def retry_seconds(self) -> float:
         """Seconds until there may be room: the recent average of a text."""
-        return min(max(1.0, self._mean_seconds), RETRY)
+        return min(max(1.0, self._mean_seconds), MAX_RETRY_SECONDS)
 
     @property
     def state(self) -> str:
@@ -265,7 +265,7 @@ class Switchboard:
         for call in list(self._calls):
             self._end(call, error)
 
-    def _end(self, call: TextCall, error: NarratorError | None) -> None:
+    def _end(self, call: SpeechJob, error: NarratorError | None) -> None:
         if self.drop(call):
             self._mean_seconds += 0.2 * (time.monotonic() - call.started_at - self._mean_seconds)
             call.hearer.ended(error)
@@ -343,7 +343,7 @@ class Switchboard:
         """Keeps the least bad audible try of the whole chunk, or of its present half."""
         if any(fault.kind in INAUDIBLE_FAULTS for fault in verdict.faults):
             return
-        attempt = PartialAttempt(checks.badness(verdict), chunk.job.attempt, speech, verdict)
+        attempt = PartialAttempt(checks.severity(verdict), chunk.job.attempt, speech, verdict)
         if len(chunk.job.parts) == 1:
             chunk.best_full = min(
                 filter(None, (chunk.best_full, attempt)), key=lambda one: one.badness
@@ -372,7 +372,7 @@ class Switchboard:
     def _accept(self, chunk: _ChunkJob, speech: Speech, verdict: checks.Verdict) -> None:
         job = chunk.job
         job.done.append(speech)
-        job.badness += checks.badness(verdict)
+        job.badness += checks.severity(verdict)
         job.doubts += tuple(map(str, verdict.faults))
         job.best_half = None
         if len(job.done) < len(job.parts):
@@ -399,7 +399,7 @@ class Switchboard:
             self._set_next_prompt(chunk, parts[-1], faults)
         self._deliver_ready(call)
 
-    def _deliver_ready(self, call: TextCall) -> None:
+    def _deliver_ready(self, call: SpeechJob) -> None:
         """Delivers the takes that are ready, in order; an error ends the call."""
         while (ready := call.ready_takes.pop(call.delivered_count, None)) is not None:
             if isinstance(ready, NarratorError):
@@ -431,7 +431,7 @@ class Switchboard:
         make_checked = partial(_CheckedAnswer, chunk, request)
         if outcome.speech is None:
             return make_checked(None, None, outcome.failure)
-        verdict = examined(outcome.speech, request, self.engine, self._rules)
+        verdict = check_answer(outcome.speech, request, self.engine, self._rules)
         return make_checked(outcome.speech, verdict, None)
 
     def _hand_back(self, future: Future[_CheckedAnswer]) -> None:

@@ -13,7 +13,7 @@ from narrator.speech.store import Record, Store
 
 
 @dataclass(frozen=True, slots=True)
-class Takes:
+class TakeResolver:
     """A book's takes; every query reads the current state of the store."""
 
     store: Store

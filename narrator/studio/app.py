@@ -15,12 +15,12 @@ from pathlib import Path
 from narrator import files
 from narrator.errors import StorageError
 from narrator.studio import server
-from narrator.studio.casting import Casting
-from narrator.studio.desk import LOOK, Desk
+from narrator.studio.casting import CastRoutes
+from narrator.studio.desk import POLL_SECONDS, ProjectSession
 from narrator.studio.guard import Guard, Keys
 from narrator.studio.jobs import Jobs
-from narrator.studio.looking import Looking
-from narrator.studio.mending import Mending, PickupsPage
+from narrator.studio.looking import ViewRoutes
+from narrator.studio.mending import EditRoutes, PickupsPage
 from narrator.web import listening
 from narrator.web.hosts import Hosts
 from narrator.web.listening import Endpoint
@@ -52,23 +52,23 @@ def _last_port(build: Path | None) -> Iterator[int]:
 class Studio:
     """What a studio is made of."""
 
-    desk: Desk
+    desk: ProjectSession
     keys: Keys
     place: Endpoint
     print_pickups: PickupsPage | None = None
 
 
 @contextlib.contextmanager
-def served(studio: Studio) -> Iterator[None]:
+def serving_studio(studio: Studio) -> Iterator[None]:
     """The server at work in a thread, until the block ends."""
     desk, place = studio.desk, studio.place
     with contextlib.suppress(StorageError):
         files.write(desk.view.project.build / _PORT_FILE, str(place.port).encode())
     jobs = Jobs(desk)
     routes = [
-        *Looking(desk, jobs).routes(),
-        *Mending(desk, jobs, studio.print_pickups).routes(),
-        *Casting(desk).routes(),
+        *ViewRoutes(desk, jobs).routes(),
+        *EditRoutes(desk, jobs, studio.print_pickups).routes(),
+        *CastRoutes(desk).routes(),
     ]
     guard = Guard(server.app(routes), studio.keys, Hosts(place.address, place.port))
     jobs.start()
@@ -94,10 +94,10 @@ async def _work(studio: Studio, ready: Callable[[], None]) -> None:
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:  # under nohup
             loop.add_signal_handler(name, ended.set)
-    with served(studio):
+    with serving_studio(studio):
         ready()
         while not ended.is_set():
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(ended.wait(), LOOK)
+                await asyncio.wait_for(ended.wait(), POLL_SECONDS)
             if not ended.is_set():
                 studio.desk.look()

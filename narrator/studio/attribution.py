@@ -18,7 +18,7 @@ _MAX_LETTERS = 60
 """Of the words that are looked for: rows give no more of a long quotation's beginning."""
 
 
-def sure_of(project: Project, number: int, steps: Sequence[Step]) -> Mapping[str, float]:
+def certainties_of(project: Project, number: int, steps: Sequence[Step]) -> Mapping[str, float]:
     """How sure a rule or model was of a chapter's chunks, 0 to 1, by their ids; none of those that
     print, or a person, decided."""
     name = project.chapters[number].file

@@ -29,11 +29,11 @@ from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.engines.voice import Voice
 from narrator.errors import EnvironmentFailed, UsageError, UserError
 from narrator.pipeline import auditioning, edits, unknown
-from narrator.pipeline.edits.voices import ClipAdded
+from narrator.pipeline.edits.voices import AddedClip
 from narrator.pipeline.manuscript import Manuscript
 from narrator.speech.plan import Step
 from narrator.studio import rows, sounds
-from narrator.studio.desk import Desk, NotThere, View
+from narrator.studio.desk import ProjectSession, NotFound, ProjectSnapshot
 from narrator.text.normalize import Lexicon, LexiconEntry, normalize
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import sentences
@@ -47,10 +47,10 @@ _MAX_SECONDS = 30.0
 _MAX_NAMES = 2000
 
 
-class Casting:
+class CastRoutes:
     """Who speaks."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: ProjectSession) -> None:
         self.desk = desk
         self._speech_lock, self._clip_lock = threading.Lock(), threading.Lock()
         self._cached_sounds: OrderedDict[str, bytes] = OrderedDict()
@@ -95,7 +95,7 @@ class Casting:
             try:
                 path = presets.find(request.path_params["name"], self.desk.view.project.root)
             except UsageError as error:
-                raise NotThere(str(error)) from None
+                raise NotFound(str(error)) from None
             return sounds.wav(presets.read(path).samples, clips.RATE)
 
         return Response(await run_in_threadpool(read_recording), media_type="audio/wav")
@@ -109,7 +109,7 @@ class Casting:
         if self._names and self._names[0] is manuscript:
             return self._names[1]
         try:
-            unknown_words, missing_languages = unknown.unknown(manuscript)
+            unknown_words, missing_languages = unknown.find_unknown_words(manuscript)
         except EnvironmentFailed as error:
             return {"words": [], "note": str(error)}
         words = [
@@ -155,7 +155,7 @@ class Casting:
         def make_sound() -> bytes:
             view = self.desk.view
             if name not in view.book.cast:
-                raise NotThere("there is no such speaker any more")
+                raise NotFound("there is no such speaker any more")
             voice = view.book.cast[name]
             language = voice.language or view.project.manifest.language
             return self._quick_sound(voice, _spoken_text(text, language, name), language)
@@ -169,7 +169,7 @@ class Casting:
             name = request.path_params["name"]
             path = auditioning.folder(self.desk.view.project) / f"{name}.wav"
             if not (name.isascii() and name.isalnum() and path.is_file()) or path.is_symlink():
-                raise NotThere("this audition is no longer kept")
+                raise NotFound("this audition is no longer kept")
             return path.read_bytes()
 
         return Response(await run_in_threadpool(read), media_type="audio/wav")
@@ -197,10 +197,10 @@ class Casting:
             name = request.path_params["name"]
             return JSONResponse(asdict(await run_in_threadpool(self._keep_clip, name, path)))
 
-    def _keep_clip(self, name: str, path: Path) -> ClipAdded:
+    def _keep_clip(self, name: str, path: Path) -> AddedClip:
         """One at a time: a recording may have ten minutes. Raises UserError, StorageError."""
         with self._clip_lock:
-            return edits.clip_added(self.desk.view.project, name, path.read_bytes())
+            return edits.add_clip(self.desk.view.project, name, path.read_bytes())
 
 
 def _quick_engine(language: str) -> tuple[EngineSpec, EngineSettings]:
@@ -251,7 +251,7 @@ def _spoken_text(
     return normalize(text, language=language, speaker=speaker, lexicon=lexicon).text
 
 
-def _speaker_row(view: View, name: str) -> dict[str, Any]:
+def _speaker_row(view: ProjectSnapshot, name: str) -> dict[str, Any]:
     plan, speaker = view.book, view.project.speakers[name]
     speaker_steps = [step for step in plan.steps if step.chunk.speaker == name]
     sample_steps = [
@@ -270,14 +270,14 @@ def _speaker_row(view: View, name: str) -> dict[str, Any]:
     }
 
 
-def _casting_state(view: View, name: str) -> str:
+def _casting_state(view: ProjectSnapshot, name: str) -> str:
     """Whether a voice is somebody's own recording, was cast, or is not there yet."""
     if view.book.cast[name].reference is not None:
         return "own"
     return "cast" if view.book.voices.contents.get(name) else "uncast"
 
 
-def _voice_row(view: View, name: str) -> dict[str, Any]:
+def _voice_row(view: ProjectSnapshot, name: str) -> dict[str, Any]:
     voice, settings = view.book.cast[name], view.project.speakers[name].voice
     preset = settings if isinstance(settings, str) else None
     kind = "preset" if preset else "clip" if voice.reference else "none"

@@ -25,7 +25,7 @@ from narrator.delivery.layout import BookSound
 from narrator.errors import DamagedTake, NarratorError
 from narrator.pipeline import bookengines, bookplan, edits, pickups, reviews
 from narrator.pipeline.bookplan import BookPlan, Selection
-from narrator.pipeline.manuscript import Manuscript, Readings, read
+from narrator.pipeline.manuscript import Manuscript, Readings, read_manuscript
 from narrator.pipeline.pickups import Pickup
 from narrator.project.project import Project
 from narrator.sound.assemble import Timeline
@@ -33,14 +33,14 @@ from narrator.speech.plan import Step
 from narrator.speech.store import JOURNAL, PINS, Store
 from narrator.studio import glance
 from narrator.studio.events import Events
-from narrator.studio.glance import RENDERED, Seen
-from narrator.studio.sounds import PLAYED, Cache, FileBytes, WordsBytes
+from narrator.studio.glance import RENDERED, ChunkState
+from narrator.studio.sounds import PLAYABLE_TYPES, Cache, FileBytes, WordsBytes
 from narrator.text import decided
 
 _T = TypeVar("_T")
 _Stamps = Mapping[Path, tuple[int, int] | None]
 
-LOOK = 1.0
+POLL_SECONDS = 1.0
 """Seconds between two checks of the project's files."""
 _MIN_TAKES_AGE = 5.0
 """Seconds after which takes are checked again, if the journal changed without notice."""
@@ -50,7 +50,7 @@ _MAX_CACHED_CLIPS = 60_000
 """Most takes in cached chapter sounds: a book of 20 hours has 15,000."""
 
 
-class NotThere(Exception):
+class NotFound(Exception):
     """The requested object does not exist, or no longer does."""
 
 
@@ -70,7 +70,7 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ProjectSnapshot:
     """One reading of a book."""
 
     version: int
@@ -97,7 +97,7 @@ class View:
     def step(self, name: str) -> Step:
         """A chunk by its id. Raises NotThere."""
         if name not in self.steps:
-            raise NotThere("there is no such chunk any more: the text has changed")
+            raise NotFound("there is no such chunk any more: the text has changed")
         return self.steps[name]
 
     def number(self, name: str) -> int:
@@ -105,7 +105,7 @@ class View:
         is_number = name.isascii() and name.isdecimal() and len(name) < 7
         index = int(name) - 1 if is_number else -1
         if not 0 <= index < len(self.book.chapters):
-            raise NotThere("there is no such chapter")
+            raise NotFound("there is no such chapter")
         return index
 
 
@@ -122,14 +122,14 @@ class PlayedChapter:
     clips: int = 0
 
 
-class Desk:
+class ProjectSession:
     """The current reading of the book, and the sound of its chapters."""
 
     def __init__(self, path: Path, draft: bool, events: Events) -> None:
         self.path, self.events = path, events
         self.draft = draft
         self.busy: str | None = None
-        self._view: View | None = None
+        self._view: ProjectSnapshot | None = None
         self._manuscript: Manuscript | None = None
         self._readings = Readings()
         # Stamps of files: of texts (a change reads the book again), of what decides the sound (a
@@ -144,7 +144,7 @@ class Desk:
         self._newest_sounds: dict[int, tuple[tuple[object, ...], str]] = {}
         """By chapter: the inputs of its sound, and its tag. Cleared by a new plan, and by `touched`
         for one chapter."""
-        self._chapter_takes: dict[int, tuple[Mapping[str, Seen], _Stamps, float]] = {}
+        self._chapter_takes: dict[int, tuple[Mapping[str, ChunkState], _Stamps, float]] = {}
         """Takes by chapter, with the journal's stamp and the time: cleared like `_newest_sounds`,
         and read again by age."""
         self._cache = Cache()
@@ -154,7 +154,7 @@ class Desk:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
-    def view(self) -> View:
+    def view(self) -> ProjectSnapshot:
         """The last reading."""
         assert self._view is not None  # the studio begins with one
         return self._view
@@ -253,7 +253,7 @@ class Desk:
 
     def _read(self) -> None:
         old_stamps = _read_stamps(_text_files(self._view.project)) if self._view else {}
-        manuscript = read(self.path, self._readings)
+        manuscript = read_manuscript(self.path, self._readings)
         # a file that changed during reading still differs from its stamp, and is read again; files
         # that the book names for the first time had no stamp before
         stamps = {**_read_stamps(_text_files(manuscript.project)), **old_stamps}
@@ -271,7 +271,7 @@ class Desk:
             store.refresh()
         self._store = store
         book = bookplan.plan(
-            manuscript, engines.main, Selection(), engines=engines.own, store=store
+            manuscript, engines.main, Selection(), engines=engines.by_speaker, store=store
         )
         chapters = {
             number: tuple(steps)
@@ -282,7 +282,7 @@ class Desk:
             _read_stamps(_note_files(book.project)),
         )
         self._set_view(
-            View(
+            ProjectSnapshot(
                 version=self._version + 1,
                 book=book,
                 shared=layout.book_sound(book),
@@ -305,7 +305,7 @@ class Desk:
                 self._note_stamps = stamps
                 self._set_view(replace(view, version=self._version + 1, notes=notes))
 
-    def _set_view(self, view: View) -> None:
+    def _set_view(self, view: ProjectSnapshot) -> None:
         with self._mutex:
             if self._view is None or self._view.book is not view.book:
                 self._newest_sounds.clear()
@@ -313,7 +313,7 @@ class Desk:
             self._version, self._view = view.version, view
         self.events.send({"type": "book", "version": view.version, "busy": self.busy})
 
-    def seen(self, chapter: int) -> Mapping[str, Seen]:
+    def seen(self, chapter: int) -> Mapping[str, ChunkState]:
         """Returns the state of a chapter's chunks, by id; the chapter is counted from 0."""
         with self._mutex:
             view, cached = self.view, self._chapter_takes.get(chapter)
@@ -325,7 +325,7 @@ class Desk:
             ):
                 return chapter_takes
         view.book.store.refresh()
-        chapter_takes = glance.of(view.book, view.chapters.get(chapter, ()))
+        chapter_takes = glance.chunk_states(view.book, view.chapters.get(chapter, ()))
         with self._mutex:
             if self.view.book is view.book:
                 self._chapter_takes[chapter] = chapter_takes, journal, time.monotonic()
@@ -388,7 +388,7 @@ class Desk:
             self._sounds.move_to_end((chapter, tag))
         return played
 
-    def _mastered_sound(self, view: View, chapter: int) -> PlayedChapter | None:
+    def _mastered_sound(self, view: ProjectSnapshot, chapter: int) -> PlayedChapter | None:
         """Returns the encoded chapter, if it is up to date."""
         if next(view.book.folders.work("encoded").glob("*.json"), None) is None:
             return None  # the check below takes a second for a very long chapter
@@ -402,10 +402,10 @@ class Desk:
         best = _best_encoding(files)
         if best is None:
             return None
-        file_bytes = FileBytes(best.path, best.bytes, PLAYED[best.path.suffix], best.path.stem)
+        file_bytes = FileBytes(best.path, best.bytes, PLAYABLE_TYPES[best.path.suffix], best.path.stem)
         return PlayedChapter("mastered", file_bytes, sound.timeline, best.gain)
 
-    def _takes_sound(self, view: View, steps: tuple[Step, ...]) -> PlayedChapter | None:
+    def _takes_sound(self, view: ProjectSnapshot, steps: tuple[Step, ...]) -> PlayedChapter | None:
         words = layout.lay_out_words(view.book, steps, view.shared) if steps else None
         if words is None:
             return None
@@ -416,8 +416,8 @@ class Desk:
 
 
 def _best_encoding(files: list[Encoded]) -> Encoded | None:
-    ranks = list(PLAYED)
-    playable = [file for file in files if file.path.suffix in PLAYED]
+    ranks = list(PLAYABLE_TYPES)
+    playable = [file for file in files if file.path.suffix in PLAYABLE_TYPES]
     return min(playable, key=lambda one: ranks.index(one.path.suffix), default=None)
 
 
@@ -467,28 +467,28 @@ def _read_notes(book: BookPlan) -> Notes:
     flags: dict[str, list[Pickup]] = {}
     try:
         if pickups.path_of(book.project).exists():
-            for row in pickups.listed(book)[0]:
+            for row in pickups.read_pickups(book)[0]:
                 if not row.is_lost:
                     flags.setdefault(row.chunk, []).append(row)
         past = edits.history(book.project)
-        reviewed = frozenset(reviews.reviewed(book))
+        reviewed = frozenset(reviews.reviewed_keys(book))
     except NarratorError as error:
         return Notes(trouble=str(error))
     return Notes(
         flags={chunk: tuple(rows) for chunk, rows in flags.items()},
         reviewed=reviewed,
-        **ways(past),
+        **undo_state_of(past),
     )
 
 
-class Ways(TypedDict):
+class UndoState(TypedDict):
     """Descriptions of the edits that would be undone and redone."""
 
     undo: str | None
     redo: str | None
 
 
-def ways(past: Sequence[edits.PastEdit]) -> Ways:
+def undo_state_of(past: Sequence[edits.PastEdit]) -> UndoState:
     """Returns the next undo and redo of a project's edits, which are oldest first."""
     return {
         "undo": next((edit.what for edit in reversed(past) if not edit.undone), None),

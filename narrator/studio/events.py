@@ -16,7 +16,7 @@ _MAX_QUEUED = 256
 """Events that wait for one page."""
 _HEARTBEAT = 15.0
 """Seconds after which a silent line shows that a page has gone."""
-MOST_PAGES = 24
+MAX_PAGES = 24
 
 
 class _Page:
@@ -58,7 +58,7 @@ class Events:
 
     @property
     def full(self) -> bool:
-        return len(self._listeners) >= MOST_PAGES
+        return len(self._listeners) >= MAX_PAGES
 
     async def listen(self) -> AsyncIterator[bytes]:
         """The lines for one page, until it goes or there are no more."""

@@ -18,7 +18,7 @@ RENDERED = ("good", "doubtful")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ChunkState:
     """The take and the state of a chunk."""
 
     take: Record | None
@@ -29,18 +29,18 @@ class Seen:
     """Faults of the take, or of the tries of a step that was given up."""
 
 
-def of(book: BookPlan, steps: Sequence[Step]) -> Mapping[str, Seen]:
+def chunk_states(book: BookPlan, steps: Sequence[Step]) -> Mapping[str, ChunkState]:
     """Returns the states of the steps of a chapter, by id. Raises StorageError."""
     step_keys = {step.key for step in steps} | {step.parent for step in steps if step.parent}
     takes = {key: take for key in step_keys if (take := book.store.find(key))}
     return {step.id: _chunk_state(book, step, takes) for step in steps}
 
 
-def _chunk_state(book: BookPlan, step: Step, takes: Mapping[str, Record]) -> Seen:
+def _chunk_state(book: BookPlan, step: Step, takes: Mapping[str, Record]) -> ChunkState:
     take = takes.get(step.key)
     if take is None:
         flag = book.store.flag(step.key)
-        return Seen(None, "given up" if flag else "missing", flag.faults if flag else ())
+        return ChunkState(None, "given up" if flag else "missing", flag.faults if flag else ())
     if not fits(step, takes.get, book.takes.voice(step.chunk.speaker)):
-        return Seen(take, "stale", take.faults)
-    return Seen(take, "doubtful" if is_doubtful(take, step) else "good", take.faults)
+        return ChunkState(take, "stale", take.faults)
+    return ChunkState(take, "doubtful" if is_doubtful(take, step) else "good", take.faults)

@@ -15,9 +15,9 @@ from typing import Any
 
 from narrator.errors import EnvironmentFailed, NarratorError
 from narrator.pipeline.owning import joining
-from narrator.pipeline.owning.jobs import Event, Job, row
+from narrator.pipeline.owning.jobs import Event, Job, job_row
 from narrator.pipeline.owning.joining import Link
-from narrator.studio.desk import Desk
+from narrator.studio.desk import ProjectSession
 
 _OWNER_POLL = 1.0
 """Seconds between two searches for an owner of the project."""
@@ -28,7 +28,7 @@ _NOTICE_INTERVAL = 0.7
 class Jobs:
     """A link to the project's owner, and the state of its jobs."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: ProjectSession) -> None:
         self._desk = desk
         self._mutex = threading.RLock()
         """Guards the state of the jobs."""
@@ -75,7 +75,7 @@ class Jobs:
             if link is None:
                 break
             try:
-                return self._add_to_queue(link, row(link.submit(job, id), job, time.time()))
+                return self._add_to_queue(link, job_row(link.submit(job, id), job, time.time()))
             except BrokenPipeError:
                 self._drop(link)  # the owner has just ended: another takes the job
         raise EnvironmentFailed("whoever works on the project ends again and again; see its log")
@@ -96,9 +96,9 @@ class Jobs:
         project = self._desk.view.project
         with self._link_lock:
             if self._link is None and not self._closing.is_set():
-                link = joining.join(project)
+                link = joining.connect(project)
                 if link is None and start:
-                    link = joining.started(project)
+                    link = joining.connect_or_start(project)
                 if link is not None:
                     self._handle_event(link.hello)
                     self._link = link
@@ -184,7 +184,7 @@ class Jobs:
                 self._send_event({"event": "gone", "lost": [id]})
 
     def _handle_event(self, event: Event) -> None:
-        with self._mutex, contextlib.suppress(*joining.BROKEN):
+        with self._mutex, contextlib.suppress(*joining.MALFORMED_EVENT_ERRORS):
             if self._is_other_manifest(event.get("job")):
                 return
             match event.get("event"):

@@ -18,7 +18,7 @@ from narrator.errors import DamagedTake, UserError
 from narrator.pipeline import edits, places
 from narrator.speech.plan import Step
 from narrator.studio import peaks, ranges, rows, sounds
-from narrator.studio.desk import Desk, NotThere, View
+from narrator.studio.desk import ProjectSession, NotFound, ProjectSnapshot
 from narrator.studio.jobs import Jobs
 from narrator.studio.pages import page, static
 from narrator.web import bodies
@@ -26,10 +26,10 @@ from narrator.web import bodies
 _KEY = re.compile("[0-9a-f]{40}")
 
 
-class Looking:
+class ViewRoutes:
     """What is looked at."""
 
-    def __init__(self, desk: Desk, jobs: Jobs) -> None:
+    def __init__(self, desk: ProjectSession, jobs: Jobs) -> None:
         self.desk, self.jobs = desk, jobs
 
     def routes(self) -> list[Route]:
@@ -54,7 +54,7 @@ class Looking:
     async def static(self, request: Request) -> Response:
         static_file = static(request.path_params["name"])
         if static_file is None:
-            raise NotThere("there is no such file")
+            raise NotFound("there is no such file")
         content, media_type = static_file
         return Response(content, media_type=media_type)
 
@@ -66,7 +66,7 @@ class Looking:
     # -- what is looked at -------------------------------------------------------------------------
 
     async def book(self, request: Request) -> Response:
-        def make_row(view: View) -> rows.Row:
+        def make_row(view: ProjectSnapshot) -> rows.Row:
             return rows.book(view, self.desk.seen) | {
                 "busy": self.desk.busy,
                 "jobs": self.jobs.state(),
@@ -75,14 +75,14 @@ class Looking:
         return await self._row_response(make_row)
 
     async def chapter(self, request: Request) -> Response:
-        def make_row(view: View) -> rows.Row:
+        def make_row(view: ProjectSnapshot) -> rows.Row:
             number = view.number(request.path_params["number"])
             return rows.chapter(view, number, self.desk.sound(number), self.desk.seen(number))
 
         return await self._row_response(make_row)
 
     async def chunk(self, request: Request) -> Response:
-        def make_row(view: View) -> rows.Row:
+        def make_row(view: ProjectSnapshot) -> rows.Row:
             step = view.step(request.path_params["id"])
             chunk_state = self.desk.seen(step.chapter)[step.id]
             return rows.chunk(view, step, chunk_state) | {"paragraph": _paragraph_row(view, step)}
@@ -94,7 +94,7 @@ class Looking:
         await self.desk.run("reading the takes", lambda: self.desk.look_at(is_draft))
         return JSONResponse({"draft": self.desk.view.draft, "version": self.desk.view.version})
 
-    async def _row_response(self, make_row: Callable[[View], Mapping[str, object]]) -> Response:
+    async def _row_response(self, make_row: Callable[[ProjectSnapshot], Mapping[str, object]]) -> Response:
         """What is said of the reading there is, worked out in a thread."""
         return await run_in_threadpool(lambda: JSONResponse(make_row(self.desk.view)))
 
@@ -105,7 +105,7 @@ class Looking:
         key = request.path_params["key"]
         played = await run_in_threadpool(self.desk.sound_named, number, key)
         if played is None:
-            raise NotThere("this chapter sounds otherwise now; ask for it again")
+            raise NotFound("this chapter sounds otherwise now; ask for it again")
         return ranges.answer(request, played.bytes)
 
     async def peaks(self, request: Request) -> Response:
@@ -118,11 +118,11 @@ class Looking:
             steps = view.chapters.get(number, ())
             words = layout.lay_out_words(view.book, steps, view.shared) if sound else None
             if sound is None or words is None or len(words.clips) != len(sound.timeline.cues):
-                raise NotThere("nothing of this chapter is there yet")
+                raise NotFound("nothing of this chapter is there yet")
             if request.query_params.get("v") not in (None, sound.bytes.tag):
-                raise NotThere("this chapter sounds otherwise now; ask for it again")
+                raise NotFound("this chapter sounds otherwise now; ask for it again")
             cache_path = view.book.folders.work("peaks") / f"{number + 1:03}.json"
-            return peaks.of_chapter(sound, words, cache_path)
+            return peaks.chapter_peaks(sound, words, cache_path)
 
         return Response(await run_in_threadpool(make_peaks), media_type="application/octet-stream")
 
@@ -131,25 +131,25 @@ class Looking:
 
         def read_sound() -> sounds.PlainBytes:
             if not (_KEY.fullmatch(key) and re.fullmatch("[0-9]{1,6}", number)):
-                raise NotThere("there is no such try")
+                raise NotFound("there is no such try")
             store = self.desk.view.book.store
             try:
                 samples, rate = store.read_try(key, int(number)) if int(number) else store.read(key)
             except DamagedTake as error:
-                raise NotThere(str(error)) from None
+                raise NotFound(str(error)) from None
             return sounds.PlainBytes(sounds.wav(samples, rate), f"{key}-{number}")
 
         return ranges.answer(request, await run_in_threadpool(read_sound))
 
 
-def _paragraph_row(view: View, step: Step) -> rows.Row:
+def _paragraph_row(view: ProjectSnapshot, step: Step) -> rows.Row:
     """The source lines that a chunk stands in, or why they cannot be changed here."""
     try:
         paragraph = edits.paragraph(view.book, step)
     except UserError as error:
         return {"error": str(error)}
     return {
-        "file": places.within(paragraph.path, view.book),
+        "file": places.relative_path(paragraph.path, view.book),
         "first": paragraph.first,
         "last": paragraph.last,
         "text": paragraph.text,

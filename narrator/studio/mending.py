@@ -18,8 +18,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from narrator.characters import decoded
-from narrator.errors import Changed, UsageError
+from narrator.characters import decode_text
+from narrator.errors import FileChanged, UsageError
 from narrator.pipeline import attribution, edits, newcomers, pickups, places, questions, reviews
 from narrator.pipeline.attribution import Proposal
 from narrator.pipeline.bookplan import BookPlan
@@ -27,7 +27,7 @@ from narrator.pipeline.edits import Edit
 from narrator.pipeline.owning.jobs import Job
 from narrator.pipeline.pickups import Pickup
 from narrator.speech.plan import Step
-from narrator.studio.desk import Desk, NotThere, View, Ways, ways
+from narrator.studio.desk import ProjectSession, NotFound, ProjectSnapshot, UndoState, undo_state_of
 from narrator.studio.jobs import Jobs
 from narrator.web import bodies
 
@@ -42,10 +42,10 @@ _PRINT_HEADERS = {
 """Headers of that page, which contains its own styles and loads nothing."""
 
 
-class Mending:
+class EditRoutes:
     """Routes that change the book or its notes."""
 
-    def __init__(self, desk: Desk, jobs: Jobs, print_pickups: PickupsPage | None) -> None:
+    def __init__(self, desk: ProjectSession, jobs: Jobs, print_pickups: PickupsPage | None) -> None:
         self.desk, self.jobs, self._print = desk, jobs, print_pickups
         self._pickups_lock = threading.Lock()
         self._proposal: tuple[object, Proposal] | None = None
@@ -100,7 +100,7 @@ class Mending:
         if kind not in (*_EDITS, _QUOTATION):
             raise UsageError(f"`kind` is one of {', '.join((*_EDITS, _QUOTATION))}")
 
-        def apply_edit() -> tuple[Edit, Ways]:
+        def apply_edit() -> tuple[Edit, UndoState]:
             if kind == _QUOTATION:
                 return self._apply_answer(body), self._undo_state()
             edit = _EDITS[kind](self.desk.view, body)
@@ -125,13 +125,13 @@ class Mending:
             lambda: (act(self.desk.view.project), self._undo_state()),
         )
         if past_edit is None:
-            raise NotThere(empty_message)
+            raise NotFound(empty_message)
         return self._edit_response(past_edit.what, undo_state)
 
-    def _undo_state(self) -> Ways:
-        return ways(edits.history(self.desk.view.project))
+    def _undo_state(self) -> UndoState:
+        return undo_state_of(edits.history(self.desk.view.project))
 
-    def _edit_response(self, description: str, undo_state: Ways) -> Response:
+    def _edit_response(self, description: str, undo_state: UndoState) -> Response:
         """Answers with the new undo and redo; the new reading is announced later, as an event."""
         version = self.desk.view.version
         self.desk.later("reading the manuscript", self.desk.look)
@@ -161,7 +161,7 @@ class Mending:
 
     def _apply_answer(self, body: Mapping[str, Any]) -> Edit:
         question, speaker = bodies.text_field(body, "id", 200), bodies.text_field(body, "speaker", 1000)
-        proposal, edit = questions.answer(self._current_proposal(), question, speaker)
+        proposal, edit = questions.answer_question(self._current_proposal(), question, speaker)
         edits.apply(proposal.project, edit)
         self._proposal = self.desk.stamp(), proposal
         return edit
@@ -175,7 +175,7 @@ class Mending:
         def mark_reviewed() -> None:
             view = self.desk.view
             with self._pickups_lock:
-                reviews.mark(view.book, [view.step(name) for name in names], is_reviewed)
+                reviews.mark_reviewed(view.book, [view.step(name) for name in names], is_reviewed)
             self.desk.note()
 
         await run_in_threadpool(mark_reviewed)
@@ -190,7 +190,7 @@ class Mending:
         def add_flag() -> int:
             view = self.desk.view
             (passage,) = places.passages_of(view.book, [view.step(name)])
-            row = pickups.pickup(passage, note)
+            row = pickups.new_pickup(passage, note)
             return len(self._change_pickups(lambda: pickups.add(view.book, [row])))
 
         return JSONResponse({"added": await run_in_threadpool(add_flag)})
@@ -202,12 +202,12 @@ class Mending:
 
         def tick_flags() -> int:
             return self._change_pickups(
-                lambda: pickups.tick(self.desk.view.book, name, note, is_done)
+                lambda: pickups.set_done(self.desk.view.book, name, note, is_done)
             )
 
         ticked_count = await run_in_threadpool(tick_flags)
         if not ticked_count:
-            raise NotThere("this is not on the list any more")
+            raise NotFound("this is not on the list any more")
         return JSONResponse({"done": ticked_count})
 
     async def unflag(self, request: Request) -> Response:
@@ -225,7 +225,7 @@ class Mending:
 
         removed_count = await run_in_threadpool(remove_flags)
         if chunk_notes and not removed_count:
-            raise NotThere("this is not on the list any more")
+            raise NotFound("this is not on the list any more")
         return JSONResponse({"gone": removed_count})
 
     def _change_pickups(self, change: Callable[[], _T]) -> _T:
@@ -238,7 +238,7 @@ class Mending:
     # -- lists -------------------------------------------------------------------------------------
 
     async def listed(self, request: Request) -> Response:
-        rows, problems = await run_in_threadpool(lambda: pickups.listed(self.desk.view.book))
+        rows, problems = await run_in_threadpool(lambda: pickups.read_pickups(self.desk.view.book))
         return JSONResponse(
             {"rows": [asdict(row) for row in rows], "problems": list(map(str, problems))}
         )
@@ -249,9 +249,9 @@ class Mending:
         chapter = request.query_params.get("chapter")
 
         def add_list() -> dict[str, Any]:
-            view, text = self.desk.view, decoded(list_bytes)[0]
+            view, text = self.desk.view, decode_text(list_bytes)[0]
             number = None if chapter is None else view.number(chapter)
-            rows, problems = pickups.read_of(view.book, text, Path("the list"), number)
+            rows, problems = pickups.import_text(view.book, text, Path("the list"), number)
             added_rows = self._change_pickups(lambda: pickups.add(view.book, rows))
             return {
                 "added": [{"chunk": row.chunk, "note": row.note} for row in added_rows],
@@ -262,7 +262,7 @@ class Mending:
 
     async def table(self, request: Request) -> Response:
         def make_table() -> bytes:
-            return pickups.table_of(pickups.listed(self.desk.view.book)[0])
+            return pickups.table_of(pickups.read_pickups(self.desk.view.book)[0])
 
         name = pickups.path_of(self.desk.view.project).suffixes[-1]
         headers = {"content-disposition": f'attachment; filename="pickups{name}"'}
@@ -270,11 +270,11 @@ class Mending:
 
     async def printed(self, request: Request) -> Response:
         if self._print is None:
-            raise NotThere("the page to print needs the extra `report`")
+            raise NotFound("the page to print needs the extra `report`")
         print_page = self._print
 
         def make_page() -> bytes:
-            return print_page(self.desk.view.book, pickups.listed(self.desk.view.book)[0])
+            return print_page(self.desk.view.book, pickups.read_pickups(self.desk.view.book)[0])
 
         return Response(await run_in_threadpool(make_page), 200, _PRINT_HEADERS, "text/html")
 
@@ -284,7 +284,7 @@ class Mending:
         def make_labels() -> str:
             view = self.desk.view
             number = view.number(request.path_params["number"])
-            rows = pickups.listed(view.book)[0]
+            rows = pickups.read_pickups(view.book)[0]
             return pickups.labels_of(rows).get(str(number + 1), "")
 
         return Response(await run_in_threadpool(make_labels), media_type="text/plain")
@@ -296,17 +296,17 @@ _MAX_QUESTIONS = 500
 """Most questions in one answer; the page asks again when these are answered."""
 
 
-def _text_edit(view: View, body: Mapping[str, Any]) -> Edit:
+def _text_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     step, sha = _step(view, body), bodies.text_field(body, "sha", 100)
     text = bodies.text_field(body, "text", 500_000)
     try:
         paragraph = edits.paragraph(view.book, step)
-    except Changed as error:  # what is wanted is what the person wrote
-        raise Changed(error.path, error.there, text) from None
+    except FileChanged as error:  # what is wanted is what the person wrote
+        raise FileChanged(error.path, error.there, text) from None
     return edits.text_edit(view.project, paragraph, text, sha)
 
 
-def _speaker_edit(view: View, body: Mapping[str, Any]) -> Edit:
+def _speaker_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     return edits.speaker_edit(
         view.book,
         _step(view, body),
@@ -316,27 +316,27 @@ def _speaker_edit(view: View, body: Mapping[str, Any]) -> Edit:
     )
 
 
-def _say_edit(view: View, body: Mapping[str, Any]) -> Edit:
+def _say_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     word, pronunciation = bodies.text_field(body, "word", 200), bodies.text_field(body, "spoken", 1000)
     chunk = _step(view, body) if body.get("chunk") is not None else None
     return edits.say_edit(view.project, word, pronunciation, chunk=chunk)
 
 
-def _voice_edit(view: View, body: Mapping[str, Any]) -> Edit:
+def _voice_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     voice = body.get("voice")
     if not isinstance(voice, dict):
         raise UsageError("`voice` is to be an object")
     return edits.voice_edit(view.project, bodies.text_field(body, "speaker", 1000), voice)
 
 
-def _cast_edit(view: View, body: Mapping[str, Any]) -> Edit:
+def _cast_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     edit = newcomers.cast_edit(view.project)
     if edit is None:
         raise UsageError("nobody is quoted in this book whom book.yaml does not know")
     return edit
 
 
-_EDITS: dict[str, Callable[[View, Mapping[str, Any]], Edit]] = {
+_EDITS: dict[str, Callable[[ProjectSnapshot, Mapping[str, Any]], Edit]] = {
     "text": _text_edit,
     "speaker": _speaker_edit,
     "say": _say_edit,
@@ -347,17 +347,17 @@ _QUOTATION = "quotation"
 """An answer, which is one of a proposal's and needs no view."""
 
 
-def _step(view: View, body: Mapping[str, Any]) -> Step:
+def _step(view: ProjectSnapshot, body: Mapping[str, Any]) -> Step:
     return view.step(bodies.text_field(body, "chunk", 40))
 
 
-def _question_row(view: View, question: questions.Question) -> dict[str, Any]:
+def _question_row(view: ProjectSnapshot, question: questions.Question) -> dict[str, Any]:
     first = question.group[0]
     return {
         "id": question.id,
         "chapter": question.chapter + 1,
         "title": view.book.chapters[question.chapter].title,
-        "source": f"{places.within(first.path, view.book)}:{first.number}",
+        "source": f"{places.relative_path(first.path, view.book)}:{first.number}",
         "before": question.before,
         "paragraph": question.paragraph,
         "spans": [list(span) for span in question.spans],

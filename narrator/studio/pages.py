@@ -8,7 +8,7 @@ from importlib import resources
 from jinja2 import Environment
 
 from narrator import templates
-from narrator.studio.desk import View
+from narrator.studio.desk import ProjectSnapshot
 
 _MEDIA_TYPES = {
     ".js": "text/javascript",
@@ -25,7 +25,7 @@ def _templates() -> Environment:
     return templates.environment("narrator.studio")
 
 
-def page(view: View) -> str:
+def page(view: ProjectSnapshot) -> str:
     """The page of a book."""
     manifest = view.project.manifest
     template = _templates().get_template("studio.html")

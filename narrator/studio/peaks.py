@@ -30,7 +30,7 @@ _PEAKS_LOCK = threading.Lock()
 Bytes = NDArray[np.uint8]
 
 
-def of_chapter(sound: PlayedChapter, words: ChapterWords, cache_path: Path) -> bytes:
+def chapter_peaks(sound: PlayedChapter, words: ChapterWords, cache_path: Path) -> bytes:
     """The peaks of what is heard, scaled to 0..255 by their root. `words` are the takes in it,
     `cache_path` the file of what is known of them. Raises DamagedTake, StorageError."""
     line = sound.timeline
@@ -51,7 +51,7 @@ def of_chapter(sound: PlayedChapter, words: ChapterWords, cache_path: Path) -> b
 
 
 def _load_peaks(words: ChapterWords, cache_path: Path) -> dict[str, Bytes]:
-    """Peaks of takes by content; what is not known is measured and kept. Raises as `of_chapter`."""
+    """Peaks of takes by content; what is not known is measured and kept. Raises as `chapter_peaks`."""
     peaks_by_content = _read_cache(cache_path)
     clips = {words.contents[clip.key]: clip for clip in words.clips}
     missing = clips.keys() - peaks_by_content.keys()

@@ -13,14 +13,14 @@ from narrator.errors import Problem
 from narrator.pipeline import places, retakes
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.estimate import shares_of, wall_of
-from narrator.pipeline.manuscript import unspoken
+from narrator.pipeline.manuscript import find_unspoken
 from narrator.pipeline.retakes import Try
 from narrator.sound.assemble import Timeline
-from narrator.speech.plan import EXPLAINED, Reason, Step
+from narrator.speech.plan import REASON_TEXTS, Reason, Step
 from narrator.speech.store import Record
-from narrator.studio.attribution import sure_of
-from narrator.studio.desk import PlayedChapter, View
-from narrator.studio.glance import RENDERED, Seen
+from narrator.studio.attribution import certainties_of
+from narrator.studio.desk import PlayedChapter, ProjectSnapshot
+from narrator.studio.glance import RENDERED, ChunkState
 from narrator.text.chunks import group_unison
 
 COLOURS = 12
@@ -31,11 +31,11 @@ Row = dict[str, Any]
 # -- the book --------------------------------------------------------------------------------------
 
 
-Takes = Callable[[int], Mapping[str, Seen]]
+Takes = Callable[[int], Mapping[str, ChunkState]]
 """Returns the state of a chapter's chunks; the chapter is counted from 0."""
 
 
-def book(view: View, takes: Takes) -> Row:
+def book(view: ProjectSnapshot, takes: Takes) -> Row:
     """Returns the row of the whole book."""
     plan, manifest = view.book, view.project.manifest
     facts = view.project.facts
@@ -61,7 +61,7 @@ def book(view: View, takes: Takes) -> Row:
     }
 
 
-def _chapter_line(view: View, number: int, chunk_states: Mapping[str, Seen]) -> Row:
+def _chapter_line(view: ProjectSnapshot, number: int, chunk_states: Mapping[str, ChunkState]) -> Row:
     steps = view.chapters.get(number, ())
     states = [chunk_states[step.id].state for step in steps]
     first_voices = [step for step in steps if not step.with_before]
@@ -156,12 +156,12 @@ def _pending_row(plan: BookPlan, takes: Takes) -> Row:
         "seconds": round(seconds, 1),
         "cost": None if wall is None else round(wall, 1),
         "reasons": [
-            {"why": EXPLAINED[reason], "chunks": count} for reason, count in reasons.items()
+            {"why": REASON_TEXTS[reason], "chunks": count} for reason, count in reasons.items()
         ],
     }
 
 
-def _warnings(view: View) -> list[Row]:
+def _warnings(view: ProjectSnapshot) -> list[Row]:
     plan = view.book
     warnings: list[Row] = []
     if view.trouble:
@@ -171,11 +171,11 @@ def _warnings(view: View) -> list[Row]:
     if view.notes.trouble:
         warnings.append({"text": view.notes.trouble, "where": ""})
     problems: Iterable[Problem] = (
-        *unspoken(plan.manuscript),
+        *find_unspoken(plan.manuscript),
         *(warning for chapter in plan.chapters for warning in chapter.warnings),
     )
     for problem in list(dict.fromkeys(problems))[:_MAX_WARNINGS]:
-        location = places.within(problem.path, plan) if problem.path else ""
+        location = places.relative_path(problem.path, plan) if problem.path else ""
         location += f":{problem.line}" if location and problem.line else ""
         warnings.append({"text": problem.message, "where": location})
     for pin in plan.lost:
@@ -191,14 +191,14 @@ _STATE_ORDER = ("missing", "given up", "stale", "doubtful", "good")
 
 
 def chapter(
-    view: View, number: int, sound: PlayedChapter | None, chunk_states: Mapping[str, Seen]
+    view: ProjectSnapshot, number: int, sound: PlayedChapter | None, chunk_states: Mapping[str, ChunkState]
 ) -> Row:
     """Returns the row of a chapter with its chunks; those in unison are one row."""
     steps = view.chapters.get(number, ())
     times = _cue_times(sound.timeline) if sound else {}
-    certainties = sure_of(view.project, number, steps)
+    certainties = certainties_of(view.project, number, steps)
     scenes: dict[int, int] = {}
-    files = {path: places.within(path, view.book) for path in {_path_of(step) for step in steps}}
+    files = {path: places.relative_path(path, view.book) for path in {_path_of(step) for step in steps}}
     rows, paragraph = [], -1
     for group in group_unison(steps):
         first = group[0]
@@ -225,7 +225,7 @@ def _path_of(step: Step) -> Path:
     return step.chunk.pieces[0].line.path
 
 
-def sound_line(view: View, number: int, sound: PlayedChapter | None) -> Row:
+def sound_line(view: ProjectSnapshot, number: int, sound: PlayedChapter | None) -> Row:
     """Describes the sound of a chapter."""
     voice_label = "the draft voice" if view.draft else f"the model ({view.book.engine_names})"
     if sound is None:
@@ -247,10 +247,10 @@ def _cue_times(timeline: Timeline) -> Mapping[str, tuple[float, float]]:
 
 
 def _chunk_line(
-    view: View,
+    view: ProjectSnapshot,
     group: Sequence[Step],
     times: Mapping[str, tuple[float, float]],
-    chunk_states: Mapping[str, Seen],
+    chunk_states: Mapping[str, ChunkState],
 ) -> Row:
     plan, first = view.book, group[0]
     chunk, line = first.chunk, first.chunk.pieces[0].line
@@ -297,7 +297,7 @@ def render_reason(plan: BookPlan, step: Step, state: str) -> str:
 # -- a chunk ---------------------------------------------------------------------------------------
 
 
-def chunk(view: View, step: Step, chunk_state: Seen) -> Row:
+def chunk(view: ProjectSnapshot, step: Step, chunk_state: ChunkState) -> Row:
     """Returns the row of a chunk with its tries. Raises StorageError."""
     plan = view.book
     line = step.chunk.pieces[0].line
@@ -310,7 +310,7 @@ def chunk(view: View, step: Step, chunk_state: Seen) -> Row:
         "spoken": step.text,
         "speakers": list(step.chunk.unison_speakers) or [step.chunk.speaker],
         "style": step.chunk.style,
-        "source": f"{places.within(line.path, plan)}:{line.line}",
+        "source": f"{places.relative_path(line.path, plan)}:{line.line}",
         "quotation": line.is_narration is False and step.chunk.speaker != plan.project.narrator,
         "state": chunk_state.state,
         "why": render_reason(plan, step, chunk_state.state),

@@ -14,8 +14,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from narrator import files
-from narrator.errors import Changed, EnvironmentFailed, NarratorError, UsageError, UserError
-from narrator.studio.desk import NotThere
+from narrator.errors import FileChanged, EnvironmentFailed, NarratorError, UsageError, UserError
+from narrator.studio.desk import NotFound
 from narrator.web import bodies
 
 _LINES = 3
@@ -27,8 +27,8 @@ def app(routes: list[Route]) -> Starlette:
     return Starlette(
         routes=routes,
         exception_handlers={
-            NotThere: _answering(404),
-            Changed: _changed,
+            NotFound: _answering(404),
+            FileChanged: _changed,
             UsageError: _answering(400),
             UserError: _answering(422),
             EnvironmentFailed: _answering(503),
@@ -66,7 +66,7 @@ def _closing(status: int, message: str) -> _Handler:
 
 
 def _changed(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Changed)
+    assert isinstance(error, FileChanged)
     facts = {"error": str(error), "there": error.there, "wanted": error.wanted}
     return JSONResponse(facts, 409)
 

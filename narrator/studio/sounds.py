@@ -26,7 +26,7 @@ from narrator.sound.assemble import PlacedTake, Span
 from narrator.sound.audio import Samples
 from narrator.speech.store import Store
 
-PLAYED = {".m4a": "audio/mp4", ".mp3": "audio/mpeg", ".flac": "audio/flac"}
+PLAYABLE_TYPES = {".m4a": "audio/mp4", ".mp3": "audio/mpeg", ".flac": "audio/flac"}
 """What browsers play of what is encoded, the best first to seek in."""
 _PIECE_SIZE = 65536
 """Samples, or bytes of a file, that are sent at a time."""

@@ -21,7 +21,7 @@ from itertools import groupby
 from pathlib import Path
 
 from narrator import files
-from narrator.characters import decoded, seen
+from narrator.characters import decode_text, strip_invisible
 from narrator.errors import Problem, StorageError
 from narrator.text.markup import squeeze
 from narrator.text.matching import match_texts
@@ -137,7 +137,7 @@ def unescape_names(speaker: str) -> str:
 
 def shorten_words(words: str) -> str:
     """Return the words of a quotation in the notation of a row."""
-    squeezed = squeeze(seen(words))
+    squeezed = squeeze(strip_invisible(words))
     return (
         squeezed
         if len(squeezed) <= _MAX_LENGTH
@@ -151,7 +151,7 @@ def shorten_words(words: str) -> str:
 def read(path: Path) -> SpeakerFile:
     """Read a file. Nothing is refused: unreadable lines become problems, and no rows."""
     try:
-        file_bytes = files.read_whole(path, _MAX_BYTES)
+        file_bytes = files.read_bounded(path, _MAX_BYTES)
     except FileNotFoundError:
         return SpeakerFile(path)
     except files.TooLarge:
@@ -163,7 +163,7 @@ def read(path: Path) -> SpeakerFile:
 
 def parse_file(path: Path, file_bytes: bytes) -> SpeakerFile:
     """Parse the bytes of a file, as `read` does."""
-    text, invalid_offset = decoded(file_bytes)
+    text, invalid_offset = decode_text(file_bytes)
     problems: list[Problem] = []
     if invalid_offset is not None:
         message = "is not UTF-8 and is read as Windows-1252; save the file as UTF-8"
@@ -226,7 +226,7 @@ def _parse_row(line: str, number: int, previous_row: Row | None) -> tuple[Row | 
     that is no row."""
     if line.lstrip().startswith("#"):
         return None, ""
-    columns = [squeeze(seen(column)) for column in _COLUMNS.split(line, maxsplit=2)]
+    columns = [squeeze(strip_invisible(column)) for column in _COLUMNS.split(line, maxsplit=2)]
     if len(columns) < 3 or not all((columns[0], columns[2])):
         return None, _NOT_A_ROW
     speaker, origin, words = columns
@@ -332,11 +332,11 @@ def write(decided: SpeakerFile, chapter: str) -> bool:
         return False
     file_bytes = format_file(decided, chapter)
     try:
-        is_same = files.read_whole(decided.path, _MAX_BYTES) == file_bytes
+        is_same = files.read_bounded(decided.path, _MAX_BYTES) == file_bytes
     except (OSError, files.TooLarge):
         is_same = False
     if not is_same:
-        files.write(files.behind(decided.path), file_bytes)
+        files.write(files.resolve_link(decided.path), file_bytes)
     return not is_same
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from narrator.characters import quoted, seen
+from narrator.characters import quote_for_message, strip_invisible
 from narrator.errors import GUESSES, Problem, nearest
 from narrator.text.flat import Flat
 from narrator.text.markup import squeeze, visible
@@ -31,7 +31,7 @@ _QUOTES = '“«„‹「『"'
 
 def fold_label(label: str) -> str:
     """Normalise a label for comparison: without case, and without invisible characters."""
-    return seen(label).casefold()
+    return strip_invisible(label).casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ class Labels:
         for count, (label, lines) in enumerate(refused.items()):
             suggestion = self.roles.nearest_label(label) if count < GUESSES else None
             guess = f"; did you mean “{suggestion}”?" if suggestion else "."
-            name = quoted(label)
+            name = quote_for_message(label)
             message = (
                 f"“{name}” is not in the cast{other_lines_note(lines)}{guess} Declare it under "
                 f"`speakers`, or write “{name}\\:” where it is no speaker's label"

@@ -19,7 +19,7 @@ from markdown_it.rules_inline import escape as escape_rule
 from markdown_it.rules_inline import newline as newline_rule
 from markdown_it.token import Token
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.text import slips
 from narrator.text.alphabets import is_language
 
@@ -49,7 +49,7 @@ def visible(text: str) -> bool:
     """Return True if a text has any character that readers see."""
     return any(
         not character.isspace() and unicodedata.category(character) != "Cf"
-        for character in seen(text)
+        for character in strip_invisible(text)
     )
 
 

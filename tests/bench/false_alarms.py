@@ -33,7 +33,7 @@ from narrator.engines import Request, speak
 from narrator.engines.draft.espeak import DraftEngine
 from narrator.engines.voice import Voice
 from narrator.importers import import_book
-from narrator.speech.checks import examine, unusual
+from narrator.speech.checks import examine, find_outliers
 from narrator.text.pace import expected_seconds
 from tests.bench.checks import spoken_texts
 from tests.bench.misspoken import Piper
@@ -144,7 +144,7 @@ def beside_others(rows: Sequence[Row], varies: bool) -> dict[str, list[str]]:
         pace = statistics.median(take.figures["ratio"] for take in takes)
         for take in takes:
             if not take.faults:
-                found = unusual(take.figures, median=level, pace=pace)
+                found = find_outliers(take.figures, median=level, pace=pace)
                 faults[take.key] = [str(fault) for fault in found]
     return faults
 

@@ -216,7 +216,7 @@ def options() -> argparse.Namespace:
 
 
 def made(asked: argparse.Namespace, chunks: Sequence[Chunk], model: str) -> Iterator[Row]:
-    by = Whisper(choosing.find(model))
+    by = Whisper(choosing.find_model(model))
     some = random.Random(asked.seed).sample(chunks, min(asked.takes, len(chunks)))
     for name in asked.voices:
         voice: Speaks = Piper() if name == "joe" else Draft()

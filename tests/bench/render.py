@@ -535,8 +535,8 @@ def main() -> None:
         model = checkpoint(folder / "model") if given is None else given.resolve()
         own = ", earliest_stop: 0.9" if given is None else ""
         path = project(folder / "book", model, options.minutes, options.slots, own)
-        settings = manuscript.read(path).project
-        engine = bookengines.engine_for(settings, draft=False)
+        settings = manuscript.read_manuscript(path).project
+        engine = bookengines.make_main_engine(settings, draft=False)
         assert isinstance(engine, VoxCPM2Engine)
         found = compare(path, engine, options.slots, options.rounds)
     figures = {name: round(value, 4) for name, value in found.figures().items()}

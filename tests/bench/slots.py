@@ -27,8 +27,8 @@ from itertools import groupby
 from pathlib import Path
 
 from narrator import importers
-from narrator.pipeline.manuscript import read
-from narrator.speech.plan import ChainRules, EngineParameters, Step, link
+from narrator.pipeline.manuscript import read_manuscript
+from narrator.speech.plan import ChainRules, EngineParameters, Step, link_steps
 from narrator.speech.scheduler import Scheduler, Task
 from tests.stage import StageEngine
 
@@ -103,8 +103,8 @@ def book_steps(book: Path, mode: str) -> tuple[Step, ...]:
     """The book's steps for an engine that clones and continues."""
     with tempfile.TemporaryDirectory() as folder:
         written = importers.write_project(importers.import_book(book), Path(folder) / "book")
-        manuscript = read(written.manifest)
-    return link(
+        manuscript = read_manuscript(written.manifest)
+    return link_steps(
         manuscript.spoken,
         cast=manuscript.cast,
         engines=dict.fromkeys(manuscript.cast, StageEngine()),

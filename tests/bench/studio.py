@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 
 from narrator.pipeline import bookengines, bookplan  # noqa: E402
 from narrator.pipeline.bookplan import Selection  # noqa: E402
-from narrator.pipeline.manuscript import read  # noqa: E402
+from narrator.pipeline.manuscript import read_manuscript  # noqa: E402
 from narrator.speech.store import Record, Store  # noqa: E402
 
 RATE = 22050
@@ -67,10 +67,10 @@ def write(folder: Path, chapters: int, chunks: int) -> Path:
 def fill(path: Path) -> dict[str, Any]:
     """Takes for all of it."""
     began = time.perf_counter()
-    manuscript = read(path)
+    manuscript = read_manuscript(path)
     reading = time.perf_counter() - began
     began = time.perf_counter()
-    engine = bookengines.engine_for(manuscript.project, draft=False)
+    engine = bookengines.make_main_engine(manuscript.project, draft=False)
     book = bookplan.plan(manuscript, engine, Selection())
     planning = time.perf_counter() - began
     store = Store.open(manuscript.project.build / "store", writing=True)

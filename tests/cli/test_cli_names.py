@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from narrator.cli.shared import one_chunk, parted
+from narrator.cli.shared import one_chunk, split_arguments
 from narrator.errors import ManifestError, UsageError
 from narrator.project.place import manifest_at
 from tests import books
@@ -31,13 +31,13 @@ def here(tmp_path, monkeypatch) -> Path:
     ],
 )
 def test_chunks_and_books_are_told_apart_in_any_order(here, words, option, found):
-    chunks, book = parted(words, Path(option) if option else None)
+    chunks, book = split_arguments(words, Path(option) if option else None)
     assert (chunks, str(book)) == found
 
 
 def test_a_folder_that_is_called_like_a_chunk_is_the_book_where_there_is_no_other(here):
     (here / "1.1").mkdir()
-    assert parted(["1.1", "2.3"], None) == (["2.3"], Path("1.1"))
+    assert split_arguments(["1.1", "2.3"], None) == (["2.3"], Path("1.1"))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from narrator.cli.progress import EVERY, LineProgress, StageLine, beat, stage
-from narrator.pipeline.owning.tally import Outlook, Spoken
+from narrator.pipeline.owning.tally import RenderProgress, ChunkProgress
 
 
 class Clock:
@@ -86,12 +86,12 @@ def test_the_time_that_loading_took_is_not_in_the_time_left(log):
     ]
 
 
-def outlook(chunks: int) -> Outlook:
-    return Outlook(("Morning",), {0: chunks}, 5.0 * chunks)
+def outlook(chunks: int) -> RenderProgress:
+    return RenderProgress(("Morning",), {0: chunks}, 5.0 * chunks)
 
 
-def chunk(number: int) -> Spoken:
-    return Spoken(f"1.{number}", f"key {number}", 0, 5.0, 5.0)
+def chunk(number: int) -> ChunkProgress:
+    return ChunkProgress(f"1.{number}", f"key {number}", 0, 5.0, 5.0)
 
 
 def test_a_render_tells_what_it_does_before_it_speaks_while_it_does_and_afterwards(log):

@@ -13,7 +13,7 @@ from narrator.delivery.companions import SpokenChapter, WrittenCompanions, cue
 from narrator.delivery.export import BookAudio, ListenerFile
 from narrator.errors import UserError
 from narrator.project.facts import BookFacts
-from narrator.project.profiles import PLAIN
+from narrator.project.profiles import PLAIN_PROFILE
 from tests.sounds import tone
 from tests.spoken_books import delivered, of_lines, spoken
 
@@ -224,7 +224,7 @@ def test_marks_within_an_mp3_are_at_the_starts_that_companions_use(tmp_path: Pat
         )
         for c in chapters
     ]  # fmt: skip
-    way = export.OutputTarget(replace(PLAIN, formats=("mp3",), files="book", book_name="b"))
+    way = export.OutputTarget(replace(PLAIN_PROFILE, formats=("mp3",), files="book", book_name="b"))
     done = export.export(
         BookAudio(sounds, TAGS), [way], output_folder=tmp_path, cache_folder=tmp_path / "kept"
     )

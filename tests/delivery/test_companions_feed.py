@@ -22,7 +22,7 @@ from narrator.delivery.export import BookAudio
 from narrator.errors import UserError
 from narrator.pipeline import bookengines
 from narrator.project.facts import BookFacts
-from narrator.project.profiles import PLAIN
+from narrator.project.profiles import PLAIN_PROFILE
 from tests import books
 from tests.delivery.test_verify import write
 from tests.fakes import HumEngine
@@ -63,7 +63,7 @@ def deliver(
         export.ChapterAudio(c.number, c.title, f"{c.number:040}", c.timeline, lambda c=c: sound(c))  # type: ignore[misc]
         for c in chapters
     ]
-    way = export.OutputTarget(replace(PLAIN, formats=formats))
+    way = export.OutputTarget(replace(PLAIN_PROFILE, formats=formats))
     done = export.export(
         BookAudio(ready, tags), [way], output_folder=out, cache_folder=out.parent / ".kept"
     )
@@ -380,7 +380,7 @@ def project(rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """A rendered project with subtitles, and sound in it that is not the book."""
     monkeypatch.setattr(
         bookengines,
-        "engine_for",
+        "make_main_engine",
         lambda _, draft, tell, wish: HumEngine("draft" if draft else "hum"),
     )
     return Path(shutil.copytree(rendered, tmp_path / "show")) / "book.yaml"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from narrator.pipeline.manuscript import oddities, read
+from narrator.pipeline.manuscript import find_oddities, read_manuscript
 from tests import books
 from tests.delivery.test_finish import PLAIN, finished
 from tests.fakes import HumEngine
@@ -14,12 +14,12 @@ OUT = "output: {formats: flac, files: chapters}\n"
 
 
 def texts(path: Path) -> list[str]:
-    return [u.chunk.text.strip() for u in read(path).spoken]
+    return [u.chunk.text.strip() for u in read_manuscript(path).spoken]
 
 
 def test_the_book_begins_and_ends_with_its_credits(tmp_path: Path) -> None:
     path = books.write(tmp_path, BOOK + OUT + "credits: {}\n")
-    manuscript = read(path)
+    manuscript = read_manuscript(path)
     titles = [chapter.title for chapter in manuscript.chapters]
     assert titles == ["Opening credits", "Morning", "Evening", "Closing credits"]
     whole = " ".join(texts(path))
@@ -58,6 +58,6 @@ def test_what_is_wrong_in_credits_is_said_with_their_line(tmp_path: Path) -> Non
         .splitlines()
         .index('credits: {opening: "[pause 99999s] Hello."}')
     )
-    (said,) = oddities(read(path), [])
+    (said,) = find_oddities(read_manuscript(path), [])
     assert str(said).startswith(f"{path}:{line + 1}: ")
     assert "99999s" in str(said)

@@ -12,7 +12,7 @@ from narrator.delivery import demands
 from narrator.delivery.verify import checks
 from narrator.engines import Request, Speech
 from narrator.errors import ExportError, ManifestError
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from narrator.sound.probe import measure_sound_file
 from tests import books, faults
 from tests.delivery.test_finish import PLAIN
@@ -29,7 +29,7 @@ def problems(
     folder: Path, more: str, one: str = books.ONE, two: str = books.TWO, plain: str = PLAIN
 ) -> list[str]:
     path = books.write(folder, plain + more, one, two)
-    manuscript = read(path)
+    manuscript = read_manuscript(path)
     chapters = demands.expected_shapes(manuscript.project, manuscript.spoken)
     try:
         demands.check_output(manuscript.project, RATE, chapters)

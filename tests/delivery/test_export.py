@@ -41,7 +41,7 @@ from narrator.delivery.export import (
 from narrator.delivery.export.names import file_name
 from narrator.errors import StorageError, UserError
 from narrator.project.facts import BookFacts
-from narrator.project.profiles import PLAIN, Profile
+from narrator.project.profiles import PLAIN_PROFILE, Profile
 from narrator.sound.assemble import PlacedTake, plan_timeline, sound_key, stream
 from narrator.sound.audio import Samples, decode_frames
 from narrator.sound.loudness import measure
@@ -134,7 +134,7 @@ def run(
     sample: ChapterAudio | None = None,
     **settings: object,
 ) -> Exported:
-    profile = replace(PLAIN, formats=tuple(formats), **settings)  # type: ignore[arg-type]
+    profile = replace(PLAIN_PROFILE, formats=tuple(formats), **settings)  # type: ignore[arg-type]
     return export.export(
         BookAudio(sounds, facts or tags()),
         [OutputTarget(profile, sample)],
@@ -331,7 +331,7 @@ def deliver(where: Path, profiles: Sequence[Profile], sounds: Sequence[ChapterAu
 
 
 def test_each_profile_gets_a_folder_and_alike_chapters_are_encoded_once(tmp_path: Path) -> None:
-    one = replace(PLAIN, name="one", formats=("mp3",), files="book", book_name="B")
+    one = replace(PLAIN_PROFILE, name="one", formats=("mp3",), files="book", book_name="B")
     two = replace(one, name="two", files="chapters", chapter_name="{number} {chapter}", genre="Pod")
     three = replace(one, name="three", loudness=-16.0, true_peak=-1.0)
     exported = deliver(tmp_path, [one, two, three], chapters(2))
@@ -647,7 +647,7 @@ def test_a_chapter_alone_has_as_many_channels_as_its_book(tmp_path: Path) -> Non
     sounds = [chapter(1, "Plain", [voice(1.0)])]
     exported = export.export(
         BookAudio(sounds, tags(), total=2, channels=2),
-        [OutputTarget(replace(PLAIN, formats=("mp3",)))],
+        [OutputTarget(replace(PLAIN_PROFILE, formats=("mp3",)))],
         output_folder=tmp_path / "out",
         cache_folder=tmp_path / "kept",
     )
@@ -1050,14 +1050,14 @@ def test_two_files_of_one_name_are_refused_before_anything_is_encoded(
     with pytest.raises(UserError, match=r"'.*\.mp3': put \{number\} into chapter_name"):
         run(tmp_path, sounds, ["mp3"], **way)
     assert not tmp_path.joinpath("kept").exists()
-    mine = replace(PLAIN, formats=("mp3",), **way)  # type: ignore[arg-type]
+    mine = replace(PLAIN_PROFILE, formats=("mp3",), **way)  # type: ignore[arg-type]
     with pytest.raises(UserError, match="would both be the file"):
         export.check_names(titles, tags(), [mine])
 
 
 def test_names_that_are_apart_are_no_fault() -> None:
     same = ["Same", "Same"]
-    plain = replace(PLAIN, formats=FORMATS, book_name="B")
+    plain = replace(PLAIN_PROFILE, formats=FORMATS, book_name="B")
     export.check_names(same, tags(), [plain, replace(plain, name="other")])
     alone = replace(plain, formats=("mp3",), files="book", chapter_name="{chapter}")
     export.check_names(["B"], tags(), [alone])  # a book of one chapter is one file
@@ -1213,7 +1213,7 @@ def test_pruning_leaves_what_the_last_export_used(tmp_path: Path) -> None:
 def test_some_chapters_alone_make_no_book(tmp_path: Path) -> None:
     exported = export.export(
         BookAudio(chapters()[1:2], tags(), total=12),
-        [OutputTarget(replace(PLAIN, formats=("m4b", "mp3")))],
+        [OutputTarget(replace(PLAIN_PROFILE, formats=("m4b", "mp3")))],
         output_folder=tmp_path / "out",
         cache_folder=tmp_path / "kept",
     )
@@ -1232,7 +1232,7 @@ def test_a_cancelled_export_leaves_nothing_half_written_and_can_go_on(tmp_path: 
             cancel.set()
 
     where = {"output_folder": tmp_path / "out", "cache_folder": tmp_path / "kept"}
-    ways = [OutputTarget(PLAIN)]
+    ways = [OutputTarget(PLAIN_PROFILE)]
     with pytest.raises(export.Cancelled):
         export.export(
             BookAudio(chapters(), tags()), ways, on_progress=progress, cancel=cancel, **where
@@ -1398,7 +1398,7 @@ def test_progress_is_told_to_its_end(tmp_path: Path) -> None:
     heard: list[tuple[str, int, int]] = []
     export.export(
         BookAudio(chapters(2), tags()),
-        [OutputTarget(replace(PLAIN, formats=("m4b", "mp3")))],
+        [OutputTarget(replace(PLAIN_PROFILE, formats=("m4b", "mp3")))],
         output_folder=tmp_path / "out",
         cache_folder=tmp_path / "kept",
         on_progress=lambda *told: heard.append(told),
@@ -1464,7 +1464,7 @@ def test_settings_that_do_not_go_together_are_refused(
     format: str, rate: int, asked: dict[str, int], message: str
 ) -> None:
     with pytest.raises(UserError, match=message):
-        export.encoding(format, rate, replace(PLAIN, **asked))  # type: ignore[arg-type]
+        export.encoding(format, rate, replace(PLAIN_PROFILE, **asked))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

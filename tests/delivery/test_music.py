@@ -27,7 +27,7 @@ from narrator.sound.assemble import speech_level as spoken_level
 from narrator.sound.audio import make_silence
 from narrator.sound.loudness import STEREO_GAIN, measure
 from narrator.sound.mix import Layer, Tune
-from narrator.speech.plan import Utterance, utterances
+from narrator.speech.plan import Utterance, make_utterances
 from narrator.text import labels, script
 from narrator.text.lines import Chapter, Line, MusicMark, Scene
 from narrator.text.normalize import Lexicon
@@ -109,7 +109,7 @@ class Laid:
 def laid(project: Project, chapter: int = 0, rate: int = RATE, pause: float = 1.0) -> Laid:
     read = chapters(project)
     assert music.problems(project, read) == []
-    found = utterances(read, lexicon=Lexicon([]))[0]
+    found = make_utterances(read, lexicon=Lexicon([]))[0]
     spoken = [one for one in found if one.chapter == chapter]
     clips = [
         PlacedTake(one.id, 0, round(SAID * rate), 0, 1, one.chunk.rest or pause, one.id, "narrator",
@@ -258,7 +258,7 @@ def test_a_mark_changes_no_chunk() -> None:
         read = script.read_chapter(
             text, path=Path("1.md"), title="One", language="en", roles=ROLES, speaker=None
         )
-        return [one.chunk.text for one in utterances([read], lexicon=Lexicon([]))[0]]
+        return [one.chunk.text for one in make_utterances([read], lexicon=Lexicon([]))[0]]
 
     plain = texts(f"Yes. No. {SENTENCE}\n\nWell.\n\nSo.")
     assert texts(f"Yes. [music: a] No. {SENTENCE}\n\n[music: off]\n\nWell.\n\nSo.") == plain
@@ -310,9 +310,9 @@ def test_a_mark_that_no_music_can_follow_is_ignored_and_told(
 ) -> None:
     wav(tmp_path / "a.wav", tone(1))
     project = book(tmp_path, "  - {file: a.wav, place: bed, name: rain}", [text, SCENES])
-    read = manuscript.read(project.path)
+    read = manuscript.read_manuscript(project.path)
     assert not [mark for one in read.spoken for mark in one.chunk.marks]
-    [slip] = manuscript.slips(read)
+    [slip] = manuscript.find_markup_slips(read)
     assert slip.line == line
     assert said in slip.message
 
@@ -321,9 +321,9 @@ def test_marks_go_on_around_one_that_is_ignored(tmp_path: Path) -> None:
     wav(tmp_path / "a.wav", tone(1))
     text = "[music: rain]\n\nOne.\n\n[music: snow]\n\nTwo.\n\n[music: off][music: off]\n\nThree."
     project = book(tmp_path, "  - {file: a.wav, place: bed, name: rain}", [text, SCENES])
-    read = manuscript.read(project.path)
+    read = manuscript.read_manuscript(project.path)
     assert [mark.name for one in read.spoken for mark, _ in one.chunk.marks] == ["rain", None]
-    assert [slip.line for slip in manuscript.slips(read)] == [5, 9]
+    assert [slip.line for slip in manuscript.find_markup_slips(read)] == [5, 9]
 
 
 @pytest.mark.parametrize(
@@ -534,7 +534,7 @@ def test_music_that_ends_with_a_unison_waits_for_its_last_voice() -> None:
     marks = MusicMark(0, "rain", 1), MusicMark(6, None, 1)
     first = Line("ann", "We do!", Path("1.md"), 1, "en", marks=marks)
     scene = Scene((first, replace(first, speaker="bob", marks=(), with_before=True)))
-    spoken, _ = utterances([Chapter("One", "en", (scene,), ())], lexicon=Lexicon([]))
+    spoken, _ = make_utterances([Chapter("One", "en", (scene,), ())], lexicon=Lexicon([]))
     clips = [
         PlacedTake(one.id, 0, length, 0, 1, 0, one.id, one.chunk.speaker, "", Path("1.md"), 1,
                one.with_before)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from narrator.delivery.layout import lay_out_chapters
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from narrator.sound.assemble import Timeline
 from narrator.sound.audio import SPEECH_TAIL, SPEECH_LEAD
 from tests import books
@@ -32,7 +32,7 @@ def write(folder: Path, one: str, pauses: str = "") -> Path:
 
 
 def texts(path: Path) -> list[str]:
-    return [one.chunk.text for one in read(path).spoken if one.chapter == 0]
+    return [one.chunk.text for one in read_manuscript(path).spoken if one.chapter == 0]
 
 
 WITHIN = SPEECH_LEAD + SPEECH_TAIL

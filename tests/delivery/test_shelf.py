@@ -182,7 +182,7 @@ def test_manifests_whose_names_differ_in_their_ending_alone_have_files_of_their_
     tmp_path: Path,
 ) -> None:
     other = books.brief(tmp_path).rename(tmp_path / "book.yml")
-    assert manuscript.read(other).project.stem == "book"  # it is alone
+    assert manuscript.read_manuscript(other).project.stem == "book"  # it is alone
     path = books.brief(tmp_path)
     other.write_text(books.MANIFEST.replace("The Ferry", "The Boat"))
     for one in (path, other, path):
@@ -239,7 +239,7 @@ def test_a_file_that_was_changed_by_hand_is_kept_when_it_is_made_anew(
 def test_a_feed_goes_with_the_files_that_it_names(
     rendered: Rendered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bookengines, "engine_for", lambda *_, **__: HumEngine())
+    monkeypatch.setattr(bookengines, "make_main_engine", lambda *_, **__: HumEngine())
     path = rendered()
     folder = tmp_path / "build" / "book"
     result = CliRunner().invoke(

@@ -18,7 +18,7 @@ from narrator.delivery import layout
 from narrator.engines import Request, Speech
 from narrator.engines.voice import Voice
 from narrator.pipeline.accounting import account
-from narrator.pipeline.manuscript import characters, read, unspoken
+from narrator.pipeline.manuscript import count_visible_characters, read_manuscript, find_unspoken
 from narrator.report import facts
 from narrator.sound.assemble import Timeline
 from tests import books
@@ -93,7 +93,7 @@ def test_the_finished_chapter_holds_both_voices(made: books.Report) -> None:
 
 def test_text_counts_once(made: books.Report) -> None:
     counted = account(made.plan, made.plan.missing)
-    said = characters("Will you come?" + VOW + "They did." + TWO)
+    said = count_visible_characters("Will you come?" + VOW + "They did." + TWO)
     assert (counted.source, counted.spoken, counted.balanced) == (said, said, True)
 
 
@@ -133,7 +133,7 @@ def test_a_chapter_waits_for_all_voices_of_a_unison(tmp_path: Path) -> None:
 
     run, _ = books.run(write(tmp_path), HumEngine(fault=mute))
     assert run.incomplete == (0,)
-    assert run.accounting.given_up == characters(VOW)
+    assert run.accounting.given_up == count_visible_characters(VOW)
     assert run.accounting.balanced
     again, watcher = books.run(write(tmp_path), HumEngine())
     assert watcher.ids == ["1.3"]
@@ -148,11 +148,11 @@ def test_who_cannot_say_it_is_left_out_of_the_unison(tmp_path: Path) -> None:
     assert [cue.speaker for cue in timeline(run).cues] == ["narrator", "Ada", "narrator"]
     assert run.accounting.balanced
     assert run.accounting.left_out == 0
-    (said,) = unspoken(run.plan.manuscript)
+    (said,) = find_unspoken(run.plan.manuscript)
     assert "Ben's voice; others say it" in said.message
     path.write_text(german.replace("Ada: {}", "Ada: {language: de}"), encoding="utf-8")
     run, _ = books.run(path, HumEngine(lacks=["de"]))
-    assert run.accounting.left_out == characters(VOW)
+    assert run.accounting.left_out == count_visible_characters(VOW)
     assert run.accounting.balanced
 
 
@@ -208,7 +208,7 @@ def test_check_and_plan_count_a_unison_once(
     tmp_path: Path, narrator: Callable[..., tuple[int, str, str]]
 ) -> None:
     path = write(tmp_path)
-    once = read(write(tmp_path / "b", ONE.replace("Ada & Ben", "Ada")))
+    once = read_manuscript(write(tmp_path / "b", ONE.replace("Ada & Ben", "Ada")))
     _, said, _ = narrator("check", path, "--spoken")
     assert "3 -> three" in said
     assert "times" not in said

@@ -17,7 +17,7 @@ from mutagen.mp3 import BitrateMode
 
 from narrator.delivery.verify import Check, as_json, checks, measure_files
 from narrator.errors import UserError
-from narrator.project.profiles import PROFILES, custom
+from narrator.project.profiles import PROFILES, custom_profile
 from narrator.sound.audio import Samples, to_frame, decode_frames, filter_stream, resample
 from narrator.sound.loudness import master
 from narrator.sound.mastering import with_room_tone
@@ -269,7 +269,7 @@ def test_true_peaks_between_samples_fail_where_samples_pass(tmp_path: Path) -> N
 
 
 def test_a_file_that_is_too_long_fails(good: Path) -> None:
-    short = custom("short", "acx", {"longest": 0.1})
+    short = custom_profile("short", "acx", {"longest": 0.1})
     assert [c.name for c in checks(known(good), short) if not c.ok] == ["length"]
 
 

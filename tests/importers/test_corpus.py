@@ -9,7 +9,7 @@ import pytest
 
 from narrator.importers import Book, book_oddities, import_book, write_project
 from narrator.pipeline import checking
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from tests.effort import quick
 from tests.importers import corpus
 
@@ -51,6 +51,6 @@ def test_check_takes_every_import(
 ) -> None:
     path = written[name].path
     project = write_project(imported(path), tmp_path / "book")
-    manuscript = read(project.manifest)
-    checking.check(manuscript, lambda said: None)
+    manuscript = read_manuscript(project.manifest)
+    checking.check_manuscript(manuscript, lambda said: None)
     assert len(manuscript.chapters) == written[name].chapters

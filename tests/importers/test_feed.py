@@ -11,7 +11,7 @@ import pytest
 from narrator.errors import ImportFailed
 from narrator.importers import Book, import_book, write_project
 from narrator.pipeline import checking
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from tests.effort import examples
 from tests.importers.damage import assert_read_or_refused, damaged
 
@@ -115,8 +115,8 @@ def test_every_kind_of_feed_is_read_from_its_oldest_item(make, tmp_path: Path) -
 @pytest.mark.parametrize("make", [newest_first, json_feed])
 def test_check_takes_every_import(make, tmp_path: Path) -> None:
     book = import_book(make(tmp_path))
-    manuscript = read(write_project(book, tmp_path / "book").manifest)
-    checking.check(manuscript, lambda said: None)
+    manuscript = read_manuscript(write_project(book, tmp_path / "book").manifest)
+    checking.check_manuscript(manuscript, lambda said: None)
     assert len(manuscript.chapters) == 3
 
 

@@ -13,7 +13,7 @@ from narrator.errors import ImportFailed
 from narrator.importers import Book, Choices, import_book, write_project
 from narrator.importers.book import count_characters
 from narrator.pipeline import checking
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from tests.effort import examples
 from tests.importers.corpus import prose
 from tests.importers.damage import assert_read_or_refused, damaged
@@ -65,8 +65,8 @@ def test_every_character_of_the_bodies_is_kept_or_listed(name: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_check_takes_every_import(name: str, tmp_path: Path) -> None:
     book = import_book(GOLDEN / name)
-    manuscript = read(write_project(book, tmp_path / "book").manifest)
-    checking.check(manuscript, lambda said: None)
+    manuscript = read_manuscript(write_project(book, tmp_path / "book").manifest)
+    checking.check_manuscript(manuscript, lambda said: None)
     assert len(manuscript.chapters) == len(book.chapters)
 
 

@@ -10,7 +10,7 @@ import pytest
 from narrator.importers import import_book, write_project
 from narrator.importers.book import Book
 from narrator.pipeline import checking
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 
 _FOLDER = Path(__file__).parents[1] / "golden" / "manuscripts"
 _TITLES = ["Down the Hole", "The Pool", "Evidence"]
@@ -63,6 +63,6 @@ def test_emphasis_scene_breaks_lists_and_notes_are_kept(name: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_check_takes_the_import(name: str, tmp_path: Path) -> None:
     project = write_project(import_book(_FOLDER / name), tmp_path / "book")
-    manuscript = read(project.manifest)
-    checking.check(manuscript, lambda said: None)
+    manuscript = read_manuscript(project.manifest)
+    checking.check_manuscript(manuscript, lambda said: None)
     assert len(manuscript.chapters) == len(_TITLES)

@@ -12,7 +12,7 @@ from narrator.errors import ImportFailed
 from narrator.importers import Book, import_book, write_project
 from narrator.importers.book import Choices, count_words
 from narrator.pipeline import checking
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from tests.build_pdf import HEIGHT, Shown, build_pdf, column
 from tests.importers.corpus import SAID
 
@@ -446,8 +446,8 @@ def test_check_takes_real_files(name: str, tmp_path: Path) -> None:
     book = import_book(REAL / f"{name}.pdf")
     assert book.characters == book.characters_kept + book.characters_left_out
     assert book.words_kept == sum(count_words(c.markdown) for c in book.chapters)
-    manuscript = read(write_project(book, tmp_path / "book").manifest)
-    checking.check(manuscript, lambda said: None)
+    manuscript = read_manuscript(write_project(book, tmp_path / "book").manifest)
+    checking.check_manuscript(manuscript, lambda said: None)
     assert len(manuscript.chapters) == len(book.chapters)
 
 

@@ -13,7 +13,7 @@ from narrator.importers import Book, Choices, Treatment, import_book, write_proj
 from narrator.importers.directions import manner_of_speaking
 from narrator.importers.labels import find_labels, in_ordinary_case
 from narrator.importers.persons import parse_cast_list
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from narrator.project import load
 from tests.build_epub import build_epub
 from tests.effort import examples
@@ -300,7 +300,7 @@ def test_a_speaker_may_be_numbered(tmp_path: Path, name: str) -> None:
     book = imported(tmp_path, text if name.endswith("md") else text.replace("*", ""), name)
     assert list(cast(book)) == ["2. Bürger", "1. Bürger"]
     written = write_project(book, tmp_path / "project")
-    lines = read(written.manifest).chapters[0].scenes[0].lines
+    lines = read_manuscript(written.manifest).chapters[0].scenes[0].lines
     assert [line.speaker for line in lines] == ["2. Bürger", "1. Bürger"] * 2
 
 

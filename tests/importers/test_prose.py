@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.importers.blocks import Container, block_of_lines, write_markdown
 from narrator.importers.prose import (
     BREAK,
@@ -98,7 +98,7 @@ def test_each_colon_that_could_end_a_name_is_escaped() -> None:
 
 @given(st.lists(spans, max_size=8))
 def test_tidying_keeps_every_word(pieces: list[StyledSpan]) -> None:
-    expected = seen("".join(span.text for span in pieces)).split()
+    expected = strip_invisible("".join(span.text for span in pieces)).split()
     line = normalize_line(pieces)
     assert plain_text(line).split() == expected
     assert not any(

@@ -13,7 +13,7 @@ from narrator.importers import Book, Choices, import_book, write_project
 from narrator.importers.labels import lower_capitals
 from narrator.importers.readers.content import is_fountain
 from narrator.pipeline import checking
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from tests.effort import examples
 from tests.importers.imports import reasons, rows, whole
 
@@ -85,7 +85,7 @@ def test_samples_are_read_whole_and_checked(
     assert (len(book.chapters), book.words) == (chapters, words)
     project = write_project(book, tmp_path / "book")
     told: list[object] = []
-    checking.check(read(project.manifest), told.append)
+    checking.check_manuscript(read_manuscript(project.manifest), told.append)
     assert not [line for line in told if "names nobody" in str(line)]
 
 
@@ -115,9 +115,9 @@ def test_a_name_becomes_a_label_that_is_read_back(cue: str, label: str, tmp_path
     book = imported(tmp_path, scene(f"{cue}\nHello to you."))
     assert rows(book)[-1] == f"{label}: Hello to you."
     project = write_project(book, tmp_path / "book")
-    manuscript = read(project.manifest)
+    manuscript = read_manuscript(project.manifest)
     told: list[object] = []
-    checking.check(manuscript, told.append)
+    checking.check_manuscript(manuscript, told.append)
     assert "without a line" not in str(told)
 
 

@@ -9,7 +9,7 @@ import pytest
 from narrator.errors import ImportFailed
 from narrator.importers import Book, Choices, write_project
 from narrator.pipeline import checking
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from tests.importers.imports import rows, whole
 
 SAMPLES = Path(__file__).parents[1] / "golden" / "manuscripts"
@@ -51,9 +51,9 @@ def test_samples_are_read_whole_and_checked(
 ) -> None:
     book = whole(SAMPLES / name)
     project = write_project(book, tmp_path / "book")
-    manuscript = read(project.manifest)
+    manuscript = read_manuscript(project.manifest)
     told: list[object] = []
-    checking.check(manuscript, told.append)
+    checking.check_manuscript(manuscript, told.append)
     assert not [line for line in told if "names nobody" in str(line)]
     assert any(f"{kept} words" in str(line) for line in told) or not told
     assert len(book.speakers) == speakers

@@ -13,7 +13,7 @@ from narrator.cast.voicebook import Speaking
 from narrator.engines.voice import Voice
 from narrator.errors import UsageError
 from narrator.pipeline import aloud
-from narrator.pipeline.aloud import Joining, SpeakingManner
+from narrator.pipeline.aloud import TakeJoiner, SpeakingManner
 from narrator.project.schema import Pauses
 from narrator.sound import audio
 from narrator.speech import plan
@@ -74,7 +74,7 @@ def test_nothing_in_it_is_a_label_or_a_mark() -> None:
     ],
 )
 def test_rows_are_lines_unless_they_were_wrapped(text: str, rows: list[str]) -> None:
-    assert list(aloud.paragraphs(text)) == rows
+    assert list(aloud.split_paragraphs(text)) == rows
 
 
 @pytest.mark.parametrize("text", ["", "…", " \n— ! —\n"])
@@ -90,7 +90,7 @@ def test_a_style_is_every_chunk_s_and_chains_none() -> None:
 
 def test_takes_are_joined_with_the_pauses_of_a_book() -> None:
     found = steps(f"{SENTENCES}\n\n{SENTENCES}")
-    joining = Joining(found, RATE)
+    joining = TakeJoiner(found, RATE)
     lengths = [len(joining.add(noise(2))) / RATE - 2 for _ in found]
     pauses = Pauses()
     named = [getattr(pauses, before.chunk.boundary) for before, _ in pairwise(found)]
@@ -100,21 +100,21 @@ def test_takes_are_joined_with_the_pauses_of_a_book() -> None:
 
 @pytest.mark.parametrize("loud", [0.02, 0.05, 0.3])
 def test_every_voice_is_as_loud_as_the_others(loud: float) -> None:
-    sound = Joining(steps("One."), RATE).add(noise(3, loud))
-    assert audio.measure_level(sound, RATE)[0] == pytest.approx(aloud.LEVEL, abs=0.3)
+    sound = TakeJoiner(steps("One."), RATE).add(noise(3, loud))
+    assert audio.measure_level(sound, RATE)[0] == pytest.approx(aloud.VOICE_LUFS, abs=0.3)
 
 
 def test_no_sample_is_over_full_scale() -> None:
     spiky = noise(3, 0.002)
     spiky[RATE] = 0.9
     assert (
-        np.abs(Joining(steps("One."), RATE).add(spiky)).max() <= audio.amplitude(aloud.PEAK) + 1e-4
+        np.abs(TakeJoiner(steps("One."), RATE).add(spiky)).max() <= audio.amplitude(aloud.MAX_PEAK) + 1e-4
     )
 
 
 def test_a_voice_s_own_speed_is_on_top() -> None:
     who = Speaking(Voice("ann", speed=1.25), "en", None)
-    sound = Joining(steps("One.", who=who), RATE, 2.0).add(noise(5))
+    sound = TakeJoiner(steps("One.", who=who), RATE, 2.0).add(noise(5))
     assert len(sound) == round(5 * RATE / 2.5)
 
 

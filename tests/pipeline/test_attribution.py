@@ -11,7 +11,7 @@ from narrator import files
 from narrator.errors import ManifestError, StorageError
 from narrator.pipeline import attribution, newcomers
 from narrator.pipeline.attribution import Proposal, propose
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from narrator.project.load import load
 from narrator.text.quotations import quotations
 from narrator.text.speakers import Attribution, Character, AttributedQuotation
@@ -63,9 +63,9 @@ def first_columns(path: Path, chapter: str = "one") -> list[str]:
 def write(path: Path) -> Proposal:
     """What `narrator cast --write` does."""
     proposal = propose(load(path))
-    if (grown := newcomers.with_newcomers(proposal)) is not None:
+    if (grown := newcomers.add_new_characters(proposal)) is not None:
         proposal = propose(grown)
-    attribution.write(proposal)
+    attribution.write_speaker_files(proposal)
     return proposal
 
 
@@ -184,9 +184,9 @@ def test_a_model_decides_better(tmp_path: Path) -> None:
         return Attribution(found.cast, tuple(said))
 
     path = project(tmp_path)
-    found = attribution.refined(propose(load(path)), refine)
+    found = attribution.refine_proposal(propose(load(path)), refine)
     assert speakers(found) == ["Ben"] * 5
-    attribution.write(found)
+    attribution.write_speaker_files(found)
     assert rows(path)[2] == "Ben | model small 0.70 Ben | “The tea is cold,”"
 
 
@@ -212,7 +212,7 @@ def test_files_say_who_says_what(book: Path) -> None:
 
 
 def heard(path: Path):
-    return [line for c in read(path).chapters for scene in c.scenes for line in scene.lines]
+    return [line for c in read_manuscript(path).chapters for scene in c.scenes for line in scene.lines]
 
 
 def test_running_again_changes_nothing(book: Path) -> None:
@@ -357,7 +357,7 @@ def test_voices_stay_when_a_character_is_found_later(
     write(path)
     before = load(path).manifest.speakers["Ada"]
     ruled({"know": ("Ada", 0.9, "tag"), "tea": ("Eve", 0.9, "tag")}, cast)
-    newcomers.with_newcomers(propose(load(path), find=True))
+    newcomers.add_new_characters(propose(load(path), find=True))
     after = load(path).manifest.speakers
     assert after["Ada"] == before
     assert after["Eve"].kokoro.voice not in (None, before.kokoro.voice)
@@ -405,7 +405,7 @@ def test_more_characters_go_to_the_shared_voices_that_are_there(
     )
     ruled({"tea": ("Lucy", 0.9, "tag")}, (Character("Lucy", ("Lu",), "she"),))
     path = project(tmp_path, manifest)
-    newcomers.with_newcomers(propose(load(path), find=True))
+    newcomers.add_new_characters(propose(load(path), find=True))
     assert path.read_text() == manifest.replace("Ann: []\n", "Ann: []\n      Lucy: [Lu]\n").replace(
         "pronoun: she\n", "pronoun: she\n  narrator: {}\ndialogue:\n  cast: found\n"
     )
@@ -418,7 +418,7 @@ def test_a_name_that_no_label_can_have_is_left_to_the_author(
     ruled({"know": ("A: B", 0.9, "tag"), "not": ("Narrator", 0.9, "tag"),
            "tea": ("Ada", 0.9, "tag"), "cold y": ("ada", 0.9, "tag")}, cast)  # fmt: skip
     found = propose(load(project(tmp_path, PLAIN)))
-    assert [one.name for one in newcomers.newcomers(found)] == ["Ada"]
+    assert [one.name for one in newcomers.find_new_characters(found)] == ["Ada"]
 
 
 def test_speakers_that_cannot_be_added_to_are_said(
@@ -428,7 +428,7 @@ def test_speakers_that_cannot_be_added_to_are_said(
     manifest = PLAIN.replace("chapters:", "speakers: &none {}\nvoices: *none\nchapters:")
     path = project(tmp_path, manifest)
     with pytest.raises(ManifestError, match="no names can be put under `speakers`"):
-        newcomers.with_newcomers(propose(load(path)))
+        newcomers.add_new_characters(propose(load(path)))
     assert path.read_text(encoding="utf-8") == manifest
 
 
@@ -526,8 +526,8 @@ def test_an_answer_keeps_what_was_edited_meanwhile(book: Path) -> None:
     found = propose(load(book))
     file = book.parent / "text" / "one.speakers.txt"
     change(file, "Ben | rule", "Ada | rule")
-    after = attribution.answered(found, found.quotes[:2], "Ben")
-    attribution.write_chapter(after, 0)
+    after = attribution.apply_answer(found, found.quotes[:2], "Ben")
+    attribution.write_speaker_file(after, 0)
     assert first_columns(book) == ["Ben", "+", "Ada", "Ada"]
     assert [row.split(" | ")[1].split()[0] for row in rows(book)] == ["you", "you", "you", "rule"]
 
@@ -568,9 +568,9 @@ def test_links_stay_and_rights_too(book: Path) -> None:
 def test_answers_are_a_persons(book: Path) -> None:
     found = propose(load(book))
     group = tuple(found.quotes[:2])
-    after = attribution.answered(found, group, "Ben")
+    after = attribution.apply_answer(found, group, "Ben")
     assert speakers(after)[:3] == ["Ben", "Ben", "Ben"]
-    assert attribution.write_chapter(after, 0) is not None
+    assert attribution.write_speaker_file(after, 0) is not None
     assert [row.partition(" | “")[0] for row in rows(book)[:2]] == ["Ben | you", "+ | you"]
 
 

@@ -14,10 +14,10 @@ from narrator.engines import Speech, ignore_message
 from narrator.errors import NarratorError, UserError
 from narrator.pipeline import auditioning, bookengines
 from narrator.pipeline.auditioning import Auditioning
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from narrator.pipeline.owning import beside, doing, inputs
 from narrator.pipeline.owning.jobs import AuditionLine, Job
-from narrator.pipeline.owning.owner import Owner
+from narrator.pipeline.owning.owner import JobServer
 from narrator.sound import audio
 from tests import books, sounds
 from tests.fakes import HumEngine
@@ -34,7 +34,7 @@ def path(tmp_path):
 
 
 def begin(path, engine, speaker="ann", text=TEXT, voice=None) -> Auditioning:
-    return auditioning.begin(read(path), engine, speaker, text, voice or {}, ignore_message)
+    return auditioning.begin(read_manuscript(path), engine, speaker, text, voice or {}, ignore_message)
 
 
 def heard(path, engine, **asked):
@@ -134,15 +134,15 @@ def test_what_is_no_audition_is_not_removed(path, monkeypatch, tmp_path):
 
 
 def test_a_stopped_audition_ends_as_stopped(path):
-    owner = Owner(path.parent / "build")
+    owner = JobServer(path.parent / "build")
     try:
-        ticket = owner.own(
+        ticket = owner.new_ticket(
             Job(kind="audition", line=AuditionLine(speaker="ann", text=TEXT)), threading.Event()
         )
         ticket.cancel.set()
         with owner.doing(ticket):
             doing.audition(
-                owner, ticket, inputs.read(path), bookengines.BookEngines(StageEngine()), Screen()
+                owner, ticket, inputs.read_book(path), bookengines.BookEngines(StageEngine()), Screen()
             )
     finally:
         owner.close()
@@ -150,7 +150,7 @@ def test_a_stopped_audition_ends_as_stopped(path):
 
 
 def test_an_audition_without_a_line_is_refused(path):
-    reading = inputs.read(path)
+    reading = inputs.read_book(path)
     engines = bookengines.engines_for(reading.manuscript.project, draft=True)
     with pytest.raises(NarratorError, match="of a line"):
-        beside.begun(Job(kind="audition"), reading, engines, ignore_message)
+        beside.prepare_audition(Job(kind="audition"), reading, engines, ignore_message)

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from narrator import files
-from narrator.errors import Changed, StorageError, UserError
+from narrator.errors import FileChanged, StorageError, UserError
 from narrator.pipeline import edits, upkeep
 from narrator.pipeline.edits import Edit, FileChange
 from tests import edited
@@ -90,7 +90,7 @@ def test_an_edit_of_a_file_that_changed_meanwhile_is_refused_with_both_texts(pro
     made = edit(project)
     (project.root / TWO).write_text(edited.MANIFEST.replace("Two", "Three"))
     before = texts(project)
-    with pytest.raises(Changed) as caught:
+    with pytest.raises(FileChanged) as caught:
         edits.apply(project, made)
     assert caught.value.there == "title: Three Friends\n"
     assert caught.value.wanted == "title: snowed Friends\n"
@@ -103,7 +103,7 @@ def test_what_was_changed_by_hand_is_not_undone(project):
     by_hand = TEXT.replace("rained", "snowed hard")
     (project.root / ONE).write_bytes(by_hand.encode())
     before = texts(project)
-    with pytest.raises(Changed) as caught:
+    with pytest.raises(FileChanged) as caught:
         edits.undo(project)
     assert "snowed hard" in caught.value.there
     assert "It rained" in caught.value.wanted
@@ -114,7 +114,7 @@ def test_what_was_changed_by_hand_is_not_undone(project):
 def test_a_file_that_is_gone_is_not_written_again(project):
     edits.apply(project, edit(project))
     (project.root / NEW).unlink()
-    with pytest.raises(Changed):
+    with pytest.raises(FileChanged):
         edits.undo(project)
 
 
@@ -240,7 +240,7 @@ def test_what_a_person_wrote_after_a_kill_stays(monkeypatch, project):
 
 def test_the_history_outlives_its_upkeep(project):
     make(project)
-    upkeep.collect(project)
+    upkeep.collect_garbage(project)
     assert edits.undo(project) is not None
 
 
@@ -283,7 +283,7 @@ def test_manifests_of_one_folder_have_their_own_history(project):
     assert edits.undo(other) is None
     rows = FileChange(path, edited.MANIFEST, edited.MANIFEST.replace("Two", "Three"))
     edits.apply(other, Edit("other", (rows,)))
-    upkeep.collect(project)
+    upkeep.collect_garbage(project)
     assert [one.what for one in edits.history(project)] == ["it snowed"]
     assert edits.undo(project).what == "it snowed"
     assert edits.undo(other).what == "other"
@@ -353,7 +353,7 @@ def test_edits_are_undone_one_by_one_after_a_change_by_hand(long):
 def test_an_edit_is_not_undone_where_its_lines_are_other_ones(long, old, new):
     by_hand(long, old, new)
     before = texts(long)
-    with pytest.raises(Changed) as caught:
+    with pytest.raises(FileChanged) as caught:
         edits.undo(long)
     assert caught.value.there == f"{new if 'Row nine' in new else 'Row 9'} of it.\n"
     assert texts(long) == before
@@ -395,10 +395,10 @@ def test_what_was_moved_by_a_line_above_is_shown_where_it_stands_now(long):
     text = (long.root / ONE).read_text()
     made = Edit("y", (change(long, ONE, text.replace("Line 15", "Row 15")),))
     by_hand(long, "Line 0", "New.\n\nLine 0")
-    with pytest.raises(Changed) as caught:
+    with pytest.raises(FileChanged) as caught:
         edits.apply(long, made)
     assert caught.value.there == "Line 15 of it.\n"
     (long.root / ONE).write_text("Nothing is left.\n")
-    with pytest.raises(Changed, match="is gone") as caught:
+    with pytest.raises(FileChanged, match="is gone") as caught:
         edits.undo(long)
     assert caught.value.there == ""

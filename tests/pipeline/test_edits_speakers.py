@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from narrator.errors import Changed, UsageError
+from narrator.errors import FileChanged, UsageError
 from narrator.pipeline import edits
 from tests import edited
 
@@ -199,7 +199,7 @@ def test_a_text_that_changed_meanwhile_is_refused(tmp_path):
     path = edited.write(tmp_path, SCRIPT)
     book = edited.plan(path)
     (tmp_path / "one.md").write_text(SCRIPT.replace("Not far", "Quite near"))
-    with pytest.raises(Changed) as caught:
+    with pytest.raises(FileChanged) as caught:
         edits.speaker_edit(book, edited.step(book, "Not far"), "Ben")
     assert "Quite near" in caught.value.there
     assert "Not far" in caught.value.wanted

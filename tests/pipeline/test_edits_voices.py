@@ -122,7 +122,7 @@ def wav(seconds=6.0):
 
 def test_a_recording_is_kept_and_is_somebodys_voice(path):
     project = edited.project(path)
-    added = edits.clip_added(project, "../My voice!.WAV", wav())
+    added = edits.add_clip(project, "../My voice!.WAV", wav())
     assert added.path == "voices/My voice.wav"
     assert 4 < added.seconds < 6.5
     assert (project.root / added.path).read_bytes() == wav()
@@ -132,7 +132,7 @@ def test_a_recording_is_kept_and_is_somebodys_voice(path):
 
 def test_a_recording_replaces_no_other(path):
     project = edited.project(path)
-    names = [edits.clip_added(project, "a.wav", wav(s)).path for s in (6.0, 7.0, 6.0)]
+    names = [edits.add_clip(project, "a.wav", wav(s)).path for s in (6.0, 7.0, 6.0)]
     assert names == ["voices/a.wav", "voices/a 2.wav", "voices/a.wav"]
 
 
@@ -148,7 +148,7 @@ def test_a_recording_replaces_no_other(path):
 def test_what_is_no_recording_of_a_voice_is_refused_and_not_kept(path, data, said):
     project = edited.project(path)
     with pytest.raises(UserError, match=said) as caught:
-        edits.clip_added(project, "a.wav", data)
+        edits.add_clip(project, "a.wav", data)
     assert "part" not in str(caught.value)
     assert list(presets.folder(project.root).iterdir()) == []
 
@@ -171,7 +171,7 @@ def test_what_no_file_can_hold_is_refused_in_one_line(path, voice, odd):
     with pytest.raises(UsageError, match=r"null character|half of a character"):
         edits.voice_edit(edited.project(path), f"Ada{odd}", {"preset": "dry"})
     with pytest.raises(UsageError, match=r"null character|half of a character"):
-        edits.clip_added(edited.project(path), f"a{odd}.wav", wav())
+        edits.add_clip(edited.project(path), f"a{odd}.wav", wav())
 
 
 def test_no_recording_is_kept_through_a_link_that_leads_outside(path, tmp_path_factory):
@@ -179,12 +179,12 @@ def test_no_recording_is_kept_through_a_link_that_leads_outside(path, tmp_path_f
     folder = path.parent / "voices"
     folder.symlink_to(elsewhere, target_is_directory=True)
     with pytest.raises(UsageError, match="leads outside of the project"):
-        edits.clip_added(edited.project(path), "a.wav", wav())
+        edits.add_clip(edited.project(path), "a.wav", wav())
     assert list(elsewhere.iterdir()) == []
     folder.unlink()
     folder.mkdir()
     (folder / "a.wav").symlink_to(elsewhere / "a.wav")
-    assert edits.clip_added(edited.project(path), "a.wav", wav()).path == "voices/a 2.wav"
+    assert edits.add_clip(edited.project(path), "a.wav", wav()).path == "voices/a 2.wav"
     assert list(elsewhere.iterdir()) == []
 
 

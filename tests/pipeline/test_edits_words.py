@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from narrator.errors import Changed, ScriptError, UsageError
+from narrator.errors import FileChanged, ScriptError, UsageError
 from narrator.pipeline import edits
 from narrator.sound import audio
 from tests import edited, sounds
@@ -94,10 +94,10 @@ def test_an_edit_of_older_words_is_refused_with_both(tmp_path):
     path = edited.write(tmp_path, "It rained.\n")
     found = paragraph(path, "It rained")
     (tmp_path / "one.md").write_text("It snowed.\n")
-    with pytest.raises(Changed) as caught:
+    with pytest.raises(FileChanged) as caught:
         edits.text_edit(edited.project(path), found, "It did not rain.")
     assert (caught.value.there, caught.value.wanted) == ("It snowed.", "It did not rain.")
-    with pytest.raises(Changed):
+    with pytest.raises(FileChanged):
         edits.text_edit(edited.project(path), paragraph(path, "snowed"), "It did.", found.sha)
 
 
@@ -186,13 +186,13 @@ def test_what_was_moved_by_a_line_above_is_shown_where_it_stands_now(tmp_path):
     step = edited.step(book, "They had raken")
     found = edits.paragraph(book, step)
     (tmp_path / "one.md").write_text(TEXT.replace("Ada: They", "A new one.\n\nAda: So they"))
-    with pytest.raises(Changed) as caught:
+    with pytest.raises(FileChanged) as caught:
         edits.text_edit(book.project, found, "x")
     assert caught.value.there == "Ada: So they had raken the road,\non a wet day."
-    with pytest.raises(Changed) as caught:
+    with pytest.raises(FileChanged) as caught:
         edits.paragraph(book, step)
     assert caught.value.there == "Ada: So they had raken the road,\non a wet day."
     (tmp_path / "one.md").write_text("Nothing of it.\n")
-    with pytest.raises(Changed, match="is gone") as caught:
+    with pytest.raises(FileChanged, match="is gone") as caught:
         edits.paragraph(book, step)
     assert caught.value.there == ""

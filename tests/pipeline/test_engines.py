@@ -15,7 +15,7 @@ from narrator.engines.machine import Memory
 from narrator.engines.voxcpm2.engine import VoxCPM2Engine
 from narrator.errors import ManifestError, UsageError
 from narrator.pipeline import bookengines, bookplan, checking, estimate, retakes, run, upkeep
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from narrator.project.load import load
 from narrator.sound.audio import resample
 from narrator.speech.store import Store
@@ -34,13 +34,13 @@ def drone(**changes):
 
 
 def plan(path, engine, **engines):
-    return bookplan.plan(read(path), engine, bookplan.Selection(), engines=engines)
+    return bookplan.plan(read_manuscript(path), engine, bookplan.Selection(), engines=engines)
 
 
 def render(path, engine, **engines):
     watcher = books.Watcher()
     return run.run(
-        read(path),
+        read_manuscript(path),
         engine,
         bookplan.Selection(),
         observer=watcher,
@@ -98,7 +98,7 @@ def test_another_try_is_asked_of_the_speaker_s_engine(tmp_path):
     asked = len(one.requests), len(other.requests)
     chunk = next(step for step in book.steps if step.engine == "drone")
     [retaken] = retakes.retake(
-        read(path),
+        read_manuscript(path),
         one,
         [chunk.id],
         parameters={},
@@ -142,7 +142,7 @@ def test_what_is_delivered_before_the_others_has_the_rate_of_the_whole_book(tmp_
     other = drone()
     selection = bookplan.Selection(frozenset([0]))
     report = run.run(
-        read(path), HumEngine(), selection, observer=books.Watcher(), cancel=threading.Event(),
+        read_manuscript(path), HumEngine(), selection, observer=books.Watcher(), cancel=threading.Event(),
         engines={"ann": other},
     )  # fmt: skip
     assert not other.requests
@@ -200,7 +200,7 @@ def test_other_tries_by_two_engines_are_asked_in_turn(tmp_path, monkeypatch):
     one.loaded = other.loaded = False
     monkeypatch.setattr(machine, "memory", lambda: Memory(100, 10))
     retakes.retake(
-        read(path), one, chunks, parameters={}, observer=books.Watcher(), cancel=threading.Event(),
+        read_manuscript(path), one, chunks, parameters={}, observer=books.Watcher(), cancel=threading.Event(),
         engines={"ann": other},
     )  # fmt: skip
     assert (one.loaded, other.loaded) == (False, True)
@@ -258,7 +258,7 @@ def test_engines_that_differ_in_what_goes_with_each_request_are_one(tmp_path):
     assert engines.of("ann") is engines.main
     assert engines.of("bob") is engines.of("cy") is not engines.main
     assert [engine.name for engine in engines.all] == ["voxcpm2", "voxcpm2", "draft"]
-    again = bookengines.engines_for(load(path), draft=False, known=engines.settings)
+    again = bookengines.engines_for(load(path), draft=False, existing_engines=engines.settings)
     assert [again.of(name) is engines.of(name) for name in ("ann", "bob", "cy", "dan")] == [
         True, True, True, True,
     ]  # fmt: skip
@@ -320,7 +320,7 @@ def test_a_wrong_engine_of_a_speaker_is_said_with_its_line(tmp_path, written, sa
 
 def warned(path):
     found = []
-    checking.check(read(path), found.append)
+    checking.check_manuscript(read_manuscript(path), found.append)
     return [line for line in found if "such setting" in line]
 
 
@@ -349,7 +349,7 @@ def test_a_chapter_s_setting_is_asked_of_some_engine_or_said(tmp_path):
 def test_a_server_without_an_address_is_refused_at_its_speaker(tmp_path):
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: server}")
     with pytest.raises(ManifestError) as caught:
-        checking.check(read(path), lambda what: None)
+        checking.check_manuscript(read_manuscript(path), lambda what: None)
     assert caught.value.problems[0].line == 6
 
 
@@ -378,7 +378,7 @@ def test_what_an_engine_of_another_name_remembers_is_nobody_s(tmp_path):
     project = load(books.brief(tmp_path))
     row = {"name": "another", "model": "auto", "lora_spec": None, "weights": "c"}
     files.save_json(bookengines.identity_path(project), row)
-    engine = bookengines.engine_for(project, draft=False)
+    engine = bookengines.make_main_engine(project, draft=False)
     assert isinstance(engine, VoxCPM2Engine)
     assert engine.identity()["weights"].startswith("absent:")
 
@@ -390,7 +390,7 @@ def test_a_pin_of_a_speaker_s_draft_is_not_lost_where_another_engine_speaks_it(t
         step = next(s for s in book.steps if s.chunk.speaker == name)
         with run.locked(book.project):
             writing = Store.open(book.project.takes, writing=True)
-            pinned = bookplan.plan(read(path), draft, bookplan.Selection(), store=writing)
+            pinned = bookplan.plan(read_manuscript(path), draft, bookplan.Selection(), store=writing)
             retakes.pin(pinned, step, 0)
     mixed = plan(path, HumEngine(), ann=draft)
     assert mixed.lost == ()
@@ -406,11 +406,11 @@ def test_takes_of_every_engine_of_a_book_are_kept_by_gc(tmp_path, monkeypatch):
         lambda project, own, tell, wish: other if own.name == "draft" else one,
     )
     engines = bookengines.engines_for(load(path), draft=False)
-    assert books.run(path, engines.main, engines=engines.own)[0].complete
-    assert upkeep.unreferenced(load(path)) == []
+    assert books.run(path, engines.main, engines=engines.by_speaker)[0].complete
+    assert upkeep.find_unreferenced_takes(load(path)) == []
     path.write_text(path.read_text().replace("ann: {engine: draft}", "ann:"))
     assert books.run(path, one)[0].complete
-    assert upkeep.unreferenced(load(path)) == []  # a draft of it would use them
+    assert upkeep.find_unreferenced_takes(load(path)) == []  # a draft of it would use them
 
 
 def test_takes_of_an_engine_that_is_not_known_here_stay(tmp_path, monkeypatch):
@@ -422,9 +422,9 @@ def test_takes_of_an_engine_that_is_not_known_here_stay(tmp_path, monkeypatch):
         lambda project, own, tell, wish: other if "other" in str(own) else one,
     )
     engines = bookengines.engines_for(load(path), draft=False)
-    assert books.run(path, engines.main, engines=engines.own)[0].complete
+    assert books.run(path, engines.main, engines=engines.by_speaker)[0].complete
     monkeypatch.setattr(other, "identity", lambda: {"name": "voxcpm2", "weights": "absent:x"})
-    assert upkeep.unreferenced(load(path)) == []
+    assert upkeep.find_unreferenced_takes(load(path)) == []
 
 
 def test_time_is_estimated_by_engine(tmp_path):
@@ -445,19 +445,19 @@ def test_time_is_estimated_by_engine(tmp_path):
 
 def test_a_setting_for_another_try_is_of_the_engine_that_speaks_the_chunk(tmp_path):
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: draft}")
-    manuscript = read(path)
+    manuscript = read_manuscript(path)
     ids = {one.chunk.speaker: one.id for one in manuscript.spoken}
-    asked = bookengines.typed(manuscript, [ids["narrator"]], ["cfg=2.5"], draft=False)
+    asked = bookengines.parse_typed_settings(manuscript, [ids["narrator"]], ["cfg=2.5"], draft=False)
     assert asked == {"cfg": 2.5}
     with pytest.raises(UsageError, match="of the engine draft"):
-        bookengines.typed(manuscript, [ids["ann"]], ["cfg=2.5"], draft=False)
+        bookengines.parse_typed_settings(manuscript, [ids["ann"]], ["cfg=2.5"], draft=False)
 
 
 def test_no_engine_is_asked_twice_whose_turn_has_passed(tmp_path):
     one, other = HumEngine(), drone()
     watcher = books.Watcher()
     run.run(
-        read(books.write(tmp_path)), one, bookplan.Selection(), observer=watcher,
+        read_manuscript(books.write(tmp_path)), one, bookplan.Selection(), observer=watcher,
         cancel=watcher.cancel, engines={"ann": other},
     )  # fmt: skip
     turns = [step.engine for step, _ in watcher.takes]

@@ -10,9 +10,9 @@ import pytest
 from narrator.errors import EngineUnavailable
 from narrator.pipeline import bookplan, hearing, retakes
 from narrator.pipeline.bookengines import BookEngines
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from narrator.speech.hearing import choosing
-from narrator.speech.hearing.listening import Ear
+from narrator.speech.hearing.listening import TakeListener
 from narrator.speech.store import Store
 from tests import books
 from tests.fakes import HumEngine
@@ -39,8 +39,8 @@ def deaf(times: int = 10**6):
 def listening(monkeypatch):
     """Has renders heard by an ear of the test's."""
 
-    def use(ear: Ear) -> Ear:
-        monkeypatch.setattr(choosing, "ear_of", lambda checks, root: ear)
+    def use(ear: TakeListener) -> TakeListener:
+        monkeypatch.setattr(choosing, "make_render_listener", lambda checks, root: ear)
         return ear
 
     return use
@@ -49,12 +49,12 @@ def listening(monkeypatch):
 def heard(path, ear, *, cancel=None, **chosen):
     """What `narrator hear` does."""
     engine = chosen.pop("engine", HumEngine())
-    manuscript = read(path)
+    manuscript = read_manuscript(path)
     selection = bookplan.select(
         manuscript, chosen.get("chapters", ()), chosen.get("speakers", ()), False
     )
     shares = []
-    _, found = hearing.hear(
+    _, found = hearing.hear_book(
         manuscript, BookEngines(engine), selection, ear,
         tell=shares.append, cancel=cancel or threading.Event(),
     )  # fmt: skip
@@ -66,7 +66,7 @@ def heard(path, ear, *, cancel=None, **chosen):
 
 @pytest.mark.parametrize("is_apart", [True, False])
 def test_a_take_that_says_something_else_is_tried_again(tmp_path, listening, is_apart):
-    listening(Ear(Parrot(deaf(1), is_apart=is_apart)))
+    listening(TakeListener(Parrot(deaf(1), is_apart=is_apart)))
     report, watcher = books.speak(books.write(tmp_path, HEARING), HumEngine())
     assert report.complete
     assert [step.chunk.text.startswith(BAD) for step in watcher.retries] == [True]
@@ -74,14 +74,14 @@ def test_a_take_that_says_something_else_is_tried_again(tmp_path, listening, is_
 
 
 def test_one_that_never_says_its_text_is_doubtful_and_costs_no_book(tmp_path, listening):
-    listening(Ear(Parrot(deaf())))
+    listening(TakeListener(Parrot(deaf())))
     report, _ = books.speak(books.write(tmp_path, HEARING), HumEngine())
     assert [step.chunk.text.startswith(BAD) for step in report.plan.doubtful] == [True]
     assert not report.lacking
 
 
 def test_every_take_is_heard_once_in_batches(tmp_path, listening):
-    ear = listening(Ear(Parrot(batch=4)))
+    ear = listening(TakeListener(Parrot(batch=4)))
     report, _ = books.speak(books.write(tmp_path, HEARING), HumEngine(slots=8))
     texts = [text for batch in ear.recogniser.asked for text in batch]
     assert sorted(texts) == sorted(step.text for step in report.plan.steps)
@@ -99,11 +99,11 @@ def test_a_recogniser_that_breaks_down_ends_the_render_and_keeps_what_was_heard(
         return text
 
     path = books.write(tmp_path, HEARING)
-    listening(Ear(Parrot(says, batch=1)))
+    listening(TakeListener(Parrot(says, batch=1)))
     with pytest.raises(EngineUnavailable, match=r"recognition \(parrot\) failed"):
         books.speak(path, HumEngine(slots=1))
-    kept = len(list(Store.open(read(path).project.takes).stored()))
-    listening(Ear(Parrot()))
+    kept = len(list(Store.open(read_manuscript(path).project.takes).stored()))
+    listening(TakeListener(Parrot()))
     report, watcher = books.speak(path, HumEngine())
     assert report.complete
     assert kept > 0
@@ -112,7 +112,7 @@ def test_a_recogniser_that_breaks_down_ends_the_render_and_keeps_what_was_heard(
 
 @pytest.mark.parametrize("says", [lambda text: text, deaf()], ids=["all good", "one doubtful"])
 def test_what_a_render_heard_is_not_heard_again(tmp_path, listening, says):
-    ear = listening(Ear(Parrot(says), [Metronome()]))
+    ear = listening(TakeListener(Parrot(says), [Metronome()]))
     path = books.write(tmp_path, HEARING)
     report, _ = books.speak(path, HumEngine())
     asked = len(ear.recogniser.asked), len(ear.aligners[0].asked)
@@ -136,7 +136,7 @@ def doubtful(path):
 
 
 def test_a_take_that_does_not_say_its_text_becomes_doubtful(book):
-    found, shares = heard(book, Ear(Parrot(deaf())))
+    found, shares = heard(book, TakeListener(Parrot(deaf())))
     assert [one.step.chunk.text.startswith(BAD) for one in found.misheard] == [True]
     assert found.misheard[0].heard.startswith("Somebody else")
     assert doubtful(book) == [BAD]
@@ -145,31 +145,31 @@ def test_a_take_that_does_not_say_its_text_becomes_doubtful(book):
 
 
 def test_takes_that_were_heard_cost_nothing_the_second_time(book):
-    heard(book, Ear(Parrot(), [Metronome()]))
-    ear = Ear(Parrot(), [Metronome()])
+    heard(book, TakeListener(Parrot(), [Metronome()]))
+    ear = TakeListener(Parrot(), [Metronome()])
     found, _ = heard(book, ear)
     assert (found.fresh, ear.recogniser.asked, ear.aligners[0].asked) == (0, [], [])
     assert found.timed == {"metronome": found.takes}
 
 
 def test_another_recogniser_hears_them_anew_and_may_relieve_them(book):
-    heard(book, Ear(Parrot(deaf())))
-    found, _ = heard(book, Ear(Parrot(identity="parrot 2")))
+    heard(book, TakeListener(Parrot(deaf())))
+    found, _ = heard(book, TakeListener(Parrot(identity="parrot 2")))
     assert (found.relieved, found.misheard) == (1, [])
     assert doubtful(book) == []
 
 
 def test_a_take_that_an_author_pinned_stays_accepted(book):
-    heard(book, Ear(Parrot(deaf())))
+    heard(book, TakeListener(Parrot(deaf())))
     plan = books.plan(book, HumEngine())
     retakes.pin(plan, plan.doubtful[0], 0)
-    found, _ = heard(book, Ear(Parrot(deaf())))
+    found, _ = heard(book, TakeListener(Parrot(deaf())))
     assert [one.is_accepted for one in found.misheard] == [True]
     assert doubtful(book) == []
 
 
 def test_only_what_is_asked_for_is_heard(book):
-    ear = Ear(Parrot())
+    ear = TakeListener(Parrot())
     found, _ = heard(book, ear, chapters=["2"], speakers=["ann"])
     assert (found.takes, found.fresh) == (1, 1)
 
@@ -181,22 +181,22 @@ def test_a_pass_that_is_stopped_goes_on_where_it_was(book):
         cancel.set()
         return text
 
-    stopped, _ = heard(book, Ear(Parrot(says)), cancel=cancel)
+    stopped, _ = heard(book, TakeListener(Parrot(says)), cancel=cancel)
     assert stopped.cancelled
     assert stopped.fresh == 2  # a batch
-    found, _ = heard(book, Ear(Parrot()))
+    found, _ = heard(book, TakeListener(Parrot()))
     assert found.fresh == found.takes - 2
 
 
 def test_chunks_without_takes_are_counted(tmp_path):
     path = books.write(tmp_path)
     books.speak(path, HumEngine(), chapters=["1"])
-    found, _ = heard(path, Ear(Parrot()))
+    found, _ = heard(path, TakeListener(Parrot()))
     assert found.missing == len(books.plan(path, HumEngine()).todo) > 0
 
 
 def test_words_alone_are_timed(book):
-    ear = Ear(None, [Metronome()])
+    ear = TakeListener(None, [Metronome()])
     found, _ = heard(book, ear)
     assert found.timed == {"metronome": found.takes}
     assert not found.misheard
@@ -204,7 +204,7 @@ def test_words_alone_are_timed(book):
 
 def damage(path, step):
     """Alter a take, so that neither size nor time tells it."""
-    take = Store.open(read(path).project.takes).root / step.key[:2] / f"{step.key}.take"
+    take = Store.open(read_manuscript(path).project.takes).root / step.key[:2] / f"{step.key}.take"
     data, stamp = bytearray(take.read_bytes()), take.stat()
     data[-200] ^= 1
     take.write_bytes(bytes(data))
@@ -213,15 +213,15 @@ def damage(path, step):
 
 def test_a_damaged_take_is_passed_over(book):
     damage(book, books.plan(book, HumEngine()).steps[0])
-    found, _ = heard(book, Ear(Parrot()))
+    found, _ = heard(book, TakeListener(Parrot()))
     assert found.fresh == found.takes - 1
 
 
 def test_one_that_was_heard_before_it_was_damaged_holds_up_no_other(book):
-    heard(book, Ear(Parrot(lambda text: "Nobody."), error=99.0))  # too lenient to doubt them
+    heard(book, TakeListener(Parrot(lambda text: "Nobody."), error=99.0))  # too lenient to doubt them
     damage(book, books.plan(book, HumEngine()).steps[1])
-    found, _ = heard(book, Ear(Parrot(lambda text: "Nobody.")))
+    found, _ = heard(book, TakeListener(Parrot(lambda text: "Nobody.")))
     steps = [one.step for one in found.misheard]
-    takes = Store.open(read(book).project.takes)
+    takes = Store.open(read_manuscript(book).project.takes)
     marked = [bool(take and take.faults) for step in steps for take in [takes.find(step.key)]]
     assert marked == [False] + [True] * (len(steps) - 1)

@@ -10,8 +10,8 @@ from narrator.delivery import demands
 from narrator.engines.draft.espeak import DraftEngine
 from narrator.errors import ManifestError
 from narrator.pipeline import bookplan, checking
-from narrator.pipeline.manuscript import read, unspoken
-from narrator.speech.plan import divided, utterances
+from narrator.pipeline.manuscript import read_manuscript, find_unspoken
+from narrator.speech.plan import split_spoken, make_utterances
 from narrator.text.labels import Roles
 from narrator.text.normalize import Lexicon
 from narrator.text.script import read_chapter
@@ -44,13 +44,13 @@ def write(folder: Path, *blocks: str, more: str = "", two: str = books.TWO) -> P
 
 def told(path: Path) -> list[str]:
     said: list[str] = []
-    checking.check(read(path), said.append)
+    checking.check_manuscript(read_manuscript(path), said.append)
     return [one.replace(f"{path.parent}/", "") for one in said]
 
 
 def pauses(path: Path, engine: HumEngine) -> list[float]:
     """Between the chunks of the first chapter."""
-    book = bookplan.plan(read(path), engine, bookplan.Selection())
+    book = bookplan.plan(read_manuscript(path), engine, bookplan.Selection())
     shape = demands.expected_shapes(book.project, book.manuscript.spoken)[0]
     return [shape.lead, *(seconds for seconds, _ in shape.pauses), shape.rest]
 
@@ -71,13 +71,13 @@ def test_short_lines_of_two_languages_share_no_chunk(tmp_path: Path) -> None:
     path = write(
         tmp_path, "Yes.\n\nNo.\n\n[language: fr]\n\nOui.\n\nNon.\n\n[language: off]\n\nSo."
     )
-    texts = [u.chunk.text for u in read(path).spoken if u.chapter == 0]
+    texts = [u.chunk.text for u in read_manuscript(path).spoken if u.chapter == 0]
     assert texts == ["Yes.\nNo.", "Oui.\nNon.", "So."]
 
 
 def test_what_is_said_follows_the_language_of_its_line(tmp_path: Path) -> None:
     path = write(tmp_path, "In 1984.\n\n[language: de]\n\nEs waren 21 Boote.")
-    assert "einundzwanzig" in read(path).spoken[1].spoken.text
+    assert "einundzwanzig" in read_manuscript(path).spoken[1].spoken.text
 
 
 MIXED = """\
@@ -134,7 +134,7 @@ def test_what_an_engine_cannot_say_is_left_out_listed_and_warned_of(tmp_path: Pa
     assert [(one.line, one.text) for one in report.plan.chapters[0].left_out] == [
         (3, GREEK), (5, "Ναί, ἔφη, ναί."),
     ]  # fmt: skip
-    (warning,) = unspoken(report.plan.manuscript)
+    (warning,) = find_unspoken(report.plan.manuscript)
     assert str(warning).endswith(
         "one.md:3: left out (and 1 more line): in “el”, a language that the engine hum lacks"
     )
@@ -173,8 +173,8 @@ def test_music_marks_of_what_is_left_out_are_kept() -> None:
     chapter = read_chapter(
         text, path=Path("one.md"), title="One", language="en", roles=Roles({}, "n"), speaker=None
     )
-    spoken, _ = utterances([chapter], lexicon=Lexicon([]))
-    (kept,), _ = divided(spoken, lambda one: "Greek" if one.language == "el" else None)
+    spoken, _ = make_utterances([chapter], lexicon=Lexicon([]))
+    (kept,), _ = split_spoken(spoken, lambda one: "Greek" if one.language == "el" else None)
     assert [(mark.name, share) for mark, share in kept.chunk.marks] == [("rain", 0.0), (None, 1.0)]
 
 
@@ -218,7 +218,7 @@ def test_check_says_what_the_engine_and_the_draft_voice_lack(tmp_path: Path) -> 
         "lacks; to have it read as “en-GB”, write [language: en-GB] before it"
     )
     assert draft.startswith("text/one.md:7: `narrator render --draft`: left out: in “ja”")
-    manuscript = checking.check(read(path), lambda said: None)
+    manuscript = checking.check_manuscript(read_manuscript(path), lambda said: None)
     assert [one.text for one in manuscript.chapters[0].left_out] == ["Vox clamantis in deserto."]
 
 

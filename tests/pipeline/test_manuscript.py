@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from narrator.errors import ScriptError
-from narrator.pipeline.manuscript import Manuscript, Readings, oddities, read
+from narrator.pipeline.manuscript import Manuscript, Readings, find_oddities, read_manuscript
 from narrator.speech import plan
 from narrator.text.normalize import SpokenText, normalize
 from tests import books, walks
@@ -24,7 +24,7 @@ ODD = (
 def said(manuscript: str, folder: Path, one: str) -> list[str]:
     path = books.write(folder, manuscript)
     (folder / "text" / "one.md").write_text(one, encoding="utf-8")
-    return [str(problem).replace(str(folder), "") for problem in oddities(read(path), [])]
+    return [str(problem).replace(str(folder), "") for problem in find_oddities(read_manuscript(path), [])]
 
 
 def test_a_file_that_is_two_chapters_counts_by_its_lines_once(tmp_path: Path) -> None:
@@ -59,16 +59,16 @@ def is_cut_from_its_own_lines(manuscript: Manuscript) -> bool:
 
 def test_a_file_that_is_two_chapters_is_cut_from_the_lines_of_each(tmp_path: Path) -> None:
     path = books.write(tmp_path, TWICE)
-    assert is_cut_from_its_own_lines(read(path))
+    assert is_cut_from_its_own_lines(read_manuscript(path))
 
 
 def test_a_paragraph_that_is_wrapped_otherwise_ends_where_it_does(tmp_path: Path) -> None:
     folder, before = walks.write(tmp_path), Readings()
-    read(folder / "book.yaml", before)
+    read_manuscript(folder / "book.yaml", before)
     (folder / "out.md").write_text(walks.OUT.rstrip("\n") + "\n&nbsp;\n")
-    again = read(folder / "book.yaml", before)
+    again = read_manuscript(folder / "book.yaml", before)
     last = again.spoken[1].chunk.pieces[0].line
-    assert last.last == read(folder / "book.yaml").spoken[1].chunk.pieces[0].line.last
+    assert last.last == read_manuscript(folder / "book.yaml").spoken[1].chunk.pieces[0].line.last
 
 
 def test_a_book_that_is_read_again_is_what_it_would_be_without_what_was_kept(
@@ -95,9 +95,9 @@ def test_a_book_that_is_read_again_is_what_it_would_be_without_what_was_kept(
     for edit in edits:
         edit()
         spoken.clear()
-        again = read(path, before)
+        again = read_manuscript(path, before)
         counts.append(len(spoken))
-        assert again == read(path)
+        assert again == read_manuscript(path)
         assert is_cut_from_its_own_lines(again)
     assert counts[1] < counts[0]  # the other chapter was kept
     assert counts[3] > 0  # a word of the lexicon concerns all

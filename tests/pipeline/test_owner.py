@@ -17,10 +17,10 @@ from narrator.delivery import finish
 from narrator.errors import EngineFailure
 from narrator.pipeline import bookplan
 from narrator.pipeline.bookplan import Selection
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from narrator.pipeline.owning import joining, wire
 from narrator.pipeline.owning.jobs import AuditionLine, Job
-from narrator.pipeline.owning.owner import Owner
+from narrator.pipeline.owning.owner import JobServer
 from narrator.speech.store import Store
 from tests import books
 from tests.fakes import HumEngine
@@ -97,7 +97,7 @@ def test_chunks_are_spoken_anew_while_a_render_runs_and_what_continues_them_afte
 def test_a_chunk_is_spoken_anew_when_it_is_its_engine_s_turn(path):
     path.write_text(path.read_text().replace("ann: {", "ann: {engine: draft, "))
     one, other = GatedEngine(name="voxcpm2"), gated()
-    steps = bookplan.plan(read(path), one, Selection(), engines={"ann": other}).steps
+    steps = bookplan.plan(read_manuscript(path), one, Selection(), engines={"ann": other}).steps
     first = {s.chunk.speaker: s.id for s in reversed(steps) if s.parent is None}
     with Rendering(path, one, force=True, draft=False, own={"ann": other}) as rendering:
         made = asked(path, Job(kind="retake", chunks=(first["narrator"],), seed=5))
@@ -237,7 +237,7 @@ def test_what_somebody_waited_for_who_left_is_not_done(path):
 def test_nobody_else_can_come_to_an_owner(path):
     with again(path):
         said = path.parent / "build" / ".owner"
-        place = wire.announced(path.parent / "build")
+        place = wire.announced_address(path.parent / "build")
         assert stat.S_IMODE(said.stat().st_mode) == 0o600
         assert stat.S_IMODE(place.parent.stat().st_mode) == 0o700
         assert len(os.fsencode(place)) < 104
@@ -257,17 +257,17 @@ def test_nobody_else_can_come_to_an_owner(path):
 )  # fmt: skip
 def test_what_a_project_says_of_its_owner_is_not_believed(said, path):
     (path.parent / "build" / ".owner").write_bytes(said)
-    assert joining.join(project_of(path)) is None
+    assert joining.connect(project_of(path)) is None
     with again(path), linked(path) as link:
         assert link.pid == os.getpid()
 
 
 def test_an_owner_that_has_gone_is_replaced(path):
-    gone = Owner(path.parent / "build")
+    gone = JobServer(path.parent / "build")
     with mock.patch.object(wire, "withdraw"):
         gone.close()
-    place = wire.announced(path.parent / "build")
-    assert joining.join(project_of(path)) is None
+    place = wire.announced_address(path.parent / "build")
+    assert joining.connect(project_of(path)) is None
     with again(path), linked(path):
         assert not place.parent.exists()
     assert not (path.parent / "build" / ".owner").exists()
@@ -276,7 +276,7 @@ def test_an_owner_that_has_gone_is_replaced(path):
 def test_a_render_that_cannot_be_reached_is_done_all_the_same(path):
     with mock.patch.object(wire, "_open_listener", side_effect=OSError(24, "too many")):
         with again(path) as rendering:
-            assert joining.join(project_of(path)) is None
+            assert joining.connect(project_of(path)) is None
         assert rendering.report.complete
 
 
@@ -284,7 +284,7 @@ def test_a_render_that_cannot_be_reached_is_done_all_the_same(path):
 
 
 def come(path) -> socket.socket:
-    line = wire.reached(path.parent / "build")
+    line = wire.connect_to_owner(path.parent / "build")
     assert line is not None
     return line
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.pipeline import proofnotes
 from narrator.pipeline.proofnotes import Note
 
@@ -23,18 +23,18 @@ from narrator.pipeline.proofnotes import Note
     ],
 )
 def test_a_line_says_when_and_what(text: str, note: Note) -> None:
-    assert list(proofnotes.read(text)) == [note]
+    assert list(proofnotes.read_notes(text)) == [note]
 
 
 @pytest.mark.parametrize(
     "text", ["", "Dear Ada,", "He came at noon.", "3", "1:2 odds", "\0", "\ufeff"]
 )
 def test_what_names_no_place_is_no_note(text: str) -> None:
-    assert all(one.is_unread for one in proofnotes.read(text))
+    assert all(one.is_unread for one in proofnotes.read_notes(text))
 
 
 def test_lines_with_words_and_no_place_are_told() -> None:
-    read = list(proofnotes.read("Dear Ada,\n***\n\n12:34 slow\nyours, Ben\n"))
+    read = list(proofnotes.read_notes("Dear Ada,\n***\n\n12:34 slow\nyours, Ben\n"))
     assert [(one.line, one.words) for one in read if one.is_unread] == [
         (1, "Dear Ada,"), (5, "yours, Ben"),
     ]  # fmt: skip
@@ -44,7 +44,7 @@ def test_a_heading_is_the_chapter_of_what_follows() -> None:
     text = (
         "Pickups for Ada\n\n## Chapter 2: The Hall\n0:10 a\n\nCHAPTER 4\n0:20 b\n7 0:30 c\n0:40 d\n"
     )
-    read = list(proofnotes.read(text))
+    read = list(proofnotes.read_notes(text))
     found = [(one.line, one.chapter, one.words) for one in read if not one.is_unread]
     assert found == [(4, 2, "a"), (7, 4, "b"), (8, 7, "c"), (9, 4, "d")]
 
@@ -59,14 +59,14 @@ def test_tables_are_read_by_the_names_of_their_columns(mark: str) -> None:
         ["me", "4", "later", "none"],
     ]
     text = "\r\n".join(mark.join(row) for row in rows)
-    assert list(proofnotes.read(text)) == [
+    assert list(proofnotes.read_notes(text)) == [
         Note(2, "two lines", "", 3, 754),
         Note(5, "=2+2", "", None, 5),
         Note(6, "me 4 later none", is_unread=True),
     ]
 
 
-_SHAPES = st.characters(exclude_categories=["C", "Z"]).filter(lambda letter: seen(letter) != "")
+_SHAPES = st.characters(exclude_categories=["C", "Z"]).filter(lambda letter: strip_invisible(letter) != "")
 CELLS = st.text(_SHAPES | st.sampled_from("'=+-@\"),;"), min_size=1, max_size=20)
 
 
@@ -75,13 +75,13 @@ CELLS = st.text(_SHAPES | st.sampled_from("'=+-@\"),;"), min_size=1, max_size=20
 @example("''-1")
 @example("'tis")
 def test_a_cell_is_no_formula_and_is_read_as_it_was(cell: str) -> None:
-    written = proofnotes.as_text(cell)
+    written = proofnotes.escape_formula(cell)
     assert written[0] not in "=+-@"
-    assert proofnotes.table(f'a\n"{written.replace(chr(34), chr(34) * 2)}"\n')[1][0][1] == [cell]
+    assert proofnotes.read_table(f'a\n"{written.replace(chr(34), chr(34) * 2)}"\n')[1][0][1] == [cell]
 
 
 @given(st.text(max_size=200))
 def test_nothing_that_somebody_writes_is_too_odd(text: str) -> None:
-    for note in proofnotes.read(text):
+    for note in proofnotes.read_notes(text):
         assert note.seconds >= 0
         assert note.chunk or note.words is not None

@@ -13,7 +13,7 @@ from narrator.errors import UsageError, UserError
 from narrator.pipeline import recordings
 from narrator.sound import audio
 from narrator.speech.hearing import SpokenSound, Transcript
-from narrator.speech.hearing.listening import Ear
+from narrator.speech.hearing.listening import TakeListener
 from tests.speech.ears import Metronome
 
 TEXT = (
@@ -60,10 +60,10 @@ class Levels:
 def heard(folder, said: str = TEXT, text: str = TEXT, **asked):
     (folder / "one.wav").write_bytes(sound_of(said))
     (folder / "one.txt").write_text(text)
-    (recital,), _ = recordings.recitals(folder)
+    (recital,), _ = recordings.find_recitals(folder)
     shares: list[float] = []
-    ear = asked.pop("ear", Ear(Levels(), [Metronome()]))
-    one = recordings.hear(
+    ear = asked.pop("ear", TakeListener(Levels(), [Metronome()]))
+    one = recordings.hear_recital(
         recital, ear, tell=shares.append, cancel=asked.pop("cancel", threading.Event()), **asked
     )
     assert shares == sorted(shares)
@@ -101,7 +101,7 @@ def test_every_word_is_timed_as_a_place_of_the_whole_text(tmp_path):
 
 def test_only_windows_that_differ_are_heard_with_their_text(tmp_path):
     levels = Levels()
-    heard(tmp_path, TEXT.replace("Nobody had ever asked it to wait.", ""), ear=Ear(levels))
+    heard(tmp_path, TEXT.replace("Nobody had ever asked it to wait.", ""), ear=TakeListener(levels))
     assert len([text for text in levels.asked if text]) == 1
 
 
@@ -114,7 +114,7 @@ def test_a_pass_that_is_stopped_says_nothing(tmp_path):
 def test_a_folder_pairs_sounds_with_texts_of_their_name(tmp_path):
     for name in ("b.mp3", "a.wav", "alone.flac", "a.txt", "b.md", "notes.txt"):
         (tmp_path / name).write_bytes(b"x")
-    found, alone = recordings.recitals(tmp_path)
+    found, alone = recordings.find_recitals(tmp_path)
     assert [(one.sound.name, one.text.name) for one in found] == [
         ("a.wav", "a.txt"),
         ("b.mp3", "b.md"),
@@ -125,27 +125,27 @@ def test_a_folder_pairs_sounds_with_texts_of_their_name(tmp_path):
 def test_a_text_can_be_named_of_one_recording(tmp_path):
     (tmp_path / "a.wav").write_bytes(b"x")
     (tmp_path / "b.txt").write_text("Go.")
-    found, _ = recordings.recitals(tmp_path / "a.wav", tmp_path / "b.txt")
+    found, _ = recordings.find_recitals(tmp_path / "a.wav", tmp_path / "b.txt")
     assert found[0].text.name == "b.txt"
     with pytest.raises(UsageError, match="--text is for one recording"):
-        recordings.recitals(tmp_path, tmp_path / "b.txt")
+        recordings.find_recitals(tmp_path, tmp_path / "b.txt")
     with pytest.raises(UsageError, match=r"no text beside it \(a.txt\)"):
-        recordings.recitals(tmp_path)
+        recordings.find_recitals(tmp_path)
 
 
 def test_a_project_is_none(tmp_path):
     (tmp_path / "a.wav").write_bytes(b"x")
-    assert recordings.are_there(tmp_path)
+    assert recordings.are_recordings(tmp_path)
     (tmp_path / "book.yaml").write_text("title: x")
-    assert not recordings.are_there(tmp_path)
+    assert not recordings.are_recordings(tmp_path)
 
 
 def test_what_is_no_sound_is_said(tmp_path):
     (tmp_path / "one.wav").write_bytes(b"#EXTM3U\n")
     (tmp_path / "one.txt").write_text("Go.")
-    (recital,), _ = recordings.recitals(tmp_path)
+    (recital,), _ = recordings.find_recitals(tmp_path)
     with pytest.raises(UserError, match="not a sound file but a playlist"):
-        recordings.hear(recital, Ear(Levels()), tell=print, cancel=threading.Event())
+        recordings.hear_recital(recital, TakeListener(Levels()), tell=print, cancel=threading.Event())
 
 
 def test_a_text_without_words_is_said(tmp_path):
@@ -178,9 +178,9 @@ def test_a_language_that_nobody_knows_is_said(tmp_path):
 def test_what_cannot_be_compared_is_said(tmp_path, sound, text, said):
     (tmp_path / "one.wav").write_bytes(sound)
     (tmp_path / "one.txt").write_bytes(text)
-    (recital,), _ = recordings.recitals(tmp_path)
+    (recital,), _ = recordings.find_recitals(tmp_path)
     with pytest.raises(UserError, match=said):
-        recordings.hear(recital, Ear(Levels()), tell=print, cancel=threading.Event())
+        recordings.hear_recital(recital, TakeListener(Levels()), tell=print, cancel=threading.Event())
 
 
 def test_a_window_of_other_words_is_wrong_as_a_whole(tmp_path):
@@ -194,8 +194,8 @@ def test_markup_is_not_said(tmp_path):
     (tmp_path / "one.wav").write_bytes(sound_of(TEXT))
     marked = "<!-- horse -->\n\n" + TEXT.replace("his bag", "*his* [bag](https://cabbage.org)")
     (tmp_path / "one.md").write_text(marked)
-    (recital,), _ = recordings.recitals(tmp_path)
-    one = recordings.hear(recital, Ear(Levels()), tell=lambda share: None, cancel=threading.Event())
+    (recital,), _ = recordings.find_recitals(tmp_path)
+    one = recordings.hear_recital(recital, TakeListener(Levels()), tell=lambda share: None, cancel=threading.Event())
     assert (one.error, one.wrong) == (0.0, ())
 
 

@@ -57,7 +57,7 @@ def step_of(path, engine, text=NOON, **options):
 def retake(path, engine, chunks, **options):
     watcher = Watcher()
     return retakes.retake(
-        manuscript.read(path), engine, chunks, observer=watcher, cancel=watcher.cancel,
+        manuscript.read_manuscript(path), engine, chunks, observer=watcher, cancel=watcher.cancel,
         **{"parameters": {}, **options},
     )  # fmt: skip
 
@@ -121,7 +121,7 @@ def test_a_pin_survives_force_another_seed_and_gc_until_its_text_changes(doubtfu
     sound = planned.store.read_try(step.key, 1)[0]
     doubtful.write_text(books.MANIFEST + "engine: {seed: 99}\n", encoding="utf-8")
     report, _ = books.speak(doubtful, HumEngine(), force=True)
-    upkeep.collect(manuscript.read(doubtful).project)
+    upkeep.collect_garbage(manuscript.read_manuscript(doubtful).project)
     planned, step = step_of(doubtful, HumEngine())
     assert step.pinned
     assert planned.why[step.key].reason is Reason.PINNED
@@ -132,7 +132,7 @@ def test_a_pin_survives_force_another_seed_and_gc_until_its_text_changes(doubtfu
     assert not step.pinned
     [lost] = planned.lost
     assert lost.text.startswith(NOON)
-    retakes.forget(planned, planned.lost)
+    retakes.remove_lost_pins(planned, planned.lost)
     assert not books.plan(doubtful, HumEngine()).lost
 
 

@@ -27,34 +27,34 @@ def path(spoken, tmp_path):
 def test_what_is_marked_is_reviewed_until_it_is_not(path):
     book = books.plan(path, HumEngine())
     keys = [step.key for step in book.steps[:2]]
-    assert reviews.reviewed(book) == set()
-    reviews.mark(book, book.steps[:2], True)
-    assert reviews.reviewed(books.plan(path, HumEngine())) == set(keys)
-    reviews.mark(book, book.steps[:1], False)
-    assert reviews.reviewed(book) == {keys[1]}
+    assert reviews.reviewed_keys(book) == set()
+    reviews.mark_reviewed(book, book.steps[:2], True)
+    assert reviews.reviewed_keys(books.plan(path, HumEngine())) == set(keys)
+    reviews.mark_reviewed(book, book.steps[:1], False)
+    assert reviews.reviewed_keys(book) == {keys[1]}
 
 
 def test_a_chunk_that_is_spoken_anew_is_not_reviewed(path):
     book = books.plan(path, HumEngine())
-    reviews.mark(book, book.steps, True)
+    reviews.mark_reviewed(book, book.steps, True)
     books.write(path.parent, one=books.ONE.replace("left at seven", "left at eight"))
     _, watcher = books.speak(path, HumEngine())
     after = books.plan(path, HumEngine())
-    left = {step.text for step in after.steps if step.key not in reviews.reviewed(after)}
+    left = {step.text for step in after.steps if step.key not in reviews.reviewed_keys(after)}
     assert left == watcher.texts
     assert "left at eight" in " ".join(left)
 
 
 def test_a_chunk_without_a_take_cannot_be_reviewed(tmp_path):
     book = books.plan(books.write(tmp_path), HumEngine())
-    reviews.mark(book, book.steps, True)
-    assert reviews.reviewed(book) == set()
+    reviews.mark_reviewed(book, book.steps, True)
+    assert reviews.reviewed_keys(book) == set()
 
 
 def test_a_list_that_was_altered_is_made_anew(path, caplog):
     book = books.plan(path, HumEngine())
-    reviews.mark(book, book.steps, True)
+    reviews.mark_reviewed(book, book.steps, True)
     file = book.project.build / "reviewed-book.json"
     file.write_text(file.read_text().replace("a", "b", 1))
-    assert reviews.reviewed(book) == set()
+    assert reviews.reviewed_keys(book) == set()
     assert "made anew" in caplog.text

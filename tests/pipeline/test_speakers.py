@@ -9,7 +9,7 @@ import pytest
 from narrator.delivery import layout
 from narrator.engines import Request, Speech
 from narrator.pipeline import manuscript, speakers
-from narrator.pipeline.manuscript import oddities, read, source_and_left_out
+from narrator.pipeline.manuscript import find_oddities, read_manuscript, source_and_left_out
 from narrator.project import load
 from narrator.speech.plan import Step
 from narrator.text import decided, stretches
@@ -52,12 +52,12 @@ def project(folder: Path, rows: str | None = ROWS, one: str = ONE, two: str = TW
 
 
 def said(path: Path, chapter: int = 0) -> list[tuple[str, str]]:
-    lines = (line for scene in read(path).chapters[chapter].scenes for line in scene.lines)
+    lines = (line for scene in read_manuscript(path).chapters[chapter].scenes for line in scene.lines)
     return [(line.speaker, line.text) for line in lines if line.speaker != "narrator"]
 
 
 def warned(path: Path) -> list[str]:
-    return [str(one).replace(f"{path.parent}/", "") for one in oddities(read(path), [])]
+    return [str(one).replace(f"{path.parent}/", "") for one in find_oddities(read_manuscript(path), [])]
 
 
 TALK = [
@@ -106,7 +106,7 @@ def test_an_alias_that_is_added_moves_no_decision(tmp_path: Path) -> None:
 
 def test_a_book_without_any_file_of_speakers_is_as_it_was(tmp_path: Path) -> None:
     path = project(tmp_path, rows=None)
-    found = read(path)
+    found = read_manuscript(path)
     assert found.chapters == manuscript.paragraphs(load.load(path))
     assert not warned(path)
 
@@ -227,13 +227,13 @@ def test_a_voice_that_plays_several_has_one_level(tmp_path: Path) -> None:
 
 
 def test_every_character_is_accounted_for(tmp_path: Path) -> None:
-    plain = source_and_left_out(read(project(tmp_path, rows=None)))
-    assert source_and_left_out(read(project(tmp_path))) == plain
+    plain = source_and_left_out(read_manuscript(project(tmp_path, rows=None)))
+    assert source_and_left_out(read_manuscript(project(tmp_path))) == plain
     path = project(tmp_path)
     path.write_text(f"{MANIFEST}dialogue: {{tags: skip}}\n", "utf-8")
-    counts = source_and_left_out(read(path))
+    counts = source_and_left_out(read_manuscript(path))
     assert counts == {"source": plain["source"], "left_out": len("saidAda,")}
-    unison = source_and_left_out(read(project(tmp_path, ROWS.replace("Ben |", "Ada & Ben |", 1))))
+    unison = source_and_left_out(read_manuscript(project(tmp_path, ROWS.replace("Ben |", "Ada & Ben |", 1))))
     assert unison == plain
 
 

@@ -477,7 +477,7 @@ def test_gc_waits_for_no_pipe_and_takes_no_folder_for_a_manifest(tmp_path):
     path = books.brief(tmp_path)
     os.mkfifo(tmp_path / "pipe.yaml")
     (tmp_path / "folder.yaml").mkdir()
-    assert upkeep.unreferenced(load.load(path)) == []
+    assert upkeep.find_unreferenced_takes(load.load(path)) == []
 
 
 def test_gc_refuses_while_a_manifest_of_the_folder_cannot_be_read(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from narrator.engines.kokoro import SPEC
 from narrator.pipeline import checking
-from narrator.pipeline.manuscript import read, spoken_by
+from narrator.pipeline.manuscript import read_manuscript, leave_out_unspeakable
 from tests import books
 
 MANIFEST = books.MANIFEST + "engine: kokoro\n"
@@ -17,21 +17,21 @@ TEXT = "# Morning\n\nThe sign said 漢字 in red.\n\nann: 漢字.\n\nNobody coul
 
 @pytest.fixture
 def manuscript(tmp_path: Path):
-    return read(books.write(tmp_path, MANIFEST, TEXT, books.BRIEF_TWO))
+    return read_manuscript(books.write(tmp_path, MANIFEST, TEXT, books.BRIEF_TWO))
 
 
 def test_a_chunk_without_any_sound_is_left_out(manuscript) -> None:
-    spoken = spoken_by(manuscript, dict.fromkeys(manuscript.cast, SPEC))
+    spoken = leave_out_unspeakable(manuscript, dict.fromkeys(manuscript.cast, SPEC))
     assert "漢字." not in [one.chunk.text for one in spoken.spoken]
     left = [item.text for chapter in spoken.chapters for item in chapter.left_out]
     assert [text.strip() for text in left if "漢" in text] == ["漢字."]
 
 
 def test_parts_without_a_sound_are_said_at_their_first_place(manuscript) -> None:
-    [problem] = checking.without_sound(manuscript, draft=False)
+    [problem] = checking.find_silent_parts(manuscript, draft=False)
     assert problem.line == 3
     assert "“漢字” is left out" in problem.message
-    assert not list(checking.without_sound(manuscript, draft=True))
+    assert not list(checking.find_silent_parts(manuscript, draft=True))
 
 
 def test_a_language_that_needs_an_extra_is_said_with_it(
@@ -46,7 +46,7 @@ def test_a_language_that_needs_an_extra_is_said_with_it(
 
 def test_ipa_that_is_none_is_said_with_its_symbol(tmp_path: Path) -> None:
     text = "# Morning\n\nThen {Aoife|/ˈiːfə7/} came.\n"
-    [problem] = checking.without_sound(read(books.write(tmp_path, MANIFEST, text)), draft=False)
+    [problem] = checking.find_silent_parts(read_manuscript(books.write(tmp_path, MANIFEST, text)), draft=False)
     assert problem.line == 3
     assert "'7' (U+0037, digit seven)" in problem.message
     assert "the word is read as it is written" in problem.message
@@ -54,5 +54,5 @@ def test_ipa_that_is_none_is_said_with_its_symbol(tmp_path: Path) -> None:
 
 def test_every_part_without_a_sound_is_named(tmp_path: Path) -> None:
     words = "".join(chr(0x4E00 + number) + " and " for number in range(40))
-    manuscript = read(books.write(tmp_path, MANIFEST, f"# Morning\n\nIt said {words} no more.\n"))
-    assert len(list(checking.without_sound(manuscript, draft=False))) == 40
+    manuscript = read_manuscript(books.write(tmp_path, MANIFEST, f"# Morning\n\nIt said {words} no more.\n"))
+    assert len(list(checking.find_silent_parts(manuscript, draft=False))) == 40

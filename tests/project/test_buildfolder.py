@@ -43,7 +43,7 @@ def test_a_build_lies_in_its_project_where_nothing_is_said(tmp_path: Path) -> No
 
 
 def test_projects_with_one_setting_have_a_folder_each(tmp_path: Path) -> None:
-    preferences.path().write_text("build: ../builds\n")
+    preferences.preferences_path().write_text("build: ../builds\n")
     roots = [project(tmp_path / name / "book") for name in ("a", "b")]
     first, second = (load(root).build for root in roots)
     assert first != second
@@ -52,7 +52,7 @@ def test_projects_with_one_setting_have_a_folder_each(tmp_path: Path) -> None:
 
 
 def test_a_command_names_another_folder_than_the_setting(tmp_path: Path) -> None:
-    preferences.path().write_text("build: ../builds\n")
+    preferences.preferences_path().write_text("build: ../builds\n")
     root = project(tmp_path / "book")
     with building_in(tmp_path / "here"):
         assert load(root).build == tmp_path / "here"
@@ -106,7 +106,7 @@ def test_a_link_out_of_the_project_is_refused_with_what_to_do(name: str, tmp_pat
     said = refusal(root)
     assert f"a link out of the project, to {tmp_path / 'elsewhere'}" in said
     assert "`--build FOLDER`" in said
-    assert str(preferences.path()) in said
+    assert str(preferences.preferences_path()) in said
 
 
 def test_a_link_within_the_project_is_followed(tmp_path: Path) -> None:

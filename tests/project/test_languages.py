@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from narrator.errors import ManifestError
-from narrator.project.languages import checked, mended
+from narrator.project.languages import validate_tag, mend_tag
 from narrator.project.load import load
 
 MEANT = {
@@ -18,21 +18,21 @@ MEANT = {
 @pytest.mark.parametrize("written", MEANT)
 def test_what_was_meant_is_asked(written):
     with pytest.raises(ValueError, match=f"did you mean '{MEANT[written]}'"):
-        checked(written)
+        validate_tag(written)
 
 
 @pytest.mark.parametrize("tag", ["en", "en-gb", "zh-Hans-CN", "grc", "cmn", "uk", "fil", "en-x-rp"])
 def test_a_tag_is_as_it_was_written(tag):
-    assert checked(tag) == tag
+    assert validate_tag(tag) == tag
 
 
 def test_a_code_of_three_letters_is_the_one_of_two(tmp_path):
-    assert checked("eng") == "en"
-    assert checked("ger-AT") == "de-AT"
+    assert validate_tag("eng") == "en"
+    assert validate_tag("ger-AT") == "de-AT"
 
 
 def test_a_book_that_was_published_with_another_is_imported_with_the_one_meant():
-    assert [mended(tag) for tag in ("eng", "jp", "en-GB", "qqz")] == ["en", "ja", "en-GB", "qqz"]
+    assert [mend_tag(tag) for tag in ("eng", "jp", "en-GB", "qqz")] == ["en", "ja", "en-GB", "qqz"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import yaml
 
 from narrator.cast.cast import resolve
 from narrator.errors import ManifestError, UserError
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from narrator.project.load import load
 from narrator.project.project import Project
 from narrator.project.schema import schema
@@ -378,7 +378,7 @@ def said_in_words(folder: Path, text: str) -> None:
     """A manifest is read, or refused in short lines that all have a place."""
     (folder / "book.yaml").write_text(text, errors="surrogatepass")
     try:
-        read(folder)
+        read_manuscript(folder)
     except UserError as error:
         for problem in error.problems:
             assert problem.line is not None, problem
@@ -543,7 +543,7 @@ def test_a_pattern_that_takes_too_long_is_given_up(tmp_path, monkeypatch, patter
     (tmp_path / "one.md").write_text(text)
     (tmp_path / "book.yaml").write_text(GOOD + rows)
     with pytest.raises(ManifestError) as caught:
-        read(tmp_path)
+        read_manuscript(tmp_path)
     (found,) = caught.value.problems
     assert found.line == 8
     assert "was given up after 0.2 s on one text" in found.message

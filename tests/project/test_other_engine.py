@@ -11,7 +11,7 @@ from narrator.delivery.folders import Folders, kind_of
 from narrator.errors import UsageError
 from narrator.pipeline.owning.jobs import Job
 from narrator.project.load import load, load_speech
-from narrator.project.other_engine import VARIABLE, chosen, option, speaking_with
+from narrator.project.other_engine import VARIABLE, chosen_engine, engine_option, speaking_with
 from tests import books
 
 pytestmark = pytest.mark.usefixtures("no_choice")
@@ -59,12 +59,12 @@ def test_a_manifest_that_is_wrong_is_wrong_for_every_engine(tmp_path: Path) -> N
 
 def test_the_choice_ends_with_its_block() -> None:
     with speaking_with("kokoro"):
-        assert (chosen(), option()) == ("kokoro", " --engine kokoro")
+        assert (chosen_engine(), engine_option()) == ("kokoro", " --engine kokoro")
         with speaking_with(""):
-            assert (chosen(), option()) == ("", "")
+            assert (chosen_engine(), engine_option()) == ("", "")
         with speaking_with(None):
-            assert chosen() == "kokoro"
-    assert (chosen(), option()) == ("", "")
+            assert chosen_engine() == "kokoro"
+    assert (chosen_engine(), engine_option()) == ("", "")
     assert VARIABLE not in os.environ
 
 
@@ -78,7 +78,7 @@ def test_an_unknown_engine_is_refused(
         speaking_with(name)
     monkeypatch.setenv(VARIABLE, name)
     with pytest.raises(UsageError):
-        chosen()
+        chosen_engine()
 
 
 def test_a_job_takes_the_choice_along() -> None:

@@ -9,7 +9,7 @@ import pytest
 from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.errors import ManifestError, UsageError
 from narrator.project import preferences
-from narrator.project.preferences import AS_SET, ClusterSettings, ClusterWish
+from narrator.project.preferences import FROM_PREFERENCES, ClusterSettings, ClusterOptions
 from tests.clusters import certificate
 
 HERE = ClusterPlace("127.0.0.1", 9000)
@@ -27,46 +27,46 @@ def ours(tmp_path: Path) -> Path:
 
 
 def write(text: str) -> None:
-    preferences.path().write_text(text)
+    preferences.preferences_path().write_text(text)
 
 
 def problems(text: str) -> list[str]:
     write(text)
     with pytest.raises(ManifestError) as caught:
-        AS_SET.place()
-    start = f"{preferences.path()}:"
+        FROM_PREFERENCES.place()
+    start = f"{preferences.preferences_path()}:"
     said = [str(problem) for problem in caught.value.problems]
     assert all(one.startswith(start) for one in said)
     return [one.removeprefix(start).strip() for one in said]
 
 
 def test_without_a_file_models_speak_on_this_machine():
-    assert preferences.read().cluster is None
-    assert AS_SET.place() is None
+    assert preferences.read_preferences().cluster is None
+    assert FROM_PREFERENCES.place() is None
 
 
 @pytest.mark.parametrize("text", ["", "# cluster: tls://studio.local\n"])
 def test_a_file_that_says_nothing_sets_nothing(text: str):
     write(text)
-    assert AS_SET.place() is None
+    assert FROM_PREFERENCES.place() is None
 
 
 @pytest.mark.parametrize("said", ["", "null", "none"])
 def test_a_cluster_of_none_is_this_machine(said: str):
     write(f"cluster: {said}\n")
-    assert AS_SET.place() is None
+    assert FROM_PREFERENCES.place() is None
 
 
 def test_a_cluster_may_be_an_address(home: Path):
     write("cluster: 127.0.0.1:9000\n")
-    assert preferences.read().cluster == ClusterSettings(address="127.0.0.1:9000")
-    place = AS_SET.place()
+    assert preferences.read_preferences().cluster == ClusterSettings(address="127.0.0.1:9000")
+    place = FROM_PREFERENCES.place()
     assert place == ClusterPlace("127.0.0.1", 9000, home / "cluster")
 
 
 def test_a_cluster_may_be_insecure():
     write("cluster: {address: 'tcp://127.0.0.1:9000', insecure: true}\n")
-    assert AS_SET.place() == HERE
+    assert FROM_PREFERENCES.place() == HERE
 
 
 def test_a_cluster_without_certificates_is_refused_where_it_is_set():
@@ -77,13 +77,13 @@ def test_a_cluster_without_certificates_is_refused_where_it_is_set():
 def test_a_cluster_may_be_an_address_with_its_certificate(home: Path):
     certificate(home / "keys" / "studio")
     write("cluster:\n  address: studio.local\n  tls: keys/studio\n")
-    assert preferences.read().cluster == ClusterSettings(address="studio.local", tls="keys/studio")
-    assert AS_SET.place() == ClusterPlace("studio.local", 8786, home / "keys" / "studio")
+    assert preferences.read_preferences().cluster == ClusterSettings(address="studio.local", tls="keys/studio")
+    assert FROM_PREFERENCES.place() == ClusterPlace("studio.local", 8786, home / "keys" / "studio")
 
 
 def test_a_certificates_folder_may_be_named_whole(ours: Path):
     write(f"cluster: {{address: studio.local, tls: {ours}}}\n")
-    assert AS_SET.place() == ClusterPlace("studio.local", 8786, ours)
+    assert FROM_PREFERENCES.place() == ClusterPlace("studio.local", 8786, ours)
 
 
 def test_a_certificates_folder_may_be_in_the_users_home(
@@ -92,14 +92,14 @@ def test_a_certificates_folder_may_be_in_the_users_home(
     monkeypatch.setenv("HOME", str(home))
     certificate(home / "keys")
     write("cluster: {address: studio.local, tls: ~/keys}\n")
-    assert AS_SET.place() == ClusterPlace("studio.local", 8786, home / "keys")
-    assert ClusterWish("studio.local", "~/keys").place() == AS_SET.place()
+    assert FROM_PREFERENCES.place() == ClusterPlace("studio.local", 8786, home / "keys")
+    assert ClusterOptions("studio.local", "~/keys").place() == FROM_PREFERENCES.place()
 
 
 def test_a_certificate_lies_beside_the_settings_where_no_folder_is_named(home: Path):
     certificate(home / "cluster")
     write("cluster: studio.local\n")
-    assert AS_SET.place() == ClusterPlace("studio.local", 8786, home / "cluster")
+    assert FROM_PREFERENCES.place() == ClusterPlace("studio.local", 8786, home / "cluster")
 
 
 # -- what a command says ---------------------------------------------------------------------------
@@ -107,24 +107,24 @@ def test_a_certificate_lies_beside_the_settings_where_no_folder_is_named(home: P
 
 def test_a_command_says_more_than_the_settings():
     write("cluster: tcp://127.0.0.1:1\n")
-    assert ClusterWish("127.0.0.1:9000", insecure=True).place() == HERE
-    assert ClusterWish("none").place() is None
+    assert ClusterOptions("127.0.0.1:9000", insecure=True).place() == HERE
+    assert ClusterOptions("none").place() is None
 
 
 def test_a_command_need_not_mind_settings_that_are_wrong():
     write("cluster: [\n")
-    assert ClusterWish("127.0.0.1:9000", insecure=True).place() == HERE
-    assert ClusterWish("none").place() is None
+    assert ClusterOptions("127.0.0.1:9000", insecure=True).place() == HERE
+    assert ClusterOptions("none").place() is None
 
 
 def test_a_command_may_name_the_certificate_alone(ours: Path):
     write("cluster: {address: studio.local, tls: nowhere}\n")
-    assert ClusterWish(tls=str(ours)).place() == ClusterPlace("studio.local", 8786, ours)
+    assert ClusterOptions(tls=str(ours)).place() == ClusterPlace("studio.local", 8786, ours)
 
 
 def test_what_a_command_says_wrongly_is_its_own_mistake():
     with pytest.raises(UsageError, match="is no address"):
-        ClusterWish("tcp://").place()
+        ClusterOptions("tcp://").place()
 
 
 # -- mistakes --------------------------------------------------------------------------------------

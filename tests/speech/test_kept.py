@@ -6,19 +6,19 @@ import pytest
 
 from narrator.sound.timing import TimedWord, WordTimes
 from narrator.speech.hearing import Transcript
-from narrator.speech.hearing.kept import Hearings
+from narrator.speech.hearing.kept import TranscriptStore
 
 TIMES = WordTimes("metronome", (TimedWord(0, 2, 0.0, 0.25), TimedWord(3, 6, 0.25, 1.2)))
 
 
 @pytest.fixture
 def kept(tmp_path):
-    return Hearings(tmp_path / "heard.jsonl")
+    return TranscriptStore(tmp_path / "heard.jsonl")
 
 
 def test_what_was_heard_is_known_by_the_next_run(kept):
     kept.keep("abc", "Go now.", "parrot 1", Transcript("go now", (0.5, 2.25)))
-    again = Hearings(kept.path)
+    again = TranscriptStore(kept.path)
     assert again.heard("abc", "Go now.", "parrot 1") == Transcript("go now", (0.5, 2.25))
 
 
@@ -32,16 +32,16 @@ def test_it_is_of_one_sound_one_text_and_one_recogniser(kept, other):
 
 def test_times_of_words_are_kept_to_the_millisecond(kept):
     kept.keep_times("abc", "Go now.", "metronome 1", TIMES)
-    assert Hearings(kept.path).times("abc", "Go now.", "metronome 1") == TIMES
+    assert TranscriptStore(kept.path).times("abc", "Go now.", "metronome 1") == TIMES
 
 
 def test_words_that_were_not_found_are_not_looked_for_again(kept):
     kept.keep_times("abc", "Go now.", "m", WordTimes("metronome", ()))
-    assert Hearings(kept.path).times("abc", "Go now.", "m") == WordTimes("metronome", ())
+    assert TranscriptStore(kept.path).times("abc", "Go now.", "m") == WordTimes("metronome", ())
 
 
 def test_a_reader_sees_what_another_writes(kept):
-    reader = Hearings(kept.path)
+    reader = TranscriptStore(kept.path)
     assert reader.heard("abc", "Go.", "p") is None
     kept.keep("abc", "Go.", "p", Transcript("go"))
     assert reader.heard("abc", "Go.", "p") == Transcript("go")
@@ -54,7 +54,7 @@ def test_a_torn_row_is_heard_again_and_costs_no_other(kept, keep):
     kept.keep("b", "Stop.", "p", Transcript("stop"))
     second = kept.path.read_bytes()[len(first) :]
     kept.path.write_bytes(first + second[:keep])
-    again = Hearings(kept.path)
+    again = TranscriptStore(kept.path)
     assert again.heard("b", "Stop.", "p") is None
     assert again.heard("a", "Go.", "p") == Transcript("go")
 
@@ -63,7 +63,7 @@ def test_a_row_after_a_torn_one_is_whole(kept):
     kept.keep("a", "Go.", "p", Transcript("go"))
     kept.path.write_bytes(kept.path.read_bytes()[:-9])
     kept.keep("b", "Stop.", "p", Transcript("stop"))
-    assert Hearings(kept.path).heard("b", "Stop.", "p") == Transcript("stop")
+    assert TranscriptStore(kept.path).heard("b", "Stop.", "p") == Transcript("stop")
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ def test_an_altered_row_is_heard_again(kept, altered):
     kept.keep("a", "Go.", "p", Transcript("go", (1.0,)))
     row = json.loads(kept.path.read_text())
     kept.path.write_text(json.dumps(altered(row), separators=(",", ":")) + "\n")
-    assert Hearings(kept.path).heard("a", "Go.", "p") is None
+    assert TranscriptStore(kept.path).heard("a", "Go.", "p") is None
 
 
 def test_what_was_heard_of_takes_that_are_gone_goes_too(kept):
     kept.keep("a", "Go.", "p", Transcript("go"))
     kept.keep("b", "Stop.", "p", Transcript("stop"))
     kept.retain({"b"})
-    again = Hearings(kept.path)
+    again = TranscriptStore(kept.path)
     assert again.heard("a", "Go.", "p") is None
     assert again.heard("b", "Stop.", "p") == Transcript("stop")
 
@@ -94,7 +94,7 @@ def test_what_was_heard_of_takes_that_are_gone_goes_too(kept):
 
 
 def three(path) -> bytes:
-    kept = Hearings(path)
+    kept = TranscriptStore(path)
     for name in "abc":
         kept.keep(name, "Go.", "p", Transcript("go"))
     return path.read_bytes()
@@ -105,7 +105,7 @@ def test_every_flipped_byte_is_a_damaged_row(tmp_path):
     whole = three(path)
     for place in [n for n in range(0, len(whole), 7) if whole[n] != 10]:
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-        assert Hearings(path).damaged == 1, place
+        assert TranscriptStore(path).damaged == 1, place
 
 
 @pytest.mark.parametrize("row", [1, 2, 3])
@@ -114,29 +114,29 @@ def test_a_row_end_that_is_gone_costs_the_rows_on_both_its_sides(row, tmp_path):
     lines = three(path).splitlines(keepends=True)
     lines[row - 1] = lines[row - 1].replace(b"\n", b"K")
     path.write_bytes(b"".join(lines))
-    assert Hearings(path).damaged == (1 if row == 3 else 2)
+    assert TranscriptStore(path).damaged == (1 if row == 3 else 2)
 
 
 def test_a_row_that_was_cut_in_two_is_one_damaged_row(tmp_path):
     path = tmp_path / "heard.jsonl"
     whole = three(path)
     path.write_bytes(whole[:9] + b"\n" + whole[10:])
-    assert Hearings(path).damaged == 1
+    assert TranscriptStore(path).damaged == 1
 
 
 def test_what_a_killed_writer_left_is_no_damage_before_and_after_the_next_row(kept):
     kept.keep("a", "Go.", "p", Transcript("go"))
     kept.path.write_bytes(kept.path.read_bytes() * 2 + b'{"by":"p","doub')
-    reader = Hearings(kept.path)
+    reader = TranscriptStore(kept.path)
     assert reader.damaged == 0
     kept.keep("b", "Stop.", "p", Transcript("stop"))
-    assert reader.damaged == Hearings(kept.path).damaged == 0
+    assert reader.damaged == TranscriptStore(kept.path).damaged == 0
 
 
 def test_damaged_rows_are_counted_until_they_are_forgotten(tmp_path):
     path = tmp_path / "heard.jsonl"
     path.write_bytes(three(path).replace(b"go", b"no", 1))
-    kept, reader = Hearings(path), Hearings(path)
+    kept, reader = TranscriptStore(path), TranscriptStore(path)
     assert [kept.damaged, kept.damaged, reader.damaged] == [1, 1, 1]
     assert kept.forget_damaged() == 1
     assert [kept.damaged, reader.damaged, kept.forget_damaged()] == [0, 0, 0]
@@ -145,7 +145,7 @@ def test_damaged_rows_are_counted_until_they_are_forgotten(tmp_path):
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path):
     (tmp_path / "heard.jsonl").mkdir()
-    kept = Hearings(tmp_path / "heard.jsonl")
+    kept = TranscriptStore(tmp_path / "heard.jsonl")
     assert kept.heard("a", "Go.", "p") is None
     assert "directory" in kept.unreadable
 
@@ -158,7 +158,7 @@ def times_by(by: str, start: float = 0.0) -> WordTimes:
 
 
 def test_the_best_times_are_those_of_who_knows_then_of_the_best_who_listens(tmp_path):
-    kept, reader = (Hearings(tmp_path / "heard.jsonl") for _ in range(2))
+    kept, reader = (TranscriptStore(tmp_path / "heard.jsonl") for _ in range(2))
     for by in ("whisper small", "qwen3", "pocketsphinx", "draft"):
         kept.keep_times("a", "Yes", by, times_by(by))
         assert reader.best("a", "Yes") == times_by(by)
@@ -167,10 +167,10 @@ def test_the_best_times_are_those_of_who_knows_then_of_the_best_who_listens(tmp_
 
 
 def test_of_two_alike_the_newest_times_are_the_best_and_none_without_words(tmp_path):
-    kept = Hearings(tmp_path / "heard.jsonl")
+    kept = TranscriptStore(tmp_path / "heard.jsonl")
     kept.keep_times("a", "Yes", "one", times_by("whisper", 0.1))
     kept.keep_times("a", "Yes", "two", times_by("whisper", 0.2))
     kept.keep_times("a", "Yes", "three", WordTimes("draft", ()))
     assert kept.best("a", "Yes") == times_by("whisper", 0.2)
     kept.keep_times("a", "Yes", "one", times_by("whisper", 0.3))
-    assert kept.best("a", "Yes") == Hearings(kept.path).best("a", "Yes") == times_by("whisper", 0.3)
+    assert kept.best("a", "Yes") == TranscriptStore(kept.path).best("a", "Yes") == times_by("whisper", 0.3)

@@ -6,7 +6,7 @@ import pytest
 from narrator.errors import EngineUnavailable
 from narrator.speech.checks import TakeFigures, Verdict
 from narrator.speech.hearing import SpokenSound
-from narrator.speech.hearing.listening import Ear, Listening
+from narrator.speech.hearing.listening import TakeListener, HearingQueue
 from tests.speech.ears import Metronome, Parrot
 
 LONG = "The ferry left at seven, as it had on every morning that anyone could remember."
@@ -16,23 +16,23 @@ def sound(text: str = LONG, language: str = "en-GB") -> SpokenSound:
     return SpokenSound(np.zeros(800, np.float32), 8000, text, language)
 
 
-def opinions(ear: Ear, *sounds: SpokenSound, figures: TakeFigures | None = None):
+def opinions(ear: TakeListener, *sounds: SpokenSound, figures: TakeFigures | None = None):
     verdict = None if figures is None else Verdict(figures)
     return ear.listen(sounds, [verdict] * len(sounds))
 
 
 def test_a_take_that_says_its_text_has_no_faults():
-    (one,) = opinions(Ear(Parrot()), sound())
+    (one,) = opinions(TakeListener(Parrot()), sound())
     assert (one.faults, one.heard.text, one.times) == ((), LONG, None)
 
 
 def test_a_take_that_says_another_text_has_one():
-    ear = Ear(Parrot(lambda text: "Somebody else has bought a hat and a horse, they say."))
+    ear = TakeListener(Parrot(lambda text: "Somebody else has bought a hat and a horse, they say."))
     assert [fault.kind for fault in opinions(ear, sound())[0].faults] == ["text"]
 
 
 def test_words_are_timed():
-    (one,) = opinions(Ear(None, [Metronome()]), sound("Go now."))
+    (one,) = opinions(TakeListener(None, [Metronome()]), sound("Go now."))
     assert one.heard is None
     assert [(word.first, word.last, word.stop) for word in one.times.words] == [
         (0, 2, 0.1),
@@ -45,15 +45,15 @@ def test_words_that_one_does_not_find_the_next_times():
         def align(self, sounds):
             return [None for _ in sounds]
 
-    (one,) = opinions(Ear(None, [Deaf("deaf"), Metronome()]), sound("Go now."))
+    (one,) = opinions(TakeListener(None, [Deaf("deaf"), Metronome()]), sound("Go now."))
     assert (one.times.by, len(one.times.words)) == ("metronome", 2)
-    (one,) = opinions(Ear(None, [Deaf("deaf"), Deaf("deafer")]), sound("Go now."))
+    (one,) = opinions(TakeListener(None, [Deaf("deaf"), Deaf("deafer")]), sound("Go now."))
     assert (one.times.by, one.times.words) == ("deaf", ())
 
 
 def test_takes_in_a_language_that_it_does_not_know_pass_unheard():
     parrot = Parrot(lambda text: "")
-    one, other = opinions(Ear(parrot), sound(language="fi"), sound("One two three four."))
+    one, other = opinions(TakeListener(parrot), sound(language="fi"), sound("One two three four."))
     assert one.heard is None
     assert not one.faults
     assert other.faults
@@ -62,13 +62,13 @@ def test_takes_in_a_language_that_it_does_not_know_pass_unheard():
 
 def test_suspicious_means_takes_that_lie_near_a_limit():
     parrot = Parrot()
-    ear = Ear(parrot, [Metronome()], "suspicious")
+    ear = TakeListener(parrot, [Metronome()], "suspicious")
     assert opinions(ear, sound(), figures=TakeFigures(ratio=1.0))[0].heard is None
     assert opinions(ear, sound(), figures=TakeFigures(ratio=1.9))[0].heard is not None
 
 
 def test_words_are_timed_of_takes_that_are_not_heard():
-    ear = Ear(Parrot(), [Metronome()], "suspicious")
+    ear = TakeListener(Parrot(), [Metronome()], "suspicious")
     assert opinions(ear, sound(), figures=TakeFigures(ratio=1.0))[0].times is not None
 
 
@@ -85,13 +85,13 @@ def test_a_recogniser_that_breaks_down_ends_the_run(error, said):
         raise error
 
     with pytest.raises(EngineUnavailable, match=said):
-        opinions(Ear(Parrot(broken)), sound())
+        opinions(TakeListener(Parrot(broken)), sound())
 
 
 # -- in batches, beside an engine ------------------------------------------------------------------
 
 
-def all_of(listening: Listening[int]) -> list[int]:
+def all_of(listening: HearingQueue[int]) -> list[int]:
     """Everybody whose sound was heard, in order."""
     found: list[int] = []
     while listening.waiting:
@@ -105,7 +105,7 @@ def all_of(listening: Listening[int]) -> list[int]:
 @pytest.mark.parametrize("is_apart", [True, False])
 def test_everybody_is_answered_in_order(is_apart):
     parrot = Parrot(is_apart=is_apart)
-    listening = Listening[int](Ear(parrot))
+    listening = HearingQueue[int](TakeListener(parrot))
     for number in range(7):
         listening.add(number, sound(f"Number {number}."), Verdict(TakeFigures()))
     assert listening.waiting == 7
@@ -115,7 +115,7 @@ def test_everybody_is_answered_in_order(is_apart):
 
 def test_one_that_is_not_apart_listens_when_it_is_asked():
     parrot = Parrot(is_apart=False)
-    listening = Listening[int](Ear(parrot))
+    listening = HearingQueue[int](TakeListener(parrot))
     listening.add(1, sound(), Verdict(TakeFigures()))
     assert not parrot.asked
     assert [whose for whose, _ in listening.heard()] == [1]
@@ -123,7 +123,7 @@ def test_one_that_is_not_apart_listens_when_it_is_asked():
 
 def test_what_is_waiting_is_dropped_when_it_ends():
     parrot = Parrot()
-    listening = Listening[int](Ear(parrot))
+    listening = HearingQueue[int](TakeListener(parrot))
     for number in range(9):
         listening.add(number, sound(f"Number {number}."), Verdict(TakeFigures()))
     listening.close()
@@ -137,7 +137,7 @@ def test_what_one_aligner_does_not_find_the_next_one_looks_for():
                     zip(sounds, super().align(sounds), strict=True)]  # fmt: skip
 
     second = Metronome(name="second")
-    ear = Ear(None, [Lost(name="first"), second])
+    ear = TakeListener(None, [Lost(name="first"), second])
     some, other = opinions(ear, sound("Stay."), sound("Go now."))
     assert (some.times.by, other.times.by) == ("first", "second")
     assert second.asked == [("Go now.",)]

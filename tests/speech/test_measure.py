@@ -56,7 +56,7 @@ def test_every_sentence_is_spoken_with_every_seed_and_no_guard():
 
 
 def test_figures_are_of_the_shares():
-    stops = measure.summary(rows(speaks(lambda request: 0.8 if request.seed == 1 else 1.2)))
+    stops = measure.summarize(rows(speaks(lambda request: 0.8 if request.seed == 1 else 1.2)))
     assert stops.takes == 80
     assert stops.share.least == pytest.approx(0.8, abs=0.1)
     assert stops.share.median == pytest.approx(1.0, abs=0.3)
@@ -66,13 +66,13 @@ def test_figures_are_of_the_shares():
 
 
 def test_the_suggestion_lies_below_nearly_all_takes():
-    stops = measure.summary(rows(speaks(lambda request: 0.6)))
+    stops = measure.summarize(rows(speaks(lambda request: 0.6)))
     assert stops.suggestion in (0.45, 0.5)
     assert stops.suggestion < stops.share.first
 
 
 def test_the_suggestion_is_one_that_a_manifest_takes():
-    assert measure.summary(rows(speaks(lambda request: 3.0))).suggestion == 0.9
+    assert measure.summarize(rows(speaks(lambda request: 3.0))).suggestion == 0.9
 
 
 def test_takes_that_were_cut_off_or_failed_are_counted_apart():
@@ -80,16 +80,16 @@ def test_takes_that_were_cut_off_or_failed_are_counted_apart():
     found = rows(speaks(lambda request: None if request.text == short else 1.0))
     found = [replace(row, stop="cap", seconds=99.0) if row.text == "Not yet." else row
              for row in found]  # fmt: skip
-    stops = measure.summary(found)
+    stops = measure.summarize(found)
     assert (stops.takes, stops.capped, stops.failed) == (80, 2, 2)
     assert stops.share.median < 2
 
 
 def test_an_engine_that_counts_no_tokens_has_no_figure_of_them():
     found = [replace(row, tokens=0) for row in rows(speaks(lambda request: 1.0))]
-    assert measure.summary(found).per_token is None
+    assert measure.summarize(found).per_token is None
 
 
 def test_nothing_that_ended_by_itself_is_nothing_to_measure():
     with pytest.raises(UsageError, match="nothing to measure"):
-        measure.summary(rows(speaks(lambda request: None)))
+        measure.summarize(rows(speaks(lambda request: None)))

@@ -11,10 +11,10 @@ from narrator.speech.plan import (
     ChainRules,
     EngineParameters,
     Utterance,
-    divided,
-    ledger_of,
-    link,
-    survey,
+    split_spoken,
+    make_ledger,
+    link_steps,
+    explain_steps,
 )
 from narrator.text.chunks import Chunk, Piece
 from narrator.text.lines import Line
@@ -49,7 +49,7 @@ def steps(
     """`modes` are those of single speakers, `pins` keys of takes by place."""
     identity = identity or {"name": "x"}
     engine = Planned(identity["name"], continues=continues, clones=clones, known_as=identity)
-    return link(
+    return link_steps(
         said,
         cast=CAST,
         engines=dict.fromkeys(CAST, engine),
@@ -181,7 +181,7 @@ def pair():
 
 
 def reasons(made, shelf, ledger=(), forced=lambda s: False):
-    why = survey(made, shelf, ledger, forced)
+    why = explain_steps(made, shelf, ledger, forced)
     return [why[s.key].reason.value for s in made]
 
 
@@ -208,7 +208,7 @@ def test_a_doubtful_take_is_there_and_prompts_nobody():
     doubtful = ("A", None, None, ("chirp: x",))
     shelf = Shelf({a.key: doubtful, b.key: ("B", None)})
     assert reasons((a, b), shelf) == ["doubtful", "cached"]
-    assert str(survey([a], shelf, (), lambda s: False)[a.key]).endswith("(chirp: x)")
+    assert str(explain_steps([a], shelf, (), lambda s: False)[a.key]).endswith("(chirp: x)")
     assert reasons((a, b), Shelf({a.key: doubtful, b.key: ("B", "A")})) == ["doubtful", "cascade"]
 
 
@@ -282,7 +282,7 @@ def test_a_speakers_own_mode_is_its_own():
 def test_a_take_of_a_voice_that_was_cast_anew_is_stale():
     [a] = steps(utterance("One."), clones=True)
     shelf = Shelf({a.key: ("A", None, "old")}, voices={"ann": "new"})
-    why = survey([a], shelf, (), lambda s: False)
+    why = explain_steps([a], shelf, (), lambda s: False)
     assert str(why[a.key]) == (
         "cascade: the take it continues, or its voice, changed (its voice was cast anew)"
     )
@@ -344,8 +344,8 @@ def test_a_pin_of_what_is_said_once_stays_when_the_text_before_it_changes():
 def test_a_step_that_is_pinned_no_more_says_so():
     [plain] = steps(utterance("One."))
     [pinned] = steps(utterance("One."), pins={plain.place: "f" * 40})
-    ledger = ledger_of([pinned])
-    why = survey([plain], Shelf(), ledger, lambda s: False)
+    ledger = make_ledger([pinned])
+    why = explain_steps([plain], Shelf(), ledger, lambda s: False)
     assert why[plain.key].changes == ("it was pinned",)
 
 
@@ -373,7 +373,7 @@ def test_two_of_one_voice_have_takes_of_their_own_in_unison():
             return {"of": "all"}
 
     engine = OneVoice("x", continues=False, clones=False, known_as={"name": "x"})
-    made = link(
+    made = link_steps(
         [*choir("We do!", "ann", "bob"), utterance("We do!", "bob", scene=1)],
         cast=CAST,
         engines=dict.fromkeys(CAST, engine),
@@ -387,11 +387,11 @@ def test_two_of_one_voice_have_takes_of_their_own_in_unison():
 
 def test_what_one_of_several_cannot_say_is_left_out_of_that_voice_alone():
     said = [*choir("We do!", "ann", "bob"), utterance("Yes.")]
-    kept, left = divided(said, lambda one: "no" if one.chunk.speaker == "bob" else None)
+    kept, left = split_spoken(said, lambda one: "no" if one.chunk.speaker == "bob" else None)
     assert [(one.chunk.speaker, one.chunk.names) for one in kept] == [("ann", "ann")] * 2
     assert [(one.text, one.reason, one.is_partial) for one in left] == [
         ("We do!", "no (bob's voice; others say it)", True)
     ]
-    kept, left = divided(said, lambda one: "no" if one.chunk.text == "We do!" else None)
+    kept, left = split_spoken(said, lambda one: "no" if one.chunk.text == "We do!" else None)
     assert [one.chunk.text for one in kept] == ["Yes."]
     assert [(one.text, one.reason, one.is_partial) for one in left] == [("We do!", "no", False)]

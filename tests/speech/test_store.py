@@ -156,7 +156,7 @@ def test_a_digit_altered_in_the_journal_cuts_no_speech(tmp_path):
     journal.write_bytes(whole.replace(b'"stop":7990', b'"stop":3990'))
     assert journal.read_bytes() != whole
     store = Store.open(tmp_path)
-    assert (store.find(KEY), store.misled, store.damaged) == (kept, 1, [])
+    assert (store.find(KEY), store.index_mismatches, store.damaged) == (kept, 1, [])
     assert Store.open(tmp_path, writing=True).find(KEY) == kept
     assert journal.read_bytes() == whole  # mended
 
@@ -174,7 +174,7 @@ def test_a_row_that_was_sealed_anew_is_still_held_against_its_take(tmp_path):
     assert store.find(KEY) != kept
     with pytest.raises(DamagedTake, match="journal"):
         store.read(KEY)
-    assert (store.find(KEY), store.misled, store.damaged) == (kept, 1, [])
+    assert (store.find(KEY), store.index_mismatches, store.damaged) == (kept, 1, [])
     assert len(store.read(KEY)[0]) == RATE
     assert Store.open(tmp_path).find(KEY) == kept
 
@@ -222,7 +222,7 @@ def test_a_journal_from_before_there_were_seals_is_checked_once_and_sealed(tmp_p
         row.pop("seal", None)
     journal.write_text("".join(json.dumps(row) + "\n" for row in rows))
     store = Store.open(tmp_path, writing=True)
-    assert (store.find(KEY), store.misled, store.damaged) == (kept, 0, [])
+    assert (store.find(KEY), store.index_mismatches, store.damaged) == (kept, 0, [])
     assert store.find(OTHER)
     assert set(whole.splitlines()) < set(journal.read_bytes().splitlines())
     size = journal.stat().st_size

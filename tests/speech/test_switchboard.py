@@ -18,7 +18,7 @@ from narrator.errors import EngineFailure, EngineUnavailable, NarratorError
 from narrator.sound.audio import Samples
 from narrator.speech import plan
 from narrator.speech.plan import ChainRules, EngineParameters, Step
-from narrator.speech.switchboard import AHEAD, Full, Switchboard, TextCall
+from narrator.speech.switchboard import MAX_CHUNKS_AHEAD, QueueFull, SpeechService, SpeechJob
 from narrator.text.lines import Chapter, Line, Scene
 from narrator.text.normalize import Lexicon
 from tests.fakes import RATE, HumEngine, HumSession, hum
@@ -37,13 +37,13 @@ class Listener:
     faults: list[Sequence[str]] = field(default_factory=list)
     error: NarratorError | None = None
     done: threading.Event = field(default_factory=threading.Event)
-    call: TextCall | None = None
+    call: SpeechJob | None = None
 
     def spoken(self, samples: Samples, faults: Sequence[str]) -> None:
         self.takes.append(samples)
         self.faults.append(faults)
         if self.call and not self.slow:
-            self.call.took()
+            self.call.mark_consumed()
 
     def ended(self, error: NarratorError | None) -> None:
         self.error = error
@@ -53,9 +53,9 @@ class Listener:
 def steps(engine: Any, count: int, name: str = "ann") -> tuple[Step, ...]:
     """A text of so many chunks."""
     lines = (Line(name, f"{name} {LENGTHS.format(n)} " * 2, Path(), n, "en") for n in range(count))
-    spoken, _ = plan.utterances([Chapter("", "en", (Scene(tuple(lines)),), ())], lexicon=Lexicon())
+    spoken, _ = plan.make_utterances([Chapter("", "en", (Scene(tuple(lines)),), ())], lexicon=Lexicon())
     assert len(spoken) == count
-    return plan.link(
+    return plan.link_steps(
         spoken,
         cast={name: Voice(name)},
         engines={name: engine},
@@ -66,14 +66,14 @@ def steps(engine: Any, count: int, name: str = "ann") -> tuple[Step, ...]:
 
 
 @contextmanager
-def started(engine: Any, most: int = 128) -> Iterator[Switchboard]:
-    board = Switchboard(engine, most)
+def started(engine: Any, most: int = 128) -> Iterator[SpeechService]:
+    board = SpeechService(engine, most)
     board.start()
     with closing(board):
         yield board
 
 
-def said(board: Switchboard, text: Sequence[Step], client: str = "me", **how: Any) -> Listener:
+def said(board: SpeechService, text: Sequence[Step], client: str = "me", **how: Any) -> Listener:
     listener = Listener(**how)
     with board.changed:  # nothing is told before it knows its call
         listener.call = board.say(client, text, None, listener)
@@ -128,13 +128,13 @@ def test_clients_take_turns_and_so_do_the_texts_of_one() -> None:
 def test_no_more_is_spoken_than_who_hears_it_takes() -> None:
     engine = HumEngine(continues=False)
     with started(engine) as board:
-        slow = said(board, steps(engine, AHEAD + 3), slow=True)
-        assert said(board, steps(engine, AHEAD + 3), "other").done.wait(SOON)
+        slow = said(board, steps(engine, MAX_CHUNKS_AHEAD + 3), slow=True)
+        assert said(board, steps(engine, MAX_CHUNKS_AHEAD + 3), "other").done.wait(SOON)
         mine = [request for request in engine.requests if request.key.startswith("said")]
-        assert len(mine) == AHEAD + AHEAD + 3
+        assert len(mine) == MAX_CHUNKS_AHEAD + MAX_CHUNKS_AHEAD + 3
         assert slow.call is not None
         for _ in range(3):
-            slow.call.took()
+            slow.call.mark_consumed()
         assert slow.done.wait(SOON)
 
 
@@ -215,7 +215,7 @@ def test_more_texts_than_places_are_refused() -> None:
     with started(engine, most=2) as board:
         text = steps(engine, 1)
         first, _ = said(board, text), said(board, text)
-        with pytest.raises(Full) as full:
+        with pytest.raises(QueueFull) as full:
             said(board, text)
         assert 1 <= full.value.after <= 60
         assert first.call is not None
@@ -267,7 +267,7 @@ def test_an_engine_that_does_not_start_is_said() -> None:
         def start(self, tell: Any = ignore_message) -> HumSession:
             raise EngineUnavailable("no model is here")
 
-    board = Switchboard(Missing())
+    board = SpeechService(Missing())
     with pytest.raises(EngineUnavailable, match="no model"):
         board.start()
     with pytest.raises(EngineUnavailable, match="no model"):

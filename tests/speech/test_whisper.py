@@ -20,7 +20,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whisper(folder):
-    return Whisper(choosing.find(str(folder)), threads=1)
+    return Whisper(choosing.find_model(str(folder)), threads=1)
 
 
 def noise(seconds: float, text: str, rate: int = 16_000) -> SpokenSound:
@@ -32,7 +32,7 @@ def noise(seconds: float, text: str, rate: int = 16_000) -> SpokenSound:
 def test_a_model_is_named_by_its_bytes(folder, tmp_path):
     other = tiny_whisper.make(tmp_path / "other", seed=1)
     copy = shutil.copytree(folder, tmp_path / "copy")
-    names = [choosing.find(str(path)).weights for path in (folder, copy, other)]
+    names = [choosing.find_model(str(path)).weights for path in (folder, copy, other)]
     assert names[0] == names[1] != names[2]
 
 
@@ -80,7 +80,7 @@ def test_an_english_model_knows_no_other_language(whisper):
 def test_a_folder_that_is_not_whole_is_said(folder, tmp_path, name):
     copy = shutil.copytree(folder, tmp_path / "copy")
     (copy / name).unlink()
-    found = choosing.find(str(copy))
+    found = choosing.find_model(str(copy))
     assert found.path is None
     with pytest.raises(EngineUnavailable, match=name.split(".")[0]):
         Whisper(found)
@@ -88,11 +88,11 @@ def test_a_folder_that_is_not_whole_is_said(folder, tmp_path, name):
 
 def test_a_name_of_whispers_own_that_is_not_here_says_what_fetches_it():
     with pytest.raises(EngineUnavailable, match=r"`narrator models pull small.en` fetches it"):
-        Whisper(choosing.find("small.en"))
+        Whisper(choosing.find_model("small.en"))
 
 
 def test_a_damaged_model_is_said(folder, tmp_path):
     copy = shutil.copytree(folder, tmp_path / "copy")
     (copy / "model.bin").write_bytes(b"no model")
     with pytest.raises(EngineUnavailable, match="cannot be loaded"):
-        Whisper(choosing.find(str(copy))).hear([noise(1.0, "Go.")])
+        Whisper(choosing.find_model(str(copy))).hear([noise(1.0, "Go.")])

@@ -19,7 +19,7 @@ from narrator.pipeline.owning import joining
 from narrator.pipeline.owning.joining import Link
 from narrator.project import load
 from narrator.speech.store import Store
-from narrator.studio.desk import Desk
+from narrator.studio.desk import ProjectSession
 from narrator.studio.events import Events
 from tests import forks, studios
 from tests.effort import quick
@@ -66,7 +66,7 @@ def working(folder: Path) -> Iterator[tuple[Callable[[], None], Visitor]]:
 @contextlib.contextmanager
 def followed(folder: Path) -> Iterator[Link]:
     """What whoever owns the project says, to somebody else."""
-    link = joining.join(load.load(folder / "book.yaml"))
+    link = joining.connect(load.load(folder / "book.yaml"))
     assert link is not None
     with contextlib.closing(link):
         yield link
@@ -274,7 +274,7 @@ def test_an_edit_that_is_killed_at_any_call_of_the_disk_is_whole_or_none(
     assert len(copies) > 3
     found = set()
     for folder in copies.values():
-        again = Desk(folder, True, Events())
+        again = ProjectSession(folder, True, Events())
         again.read()
         notes = again.view.notes
         found.add(bool(notes.undo))

@@ -246,7 +246,7 @@ def _cue_text(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: Book
 
 def update(path: Path, content: bytes, shelf: OutputManifest | None = None) -> None:
     """Writes a file, unless it has this content. Raises StorageError."""
-    with disk.storage(path):
+    with disk.translating_errors(path):
         if path.is_file() and path.read_bytes() == content:
             return
         if shelf is not None:

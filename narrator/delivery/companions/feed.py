@@ -160,7 +160,7 @@ def find_sounds_and_manifests(folder: Path) -> tuple[list[Path], list[Path]]:
 
     Skips files within projects, and hidden ones. Raises StorageError.
     """
-    with disk.storage(folder):
+    with disk.translating_errors(folder):
         paths = sorted(_find_files(folder))
     manifest_paths = [path for path in paths if path.suffix in _YAML_ENDINGS]
     return [path for path in paths if path.suffix not in _YAML_ENDINGS], manifest_paths
@@ -184,7 +184,7 @@ def _find_files(folder: Path) -> Iterator[Path]:
 
 def find_manifests(folder: Path) -> list[Path]:
     """Returns the manifests in a folder, in order. Raises StorageError."""
-    with disk.storage(folder):
+    with disk.translating_errors(folder):
         return sorted(
             path
             for path in folder.iterdir()

@@ -27,7 +27,7 @@ from narrator.delivery.companions.spoken import SpokenChapter, moments, words_wi
 from narrator.delivery.companions.weave import HeardSentence, SyncPoint
 from narrator.delivery.export import ListenerFile, read_cover
 from narrator.errors import UserError
-from narrator.files import replacing, storage
+from narrator.files import replacing, translating_errors
 from narrator.project.facts import BookFacts
 from narrator.text.chunks import group_unison
 from narrator.text.lines import Line
@@ -542,7 +542,7 @@ def _write_epub(path: Path, members: Mapping[str, bytes], sound_paths: Mapping[s
     The archive's comment holds a key of its contents, so that it is not made twice, and ends with a
     hash of everything before it, which shows a flipped bit.
     """
-    with storage(path):
+    with translating_errors(path):
         recipe = {
             "readalong": 1,
             "members": {name: keys.content_of(content) for name, content in members.items()},

@@ -42,7 +42,7 @@ from narrator.delivery.export.names import file_name, fold_path, path_of
 from narrator.delivery.export.tags import Cover, Track, file_tags, three_letters
 from narrator.delivery.shelf import OutputManifest
 from narrator.errors import ExportError, UserError
-from narrator.files import load_json, replacing, save_json, storage, sweep
+from narrator.files import load_json, replacing, save_json, translating_errors, sweep
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import Profile
 
@@ -553,7 +553,7 @@ def prune(cache_folder: Path, exported: Exported) -> int:
     """
     used = {sound.path.stem for sound in exported.encoded}
     freed_bytes = 0
-    with storage(cache_folder):
+    with translating_errors(cache_folder):
         for path in cache_folder.iterdir():
             if re.fullmatch(r"[0-9a-f]{40}", path.stem) and path.stem not in used:
                 freed_bytes += path.stat().st_size
@@ -659,12 +659,12 @@ class _Ledger:
     def is_altered(self, path: Path) -> bool:
         """Returns whether a file has other bytes than were recorded. Raises StorageError."""
         recorded_sha256 = self.rows.get(self._name(path), {}).get("sha256")
-        with storage(path):
+        with translating_errors(path):
             return recorded_sha256 is not None and keys.file_content(path) != recorded_sha256
 
     def note(self, path: Path, key: str, starts: Sequence[int]) -> None:
         """Records a file that was written. Raises StorageError."""
-        with storage(path):
+        with translating_errors(path):
             sha256 = keys.file_content(path)
         self.rows[self._name(path)] = {"key": key, "sha256": sha256, "starts": list(starts)}
         save_json(self.path, self.rows)

@@ -32,8 +32,8 @@ from av.container import InputContainer, OutputContainer
 from narrator import keys
 from narrator.delivery.export.excerpt import ChapterAudio
 from narrator.errors import ExportError, UserError
-from narrator.files import Altered, damage, load_json, read_json, replacing, save_json, storage
-from narrator.project.profiles import PLAIN, Profile
+from narrator.files import AlteredFile, corruption_log, load_json, read_json, replacing, save_json, translating_errors
+from narrator.project.profiles import PLAIN_PROFILE, Profile
 from narrator.sound import mastering, media
 from narrator.sound.audio import Samples, as_channels, to_frame, decode_frames, resample_stream
 from narrator.sound.loudness import STEREO_GAIN, Loudness, Target, master, measure
@@ -105,7 +105,7 @@ class Encoding:
         return 3 * frames.get(self.codec, 0) / self.sample_rate
 
 
-def encoding(format: str, rate: int, profile: Profile = PLAIN, channels: int = 1) -> Encoding:
+def encoding(format: str, rate: int, profile: Profile = PLAIN_PROFILE, channels: int = 1) -> Encoding:
     """Returns the encoding of a format for sound at `rate` with so many channels.
 
     The sample rate is the profile's, else the sound's own, else the next that the codec accepts;
@@ -250,7 +250,7 @@ def export_chapters(
             has_failed.set()
             raise
 
-    with storage(folder):
+    with translating_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     pool = ThreadPoolExecutor(WORKERS, "encode")
     try:
@@ -322,15 +322,15 @@ class _ChapterSamples:
 
     def _assemble(self, watch: _ProgressWatch) -> IO[bytes]:
         """Writes the chapter's samples to a temporary file."""
-        with storage(self.folder):
+        with translating_errors(self.folder):
             file = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115  # the last use closes it
         try:
             self._shapes.clear()
             for block in watch(self.chapter.blocks(), self.chapter.timeline.length, 0.0, 0.05):
                 self._shapes.append(block.shape)
-                with storage(self.folder):
+                with translating_errors(self.folder):
                     file.write(block.tobytes())
-            with storage(self.folder):
+            with translating_errors(self.folder):
                 file.flush()
         except BaseException:
             file.close()
@@ -342,7 +342,7 @@ class _ChapterSamples:
         offset = 0
         for shape in self._shapes:
             size = 4 * math.prod(shape)
-            with storage(self.folder):
+            with translating_errors(self.folder):
                 block_bytes = os.pread(file.fileno(), size, offset)
             offset += size
             yield np.frombuffer(block_bytes, np.float32).reshape(shape)
@@ -727,7 +727,7 @@ def _save_index(
     path: Path, encoding: Encoding, gain: float, samples: int, loudness: Loudness
 ) -> Encoded:
     """Writes the index of an encoded chapter, and returns the chapter."""
-    with storage(path):
+    with translating_errors(path):
         size, sha256 = path.stat().st_size, keys.file_content(path)
     index = {"loudness": asdict(loudness), "gain": gain, "samples": samples, "sha256": sha256}
     save_json(path.with_suffix(".json"), index)
@@ -747,7 +747,7 @@ def _load_encoded(path: Path, encoding: Encoding) -> Encoded | None:
     except (OSError, KeyError, TypeError):
         return None  # missing or damaged: encoded again
     if actual_sha256 != sha256:
-        damage.warning("%s: it was altered since it was written; it is encoded again", path)
+        corruption_log.warning("%s: it was altered since it was written; it is encoded again", path)
         return None
     if "mtime" in index:  # an index of a version without seals
         return replace(_save_index(path, encoding, gain, samples, loudness), fresh=False)
@@ -757,7 +757,7 @@ def _load_encoded(path: Path, encoding: Encoding) -> Encoded | None:
 def altered_encodings(cache_folder: Path) -> list[Path]:
     """Returns encoded chapters whose bytes or index differ from what was written. Raises
     StorageError."""
-    with storage(cache_folder):
+    with translating_errors(cache_folder):
         indices = [
             path for path in cache_folder.glob("*.json") if _KEY_PATTERN.fullmatch(path.stem)
         ]
@@ -780,6 +780,6 @@ def _is_as_written(index: Path, sound: Path | None) -> bool:
     """Returns whether an encoded chapter matches its index. Raises OSError."""
     try:
         content = read_json(index)["sha256"]
-    except (Altered, KeyError, TypeError):
+    except (AlteredFile, KeyError, TypeError):
         return False
     return sound is None or keys.file_content(sound) == content

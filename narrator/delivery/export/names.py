@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
@@ -18,7 +18,7 @@ def file_name(text: str, *, max_bytes: int = 180) -> str:
 
     `max_bytes` counts UTF-8, and leaves room for a number and an ending within 255.
     """
-    text = unicodedata.normalize("NFC", seen(text))
+    text = unicodedata.normalize("NFC", strip_invisible(text))
     text = re.sub(r"\s*:\s+|\s*[/\\|]\s*", " - ", text)
     text = re.sub(r'[<>"?*:]|[^\S ]', "", text)
     text = "".join(

@@ -138,7 +138,7 @@ def make_certificate(folder: Path) -> None:
     Raises StorageError, EngineUnavailable without the package that makes certificates.
     """
     certificate, key = _new_certificate()
-    with files.storage(folder):
+    with files.translating_errors(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=".cluster-", dir=folder.parent))
         try:

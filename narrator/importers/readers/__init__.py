@@ -86,7 +86,7 @@ def read_source(source: Path, choices: Choices, on_file: FileCallback) -> Book:
     try:
         status = source.stat()
     except OSError as error:
-        if kind := files.not_a_file(source):
+        if kind := files.describe_file_type(source):
             raise ImportFailed(Problem(source, None, f"{kind}; name a file")) from None
         if isinstance(error, FileNotFoundError | NotADirectoryError):
             raise ImportFailed(Problem(source, None, "no such file")) from None
@@ -94,7 +94,7 @@ def read_source(source: Path, choices: Choices, on_file: FileCallback) -> Book:
     if stat.S_ISDIR(status.st_mode):
         return replace(read_folder(source, choices, _read_file, on_file), format="a folder")
     if not stat.S_ISREG(status.st_mode):
-        raise ImportFailed(Problem(source, None, f"{files.not_a_file(source)}; name a file"))
+        raise ImportFailed(Problem(source, None, f"{files.describe_file_type(source)}; name a file"))
     if status.st_size == 0:  # unread: /proc/kmsg waits until the system writes a message
         raise ImportFailed(Problem(source, None, "has no text to read aloud: its size is 0 bytes"))
     on_file(source)

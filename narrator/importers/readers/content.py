@@ -160,7 +160,7 @@ def _kind_by_signature(path: Path, head: bytes) -> Kind | str | None:
 def _read_all(path: Path, head: bytes) -> bytes:
     """Returns the bytes of a file, or only its head if it is too large."""
     try:
-        return files.read_whole(path, MAX_FILE_SIZE)
+        return files.read_bounded(path, MAX_FILE_SIZE)
     except (files.TooLarge, OSError):
         return head
 

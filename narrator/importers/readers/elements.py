@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.importers.book import count_words, word_set
 from narrator.importers.readers.archive import types_of
 
@@ -103,7 +103,7 @@ def _pieces(element: etree._Element) -> Iterator[str | None]:
 
 def single_line_text(element: etree._Element | None) -> str:
     """Returns the text in an element on one line; "" for None."""
-    return "" if element is None else " ".join(seen("".join(element.itertext())).split())
+    return "" if element is None else " ".join(strip_invisible("".join(element.itertext())).split())
 
 
 def last_child(parent: etree._Element) -> etree._Element | None:

@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from narrator import files
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.errors import ImportFailed, Problem
 from narrator.importers import hyphens
 from narrator.importers.blocks import Block, BlockKind, left_out_block
@@ -98,7 +98,7 @@ def read_markdown(path: Path, choices: Choices, is_in_folder: bool = False) -> B
     """Returns the book in a Markdown file, or in one file of a folder. Raises ImportFailed,
     Slow."""
     decoded = read_text(path, choices.encoding)
-    text = seen(decoded.text)
+    text = strip_invisible(decoded.text)
     rows = text.split("\n")
     source = _MarkdownFile(path, rows, list(rows))
     text_start = _read_front_matter(source)
@@ -391,7 +391,7 @@ def _read_cover(source: _MarkdownFile) -> CoverImage | None:
     if name is None:
         return None
     try:
-        content = files.read_whole(source.path.parent / name, _MAX_COVER_SIZE)
+        content = files.read_bounded(source.path.parent / name, _MAX_COVER_SIZE)
     except (OSError, ValueError, files.TooLarge) as error:
         reason = error.strerror if isinstance(error, OSError) else "too large, or no name of a file"
         source.remarks.append(f"The cover {name} is left out: it cannot be read: {reason}.")

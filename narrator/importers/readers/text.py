@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import accumulate, islice, pairwise
 from pathlib import Path
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.errors import ImportFailed, Problem
 from narrator.importers import hyphens
 from narrator.importers.blocks import Block, Container, block_of_lines, left_out_block
@@ -36,7 +36,7 @@ from narrator.importers.headings import read_heading
 from narrator.importers.matter import BookContext
 from narrator.importers.plaintext import emphasized_spans, read_text
 from narrator.importers.prose import StyledSpan, is_scene_break, normalize_line, split_paragraphs
-from narrator.project.languages import called
+from narrator.project.languages import tag_of_language
 from narrator.text.patterns import time_limit
 
 _START = re.compile(r"\*\*\* ?START OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
@@ -75,7 +75,7 @@ _MAX_SHOWN_MARKS = 5
 def read_plain_text(path: Path, choices: Choices, rules: tuple[ChapterRule, ...] = LINES) -> Book:
     """Returns the book in a text file. Raises ImportFailed, Slow."""
     decoded = read_text(path, choices.encoding)
-    text_file = _TextFile(path, seen(decoded.text).split("\n"), choices)
+    text_file = _TextFile(path, strip_invisible(decoded.text).split("\n"), choices)
     rules = CHOSEN_LINES if choices.heading else rules
     book = text_file.book(count_characters(decoded.text), rules)
     return replace(book, remarks=(decoded.remark, *book.remarks)) if decoded.remark else book
@@ -129,7 +129,7 @@ class _TextFile:
         book = Book(
             title=outline.title,
             authors=tuple(re.split(r"\s+(?:and|&)\s+|;\s*", author)) if author else ("Unknown",),
-            language=called(language) or "",
+            language=tag_of_language(language) or "",
             chapters=tuple(divided_book.chapters),
             left_out=tuple(divided_book.left_out),
             source=file_name(self.path),

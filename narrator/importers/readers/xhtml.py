@@ -13,7 +13,7 @@ from functools import partial
 
 from lxml import etree
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.importers import hyphens
 from narrator.importers.blocks import Block, Container, block_of_lines, left_out_block
 from narrator.importers.book import Choices, count_characters, count_words, word_set
@@ -127,7 +127,7 @@ def read_document(
     reader.block(body)
     return Document(
         path,
-        "" if title is None else " ".join(seen("".join(title.itertext())).split()),
+        "" if title is None else " ".join(strip_invisible("".join(title.itertext())).split()),
         language,
         tuple(reader.blocks),
         tuple(reader.anchors),
@@ -607,7 +607,7 @@ class _BodyWalker:
         if reason == "note" and self._holds_notes(element):
             self._leave_notes(element)
             return
-        text = seen(" ".join(runs_of(element)))
+        text = strip_invisible(" ".join(runs_of(element)))
         block = left_out_block(self.source, hyphens.join(text, self.known_words), reason)
         block.characters = count_characters(text)
         block.note = tuple(keys_of(self.path, element)) if reason == "note" else ()
@@ -634,11 +634,11 @@ class _BodyWalker:
 
     def _leave_notes(self, element: etree._Element) -> None:
         """Leaves out the notes of an element, each by itself."""
-        self._add_block(left_out_block(self.source, seen(element.text or ""), "note"))
+        self._add_block(left_out_block(self.source, strip_invisible(element.text or ""), "note"))
         for child in element:
             if element_name(child):
                 self.leave(child, "note")
-            self._add_block(left_out_block(self.source, seen(child.tail or ""), "note"))
+            self._add_block(left_out_block(self.source, strip_invisible(child.tail or ""), "note"))
 
     def _add_source_text(self, text: str | None) -> None:
         if not text:

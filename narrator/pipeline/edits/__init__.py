@@ -23,7 +23,7 @@ from narrator.pipeline.edits.edit import Edit, FileChange
 from narrator.pipeline.edits.history import PastEdit, apply, history, path_of, redo, undo
 from narrator.pipeline.edits.sayings import say_edit
 from narrator.pipeline.edits.speakers import speaker_edit
-from narrator.pipeline.edits.voices import clip_added, voice_edit
+from narrator.pipeline.edits.voices import add_clip, voice_edit
 from narrator.pipeline.edits.words import WrittenParagraph, paragraph, text_edit
 
 __all__ = [
@@ -32,7 +32,7 @@ __all__ = [
     "PastEdit",
     "WrittenParagraph",
     "apply",
-    "clip_added",
+    "add_clip",
     "history",
     "paragraph",
     "path_of",

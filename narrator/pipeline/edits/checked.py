@@ -15,7 +15,7 @@ from narrator.project.project import Project
 from narrator.text.lines import Chapter
 
 
-def checked(project: Project, edit: Edit) -> Edit:
+def require_readable(project: Project, edit: Edit) -> Edit:
     """Return the edit if the manifest and the changed chapters can be read after it.
 
     Raises ManifestError, ScriptError with all problems.

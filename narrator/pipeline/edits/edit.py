@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrator import files
-from narrator.characters import quoted
+from narrator.characters import quote_for_message
 from narrator.errors import Problem, StorageError, UsageError
 from narrator.project import load
 from narrator.project.project import Project
@@ -26,7 +26,7 @@ _UNWRITABLE = re.compile("[\\0\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """The change of one file, as full texts in the form of `exact`."""
+    """The change of one file, as full texts in the form of `read_exact`."""
 
     path: Path
     before: str | None
@@ -44,18 +44,18 @@ class Edit:
     changes: tuple[FileChange, ...]
 
 
-def own(project: Project, name: str) -> Path:
+def project_file(project: Project, name: str) -> Path:
     """The path of a file that a project names. Raises UsageError if it lies outside of the
     project."""
-    if reason := load.stray(project, name):
+    if reason := load.describe_stray_path(project, name):
         raise UsageError(Problem(project.path, None, reason))
     return project.root / name
 
 
-def exact(path: Path) -> str | None:
+def read_exact(path: Path) -> str | None:
     """The text of a file; None if it does not exist. Raises StorageError."""
     try:
-        return files.read_whole(path, _MAX_BYTES).decode("utf-8", "surrogateescape")
+        return files.read_bounded(path, _MAX_BYTES).decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return None
     except files.TooLarge:
@@ -64,8 +64,8 @@ def exact(path: Path) -> str | None:
         raise StorageError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def encoded(text: str) -> bytes:
-    """The bytes of a text in the form of `exact`."""
+def encode_exact(text: str) -> bytes:
+    """The bytes of a text in the form of `read_exact`."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -78,12 +78,12 @@ def one_line(text: str) -> str:
     """A name, word or value of any origin on one line. Raises UsageError if no file can hold it."""
     if match := _UNWRITABLE.search(text):
         description = "a null character" if match[0] == "\0" else "half of a character"
-        context = quoted(text[max(0, match.start() - 10) : match.end() + 10])
+        context = quote_for_message(text[max(0, match.start() - 10) : match.end() + 10])
         raise UsageError(f"this has {description} in it, which nothing can have: “{context}”")
     return squeeze(text)
 
 
-def shown(text: str) -> str:
+def shorten(text: str) -> str:
     """A shortened text for the title of an edit, which adds its own quotation marks."""
     squeezed = squeeze(text)
-    return quoted(squeezed.strip('“”„«»"') or squeezed, _MAX_TITLE_LENGTH)
+    return quote_for_message(squeezed.strip('“”„«»"') or squeezed, _MAX_TITLE_LENGTH)

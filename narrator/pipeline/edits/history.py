@@ -23,10 +23,10 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from narrator import files, keys
-from narrator.errors import Changed, Locked, StorageError
-from narrator.pipeline.edits.checked import checked
-from narrator.pipeline.edits.edit import Edit, FileChange, encoded, exact
-from narrator.pipeline.edits.likeness import likest_lines
+from narrator.errors import FileChanged, Locked, StorageError
+from narrator.pipeline.edits.checked import require_readable
+from narrator.pipeline.edits.edit import Edit, FileChange, encode_exact, read_exact
+from narrator.pipeline.edits.likeness import find_moved_lines
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.text.decided import speaker_file_path
@@ -141,14 +141,14 @@ class _Patch:
             return self.new
         return text[: self.at] + self.new + text[self.at + len(self.old or "") :]
 
-    def conflict_error(self, path: Path, text: str | None) -> Changed:
+    def conflict_error(self, path: Path, text: str | None) -> FileChanged:
         """The error for a file with another text."""
         lines, old = _split_lines(text), self.old or ""
         if not old:  # an insertion
             line_number = self._find_line(lines) or self.line
-            return Changed(path, "".join(lines[line_number : line_number + 1]), self.new or "")
-        present_lines = likest_lines(lines, _split_lines(old), self.line)
-        return Changed(path, "".join(present_lines), self.new or "")
+            return FileChanged(path, "".join(lines[line_number : line_number + 1]), self.new or "")
+        present_lines = find_moved_lines(lines, _split_lines(old), self.line)
+        return FileChanged(path, "".join(present_lines), self.new or "")
 
     def relocate(self, text: str | None) -> _Patch | None:
         """The patch for the file's present text; None if its lines are not found exactly once.
@@ -187,7 +187,7 @@ def _count_equal(ours: Sequence[str], theirs: Sequence[str]) -> int:
 
 
 def _hash(text: str | None) -> str:
-    return "" if text is None else keys.content_of(encoded(text))
+    return "" if text is None else keys.content_of(encode_exact(text))
 
 
 # -- the history -----------------------------------------------------------------------------------
@@ -249,21 +249,21 @@ def _folder(project: Project) -> Path:
 @contextlib.contextmanager
 def _open_history(project: Project) -> Iterator[_Log]:
     """Lock and open the history, with any killed operation taken back."""
-    with held(project.build / "edits"):  # shared by all manifests, which may share texts
-        with files.storage(_folder(project)):
+    with lock_folder(project.build / "edits"):  # shared by all manifests, which may share texts
+        with files.translating_errors(_folder(project)):
             _folder(project).mkdir(exist_ok=True)
         yield _Log(project)
 
 
 @contextlib.contextmanager
-def held(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Lock a folder of small files of narrator's for a moment.
 
     Raises Locked, StorageError.
     """
     lock = FileLock(folder / ".lock", timeout=_LOCK_TIMEOUT)
     try:
-        with files.storage(folder):
+        with files.translating_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
             lock.acquire()
     except Timeout:
@@ -319,7 +319,7 @@ class _Log:
         They are stored first, in case of a kill. Raises Changed if that is impossible, UserError if
         the project could not be read after them.
         """
-        texts = [exact(self._path(patch)) for patch in patches]
+        texts = [read_exact(self._path(patch)) for patch in patches]
         adapted, changes = list[_Patch](), list[FileChange]()
         for patch, text in zip(patches, texts, strict=True):
             adapted_patch = patch if _hash(text) == patch.before else patch.relocate(text)
@@ -328,7 +328,7 @@ class _Log:
             adapted.append(adapted_patch)
             changes.append(FileChange(self._path(patch), text, adapted_patch.apply_to(text)))
         if adapted != list(patches):
-            checked(self.project, Edit("", tuple(changes)))
+            require_readable(self.project, Edit("", tuple(changes)))
             rows = [patch.inverse if state.pending == _UNDO else patch for patch in adapted]
             files.save_json(self._entry(state.number), [asdict(row) for row in rows])
         return adapted
@@ -337,7 +337,7 @@ class _Log:
 
     def _read_texts(self, patches: Sequence[_Patch]) -> list[str | None]:
         """The texts of the files that patches apply to. Raises Changed."""
-        texts = [exact(self._path(patch)) for patch in patches]
+        texts = [read_exact(self._path(patch)) for patch in patches]
         for patch, text in zip(patches, texts, strict=True):
             if _hash(text) != patch.before:
                 raise patch.conflict_error(self._path(patch), text)
@@ -366,7 +366,7 @@ class _Log:
             patches, folders = [], set()
         for folder in folders:
             files.sweep(folder)
-        if patches and all(_hash(exact(self._path(patch))) == patch.after for patch in patches):
+        if patches and all(_hash(read_exact(self._path(patch))) == patch.after for patch in patches):
             self._save(self.state.after)
         else:
             self._take_back(patches)
@@ -374,7 +374,7 @@ class _Log:
     def _take_back(self, patches: Sequence[_Patch]) -> None:
         """Undo the part of the pending edit that was written."""
         for patch in patches:
-            text = exact(self._path(patch))
+            text = read_exact(self._path(patch))
             if _hash(text) == patch.after:
                 _write(self._path(patch), patch.inverse.apply_to(text))
         self._save(self.state.without_pending)
@@ -394,7 +394,7 @@ class _Log:
         chapters = [
             self.project.root / chapter.file for chapter in self.project.chapters if chapter.file
         ]
-        is_allowed = load.stray(self.project, patch.path) is None
+        is_allowed = load.describe_stray_path(self.project, patch.path) is None
         is_inside = path.resolve().is_relative_to(self.project.root.resolve())
         is_known = is_inside or path in (*chapters, *map(speaker_file_path, chapters))
         if path != self.project.path and not (is_allowed and is_known):
@@ -405,7 +405,7 @@ class _Log:
         return self.folder / f"{number:06}.json"
 
     def _entries(self) -> list[Path]:
-        with files.storage(self.folder):
+        with files.translating_errors(self.folder):
             return [path for path in self.folder.iterdir() if _ENTRY_NAME.fullmatch(path.name)]
 
     def _load_patches(self, state: _HistoryFile) -> list[_Patch]:
@@ -414,7 +414,7 @@ class _Log:
         try:
             rows: list[dict[str, Any]] = files.read_json(path)
             patches = [_Patch(**row) for row in rows]
-        except (OSError, TypeError, files.Altered) as error:
+        except (OSError, TypeError, files.AlteredFile) as error:
             raise StorageError(f"{path}: cannot be read, so nothing is undone: {error}") from None
         return [patch.inverse for patch in patches] if state.pending == _UNDO else patches
 
@@ -422,15 +422,15 @@ class _Log:
         """Remove files of edits that are no longer in the history."""
         files.sweep(self.folder)
         current_entries = {self._entry(number) for number, _, _ in self.state.rows}
-        with files.storage(self.folder):
+        with files.translating_errors(self.folder):
             for path in set(self._entries()) - current_entries:
                 path.unlink()
 
 
 def _write(path: Path, text: str | None) -> None:
-    path = files.behind(path)
+    path = files.resolve_link(path)
     if text is not None:
-        files.write(path, encoded(text))
+        files.write(path, encode_exact(text))
         return
-    with files.storage(path):
+    with files.translating_errors(path):
         path.unlink(missing_ok=True)

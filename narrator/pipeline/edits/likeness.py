@@ -15,7 +15,7 @@ _SEARCH_RADIUS, _MAX_COMPARED_LINES = 2000, 50
 """Number of lines searched before and after the expected one, and compared in each block."""
 
 
-def likest(texts: Sequence[str], original: str, expected_index: int) -> int | None:
+def most_similar_index(texts: Sequence[str], original: str, expected_index: int) -> int | None:
     """The index of a text, or else of the one most like it; None if there is none.
 
     Of several equal texts, the one nearest to index `expected_index` counts.
@@ -36,7 +36,7 @@ def likest(texts: Sequence[str], original: str, expected_index: int) -> int | No
     return best_index
 
 
-def likest_lines(
+def find_moved_lines(
     rows: Sequence[str], original_lines: Sequence[str], expected_index: int
 ) -> Sequence[str]:
     """The present state of lines that began at index `expected_index`; empty if they are gone."""
@@ -44,7 +44,7 @@ def likest_lines(
     compared_count = min(len(original_lines), _MAX_COMPARED_LINES)
     starts = range(first, min(len(rows), expected_index + _SEARCH_RADIUS))
     blocks = ["".join(rows[start : start + compared_count]) for start in starts]
-    start = likest(blocks, "".join(original_lines[:compared_count]), expected_index - first)
+    start = most_similar_index(blocks, "".join(original_lines[:compared_count]), expected_index - first)
     return [] if start is None else rows[first + start : first + start + len(original_lines)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from narrator.errors import ManifestError, Problem
-from narrator.pipeline.edits.edit import exact
+from narrator.pipeline.edits.edit import read_exact
 from narrator.project import rewriting
 from narrator.project.project import Project
 from narrator.project.rewriting import KeyPath, UnsupportedLayout
@@ -13,25 +13,25 @@ from narrator.project.rewriting import KeyPath, UnsupportedLayout
 
 def manifest_text(project: Project) -> str:
     """The present text of book.yaml. Raises ManifestError, StorageError."""
-    text = exact(project.path)
+    text = read_exact(project.path)
     if text is None:
         raise ManifestError(Problem(project.path, None, "no such file"))
     return text
 
 
-def changed(text: str, place: KeyPath, new_value: object, project: Project) -> str:
+def set_value(text: str, place: KeyPath, new_value: object, project: Project) -> str:
     """The text with another value, at a new key if need be. Raises ManifestError."""
-    return _rewrite(lambda: rewriting.changed(text, place, new_value), place, project)
+    return _rewrite(lambda: rewriting.set_value(text, place, new_value), place, project)
 
 
-def appended(text: str, place: KeyPath, entry: Mapping[str, object], project: Project) -> str:
+def append_entry(text: str, place: KeyPath, entry: Mapping[str, object], project: Project) -> str:
     """The text with an entry appended to a list. Raises ManifestError."""
-    return _rewrite(lambda: rewriting.appended(text, place, entry), place, project)
+    return _rewrite(lambda: rewriting.append_entry(text, place, entry), place, project)
 
 
-def renamed(text: str, place: KeyPath, key: str, project: Project) -> str:
+def rename_entry(text: str, place: KeyPath, key: str, project: Project) -> str:
     """The text with another key. Raises ManifestError."""
-    return _rewrite(lambda: rewriting.renamed(text, place, key), place, project)
+    return _rewrite(lambda: rewriting.rename_entry(text, place, key), place, project)
 
 
 def _rewrite(rewrite: Callable[[], str], place: KeyPath, project: Project) -> str:

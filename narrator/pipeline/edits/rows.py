@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from narrator.pipeline.edits.edit import FileChange, encoded, exact, own
+from narrator.pipeline.edits.edit import FileChange, encode_exact, read_exact, project_file
 from narrator.project.project import Project
 from narrator.text import decided
 from narrator.text.decided import SpeakerFile, Row
@@ -116,9 +116,9 @@ class Rows:
 def rows_of(project: Project, number: int, quotations: Sequence[NarrationQuote]) -> Rows:
     """The rows of a chapter that has a file of its own. Raises StorageError, UsageError."""
     name = project.chapters[number].file or ""
-    path = own(project, str(decided.speaker_file_path(Path(name))))
-    before = exact(path)
-    file = SpeakerFile(path) if before is None else decided.parse_file(path, encoded(before))
+    path = project_file(project, str(decided.speaker_file_path(Path(name))))
+    before = read_exact(path)
+    file = SpeakerFile(path) if before is None else decided.parse_file(path, encode_exact(before))
     return Rows(file, before, Path(name).name, quotations)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.errors import UsageError
 from narrator.pipeline.edits import marking
-from narrator.pipeline.edits.checked import checked
-from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shown
-from narrator.pipeline.edits.manifest import appended, changed, manifest_text
+from narrator.pipeline.edits.checked import require_readable
+from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shorten
+from narrator.pipeline.edits.manifest import append_entry, set_value, manifest_text
 from narrator.pipeline.edits.texts import ChapterText, Place, chapter_text
 from narrator.project import rewriting
 from narrator.project.project import Project
@@ -28,27 +28,27 @@ def say_edit(project: Project, word: str, spoken: str, *, chunk: Step | None = N
 
     Raises Changed, ManifestError, ScriptError, StorageError, UsageError.
     """
-    word, spoken = (squeeze(seen(one_line(argument))) for argument in (word, spoken))
+    word, spoken = (squeeze(strip_invisible(one_line(argument))) for argument in (word, spoken))
     if not (word and spoken):
         raise UsageError("which word, and how is it spoken? Neither may be empty")
     if not any(map(str.isalnum, word)):
-        raise UsageError(f"a word needs a letter or a digit, and “{shown(word)}” has none")
+        raise UsageError(f"a word needs a letter or a digit, and “{shorten(word)}” has none")
     if chunk is None and len(word) > _MAX_WORD_LENGTH:
         message = (
             f"a word of the lexicon has {_MAX_WORD_LENGTH} characters at most, this one {len(word)}"
         )
         raise UsageError(message)
-    summary = f"“{shown(word)}” is said “{shown(spoken)}”"
+    summary = f"“{shorten(word)}” is said “{shorten(spoken)}”"
     if chunk is None:
         change = _change_lexicon(project, word, spoken)
-        return checked(project, Edit(summary, (change,)))
+        return require_readable(project, Edit(summary, (change,)))
     text = chapter_text(project, chunk.chapter)
     occurrences = [place for piece in chunk.chunk.pieces for place in _find_word(text, piece, word)]
     if not occurrences:
-        raise UsageError(f"“{shown(word)}” does not stand in chunk {chunk.id}")
+        raise UsageError(f"“{shorten(word)}” does not stand in chunk {chunk.id}")
     for place, span in occurrences:
         text = marking.set_spoken_form(text, place, span, spoken)
-    return checked(project, Edit(f"chapter {chunk.chapter + 1}: {summary}", (text.change,)))
+    return require_readable(project, Edit(f"chapter {chunk.chapter + 1}: {summary}", (text.change,)))
 
 
 def _find_word(
@@ -82,7 +82,7 @@ def _change_lexicon(project: Project, word: str, spoken_form: str) -> FileChange
     lexicon = project.manifest.lexicon
     if not isinstance(lexicon, tuple):
         existing_keys = [key for key in lexicon if key.casefold() == word.casefold()]
-        new_text = changed(
+        new_text = set_value(
             old_text, ("lexicon", next(iter(existing_keys), word)), spoken_form, project
         )
     elif lexicon:
@@ -94,9 +94,9 @@ def _change_lexicon(project: Project, word: str, spoken_form: str) -> FileChange
             and not entry.case
         ]
         new_text = (
-            changed(old_text, ("lexicon", unconditional_entries[0], "say"), spoken_form, project)
+            set_value(old_text, ("lexicon", unconditional_entries[0], "say"), spoken_form, project)
             if unconditional_entries
-            else appended(old_text, ("lexicon",), {"word": word, "say": spoken_form}, project)
+            else append_entry(old_text, ("lexicon",), {"word": word, "say": spoken_form}, project)
         )
     else:
         new_text = _add_first_entry(old_text, word, spoken_form, project)
@@ -106,6 +106,6 @@ def _change_lexicon(project: Project, word: str, spoken_form: str) -> FileChange
 def _add_first_entry(old_text: str, word: str, spoken_form: str, project: Project) -> str:
     """The text of book.yaml with a first lexicon entry."""
     try:
-        return rewriting.changed(old_text, ("lexicon", word), spoken_form)
+        return rewriting.set_value(old_text, ("lexicon", word), spoken_form)
     except UnsupportedLayout:
-        return appended(old_text, ("lexicon",), {"word": word, "say": spoken_form}, project)
+        return append_entry(old_text, ("lexicon",), {"word": word, "say": spoken_form}, project)

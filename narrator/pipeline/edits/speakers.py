@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from narrator.characters import quoted
+from narrator.characters import quote_for_message
 from narrator.errors import UsageError, nearest
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.edits import marking
-from narrator.pipeline.edits.checked import checked
-from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shown
+from narrator.pipeline.edits.checked import require_readable
+from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shorten
 from narrator.pipeline.edits.rows import Rows, overlapping_quotations, rows_of
 from narrator.pipeline.edits.texts import ChapterText, Place, chapter_text
 from narrator.speech.plan import Step
@@ -46,9 +46,9 @@ def speaker_edit(
     speakers_with_style = " & ".join(names) + (f" ({style})" if style else "")
     summary = (
         f"chapter {step.chapter + 1}: {speakers_with_style} says "
-        f"“{shown(words or step.chunk.text)}”"
+        f"“{shorten(words or step.chunk.text)}”"
     )
-    return checked(project, Edit(summary, tuple(speaker_change.changes())))
+    return require_readable(project, Edit(summary, tuple(speaker_change.changes())))
 
 
 def _select_lines(step: Step, words: str) -> list[tuple[Line, int, int]]:
@@ -61,7 +61,7 @@ def _select_lines(step: Step, words: str) -> list[tuple[Line, int, int]]:
         offset = piece.line.text.find(words, piece.start, piece.stop)
         if offset >= 0:
             return [(piece.line, offset, offset + len(words))]
-    raise UsageError(f"“{shown(words)}” does not stand in chunk {step.id}")
+    raise UsageError(f"“{shorten(words)}” does not stand in chunk {step.id}")
 
 
 def _resolve_names(text: ChapterText, speaker: str) -> tuple[str, ...]:
@@ -71,8 +71,8 @@ def _resolve_names(text: ChapterText, speaker: str) -> tuple[str, ...]:
         return names
     guess = nearest(speaker, list(text.project.speakers))
     cast = f"cast: {', '.join(text.project.speakers)}"
-    hint = f"did you mean “{guess}”?" if guess else shown(cast)
-    raise UsageError(f"“{quoted(speaker)}” is not in the cast; {hint}")
+    hint = f"did you mean “{guess}”?" if guess else shorten(cast)
+    raise UsageError(f"“{quote_for_message(speaker)}” is not in the cast; {hint}")
 
 
 _Piece = tuple[Place, tuple[int, int], Line]
@@ -178,7 +178,7 @@ def _find_quotations(rows: Rows, pieces: Sequence[_Piece]) -> Sequence[range]:
     if len(groups) > 1 and any(
         line.is_narration for quotation_indices, line in indices_by_piece if quotation_indices
     ):
-        quotation_list = ", ".join(f"“{shown(rows.words[group[0]])}”" for group in groups)
+        quotation_list = ", ".join(f"“{shorten(rows.words[group[0]])}”" for group in groups)
         raise UsageError(f"several are quoted here; say whose words are meant: {quotation_list}")
     return groups
 

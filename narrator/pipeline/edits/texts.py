@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from narrator.errors import Changed, Problem, ScriptError, UsageError
-from narrator.pipeline.edits.edit import FileChange, exact, own
-from narrator.pipeline.edits.likeness import likest
-from narrator.pipeline.edits.manifest import changed, renamed
+from narrator.errors import FileChanged, Problem, ScriptError, UsageError
+from narrator.pipeline.edits.edit import FileChange, read_exact, project_file
+from narrator.pipeline.edits.likeness import most_similar_index
+from narrator.pipeline.edits.manifest import set_value, rename_entry
 from narrator.pipeline.manuscript import paragraphs_of, roles_of
 from narrator.project import load
 from narrator.project.project import Project
@@ -84,13 +84,13 @@ class ChapterText:
                 is_inside = paragraph.line <= line.line <= max(paragraph.line, paragraph.last)
                 if is_inside and paragraph.text.startswith(line.text, line.begin):
                     return Place(scene_number, line_number)
-        raise Changed(self.path, self._find_present_text(line), line.text)
+        raise FileChanged(self.path, self._find_present_text(line), line.text)
 
     def _find_present_text(self, line: Line) -> str:
         """The present text of a line of a book; empty if it is gone."""
         lines = [paragraph for scene in self.chapter.scenes for paragraph in scene.lines]
         expected_index = sum(paragraph.line < line.line for paragraph in lines)
-        index = likest([paragraph.text for paragraph in lines], line.text, expected_index)
+        index = most_similar_index([paragraph.text for paragraph in lines], line.text, expected_index)
         if index is None or not self.is_file:
             return "" if index is None else lines[index].text
         return lines_of(
@@ -122,12 +122,12 @@ class ChapterText:
             return self._with_current_text(
                 with_lines(self.current_text, source.first, source.last, text)
             )
-        return self._with_current_text(changed(self.current_text, source.item, text, self.project))
+        return self._with_current_text(set_value(self.current_text, source.item, text, self.project))
 
     def with_label(self, source: Source, label: str) -> ChapterText:
         """The chapter with another label for a labelled text in book.yaml. Raises like
         `with_text`."""
-        return self._with_current_text(renamed(self.current_text, source.item, label, self.project))
+        return self._with_current_text(rename_entry(self.current_text, source.item, label, self.project))
 
     def _with_current_text(self, current_text: str) -> ChapterText:
         project = self.project if self.is_file else load.load(self.project.path, current_text)
@@ -153,7 +153,7 @@ class ChapterText:
                     index,
                     *(manifest_line if isinstance(manifest_line, dict) else ()),
                 )
-        raise Changed(self.path, "", line.text)
+        raise FileChanged(self.path, "", line.text)
 
     def _contains(self, manifest_line: str | dict[str, str], line: Line) -> bool:
         """Whether a text in book.yaml contains a paragraph."""
@@ -188,10 +188,10 @@ def chapter_text(project: Project, number: int) -> ChapterText:
     project.
     """
     name = project.chapters[number].file
-    path = project.path if name is None else own(project, name)
-    text = exact(path)
+    path = project.path if name is None else project_file(project, name)
+    text = read_exact(path)
     if text is None:
-        raise Changed(path, "", "")
+        raise FileChanged(path, "", "")
     if name is None:
         project = load.load(path, text)
     roles = roles_of(project)

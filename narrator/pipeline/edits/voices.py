@@ -8,11 +8,11 @@ from pathlib import Path
 
 from narrator import files
 from narrator.cast import clips, presets
-from narrator.characters import quoted
+from narrator.characters import quote_for_message
 from narrator.errors import Problem, UsageError, UserError, nearest
-from narrator.pipeline.edits.checked import checked
-from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shown
-from narrator.pipeline.edits.manifest import changed, manifest_text
+from narrator.pipeline.edits.checked import require_readable
+from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shorten
+from narrator.pipeline.edits.manifest import set_value, manifest_text
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.schema import VoiceSettings
@@ -45,7 +45,7 @@ def voice_edit(project: Project, speaker: str, voice: Mapping[str, object]) -> E
     if source is None or (source == "reference") != ("transcript" in settings):
         raise UsageError("a voice is a preset, a description, or a reference and its transcript")
     if not settings.get("seed", "0").isdecimal():
-        raise UsageError(f"a seed is a number, not {shown(settings['seed'])}")
+        raise UsageError(f"a seed is a number, not {shorten(settings['seed'])}")
     speaker = one_line(speaker)
     _require_own_voice(project, speaker)
     if source == "reference":
@@ -53,9 +53,9 @@ def voice_edit(project: Project, speaker: str, voice: Mapping[str, object]) -> E
     old_text = new_text = manifest_text(project)
     place = ("speakers", speaker, "voice")
     for key, setting in _build_entries(project, speaker, settings):
-        new_text = changed(new_text, (*place, key) if key else place, setting, project)
-    summary = f"{shown(speaker)} has the voice: {shown(settings[source])}"
-    return checked(project, Edit(summary, (FileChange(project.path, old_text, new_text),)))
+        new_text = set_value(new_text, (*place, key) if key else place, setting, project)
+    summary = f"{shorten(speaker)} has the voice: {shorten(settings[source])}"
+    return require_readable(project, Edit(summary, (FileChange(project.path, old_text, new_text),)))
 
 
 def _build_entries(
@@ -86,18 +86,18 @@ def _require_own_voice(project: Project, speaker: str) -> None:
     if speaker not in project.speakers:
         guess = nearest(speaker, list(project.speakers))
         hint = f"; did you mean “{guess}”?" if guess else ""
-        raise UsageError(f"“{quoted(speaker)}” is not in the cast{hint}")
+        raise UsageError(f"“{quote_for_message(speaker)}” is not in the cast{hint}")
     player = project.voice_of(speaker)
     if player != speaker:
         raise UsageError(
-            f"“{quoted(speaker)}” has the voice of “{quoted(player)}”, as others may: change that "
-            f"one, or declare “{quoted(speaker)}” under `speakers`"
+            f"“{quote_for_message(speaker)}” has the voice of “{quote_for_message(player)}”, as others may: change that "
+            f"one, or declare “{quote_for_message(speaker)}” under `speakers`"
         )
 
 
 def _require_usable_clip(project: Project, speaker: str, name: str, transcript: str) -> None:
     """Raises UserError if a clip cannot be used as a voice."""
-    if reason := load.stray(project, name):
+    if reason := load.describe_stray_path(project, name):
         raise UsageError(reason)
     path = project.root / name
     language = project.speakers[speaker].language or project.manifest.language
@@ -108,7 +108,7 @@ def _require_usable_clip(project: Project, speaker: str, name: str, transcript: 
 
 
 @dataclass(frozen=True, slots=True)
-class ClipAdded:
+class AddedClip:
     """A recording that was copied into a project."""
 
     path: str
@@ -119,7 +119,7 @@ class ClipAdded:
     """Warnings on its quality; its transcript is not known yet."""
 
 
-def clip_added(project: Project, name: str, content: bytes) -> ClipAdded:
+def add_clip(project: Project, name: str, content: bytes) -> AddedClip:
     """Save a recording in the project's `voices` folder, under its name or a similar one.
 
     Existing files are not replaced. Raises UserError if it is no sound or cannot be a voice,
@@ -127,10 +127,10 @@ def clip_added(project: Project, name: str, content: bytes) -> ClipAdded:
     """
     if len(content) > _MAX_CLIP_BYTES:
         raise UserError(
-            Problem(None, None, f"{shown(name)}: larger than 50 MB; cut 10 s out of it")
+            Problem(None, None, f"{shorten(name)}: larger than 50 MB; cut 10 s out of it")
         )
     folder = presets.folder(project.root)
-    if reason := load.stray(project, folder.name):
+    if reason := load.describe_stray_path(project, folder.name):
         raise UsageError(reason)
     path = _find_path(folder, one_line(name), content)
     if path.is_file():
@@ -140,7 +140,7 @@ def clip_added(project: Project, name: str, content: bytes) -> ClipAdded:
             temporary.write_bytes(content)
             clip = _judge_recording(temporary, project)
     remarks = tuple(finding.message for finding in clip.warnings)
-    return ClipAdded(path.relative_to(project.root).as_posix(), clip.figures.seconds, remarks)
+    return AddedClip(path.relative_to(project.root).as_posix(), clip.figures.seconds, remarks)
 
 
 def _judge_recording(path: Path, project: Project) -> clips.Clip:
@@ -163,7 +163,7 @@ def _find_path(folder: Path, name: str, content: bytes) -> Path:
     stem, suffix_number = presets.valid_name_for(stem), 1
     while True:
         path = folder / f"{stem}{f' {suffix_number}' if suffix_number > 1 else ''}{ending}"
-        with files.storage(path):
+        with files.translating_errors(path):
             is_taken = path.exists() or path.is_symlink()
             if not is_taken or (_is_regular_file(path) and path.read_bytes() == content):
                 return path

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrator import keys
-from narrator.errors import Changed
+from narrator.errors import FileChanged
 from narrator.pipeline.bookplan import BookPlan
-from narrator.pipeline.edits.checked import checked
-from narrator.pipeline.edits.edit import Edit, FileChange, clean, encoded, exact, own, shown
-from narrator.pipeline.edits.likeness import likest_lines
-from narrator.pipeline.edits.manifest import changed
+from narrator.pipeline.edits.checked import require_readable
+from narrator.pipeline.edits.edit import Edit, FileChange, clean, encode_exact, read_exact, project_file, shorten
+from narrator.pipeline.edits.likeness import find_moved_lines
+from narrator.pipeline.edits.manifest import set_value
 from narrator.pipeline.edits.rows import rows_of
 from narrator.pipeline.edits.texts import Item, Source, chapter_text, lines_of, with_lines
 from narrator.project import load
@@ -38,7 +38,7 @@ class WrittenParagraph:
     @property
     def sha(self) -> str:
         """Hash of the text, which identifies the text that an edit was made for."""
-        return keys.content_of(encoded(self.text))
+        return keys.content_of(encode_exact(self.text))
 
 
 def paragraph(book: BookPlan, step: Step) -> WrittenParagraph:
@@ -74,16 +74,16 @@ def text_edit(project: Project, paragraph: WrittenParagraph, text: str, sha: str
     """
     text = clean(text)
     name = project.chapters[paragraph.chapter].file
-    old_file_text = exact(paragraph.path if name is None else own(project, name))
+    old_file_text = read_exact(paragraph.path if name is None else project_file(project, name))
     present_text = (
         "" if old_file_text is None else _read_present_text(project, old_file_text, paragraph)
     )
     if old_file_text is None or present_text != paragraph.text or sha not in ("", paragraph.sha):
-        raise Changed(
+        raise FileChanged(
             paragraph.path, _find_moved_text(old_file_text or "", paragraph, present_text), text
         )
     if paragraph.item:
-        new_file_text = changed(old_file_text, paragraph.item, text, project)
+        new_file_text = set_value(old_file_text, paragraph.item, text, project)
     else:
         new_file_text = with_lines(old_file_text, paragraph.first, paragraph.last, text)
     changes = [FileChange(paragraph.path, old_file_text, new_file_text)]
@@ -95,7 +95,7 @@ def text_edit(project: Project, paragraph: WrittenParagraph, text: str, sha: str
         rows = rows_of(project, paragraph.chapter, stretches.find_quotes(old_chapter.chapter))
         changes.append(rows.change(rows.with_new_quotations(stretches.find_quotes(new_chapter.chapter))))
     summary = f"chapter {paragraph.chapter + 1}: {_summarize_change(paragraph.text, text)}"
-    return checked(project, Edit(summary, tuple(changes)))
+    return require_readable(project, Edit(summary, tuple(changes)))
 
 
 def _read_present_text(project: Project, file_text: str, paragraph: WrittenParagraph) -> str:
@@ -115,7 +115,7 @@ def _find_moved_text(file_text: str, paragraph: WrittenParagraph, present_text: 
         return present_text
     rows = lines_of(file_text, 1, file_text.count("\n") + file_text.count("\r") + 1).split("\n")
     original_rows = paragraph.text.split("\n")
-    present_lines = likest_lines(
+    present_lines = find_moved_lines(
         [f"{row}\n" for row in rows], [f"{row}\n" for row in original_rows], paragraph.first - 1
     )
     return "".join(present_lines).removesuffix("\n")
@@ -128,4 +128,4 @@ def _summarize_change(old: str, new: str) -> str:
         old_words, new_words = old_words[1:], new_words[1:]
     while old_words and new_words and old_words[-1] == new_words[-1]:
         old_words, new_words = old_words[:-1], new_words[:-1]
-    return f"“{shown(' '.join(old_words))}” -> “{shown(' '.join(new_words))}”"
+    return f"“{shorten(' '.join(old_words))}” -> “{shorten(' '.join(new_words))}”"

@@ -19,19 +19,19 @@ from narrator.pipeline.auditioning import Auditioning
 from narrator.pipeline.bookengines import BookEngines
 from narrator.pipeline.bookplan import BookPlan, Selection
 from narrator.pipeline.owning.inputs import BookReading
-from narrator.pipeline.owning.jobs import STOPPED, Job, wish_of
-from narrator.pipeline.owning.owner import Owner, Ticket
+from narrator.pipeline.owning.jobs import STOPPED, Job, cluster_wish
+from narrator.pipeline.owning.owner import JobServer, JobHandle
 from narrator.project.project import Project
 
 
 def settings_of(reading: BookReading, job: Job) -> tuple[int | None, dict[str, Any]]:
     """The seed and the engine settings of a retake. Raises UsageError."""
     typed_settings = [f"{name}={setting}" for name, setting in job.parameters.items()]
-    settings = bookengines.typed(reading.manuscript, job.chunks, typed_settings, draft=job.draft)
+    settings = bookengines.parse_typed_settings(reading.manuscript, job.chunks, typed_settings, draft=job.draft)
     return settings.pop("seed", job.seed), settings
 
 
-def retaken(ticket: Ticket, retaken_chunks: list[retakes.Retaken]) -> None:
+def record_retake(ticket: JobHandle, retaken_chunks: list[retakes.RetakenChunk]) -> None:
     """Record the outcome of a retake in its ticket."""
     has_failures = any(chunk.pinned is None for chunk in retaken_chunks)
     exit_code = STOPPED if ticket.cancel.is_set() else 1 if has_failures else 0
@@ -40,7 +40,7 @@ def retaken(ticket: Ticket, retaken_chunks: list[retakes.Retaken]) -> None:
     )
 
 
-def begun(
+def prepare_audition(
     job: Job, reading: BookReading, engines: BookEngines, on_message: Callable[[str], None]
 ) -> Auditioning:
     """Prepare an audition. Raises as `auditioning.begin`."""
@@ -53,7 +53,7 @@ def begun(
     )
 
 
-def auditioned(ticket: Ticket, auditioning: Auditioning) -> None:
+def record_audition(ticket: JobHandle, auditioning: Auditioning) -> None:
     """Record the outcome of an audition in its ticket. Raises UserError, StorageError."""
     if ticket.cancel.is_set():
         ticket.record_outcome(STOPPED)
@@ -61,14 +61,14 @@ def auditioned(ticket: Ticket, auditioning: Auditioning) -> None:
         ticket.record_outcome(0, summary={"audition": auditioning.settled()})
 
 
-def mark(ticket: Ticket, book: BookPlan) -> None:
+def pin_or_unpin(ticket: JobHandle, book: BookPlan) -> None:
     """Do a pin or unpin; the caller holds the lock and writes the plan's store. Raises UsageError,
     StorageError."""
     job = ticket.job
     steps = bookplan.find_steps(book, job.chunks)
     if job.kind == "unpin":
         lost_pins = () if job.chunks else book.lost
-        retakes.forget(book, lost_pins)
+        retakes.remove_lost_pins(book, lost_pins)
         pinned_steps = retakes.unpin(book, steps)
         unpinned = {step.id: step in pinned_steps for step in steps}
         ticket.record_outcome(0, summary={"unpinned": unpinned, "forgotten": len(lost_pins)})
@@ -91,7 +91,7 @@ class _RequestSource(Protocol):
 class _Errand:
     """The requests of one job to a running engine."""
 
-    ticket: Ticket
+    ticket: JobHandle
     engine: Engine
     request_source: _RequestSource
     settle: Callable[[], None]
@@ -111,10 +111,10 @@ class _Snapshot:
 
 
 @dataclass(slots=True)
-class Beside:
+class ConcurrentJobs:
     """Jobs of clients that are done between the turns of a render."""
 
-    owner: Owner
+    owner: JobServer
     reading: BookReading
     engines: BookEngines
     draft: bool
@@ -196,7 +196,7 @@ class Beside:
         self._waiting.clear()
         self._in_flight.clear()
 
-    def _can_run_now(self, ticket: Ticket) -> bool:
+    def _can_run_now(self, ticket: JobHandle) -> bool:
         """Whether a job can be done during this render."""
         job, project = ticket.job, self.reading.manuscript.project
         if job.book != project.path.name or ticket.id in self._postponed_ids:
@@ -211,7 +211,7 @@ class Beside:
 
     def _is_engine_running_for(self, reading: BookReading, job: Job) -> bool:
         """Whether the running engine speaks everything that a job is about."""
-        if not self.engines.own or job.draft:
+        if not self.engines.by_speaker or job.draft:
             return self._running_engine is None or self._running_engine is self.engines.main
         if job.line is not None:
             required_speakers = {job.line.speaker}
@@ -227,11 +227,11 @@ class Beside:
             self.engines.of(name) is self._running_engine for name in required_speakers
         )
 
-    def _begin(self, ticket: Ticket, snapshot: _Snapshot) -> None:
+    def _begin(self, ticket: JobHandle, snapshot: _Snapshot) -> None:
         """Do a job, queue its requests, or put it back for later."""
         job, book = ticket.job, snapshot.book
         if job.kind in ("pin", "unpin"):
-            mark(ticket, book)
+            pin_or_unpin(ticket, book)
             self.owner.done(ticket)
             return
         engine = self._running_engine or self.engines.main
@@ -241,8 +241,8 @@ class Beside:
             self._postponed_ids.add(ticket.id)
             self.owner.put_back(ticket)
         elif job.kind == "audition":
-            auditioning = begun(job, snapshot.reading, self.engines, self.tell)
-            errand = _Errand(ticket, engine, auditioning, lambda: auditioned(ticket, auditioning))
+            auditioning = prepare_audition(job, snapshot.reading, self.engines, self.tell)
+            errand = _Errand(ticket, engine, auditioning, lambda: record_audition(ticket, auditioning))
             self._queue_requests(errand, auditioning.begin())
         else:
             seed, parameters = settings_of(snapshot.reading, job)
@@ -255,7 +255,7 @@ class Beside:
                 on_message=self.tell,
             )
             errand = _Errand(
-                ticket, engine, retake_job, lambda: retaken(ticket, retake_job.settled())
+                ticket, engine, retake_job, lambda: record_retake(ticket, retake_job.settled())
             )
             self._queue_requests(errand, retake_job.requests)
 
@@ -276,7 +276,7 @@ class Beside:
             reading = self._latest_reading = self._latest_reading.again()
             engines = self._engines_for(reading.manuscript.project, job)
             book = bookplan.plan(
-                reading.manuscript, engines.main, Selection(), engines=engines.own,
+                reading.manuscript, engines.main, Selection(), engines=engines.by_speaker,
                 store=running.store,
             )  # fmt: skip
             snapshot = _Snapshot(reading, book, engines)
@@ -291,7 +291,7 @@ class Beside:
     def _engines_for(self, project: Project, job: Job) -> BookEngines:
         if self._uses_render_engines(project, job):
             return self.engines
-        return bookengines.engines_for(project, draft=job.draft, tell=self.tell, wish=wish_of(job))
+        return bookengines.engines_for(project, draft=job.draft, on_message=self.tell, cluster_wish=cluster_wish(job))
 
     def _queue_requests(self, errand: _Errand, requests: Sequence[Request]) -> None:
         errand.remaining_requests += len(requests)
@@ -308,7 +308,7 @@ class Beside:
         except (NarratorError, OSError) as error:
             self._fail(errand.ticket, error)
 
-    def _fail(self, ticket: Ticket, error: NarratorError | OSError) -> None:
+    def _fail(self, ticket: JobHandle, error: NarratorError | OSError) -> None:
         """End a job with an error, which does not affect the render."""
         reported_error = (
             error if isinstance(error, NarratorError) else EnvironmentFailed(str(error))

@@ -17,16 +17,16 @@ from narrator.pipeline import bookengines, bookplan, retakes, run
 from narrator.pipeline.bookengines import BookEngines
 from narrator.pipeline.bookplan import Selection
 from narrator.pipeline.owning import beside, inputs
-from narrator.pipeline.owning.beside import Beside
+from narrator.pipeline.owning.beside import ConcurrentJobs
 from narrator.pipeline.owning.inputs import BookReading
-from narrator.pipeline.owning.jobs import Job, wish_of
-from narrator.pipeline.owning.owner import Owner, Ticket
-from narrator.pipeline.owning.tally import Shown
-from narrator.pipeline.owning.telling import Telling
+from narrator.pipeline.owning.jobs import Job, cluster_wish
+from narrator.pipeline.owning.owner import JobServer, JobHandle
+from narrator.pipeline.owning.tally import ProgressSink
+from narrator.pipeline.owning.telling import ProgressPublisher
 from narrator.pipeline.run import Report
 from narrator.pipeline.session import locked
 from narrator.project import other_engine
-from narrator.project.preferences import ClusterWish
+from narrator.project.preferences import ClusterOptions
 from narrator.project.project import Project
 from narrator.speech.store import Store
 
@@ -34,22 +34,22 @@ LOCK_PATIENCE = 10.0
 """Seconds that a job waits for a lock held by a command that takes no jobs, such as gc."""
 
 
-class BetweenJobs:
+class JobCaches:
     """Caches that last from job to job: loaded engines and books that were read."""
 
     def __init__(self) -> None:
-        self._engines: dict[tuple[Path, str, bool, ClusterWish], BookEngines] = {}
+        self._engines: dict[tuple[Path, str, bool, ClusterOptions], BookEngines] = {}
         self._readings: dict[tuple[Path, str], BookReading] = {}
 
     def engines(self, project: Project, job: Job) -> BookEngines:
         """The engines for a job, reused if settings are the same. Raises EngineUnavailable."""
-        cache_key = project.path, job.engine, job.draft, wish_of(job)
+        cache_key = project.path, job.engine, job.draft, cluster_wish(job)
         previous_engines = self._engines.get(cache_key)
         book_engines = bookengines.engines_for(
             project,
             draft=job.draft,
-            known=previous_engines.settings if previous_engines else (),
-            wish=wish_of(job),
+            existing_engines=previous_engines.settings if previous_engines else (),
+            cluster_wish=cluster_wish(job),
         )
         self._engines[cache_key] = book_engines
         return book_engines
@@ -63,25 +63,25 @@ class BetweenJobs:
         cache_key = path, job.engine
         previous_reading = self._readings.get(cache_key)
         self._readings[cache_key] = (
-            previous_reading.again() if previous_reading else inputs.read(path)
+            previous_reading.again() if previous_reading else inputs.read_book(path)
         )
         return self._readings[cache_key]
 
 
 def render(
-    owner: Owner, ticket: Ticket, reading: BookReading, selection: Selection,
-    engines: BookEngines, progress_sink: Shown,
+    owner: JobServer, ticket: JobHandle, reading: BookReading, selection: Selection,
+    engines: BookEngines, progress_sink: ProgressSink,
 ) -> Report:  # fmt: skip
     """Render or export, with pins and retakes of others done in between. Raises as `run.run`."""
-    concurrent_jobs = Beside(
+    concurrent_jobs = ConcurrentJobs(
         owner, reading, engines, ticket.job.draft, ticket.job.engine, progress_sink.starting
     )
     ticket.covers = _make_cover_predicate(ticket.job, reading, selection)
     try:
         report = run.run(
-            reading.manuscript, engines.main, selection, engines=engines.own,
-            observer=Telling(owner, ticket, progress_sink, concurrent_jobs.attend),
-            cancel=ticket.cancel, speak=ticket.job.kind == "render", aside=concurrent_jobs,
+            reading.manuscript, engines.main, selection, engines=engines.by_speaker,
+            observer=ProgressPublisher(owner, ticket, progress_sink, concurrent_jobs.attend),
+            cancel=ticket.cancel, speak=ticket.job.kind == "render", request_source=concurrent_jobs,
         )  # fmt: skip
     finally:
         concurrent_jobs.give_up()
@@ -91,42 +91,42 @@ def render(
 
 
 def retake(
-    owner: Owner, ticket: Ticket, reading: BookReading, engines: BookEngines, progress_sink: Shown
+    owner: JobServer, ticket: JobHandle, reading: BookReading, engines: BookEngines, progress_sink: ProgressSink
 ) -> None:
     """Speak chunks again and list the tries in the ticket's summary. Raises as `retakes.retake`."""
     job = ticket.job
     seed, parameters = beside.settings_of(reading, job)
     retaken_chunks = retakes.retake(
-        reading.manuscript, engines.main, job.chunks, engines=engines.own, count=job.count,
-        seed=seed, parameters=parameters, observer=Telling(owner, ticket, progress_sink),
+        reading.manuscript, engines.main, job.chunks, engines=engines.by_speaker, count=job.count,
+        seed=seed, parameters=parameters, observer=ProgressPublisher(owner, ticket, progress_sink),
         cancel=ticket.cancel,
     )  # fmt: skip
-    beside.retaken(ticket, retaken_chunks)
+    beside.record_retake(ticket, retaken_chunks)
 
 
 def audition(
-    owner: Owner, ticket: Ticket, reading: BookReading, engines: BookEngines, progress_sink: Shown
+    owner: JobServer, ticket: JobHandle, reading: BookReading, engines: BookEngines, progress_sink: ProgressSink
 ) -> None:
     """Speak a line in a speaker's voice. Raises as `auditioning.begin`, EngineUnavailable."""
-    on_message = Telling(owner, ticket, progress_sink).starting
-    auditioning = beside.begun(ticket.job, reading, engines, on_message)
+    on_message = ProgressPublisher(owner, ticket, progress_sink).starting
+    auditioning = beside.prepare_audition(ticket.job, reading, engines, on_message)
     make_room(auditioning.audition.engine, engines.all)
     auditions.speak_line(auditioning.audition, on_message, ticket.cancel)
-    beside.auditioned(ticket, auditioning)
+    beside.record_audition(ticket, auditioning)
 
 
-def mark(ticket: Ticket, reading: BookReading, engines: BookEngines) -> None:
+def pin_or_unpin(ticket: JobHandle, reading: BookReading, engines: BookEngines) -> None:
     """Pin a try of a chunk, or unpin chunks. Raises as `retakes.pin`."""
     project = reading.manuscript.project
     with locked(project):
         store = Store.open(project.takes, writing=True)
         book = bookplan.plan(
-            reading.manuscript, engines.main, Selection(), engines=engines.own, store=store
+            reading.manuscript, engines.main, Selection(), engines=engines.by_speaker, store=store
         )
-        beside.mark(ticket, book)
+        beside.pin_or_unpin(ticket, book)
 
 
-def do(owner: Owner, ticket: Ticket, root: Path, caches: BetweenJobs, progress_sink: Shown) -> None:
+def do_job(owner: JobServer, ticket: JobHandle, root: Path, caches: JobCaches, progress_sink: ProgressSink) -> None:
     """Do a job of another process, from reading the book on. Raises NarratorError."""
     job = ticket.job
     with owner.doing(ticket), ExitStack() as resources:
@@ -145,7 +145,7 @@ def do(owner: Owner, ticket: Ticket, root: Path, caches: BetweenJobs, progress_s
         elif job.kind == "audition":
             audition(owner, ticket, reading, engines, progress_sink)
         else:
-            mark(ticket, reading, engines)
+            pin_or_unpin(ticket, reading, engines)
 
 
 def _make_cover_predicate(
@@ -163,7 +163,7 @@ def _make_cover_predicate(
             return False
         if other_job.engine != job.engine:
             return False
-        if wish_of(other_job) != wish_of(job):  # spoken on another machine
+        if cluster_wish(other_job) != cluster_wish(job):  # spoken on another machine
             return False
         engine_settings = bookengines.settings_of(project, draft=job.draft)
         if (

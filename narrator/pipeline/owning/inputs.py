@@ -34,7 +34,7 @@ class BookReading:
 
     def again(self) -> BookReading:
         """The book in its present state. Raises ManifestError, ScriptError."""
-        return self if self.is_current() else read(self.manuscript.project.path, self.before)
+        return self if self.is_current() else read_book(self.manuscript.project.path, self.before)
 
     def is_current(self) -> bool:
         """Whether reading the files again would give the same book."""
@@ -43,11 +43,11 @@ class BookReading:
         )
 
 
-def read(path: Path, before: Readings | None = None) -> BookReading:
+def read_book(path: Path, before: Readings | None = None) -> BookReading:
     """Read a book like `manuscript.read`. Raises ManifestError, ScriptError."""
     latest_settled_time = time.time_ns() - _CLOCK_TOLERANCE_NS
     before = before or Readings()
-    manuscript = manuscripts.read(path, before)
+    manuscript = manuscripts.read_manuscript(path, before)
     states = {path: _file_state(path) for path in _input_paths(manuscript)}
     is_settled = all(state is None or state[2] < latest_settled_time for state in states.values())
     return BookReading(manuscript, states, is_settled, before)

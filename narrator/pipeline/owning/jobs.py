@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from narrator.project import other_engine
-from narrator.project.preferences import ClusterWish
+from narrator.project.preferences import ClusterOptions
 from narrator.settings import Strict
 
 Event = Mapping[str, Any]
@@ -38,7 +38,7 @@ class Job(Strict):
 
     kind: Kind
     draft: bool = False
-    engine: Name = Field(default_factory=other_engine.chosen)
+    engine: Name = Field(default_factory=other_engine.chosen_engine)
     """Name of an engine that replaces the manifest's engines, or ""."""
     chapters: Names = ()
     """Chapters as in `--chapter`; used by renders, with `speakers` and `force`."""
@@ -56,18 +56,18 @@ class Job(Strict):
     line: AuditionLine | None = None
     """The line of an audition."""
     cluster: Name = ""
-    """The cluster that speaks, with `tls` and `insecure`, as in `ClusterWish`."""
+    """The cluster that speaks, with `tls` and `insecure`, as in `ClusterOptions`."""
     tls: Name = ""
     insecure: bool = False
     book: str = ""
     """Name of the manifest in the project's folder."""
 
 
-def wish_of(job: Job) -> ClusterWish:
-    return ClusterWish(job.cluster, job.tls, job.insecure)
+def cluster_wish(job: Job) -> ClusterOptions:
+    return ClusterOptions(job.cluster, job.tls, job.insecure)
 
 
-class Asked(Strict):
+class ClientRequest(Strict):
     """A request of a client: submit a job by an id that the client chose, or stop one."""
 
     do: Literal["submit", "stop"]
@@ -76,10 +76,10 @@ class Asked(Strict):
     job: Job | None = None
 
 
-def asked(line: bytes) -> Asked:
+def parse_request(line: bytes) -> ClientRequest:
     """Parse a request. Raises ValueError with a message for people."""
     try:
-        request = Asked.model_validate_json(line)
+        request = ClientRequest.model_validate_json(line)
     except ValidationError as error:
         first_error = error.errors(include_url=False, include_input=False)[0]
         location = ".".join(map(str, first_error["loc"]))
@@ -91,7 +91,7 @@ def asked(line: bytes) -> Asked:
     return request
 
 
-def row(id: str, job: Job, since: float) -> dict[str, Any]:
+def job_row(id: str, job: Job, since: float) -> dict[str, Any]:
     """A job as events describe it; `since` is in seconds since the epoch."""
     job_fields = job.model_dump(include={"kind", "draft", "chapters", "speakers", "chunks", "book"})
     return {"id": id, **job_fields, "since": round(since, 3)}

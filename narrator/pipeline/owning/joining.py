@@ -4,7 +4,7 @@
     id = link.submit(Job(kind="retake", draft=True, chunks=("2.14",)))
     for event in link.events(): ...
 
-Commands use `engage`: it makes this process the owner, or has the present owner do the job. Knows
+Commands use `submit_or_run`: it makes this process the owner, or has the present owner do the job. Knows
 nothing of how jobs are done.
 """
 
@@ -28,14 +28,14 @@ from typing import Any
 from narrator.errors import EnvironmentFailed, Locked
 from narrator.pipeline.owning import wire
 from narrator.pipeline.owning.jobs import STOPPED, Event, Job
-from narrator.pipeline.owning.owner import Owner
-from narrator.pipeline.owning.tally import Outlook, Shown, Spoken
+from narrator.pipeline.owning.owner import JobServer
+from narrator.pipeline.owning.tally import RenderProgress, ProgressSink, ChunkProgress
 from narrator.pipeline.session import locked
 from narrator.project.project import Project
 
 GREETING_TIMEOUT = 5.0
 """Seconds within which an owner has to greet a new client."""
-PATIENCE = 2.0
+LOCK_PATIENCE = 2.0
 """Seconds that the holder of the lock has to start listening or to finish."""
 EXIT_TIMEOUT = 60.0
 """Seconds that a process of ours has to store its finished takes."""
@@ -43,7 +43,7 @@ _MAX_EVENT_BYTES = 64_000_000
 """Largest event in bytes."""
 _TAKEOVER_DELAY = 0.5
 """Delay in seconds, for each place in the queue, before a client takes over from a gone owner."""
-BROKEN = (ValueError, TypeError, LookupError, AttributeError)
+MALFORMED_EVENT_ERRORS = (ValueError, TypeError, LookupError, AttributeError)
 """Exceptions raised by reading a malformed event."""
 
 
@@ -100,7 +100,7 @@ class Link:
 
     def _send(self, request: Event) -> None:
         try:
-            self._connection.sendall(wire.line_of(request))
+            self._connection.sendall(wire.encode_event(request))
         except OSError as error:
             raise BrokenPipeError(f"the owner of the project has gone: {error}") from error
 
@@ -156,7 +156,7 @@ class Link:
         return dict(self._unfinished)
 
     def close(self) -> None:
-        """Close the link. A process of `started` exits, after it has stored takes in progress."""
+        """Close the link. A process of `connect_or_start` exits, after it has stored takes in progress."""
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)  # wakes the reading thread
         with self._read_lock:
@@ -166,13 +166,13 @@ class Link:
             _end_process(self._process)
 
 
-def join(project: Project) -> Link | None:
+def connect(project: Project) -> Link | None:
     """A link to the owner of a project; None if there is none that responds."""
     return _connect(project, None)
 
 
 def _connect(project: Project, process: subprocess.Popen[bytes] | None) -> Link | None:
-    connection = wire.reached(project.build)
+    connection = wire.connect_to_owner(project.build)
     if connection is None:
         return None
     try:
@@ -182,13 +182,13 @@ def _connect(project: Project, process: subprocess.Popen[bytes] | None) -> Link 
         return None
 
 
-def started(project: Project) -> Link:
+def connect_or_start(project: Project) -> Link:
     """A link to the project's owner, which is started as a new process if there is none yet.
 
     That process keeps its engines loaded from job to job, and holds the project's lock during each
     job. It exits when the link is closed. Raises EnvironmentFailed if it cannot be started.
     """
-    if link := join(project):
+    if link := connect(project):
         return link
     command = [sys.executable, "-m", "narrator", "own", os.fspath(project.path)]
     process = subprocess.Popen(
@@ -234,13 +234,13 @@ class Answer:
 
 
 @contextlib.contextmanager
-def engage(
+def submit_or_run(
     project: Project,
     job: Job,
-    progress_sink: Shown,
+    progress_sink: ProgressSink,
     cancel: threading.Event,
     joined: threading.Event,
-) -> Iterator[Owner | Answer]:
+) -> Iterator[JobServer | Answer]:
     """Yields the project's owner, which is this process, or the outcome of the job from another.
 
     A job that the running one covers joins it; others wait for their turn. `joined` is set while
@@ -252,7 +252,7 @@ def engage(
         if answer is not None:
             yield answer
             return
-        owner = Owner(project.build)
+        owner = JobServer(project.build)
         resources.callback(owner.close)
         yield owner
 
@@ -261,14 +261,14 @@ def _lock_or_answer(
     resources: contextlib.ExitStack,
     project: Project,
     job: Job,
-    progress_sink: Shown,
+    progress_sink: ProgressSink,
     cancel: threading.Event,
     joined: threading.Event,
 ) -> Answer | None:
     """The outcome of the job, or None once this process holds the lock."""
     takeover_time = time.monotonic()
     while not cancel.is_set():
-        if link := join(project):
+        if link := connect(project):
             with contextlib.closing(link):
                 following = _JobFollower(link, job, progress_sink, cancel, joined)
                 answer = following.answer()
@@ -280,7 +280,7 @@ def _lock_or_answer(
             try:
                 resources.enter_context(locked(project))
             except Locked:  # perhaps by a process that does not listen yet, or is about to exit
-                if time.monotonic() >= takeover_time + PATIENCE:
+                if time.monotonic() >= takeover_time + LOCK_PATIENCE:
                     raise
             else:
                 return None
@@ -295,7 +295,7 @@ class _JobFollower:
         self,
         link: Link,
         job: Job,
-        progress_sink: Shown,
+        progress_sink: ProgressSink,
         cancel: threading.Event,
         joined: threading.Event,
     ) -> None:
@@ -303,7 +303,7 @@ class _JobFollower:
         self._cancel, self._joined = cancel, joined
         self._id = ""
         self._is_stop_requested = self._was_queued = self._is_waiting = False
-        self._notice_time = time.monotonic() + PATIENCE
+        self._notice_time = time.monotonic() + LOCK_PATIENCE
         self.before: list[str] = []
         """Ids of the jobs that wait before ours."""
 
@@ -326,12 +326,12 @@ class _JobFollower:
     def _show_greeting(self) -> None:
         """Show what was going on when we connected."""
         greeting = self._link.hello
-        with contextlib.suppress(*BROKEN):
+        with contextlib.suppress(*MALFORMED_EVENT_ERRORS):
             self.before = [str(row["id"]) for row in greeting["queue"]]
             if greeting["outlook"]:
-                show({"event": "planned", "outlook": greeting["outlook"]}, self._progress_sink)
+                show_event({"event": "planned", "outlook": greeting["outlook"]}, self._progress_sink)
             if greeting["progress"]:
-                show(greeting["progress"], self._progress_sink)
+                show_event(greeting["progress"], self._progress_sink)
 
     def _stop_or_leave(self) -> Answer | None:
         """Stop the job, or leave it if it goes on for others.
@@ -360,7 +360,7 @@ class _JobFollower:
         elif event_kind in ("queued", "started", "ended"):
             self._update_queue(str(event_kind), id)
         else:
-            show(event, self._progress_sink)
+            show_event(event, self._progress_sink)
         return None
 
     def _update_queue(self, event_kind: str, id: str) -> None:
@@ -391,23 +391,23 @@ def _parse_answer(pid: int, event: Event) -> Answer:
     )
 
 
-def show(event: Event, progress_sink: Shown) -> None:
+def show_event(event: Event, progress_sink: ProgressSink) -> None:
     """Show an event of a render; other events and those of other versions are ignored."""
-    with contextlib.suppress(*BROKEN):
+    with contextlib.suppress(*MALFORMED_EVENT_ERRORS):
         match event.get("event"):
             case "planned":
-                progress_sink.planned(Outlook.from_json(event["outlook"]))
+                progress_sink.planned(RenderProgress.from_json(event["outlook"]))
             case "rendered":
-                progress_sink.rendered(Spoken.from_json(event))
+                progress_sink.rendered(ChunkProgress.from_json(event))
             case "retried":
-                progress_sink.retried(Spoken.from_json(event))
+                progress_sink.retried(ChunkProgress.from_json(event))
             case "flagged":
-                progress_sink.flagged(Spoken.from_json(event))
+                progress_sink.flagged(ChunkProgress.from_json(event))
             case "progress":
                 _show_progress(event, progress_sink)
 
 
-def _show_progress(event: Event, progress_sink: Shown) -> None:
+def _show_progress(event: Event, progress_sink: ProgressSink) -> None:
     if event["phase"] == "starting":
         progress_sink.starting(str(event["what"]))
     elif event["phase"] == "render":

@@ -20,7 +20,7 @@ from typing import Any
 from narrator import files
 from narrator.errors import EnvironmentFailed, NarratorError
 from narrator.pipeline.owning import jobs, wire
-from narrator.pipeline.owning.jobs import STOPPED, Asked, Event, Job
+from narrator.pipeline.owning.jobs import STOPPED, ClientRequest, Event, Job
 from narrator.pipeline.owning.wire import Client
 
 MAX_WAITING_JOBS = 1000
@@ -30,7 +30,7 @@ INTERNAL_ERROR = 70
 
 
 @dataclass(slots=True, eq=False)
-class Ticket:
+class JobHandle:
     """A job with its client, its state and its outcome."""
 
     id: str
@@ -55,14 +55,14 @@ class Ticket:
     @property
     def row(self) -> dict[str, Any]:
         """The job as events describe it."""
-        return {**jobs.row(self.id, self.job, self.since), "beside": self.is_concurrent}
+        return {**jobs.job_row(self.id, self.job, self.since), "beside": self.is_concurrent}
 
     def record_outcome(self, exit: int, error: str = "", summary: Event | None = None) -> None:
         """Record the outcome of the job."""
         self.exit, self.error, self.summary = exit, error, summary or {}
 
 
-class Owner:
+class JobServer:
     """Accepts jobs from other processes, and is announced in `build` until it is closed."""
 
     def __init__(self, build: Path) -> None:
@@ -70,9 +70,9 @@ class Owner:
         self.mutex = threading.RLock()
         """Held while the state in greetings changes and while clients are told of the change."""
         self._queue_changed = threading.Condition(self.mutex)
-        self._running: Ticket | None = None
-        self._concurrent: list[Ticket] = []
-        self._queue: list[Ticket] = []
+        self._running: JobHandle | None = None
+        self._concurrent: list[JobHandle] = []
+        self._queue: list[JobHandle] = []
         self._closing = False
         self._job_numbers = iter(range(1, 1 << 62))
         self._server = self._start_server()
@@ -109,11 +109,11 @@ class Owner:
 
     # -- jobs
 
-    def own(self, job: Job, cancel: Flag) -> Ticket:
+    def new_ticket(self, job: Job, cancel: Flag) -> JobHandle:
         """A ticket for a job of this process itself."""
-        return Ticket(f"j{next(self._job_numbers)}", job, cancel=cancel)
+        return JobHandle(f"j{next(self._job_numbers)}", job, cancel=cancel)
 
-    def waiting(self) -> Iterator[Ticket]:
+    def waiting(self) -> Iterator[JobHandle]:
         """Yields the jobs of others one by one; waits for them until the owner ends."""
         while True:
             with self._queue_changed:
@@ -124,7 +124,7 @@ class Owner:
                 ticket = self._queue.pop(0)
             yield ticket
 
-    def take(self, is_suitable: Callable[[Ticket], bool]) -> Ticket | None:
+    def take(self, is_suitable: Callable[[JobHandle], bool]) -> JobHandle | None:
         """Take the first fitting job from the queue, to be done beside the running one."""
         with self.mutex:
             ticket = next(
@@ -134,7 +134,7 @@ class Owner:
                 self._queue.remove(ticket)
         return ticket
 
-    def put_back(self, ticket: Ticket) -> None:
+    def put_back(self, ticket: JobHandle) -> None:
         """Return a job that was taken but not done to the head of the queue."""
         with self._queue_changed:
             ticket.is_concurrent = False
@@ -144,7 +144,7 @@ class Owner:
             self._queue_changed.notify_all()
 
     @contextlib.contextmanager
-    def doing(self, ticket: Ticket, is_concurrent: bool = False) -> Iterator[None]:
+    def doing(self, ticket: JobHandle, is_concurrent: bool = False) -> Iterator[None]:
         """Mark a job as running within the block and report its outcome; errors are passed on."""
         self.begun(ticket, is_concurrent)
         try:
@@ -161,7 +161,7 @@ class Owner:
         finally:
             self.done(ticket)
 
-    def begun(self, ticket: Ticket, is_concurrent: bool = False) -> None:
+    def begun(self, ticket: JobHandle, is_concurrent: bool = False) -> None:
         """Mark a job as running and report that it started."""
         with self.mutex:
             ticket.is_concurrent, ticket.since = is_concurrent, time.time()
@@ -173,7 +173,7 @@ class Owner:
                     ticket.cancel.set()
             self.tell({"event": "started", "job": ticket.row})
 
-    def done(self, ticket: Ticket) -> None:
+    def done(self, ticket: JobHandle) -> None:
         """Report the outcome of a job to all clients, and to those who joined it under their
         ids."""
         with self.mutex:
@@ -208,7 +208,7 @@ class Owner:
 
     def _handle_request(self, client: Client, line: bytes) -> None:
         try:
-            request = jobs.asked(line)
+            request = jobs.parse_request(line)
         except ValueError as error:
             self._send({"event": "refused", "error": str(error)}, client)
             return
@@ -217,8 +217,8 @@ class Owner:
         elif request.job is not None:
             self._handle_submission(client, request, request.job)
 
-    def _handle_submission(self, client: Client, request: Asked, job: Job) -> None:
-        ticket, running = Ticket(request.id, job, client), self._running
+    def _handle_submission(self, client: Client, request: ClientRequest, job: Job) -> None:
+        ticket, running = JobHandle(request.id, job, client), self._running
         if self._closing:
             return  # its link ends, and it does the job itself
         if (
@@ -249,10 +249,10 @@ class Owner:
             self._withdraw(ticket)
         if running is not None and (client, id) in running.joined:
             running.joined.remove((client, id))
-            stopped_ticket = Ticket(id, running.job, exit=STOPPED)
+            stopped_ticket = JobHandle(id, running.job, exit=STOPPED)
             self._send(_ended_event(stopped_ticket, id), client)
 
-    def _withdraw(self, ticket: Ticket) -> None:
+    def _withdraw(self, ticket: JobHandle) -> None:
         self._queue.remove(ticket)
         ticket.record_outcome(STOPPED)
         self.done(ticket)
@@ -272,7 +272,7 @@ class Owner:
                 self._withdraw(ticket)
 
 
-def _ended_event(ticket: Ticket, id: str) -> Event:
+def _ended_event(ticket: JobHandle, id: str) -> Event:
     return {
         "event": "ended",
         "job": id,

@@ -19,7 +19,7 @@ Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class RenderProgress:
     """The work of a render and how much of it is done."""
 
     titles: tuple[str, ...]
@@ -41,7 +41,7 @@ class Outlook:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Outlook:
+    def from_json(cls, row: Mapping[str, Any]) -> RenderProgress:
         """Raises KeyError, TypeError, ValueError, AttributeError for other JSON."""
         return cls(
             tuple(map(str, row["titles"])),
@@ -61,7 +61,7 @@ def _parse_counts(row: Mapping[str, Any]) -> dict[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class ChunkProgress:
     """A chunk of a render that is finished or retried."""
 
     chunk: str
@@ -81,7 +81,7 @@ class Spoken:
         return {**asdict(self), "faults": list(self.faults)}
 
     @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Spoken:
+    def from_json(cls, row: Mapping[str, Any]) -> ChunkProgress:
         """Raises KeyError, TypeError, ValueError for other JSON."""
         return cls(
             str(row["chunk"]),
@@ -94,16 +94,16 @@ class Spoken:
         )
 
 
-class Shown(Protocol):
+class ProgressSink(Protocol):
     """Displays the progress of a render, whichever process does it."""
 
-    def planned(self, outlook: Outlook) -> None: ...
+    def planned(self, outlook: RenderProgress) -> None: ...
 
-    def rendered(self, chunk: Spoken) -> None: ...
+    def rendered(self, chunk: ChunkProgress) -> None: ...
 
-    def retried(self, chunk: Spoken) -> None: ...
+    def retried(self, chunk: ChunkProgress) -> None: ...
 
-    def flagged(self, chunk: Spoken) -> None: ...
+    def flagged(self, chunk: ChunkProgress) -> None: ...
 
     def starting(self, what: str) -> None: ...
 
@@ -114,21 +114,21 @@ class Shown(Protocol):
     def tick(self) -> None: ...
 
 
-def outlook_of(book: BookPlan) -> Outlook:
+def initial_progress(book: BookPlan) -> RenderProgress:
     """The outlook of a render that is about to begin."""
     total = dict(Counter(step.chapter for step in book.todo))
     remaining_seconds = sum(step.expected for step in book.todo)
-    return Outlook(tuple(chapter.title for chapter in book.chapters), total, remaining_seconds)
+    return RenderProgress(tuple(chapter.title for chapter in book.chapters), total, remaining_seconds)
 
 
-def left_of(share: float, spent: float) -> float | None:
+def estimate_remaining_seconds(share: float, spent: float) -> float | None:
     """Seconds that something still takes, or None if it is too early to say."""
     if not 0 < share < 1 or spent < 2:
         return None
     return spent / share * (1 - share)
 
 
-class Tally:
+class ProgressCounter:
     """Counts the progress of a render."""
 
     def __init__(self, now: Clock = time.monotonic) -> None:
@@ -152,7 +152,7 @@ class Tally:
         self.note = ""
         """The engine's note on itself."""
 
-    def planned(self, outlook: Outlook) -> None:
+    def planned(self, outlook: RenderProgress) -> None:
         self.titles, self.left = outlook.titles, outlook.left
         self.total, self.done = Counter(outlook.total), Counter(outlook.done)
         self.retries = Counter(outlook.retries)
@@ -160,14 +160,14 @@ class Tally:
         self.began = self.now() - outlook.spent
         self.ended = self.making = None
 
-    def rendered(self, chunk: Spoken) -> None:
+    def rendered(self, chunk: ChunkProgress) -> None:
         self.speech += chunk.seconds
         self._count_finished(chunk)
 
-    def flagged(self, chunk: Spoken) -> None:
+    def flagged(self, chunk: ChunkProgress) -> None:
         self._count_finished(chunk)
 
-    def retried(self, chunk: Spoken) -> None:
+    def retried(self, chunk: ChunkProgress) -> None:
         self.retries[chunk.chapter] += 1
 
     def running(self, slots: int, busy: float, note: str) -> None:
@@ -183,9 +183,9 @@ class Tally:
     def making_left(self, done: int, total: int) -> float | None:
         """Seconds that the present stage of file making still takes."""
         spent = self.now() - self.making[1] if self.making else 0.0
-        return left_of(done / max(1, total), spent)
+        return estimate_remaining_seconds(done / max(1, total), spent)
 
-    def _count_finished(self, chunk: Spoken) -> None:
+    def _count_finished(self, chunk: ChunkProgress) -> None:
         if chunk.again:
             return
         self.done[chunk.chapter] += 1
@@ -193,9 +193,9 @@ class Tally:
         self.left = max(0.0, self.left - chunk.expected)
 
     @property
-    def outlook(self) -> Outlook:
+    def outlook(self) -> RenderProgress:
         """The present progress."""
-        return Outlook(
+        return RenderProgress(
             tuple(self.titles), dict(self.total), self.left, dict(self.done), dict(self.retries),
             self.speech, self.expected, self.now() - self.began,
         )  # fmt: skip

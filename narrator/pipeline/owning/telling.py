@@ -12,8 +12,8 @@ from typing import Any
 
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.owning.jobs import Event
-from narrator.pipeline.owning.owner import Owner, Ticket
-from narrator.pipeline.owning.tally import Shown, Spoken, Tally, outlook_of
+from narrator.pipeline.owning.owner import JobServer, JobHandle
+from narrator.pipeline.owning.tally import ProgressSink, ChunkProgress, ProgressCounter, initial_progress
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
 
@@ -21,7 +21,7 @@ MIN_PROGRESS_INTERVAL = 0.25
 """Shortest time between two progress events, in seconds."""
 
 
-class Telling:
+class ProgressPublisher:
     """An observer of runs that publishes events.
 
     `between` is called between the turns of the engine, with the plan.
@@ -29,15 +29,15 @@ class Telling:
 
     def __init__(
         self,
-        owner: Owner,
-        ticket: Ticket,
-        progress_sink: Shown,
+        owner: JobServer,
+        ticket: JobHandle,
+        progress_sink: ProgressSink,
         between: Callable[[BookPlan], None] = lambda book: None,
     ) -> None:
         self._owner, self._ticket, self._progress_sink = owner, ticket, progress_sink
         self._between = between
         self._book: BookPlan | None = None
-        self._tally = Tally()
+        self._tally = ProgressCounter()
         self._finished_keys: set[str] = set()
         """Keys of the steps that have been rendered or given up."""
         self._last_progress = ("", 0.0)
@@ -48,7 +48,7 @@ class Telling:
     def planned(self, book: BookPlan) -> None:
         self._book = book
         self._finished_keys.clear()
-        outlook = outlook_of(book)
+        outlook = initial_progress(book)
         self._progress_sink.planned(outlook)
         with self._owner.mutex:
             self._tally.planned(outlook)
@@ -104,12 +104,12 @@ class Telling:
 
     def _describe_chunk(
         self, step: Step, faults: Sequence[str], seconds: float = 0.0, *, is_finished: bool = True
-    ) -> Spoken:
+    ) -> ChunkProgress:
         is_repeated = step.key in self._finished_keys
         if is_finished:
             self._finished_keys.add(step.key)
             self._chapter = step.chapter
-        return Spoken(
+        return ChunkProgress(
             step.id,
             step.key,
             step.chapter,

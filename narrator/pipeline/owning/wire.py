@@ -48,7 +48,7 @@ def announce(build: Path, address: Path) -> None:
     Raises OSError.
     """
     path = build / ".owner"
-    earlier_address = announced(build)
+    earlier_address = announced_address(build)
     with contextlib.suppress(FileNotFoundError):
         path.unlink()
     announcement = {"pid": os.getpid(), "host": socket.gethostname(), "socket": str(address)}
@@ -65,19 +65,19 @@ def announce(build: Path, address: Path) -> None:
 def withdraw(build: Path, address: Path) -> None:
     """Remove an announcement, unless another owner has replaced it."""
     with contextlib.suppress(OSError):
-        if announced(build) == address:
+        if announced_address(build) == address:
             (build / ".owner").unlink()
     _remove_socket(address)
 
 
-def announced(build: Path) -> Path | None:
+def announced_address(build: Path) -> Path | None:
     """The announced address of an owner on this machine and of this user; it may have exited.
 
     The file may come with a project from anywhere. An address counts only if it is a socket of
     narrator's in a folder that nobody else may enter.
     """
     try:
-        announcement = json.loads(files.read_whole(build / ".owner", 10_000))
+        announcement = json.loads(files.read_bounded(build / ".owner", 10_000))
         address = Path(announcement["socket"])
         if announcement["host"] != socket.gethostname() or address.name != _SOCKET_NAME:
             return None
@@ -93,9 +93,9 @@ def announced(build: Path) -> Path | None:
     return address if is_ours and address.is_absolute() else None
 
 
-def reached(build: Path) -> socket.socket | None:
+def connect_to_owner(build: Path) -> socket.socket | None:
     """A connection to the announced owner; None if it does not listen."""
-    address = announced(build)
+    address = announced_address(build)
     if address is None:
         return None
     try:
@@ -167,7 +167,7 @@ def _open_listener() -> tuple[socket.socket, Path]:
 # -- lines -----------------------------------------------------------------------------------------
 
 
-def line_of(event: Event) -> bytes:
+def encode_event(event: Event) -> bytes:
     return json.dumps(event, ensure_ascii=False).encode(errors="replace") + b"\n"
 
 
@@ -223,7 +223,7 @@ class Server:
 
     def tell(self, event: Event, client: Client | None = None) -> None:
         """Send an event to a client, or to all of them; never waits."""
-        line = line_of(event)
+        line = encode_event(event)
         with self.mutex:
             for recipient in self._clients if client is None else (client,):
                 if not recipient.gone:
@@ -287,7 +287,7 @@ class Server:
         client = Client(connection)
         with self.mutex:
             self._clients.append(client)
-            client.untold += line_of(self._greeting())
+            client.untold += encode_event(self._greeting())
         self._selector.register(connection, selectors.EVENT_READ, lambda: self._receive(client))
 
     def _receive(self, client: Client) -> None:

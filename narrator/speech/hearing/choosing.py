@@ -13,7 +13,7 @@ from narrator.engines import machine, models
 from narrator.engines.models import Layout, Model, Tell
 from narrator.project.schema import Checks
 from narrator.speech.hearing import Aligner, qwen3, sphinx, whisper
-from narrator.speech.hearing.listening import Ear
+from narrator.speech.hearing.listening import TakeListener
 from narrator.speech.hearing.qwen3 import QwenAligner, QwenRecogniser
 from narrator.speech.hearing.sphinx import Sphinx
 from narrator.speech.hearing.whisper import Whisper
@@ -32,14 +32,14 @@ LAYOUTS: Sequence[Layout] = tuple(_KINDS.values())
 _PACKAGES = ("faster-whisper", "pocketsphinx", "mlx-qwen3-asr")
 
 
-def named(spec: str) -> str:
+def resolve_name(spec: str) -> str:
     """Returns the hub id of `recogniser`, small.en or qwen3-0.6b; other specs unchanged."""
     return NAMES.get(_default_name() if spec == "recogniser" else spec, spec)
 
 
-def find(spec: str, root: Path | None = None, tell: Tell = models.ignore_message) -> Model:
+def find_model(spec: str, root: Path | None = None, tell: Tell = models.ignore_message) -> Model:
     """Finds a recogniser or aligner by auto, a name, a hub id, or a folder."""
-    spec = named("recogniser" if spec == "auto" else spec)
+    spec = resolve_name("recogniser" if spec == "auto" else spec)
     for layout in LAYOUTS:
         model = models.find_with_layout(layout, spec, root=root, tell=tell)
         if model.path is not None:
@@ -55,14 +55,14 @@ def find(spec: str, root: Path | None = None, tell: Tell = models.ignore_message
     return model
 
 
-def listed(tell: Tell = models.ignore_message) -> list[tuple[str, Model]]:
+def list_models(tell: Tell = models.ignore_message) -> list[tuple[str, Model]]:
     """Lists the local recognisers and aligners, with their kinds."""
     return [
         (kind, model) for kind, layout in _KINDS.items() for model in models.list_cached_models(layout, tell)
     ]
 
 
-def is_one(path: Path) -> bool:
+def is_listener_model(path: Path) -> bool:
     """Whether a folder contains a recogniser or aligner."""
     return any(layout.matches(path) for layout in LAYOUTS)
 
@@ -81,22 +81,22 @@ def _default_name() -> str:
     return next(name for min_memory, name in DEFAULTS if total >= min_memory)
 
 
-def ear_for(
+def make_listener(
     checks: Checks, root: Path | None = None, *, model: str | None = None, align: bool = False
-) -> Ear:
+) -> TakeListener:
     """Makes the ear of a manifest's checks; `model` replaces their recogniser.
 
     With `align` it only times words. Raises EngineUnavailable.
     """
-    chosen_model = find(model or checks.recogniser, root)
+    chosen_model = find_model(model or checks.recogniser, root)
     exact_aligners = _exact_aligners()
     if align and exact_aligners and (chosen_model.path is None or not whisper.is_here()):
-        return Ear(None, exact_aligners)
+        return TakeListener(None, exact_aligners)
     recogniser = _load_recogniser(chosen_model)
     aligners: list[Aligner] = (
         [*exact_aligners, recogniser] if isinstance(recogniser, Whisper) else exact_aligners
     )
-    return Ear(None if align else recogniser, aligners, error=checks.text_error)
+    return TakeListener(None if align else recogniser, aligners, error=checks.text_error)
 
 
 @lru_cache(maxsize=1)
@@ -111,16 +111,16 @@ def _exact_aligners() -> list[Aligner]:
     aligners: list[Aligner] = []
     if sphinx.is_here():
         aligners.append(Sphinx())
-    if qwen3.is_here() and (model := find("qwen3-aligner")).path is not None:
+    if qwen3.is_here() and (model := find_model("qwen3-aligner")).path is not None:
         aligners.append(QwenAligner(model))
     return aligners
 
 
-def ear_of(checks: Checks, root: Path | None = None) -> Ear | None:
+def make_render_listener(checks: Checks, root: Path | None = None) -> TakeListener | None:
     """Makes the ear of a render; None where the manifest turns recognition off.
 
     Raises EngineUnavailable.
     """
     if checks.recognition == "never":
         return None
-    return replace(ear_for(checks, root), mode=checks.recognition)
+    return replace(make_listener(checks, root), mode=checks.recognition)

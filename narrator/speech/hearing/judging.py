@@ -94,7 +94,7 @@ class Judgement:
         return (checks.Fault("text", _describe_judgement(self), weight),)
 
 
-def most_errors(language: str) -> float:
+def max_errors(language: str) -> float:
     """Returns `WHOLE` for a language, by BCP 47 tag."""
     return LENIENT.get(primary(language), WHOLE)
 
@@ -104,10 +104,10 @@ def judge(
 ) -> Judgement:
     """Judges a take that should say `text` by its transcript.
 
-    `error` replaces the language's `most_errors`; all thresholds grow with it.
+    `error` replaces the language's `max_errors`; all thresholds grow with it.
     """
     fidelity_figures = fidelity(text, transcript.text, language)
-    leniency = (most_errors(language) if error is None else error) / WHOLE
+    leniency = (max_errors(language) if error is None else error) / WHOLE
     doubts = [min(doubt, CERTAIN) for doubt in transcript.doubts]
     if doubts:
         mean = sum(doubts) / (len(doubts) + SPARE)
@@ -186,7 +186,7 @@ _DESCRIPTIONS = {
 }
 
 
-def told(difference: Difference) -> str:
+def describe_difference(difference: Difference) -> str:
     """Describes a difference: missing "and her aunt"."""
     return _DESCRIPTIONS[difference.kind].format(
         meant=_shorten(difference.meant), got=_shorten(difference.got)
@@ -194,7 +194,7 @@ def told(difference: Difference) -> str:
 
 
 def _describe_judgement(judgement: Judgement) -> str:
-    descriptions = [told(difference) for difference in judgement.wrong[:_MAX_DESCRIBED]]
+    descriptions = [describe_difference(difference) for difference in judgement.wrong[:_MAX_DESCRIBED]]
     return "; ".join([f"{judgement.fidelity.error:.0%} of it heard otherwise", *descriptions])
 
 

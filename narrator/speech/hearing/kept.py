@@ -20,7 +20,7 @@ from narrator import files, keys
 from narrator.sound.timing import TimedWord, WordTimes
 from narrator.speech.hearing import Transcript
 
-HEARD = "heard.jsonl"
+TRANSCRIPTS_FILE = "heard.jsonl"
 _MS_PER_SECOND = 1000
 _ROW_END = re.compile(rb',"seal":"[0-9a-f]{40}"\}')
 _LISTENERS = ("pocketsphinx", "qwen3", "whisper")
@@ -28,7 +28,7 @@ _LISTENERS = ("pocketsphinx", "qwen3", "whisper")
 
 
 @dataclass(slots=True)
-class Hearings:
+class TranscriptStore:
     """The file of a store. One writer at a time (the project's lock); readers at any time."""
 
     path: Path
@@ -134,7 +134,7 @@ class Hearings:
     ) -> None:
         row = {"key": _key(kind, content, text), "take": content, "by": listener, **fields}
         line = files.sealed_row(row)
-        with self._mutex, files.storage(self.path):
+        with self._mutex, files.translating_errors(self.path):
             self._catch_up()
             if self._is_torn and not self._damaged_tail:  # a killed writer's half of a row
                 files.append(self.path, line, size=self._read_mark[1])

@@ -1,7 +1,7 @@
 """Hears takes in batches: transcripts, faults in the words, word times.
 
 The render loop, a pass over a book (`pipeline/hearing.py`) or a retake decides which takes are
-heard and what follows; all of them listen through an `Ear`.
+heard and what follows; all of them listen through an `TakeListener`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from narrator.sound.timing import WordTimes
 from narrator.speech import checks
 from narrator.speech.hearing import Aligner, Recogniser, SpokenSound, Transcript
 from narrator.speech.hearing.judging import judge
-from narrator.speech.hearing.kept import Hearings
+from narrator.speech.hearing.kept import TranscriptStore
 from narrator.text.sentences import primary
 
 Mode = Literal["suspicious", "all"]
@@ -43,7 +43,7 @@ class Opinion:
 
 
 @dataclass(slots=True)
-class Ear:
+class TakeListener:
     """A recogniser, if there is one, and aligners. Always used on one thread."""
 
     recogniser: Recogniser | None
@@ -110,7 +110,7 @@ class Ear:
         ]
 
     def _should_hear(self, sound: SpokenSound, verdict: checks.Verdict | None) -> bool:
-        return self.mode == "all" or verdict is None or checks.suspicious(verdict.figures)
+        return self.mode == "all" or verdict is None or checks.is_suspicious(verdict.figures)
 
     def hear(self, sounds: Sequence[SpokenSound | None]) -> list[Transcript | None]:
         """Returns the transcript of each sound, None for None. Raises EngineUnavailable."""
@@ -155,7 +155,7 @@ class Ear:
         return judge(transcript, text, language, self.error).faults
 
     def known(
-        self, hearings: Hearings, content: str, text: str, language: str
+        self, hearings: TranscriptStore, content: str, text: str, language: str
     ) -> tuple[Transcript | None, WordTimes | None]:
         """Returns the stored transcript and word times of a take, by the current listeners."""
         transcript = times = None
@@ -166,7 +166,7 @@ class Ear:
         return transcript, times
 
     def keep(
-        self, hearings: Hearings, content: str, text: str, language: str, opinion: Opinion
+        self, hearings: TranscriptStore, content: str, text: str, language: str, opinion: Opinion
     ) -> None:
         """Stores an opinion of a take, by its content. Raises StorageError."""
         if self.recogniser and opinion.heard:
@@ -176,13 +176,13 @@ class Ear:
 
 
 @dataclass(slots=True)
-class Listening(Generic[_Owner]):
+class HearingQueue(Generic[_Owner]):
     """A queue of sounds to hear, each with an owner: heard while an engine speaks, or in between.
 
     Used on the engine's thread.
     """
 
-    ear: Ear
+    ear: TakeListener
     future: Future[list[Opinion]] | None = None
     """The batch that is being heard on its own thread."""
     _waiting: list[tuple[_Owner, SpokenSound, checks.Verdict]] = field(default_factory=list)

@@ -102,7 +102,7 @@ class Answers:
         """Write new answers. Raises StorageError."""
         if self._path is None or not self._unsaved_keys:
             return
-        with files.storage(self._path):
+        with files.translating_errors(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._is_journal_intact:
                 files.append(self._path, self._format_rows(self._unsaved_keys))
@@ -118,7 +118,7 @@ class Answers:
 
     def _read_journal(self, path: Path) -> bool:
         """Read the journal; return True if it is undamaged and its last row complete."""
-        with files.storage(path):
+        with files.translating_errors(path):
             try:
                 journal_bytes = path.read_bytes()
             except FileNotFoundError:
@@ -131,7 +131,7 @@ class Answers:
                 self._answers[row["key"]] = row["answer"]
         if len(sealed_lines) < len(lines):
             damaged_count = len(lines) - len(sealed_lines)
-            files.damage.warning(
+            files.corruption_log.warning(
                 "%s: %d rows were altered; they are asked anew", path, damaged_count
             )
         return not torn_line and len(sealed_lines) == len(lines)

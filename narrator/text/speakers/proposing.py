@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Event
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.text.sentences import sentences
 from narrator.text.speakers import Attribution, AttributedQuotation
 from narrator.text.speakers.answers import Answers, Reader
@@ -141,7 +141,7 @@ def clean_description(reply: str, name: str = "") -> str:
 
     Returns "" if nothing usable is left.
     """
-    rows = [row for row in seen(reply).strip().splitlines() if row.strip()]
+    rows = [row for row in strip_invisible(reply).strip().splitlines() if row.strip()]
     line = re.sub(r"<[^>]*>|[*_`#<>{}\[\]|\\]", "", rows[0] if rows else "")
     label = rf"(?:{re.escape(name)}(?:['’]s voice)?|voice|description|answer)\s*:"
     line = re.sub(rf"^\s*(?:[-•]\s*)?{label}", "", line, flags=re.IGNORECASE)

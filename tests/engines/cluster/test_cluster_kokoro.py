@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from narrator.pipeline import bookengines, manuscript, run
-from narrator.project.preferences import ClusterWish
+from narrator.project.preferences import ClusterOptions
 from narrator.speech.store import Store
 from tests import books, small_model
 from tests.clusters import at_work
@@ -26,11 +26,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def spoken(path: Path, wish: ClusterWish) -> run.Report:
+def spoken(path: Path, wish: ClusterOptions) -> run.Report:
     with small_model.lenient():
-        project = manuscript.read(path).project
-        engines = bookengines.engines_for(project, draft=False, wish=wish)
-        return books.speak(path, engines.main, engines=engines.own)[0]
+        project = manuscript.read_manuscript(path).project
+        engines = bookengines.engines_for(project, draft=False, cluster_wish=wish)
+        return books.speak(path, engines.main, engines=engines.by_speaker)[0]
 
 
 def test_a_book_has_the_same_keys_and_takes_as_here(tmp_path: Path) -> None:
@@ -38,10 +38,10 @@ def test_a_book_has_the_same_keys_and_takes_as_here(tmp_path: Path) -> None:
     engine = f"engine: {{name: kokoro, model: {model}, device: cpu, slots: 1}}"
     manifest = f"{books.MANIFEST}{engine}\n".replace("seed: 3}}", "seed: 3}, speed: 1.2}")
     path, other = (books.brief(tmp_path / name, manifest) for name in ("here", "there"))
-    here = spoken(path, ClusterWish("none"))
+    here = spoken(path, ClusterOptions("none"))
     given = ("--engine", "kokoro", "--model", model, "--slots", 1)
     with at_work(tmp_path / "cluster", "mini", given=given, module="tests.lenient") as cluster:
-        there = spoken(other, ClusterWish(cluster.address))
+        there = spoken(other, ClusterOptions(cluster.address))
     keys = [step.key for step in here.plan.steps]
     assert keys == [step.key for step in there.plan.steps]
     assert here.result.rendered == there.result.rendered == len(set(keys))

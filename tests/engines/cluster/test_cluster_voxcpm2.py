@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from narrator.pipeline import bookengines, manuscript, run
-from narrator.project.preferences import ClusterWish
+from narrator.project.preferences import ClusterOptions
 from narrator.speech.store import Store
 from tests import books, small_model
 from tests.clusters import AtWork, at_work
@@ -49,9 +49,9 @@ def here(model: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, r
 
 def through(cluster: AtWork, path: Path) -> run.Report:
     with small_model.lenient():
-        wish = ClusterWish(cluster.address)
-        engines = bookengines.engines_for(manuscript.read(path).project, draft=False, wish=wish)
-        return books.speak(path, engines.main, engines=engines.own)[0]
+        wish = ClusterOptions(cluster.address)
+        engines = bookengines.engines_for(manuscript.read_manuscript(path).project, draft=False, cluster_wish=wish)
+        return books.speak(path, engines.main, engines=engines.by_speaker)[0]
 
 
 def copy(path: Path, folder: Path) -> Path:

@@ -36,7 +36,7 @@ def test_what_it_says_is_heard(name: str, tmp_path: Path) -> None:
         spoken = list(speak(session, [request(text, voice) for text in TEXTS]))
     finally:
         session.close()
-    by = Whisper(choosing.find(str(Path(models.__file__).parent / "model")))
+    by = Whisper(choosing.find_model(str(Path(models.__file__).parent / "model")))
     sounds = [SpokenSound(o.speech.samples, 24_000, r.text, "en") for r, o in spoken if o.speech]
     heard = by.hear(sounds)
     errors = sum(

@@ -13,7 +13,7 @@ import soundfile
 
 from narrator.errors import EngineUnavailable
 from narrator.pipeline import bookengines, bookplan
-from narrator.pipeline.manuscript import read
+from narrator.pipeline.manuscript import read_manuscript
 from narrator.project.load import load
 from tests import books, spoken
 from tests.effort import quick
@@ -81,7 +81,7 @@ def book(
 
 
 def spoken_by(path: Path, standin: StandIn) -> tuple[books.Watcher, bookplan.BookPlan]:
-    made = bookengines.engine_for(load(path), draft=False)
+    made = bookengines.make_main_engine(load(path), draft=False)
     _, watcher = books.speak(path, made)
     return watcher, books.plan(path, made)
 
@@ -128,7 +128,7 @@ def test_the_key_is_in_no_file_of_the_project(tmp_path: Path, standin: StandIn, 
 
 
 def keys_of(path: Path) -> set[str]:
-    made = bookengines.engine_for(load(path), draft=False)
+    made = bookengines.make_main_engine(load(path), draft=False)
     return {step.key for step in books.plan(path, made).steps}
 
 
@@ -182,7 +182,7 @@ def test_characters_and_their_price_are_shown_before_anything_is_sent(
     tmp_path: Path, standin: StandIn, narrator: Narrator
 ):
     path = book(tmp_path, standin.dialect, standin.url, engine="\n  price: 15 USD")
-    characters = sum(len(one.spoken.text) for one in read(path).spoken)
+    characters = sum(len(one.spoken.text) for one in read_manuscript(path).spoken)
     for command in (("plan",), ("render", "--dry-run")):
         _, out, _ = narrator(*command, path)
         assert f"to send: {characters} characters, about 0.00 USD at 15 USD a million" in out
@@ -226,7 +226,7 @@ def test_vllm_omni_says_what_of_chain_mode_it_can_do_before_anything_runs(
     for mode in ("anchored", "continuation", "reference"):
         path = book(tmp_path / mode, "vllm-omni", more=f"chain: {{mode: {mode}}}", brief=False)
         told[mode] = "vllm-omni takes one clip" in " ".join(narrator("check", path)[2].split())
-        made = bookengines.engine_for(load(path), draft=False)
+        made = bookengines.make_main_engine(load(path), draft=False)
         parents = [step.parent for step in books.plan(path, made).steps]
         assert any(parents) == (mode == "continuation")
     assert told == {"anchored": True, "continuation": False, "reference": False}
@@ -332,11 +332,11 @@ def test_a_run_that_a_server_ends_keeps_its_takes_and_goes_on(tmp_path: Path):
 
     with serving(StandIn("openai", fault)) as standin:
         path = book(tmp_path, "openai", standin.url)
-        made = bookengines.engine_for(load(path), draft=False)
+        made = bookengines.make_main_engine(load(path), draft=False)
         with pytest.raises(EngineUnavailable, match="refuses the key"):
             books.speak(path, made)
         left = books.todo(path, made)
-        assert len(left) < len(read(path).spoken)
+        assert len(left) < len(read_manuscript(path).spoken)
         asked = len(standin.bodies)
         books.speak(path, made)
         assert len(standin.bodies) == asked + len(left)

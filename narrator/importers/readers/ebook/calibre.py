@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name, title_from_file_name
 from narrator.importers.readers.ebook.epub import read_epub
@@ -96,7 +96,7 @@ def _convert(command: str, path: Path, folder: Path) -> Path:
         return epub_path
     if _DRM.search(output):
         raise ImportFailed(Problem(path, None, "protected by DRM; import a copy without"))
-    lines = [seen(line).strip() for line in output.splitlines() if seen(line).strip()]
+    lines = [strip_invisible(line).strip() for line in output.splitlines() if strip_invisible(line).strip()]
     last_line = (
         lines[-1][:_MAX_MESSAGE_CHARACTERS]
         if lines

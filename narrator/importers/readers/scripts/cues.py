@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.importers.readers.scripts.script import ScriptRun, text_of
 
 TIMES = "time of a subtitle"
@@ -73,7 +73,7 @@ class SubtitleFile:
 
 def read_cues(text: str) -> SubtitleFile:
     """Parses the cues of a file."""
-    rows = seen(text).split("\n")
+    rows = strip_invisible(text).split("\n")
     subtitles = SubtitleFile()
     row_index = _read_header(rows, subtitles) if rows[0].startswith("WEBVTT") else 0
     while row_index < len(rows):
@@ -94,7 +94,7 @@ def _match_times(row: str) -> re.Match[str] | None:
 
 def text_without_tags(text: str) -> str:
     """Returns a file's text without tags, but with the names in them, to count its characters."""
-    text_with_names = re.sub(r"<[vV](?:\.[\w.-]*)?[ \t]+([^<>\n]*)>", r" \1 ", seen(text))
+    text_with_names = re.sub(r"<[vV](?:\.[\w.-]*)?[ \t]+([^<>\n]*)>", r" \1 ", strip_invisible(text))
     return html.unescape(_TAG.sub(lambda tag: tag["time"] or "", text_with_names))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.importers.book import Book, Choices, file_name, word_set
 from narrator.importers.chapters import SCRIPT
 from narrator.importers.directions import match_transition
@@ -107,7 +107,7 @@ class _Screenplay:
         self.pending_items: deque[ScriptItem] = deque()
         """Cut-out texts on lines of their own, to be inserted between elements."""
         self.title_fields: dict[str, list[str]] = {}
-        self.rows = list(self._read_rows(seen(text).replace(_CUT_START, "").replace(_CUT_END, "")))
+        self.rows = list(self._read_rows(strip_invisible(text).replace(_CUT_START, "").replace(_CUT_END, "")))
         self.row_index = 0
 
     def _read_rows(self, text: str) -> Iterator[_SourceRow]:

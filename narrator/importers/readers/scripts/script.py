@@ -15,7 +15,7 @@ from typing import Literal
 
 from lxml import etree
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import count_characters, word_set
 from narrator.importers.counting import parse_numbering
@@ -146,7 +146,7 @@ def expected_characters(root: etree._Element, source: str) -> int:
 
 def _count_alphanumeric(text: str) -> int:
     """Counts letters and digits."""
-    return sum(map(str.isalnum, seen(text)))
+    return sum(map(str.isalnum, strip_invisible(text)))
 
 
 # -- chapters --------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from lxml import etree
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.importers.book import CoverImage
 from narrator.importers.readers.ebook.cover import cover_of
 from narrator.importers.readers.facts import LANGUAGE_TAG, Metadata, genre_of
@@ -59,14 +59,14 @@ def _author_names(title_info: etree._Element | None) -> Iterable[str]:
 
 def _series(parent: etree._Element | None) -> tuple[str, str | None] | None:
     for sequence in [] if parent is None else parent.iterchildren("{*}sequence"):
-        if name := " ".join(seen(sequence.get("name", "")).split()):
+        if name := " ".join(strip_invisible(sequence.get("name", "")).split()):
             return name, sequence.get("number") or None
     return None
 
 
 def text_in(element: etree._Element) -> str:
     """Returns the text of an element on one line."""
-    return " ".join(seen(" ".join(element.itertext())).split())
+    return " ".join(strip_invisible(" ".join(element.itertext())).split())
 
 
 def remove_pictures(text: str) -> str:

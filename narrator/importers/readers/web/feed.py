@@ -21,7 +21,7 @@ from urllib.parse import unquote
 from lxml import etree
 from markdown_it import MarkdownIt
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.plaintext import read_text
@@ -297,8 +297,8 @@ def _content_body(feed_item: _FeedItem) -> etree._Element:
         text = MarkdownIt("commonmark").enable("table").render(text)
     elif feed_item.content_format == "text":
         text = "".join(f"<p>{html.escape(paragraph)}</p>" for paragraph in _paragraphs(text))
-    page, _ = markup.document_of(f"<html><body>{seen(text)}</body></html>" if
-                                 "<body" not in text else seen(text))  # fmt: skip
+    page, _ = markup.document_of(f"<html><body>{strip_invisible(text)}</body></html>" if
+                                 "<body" not in text else strip_invisible(text))  # fmt: skip
     return next(page.iter("{*}body"), page)
 
 
@@ -363,18 +363,18 @@ def _local_name(element: etree._Element) -> str:
 def _child_text(element: etree._Element, name: str, keep_lines: bool = False) -> str | None:
     """Returns the text of the first non-empty child of a name; `keep_lines` keeps its line ends."""
     for child in element.iterchildren(f"{{*}}{name}"):
-        if text := seen("".join(child.itertext())).strip():
+        if text := strip_invisible("".join(child.itertext())).strip():
             return text if keep_lines else " ".join(text.split())
     return None
 
 
 def _strip_tags(text: str) -> str:
     """Returns text without tags and entities, on one line."""
-    return " ".join(seen(html.unescape(re.sub(r"<[^<>]*>", " ", text))).split())
+    return " ".join(strip_invisible(html.unescape(re.sub(r"<[^<>]*>", " ", text))).split())
 
 
 def _as_text(json_value: object) -> str:
-    return seen(json_value).strip() if isinstance(json_value, str) else ""
+    return strip_invisible(json_value).strip() if isinstance(json_value, str) else ""
 
 
 def _as_list(json_value: object) -> list[Any]:

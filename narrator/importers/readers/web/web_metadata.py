@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from narrator.characters import seen
+from narrator.characters import strip_invisible
 from narrator.importers import matter
 from narrator.importers.readers.elements import LANGUAGE_ATTRIBUTE, single_line_text
 from narrator.importers.readers.facts import LANGUAGE_TAG, Metadata
@@ -55,7 +55,7 @@ class _MetaTags:
         self.contents_by_name: dict[str, list[str]] = {}
         for meta in root.iter("{*}meta"):
             name = meta.get("name") or meta.get("property") or meta.get("http-equiv") or ""
-            if content := " ".join(seen(meta.get("content", "")).split()):
+            if content := " ".join(strip_invisible(meta.get("content", "")).split()):
                 self.contents_by_name.setdefault(name.strip().lower(), []).append(content)
 
     def all_of(self, *names: str) -> tuple[str, ...]:
