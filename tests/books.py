@@ -16,7 +16,7 @@ from narrator.pipeline import bookplan
 from narrator.pipeline import run as pipeline_run
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.pipeline.run import Report
-from narrator.speech.plan import Step, RenderReason
+from narrator.speech.plan import RenderReason, Step
 from narrator.speech.store import Record
 
 MANIFEST = """\

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from narrator.delivery.companions import SpokenChapter
 from narrator.delivery.export import ListenerFile
-from narrator.sound.assemble import TimelineItem, PlacedTake, plan_timeline
+from narrator.sound.assemble import PlacedTake, TimelineItem, plan_timeline
 from narrator.text import stretches
 from narrator.text.chunks import Chunk, cut_scene
 from narrator.text.labels import Roles

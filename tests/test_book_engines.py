@@ -111,7 +111,9 @@ def todo(path: Path) -> set[str]:
     """Who says what a render would speak."""
     engines = engines_of(path)
     with small_model.lenient():
-        return {one.chunk.speaker for one in books.plan(path, engines.main, engines.by_speaker).todo}
+        return {
+            one.chunk.speaker for one in books.plan(path, engines.main, engines.by_speaker).todo
+        }
 
 
 def test_each_speaker_of_a_book_is_spoken_by_its_engine_and_the_book_is_finished(

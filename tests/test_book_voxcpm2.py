@@ -231,7 +231,9 @@ def test_a_finished_book_is_planned_and_exported_without_its_model(
     gone = tmp_path / "gone"
     path.write_text(path.read_text().replace(str(model), str(gone)))
     # the model is known by its bytes: only a folder of the same name is taken at its word
-    assert books.todo(path, bookengines.make_main_engine(manuscript.read_manuscript(path).project, draft=False))
+    assert books.todo(
+        path, bookengines.make_main_engine(manuscript.read_manuscript(path).project, draft=False)
+    )
     shutil.copytree(model, gone)
     engine = bookengines.make_main_engine(manuscript.read_manuscript(path).project, draft=False)
     assert not books.todo(path, engine)

@@ -45,7 +45,7 @@ from narrator.cli import (
     voices,
 )
 from narrator.cli.progress import beating
-from narrator.cli.shared import app, err, out, shorten, print_problems
+from narrator.cli.shared import app, err, out, print_problems, shorten
 from narrator.errors import EnvironmentFailed, NarratorError, UserError
 
 __all__ = [

@@ -12,7 +12,18 @@ from rich.table import Table
 
 from narrator.cli.progress import stage
 from narrator.cli.reading import print_proposals, proposals_json, reading
-from narrator.cli.shared import AsJson, Book, app, pluralize, truncate, err, display_path, out, shorten, print_problems
+from narrator.cli.shared import (
+    AsJson,
+    Book,
+    app,
+    display_path,
+    err,
+    out,
+    pluralize,
+    print_problems,
+    shorten,
+    truncate,
+)
 from narrator.errors import UsageError
 
 if TYPE_CHECKING:
@@ -98,7 +109,9 @@ def _make_proposal(project: Project, find: bool, write: bool, model: Refine | No
         new_count = len(attribution.characters(extended_project)) - len(
             attribution.characters(project)
         )
-        err.print(f"{display_path(project.path)}: {pluralize(new_count, 'character')} more under speakers")
+        err.print(
+            f"{display_path(project.path)}: {pluralize(new_count, 'character')} more under speakers"
+        )
         with stage(err, "finding who speaks"):  # as every run after this one does
             proposal = attribution.propose(extended_project)
     if model is not None:
@@ -175,7 +188,11 @@ def _summarize_certainty(quotes: Sequence[Quote]) -> str:
     attributed_rows = [quote.row for quote in quotes if quote.row.by in ("rule", "model")]
     nobody = sum(row.speaker == NOBODY for row in attributed_rows)
     unknown = sum(row.speaker == UNKNOWN for row in attributed_rows)
-    sure = sum(row.sure >= SURE_THRESHOLD for row in attributed_rows if row.speaker not in (NOBODY, UNKNOWN))
+    sure = sum(
+        row.sure >= SURE_THRESHOLD
+        for row in attributed_rows
+        if row.speaker not in (NOBODY, UNKNOWN)
+    )
     doubtful = len(attributed_rows) - nobody - unknown - sure
     parts = [
         f"{number:,} {label}"
@@ -204,7 +221,9 @@ def _describe_doubt(quote: Quote) -> str:
     """What a person should look at, in a line."""
     from narrator.text.decided import UNKNOWN, unescape_names
 
-    speaker_names = "nobody known" if quote.row.speaker == UNKNOWN else unescape_names(quote.row.speaker)
+    speaker_names = (
+        "nobody known" if quote.row.speaker == UNKNOWN else unescape_names(quote.row.speaker)
+    )
     best_guess = (
         f"{speaker_names} {quote.row.sure:.2f}" if quote.row.speaker != UNKNOWN else speaker_names
     )

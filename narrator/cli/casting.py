@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrator.cli.shared import Draft, pluralize, err, display_path, out, check_replaceable
+from narrator.cli.shared import Draft, check_replaceable, display_path, err, out, pluralize
 from narrator.cli.voices import (
     InLibrary,
     Language,

@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 
 from narrator.cli.progress import silence
-from narrator.cli.shared import app, keep_awake, pluralize, err, out
+from narrator.cli.shared import app, err, keep_awake, out, pluralize
 from narrator.errors import EngineUnavailable, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -97,7 +97,9 @@ def worker(
             hint = f"did you mean '{guess}'?" if guess else f"it has {', '.join(able) or 'none'}"
             raise UsageError(f"this machine has no engine {engine_name}; {hint}")
     if model is not None:
-        far.MACHINE.local_settings["model"] = str(Path(model).absolute()) if Path(model).exists() else model
+        far.MACHINE.local_settings["model"] = (
+            str(Path(model).absolute()) if Path(model).exists() else model
+        )
     if slots is not None:
         far.MACHINE.local_settings["slots"] = slots
     with silence(), keep_awake():

@@ -11,7 +11,7 @@ import typer
 
 from narrator.cli.planning import plan_of
 from narrator.cli.progress import stage
-from narrator.cli.shared import app, pluralize, err, display_path, out
+from narrator.cli.shared import app, display_path, err, out, pluralize
 from narrator.errors import UsageError
 
 if TYPE_CHECKING:
@@ -71,7 +71,9 @@ def feed(
         guid=guid,
     ).completed(episodes)
     path = folder / name
-    companions.update(path, feeds.build_feed(show, episodes, folder, base, role=cast, season=season))
+    companions.update(
+        path, feeds.build_feed(show, episodes, folder, base, role=cast, season=season)
+    )
     _note(path)
     out.print(f"{display_path(path)}  {pluralize(len(episodes), 'episode')}")
     _print_lacks(show, episodes)

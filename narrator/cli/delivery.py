@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from narrator.cli.progress import StageLine
-from narrator.cli.shared import AsJson, app, pluralize, err, display_path, out
+from narrator.cli.shared import AsJson, app, display_path, err, out, pluralize
 
 if TYPE_CHECKING:
     from narrator.delivery.inspection import Inspection

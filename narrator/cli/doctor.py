@@ -17,7 +17,7 @@ import typer
 
 from narrator import __version__
 from narrator.cli.cluster import Insecure, OnCluster, Tls, wish_of
-from narrator.cli.shared import AsJson, app, pluralize, err, display_path, out, sized
+from narrator.cli.shared import AsJson, app, display_path, err, out, pluralize, sized
 from narrator.cli.voices import root_of
 from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
 from narrator.installation import install_command
@@ -130,7 +130,9 @@ def examine(book: Path | None, tell: Tell, wish: ClusterOptions) -> Iterator[Dia
             message = str(error.problems[0])
             other_count = len(error.problems) - 1
             message += f" and {pluralize(other_count, 'problem')} more" if other_count else ""
-            yield Diagnosis("book", "fail", message, f"`narrator check {display_path(book)}` lists all")
+            yield Diagnosis(
+                "book", "fail", message, f"`narrator check {display_path(book)}` lists all"
+            )
     root = manuscript.project.root if manuscript else None
     used = _engines(manuscript)
     servers = [settings for settings in used if settings.name == "server"]
@@ -481,9 +483,7 @@ def _book(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterOptio
     if cost.basis == "measured" and cost.wall is not None:
         message += f", about {format_clock(cost.wall)} (measured in this project)"
     elif cost.wall is not None:
-        message += (
-            f", {format_clock(cost.wall)} at the very best (arithmetic for {device.name}, not measured)"
-        )
+        message += f", {format_clock(cost.wall)} at the very best (arithmetic for {device.name}, not measured)"
     else:
         message += "; how long that takes was not measured here yet"
     message += "" if cost.disk is None else f"; {sized(cost.disk)} of disk"
@@ -497,7 +497,9 @@ def _cost(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterOptio
     seconds, wall, disk = sum(u.expected for u in manuscript.spoken), None, None
     try:
         engines = bookengines.engines_for(manuscript.project, draft=False, cluster_wish=wish)
-        book = bookplan.plan(manuscript, engines.main, bookplan.Selection(), engines=engines.by_speaker)
+        book = bookplan.plan(
+            manuscript, engines.main, bookplan.Selection(), engines=engines.by_speaker
+        )
         costs = estimate.estimate(book)
         seconds, wall, disk = costs.seconds, costs.wall, costs.disk
     except EngineUnavailable as error:

@@ -22,14 +22,14 @@ from narrator.cli.shared import (
     Draft,
     Speakers,
     app,
-    keep_awake,
-    pluralize,
-    err,
     display_path,
+    err,
+    keep_awake,
     out,
+    pluralize,
+    print_problems,
     shorten,
     source,
-    print_problems,
 )
 from narrator.errors import UsageError, UserError
 from narrator.sound.clock import format_clock, format_fine_clock
@@ -277,7 +277,9 @@ def _hear_recordings(
             ]
         )
     elif cancel.is_set():
-        out.print(f"stopped: {len(heard_recitals)} of {pluralize(len(recitals), 'recording')} heard")
+        out.print(
+            f"stopped: {len(heard_recitals)} of {pluralize(len(recitals), 'recording')} heard"
+        )
     print_problems("error", unreadable)
     wrong = not options.align and any(heard_recital.wrong for heard_recital in heard_recitals)
     if code := STOPPED if cancel.is_set() else UserError.exit_code if unreadable else int(wrong):
@@ -285,7 +287,11 @@ def _hear_recordings(
 
 
 def _hear_one(
-    recital: Recital, ear: TakeListener, options: _RecordingOptions, cancel: threading.Event, as_json: bool
+    recital: Recital,
+    ear: TakeListener,
+    options: _RecordingOptions,
+    cancel: threading.Event,
+    as_json: bool,
 ) -> RecitalResult | None:
     """Listen to one recording, and say what came of it; None where it was stopped."""
     from narrator.pipeline import recordings
@@ -316,9 +322,13 @@ def _print_recording(heard_recital: RecitalResult, options: _RecordingOptions) -
         out.print(f"{name}: {format_clock(heard_recital.seconds)}, {timed}")
         return
     for passage in heard_recital.wrong:
-        err.print(f"{name} {format_fine_clock(passage.start)}: {describe_difference(passage.difference)}")
+        err.print(
+            f"{name} {format_fine_clock(passage.start)}: {describe_difference(passage.difference)}"
+        )
     if heard_recital.error > ANOTHER:
-        err.print(f"{name}: hardly says {display_path(heard_recital.recital.text)}; is this its text?")
+        err.print(
+            f"{name}: hardly says {display_path(heard_recital.recital.text)}; is this its text?"
+        )
     wrong = pluralize(len(heard_recital.wrong), "passage")
     out.print(
         f"{name}: {format_clock(heard_recital.seconds)}, {heard_recital.error:.1%} heard otherwise, "

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from narrator.cli.progress import stage
-from narrator.cli.shared import AsJson, app, pluralize, truncate, err, display_path, out, shorten
+from narrator.cli.shared import AsJson, app, display_path, err, out, pluralize, shorten, truncate
 from narrator.cli.text import MANY_QUOTATIONS
 from narrator.errors import UsageError
 from narrator.sound.clock import format_clock
@@ -187,7 +187,9 @@ def _print_found(book: ImportedBook, written_project: WrittenProject) -> None:
 
     manifest = written_project.root / written_project.new_versions.get("book.yaml", "book.yaml")
     if not book.source:
-        out.print(f"{book.title}: {pluralize(len(book.chapters), 'chapter')} -> {display_path(manifest)}")
+        out.print(
+            f"{book.title}: {pluralize(len(book.chapters), 'chapter')} -> {display_path(manifest)}"
+        )
         return
     shapes = chapter_shapes(book)
     by = shorten(", ".join(book.authors), _NAMED)

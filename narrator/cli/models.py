@@ -21,7 +21,7 @@ from rich.progress import (
 from rich.table import Table
 
 from narrator.cli.progress import StageLine, stage
-from narrator.cli.shared import AsJson, app, pluralize, err, display_path, out, sized
+from narrator.cli.shared import AsJson, app, display_path, err, out, pluralize, sized
 
 if TYPE_CHECKING:
     from narrator.engines import Engine
@@ -171,7 +171,11 @@ def pull(
     with _working("asking the hub"), _other_way(family, spec):
         look = models.look_up(spec, FAMILIES, choosing.LAYOUTS)
     small = bool(family.small) and spec == family.hub != models.default_spec(family)
-    if look.missing and small and models.origin_commit(models.conversion_path(look.repo)) == look.commit:
+    if (
+        look.missing
+        and small
+        and models.origin_commit(models.conversion_path(look.repo)) == look.commit
+    ):
         small_model = models.find(family, tell=_say)  # made of it, and the original removed since
         if small_model.path is not None:
             out.print(

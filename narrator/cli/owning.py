@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from narrator.cli.progress import JsonProgress
-from narrator.cli.shared import Book, app, keep_awake, err, out
+from narrator.cli.shared import Book, app, err, keep_awake, out
 from narrator.errors import EngineUnavailable, NarratorError
 
 if TYPE_CHECKING:

@@ -17,14 +17,14 @@ from narrator.cli.shared import (
     BookOption,
     Draft,
     app,
-    pluralize,
-    err,
-    display_path,
-    out,
-    split_arguments,
     check_replaceable,
-    shorten,
+    display_path,
+    err,
+    out,
+    pluralize,
     print_problems,
+    shorten,
+    split_arguments,
 )
 from narrator.errors import UsageError
 

@@ -19,11 +19,11 @@ from narrator.cli.shared import (
     Chunks,
     Draft,
     app,
-    err,
     display_path,
+    err,
     out,
-    split_arguments,
     shorten,
+    split_arguments,
 )
 from narrator.errors import UsageError
 from narrator.sound.clock import format_fine_clock

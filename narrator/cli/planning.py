@@ -15,9 +15,9 @@ from narrator.cli.cluster import (
     Insecure,
     OnCluster,
     Tls,
+    find_clusters,
     machines_json,
     print_machines,
-    find_clusters,
     wish_of,
 )
 from narrator.cli.progress import stage
@@ -31,15 +31,15 @@ from narrator.cli.shared import (
     Force,
     Speakers,
     app,
-    pluralize,
-    err,
     display_path,
+    err,
     one_chunk,
     out,
+    pluralize,
+    print_problems,
     shorten,
     sized,
     source,
-    print_problems,
 )
 from narrator.sound.clock import format_clock
 
@@ -147,9 +147,13 @@ def _print_costs(costs: Estimate) -> None:
               f"finished files: about {sized(costs.files)}")  # fmt: skip
     for engine_cost in costs.engines if len(costs.engines) > 1 else ():
         took = (
-            "not measured yet" if engine_cost.wall is None else f"about {format_clock(engine_cost.wall)}"
+            "not measured yet"
+            if engine_cost.wall is None
+            else f"about {format_clock(engine_cost.wall)}"
         )
-        out.print(f"  {engine_cost.engine}: {format_clock(engine_cost.seconds)} of speech; time: {took}")
+        out.print(
+            f"  {engine_cost.engine}: {format_clock(engine_cost.seconds)} of speech; time: {took}"
+        )
     if costs.sent is not None:
         price = f", {costs.price}" if costs.price else ""
         out.print(f"to send: {costs.sent:,} characters{price}; chunks that are tried again are "
@@ -194,7 +198,9 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
         "characters_to_send": costs.sent,
         "price": costs.price or None,
         "missing_models": bookengines.missing_models(book.project, draft=book.folders.draft),
-        "files_made_anew": [str(path) for path in products.list_outdated_files(book, book.selection.chapters)],
+        "files_made_anew": [
+            str(path) for path in products.list_outdated_files(book, book.selection.chapters)
+        ],
     }
 
 
@@ -282,7 +288,8 @@ def _chapter_rows(book: BookPlan) -> list[_ChapterRow]:
     rows = []
     for number, chapter_steps in groupby(book.steps, key=lambda step: step.chapter):
         groups = [
-            [step for step in steps if step in book.selection] for steps in group_unison(chapter_steps)
+            [step for step in steps if step in book.selection]
+            for steps in group_unison(chapter_steps)
         ]
         chosen = [step for steps in groups for step in steps]
         if not chosen:
@@ -474,13 +481,18 @@ def warn_of_unasked(book: BookPlan) -> None:
     """Say what the manifest asks for that its engines cannot be asked."""
     from narrator.pipeline import checking
 
-    print_problems("warning", list(checking.find_unsupported_settings(book.manuscript, draft=book.folders.draft)))
+    print_problems(
+        "warning",
+        list(checking.find_unsupported_settings(book.manuscript, draft=book.folders.draft)),
+    )
     print_problems("warning", list(checking.find_unrecognised_languages(book.manuscript)))
 
 
 def print_lost(book: BookPlan) -> None:
     for pin in book.lost:
-        out.print(f"pinned, but its text has changed: {pin.chunk} {pin.speaker}: {shorten(pin.text)}")
+        out.print(
+            f"pinned, but its text has changed: {pin.chunk} {pin.speaker}: {shorten(pin.text)}"
+        )
     if book.lost:
         out.print(
             "`narrator unpin --lost` forgets these pins; `narrator takes CHUNK` shows new takes"
@@ -502,7 +514,9 @@ def print_doubtful(book: BookPlan, steps: Sequence[Step], say: Callable[[str], N
         + describe_remedy(book, steps[:1]))  # fmt: skip
 
 
-def describe_remedy(book: BookPlan, steps: Sequence[Step], pronoun: str = "it", every: str = "it") -> str:
+def describe_remedy(
+    book: BookPlan, steps: Sequence[Step], pronoun: str = "it", every: str = "it"
+) -> str:
     """What to do about doubtful takes: words for `pronoun` of them, and for `every` one."""
     first, draft = steps[0], book.folders.option
     names = " ".join(step.id for step in steps)

@@ -19,7 +19,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
-from narrator.pipeline.owning.tally import Clock, RenderProgress, ChunkProgress, ProgressCounter, estimate_remaining_seconds
+from narrator.pipeline.owning.tally import (
+    ChunkProgress,
+    Clock,
+    ProgressCounter,
+    RenderProgress,
+    estimate_remaining_seconds,
+)
 from narrator.sound.clock import format_clock
 
 EVERY = 10.0
@@ -43,7 +49,11 @@ def beat(
         if _said_by:
             line = _said_by[-1]()
         else:
-            line = "" if console.is_terminal else f"{command}: {format_clock(read_clock() - began)} so far"
+            line = (
+                ""
+                if console.is_terminal
+                else f"{command}: {format_clock(read_clock() - began)} so far"
+            )
         if line:
             console.print(line)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.progress import MofNCompleteColumn
 
 from narrator.cli.models import bar
-from narrator.cli.shared import pluralize, err, display_path, out, shorten
+from narrator.cli.shared import display_path, err, out, pluralize, shorten
 
 if TYPE_CHECKING:
     from narrator.engines.reader import LanguageModel
@@ -38,7 +38,9 @@ class Asking:
 
         before = self.model.read
         with bar(f"asking {self.model.name}", MofNCompleteColumn()) as tell:
-            self.said = asking.ask(texts, attribution, self.model, answers=self.answers, on_progress=tell)
+            self.said = asking.ask(
+                texts, attribution, self.model, answers=self.answers, on_progress=tell
+            )
         self.texts = texts
         decided = sum(answer.by.startswith(asking.MODEL) for answer in self.said.said)
         tokens = self.model.read - before
@@ -56,7 +58,9 @@ class Asking:
                 self.texts, self.said, self.model, self.answers, language=language, on_progress=tell
             )
         with bar("styles of lines", MofNCompleteColumn()) as tell:
-            styles = proposing.propose_styles(self.texts, self.said, self.model, self.answers, on_progress=tell)
+            styles = proposing.propose_styles(
+                self.texts, self.said, self.model, self.answers, on_progress=tell
+            )
         return voices, styles
 
 

@@ -30,15 +30,15 @@ from narrator.cli.shared import (
     Force,
     Speakers,
     app,
-    keep_awake,
-    pluralize,
-    err,
     display_path,
+    err,
+    keep_awake,
     out,
+    pluralize,
+    print_problems,
     shorten,
     sized,
     source,
-    print_problems,
 )
 from narrator.errors import EngineUnavailable, ExportError
 from narrator.sound.clock import format_clock
@@ -106,9 +106,13 @@ def _run(
         reading = inputs.read_book(book)
         project, chapters, speakers = reading.manuscript.project, chapter or (), speaker or ()
         selection = bookplan.select(reading.manuscript, chapters, speakers, force)
-        engines = bookengines.engines_for(project, draft=draft, on_message=err.print, cluster_wish=wish)
+        engines = bookengines.engines_for(
+            project, draft=draft, on_message=err.print, cluster_wish=wish
+        )
     if kind == "render" and not as_json:
-        print_problems("warning", list(checking.find_unsupported_settings(reading.manuscript, draft=draft)))
+        print_problems(
+            "warning", list(checking.find_unsupported_settings(reading.manuscript, draft=draft))
+        )
         print_problems("warning", list(checking.find_unrecognised_languages(reading.manuscript)))
         print_problems("warning", list(checking.find_silent_parts(reading.manuscript, draft=draft)))
     job = Job(kind=kind, draft=draft, chapters=tuple(chapters), speakers=tuple(speakers),
@@ -290,7 +294,9 @@ def _print_superseded(report: Report) -> None:
     for old, new in moved[:LISTED]:
         if old in delivered:
             kind = "link" if new.is_symlink() else "altered file"
-            out.print(f"{display_path(old)}  is made again: the {kind} was moved to {display_path(new)}")
+            out.print(
+                f"{display_path(old)}  is made again: the {kind} was moved to {display_path(new)}"
+            )
         else:
             out.print(f"{display_path(old)}  is delivered no more: moved to {display_path(new)}")
     if len(moved) > LISTED:

@@ -15,11 +15,11 @@ from narrator.cli.shared import (
     Chapters,
     Draft,
     app,
-    pluralize,
-    err,
-    display_path,
-    out,
     check_replaceable,
+    display_path,
+    err,
+    out,
+    pluralize,
     sized,
 )
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 from rich.console import Console
 from rich.text import Text
 
-from narrator.cli.shared import pluralize, display_path, out
+from narrator.cli.shared import display_path, out, pluralize
 from narrator.errors import UsageError
 
 if TYPE_CHECKING:
@@ -221,9 +221,7 @@ class Review:
     def _show(self, index: int, question: Question) -> None:
         quote = question.group[0]
         title = self.proposal.chapters[quote.chapter].title
-        place = (
-            f"{index + 1:,} of {len(self.questions):,}  {display_path(quote.path)}:{quote.number}  {title}"
-        )
+        place = f"{index + 1:,} of {len(self.questions):,}  {display_path(quote.path)}:{quote.number}  {title}"
         self.console.print(Text(f"\n{place}", style="bold"))
         if question.before:
             self._say(Text(question.before, style="dim"))

@@ -15,7 +15,7 @@ import typer
 from narrator.characters import quote_for_message
 from narrator.cli.casting import engine_for
 from narrator.cli.progress import silence
-from narrator.cli.shared import Draft, app, pluralize, err, out
+from narrator.cli.shared import Draft, app, err, out, pluralize
 from narrator.cli.voices import Language, language_of, speech_of
 from narrator.errors import UsageError
 

@@ -19,20 +19,20 @@ from narrator.cli.shared import (
     Chunks,
     Draft,
     app,
-    pluralize,
-    err,
     display_path,
+    err,
     one_chunk,
     out,
-    split_arguments,
+    pluralize,
     some_chunks,
     source,
+    split_arguments,
 )
 from narrator.errors import UsageError
 
 if TYPE_CHECKING:
     from narrator.pipeline.owning.jobs import Job
-    from narrator.pipeline.owning.owner import JobServer, JobHandle
+    from narrator.pipeline.owning.owner import JobHandle, JobServer
     from narrator.pipeline.retakes import Try
     from narrator.project.project import Project
 
@@ -134,7 +134,9 @@ def retake(
     stop_on_signals(cancel)
     reading = inputs.read_book(book_path)
     project = reading.manuscript.project
-    parameters = bookengines.parse_typed_settings(reading.manuscript, names, settings or (), draft=draft)
+    parameters = bookengines.parse_typed_settings(
+        reading.manuscript, names, settings or (), draft=draft
+    )
     engines = bookengines.engines_for(project, draft=draft)
     job = Job(kind="retake", draft=draft, chunks=tuple(names), count=count, seed=seed,
               parameters=parameters)  # fmt: skip

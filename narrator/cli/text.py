@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrator.cli.progress import stage
-from narrator.cli.shared import AsJson, Book, app, pluralize, err, display_path, out, shorten, source, print_problems
+from narrator.cli.shared import (
+    AsJson,
+    Book,
+    app,
+    display_path,
+    err,
+    out,
+    pluralize,
+    print_problems,
+    shorten,
+    source,
+)
 from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
@@ -116,7 +127,9 @@ def _print_left_out(left_out_lines: Sequence[OmittedText]) -> None:
         reasons.setdefault(left_out_line.reason, []).append(left_out_line)
     for reason, alike in reasons.items():
         first, others = alike[0], len(alike) - 1
-        hidden_note = f" (and {pluralize(others, 'more place')}; --json lists all)" if others else ""
+        hidden_note = (
+            f" (and {pluralize(others, 'more place')}; --json lists all)" if others else ""
+        )
         location = f"{display_path(first.path)}:{first.line}"
         out.print(f"{location}: left out, {reason}{hidden_note}: {shorten(first.text)}")
 

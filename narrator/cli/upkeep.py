@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from narrator.cli.shared import Book, app, pluralize, display_path, out, sized
+from narrator.cli.shared import Book, app, display_path, out, pluralize, sized
 
 
 @app.command()

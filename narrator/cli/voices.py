@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 from typer.core import TyperGroup
 
-from narrator.cli.shared import AsJson, app, err, display_path, out, shorten
+from narrator.cli.shared import AsJson, app, display_path, err, out, shorten
 from narrator.errors import Problem, UsageError, UserError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from narrator.delivery import clashes, companions, export, finish, layout
 from narrator.delivery.companions import readalong
 from narrator.delivery.export.excerpt import SAMPLE_LEAD
 from narrator.errors import ManifestError, Problem, UserError
-from narrator.project.profiles import SILENCE_MARGIN, ROOM_TONE, Profile, planned_span
+from narrator.project.profiles import ROOM_TONE, SILENCE_MARGIN, Profile, planned_span
 from narrator.project.project import Project
 from narrator.project.schema import Sample
 from narrator.speech.plan import Utterance

@@ -220,9 +220,7 @@ def _mismatched_chapters(
         chapter_seconds = mark.end - mark.start
         difference_start = spectra.first_difference(file.spectra, book_part)
         if difference_start is not None:
-            fault = (
-                f"is not the same sound as {chapter_name} from {format_fine_clock(difference_start)} on"
-            )
+            fault = f"is not the same sound as {chapter_name} from {format_fine_clock(difference_start)} on"
             yield FolderFinding(folder, file.path, fault, _COPY_BOTH_HINT)
         elif abs(chapter_seconds - file.seconds) > 0.7:
             length = format_fine_clock(chapter_seconds)

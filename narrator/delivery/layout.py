@@ -226,7 +226,9 @@ class ChapterWords:
     """Raises DamagedTake."""
 
 
-def lay_out_words(book: RenderedBook, steps: Sequence[Step], shared: BookSound) -> ChapterWords | None:
+def lay_out_words(
+    book: RenderedBook, steps: Sequence[Step], shared: BookSound
+) -> ChapterWords | None:
     """Lays out the existing takes of a chapter, even doubtful or outdated ones; `steps` are the
     chapter's.
 

@@ -25,7 +25,7 @@ from narrator.errors import ManifestError, Problem, nearest
 from narrator.project.project import Project
 from narrator.project.schema import Music
 from narrator.sound import media
-from narrator.sound.assemble import TimelineItem, Timeline
+from narrator.sound.assemble import Timeline, TimelineItem
 from narrator.sound.audio import FADE, decode_frames
 from narrator.sound.loudness import STEREO_GAIN, measure
 from narrator.sound.media import Unfit

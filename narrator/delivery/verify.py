@@ -212,7 +212,9 @@ def _fault_checks(file: FileFigures, profile: Profile, longest_pause: float) -> 
         figure += f", {file.flat} flat tops of lower level, first {format_fine_clock(file.flat_at)}"
     yield Check("clipping", figure, "none", not file.clipped and not file.flat)
     max_quiet = max(QUIET, longest_pause + 1)
-    figure = f"{file.quiet:.1f} s" + (f" at {format_fine_clock(file.quiet_at)}" if file.quiet else "")
+    figure = f"{file.quiet:.1f} s" + (
+        f" at {format_fine_clock(file.quiet_at)}" if file.quiet else ""
+    )
     demand = f"at most {max_quiet:g} s without speech or music"
     yield Check("quiet", figure, demand, file.quiet <= max_quiet)
     figure = f"{len(file.repeats)} passages twice in a row"

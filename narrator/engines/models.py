@@ -150,7 +150,9 @@ def find(
     return model
 
 
-def find_language(spec: str = "auto", *, root: Path | None = None, tell: Tell = ignore_message) -> Model:
+def find_language(
+    spec: str = "auto", *, root: Path | None = None, tell: Tell = ignore_message
+) -> Model:
     """As `find`, for a language model, which does not speak."""
     if spec == "auto":
         total = machine.memory().total
@@ -187,7 +189,9 @@ def repository_id(spec: str) -> str:
     return (hub_id(spec) or ("", None))[0]
 
 
-def list_models(families: Sequence[Family], tell: Tell = ignore_message) -> list[tuple[Family, Model]]:
+def list_models(
+    families: Sequence[Family], tell: Tell = ignore_message
+) -> list[tuple[Family, Model]]:
     """Lists each family's default and all checkpoints in the library and in the hub's cache."""
     models = [(family, find(family, tell=tell)) for family in families]
     folder = files.library() / "models"
@@ -224,7 +228,9 @@ def _find_snapshot(snapshot: Path, layout: Layout, tell: Tell) -> Model:
     return _find_in_hub_cache(repo if is_main else f"{repo}@{snapshot.name}", layout, tell)
 
 
-def find_with_layout(layout: Layout, spec: str, *, root: Path | None = None, tell: Tell = ignore_message) -> Model:
+def find_with_layout(
+    layout: Layout, spec: str, *, root: Path | None = None, tell: Tell = ignore_message
+) -> Model:
     """As `find`, for a layout instead of a family; without "auto"."""
     for path in _candidate_paths(spec, root):
         if _exists(path) and path.is_dir():

@@ -52,10 +52,10 @@ __all__ = [
     "Treatment",
     "WrittenProject",
     "book_oddities",
+    "chapter_shapes",
+    "count_quotations",
     "import_book",
     "import_isolated",
-    "count_quotations",
-    "chapter_shapes",
     "starter_book",
     "write_project",
 ]
@@ -102,8 +102,12 @@ def _clean_file_names(book: Book) -> Book:
     """Returns the book with printable file names: bytes that are not UTF-8 are dropped."""
     return replace(
         book,
-        chapters=tuple(replace(part, source=strip_invisible(part.source)) for part in book.chapters),
-        left_out=tuple(replace(part, source=strip_invisible(part.source)) for part in book.left_out),
+        chapters=tuple(
+            replace(part, source=strip_invisible(part.source)) for part in book.chapters
+        ),
+        left_out=tuple(
+            replace(part, source=strip_invisible(part.source)) for part in book.left_out
+        ),
         remarks=tuple(map(strip_invisible, book.remarks)),
     )
 

@@ -534,7 +534,9 @@ def _speeches(
         if begins_speech:
             label = _first_repeated(passage, label_counts)[0]
             begin, end = label.aside_range
-            has_style = begin < end and manner_of_speaking(passage.styled.text[begin:end]) is not None
+            has_style = (
+                begin < end and manner_of_speaking(passage.styled.text[begin:end]) is not None
+            )
             speech_texts = [passage.styled.text[label.speech_start :]]
         elif not passage.is_direction:
             speech_texts.append(passage.styled.text)

@@ -23,7 +23,9 @@ _MIN_SECONDS, _MIN_MEDIAN_RATIO = 20, 60
 _MAX_NUMBER = 200
 """Larger numbers are years."""
 _MAX_SHOWN = 3
-HEADING_ADVICE = "`narrator new --chapter-heading` says what begins a chapter; or edit text and book.yaml"
+HEADING_ADVICE = (
+    "`narrator new --chapter-heading` says what begins a chapter; or edit text and book.yaml"
+)
 _BARE_NUMBER = re.compile(rf"(\d{{1,3}}|{ROMAN.upper()})(?=[.:)—–]|\s*$)")
 
 
@@ -76,7 +78,9 @@ def chapter_oddities(chapters: Sequence[ChapterShape]) -> list[str]:
         )
     if gaps := list(_find_number_gaps(chapters)):
         messages.append(f"chapter numbers do not run on: {_join_some(gaps)}")
-    return [f"{message}{'' if message.endswith('?') else '.'} {HEADING_ADVICE}" for message in messages]
+    return [
+        f"{message}{'' if message.endswith('?') else '.'} {HEADING_ADVICE}" for message in messages
+    ]
 
 
 def _join_some(descriptions: Sequence[str]) -> str:

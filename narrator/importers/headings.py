@@ -16,8 +16,8 @@ from narrator.importers.counting import (
     ROMAN,
     bare_east_number,
     bare_value,
-    parse_numbering,
     fold,
+    parse_numbering,
     value_in_words,
 )
 

@@ -16,7 +16,7 @@ from typing import Literal
 from narrator.importers.book import word_set
 from narrator.importers.counting import ROMAN, parse_numbering
 from narrator.importers.directions import match_transition
-from narrator.text.normalize.english_lists import SPELLED, AMBIGUOUS_CAPITALS
+from narrator.text.normalize.english_lists import AMBIGUOUS_CAPITALS, SPELLED
 
 Form = Literal["capitals", "apart", "mixed"]
 """How a name differs from the text after it: by capitals, by style or markup, or not at all."""
@@ -355,7 +355,9 @@ def lower_capitals(text: str, starts_sentence: bool = True) -> str:
         word = match[0]
         if re.fullmatch(r"\d+(?:ST|ND|RD|TH)", word):
             return word.lower()
-        can_be_lowered = re.search(r"[AEIOUYÀ-ÝА-ЯΑ-Ω]", word) and word not in SPELLED - AMBIGUOUS_CAPITALS
+        can_be_lowered = (
+            re.search(r"[AEIOUYÀ-ÝА-ЯΑ-Ω]", word) and word not in SPELLED - AMBIGUOUS_CAPITALS
+        )
         if not can_be_lowered or not word.isupper():
             return word
         lower_cased = _lower_word(word, match.start()) if starts_sentence else word.lower()

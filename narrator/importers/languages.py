@@ -12,7 +12,7 @@ from narrator.importers.blocks import Block
 from narrator.text.alphabets import is_language
 from narrator.text.recognise import SMALL_WORDS
 from narrator.text.sentences import primary
-from narrator.text.tongues import MIN_FOREIGN_LETTERS, recognise_language, find_foreign_letters
+from narrator.text.tongues import MIN_FOREIGN_LETTERS, find_foreign_letters, recognise_language
 
 
 def keep_foreign_languages(blocks: Sequence[Block], book_language: str) -> list[str]:

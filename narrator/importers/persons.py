@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from narrator.importers.book import PrintedSpeaker
-from narrator.importers.labels import is_capitals, key_of, may_name, in_ordinary_case
+from narrator.importers.labels import in_ordinary_case, is_capitals, key_of, may_name
 
 _CAST_HEADING = re.compile(
     r"(?:the )?(?:dramatis person(?:ae|æ|s)|persons? (?:in|of|represented in) the play|"

@@ -31,17 +31,17 @@ from narrator.importers.directions import (
     is_personal,
     is_scene_heading,
     is_verse,
-    split_speech,
     manner_of_speaking,
     match_transition,
+    split_speech,
 )
 from narrator.importers.labels import (
     COLONS,
     Label,
+    in_ordinary_case,
     is_capitals,
     key_of,
     lower_capitals,
-    in_ordinary_case,
     split_names,
 )
 from narrator.importers.persons import build_cast
@@ -320,9 +320,7 @@ class _Labeller:
         for extension in extensions:
             yield _left_out_block(block, extension, EXTENSION_REASON)
         if direction_text:
-            manner = (
-                lower_capitals(direction_text, False) if self.is_screenplay else direction_text
-            )
+            manner = lower_capitals(direction_text, False) if self.is_screenplay else direction_text
             style = manner_of_speaking(manner, before_colon=label.mark in COLONS)
         self.open_speech = _OpenSpeech(block, self._note_speaker(label), style)
         if direction_text and style is None:

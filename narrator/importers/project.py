@@ -185,7 +185,9 @@ def pending_tasks(manifest: Path) -> list[str]:
     ]
     messages = []
     if new_files := sorted(filter(_NEW_FILE_NAME.search, present_files)):
-        messages.append(f"{', '.join(new_files)}: of a later import, and not read; {NEW_FILE_ADVICE}")
+        messages.append(
+            f"{', '.join(new_files)}: of a later import, and not read; {NEW_FILE_ADVICE}"
+        )
     if unnamed_chapters := _unnamed_chapters(manifest, present_files):
         messages.append(f"{', '.join(unnamed_chapters)}: in no chapter; {UNNAMED_CHAPTER_ADVICE}")
     return messages

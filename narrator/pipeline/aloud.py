@@ -66,7 +66,9 @@ def steps_of(
         for number, row in enumerate(split_paragraphs(text), 1)
     )
     chapter = Chapter("", manner.language, (Scene(lines),), ())
-    utterances, _ = plan.make_utterances([chapter], lexicon=manner.lexicon, max_seconds=manner.longest)
+    utterances, _ = plan.make_utterances(
+        [chapter], lexicon=manner.lexicon, max_seconds=manner.longest
+    )
     if not utterances:
         raise UsageError("there is nothing to say in this text")
     return plan.link_steps(

@@ -19,11 +19,11 @@ from narrator.pipeline.manuscript import Manuscript, paragraphs, roles_of
 from narrator.pipeline.speakers import LOST, find_orphaned_files
 from narrator.project.project import Project
 from narrator.text import decided, stretches
-from narrator.text.decided import NOBODY, UNKNOWN, SpeakerFile, Row
+from narrator.text.decided import NOBODY, UNKNOWN, Row, SpeakerFile
 from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line
 from narrator.text.sentences import primary
-from narrator.text.speakers import NO_SPEECH, Attribution, Character, AttributedQuotation, attribute
+from narrator.text.speakers import NO_SPEECH, AttributedQuotation, Attribution, Character, attribute
 from narrator.text.speakers.asking import MODEL
 from narrator.text.stretches import NarrationQuote
 
@@ -290,7 +290,9 @@ def _speaker_files(project: Project) -> dict[int, Path]:
     chapters_by_path: dict[Path, int] = {}
     for number, chapter in enumerate(project.chapters):
         if chapter.file is not None:
-            chapters_by_path.setdefault(decided.speaker_file_path(project.root / chapter.file), number)
+            chapters_by_path.setdefault(
+                decided.speaker_file_path(project.root / chapter.file), number
+            )
     return {number: path for path, number in chapters_by_path.items()}
 
 
@@ -466,7 +468,9 @@ def _find_unknown_names(
             and row.speaker not in (NOBODY, UNKNOWN)
             and not _named_characters(row, characters_by_name, roles)
         ):
-            line_numbers_by_name.setdefault(decided.unescape_names(row.speaker), []).append(row.number)
+            line_numbers_by_name.setdefault(decided.unescape_names(row.speaker), []).append(
+                row.number
+            )
     for name, line_numbers in line_numbers_by_name.items():
         more_note = f" (and {len(line_numbers) - 1} more)" if len(line_numbers) > 1 else ""
         message = f"“{name}”{more_note} is not in the cast; if it is somebody's old name, keep it: "

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from narrator import files
-from narrator.engines import Engine, unique_engines, has_known_identity, ignore_message
+from narrator.engines import Engine, has_known_identity, ignore_message, unique_engines
 from narrator.engines.cluster import credentials, parcels
 from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.engines.cluster.engine import ClusterEngine
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.errors import EngineUnavailable, UsageError
-from narrator.pipeline.manuscript import Manuscript, LanguageSupport
+from narrator.pipeline.manuscript import LanguageSupport, Manuscript
 from narrator.project.preferences import FROM_PREFERENCES, ClusterOptions
 from narrator.project.project import Project
 
@@ -149,7 +149,10 @@ def _find_equal_engine(
 
 
 def _make_engine(
-    project: Project, settings: EngineSettings, on_message: Callable[[str], None], wish: ClusterOptions
+    project: Project,
+    settings: EngineSettings,
+    on_message: Callable[[str], None],
+    wish: ClusterOptions,
 ) -> Engine:
     """Make an engine, with the identity record of its last run here. Raises EngineUnavailable."""
     spec = ENGINES[settings.name]
@@ -162,7 +165,9 @@ def _make_engine(
     engine = make_engine(lambda: load_records()[0])
     # if several engines have this name, use the record that fits the settings
     for record_number in range(1, 0 if has_known_identity(engine) else len(load_records())):
-        if has_known_identity(candidate := make_engine(partial(load_records().__getitem__, record_number))):
+        if has_known_identity(
+            candidate := make_engine(partial(load_records().__getitem__, record_number))
+        ):
             engine = candidate
             break
     # a draft is fast, so it runs on a cluster only if an address is given explicitly

@@ -30,19 +30,19 @@ from narrator.errors import (
 from narrator.pipeline.bookengines import is_available
 from narrator.pipeline.manuscript import (
     Manuscript,
-    main_language,
     leave_out_unspeakable,
+    main_language,
 )
 from narrator.project.project import Project
 from narrator.speech.plan import (
     ChainRules,
     EngineParameters,
     Reason,
-    Step,
     RenderReason,
+    Step,
+    explain_steps,
     link_steps,
     sound_parameters_of,
-    explain_steps,
 )
 from narrator.speech.store import Pin, Store
 from narrator.speech.takes import TakeResolver

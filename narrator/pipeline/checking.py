@@ -24,15 +24,15 @@ from narrator.errors import (
 )
 from narrator.importers.doubts import ChapterShape, chapter_oddities
 from narrator.importers.project import pending_tasks
-from narrator.pipeline.bookengines import is_available, specs_of, settings_of
+from narrator.pipeline.bookengines import is_available, settings_of, specs_of
 from narrator.pipeline.bookplan import chain_rules
 from narrator.pipeline.manuscript import (
-    Manuscript,
     LanguageSupport,
-    main_language,
+    Manuscript,
     find_oddities,
-    leave_out_unspeakable,
     find_unspoken,
+    leave_out_unspeakable,
+    main_language,
 )
 from narrator.project.project import Project
 from narrator.pronunciation.ipa import IpaError, to_phonemes
@@ -50,7 +50,10 @@ def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Man
     project = manuscript.project
     draft_spec, draft_specs = ENGINES["draft"], specs_of(project, draft=True)
     specs = specs_of(project, draft=False)
-    texts = (*find_oddities(manuscript, draft_spec.spelled_scripts), *chapter_oddities(_shapes(manuscript)))
+    texts = (
+        *find_oddities(manuscript, draft_spec.spelled_scripts),
+        *chapter_oddities(_shapes(manuscript)),
+    )
     for oddity in (*project.remarks, *texts, *pending_tasks(project.path)):
         tell(str(oddity))
     if specs != draft_specs:
@@ -61,7 +64,10 @@ def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Man
     for silent_part in find_silent_parts(manuscript, draft=False):
         tell(str(silent_part))
     shapes = demands.expected_shapes(project, manuscript.spoken)
-    for unsupported in (*find_unsupported_settings(manuscript, draft=False), *find_unrecognised_languages(manuscript)):
+    for unsupported in (
+        *find_unsupported_settings(manuscript, draft=False),
+        *find_unrecognised_languages(manuscript),
+    ):
         tell(str(unsupported))
     sample_rate = _expected_sample_rate(manuscript)
     demands.check_output(project, sample_rate, shapes)
@@ -183,7 +189,9 @@ def find_silent_parts(manuscript: Manuscript, *, draft: bool) -> Iterator[Proble
         pieces = utterance.chunk.pieces
         piece = next((piece for piece in pieces if text in piece.text), pieces[0])
         more_note = f" (and {count - 1:,} more)" if count > 1 else ""
-        message = f"“{quote_for_message(text, 30)}” is left out{more_note}: {title} has no sound for it; "
+        message = (
+            f"“{quote_for_message(text, 30)}” is left out{more_note}: {title} has no sound for it; "
+        )
         message += "{written|spoken} says what to say instead"
         if text[1:-1] in utterance.spoken.pronunciations.values():
             message = f"{_ipa_error(text, utterance.language)}: the word is read as it is written"
@@ -380,5 +388,7 @@ def stereo_cost(manuscript: Manuscript, sample_rate: int) -> str | None:
     """
     project = manuscript.project
     channels = layout.book_channels(project, [utterance.chunk for utterance in manuscript.spoken])
-    seconds = demands.expected_book_seconds(project, demands.expected_shapes(project, manuscript.spoken))
+    seconds = demands.expected_book_seconds(
+        project, demands.expected_shapes(project, manuscript.spoken)
+    )
     return demands.stereo_cost(project, sample_rate, channels, seconds)

@@ -22,7 +22,7 @@ from narrator.pipeline.session import locked
 from narrator.sound.timing import WordTimes
 from narrator.speech import checks
 from narrator.speech.hearing import SpokenSound, Transcript
-from narrator.speech.hearing.listening import TakeListener, Opinion
+from narrator.speech.hearing.listening import Opinion, TakeListener
 from narrator.speech.plan import Step
 from narrator.speech.store import Record, Store
 
@@ -129,7 +129,9 @@ def _hear_book(
     return book_hearing
 
 
-def _find_needs(book: BookPlan, recogniser: TakeListener, step: Step, take: Record) -> tuple[bool, bool]:
+def _find_needs(
+    book: BookPlan, recogniser: TakeListener, step: Step, take: Record
+) -> tuple[bool, bool]:
     """Whether a take has to be heard, and whether its words have to be timed."""
     transcript, word_times = _load_heard(book, recogniser, step, take)
     needs_times = word_times is None and recogniser.aligner(step.language) is not None
@@ -146,7 +148,9 @@ def _load_heard(
     return transcript, book.store.engine_times(take, step.text) or word_times
 
 
-def _hear_batch(book: BookPlan, recogniser: TakeListener, batch: Sequence[_DueTake]) -> Iterator[Record]:
+def _hear_batch(
+    book: BookPlan, recogniser: TakeListener, batch: Sequence[_DueTake]
+) -> Iterator[Record]:
     """Hear a batch of takes, save the results, and yield the takes that could be read."""
     sounds_of_takes: list[tuple[_DueTake, SpokenSound]] = []
     for due_take in batch:

@@ -24,7 +24,7 @@ from narrator.pipeline import speakers
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.schema import Pauses
-from narrator.speech.plan import SILENT_REASON, CutChapter, Utterance, split_spoken, make_utterances
+from narrator.speech.plan import SILENT_REASON, CutChapter, Utterance, make_utterances, split_spoken
 from narrator.text import labels, script
 from narrator.text.kept import MemoCache
 from narrator.text.lines import Chapter, Foreign, OmittedText
@@ -276,7 +276,9 @@ def _seconds_by_language(manuscript: Manuscript) -> dict[str, float]:
     return seconds
 
 
-def leave_out_unspeakable(manuscript: Manuscript, engines: Mapping[str, LanguageSupport]) -> Manuscript:
+def leave_out_unspeakable(
+    manuscript: Manuscript, engines: Mapping[str, LanguageSupport]
+) -> Manuscript:
     """The manuscript without the text that its engines cannot say, which is listed as left out.
 
     `engines` go by speaker. Text in the main language of the book stays, since without it nothing
@@ -365,14 +367,21 @@ def find_oddities(manuscript: Manuscript, spelled_alphabets: Collection[str]) ->
         foreign_text for chapter in manuscript.chapters for foreign_text in chapter.foreign
     ):
         foreign_by_kind.setdefault(
-            (foreign_text.alphabet, foreign_text.surrounding_language, foreign_text.spoken_language), []
+            (
+                foreign_text.alphabet,
+                foreign_text.surrounding_language,
+                foreign_text.spoken_language,
+            ),
+            [],
         ).append(foreign_text)
     for (alphabet, around, said_in), foreign_texts in foreign_by_kind.items():
         first, more_lines = (
             foreign_texts[0],
             _count_more_lines(sum(foreign_text.count for foreign_text in foreign_texts) - 1),
         )
-        message = f"“{quote_for_message(first.sample, 30)}” is in {alphabet_name(alphabet)}{more_lines}"
+        message = (
+            f"“{quote_for_message(first.sample, 30)}” is in {alphabet_name(alphabet)}{more_lines}"
+        )
         if said_in is not None:
             message += f", and is said in “{said_in}”, not in “{around}”: "
             message += (
@@ -466,9 +475,13 @@ def source_and_left_out(manuscript: Manuscript) -> dict[str, int]:
         for candidate in chapter.left_out
         if not candidate.is_partial
     ]
-    left_out_count = sum(count_visible_characters(left_out_text.text) for left_out_text in left_out_texts)
+    left_out_count = sum(
+        count_visible_characters(left_out_text.text) for left_out_text in left_out_texts
+    )
     counted_in_lines = sum(
-        count_visible_characters(left_out_text.text) for left_out_text in left_out_texts if left_out_text.is_in_line
+        count_visible_characters(left_out_text.text)
+        for left_out_text in left_out_texts
+        if left_out_text.is_in_line
     )
     line_count = sum(count_visible_characters(line.text) for line in lines if not line.with_before)
     return {

@@ -14,7 +14,7 @@ from narrator.cast.cast import resolve
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Voice
 from narrator.errors import ManifestError, Problem
-from narrator.pipeline.attribution import Proposal, characters, propose, group_pieces
+from narrator.pipeline.attribution import Proposal, characters, group_pieces, propose
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import Edit, FileChange, read_exact
 from narrator.project import load
@@ -157,7 +157,8 @@ def _build_insertions(proposal: Proposal) -> Iterator[Insertion]:
         entries["narrator"] = {}
     entries |= _build_own_voice_entries(new_characters[:own_voice_count])
     folded_names = {
-        fold_label(name) for name in (*manifest.cast, *(character.name for character in new_characters))
+        fold_label(name)
+        for name in (*manifest.cast, *(character.name for character in new_characters))
     }
     for name, pronoun, aliases_by_character in _assign_shared_voices(
         proposal, new_characters[own_voice_count:]

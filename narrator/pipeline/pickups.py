@@ -133,7 +133,10 @@ def table_of(rows: Sequence[Pickup]) -> bytes:
     for row in rows:
         cells = {**asdict(row), **dict(row.more), "done": "x" if row.done else ""}
         writer.writerow(
-            [proofnotes.escape_formula(cells.get(column, "")) for column in (*_COLUMNS, *extra_columns)]
+            [
+                proofnotes.escape_formula(cells.get(column, ""))
+                for column in (*_COLUMNS, *extra_columns)
+            ]
         )
     # spreadsheets recognise UTF-8 by its byte order mark only
     return buffer.getvalue().encode("utf-8-sig", errors="replace")
@@ -340,7 +343,9 @@ def labels_of(rows: Sequence[Pickup]) -> dict[str, str]:
 # -- lists from other people -----------------------------------------------------------------------
 
 
-def import_list(book: BookPlan, path: Path, chapter: int | None) -> tuple[list[Pickup], list[Problem]]:
+def import_list(
+    book: BookPlan, path: Path, chapter: int | None
+) -> tuple[list[Pickup], list[Problem]]:
     """Read somebody's list, which may be ours or one that `proofnotes` reads.
 
     Returns its rows, and problems for lines that cannot be placed in the book. `chapter`, counted
@@ -370,7 +375,9 @@ def import_text(
             unread_lines.append(Problem(path, note.line, f"no time and no chunk: {note.words}"))
             continue
         try:
-            rows.append(new_pickup(_find_noted_passage(book, note, chapter, chapter_of), note.words))
+            rows.append(
+                new_pickup(_find_noted_passage(book, note, chapter, chapter_of), note.words)
+            )
         except UsageError as error:
             placing_problems.append(Problem(path, note.line, f"{error}: {note.words}"))
     if not (rows or placing_problems):

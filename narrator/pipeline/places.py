@@ -16,7 +16,7 @@ from narrator.delivery import products
 from narrator.delivery.folders import SOUND_SUFFIXES, Folders
 from narrator.errors import UsageError
 from narrator.pipeline.bookplan import BookPlan
-from narrator.sound.assemble import TimelineItem, Timeline
+from narrator.sound.assemble import Timeline, TimelineItem
 from narrator.sound.clock import format_clock
 from narrator.speech.plan import Step
 
@@ -211,7 +211,9 @@ def locate_in_book(book: BookPlan, seconds: float) -> tuple[Path, int, float]:
     """
     for path, chapters, starts, length in _find_joined_files(book):
         if seconds > length:
-            raise UsageError(f"{path.name} lasts {format_clock(length)}, and has no {format_clock(seconds)}")
+            raise UsageError(
+                f"{path.name} lasts {format_clock(length)}, and has no {format_clock(seconds)}"
+            )
         index = max(0, bisect_right(starts, seconds) - 1)
         return path, chapters[index], max(0.0, seconds - starts[index])
     raise UsageError(
@@ -230,7 +232,9 @@ def _find_joined_files(
     for _, name in sorted((-len(entry.chapters), name) for name, entry in products_by_name.items()):
         entry, path = products_by_name[name], book.project.build / name
         starts, length = entry.facts.get("starts", ()), entry.facts.get("seconds")
-        is_sound = path.suffix.casefold() in SOUND_SUFFIXES and path.is_relative_to(book.folders.finished)
+        is_sound = path.suffix.casefold() in SOUND_SUFFIXES and path.is_relative_to(
+            book.folders.finished
+        )
         if not (is_sound and path.is_file() and isinstance(length, int | float)):
             continue
         if len(entry.chapters) == len(starts) > 1:

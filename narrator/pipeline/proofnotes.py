@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from narrator.characters import strip_invisible
 from narrator.text.markup import squeeze
 
-TIME_PATTERN = re.compile(r"(?:(?P<hours>\d{1,3}):)?(?P<minutes>\d{1,3}):(?P<seconds>\d{2}(?:[.,]\d+)?)")
+TIME_PATTERN = re.compile(
+    r"(?:(?P<hours>\d{1,3}):)?(?P<minutes>\d{1,3}):(?P<seconds>\d{2}(?:[.,]\d+)?)"
+)
 """12:34, 1:12:34, or 00:12:34,567 as in subtitles."""
 _CHAPTER = r"(?:ch(?:apter|\.)? ?)?(?P<chapter>\d{1,4})"
 _BETWEEN = r"[\s,.:;|\]–—-]+"
@@ -71,7 +73,12 @@ def read_notes(text: str) -> Iterator[Note]:
         plain = squeeze(strip_invisible(line)).lstrip("*#-•[ ")
         if label_match := _LABEL.fullmatch(line.strip()):
             start = float(label_match["start"].replace(",", "."))
-            yield Note(number, squeeze(strip_invisible(label_match["words"])), chapter=chapter, seconds=start)
+            yield Note(
+                number,
+                squeeze(strip_invisible(label_match["words"])),
+                chapter=chapter,
+                seconds=start,
+            )
         elif note_match := _LINE.fullmatch(plain):
             note_chapter = int(note_match["chapter"]) if note_match["chapter"] else chapter
             seconds = seconds_of(note_match["time"]) or 0.0

@@ -182,7 +182,9 @@ def hear_recital(
     return RecitalResult(recital, language, seconds, text, error, passages, tuple(timed_words))
 
 
-def _load_spoken_text(recital: Recital, recogniser: TakeListener, language: str | None) -> tuple[str, str]:
+def _load_spoken_text(
+    recital: Recital, recogniser: TakeListener, language: str | None
+) -> tuple[str, str]:
     """The text of a recording as it is spoken, and its language. Raises UserError, StorageError."""
     written_text = _read_text(recital.text)
     language = language or language_of(written_text) or "en"

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from narrator import files, keys
-from narrator.engines import Engine, Outcome, Request, unique_engines, make_room, speak
+from narrator.engines import Engine, Outcome, Request, make_room, speak, unique_engines
 from narrator.errors import DamagedTake, UsageError
 from narrator.pipeline import bookplan
 from narrator.pipeline.bookplan import BookPlan, Selection
@@ -28,7 +28,14 @@ from narrator.speech import render
 from narrator.speech.hearing import choosing
 from narrator.speech.hearing.listening import TakeListener
 from narrator.speech.plan import Step, find_prompt_take
-from narrator.speech.requests import TakeRules, check_answer, store_try, prompt_of, request_of, sound_of
+from narrator.speech.requests import (
+    TakeRules,
+    check_answer,
+    prompt_of,
+    request_of,
+    sound_of,
+    store_try,
+)
 from narrator.speech.store import Pin, Record, Store
 
 

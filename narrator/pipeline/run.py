@@ -20,7 +20,7 @@ from typing import Any
 from narrator import files
 from narrator.cast import references
 from narrator.delivery import finish, layout, music, products
-from narrator.engines import Engine, unique_engines, has_known_identity, make_room
+from narrator.engines import Engine, has_known_identity, make_room, unique_engines
 from narrator.errors import (
     DamagedTake,
     ExportError,
@@ -197,7 +197,8 @@ def _save_report(report: Report) -> None:
     report_summary = summary(report)
     report_json = json.dumps(report_summary, ensure_ascii=False)
     files.write(
-        products.state_file(report.plan.project, "report"), report_json.encode(errors="surrogatepass")
+        products.state_file(report.plan.project, "report"),
+        report_json.encode(errors="surrogatepass"),
     )
     for row in report_summary["doubtful"]:
         log.warning("doubtful %s %s: %s", row["chunk"], row["source"], "; ".join(row["faults"]))

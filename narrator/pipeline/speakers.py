@@ -45,7 +45,9 @@ def split_by_speaker(project: Project, chapters: Sequence[Chapter], roles: Roles
         speakers_by_quotation: dict[NarrationQuote, Sequence[str]] = {}
         slips: list[Slip] = []
         if file is not None and has_files:
-            speakers_by_quotation = _find_speakers(stretches.find_quotes(chapter), file, roles, slips)
+            speakers_by_quotation = _find_speakers(
+                stretches.find_quotes(chapter), file, roles, slips
+            )
             chapter = replace(chapter, warnings=(*chapter.warnings, *file.problems))
         split_chapter = stretches.split_lines(chapter, speakers_by_quotation, roles, tags)
         split_chapters.append(

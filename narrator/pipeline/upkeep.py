@@ -12,7 +12,7 @@ from typing import Any
 
 from narrator import files
 from narrator.delivery import shelf
-from narrator.engines import unique_engines, has_known_identity
+from narrator.engines import has_known_identity, unique_engines
 from narrator.errors import EngineUnavailable, StorageError
 from narrator.pipeline import bookengines, bookplan, session
 from narrator.pipeline import manuscript as manuscripts
@@ -81,10 +81,14 @@ def _plan_with_all_engines(path: Path, unknown_engines: set[str]) -> Iterator[bo
             unknown_engines |= engine_names
             continue
         engines_in_use = unique_engines({name: engines.of(name) for name in cast})
-        unavailable_names = {engine.name for engine in engines_in_use if not has_known_identity(engine)}
+        unavailable_names = {
+            engine.name for engine in engines_in_use if not has_known_identity(engine)
+        }
         unknown_engines |= unavailable_names
         if len(unavailable_names) < len(engines_in_use):
-            yield bookplan.plan(manuscript, engines.main, bookplan.Selection(), engines=engines.by_speaker)
+            yield bookplan.plan(
+                manuscript, engines.main, bookplan.Selection(), engines=engines.by_speaker
+            )
 
 
 def _read_ledger(ledger: Path) -> list[dict[str, Any]]:

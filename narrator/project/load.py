@@ -22,7 +22,7 @@ from narrator.engines.registry import ENGINES
 from narrator.errors import GUESSES, ManifestError, Problem, nearest
 from narrator.project import other_engine, profiles
 from narrator.project.buildfolder import build_folder
-from narrator.project.messages import problems_of, drop_invalid_values
+from narrator.project.messages import drop_invalid_values, problems_of
 from narrator.project.place import manifest_at
 from narrator.project.profiles import Profile
 from narrator.project.project import Project, credits
@@ -230,7 +230,9 @@ class _CrossChecks:
             if _is_folder(path):
                 yield path.resolve()
             else:
-                self._add_problem(f"no such folder: {quote_for_message(folder, 400)}", "outside", index)
+                self._add_problem(
+                    f"no such folder: {quote_for_message(folder, 400)}", "outside", index
+                )
 
     def speakers(self) -> None:
         """Check the speakers and their voices."""
@@ -298,9 +300,7 @@ class _CrossChecks:
                 if len(unusable_aliases) > 1
                 else ""
             )
-            message = (
-                f"the alias '{quote_for_message(label)}'{more_note} is no label: none has : ( ) [ ] {{ }} or *"
-            )
+            message = f"the alias '{quote_for_message(label)}'{more_note} is no label: none has : ( ) [ ] {{ }} or *"
             line = self.project.line("speakers", name)
             self.remarks.append(Problem(self.project.path, line, message))
         if sharing_names:
@@ -320,7 +320,9 @@ class _CrossChecks:
         """Check the chapters and the lexicon."""
         for index, chapter in enumerate(self.manifest.chapters):
             if self._exists(chapter.file, "chapters", index, "file"):
-                self._is_allowed(str(speaker_file_path(Path(chapter.file or ""))), "chapters", index, "file")
+                self._is_allowed(
+                    str(speaker_file_path(Path(chapter.file or ""))), "chapters", index, "file"
+                )
             self._require_speaker(chapter.speaker, "chapters", index, "speaker")
         self._note_duplicates()
         self._note_shared_rows()
@@ -365,7 +367,9 @@ class _CrossChecks:
             text = Path(os.path.normpath(chapter.file or ""))
             speaker_file = speaker_file_path(text)
             if chapter.file and (first_text := first_texts.setdefault(speaker_file, text)) != text:
-                both_names = f"'{quote_for_message(str(first_text))}' and '{quote_for_message(str(text))}'"
+                both_names = (
+                    f"'{quote_for_message(str(first_text))}' and '{quote_for_message(str(text))}'"
+                )
                 rows_file = quote_for_message(str(speaker_file))
                 message = f"{both_names} have one file of speakers, '{rows_file}': rename one"
                 line = self.project.line("chapters", index, "file")
@@ -405,9 +409,7 @@ class _CrossChecks:
                 both_names = f"'{quote_for_message(name)}' and '{quote_for_message(first_name)}'"
                 self._add_problem(f"{both_names} would share a folder: give one another name", *loc)
             if re.search(r'[<>:"/\\|?*\s.]', name) or strip_invisible(name) != name:
-                message = (
-                    f"a profile names a folder: letters, digits, - and _, not '{quote_for_message(name)}'"
-                )
+                message = f"a profile names a folder: letters, digits, - and _, not '{quote_for_message(name)}'"
                 self._add_problem(message, *loc)
             self._check_template(profile_settings.book_name, fields, *loc, "book_name")
             chapter_fields = (*fields, "number", "chapter", "name")
@@ -492,7 +494,9 @@ def describe_unknown_profile(name: str, choices: Sequence[str], own_profiles_hin
 
 def is_label(name: str) -> bool:
     """Whether a name can stand before a colon as the label of its speaker."""
-    return bool(strip_invisible(name).strip()) and not any(character in name for character in ":()[]{}\n*")
+    return bool(strip_invisible(name).strip()) and not any(
+        character in name for character in ":()[]{}\n*"
+    )
 
 
 def _fold(label: str) -> str:

@@ -81,7 +81,11 @@ class ClusterOptions:
         ManifestError."""
         tls = Path(self.tls).expanduser() if self.tls else None
         if self.address:
-            return None if self.address == NO_CLUSTER else parse_place(self.address, tls, self.insecure)
+            return (
+                None
+                if self.address == NO_CLUSTER
+                else parse_place(self.address, tls, self.insecure)
+            )
         cluster_settings = read_preferences().cluster
         if cluster_settings is None or cluster_settings.address == NO_CLUSTER:
             return None

@@ -250,7 +250,9 @@ NOISE_FLOOR_MARGIN = 1.0
 
 def planned_span(span: Span) -> Span:
     """The range of seconds of silence to plan for a head or tail."""
-    return round(span[0] + SILENCE_MARGIN if span[0] > 0 else 0.0, 3), round(span[1] - SILENCE_MARGIN, 3)
+    return round(span[0] + SILENCE_MARGIN if span[0] > 0 else 0.0, 3), round(
+        span[1] - SILENCE_MARGIN, 3
+    )
 
 
 def custom_profile(name: str, base: str, changes: Mapping[str, Any]) -> Profile:

@@ -75,7 +75,9 @@ Date = Annotated[Text, AfterValidator(_require_date)]
 
 
 Language = Annotated[
-    Text, AfterValidator(languages.validate_tag), Field(json_schema_extra={"pattern": languages.TAG})
+    Text,
+    AfterValidator(languages.validate_tag),
+    Field(json_schema_extra={"pattern": languages.TAG}),
 ]
 
 

@@ -99,9 +99,7 @@ def read_yaml(
     if not isinstance(values, dict):
         raise ManifestError(_describe_no_mapping(path, text, values, format_hint))
     for name, line in loader.idle.items():
-        description = (
-            f"`&{quote_for_message(name)}` names what follows, for `*{quote_for_message(name)}`, which nowhere stands"
-        )
+        description = f"`&{quote_for_message(name)}` names what follows, for `*{quote_for_message(name)}`, which nowhere stands"
         reader.remarks.append(Problem(path, line, f"{description}: {_QUOTE_HINT}"))
     return reader, values
 
@@ -188,9 +186,7 @@ class _NodeReader:
                 self.problems.append(Problem(self.path, line, message))
                 continue
             if key in first_lines:
-                message = (
-                    f"'{quote_for_message(key)}' is given twice, first on line {first_lines[key]}; remove one"
-                )
+                message = f"'{quote_for_message(key)}' is given twice, first on line {first_lines[key]}; remove one"
                 self.problems.append(Problem(self.path, line, message))
                 continue
             first_lines[key] = line
@@ -249,7 +245,9 @@ class _NodeReader:
         """
         mark = node.end_mark
         if comment_match := _TIGHT_COMMENT.match(mark.buffer or "", mark.pointer):
-            finding = f"`{quote_for_message(comment_match[1])}` is a comment to YAML, which nobody reads"
+            finding = (
+                f"`{quote_for_message(comment_match[1])}` is a comment to YAML, which nobody reads"
+            )
             self.remarks.append(Problem(self.path, mark.line + 1, f"{finding}: {_QUOTE_HINT}"))
 
     def _unreadable_error(self, node: yaml.ScalarNode, line: int) -> ManifestError:

@@ -22,7 +22,7 @@ from narrator.delivery import layout, products
 from narrator.delivery.shelf import MadeFile
 from narrator.pipeline.accounting import Accounting, account
 from narrator.pipeline.bookplan import BookPlan
-from narrator.pipeline.places import Passage, all_passages, timeline_of, relative_path
+from narrator.pipeline.places import Passage, all_passages, relative_path, timeline_of
 from narrator.project.profiles import Profile
 from narrator.sound.assemble import Timeline
 from narrator.sound.loudness import Target
@@ -582,5 +582,8 @@ def _left_out(book: BookPlan) -> Iterator[Unspoken]:
     for number, chapter in enumerate(book.chapters):
         for passage in chapter.left_out:
             yield Unspoken(
-                number, f"{relative_path(passage.path, book)}:{passage.line}", passage.text, passage.reason
+                number,
+                f"{relative_path(passage.path, book)}:{passage.line}",
+                passage.text,
+                passage.reason,
             )

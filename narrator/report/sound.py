@@ -338,7 +338,9 @@ def _curve(blocks: Iterator[Samples], rate: int, length: int, spectral: bool) ->
 
     short_term: list[float] = []
     integrated, spread = -70.0, 0.0
-    for frame in filter_stream(metered_blocks(), rate, "ebur128", "metadata=1:framelog=quiet:peak=none"):
+    for frame in filter_stream(
+        metered_blocks(), rate, "ebur128", "metadata=1:framelog=quiet:peak=none"
+    ):
         metadata = frame.metadata
         if "lavfi.r128.S" not in metadata:
             continue  # the end of the stream, shorter than a tenth of a second

@@ -26,7 +26,7 @@ from narrator.serve.asking import SpeechRequest
 from narrator.serve.door import HEALTH, AccessControl, AccessTerms
 from narrator.serve.refusals import SERVER_ERROR, Refusal
 from narrator.speech.plan import EngineParameters, Step, TooLong
-from narrator.speech.switchboard import QueueFull, SpeechService, SpeechJob
+from narrator.speech.switchboard import QueueFull, SpeechJob, SpeechService
 from narrator.text.normalize import Lexicon
 from narrator.web import bodies
 from narrator.web.listening import Endpoint, running_server
@@ -155,7 +155,9 @@ def _row(model: str) -> dict[str, object]:
 
 
 @contextlib.contextmanager
-def running_speech_server(server: SpeechServer, place: Endpoint, terms: AccessTerms) -> Iterator[None]:
+def running_speech_server(
+    server: SpeechServer, place: Endpoint, terms: AccessTerms
+) -> Iterator[None]:
     """Runs the server on a thread until the block ends; its engine must have been started."""
     connections = 2 * server.board.most + 64  # waiting requests, and refused ones
     with running_server(AccessControl(server.app(), terms), place, "serve", connections):
@@ -166,7 +168,9 @@ def running_speech_server(server: SpeechServer, place: Endpoint, terms: AccessTe
             server.board.close()  # running answers end with an error
 
 
-def run_until_signal(server: SpeechServer, place: Endpoint, terms: AccessTerms, ready: Callable[[], None]) -> None:
+def run_until_signal(
+    server: SpeechServer, place: Endpoint, terms: AccessTerms, ready: Callable[[], None]
+) -> None:
     """Serves until a signal, then finishes running requests for up to `GRACE` seconds, or until
     another signal. `ready` is called once requests are answered."""
     asyncio.run(_work(server, place, terms, ready))

@@ -164,7 +164,9 @@ def stretch(samples: Samples, rate: int, speed: float) -> Samples:
     length = round(len(samples) / speed)
     # WSOLA holds back its last window: append silence to flush it
     blocks = [samples, np.zeros(rate // 2, np.float32)]
-    pieces = [frame.to_ndarray()[0] for frame in filter_stream(blocks, rate, "atempo", f"tempo={speed}")]
+    pieces = [
+        frame.to_ndarray()[0] for frame in filter_stream(blocks, rate, "atempo", f"tempo={speed}")
+    ]
     return np.concatenate(pieces)[:length]
 
 

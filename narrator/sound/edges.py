@@ -42,7 +42,9 @@ class Edges:
     """Level, relative to clear speech, of a breath that an edge cuts off; `SILENCE` without one."""
 
 
-def measure_edges(samples: Samples, bounds: tuple[int, int], rate: int, speech_level: float) -> Edges:
+def measure_edges(
+    samples: Samples, bounds: tuple[int, int], rate: int, speech_level: float
+) -> Edges:
     """Measures the edges of a take within its bounds.
 
     `speech_level` is the level of its clear speech in dB full scale.

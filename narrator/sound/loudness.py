@@ -15,7 +15,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.sound.audio import Samples, amplitude, count_channels, decibels, filter_stream, make_silence
+from narrator.sound.audio import (
+    Samples,
+    amplitude,
+    count_channels,
+    decibels,
+    filter_stream,
+    make_silence,
+)
 
 # -- targets ---------------------------------------------------------------------------------------
 

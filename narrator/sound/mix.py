@@ -17,8 +17,15 @@ from numpy.typing import NDArray
 from narrator import keys
 from narrator.errors import UserError
 from narrator.sound import media
-from narrator.sound.assemble import BLOCK, TimelineItem, Timeline
-from narrator.sound.audio import Samples, amplitude, as_channels, decode_frames, resample_stream, make_silence
+from narrator.sound.assemble import BLOCK, Timeline, TimelineItem
+from narrator.sound.audio import (
+    Samples,
+    amplitude,
+    as_channels,
+    decode_frames,
+    make_silence,
+    resample_stream,
+)
 from narrator.sound.media import Unfit
 
 MIN_MUSIC_SECONDS = 1.0

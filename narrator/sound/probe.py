@@ -119,7 +119,9 @@ MIN_SAMPLE_RATE = 1000
 """Hz: no sound has a lower rate."""
 
 
-def measure_sound_file(path: Path, on_progress: Callable[[float], None] | None = None) -> FileFigures:
+def measure_sound_file(
+    path: Path, on_progress: Callable[[float], None] | None = None
+) -> FileFigures:
     """Measures a file in any container that FFmpeg reads; `on_progress` receives the share done.
 
     Raises UserError where it cannot be read or holds no sound.

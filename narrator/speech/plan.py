@@ -235,7 +235,9 @@ def _silence_reason(utterance: Utterance) -> str | None:
     return None if any(map(str.isalnum, utterance.spoken.text)) else SILENT_REASON
 
 
-def split_spoken(chapter: Sequence[Utterance], reason_for: Callable[[Utterance], str | None]) -> SplitUtterances:
+def split_spoken(
+    chapter: Sequence[Utterance], reason_for: Callable[[Utterance], str | None]
+) -> SplitUtterances:
     """Separates the utterances to speak from those left out, for the reason from `reason_for`."""
     reasons = {
         index: reason
@@ -253,7 +255,9 @@ def split_spoken(chapter: Sequence[Utterance], reason_for: Callable[[Utterance],
     return rejoined, _left_out_entries(chapter, reasons)
 
 
-def _left_out_entries(chapter: Sequence[Utterance], reasons: Mapping[int, str]) -> list[OmittedText]:
+def _left_out_entries(
+    chapter: Sequence[Utterance], reasons: Mapping[int, str]
+) -> list[OmittedText]:
     """Returns an entry for each line and reason; `reasons` are by index of the utterance.
 
     Text that several speakers say in unison is listed once.
@@ -295,7 +299,9 @@ def link_steps(
     `engines` are by speaker, `rules` and `parameters` by chapter and speaker; `pins` are keys of
     chosen takes, by `Step.place`, and by `Step.words` for text that occurs once in the book.
     """
-    text_counts = Counter((utterance.chunk.speaker, utterance.spoken.text) for utterance in utterances)
+    text_counts = Counter(
+        (utterance.chunk.speaker, utterance.spoken.text) for utterance in utterances
+    )
     unique_texts = frozenset(words for words, count in text_counts.items() if count == 1)
     linker = _Linker(cast, engines, rules, parameters, pins, unique_texts)
     return tuple(
@@ -653,7 +659,9 @@ def _reason_for(
     )
 
 
-def _reason_with_take(take: Take, step: Step, takes: TakeLookup, reasons: Mapping[str, RenderReason]) -> RenderReason:
+def _reason_with_take(
+    take: Take, step: Step, takes: TakeLookup, reasons: Mapping[str, RenderReason]
+) -> RenderReason:
     """Returns the reason of a step that has a take, whether or not it fits."""
     voice = takes.voice(step.chunk.speaker)
     if not fits(step, takes.take, voice):
@@ -661,7 +669,11 @@ def _reason_with_take(take: Take, step: Step, takes: TakeLookup, reasons: Mappin
         return RenderReason(Reason.CASCADE, ("its voice was cast anew",) if is_recast else ())
     if step.parent and reasons[step.parent].render and takes.take(step.parent):
         return RenderReason(Reason.CASCADE)
-    return RenderReason(Reason.DOUBTFUL, take.faults) if is_doubtful(take, step) else RenderReason(Reason.CACHED)
+    return (
+        RenderReason(Reason.DOUBTFUL, take.faults)
+        if is_doubtful(take, step)
+        else RenderReason(Reason.CACHED)
+    )
 
 
 class _LastRender:

@@ -22,29 +22,38 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from narrator.engines import Engine, Outcome, Request, Session, Speech, unique_engines, make_room, speak
+from narrator.engines import (
+    Engine,
+    Outcome,
+    Request,
+    Session,
+    Speech,
+    make_room,
+    speak,
+    unique_engines,
+)
 from narrator.engines.voice import Reference
 from narrator.errors import DamagedTake, UserError
 from narrator.sound import audio, timing
 from narrator.speech import checks
 from narrator.speech.hearing import told
-from narrator.speech.hearing.listening import TakeListener, HearingQueue, Opinion
-from narrator.speech.plan import Step, is_doubtful, find_prompt_take
+from narrator.speech.hearing.listening import HearingQueue, Opinion, TakeListener
+from narrator.speech.plan import Step, find_prompt_take, is_doubtful
 from narrator.speech.requests import (
     FullAttempt,
     PartialAttempt,
-    TakeRules,
     StepJob,
-    close_sentence,
+    TakeRules,
     check_answer,
+    close_sentence,
     join_parts,
-    store_try,
     part_offsets,
     prompt_of,
     prompt_state,
     record_of,
     request_for,
     sound_of,
+    store_try,
 )
 from narrator.speech.scheduler import Scheduler, Task
 from narrator.speech.store import Flag, Record

@@ -60,7 +60,9 @@ class Scheduler:
 
     def ahead(self, key: str) -> RemainingWork:
         """Returns the work that remains after a task that was given out."""
-        return RemainingWork(self._remaining[key] - self._seconds[key], max(0.0, self._unasked_seconds))
+        return RemainingWork(
+            self._remaining[key] - self._seconds[key], max(0.0, self._unasked_seconds)
+        )
 
     def done(self, key: str) -> None:
         """Marks a task as finished or given up: its children become ready."""

@@ -30,10 +30,10 @@ from narrator.speech.plan import Step
 from narrator.speech.render import INAUDIBLE_FAULTS
 from narrator.speech.requests import (
     PartialAttempt,
-    TakeRules,
     StepJob,
-    close_sentence,
+    TakeRules,
     check_answer,
+    close_sentence,
     join_parts,
     prompt_after,
     request_for,
@@ -170,7 +170,11 @@ class SpeechService:
             raise self._engine_error
 
     def say(
-        self, client: str, steps: Sequence[Step], reference: Reference | None, hearer: SpeechCallback
+        self,
+        client: str,
+        steps: Sequence[Step],
+        reference: Reference | None,
+        hearer: SpeechCallback,
     ) -> SpeechJob:
         """Queues a text of a client. Raises Full, EngineUnavailable."""
         with self.changed:

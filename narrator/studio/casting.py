@@ -33,7 +33,7 @@ from narrator.pipeline.edits.voices import AddedClip
 from narrator.pipeline.manuscript import Manuscript
 from narrator.speech.plan import Step
 from narrator.studio import rows, sounds
-from narrator.studio.desk import ProjectSession, NotFound, ProjectSnapshot
+from narrator.studio.desk import NotFound, ProjectSession, ProjectSnapshot
 from narrator.text.normalize import Lexicon, LexiconEntry, normalize
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import sentences
@@ -132,7 +132,10 @@ class CastRoutes:
     async def say(self, request: Request) -> Response:
         """A word in its sentence, said as it would be with a new entry of the lexicon."""
         body = await bodies.read_json(request)
-        word, pronunciation = bodies.text_field(body, "word", 200), bodies.text_field(body, "spoken", 1000)
+        word, pronunciation = (
+            bodies.text_field(body, "word", 200),
+            bodies.text_field(body, "spoken", 1000),
+        )
         chunk = bodies.optional_text_field(body, "chunk", 40)
         text = bodies.optional_text_field(body, "text", 2000)
 

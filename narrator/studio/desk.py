@@ -402,7 +402,9 @@ class ProjectSession:
         best = _best_encoding(files)
         if best is None:
             return None
-        file_bytes = FileBytes(best.path, best.bytes, PLAYABLE_TYPES[best.path.suffix], best.path.stem)
+        file_bytes = FileBytes(
+            best.path, best.bytes, PLAYABLE_TYPES[best.path.suffix], best.path.stem
+        )
         return PlayedChapter("mastered", file_bytes, sound.timeline, best.gain)
 
     def _takes_sound(self, view: ProjectSnapshot, steps: tuple[Step, ...]) -> PlayedChapter | None:

@@ -18,7 +18,7 @@ from narrator.errors import DamagedTake, UserError
 from narrator.pipeline import edits, places
 from narrator.speech.plan import Step
 from narrator.studio import peaks, ranges, rows, sounds
-from narrator.studio.desk import ProjectSession, NotFound, ProjectSnapshot
+from narrator.studio.desk import NotFound, ProjectSession, ProjectSnapshot
 from narrator.studio.jobs import Jobs
 from narrator.studio.pages import page, static
 from narrator.web import bodies
@@ -94,7 +94,9 @@ class ViewRoutes:
         await self.desk.run("reading the takes", lambda: self.desk.look_at(is_draft))
         return JSONResponse({"draft": self.desk.view.draft, "version": self.desk.view.version})
 
-    async def _row_response(self, make_row: Callable[[ProjectSnapshot], Mapping[str, object]]) -> Response:
+    async def _row_response(
+        self, make_row: Callable[[ProjectSnapshot], Mapping[str, object]]
+    ) -> Response:
         """What is said of the reading there is, worked out in a thread."""
         return await run_in_threadpool(lambda: JSONResponse(make_row(self.desk.view)))
 

@@ -27,7 +27,7 @@ from narrator.pipeline.edits import Edit
 from narrator.pipeline.owning.jobs import Job
 from narrator.pipeline.pickups import Pickup
 from narrator.speech.plan import Step
-from narrator.studio.desk import ProjectSession, NotFound, ProjectSnapshot, UndoState, undo_state_of
+from narrator.studio.desk import NotFound, ProjectSession, ProjectSnapshot, UndoState, undo_state_of
 from narrator.studio.jobs import Jobs
 from narrator.web import bodies
 
@@ -160,7 +160,10 @@ class EditRoutes:
         return self._proposal[1]
 
     def _apply_answer(self, body: Mapping[str, Any]) -> Edit:
-        question, speaker = bodies.text_field(body, "id", 200), bodies.text_field(body, "speaker", 1000)
+        question, speaker = (
+            bodies.text_field(body, "id", 200),
+            bodies.text_field(body, "speaker", 1000),
+        )
         proposal, edit = questions.answer_question(self._current_proposal(), question, speaker)
         edits.apply(proposal.project, edit)
         self._proposal = self.desk.stamp(), proposal
@@ -170,7 +173,10 @@ class EditRoutes:
 
     async def review(self, request: Request) -> Response:
         body = await bodies.read_json(request)
-        names, is_reviewed = bodies.text_list_field(body, "chunks"), bodies.boolean_field(body, "yes")
+        names, is_reviewed = (
+            bodies.text_list_field(body, "chunks"),
+            bodies.boolean_field(body, "yes"),
+        )
 
         def mark_reviewed() -> None:
             view = self.desk.view
@@ -217,7 +223,8 @@ class EditRoutes:
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise UsageError("`flags` is to be a list of objects")
         chunk_notes = [
-            (bodies.text_field(row, "chunk", 40), bodies.text_field(row, "note", 2000)) for row in rows
+            (bodies.text_field(row, "chunk", 40), bodies.text_field(row, "note", 2000))
+            for row in rows
         ]
 
         def remove_flags() -> int:
@@ -317,7 +324,10 @@ def _speaker_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
 
 
 def _say_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
-    word, pronunciation = bodies.text_field(body, "word", 200), bodies.text_field(body, "spoken", 1000)
+    word, pronunciation = (
+        bodies.text_field(body, "word", 200),
+        bodies.text_field(body, "spoken", 1000),
+    )
     chunk = _step(view, body) if body.get("chunk") is not None else None
     return edits.say_edit(view.project, word, pronunciation, chunk=chunk)
 

@@ -61,7 +61,9 @@ def book(view: ProjectSnapshot, takes: Takes) -> Row:
     }
 
 
-def _chapter_line(view: ProjectSnapshot, number: int, chunk_states: Mapping[str, ChunkState]) -> Row:
+def _chapter_line(
+    view: ProjectSnapshot, number: int, chunk_states: Mapping[str, ChunkState]
+) -> Row:
     steps = view.chapters.get(number, ())
     states = [chunk_states[step.id].state for step in steps]
     first_voices = [step for step in steps if not step.with_before]
@@ -191,14 +193,19 @@ _STATE_ORDER = ("missing", "given up", "stale", "doubtful", "good")
 
 
 def chapter(
-    view: ProjectSnapshot, number: int, sound: PlayedChapter | None, chunk_states: Mapping[str, ChunkState]
+    view: ProjectSnapshot,
+    number: int,
+    sound: PlayedChapter | None,
+    chunk_states: Mapping[str, ChunkState],
 ) -> Row:
     """Returns the row of a chapter with its chunks; those in unison are one row."""
     steps = view.chapters.get(number, ())
     times = _cue_times(sound.timeline) if sound else {}
     certainties = certainties_of(view.project, number, steps)
     scenes: dict[int, int] = {}
-    files = {path: places.relative_path(path, view.book) for path in {_path_of(step) for step in steps}}
+    files = {
+        path: places.relative_path(path, view.book) for path in {_path_of(step) for step in steps}
+    }
     rows, paragraph = [], -1
     for group in group_unison(steps):
         first = group[0]

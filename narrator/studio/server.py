@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from narrator import files
-from narrator.errors import FileChanged, EnvironmentFailed, NarratorError, UsageError, UserError
+from narrator.errors import EnvironmentFailed, FileChanged, NarratorError, UsageError, UserError
 from narrator.studio.desk import NotFound
 from narrator.web import bodies
 

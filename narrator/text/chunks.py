@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby
 from typing import Protocol, TypeVar
 
-from narrator.text.lines import Line, MusicMark, SpokenForm, Scene
+from narrator.text.lines import Line, MusicMark, Scene, SpokenForm
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import is_lower, sentences, word_before
 
@@ -324,7 +324,9 @@ class _KeptChunks:
             last_chunk = self.chunks[self.last_index]
             inherited_marks = (*last_chunk.inherited_marks, *((mark, 1.0) for mark in self.marks))
             pause = (last_chunk.rest or 0.0) + self.lead if self.lead else last_chunk.rest
-            self.chunks[self.last_index] = replace(last_chunk, rest=pause, inherited_marks=inherited_marks)
+            self.chunks[self.last_index] = replace(
+                last_chunk, rest=pause, inherited_marks=inherited_marks
+            )
         return self.chunks
 
 

@@ -213,7 +213,9 @@ class _RowReader:
 
 def _unreadable(path: Path, message: str) -> SpeakerFile:
     message += "; the narrator speaks its quotations"
-    return SpeakerFile(path, problems=(Problem(path, None, message),), exists=True, is_unreadable=True)
+    return SpeakerFile(
+        path, problems=(Problem(path, None, message),), exists=True, is_unreadable=True
+    )
 
 
 _NOT_A_ROW = "is no row: who speaks | who decided | the words of the quotation"

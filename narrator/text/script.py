@@ -36,7 +36,16 @@ from narrator.text.labels import (
     other_lines_note,
 )
 from narrator.text.letters import by_letters
-from narrator.text.lines import Chapter, AttributedSpan, OmittedText, Line, MusicMark, PauseMark, SpokenForm, Scene
+from narrator.text.lines import (
+    AttributedSpan,
+    Chapter,
+    Line,
+    MusicMark,
+    OmittedText,
+    PauseMark,
+    Scene,
+    SpokenForm,
+)
 from narrator.text.markup import MARKDOWN, unpaired, visible
 from narrator.text.slips import (
     BRACE,

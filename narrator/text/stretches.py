@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from narrator.text.labels import Roles
 from narrator.text.letters import by_letters
-from narrator.text.lines import Chapter, AttributedSpan, OmittedText, Line, Scene
+from narrator.text.lines import AttributedSpan, Chapter, Line, OmittedText, Scene
 from narrator.text.quotations import quotations
 from narrator.text.tags import tag_end
 

@@ -103,7 +103,9 @@ def text_field(fields: Mapping[str, Any], name: str, max_characters: int = 10_00
     return value
 
 
-def optional_text_field(fields: Mapping[str, Any], name: str, max_characters: int = 10_000) -> str | None:
+def optional_text_field(
+    fields: Mapping[str, Any], name: str, max_characters: int = 10_000
+) -> str | None:
     """Returns an optional text field. Raises UsageError."""
     return None if fields.get(name) is None else text_field(fields, name, max_characters)
 
@@ -116,7 +118,9 @@ def boolean_field(fields: Mapping[str, Any], name: str) -> bool:
     return value
 
 
-def text_list_field(fields: Mapping[str, Any], name: str, max_texts: int = 20_000) -> tuple[str, ...]:
+def text_list_field(
+    fields: Mapping[str, Any], name: str, max_texts: int = 20_000
+) -> tuple[str, ...]:
     """Returns a list of texts, empty if the field is missing. Raises UsageError."""
     value = fields.get(name, [])
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
@@ -126,7 +130,9 @@ def text_list_field(fields: Mapping[str, Any], name: str, max_texts: int = 20_00
     return tuple(value)
 
 
-def integer_field(fields: Mapping[str, Any], name: str, minimum: int, maximum: int, default: int) -> int:
+def integer_field(
+    fields: Mapping[str, Any], name: str, minimum: int, maximum: int, default: int
+) -> int:
     """Returns a whole number within bounds. Raises UsageError."""
     value = fields.get(name, default)
     if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= maximum:

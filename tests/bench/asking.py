@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from narrator.engines import models, reader  # noqa: E402
-from narrator.text.speakers import Attribution, Character, AttributedQuotation, asking, attribute  # noqa: E402
+from narrator.text.speakers import AttributedQuotation, Attribution, Character, asking, attribute  # noqa: E402
 
 CHARACTERS = 4.3
 """Of English prose to a token."""

@@ -31,7 +31,7 @@ from av.stream import Disposition
 from narrator import keys
 from narrator.delivery import inspection, verify
 from narrator.sound import probe
-from narrator.sound.audio import Samples, to_frame, decode_frames
+from narrator.sound.audio import Samples, decode_frames, to_frame
 from tests.sounds import blocks
 
 Fault = Callable[[Path, random.Random], Path | None]

@@ -113,7 +113,9 @@ class MumbleEngine(Engine):
 def scheduler(port: int) -> None:
     from narrator.engines.cluster import hosting
 
-    hosting.run_scheduler(credentials.listening_place("127.0.0.1", port, insecure=True), None, print)
+    hosting.run_scheduler(
+        credentials.listening_place("127.0.0.1", port, insecure=True), None, print
+    )
 
 
 def machine(port: int, name: str, log: Path) -> None:

@@ -54,7 +54,9 @@ def settled(book: Project, engine: StageEngine) -> Voices:
 
 def preset(path: Path, style: str | None = None) -> None:
     sound = audio.resample(sounds.voice(4.0, seed=1) * np.float32(0.3), sounds.RATE, clips.RATE)
-    sealed = presets.Preset("nar", "A b c.", "en", audio.encode_flac(sound, clips.RATE), style=style)
+    sealed = presets.Preset(
+        "nar", "A b c.", "en", audio.encode_flac(sound, clips.RATE), style=style
+    )
     presets.write(sealed, path)
 
 

@@ -21,7 +21,7 @@ from narrator.pipeline import attribution
 from narrator.pipeline.attribution import propose
 from narrator.project.load import load
 from narrator.text.quotations import quotations
-from narrator.text.speakers import Attribution, Character, AttributedQuotation
+from narrator.text.speakers import AttributedQuotation, Attribution, Character
 from tests import books
 
 Narrator = Callable[..., tuple[int, str, str]]
@@ -72,7 +72,9 @@ def ruled(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str | None, float,
                 if rule is not None:
                     others = (("Bess", 0.3),) if rule[2] == "turn" else ()
                     goes_on = "not now" in words
-                    found.append(AttributedQuotation(number, one, *rule, goes_on=goes_on, others=others))
+                    found.append(
+                        AttributedQuotation(number, one, *rule, goes_on=goes_on, others=others)
+                    )
         return Attribution(known or (Character("Ada", (), "she"),), tuple(found))
 
     monkeypatch.setattr(attribution, "attribute", attribute)

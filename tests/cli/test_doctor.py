@@ -226,7 +226,9 @@ def test_a_folder_that_cannot_be_written_fails(narrator, fit, monkeypatch):
 
 def test_a_book_that_was_measured_says_its_time(narrator, fit, book, monkeypatch):
     engine = fakes.HumEngine()
-    monkeypatch.setattr(bookengines, "make_main_engine", lambda project, *, draft, tell, wish: engine)
+    monkeypatch.setattr(
+        bookengines, "make_main_engine", lambda project, *, draft, tell, wish: engine
+    )
     monkeypatch.setattr(estimate, "speeds_of", lambda project: {"hum": 2.0})
     cost = checks(narrator, book)[1]["book"]["cost"]
     assert cost["basis"] == "measured"

@@ -96,7 +96,9 @@ def episodes(folder: Path, *, chapters: bool = False) -> list[feed.Episode]:
 
 def feed_of(folder: Path, show: feed.Show = SHOW, **more: Any) -> Any:
     found = episodes(folder)
-    return etree.fromstring(feed.build_feed(show, found, folder, "https://example.org/show", **more))
+    return etree.fromstring(
+        feed.build_feed(show, found, folder, "https://example.org/show", **more)
+    )
 
 
 def test_guids_are_those_of_the_podcast_namespace() -> None:

@@ -280,7 +280,9 @@ def test_a_pause_that_two_chapters_make_together_is_known_to_be_meant(tmp_path: 
 
 def test_every_delivery_but_the_archive_has_room_tone(tmp_path: Path) -> None:
     named, credited = ", ".join(PROFILES), "credits: {}\nnarrated_by: N.\n"
-    read = manuscript.read_manuscript(project(tmp_path, f"output: {{profile: [{named}]}}\n{credited}"))
+    read = manuscript.read_manuscript(
+        project(tmp_path, f"output: {{profile: [{named}]}}\n{credited}")
+    )
     tones = {profile.name: profile.room_tone for profile in read.project.deliveries}
     assert tones.pop("archive") is None
     assert all(tone is not None and tone <= -68 for tone in tones.values())
@@ -343,5 +345,7 @@ def test_a_podcast_is_tagged_as_one(tmp_path: Path) -> None:
 
 def test_disk_is_estimated_for_every_profile(tmp_path: Path) -> None:
     one = manuscript.read_manuscript(project(tmp_path, "output: {profile: archive}\n")).project
-    both = manuscript.read_manuscript(project(tmp_path, "output: {profile: [archive, spotify]}\n")).project
+    both = manuscript.read_manuscript(
+        project(tmp_path, "output: {profile: [archive, spotify]}\n")
+    ).project
     assert demands.bytes_per_second(both, 22050) > demands.bytes_per_second(one, 22050) > 0

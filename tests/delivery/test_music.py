@@ -21,7 +21,7 @@ from narrator.pipeline import manuscript
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.sound import mix
-from narrator.sound.assemble import TimelineItem, PlacedTake, Timeline
+from narrator.sound.assemble import PlacedTake, Timeline, TimelineItem
 from narrator.sound.assemble import plan_timeline as lay_clips
 from narrator.sound.assemble import speech_level as spoken_level
 from narrator.sound.audio import make_silence

@@ -10,7 +10,7 @@ import pytest
 from narrator.delivery.layout import lay_out_chapters
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.sound.assemble import Timeline
-from narrator.sound.audio import SPEECH_TAIL, SPEECH_LEAD
+from narrator.sound.audio import SPEECH_LEAD, SPEECH_TAIL
 from tests import books
 from tests.fakes import HumEngine
 

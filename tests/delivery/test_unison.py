@@ -18,7 +18,7 @@ from narrator.delivery import layout
 from narrator.engines import Request, Speech
 from narrator.engines.voice import Voice
 from narrator.pipeline.accounting import account
-from narrator.pipeline.manuscript import count_visible_characters, read_manuscript, find_unspoken
+from narrator.pipeline.manuscript import count_visible_characters, find_unspoken, read_manuscript
 from narrator.report import facts
 from narrator.sound.assemble import Timeline
 from tests import books

@@ -18,7 +18,7 @@ from mutagen.mp3 import BitrateMode
 from narrator.delivery.verify import Check, as_json, checks, measure_files
 from narrator.errors import UserError
 from narrator.project.profiles import PROFILES, custom_profile
-from narrator.sound.audio import Samples, to_frame, decode_frames, filter_stream, resample
+from narrator.sound.audio import Samples, decode_frames, filter_stream, resample, to_frame
 from narrator.sound.loudness import master
 from narrator.sound.mastering import with_room_tone
 from narrator.sound.meters import FlatTopCounter

@@ -13,7 +13,7 @@ from narrator.cast.voicebook import Speaking
 from narrator.engines.voice import Voice
 from narrator.errors import UsageError
 from narrator.pipeline import aloud
-from narrator.pipeline.aloud import TakeJoiner, SpeakingManner
+from narrator.pipeline.aloud import SpeakingManner, TakeJoiner
 from narrator.project.schema import Pauses
 from narrator.sound import audio
 from narrator.speech import plan
@@ -108,7 +108,8 @@ def test_no_sample_is_over_full_scale() -> None:
     spiky = noise(3, 0.002)
     spiky[RATE] = 0.9
     assert (
-        np.abs(TakeJoiner(steps("One."), RATE).add(spiky)).max() <= audio.amplitude(aloud.MAX_PEAK) + 1e-4
+        np.abs(TakeJoiner(steps("One."), RATE).add(spiky)).max()
+        <= audio.amplitude(aloud.MAX_PEAK) + 1e-4
     )
 
 

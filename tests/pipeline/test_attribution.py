@@ -14,7 +14,7 @@ from narrator.pipeline.attribution import Proposal, propose
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.project.load import load
 from narrator.text.quotations import quotations
-from narrator.text.speakers import Attribution, Character, AttributedQuotation
+from narrator.text.speakers import AttributedQuotation, Attribution, Character
 from tests import books
 from tests.fakes import HumEngine
 
@@ -180,7 +180,10 @@ def test_others_are_found_on_request_only(tmp_path: Path, ruled: Callable[..., N
 def test_a_model_decides_better(tmp_path: Path) -> None:
     def refine(found, texts):
         assert texts[0][1] == "“I know,” said Ada, “but not now.”"
-        said = [AttributedQuotation(s.chapter, s.quotation, "Ben", 0.7, "model:small") for s in found.said]
+        said = [
+            AttributedQuotation(s.chapter, s.quotation, "Ben", 0.7, "model:small")
+            for s in found.said
+        ]
         return Attribution(found.cast, tuple(said))
 
     path = project(tmp_path)
@@ -212,7 +215,9 @@ def test_files_say_who_says_what(book: Path) -> None:
 
 
 def heard(path: Path):
-    return [line for c in read_manuscript(path).chapters for scene in c.scenes for line in scene.lines]
+    return [
+        line for c in read_manuscript(path).chapters for scene in c.scenes for line in scene.lines
+    ]
 
 
 def test_running_again_changes_nothing(book: Path) -> None:

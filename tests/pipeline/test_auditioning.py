@@ -34,7 +34,9 @@ def path(tmp_path):
 
 
 def begin(path, engine, speaker="ann", text=TEXT, voice=None) -> Auditioning:
-    return auditioning.begin(read_manuscript(path), engine, speaker, text, voice or {}, ignore_message)
+    return auditioning.begin(
+        read_manuscript(path), engine, speaker, text, voice or {}, ignore_message
+    )
 
 
 def heard(path, engine, **asked):
@@ -46,7 +48,9 @@ def heard(path, engine, **asked):
 
 def preset(path, name="Joan"):
     clip = audio.resample(sounds.voice(4.0) * np.float32(0.3), sounds.RATE, 48_000)
-    one = presets.Preset(name, "I have seen a good many rivers.", "en", audio.encode_flac(clip, 48_000))
+    one = presets.Preset(
+        name, "I have seen a good many rivers.", "en", audio.encode_flac(clip, 48_000)
+    )
     presets.write(one, path.parent / "voices" / f"{name}.voice")
     return one
 
@@ -142,7 +146,11 @@ def test_a_stopped_audition_ends_as_stopped(path):
         ticket.cancel.set()
         with owner.doing(ticket):
             doing.audition(
-                owner, ticket, inputs.read_book(path), bookengines.BookEngines(StageEngine()), Screen()
+                owner,
+                ticket,
+                inputs.read_book(path),
+                bookengines.BookEngines(StageEngine()),
+                Screen(),
             )
     finally:
         owner.close()

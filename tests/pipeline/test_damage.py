@@ -218,7 +218,10 @@ def test_damage_to_what_the_model_left_changes_no_product_in_silence(
     path = small_model.write(tmp_path / "good", small_model.checkpoint(tmp_path))
     assert through_the_model(path)[0] == 0
     if kind == "an encoded voice":  # which is read when something is spoken
-        last = books.plan(path, bookengines.make_main_engine(manuscript.read_manuscript(path).project, draft=False))
+        last = books.plan(
+            path,
+            bookengines.make_main_engine(manuscript.read_manuscript(path).project, draft=False),
+        )
         gone = last.steps[-1].key
         (path.parent / "build" / "store" / gone[:2] / f"{gone}.take").unlink()
         shutil.copytree(path.parent, tmp_path / "control")

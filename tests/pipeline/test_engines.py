@@ -390,7 +390,9 @@ def test_a_pin_of_a_speaker_s_draft_is_not_lost_where_another_engine_speaks_it(t
         step = next(s for s in book.steps if s.chunk.speaker == name)
         with run.locked(book.project):
             writing = Store.open(book.project.takes, writing=True)
-            pinned = bookplan.plan(read_manuscript(path), draft, bookplan.Selection(), store=writing)
+            pinned = bookplan.plan(
+                read_manuscript(path), draft, bookplan.Selection(), store=writing
+            )
             retakes.pin(pinned, step, 0)
     mixed = plan(path, HumEngine(), ann=draft)
     assert mixed.lost == ()
@@ -447,7 +449,9 @@ def test_a_setting_for_another_try_is_of_the_engine_that_speaks_the_chunk(tmp_pa
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: draft}")
     manuscript = read_manuscript(path)
     ids = {one.chunk.speaker: one.id for one in manuscript.spoken}
-    asked = bookengines.parse_typed_settings(manuscript, [ids["narrator"]], ["cfg=2.5"], draft=False)
+    asked = bookengines.parse_typed_settings(
+        manuscript, [ids["narrator"]], ["cfg=2.5"], draft=False
+    )
     assert asked == {"cfg": 2.5}
     with pytest.raises(UsageError, match="of the engine draft"):
         bookengines.parse_typed_settings(manuscript, [ids["ann"]], ["cfg=2.5"], draft=False)

@@ -218,7 +218,9 @@ def test_a_damaged_take_is_passed_over(book):
 
 
 def test_one_that_was_heard_before_it_was_damaged_holds_up_no_other(book):
-    heard(book, TakeListener(Parrot(lambda text: "Nobody."), error=99.0))  # too lenient to doubt them
+    heard(
+        book, TakeListener(Parrot(lambda text: "Nobody."), error=99.0)
+    )  # too lenient to doubt them
     damage(book, books.plan(book, HumEngine()).steps[1])
     found, _ = heard(book, TakeListener(Parrot(lambda text: "Nobody.")))
     steps = [one.step for one in found.misheard]

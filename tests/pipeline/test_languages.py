@@ -10,8 +10,8 @@ from narrator.delivery import demands
 from narrator.engines.draft.espeak import DraftEngine
 from narrator.errors import ManifestError
 from narrator.pipeline import bookplan, checking
-from narrator.pipeline.manuscript import read_manuscript, find_unspoken
-from narrator.speech.plan import split_spoken, make_utterances
+from narrator.pipeline.manuscript import find_unspoken, read_manuscript
+from narrator.speech.plan import make_utterances, split_spoken
 from narrator.text.labels import Roles
 from narrator.text.normalize import Lexicon
 from narrator.text.script import read_chapter

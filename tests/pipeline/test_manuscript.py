@@ -24,7 +24,10 @@ ODD = (
 def said(manuscript: str, folder: Path, one: str) -> list[str]:
     path = books.write(folder, manuscript)
     (folder / "text" / "one.md").write_text(one, encoding="utf-8")
-    return [str(problem).replace(str(folder), "") for problem in find_oddities(read_manuscript(path), [])]
+    return [
+        str(problem).replace(str(folder), "")
+        for problem in find_oddities(read_manuscript(path), [])
+    ]
 
 
 def test_a_file_that_is_two_chapters_counts_by_its_lines_once(tmp_path: Path) -> None:

@@ -66,7 +66,9 @@ def test_tables_are_read_by_the_names_of_their_columns(mark: str) -> None:
     ]
 
 
-_SHAPES = st.characters(exclude_categories=["C", "Z"]).filter(lambda letter: strip_invisible(letter) != "")
+_SHAPES = st.characters(exclude_categories=["C", "Z"]).filter(
+    lambda letter: strip_invisible(letter) != ""
+)
 CELLS = st.text(_SHAPES | st.sampled_from("'=+-@\"),;"), min_size=1, max_size=20)
 
 
@@ -77,7 +79,9 @@ CELLS = st.text(_SHAPES | st.sampled_from("'=+-@\"),;"), min_size=1, max_size=20
 def test_a_cell_is_no_formula_and_is_read_as_it_was(cell: str) -> None:
     written = proofnotes.escape_formula(cell)
     assert written[0] not in "=+-@"
-    assert proofnotes.read_table(f'a\n"{written.replace(chr(34), chr(34) * 2)}"\n')[1][0][1] == [cell]
+    assert proofnotes.read_table(f'a\n"{written.replace(chr(34), chr(34) * 2)}"\n')[1][0][1] == [
+        cell
+    ]
 
 
 @given(st.text(max_size=200))

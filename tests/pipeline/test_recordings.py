@@ -145,7 +145,9 @@ def test_what_is_no_sound_is_said(tmp_path):
     (tmp_path / "one.txt").write_text("Go.")
     (recital,), _ = recordings.find_recitals(tmp_path)
     with pytest.raises(UserError, match="not a sound file but a playlist"):
-        recordings.hear_recital(recital, TakeListener(Levels()), tell=print, cancel=threading.Event())
+        recordings.hear_recital(
+            recital, TakeListener(Levels()), tell=print, cancel=threading.Event()
+        )
 
 
 def test_a_text_without_words_is_said(tmp_path):
@@ -180,7 +182,9 @@ def test_what_cannot_be_compared_is_said(tmp_path, sound, text, said):
     (tmp_path / "one.txt").write_bytes(text)
     (recital,), _ = recordings.find_recitals(tmp_path)
     with pytest.raises(UserError, match=said):
-        recordings.hear_recital(recital, TakeListener(Levels()), tell=print, cancel=threading.Event())
+        recordings.hear_recital(
+            recital, TakeListener(Levels()), tell=print, cancel=threading.Event()
+        )
 
 
 def test_a_window_of_other_words_is_wrong_as_a_whole(tmp_path):
@@ -195,7 +199,9 @@ def test_markup_is_not_said(tmp_path):
     marked = "<!-- horse -->\n\n" + TEXT.replace("his bag", "*his* [bag](https://cabbage.org)")
     (tmp_path / "one.md").write_text(marked)
     (recital,), _ = recordings.find_recitals(tmp_path)
-    one = recordings.hear_recital(recital, TakeListener(Levels()), tell=lambda share: None, cancel=threading.Event())
+    one = recordings.hear_recital(
+        recital, TakeListener(Levels()), tell=lambda share: None, cancel=threading.Event()
+    )
     assert (one.error, one.wrong) == (0.0, ())
 
 

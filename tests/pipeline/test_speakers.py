@@ -13,7 +13,7 @@ from narrator.pipeline.manuscript import find_oddities, read_manuscript, source_
 from narrator.project import load
 from narrator.speech.plan import Step
 from narrator.text import decided, stretches
-from narrator.text.decided import SpeakerFile, Row
+from narrator.text.decided import Row, SpeakerFile
 from tests import books
 from tests.fakes import HumEngine, hum
 
@@ -52,12 +52,16 @@ def project(folder: Path, rows: str | None = ROWS, one: str = ONE, two: str = TW
 
 
 def said(path: Path, chapter: int = 0) -> list[tuple[str, str]]:
-    lines = (line for scene in read_manuscript(path).chapters[chapter].scenes for line in scene.lines)
+    lines = (
+        line for scene in read_manuscript(path).chapters[chapter].scenes for line in scene.lines
+    )
     return [(line.speaker, line.text) for line in lines if line.speaker != "narrator"]
 
 
 def warned(path: Path) -> list[str]:
-    return [str(one).replace(f"{path.parent}/", "") for one in find_oddities(read_manuscript(path), [])]
+    return [
+        str(one).replace(f"{path.parent}/", "") for one in find_oddities(read_manuscript(path), [])
+    ]
 
 
 TALK = [
@@ -233,7 +237,9 @@ def test_every_character_is_accounted_for(tmp_path: Path) -> None:
     path.write_text(f"{MANIFEST}dialogue: {{tags: skip}}\n", "utf-8")
     counts = source_and_left_out(read_manuscript(path))
     assert counts == {"source": plain["source"], "left_out": len("saidAda,")}
-    unison = source_and_left_out(read_manuscript(project(tmp_path, ROWS.replace("Ben |", "Ada & Ben |", 1))))
+    unison = source_and_left_out(
+        read_manuscript(project(tmp_path, ROWS.replace("Ben |", "Ada & Ben |", 1)))
+    )
     assert unison == plain
 
 

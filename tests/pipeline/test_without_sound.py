@@ -8,7 +8,7 @@ import pytest
 
 from narrator.engines.kokoro import SPEC
 from narrator.pipeline import checking
-from narrator.pipeline.manuscript import read_manuscript, leave_out_unspeakable
+from narrator.pipeline.manuscript import leave_out_unspeakable, read_manuscript
 from tests import books
 
 MANIFEST = books.MANIFEST + "engine: kokoro\n"
@@ -46,7 +46,9 @@ def test_a_language_that_needs_an_extra_is_said_with_it(
 
 def test_ipa_that_is_none_is_said_with_its_symbol(tmp_path: Path) -> None:
     text = "# Morning\n\nThen {Aoife|/ˈiːfə7/} came.\n"
-    [problem] = checking.find_silent_parts(read_manuscript(books.write(tmp_path, MANIFEST, text)), draft=False)
+    [problem] = checking.find_silent_parts(
+        read_manuscript(books.write(tmp_path, MANIFEST, text)), draft=False
+    )
     assert problem.line == 3
     assert "'7' (U+0037, digit seven)" in problem.message
     assert "the word is read as it is written" in problem.message
@@ -54,5 +56,7 @@ def test_ipa_that_is_none_is_said_with_its_symbol(tmp_path: Path) -> None:
 
 def test_every_part_without_a_sound_is_named(tmp_path: Path) -> None:
     words = "".join(chr(0x4E00 + number) + " and " for number in range(40))
-    manuscript = read_manuscript(books.write(tmp_path, MANIFEST, f"# Morning\n\nIt said {words} no more.\n"))
+    manuscript = read_manuscript(
+        books.write(tmp_path, MANIFEST, f"# Morning\n\nIt said {words} no more.\n")
+    )
     assert len(list(checking.find_silent_parts(manuscript, draft=False))) == 40

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from narrator.errors import ManifestError
-from narrator.project.languages import validate_tag, mend_tag
+from narrator.project.languages import mend_tag, validate_tag
 from narrator.project.load import load
 
 MEANT = {

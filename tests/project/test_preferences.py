@@ -9,7 +9,7 @@ import pytest
 from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.errors import ManifestError, UsageError
 from narrator.project import preferences
-from narrator.project.preferences import FROM_PREFERENCES, ClusterSettings, ClusterOptions
+from narrator.project.preferences import FROM_PREFERENCES, ClusterOptions, ClusterSettings
 from tests.clusters import certificate
 
 HERE = ClusterPlace("127.0.0.1", 9000)
@@ -77,7 +77,9 @@ def test_a_cluster_without_certificates_is_refused_where_it_is_set():
 def test_a_cluster_may_be_an_address_with_its_certificate(home: Path):
     certificate(home / "keys" / "studio")
     write("cluster:\n  address: studio.local\n  tls: keys/studio\n")
-    assert preferences.read_preferences().cluster == ClusterSettings(address="studio.local", tls="keys/studio")
+    assert preferences.read_preferences().cluster == ClusterSettings(
+        address="studio.local", tls="keys/studio"
+    )
     assert FROM_PREFERENCES.place() == ClusterPlace("studio.local", 8786, home / "keys" / "studio")
 
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from narrator.project.rewriting import UnsupportedLayout, append_entry, set_value, insert_entries, rename_entry
+from narrator.project.rewriting import (
+    UnsupportedLayout,
+    append_entry,
+    insert_entries,
+    rename_entry,
+    set_value,
+)
 
 NEW = {"Ada": {"pronoun": "she", "aliases": ["Miss “L”", "x: y"]}, "Yes": {}, "12": {}}
 ROWS = ["Ada:", "  pronoun: she", "  aliases: [Miss “L”, 'x: y']", "'Yes': {}", "'12': {}"]

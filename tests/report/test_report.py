@@ -21,7 +21,7 @@ from narrator.pipeline import bookplan
 from narrator.pipeline.manuscript import count_visible_characters
 from narrator.report import ProjectFacts, facts, sound
 from narrator.report.sound import ChapterSound, CurveCache
-from narrator.sound.audio import SPEECH_TAIL, SPEECH_LEAD
+from narrator.sound.audio import SPEECH_LEAD, SPEECH_TAIL
 from tests import books
 from tests.effort import quick
 from tests.fakes import RATE, HumEngine, hum

@@ -101,7 +101,10 @@ def test_speech_that_fills_a_take_is_all_kept() -> None:
 
 def test_the_room_that_bounds_leave_is_known_without_the_sound() -> None:
     sound = np.concatenate([silence(0.5), tone(1.0), silence(0.8)])
-    assert edge_silence(speech_bounds(sound, RATE), len(sound)) == (audio.SPEECH_LEAD, audio.SPEECH_TAIL)
+    assert edge_silence(speech_bounds(sound, RATE), len(sound)) == (
+        audio.SPEECH_LEAD,
+        audio.SPEECH_TAIL,
+    )
     assert edge_silence((0, len(sound)), len(sound)) == edge_silence((0, 0), len(sound)) == (0, 0)
 
 
@@ -169,7 +172,9 @@ def test_level_is_the_loudness_that_ffmpeg_measures(rate: int, hertz: float) -> 
 def test_level_of_speech_with_pauses_is_that_of_the_speech() -> None:
     speech = voice(3.0)
     paused = np.concatenate([speech, silence(4.0)])
-    assert audio.measure_level(paused, RATE)[0] == pytest.approx(audio.measure_level(speech, RATE)[0], abs=0.3)
+    assert audio.measure_level(paused, RATE)[0] == pytest.approx(
+        audio.measure_level(speech, RATE)[0], abs=0.3
+    )
 
 
 def test_a_take_shorter_than_a_window_has_a_level() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from narrator.sound.timing import TimedWord, trim_words, snap_words
+from narrator.sound.timing import TimedWord, snap_words, trim_words
 from tests.sounds import RATE, silence, tone
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, fields
 import numpy as np
 import pytest
 
-from narrator.speech.checks import Fault, TakeFigures, Verdict, severity, examine, is_suspicious
+from narrator.speech.checks import Fault, TakeFigures, Verdict, examine, is_suspicious, severity
 from tests import sounds
 
 RATE = 16000

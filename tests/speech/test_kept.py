@@ -173,4 +173,8 @@ def test_of_two_alike_the_newest_times_are_the_best_and_none_without_words(tmp_p
     kept.keep_times("a", "Yes", "three", WordTimes("draft", ()))
     assert kept.best("a", "Yes") == times_by("whisper", 0.2)
     kept.keep_times("a", "Yes", "one", times_by("whisper", 0.3))
-    assert kept.best("a", "Yes") == TranscriptStore(kept.path).best("a", "Yes") == times_by("whisper", 0.3)
+    assert (
+        kept.best("a", "Yes")
+        == TranscriptStore(kept.path).best("a", "Yes")
+        == times_by("whisper", 0.3)
+    )

@@ -6,7 +6,7 @@ import pytest
 from narrator.errors import EngineUnavailable
 from narrator.speech.checks import TakeFigures, Verdict
 from narrator.speech.hearing import SpokenSound
-from narrator.speech.hearing.listening import TakeListener, HearingQueue
+from narrator.speech.hearing.listening import HearingQueue, TakeListener
 from tests.speech.ears import Metronome, Parrot
 
 LONG = "The ferry left at seven, as it had on every morning that anyone could remember."

@@ -11,10 +11,10 @@ from narrator.speech.plan import (
     ChainRules,
     EngineParameters,
     Utterance,
-    split_spoken,
-    make_ledger,
-    link_steps,
     explain_steps,
+    link_steps,
+    make_ledger,
+    split_spoken,
 )
 from narrator.text.chunks import Chunk, Piece
 from narrator.text.lines import Line

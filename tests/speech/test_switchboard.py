@@ -18,7 +18,7 @@ from narrator.errors import EngineFailure, EngineUnavailable, NarratorError
 from narrator.sound.audio import Samples
 from narrator.speech import plan
 from narrator.speech.plan import ChainRules, EngineParameters, Step
-from narrator.speech.switchboard import MAX_CHUNKS_AHEAD, QueueFull, SpeechService, SpeechJob
+from narrator.speech.switchboard import MAX_CHUNKS_AHEAD, QueueFull, SpeechJob, SpeechService
 from narrator.text.lines import Chapter, Line, Scene
 from narrator.text.normalize import Lexicon
 from tests.fakes import RATE, HumEngine, HumSession, hum
@@ -53,7 +53,9 @@ class Listener:
 def steps(engine: Any, count: int, name: str = "ann") -> tuple[Step, ...]:
     """A text of so many chunks."""
     lines = (Line(name, f"{name} {LENGTHS.format(n)} " * 2, Path(), n, "en") for n in range(count))
-    spoken, _ = plan.make_utterances([Chapter("", "en", (Scene(tuple(lines)),), ())], lexicon=Lexicon())
+    spoken, _ = plan.make_utterances(
+        [Chapter("", "en", (Scene(tuple(lines)),), ())], lexicon=Lexicon()
+    )
     assert len(spoken) == count
     return plan.link_steps(
         spoken,

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from narrator.text import sentences as text_sentences
-from narrator.text.chunks import SHORT, Chunk, cut_scene, split_in_half, group_unison, omit_chunks
-from narrator.text.lines import Line, MusicMark, PauseMark, SpokenForm, Scene
+from narrator.text.chunks import SHORT, Chunk, cut_scene, group_unison, omit_chunks, split_in_half
+from narrator.text.lines import Line, MusicMark, PauseMark, Scene, SpokenForm
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import sentences
 from tests.effort import cpu_seconds, quick
@@ -353,12 +353,16 @@ def test_a_pause_ends_a_chunk_where_it_stands() -> None:
 
 
 def test_a_pause_before_a_line_belongs_to_the_chunk_before() -> None:
-    found = chunks(line(LONG, pauses=(PauseMark(0, 2.0),)), line(LONG, "b", pauses=(PauseMark(0, 1.0),)))
+    found = chunks(
+        line(LONG, pauses=(PauseMark(0, 2.0),)), line(LONG, "b", pauses=(PauseMark(0, 1.0),))
+    )
     assert [(chunk.lead, chunk.rest) for chunk in found] == [(2.0, 1.0), (0.0, None)]
 
 
 def test_pauses_at_one_place_add_up() -> None:
-    [first, _] = chunks(line("Yes.", pauses=(PauseMark(4, 1.0),)), line("No.", pauses=(PauseMark(0, 0.5),)))
+    [first, _] = chunks(
+        line("Yes.", pauses=(PauseMark(4, 1.0),)), line("No.", pauses=(PauseMark(0, 0.5),))
+    )
     assert first.rest == 1.5
 
 
@@ -368,7 +372,9 @@ def test_a_pause_of_nothing_is_a_pause() -> None:
 
 
 def test_no_chunk_crosses_a_pause() -> None:
-    found = chunks(line("Yes.", pauses=(PauseMark(4, 1.0),)), line("No. Yes.", pauses=(PauseMark(4, 2.0),)))
+    found = chunks(
+        line("Yes.", pauses=(PauseMark(4, 1.0),)), line("No. Yes.", pauses=(PauseMark(4, 2.0),))
+    )
     assert [(chunk.text.strip(), chunk.rest) for chunk in found] == [
         ("Yes.", 1.0),
         ("No.", 2.0),
@@ -415,7 +421,10 @@ def test_halves_meet_at_a_sentence_then_a_clause_then_a_space() -> None:
 def test_what_is_short_has_no_halves() -> None:
     assert split_in_half("Yes, yes.", "en") is None
     assert split_in_half("", "en") is None
-    assert split_in_half("Supercalifragilisticexpialidocious-antidisestablishmentarianism.", "en") is None
+    assert (
+        split_in_half("Supercalifragilisticexpialidocious-antidisestablishmentarianism.", "en")
+        is None
+    )
 
 
 # -- everything at once
@@ -521,7 +530,9 @@ def test_a_run_of_marks_that_ends_nothing_is_read_once(mark: str) -> None:
 def choir(text: str, *names: str, **rest: object) -> tuple[Line, ...]:
     """What several say in unison."""
     first = line(text, names[0], **rest)
-    own = [replace(first, speaker=name, with_before=True, pauses=(), marks=()) for name in names[1:]]
+    own = [
+        replace(first, speaker=name, with_before=True, pauses=(), marks=()) for name in names[1:]
+    ]
     return first, *own
 
 
@@ -554,7 +565,9 @@ def test_a_short_line_in_unison_is_a_chunk_and_joins_no_neighbour() -> None:
 
 def test_pauses_and_marks_of_a_unison_are_with_the_first() -> None:
     marks = (MusicMark(0, "rain", 1),)
-    said = choir("We do! We do!", "ada", "ben", pauses=(PauseMark(0, 1.0), PauseMark(7, 2.0)), marks=marks)
+    said = choir(
+        "We do! We do!", "ada", "ben", pauses=(PauseMark(0, 1.0), PauseMark(7, 2.0)), marks=marks
+    )
     found = scene_of(*said)
     assert [(c.speaker, c.text, c.lead, c.rest) for c in found] == [
         ("ada", "We do! ", 1.0, 2.0),

@@ -9,7 +9,7 @@ import pytest
 
 from narrator.errors import StorageError
 from narrator.text import decided
-from narrator.text.decided import SpeakerFile, Row, update_rows
+from narrator.text.decided import Row, SpeakerFile, update_rows
 from narrator.text.matching import match_texts
 from tests.effort import cpu_seconds
 
@@ -167,7 +167,9 @@ def test_a_run_overrules_rules_and_no_person() -> None:
 
 
 def test_a_persons_row_without_a_quotation_stays_in_its_place_and_a_rules_goes() -> None:
-    old = SpeakerFile(Path("x"), (*rows("Alice", "Hatter", "Alice")[:2], Row("Queen", "you", "“Off!”")))
+    old = SpeakerFile(
+        Path("x"), (*rows("Alice", "Hatter", "Alice")[:2], Row("Queen", "you", "“Off!”"))
+    )
     found = update_rows(old, [WORDS[0]], [None])
     assert [row.speaker for row in found.rows] == ["Alice", "Queen"]
     first = SpeakerFile(Path("x"), (Row("Queen", "you", "“Off with her!”"), *rows("Alice")))
@@ -216,7 +218,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 def test_the_file_says_whose_it_is_and_what_may_be_done(tmp_path: Path) -> None:
-    assert decided.speaker_file_path(Path("text/01-down.part.md")) == Path("text/01-down.part.speakers.txt")
+    assert decided.speaker_file_path(Path("text/01-down.part.md")) == Path(
+        "text/01-down.part.speakers.txt"
+    )
     head = written(tmp_path, *rows("Alice")).read_text("utf-8").splitlines()[0]
     assert head.startswith("# Who says what in 01.md. ")
 

@@ -355,7 +355,12 @@ def test_several_speakers_share_a_label() -> None:
     assert roles.find_speakers("ada & Ben") == ("Ada", "Ben")
     assert roles.find_speakers("Ada&ben & Ada") == ("Ada", "Ben")
     assert roles.find_speakers("Ben & sons & Ada") == ("Ben & Sons", "Ada")
-    assert roles.find_speakers("Ada &") == roles.find_speakers("Ada & Eve") == roles.find_speakers("") == ()
+    assert (
+        roles.find_speakers("Ada &")
+        == roles.find_speakers("Ada & Eve")
+        == roles.find_speakers("")
+        == ()
+    )
 
 
 def test_headings_have_no_labels() -> None:

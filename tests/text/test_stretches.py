@@ -153,7 +153,11 @@ def test_pauses_marks_and_said_words_stay_where_they_are() -> None:
         "“I {know|no},” [pause 1s] said Ada, [music: rain] “but [pause 2s] {not|nut}.” [pause 3s]",
         "Ada", "Ada",
     )  # fmt: skip
-    assert [line.says for line in found] == [(SpokenForm(3, 7, "no"),), (), (SpokenForm(5, 8, "nut"),)]
+    assert [line.says for line in found] == [
+        (SpokenForm(3, 7, "no"),),
+        (),
+        (SpokenForm(5, 8, "nut"),),
+    ]
     assert [line.pauses for line in found] == [
         (), (PauseMark(0, 1.0),), (PauseMark(5, 2.0), PauseMark(10, 3.0)),
     ]  # fmt: skip
@@ -328,7 +332,9 @@ def test_tags_may_be_left_out_and_are_listed() -> None:
         ("said Ada.", stretches.SKIPPED)
     ]
     known = parted(KNOW, "Ada", "Ada", tags="skip").scenes[0]
-    assert [chunk.text for chunk in cut_scene(known, separate_lines=True)] == ["“I know,”\n“but not now.”"]
+    assert [chunk.text for chunk in cut_scene(known, separate_lines=True)] == [
+        "“I know,”\n“but not now.”"
+    ]
 
 
 def test_tags_of_the_narrators_own_quotations_stay() -> None:
@@ -352,7 +358,8 @@ def test_the_lines_of_a_paragraph_have_all_of_its_text(words: Sequence[str], who
         assume(False)
     names = ["Ada", "Ben", "", "Ada & Ben"]
     said = {
-        one: ROLES.find_speakers(names[(n + who) % 4]) for n, one in enumerate(stretches.find_quotes(chapter))
+        one: ROLES.find_speakers(names[(n + who) % 4])
+        for n, one in enumerate(stretches.find_quotes(chapter))
     }
     for tags in ("narrator", "speaker", "skip"):
         found = stretches.split_lines(chapter, said, ROLES, tags)
@@ -374,7 +381,11 @@ def test_the_lines_of_a_paragraph_have_all_of_its_text(words: Sequence[str], who
 
 def boundaries(text: str, *who: str) -> list[tuple[str, str, str]]:
     found = parted(text, *who)
-    return [(c.speaker, c.text, c.boundary) for s in found.scenes for c in cut_scene(s, separate_lines=True)]
+    return [
+        (c.speaker, c.text, c.boundary)
+        for s in found.scenes
+        for c in cut_scene(s, separate_lines=True)
+    ]
 
 
 def test_between_lines_of_a_paragraph_the_pause_is_that_of_the_marks() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise, takewhile
 
-from narrator.sound.assemble import TimelineItem, Timeline
+from narrator.sound.assemble import Timeline, TimelineItem
 from narrator.text.chunks import Chunk
 from narrator.text.lines import Chapter
 from narrator.text.pace import expected_seconds
@@ -45,7 +45,9 @@ class SpokenChapter:
         return self.chapter.language
 
 
-def moments(cue: TimelineItem, rate: int, spans: Sequence[tuple[int, int]], language: str) -> list[float]:
+def moments(
+    cue: TimelineItem, rate: int, spans: Sequence[tuple[int, int]], language: str
+) -> list[float]:
     """Returns the start of each of the `spans` of a cue's text, and the end of the last, in
     seconds.
 

@@ -42,7 +42,7 @@ from narrator.delivery.export.names import file_name, fold_path, path_of
 from narrator.delivery.export.tags import Cover, Track, file_tags, three_letters
 from narrator.delivery.shelf import OutputManifest
 from narrator.errors import ExportError, UserError
-from narrator.files import load_json, replacing, save_json, translating_errors, sweep
+from narrator.files import load_json, replacing, save_json, sweep, translating_errors
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import Profile
 

@@ -32,10 +32,18 @@ from av.container import InputContainer, OutputContainer
 from narrator import keys
 from narrator.delivery.export.excerpt import ChapterAudio
 from narrator.errors import ExportError, UserError
-from narrator.files import AlteredFile, corruption_log, load_json, read_json, replacing, save_json, translating_errors
+from narrator.files import (
+    AlteredFile,
+    corruption_log,
+    load_json,
+    read_json,
+    replacing,
+    save_json,
+    translating_errors,
+)
 from narrator.project.profiles import PLAIN_PROFILE, Profile
 from narrator.sound import mastering, media
-from narrator.sound.audio import Samples, as_channels, to_frame, decode_frames, resample_stream
+from narrator.sound.audio import Samples, as_channels, decode_frames, resample_stream, to_frame
 from narrator.sound.loudness import STEREO_GAIN, Loudness, Target, master, measure
 
 BLOCK = 65536
@@ -105,7 +113,9 @@ class Encoding:
         return 3 * frames.get(self.codec, 0) / self.sample_rate
 
 
-def encoding(format: str, rate: int, profile: Profile = PLAIN_PROFILE, channels: int = 1) -> Encoding:
+def encoding(
+    format: str, rate: int, profile: Profile = PLAIN_PROFILE, channels: int = 1
+) -> Encoding:
     """Returns the encoding of a format for sound at `rate` with so many channels.
 
     The sample rate is the profile's, else the sound's own, else the next that the codec accepts;

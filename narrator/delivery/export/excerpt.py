@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from narrator import keys
 from narrator.errors import UserError
-from narrator.sound.assemble import TimelineItem, Timeline
+from narrator.sound.assemble import Timeline, TimelineItem
 from narrator.sound.audio import Samples, make_silence
 from narrator.text.sentences import sentences
 

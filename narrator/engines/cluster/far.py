@@ -27,8 +27,8 @@ from narrator.engines import (
     Session,
     State,
     has_known_identity,
-    make_room,
     ignore_message,
+    make_room,
     speak,
 )
 from narrator.engines.cluster import parcels

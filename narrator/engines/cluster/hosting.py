@@ -57,7 +57,9 @@ def run_scheduler(place: ClusterPlace, dashboard: int | None, tell: Tell) -> Non
     asyncio.run(_run_scheduler(place, dashboard, tell))
 
 
-def run_machine(place: ClusterPlace, name: str, slots: int | None, engines: list[str], tell: Tell) -> None:
+def run_machine(
+    place: ClusterPlace, name: str, slots: int | None, engines: list[str], tell: Tell
+) -> None:
     """Speaks the requests that a scheduler sends, with these engines, until a signal.
 
     Raises UsageError, EngineUnavailable, StorageError.

@@ -30,7 +30,9 @@ def _files(path: Path) -> list[Path]:
     ]
     missing = [name for name in names if not (path / name).is_file()]
     if missing:
-        raise IncompleteModel(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
+        raise IncompleteModel(
+            f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        )
     for name in names:
         read_tensor_header(path / name)
     return [path / name for name in names]

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from narrator.engines import models, ignore_message
+from narrator.engines import ignore_message, models
 from narrator.engines.cosyvoice2 import SPEC
 from narrator.engines.cosyvoice2.checkpoint import FAMILY, SPEAKERS
 from narrator.engines.cosyvoice2.loaded import LoadingCosyVoice2

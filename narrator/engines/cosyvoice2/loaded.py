@@ -80,7 +80,9 @@ class LoadedCosyVoice2(LoadedModel):
         fingerprint = self.model.encoder_fingerprint
         return {f"{fingerprint}.{part}": _as_float32(getattr(encoding, part)) for part in PARTS}
 
-    def encode_clip(self, reference: Reference, tell: Tell = ignore_message) -> cosyvoice2.Reference:
+    def encode_clip(
+        self, reference: Reference, tell: Tell = ignore_message
+    ) -> cosyvoice2.Reference:
         """A clip as the model hears it.
 
         Raises as `encode_once`.

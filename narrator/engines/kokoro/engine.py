@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from narrator import keys, pronunciation
-from narrator.engines import Session, models, ignore_message
+from narrator.engines import Session, ignore_message, models
 from narrator.engines.kokoro import SPEC
 from narrator.engines.kokoro.checkpoint import FAMILY
 from narrator.engines.kokoro.cpu import SHARED_BYTES, WORKER_BYTES, start_workers

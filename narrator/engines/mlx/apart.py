@@ -22,7 +22,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from narrator import processes
-from narrator.engines import Outcome, Request, Speech, ignore_message, empty_samples
+from narrator.engines import Outcome, Request, Speech, empty_samples, ignore_message
 from narrator.engines.mlx.loaded import Encoded, Loading
 from narrator.engines.mlx.session import failed_outcome
 from narrator.engines.voice import Reference
@@ -189,7 +189,9 @@ class ModelProcesses:
 class ProcessSession:
     """A session of the model in another process; `ModelSession` is one in this process."""
 
-    def __init__(self, processes_: ModelProcesses, tell: Callable[[str], None] = ignore_message) -> None:
+    def __init__(
+        self, processes_: ModelProcesses, tell: Callable[[str], None] = ignore_message
+    ) -> None:
         self._processes, self._tell = processes_, tell
         self._in_flight: dict[tuple[str, int], Request] = {}
         self._suspects: set[tuple[str, int]] = set()

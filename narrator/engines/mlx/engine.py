@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from narrator import files
-from narrator.engines import ABSENT_PREFIX, Engine, Session, machine, models, ignore_message
+from narrator.engines import ABSENT_PREFIX, Engine, Session, ignore_message, machine, models
 from narrator.engines.mlx.apart import ModelProcesses, ProcessSession
 from narrator.engines.mlx.loaded import Encoded, LoadedModel, Loading
 from narrator.engines.mlx.memory import WORK_BYTES, free_memory

@@ -5,7 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from narrator.engines import models
-from narrator.engines.models import TOKENIZER_FILES, Family, Layout, IncompleteModel, read_tensor_header, weight_files
+from narrator.engines.models import (
+    TOKENIZER_FILES,
+    Family,
+    IncompleteModel,
+    Layout,
+    read_tensor_header,
+    weight_files,
+)
 
 CODEC = ("audiovae.safetensors", "audiovae.pth")
 LORA = ("lora_weights.safetensors", "lora_weights.ckpt")

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from narrator.engines import models, ignore_message
+from narrator.engines import ignore_message, models
 from narrator.engines.mlx.engine import ModelEngine, path_of
 from narrator.engines.voice import Voice
 from narrator.engines.voxcpm2.checkpoint import FAMILY, TUNED

@@ -72,7 +72,9 @@ class LoadedVoxCPM2(LoadedModel):
     def encode(self, reference: Reference) -> Encoded:
         return {self.model.encoder_fingerprint: self.latents(reference)}
 
-    def latents(self, reference: Reference, side: Side = "right", tell: Tell = ignore_message) -> Latents:
+    def latents(
+        self, reference: Reference, side: Side = "right", tell: Tell = ignore_message
+    ) -> Latents:
         """Latents (n, patch, dim) of a clip: padded right to be imitated, left to be continued.
 
         Raises as `encode_once`; `reference.latents` are the right side's.

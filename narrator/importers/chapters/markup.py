@@ -156,7 +156,10 @@ def _is_matter(outline: Outline, entry: ContentsEntry) -> bool:
     """Returns whether an entry is front or back matter, or the book itself."""
     kind = None if entry.place is None else outline.blocks[entry.place].matter
     kind = kind or matter.kind_of_title(entry.title)
-    return bool(matter.omission_reason(kind)) or entry.title.casefold() == outline.context.title.casefold()
+    return (
+        bool(matter.omission_reason(kind))
+        or entry.title.casefold() == outline.context.title.casefold()
+    )
 
 
 def _has_text(outline: Outline, entry: ContentsEntry) -> bool:

@@ -94,7 +94,9 @@ def read_source(source: Path, choices: Choices, on_file: FileCallback) -> Book:
     if stat.S_ISDIR(status.st_mode):
         return replace(read_folder(source, choices, _read_file, on_file), format="a folder")
     if not stat.S_ISREG(status.st_mode):
-        raise ImportFailed(Problem(source, None, f"{files.describe_file_type(source)}; name a file"))
+        raise ImportFailed(
+            Problem(source, None, f"{files.describe_file_type(source)}; name a file")
+        )
     if status.st_size == 0:  # unread: /proc/kmsg waits until the system writes a message
         raise ImportFailed(Problem(source, None, "has no text to read aloud: its size is 0 bytes"))
     on_file(source)

@@ -106,7 +106,9 @@ class Archive:
             with self._zip.open(member_info) as member:
                 return member.read(member_info.file_size)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, UnicodeError) as error:
-            raise self.failed(f"broken, the archive is damaged: {summarize_error(error)}", name) from None
+            raise self.failed(
+                f"broken, the archive is damaged: {summarize_error(error)}", name
+            ) from None
         except RuntimeError:
             raise self.failed("locked with a password; unlock the book first", name) from None
         except (NotImplementedError, ValueError) as error:

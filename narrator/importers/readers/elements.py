@@ -190,7 +190,8 @@ def is_lines(element: etree._Element) -> bool:
     return len(children) > 1 and all(
         element_name(child) in ("div", "p")
         and not any(
-            element_name(e) in BLOCKS or element_name(e) == "br" for e in child.iterdescendants("{*}*")
+            element_name(e) in BLOCKS or element_name(e) == "br"
+            for e in child.iterdescendants("{*}*")
         )
         and count_words("".join(child.itertext())) <= 20
         for child in children

@@ -246,7 +246,13 @@ def _source_in_folder(source: str, path: Path, name: str) -> str:
 def _skip_file(path: Path, is_listing: bool, choices: Choices) -> Skipped:
     text = read_text(path, choices.encoding).text
     reason = "table of contents" if is_listing else "a file about the folder, or of no chapter"
-    return Skipped(file_name(path), title_from_file_name(path), reason, count_characters(text), count_words(text))
+    return Skipped(
+        file_name(path),
+        title_from_file_name(path),
+        reason,
+        count_characters(text),
+        count_words(text),
+    )
 
 
 def _join_books(folder: Path, books: Sequence[Book], aside: Sequence[Skipped]) -> Book:

@@ -176,7 +176,11 @@ def _build_book(source: _MarkdownFile, text_facts: Mapping[str, str], is_titled:
 
 def _title_from_name(path: Path) -> str:
     """Returns a file's name as a title: `03-the-gate.md` becomes `The gate`."""
-    words = re.sub(r"^\d+[\s._-]+(?=\w)", "", title_from_file_name(path)).replace("_", " ").replace("-", " ")
+    words = (
+        re.sub(r"^\d+[\s._-]+(?=\w)", "", title_from_file_name(path))
+        .replace("_", " ")
+        .replace("-", " ")
+    )
     return f"{words[:1].upper()}{words[1:]}".strip() or title_from_file_name(path)
 
 
@@ -257,7 +261,9 @@ def _join_words(source: _MarkdownFile, tokens: Sequence[Token], text: str) -> No
             first_half = re.search(r"([^\W_]+(?:-[^\W_]+)*)-[ \t]*$", source.shown_rows[row])
             second_half = re.match(r"([\s>]*)([^\W_]+)(\S*)[ \t]*", source.shown_rows[row + 1])
             if first_half and second_half:
-                word = hyphens.join_halves(first_half[1], second_half[2], known_words) + second_half[3]
+                word = (
+                    hyphens.join_halves(first_half[1], second_half[2], known_words) + second_half[3]
+                )
                 source.shown_rows[row] = source.shown_rows[row][: first_half.start()] + word
                 source.shown_rows[row + 1] = (
                     second_half[1] + source.shown_rows[row + 1][second_half.end() :]

@@ -16,7 +16,14 @@ from lxml import etree
 from narrator.errors import ImportFailed, Problem
 from narrator.importers import hyphens
 from narrator.importers.blocks import Block
-from narrator.importers.book import Book, Choices, CoverImage, Skipped, file_name, title_from_file_name
+from narrator.importers.book import (
+    Book,
+    Choices,
+    CoverImage,
+    Skipped,
+    file_name,
+    title_from_file_name,
+)
 from narrator.importers.chapters import CHOSEN, MARKUP, ChapterRule, divide
 from narrator.importers.chapters.outline import ContentsEntry, Outline
 from narrator.importers.languages import keep_foreign_languages

@@ -10,7 +10,13 @@ from lxml import etree
 
 from narrator.importers.book import count_characters, count_words, word_set
 from narrator.importers.readers.archive import resolve, types_of
-from narrator.importers.readers.elements import BLOCKS, OMISSION_ATTRIBUTE, level_of, element_name, texts_of
+from narrator.importers.readers.elements import (
+    BLOCKS,
+    OMISSION_ATTRIBUTE,
+    element_name,
+    level_of,
+    texts_of,
+)
 
 _NOTE_REFERENCE = word_set("noteref doc-noteref annoref")
 _NOTE_REFERENCE_CLASS = re.compile(
@@ -44,7 +50,9 @@ def note_targets(
 
 
 def _is_within_omitted(link: etree._Element) -> bool:
-    return any(element.get(OMISSION_ATTRIBUTE) is not None for element in (link, *link.iterancestors()))
+    return any(
+        element.get(OMISSION_ATTRIBUTE) is not None for element in (link, *link.iterancestors())
+    )
 
 
 def _anchors_of(link: etree._Element) -> Iterator[str]:
@@ -140,7 +148,9 @@ def _is_item(paragraph: etree._Element) -> bool:
     """Returns whether a paragraph is the beginning of a list item or a note's own element."""
     parent = paragraph.getparent()
     return (
-        parent is not None and element_name(parent) in ("li", "aside", "dd") and parent[0] is paragraph
+        parent is not None
+        and element_name(parent) in ("li", "aside", "dd")
+        and parent[0] is paragraph
     )
 
 

@@ -108,7 +108,9 @@ class _TextFile:
         """Returns the book, with every paragraph in its place."""
         self._leave_asides()
         self._find_headings()
-        outline = Outline(self.blocks, BookContext(title_from_file_name(self.path)), facts=self.facts)
+        outline = Outline(
+            self.blocks, BookContext(title_from_file_name(self.path)), facts=self.facts
+        )
         outline.choices = self.choices
         find_starts(outline, rules)
         divided_book = assemble(outline, self._write_block)

@@ -32,6 +32,7 @@ from narrator.importers.readers.elements import (
     SILENT,
     SOURCE_ATTRIBUTE,
     SPOKEN_PICTURES,
+    element_name,
     is_code,
     is_heading,
     is_hidden,
@@ -42,7 +43,6 @@ from narrator.importers.readers.elements import (
     language_of,
     level_of,
     may_be_caption,
-    element_name,
     runs_of,
     spoken_formula,
     texts_of,
@@ -187,7 +187,11 @@ class _BodyWalker:
         if not self.row_depth:
             self.flush()
         self.source = element.get(SOURCE_ATTRIBUTE) or self.source
-        name, types, classes = element_name(element), types_of(element).split(), element.get("class", "")
+        name, types, classes = (
+            element_name(element),
+            types_of(element).split(),
+            element.get("class", ""),
+        )
         if reason_left := self._omission_reason(element, name, types, classes):
             self.leave(element, reason_left)
             return
@@ -253,7 +257,9 @@ class _BodyWalker:
             return False
         parent = element.getparent()
         if parent is not None and parent not in self.holds_pictures:
-            self.holds_pictures[parent] = any(element_name(e) in PICTURES for e in parent.iter("{*}*"))
+            self.holds_pictures[parent] = any(
+                element_name(e) in PICTURES for e in parent.iter("{*}*")
+            )
         return parent is not None and self.holds_pictures[parent]
 
     def _is_nested(self, kind: str) -> bool:

@@ -366,7 +366,9 @@ class _Log:
             patches, folders = [], set()
         for folder in folders:
             files.sweep(folder)
-        if patches and all(_hash(read_exact(self._path(patch))) == patch.after for patch in patches):
+        if patches and all(
+            _hash(read_exact(self._path(patch))) == patch.after for patch in patches
+        ):
             self._save(self.state.after)
         else:
             self._take_back(patches)

@@ -44,7 +44,9 @@ def find_moved_lines(
     compared_count = min(len(original_lines), _MAX_COMPARED_LINES)
     starts = range(first, min(len(rows), expected_index + _SEARCH_RADIUS))
     blocks = ["".join(rows[start : start + compared_count]) for start in starts]
-    start = most_similar_index(blocks, "".join(original_lines[:compared_count]), expected_index - first)
+    start = most_similar_index(
+        blocks, "".join(original_lines[:compared_count]), expected_index - first
+    )
     return [] if start is None else rows[first + start : first + start + len(original_lines)]
 
 

@@ -78,7 +78,9 @@ def replace_label(text: ChapterText, place: Place, attribution: Attribution) -> 
     line, source = text.line(place), text.source(place)
     speakers, style = attribution
     inner_stretches = [stretch for stretch in line.given if not _is_unison(stretch, line)]
-    unison_stretches = [AttributedSpan(0, len(line.text), speakers, style)] if len(speakers) > 1 else []
+    unison_stretches = (
+        [AttributedSpan(0, len(line.text), speakers, style)] if len(speakers) > 1 else []
+    )
     intended_line = replace(
         line, speaker=speakers[0], style=style, given=(*unison_stretches, *inner_stretches)
     )
@@ -115,7 +117,9 @@ def set_spoken_form(
         words = line.text[start:stop]
         raise UsageError(f"“{words}” is part of what is said otherwise already: edit the text")
     is_new = len(other_forms) == len(line.says)
-    says = sorted([*other_forms, SpokenForm(start, stop, squeeze(spoken_form))], key=lambda say: say.start)
+    says = sorted(
+        [*other_forms, SpokenForm(start, stop, squeeze(spoken_form))], key=lambda say: say.start
+    )
     intended_line = replace(line, says=tuple(says))
     escaped = re.sub(r"[\\{}|]", r"\\\g<0>", squeeze(spoken_form))
     escaped_words = re.sub(r"[\\{}|]", r"\\\g<0>", line.text[start:stop])

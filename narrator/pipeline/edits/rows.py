@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from narrator.pipeline.edits.edit import FileChange, encode_exact, read_exact, project_file
+from narrator.pipeline.edits.edit import FileChange, encode_exact, project_file, read_exact
 from narrator.project.project import Project
 from narrator.text import decided
-from narrator.text.decided import SpeakerFile, Row
+from narrator.text.decided import Row, SpeakerFile
 from narrator.text.stretches import NarrationQuote
 
 

@@ -10,7 +10,7 @@ from narrator.errors import UsageError
 from narrator.pipeline.edits import marking
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shorten
-from narrator.pipeline.edits.manifest import append_entry, set_value, manifest_text
+from narrator.pipeline.edits.manifest import append_entry, manifest_text, set_value
 from narrator.pipeline.edits.texts import ChapterText, Place, chapter_text
 from narrator.project import rewriting
 from narrator.project.project import Project
@@ -48,7 +48,9 @@ def say_edit(project: Project, word: str, spoken: str, *, chunk: Step | None = N
         raise UsageError(f"“{shorten(word)}” does not stand in chunk {chunk.id}")
     for place, span in occurrences:
         text = marking.set_spoken_form(text, place, span, spoken)
-    return require_readable(project, Edit(f"chapter {chunk.chapter + 1}: {summary}", (text.change,)))
+    return require_readable(
+        project, Edit(f"chapter {chunk.chapter + 1}: {summary}", (text.change,))
+    )
 
 
 def _find_word(

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from narrator.errors import FileChanged, Problem, ScriptError, UsageError
-from narrator.pipeline.edits.edit import FileChange, read_exact, project_file
+from narrator.pipeline.edits.edit import FileChange, project_file, read_exact
 from narrator.pipeline.edits.likeness import most_similar_index
-from narrator.pipeline.edits.manifest import set_value, rename_entry
+from narrator.pipeline.edits.manifest import rename_entry, set_value
 from narrator.pipeline.manuscript import paragraphs_of, roles_of
 from narrator.project import load
 from narrator.project.project import Project
@@ -90,7 +90,9 @@ class ChapterText:
         """The present text of a line of a book; empty if it is gone."""
         lines = [paragraph for scene in self.chapter.scenes for paragraph in scene.lines]
         expected_index = sum(paragraph.line < line.line for paragraph in lines)
-        index = most_similar_index([paragraph.text for paragraph in lines], line.text, expected_index)
+        index = most_similar_index(
+            [paragraph.text for paragraph in lines], line.text, expected_index
+        )
         if index is None or not self.is_file:
             return "" if index is None else lines[index].text
         return lines_of(
@@ -122,12 +124,16 @@ class ChapterText:
             return self._with_current_text(
                 with_lines(self.current_text, source.first, source.last, text)
             )
-        return self._with_current_text(set_value(self.current_text, source.item, text, self.project))
+        return self._with_current_text(
+            set_value(self.current_text, source.item, text, self.project)
+        )
 
     def with_label(self, source: Source, label: str) -> ChapterText:
         """The chapter with another label for a labelled text in book.yaml. Raises like
         `with_text`."""
-        return self._with_current_text(rename_entry(self.current_text, source.item, label, self.project))
+        return self._with_current_text(
+            rename_entry(self.current_text, source.item, label, self.project)
+        )
 
     def _with_current_text(self, current_text: str) -> ChapterText:
         project = self.project if self.is_file else load.load(self.project.path, current_text)

@@ -12,7 +12,7 @@ from narrator.characters import quote_for_message
 from narrator.errors import Problem, UsageError, UserError, nearest
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shorten
-from narrator.pipeline.edits.manifest import set_value, manifest_text
+from narrator.pipeline.edits.manifest import manifest_text, set_value
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.schema import VoiceSettings

@@ -9,7 +9,15 @@ from narrator import keys
 from narrator.errors import FileChanged
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.edits.checked import require_readable
-from narrator.pipeline.edits.edit import Edit, FileChange, clean, encode_exact, read_exact, project_file, shorten
+from narrator.pipeline.edits.edit import (
+    Edit,
+    FileChange,
+    clean,
+    encode_exact,
+    project_file,
+    read_exact,
+    shorten,
+)
 from narrator.pipeline.edits.likeness import find_moved_lines
 from narrator.pipeline.edits.manifest import set_value
 from narrator.pipeline.edits.rows import rows_of
@@ -93,7 +101,9 @@ def text_edit(project: Project, paragraph: WrittenParagraph, text: str, sha: str
             Source(paragraph.text, paragraph.first, paragraph.last), text
         )
         rows = rows_of(project, paragraph.chapter, stretches.find_quotes(old_chapter.chapter))
-        changes.append(rows.change(rows.with_new_quotations(stretches.find_quotes(new_chapter.chapter))))
+        changes.append(
+            rows.change(rows.with_new_quotations(stretches.find_quotes(new_chapter.chapter)))
+        )
     summary = f"chapter {paragraph.chapter + 1}: {_summarize_change(paragraph.text, text)}"
     return require_readable(project, Edit(summary, tuple(changes)))
 

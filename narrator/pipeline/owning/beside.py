@@ -20,14 +20,16 @@ from narrator.pipeline.bookengines import BookEngines
 from narrator.pipeline.bookplan import BookPlan, Selection
 from narrator.pipeline.owning.inputs import BookReading
 from narrator.pipeline.owning.jobs import STOPPED, Job, cluster_wish
-from narrator.pipeline.owning.owner import JobServer, JobHandle
+from narrator.pipeline.owning.owner import JobHandle, JobServer
 from narrator.project.project import Project
 
 
 def settings_of(reading: BookReading, job: Job) -> tuple[int | None, dict[str, Any]]:
     """The seed and the engine settings of a retake. Raises UsageError."""
     typed_settings = [f"{name}={setting}" for name, setting in job.parameters.items()]
-    settings = bookengines.parse_typed_settings(reading.manuscript, job.chunks, typed_settings, draft=job.draft)
+    settings = bookengines.parse_typed_settings(
+        reading.manuscript, job.chunks, typed_settings, draft=job.draft
+    )
     return settings.pop("seed", job.seed), settings
 
 
@@ -242,7 +244,9 @@ class ConcurrentJobs:
             self.owner.put_back(ticket)
         elif job.kind == "audition":
             auditioning = prepare_audition(job, snapshot.reading, self.engines, self.tell)
-            errand = _Errand(ticket, engine, auditioning, lambda: record_audition(ticket, auditioning))
+            errand = _Errand(
+                ticket, engine, auditioning, lambda: record_audition(ticket, auditioning)
+            )
             self._queue_requests(errand, auditioning.begin())
         else:
             seed, parameters = settings_of(snapshot.reading, job)
@@ -291,7 +295,9 @@ class ConcurrentJobs:
     def _engines_for(self, project: Project, job: Job) -> BookEngines:
         if self._uses_render_engines(project, job):
             return self.engines
-        return bookengines.engines_for(project, draft=job.draft, on_message=self.tell, cluster_wish=cluster_wish(job))
+        return bookengines.engines_for(
+            project, draft=job.draft, on_message=self.tell, cluster_wish=cluster_wish(job)
+        )
 
     def _queue_requests(self, errand: _Errand, requests: Sequence[Request]) -> None:
         errand.remaining_requests += len(requests)

@@ -20,7 +20,7 @@ from narrator.pipeline.owning import beside, inputs
 from narrator.pipeline.owning.beside import ConcurrentJobs
 from narrator.pipeline.owning.inputs import BookReading
 from narrator.pipeline.owning.jobs import Job, cluster_wish
-from narrator.pipeline.owning.owner import JobServer, JobHandle
+from narrator.pipeline.owning.owner import JobHandle, JobServer
 from narrator.pipeline.owning.tally import ProgressSink
 from narrator.pipeline.owning.telling import ProgressPublisher
 from narrator.pipeline.run import Report
@@ -91,7 +91,11 @@ def render(
 
 
 def retake(
-    owner: JobServer, ticket: JobHandle, reading: BookReading, engines: BookEngines, progress_sink: ProgressSink
+    owner: JobServer,
+    ticket: JobHandle,
+    reading: BookReading,
+    engines: BookEngines,
+    progress_sink: ProgressSink,
 ) -> None:
     """Speak chunks again and list the tries in the ticket's summary. Raises as `retakes.retake`."""
     job = ticket.job
@@ -105,7 +109,11 @@ def retake(
 
 
 def audition(
-    owner: JobServer, ticket: JobHandle, reading: BookReading, engines: BookEngines, progress_sink: ProgressSink
+    owner: JobServer,
+    ticket: JobHandle,
+    reading: BookReading,
+    engines: BookEngines,
+    progress_sink: ProgressSink,
 ) -> None:
     """Speak a line in a speaker's voice. Raises as `auditioning.begin`, EngineUnavailable."""
     on_message = ProgressPublisher(owner, ticket, progress_sink).starting
@@ -126,7 +134,9 @@ def pin_or_unpin(ticket: JobHandle, reading: BookReading, engines: BookEngines) 
         beside.pin_or_unpin(ticket, book)
 
 
-def do_job(owner: JobServer, ticket: JobHandle, root: Path, caches: JobCaches, progress_sink: ProgressSink) -> None:
+def do_job(
+    owner: JobServer, ticket: JobHandle, root: Path, caches: JobCaches, progress_sink: ProgressSink
+) -> None:
     """Do a job of another process, from reading the book on. Raises NarratorError."""
     job = ticket.job
     with owner.doing(ticket), ExitStack() as resources:

@@ -29,7 +29,7 @@ from narrator.errors import EnvironmentFailed, Locked
 from narrator.pipeline.owning import wire
 from narrator.pipeline.owning.jobs import STOPPED, Event, Job
 from narrator.pipeline.owning.owner import JobServer
-from narrator.pipeline.owning.tally import RenderProgress, ProgressSink, ChunkProgress
+from narrator.pipeline.owning.tally import ChunkProgress, ProgressSink, RenderProgress
 from narrator.pipeline.session import locked
 from narrator.project.project import Project
 
@@ -329,7 +329,9 @@ class _JobFollower:
         with contextlib.suppress(*MALFORMED_EVENT_ERRORS):
             self.before = [str(row["id"]) for row in greeting["queue"]]
             if greeting["outlook"]:
-                show_event({"event": "planned", "outlook": greeting["outlook"]}, self._progress_sink)
+                show_event(
+                    {"event": "planned", "outlook": greeting["outlook"]}, self._progress_sink
+                )
             if greeting["progress"]:
                 show_event(greeting["progress"], self._progress_sink)
 

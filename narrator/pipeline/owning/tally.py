@@ -118,7 +118,9 @@ def initial_progress(book: BookPlan) -> RenderProgress:
     """The outlook of a render that is about to begin."""
     total = dict(Counter(step.chapter for step in book.todo))
     remaining_seconds = sum(step.expected for step in book.todo)
-    return RenderProgress(tuple(chapter.title for chapter in book.chapters), total, remaining_seconds)
+    return RenderProgress(
+        tuple(chapter.title for chapter in book.chapters), total, remaining_seconds
+    )
 
 
 def estimate_remaining_seconds(share: float, spent: float) -> float | None:

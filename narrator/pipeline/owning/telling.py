@@ -12,8 +12,13 @@ from typing import Any
 
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.owning.jobs import Event
-from narrator.pipeline.owning.owner import JobServer, JobHandle
-from narrator.pipeline.owning.tally import ProgressSink, ChunkProgress, ProgressCounter, initial_progress
+from narrator.pipeline.owning.owner import JobHandle, JobServer
+from narrator.pipeline.owning.tally import (
+    ChunkProgress,
+    ProgressCounter,
+    ProgressSink,
+    initial_progress,
+)
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
 

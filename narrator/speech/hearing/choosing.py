@@ -58,7 +58,9 @@ def find_model(spec: str, root: Path | None = None, tell: Tell = models.ignore_m
 def list_models(tell: Tell = models.ignore_message) -> list[tuple[str, Model]]:
     """Lists the local recognisers and aligners, with their kinds."""
     return [
-        (kind, model) for kind, layout in _KINDS.items() for model in models.list_cached_models(layout, tell)
+        (kind, model)
+        for kind, layout in _KINDS.items()
+        for model in models.list_cached_models(layout, tell)
     ]
 
 

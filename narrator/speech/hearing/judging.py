@@ -194,7 +194,9 @@ def describe_difference(difference: Difference) -> str:
 
 
 def _describe_judgement(judgement: Judgement) -> str:
-    descriptions = [describe_difference(difference) for difference in judgement.wrong[:_MAX_DESCRIBED]]
+    descriptions = [
+        describe_difference(difference) for difference in judgement.wrong[:_MAX_DESCRIBED]
+    ]
     return "; ".join([f"{judgement.fidelity.error:.0%} of it heard otherwise", *descriptions])
 
 

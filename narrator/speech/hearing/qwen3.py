@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.engines import models
-from narrator.engines.models import Layout, Model, IncompleteModel
+from narrator.engines.models import IncompleteModel, Layout, Model
 from narrator.errors import EngineUnavailable
 from narrator.installation import install_command
 from narrator.sound import audio

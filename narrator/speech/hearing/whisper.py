@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.engines import models
-from narrator.engines.models import Layout, Model, IncompleteModel
+from narrator.engines.models import IncompleteModel, Layout, Model
 from narrator.errors import EngineUnavailable
 from narrator.installation import install_command
 from narrator.sound import audio
@@ -89,7 +89,9 @@ def _whisper_files(path: Path) -> list[Path]:
     required_files = [path / "config.json", path / "model.bin", path / "tokenizer.json"]
     for file in required_files:
         if not file.is_file():
-            raise IncompleteModel(f"{file.name} is missing; is this Whisper in CTranslate2's format?")
+            raise IncompleteModel(
+                f"{file.name} is missing; is this Whisper in CTranslate2's format?"
+            )
     if not vocabulary:
         raise IncompleteModel("its vocabulary is missing (vocabulary.json or vocabulary.txt)")
     optional_files = [path / "preprocessor_config.json"]

@@ -17,6 +17,7 @@ import unicodedata
 from narrator.text.normalize import numbers
 from narrator.text.normalize.english_lists import (
     AFTER_PRONOUN,
+    AMBIGUOUS_CAPITALS,
     CLOSING,
     CURSES,
     DAYS,
@@ -38,7 +39,6 @@ from narrator.text.normalize.english_lists import (
     VOWELLESS,
     WEB,
     WEB_WORDS,
-    AMBIGUOUS_CAPITALS,
 )
 from narrator.text.normalize.english_parts import (
     CAPITAL_FOLLOWS,

@@ -16,7 +16,7 @@ from narrator.text.speakers.names import Character, KnownNames, name_words
 from narrator.text.speakers.roster import roster
 from narrator.text.speakers.situations import Story, situations
 
-__all__ = ["NO_SPEECH", "Attribution", "Character", "AttributedQuotation", "attribute"]
+__all__ = ["NO_SPEECH", "AttributedQuotation", "Attribution", "Character", "attribute"]
 
 NO_SPEECH = "no-speech"
 """The rule for a quotation that is a title, an inscription or words in scare quotes."""

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Event
 
-from narrator.text.speakers import Attribution, Character, AttributedQuotation
+from narrator.text.speakers import AttributedQuotation, Attribution, Character
 from narrator.text.speakers.answers import Answers, Reader
 
 MODEL = "model:"
@@ -434,7 +434,11 @@ def _names_by_first_word(cast: Sequence[Character]) -> dict[str, list[tuple[str,
 
 
 def _apply_answer(
-    row: AttributedQuotation, names: Sequence[str], odds: Sequence[float], reader: Reader, trust: float
+    row: AttributedQuotation,
+    names: Sequence[str],
+    odds: Sequence[float],
+    reader: Reader,
+    trust: float,
 ) -> AttributedQuotation:
     """Return a row with the model's decision applied."""
     pooled_odds = pooled(row, names, odds, trust)
@@ -460,7 +464,9 @@ def _apply_answer(
     return replace(row, speaker=options[best_index], sure=round(certainty, 4), by=by, others=others)
 
 
-def pooled(row: AttributedQuotation, names: Sequence[str], odds: Sequence[float], trust: float) -> list[float]:
+def pooled(
+    row: AttributedQuotation, names: Sequence[str], odds: Sequence[float], trust: float
+) -> list[float]:
     """Pool the rules' and the model's odds of names, somebody else and nobody; they sum to 1."""
     known_odds = {
         name: probability for name, probability in _calibrated_odds(row).items() if name in names

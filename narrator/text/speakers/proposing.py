@@ -15,7 +15,7 @@ from threading import Event
 
 from narrator.characters import strip_invisible
 from narrator.text.sentences import sentences
-from narrator.text.speakers import Attribution, AttributedQuotation
+from narrator.text.speakers import AttributedQuotation, Attribution
 from narrator.text.speakers.answers import Answers, Reader
 
 MAX_DESCRIPTION = 200

@@ -50,7 +50,9 @@ def here(model: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, r
 def through(cluster: AtWork, path: Path) -> run.Report:
     with small_model.lenient():
         wish = ClusterOptions(cluster.address)
-        engines = bookengines.engines_for(manuscript.read_manuscript(path).project, draft=False, cluster_wish=wish)
+        engines = bookengines.engines_for(
+            manuscript.read_manuscript(path).project, draft=False, cluster_wish=wish
+        )
         return books.speak(path, engines.main, engines=engines.by_speaker)[0]
 
 

@@ -17,8 +17,8 @@ from narrator.engines.cluster import credentials
 from narrator.engines.cluster.credentials import (
     ClusterPlace,
     check_certificate,
-    parse_place,
     listening_place,
+    parse_place,
 )
 from narrator.errors import EngineUnavailable, StorageError, UsageError
 from tests.clusters import CERTIFICATES, certificate

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from narrator import __version__
-from narrator.engines import Engine, Outcome, Prompt, Request, Speech, machine, ignore_message
+from narrator.engines import Engine, Outcome, Prompt, Request, Speech, ignore_message, machine
 from narrator.engines.cluster import far, parcels
 from narrator.engines.cluster.far import Booth, Machine
 from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec

@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as arrays_of
 from numpy.typing import NDArray
 
 from narrator import keys
-from narrator.engines import RemainingWork, Prompt, Request, Speech, State
+from narrator.engines import Prompt, RemainingWork, Request, Speech, State
 from narrator.engines.cluster import parcels
 from narrator.engines.cosyvoice2.settings import CosyVoice2Voice
 from narrator.engines.draft.settings import DraftVoice

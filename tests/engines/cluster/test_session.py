@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from narrator.engines import RemainingWork, Outcome, Prompt, Request, Speech
+from narrator.engines import Outcome, Prompt, RemainingWork, Request, Speech
 from narrator.engines.cluster import parcels
 from narrator.engines.cluster.session import MAX_FAULTS, ClusterPatience, ClusterSession
 from narrator.errors import EngineFailure, EngineUnavailable
@@ -131,7 +131,9 @@ def test_what_somebody_waits_for_goes_first():
 def test_of_the_rest_the_longest_chain_goes_first():
     mini = FakeMachine("mini", slots=1, works=False)
     client = of(mini)
-    client.add(*(request(str(n), f"{n}", ahead=RemainingWork(float(n), 500.0)) for n in (3, 90, 20)))
+    client.add(
+        *(request(str(n), f"{n}", ahead=RemainingWork(float(n), 500.0)) for n in (3, 90, 20))
+    )
     client.until(lambda: mini.texts)
     assert mini.texts[0] == "90"
 

@@ -110,7 +110,10 @@ def said(outcome: Outcome) -> Speech:
 
 
 def latents_of(
-    engine: VoxCPM2Engine, reference: Reference, side: Side = "right", tell: Tell = engines.ignore_message
+    engine: VoxCPM2Engine,
+    reference: Reference,
+    side: Side = "right",
+    tell: Tell = engines.ignore_message,
 ) -> np.ndarray:
     """The latents of a clip, as the engine's model has them here."""
     model = engine._load(tell)

@@ -11,7 +11,7 @@ import pytest
 
 from narrator import files
 from narrator.text.quotations import Quotation
-from narrator.text.speakers import Attribution, Character, AttributedQuotation, asking, proposing
+from narrator.text.speakers import AttributedQuotation, Attribution, Character, asking, proposing
 from narrator.text.speakers.answers import Answers
 from tests import language_models
 

@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 
 from narrator.text.quotations import Quotation
-from narrator.text.speakers import Attribution, Character, AttributedQuotation, proposing
+from narrator.text.speakers import AttributedQuotation, Attribution, Character, proposing
 from narrator.text.speakers.answers import Answers
 
 ADA, BEN = Character("Ada", ("Miss Lovel",), "she"), Character("Ben")
@@ -63,7 +63,9 @@ def two_lines_are_enough(monkeypatch):
 
 def described(writer, answers=None, **options):
     answers = answers or Answers()
-    return proposing.propose_descriptions(BOOK, attribution(), writer, answers, language="en", **options)
+    return proposing.propose_descriptions(
+        BOOK, attribution(), writer, answers, language="en", **options
+    )
 
 
 def test_those_who_say_enough_are_described_from_the_book():
@@ -137,7 +139,10 @@ def test_lines_whose_paragraph_says_how_get_a_style():
 
 
 def test_none_of_the_styles_is_no_proposal():
-    assert proposing.propose_styles(BOOK, attribution(), Writer(style="none of these"), Answers()) == []
+    assert (
+        proposing.propose_styles(BOOK, attribution(), Writer(style="none of these"), Answers())
+        == []
+    )
 
 
 def test_styles_are_asked_for_once():

@@ -96,7 +96,11 @@ def _convert(command: str, path: Path, folder: Path) -> Path:
         return epub_path
     if _DRM.search(output):
         raise ImportFailed(Problem(path, None, "protected by DRM; import a copy without"))
-    lines = [strip_invisible(line).strip() for line in output.splitlines() if strip_invisible(line).strip()]
+    lines = [
+        strip_invisible(line).strip()
+        for line in output.splitlines()
+        if strip_invisible(line).strip()
+    ]
     last_line = (
         lines[-1][:_MAX_MESSAGE_CHARACTERS]
         if lines

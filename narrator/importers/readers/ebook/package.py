@@ -169,7 +169,9 @@ def _nav_entries(archive: Archive, parent: etree._Element, path: str) -> Iterato
                 yield from children
         else:
             target, fragment = resolve(path, link.get("href", ""))
-            yield TocEntry(single_line_text(link), archive.find(target) or target, fragment, children)
+            yield TocEntry(
+                single_line_text(link), archive.find(target) or target, fragment, children
+            )
 
 
 def _find_ncx(
@@ -276,7 +278,9 @@ def metadata_of(root: etree._Element) -> Metadata:
         title=title,
         subtitle=subtitle,
         authors=_find_authors(elements_of("creator"), refinements),
-        language=next((tag for tag in languages if LANGUAGE_TAG.fullmatch(tag) and tag != "und"), None),
+        language=next(
+            (tag for tag in languages if LANGUAGE_TAG.fullmatch(tag) and tag != "und"), None
+        ),
         identifiers=_read_identifiers(elements_of("identifier")),
         publisher=first_text("publisher"),
         date=_find_date(published or dates),

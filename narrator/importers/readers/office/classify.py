@@ -107,7 +107,9 @@ def _read_lines(
         if starts_page and not look.starts_page:
             look = replace(look, starts_page=True)
         is_candidate = not (
-            element.get(OMISSION_ATTRIBUTE) or is_scene_break(text) or END_OF_TEXT.fullmatch(text.strip(". "))
+            element.get(OMISSION_ATTRIBUTE)
+            or is_scene_break(text)
+            or END_OF_TEXT.fullmatch(text.strip(". "))
         )
         is_candidate = is_candidate and look.role not in _NON_HEADING_ROLES
         yield ParagraphLine(

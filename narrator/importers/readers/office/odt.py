@@ -20,7 +20,13 @@ from narrator.importers.chapters import OFFICE
 from narrator.importers.plaintext import read_data
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.elements import INCOMPLETE_REASON, LANGUAGE_ATTRIBUTE, OMISSION_ATTRIBUTE, element_name, append_text
+from narrator.importers.readers.elements import (
+    INCOMPLETE_REASON,
+    LANGUAGE_ATTRIBUTE,
+    OMISSION_ATTRIBUTE,
+    append_text,
+    element_name,
+)
 from narrator.importers.readers.facts import Metadata
 from narrator.importers.readers.office.classify import classify_paragraphs
 from narrator.importers.readers.office.looks import ParagraphLook

@@ -154,7 +154,9 @@ GROUP_WORDS: Mapping[str, _GroupChange] = {
     "sectd": lambda group, number: group,
     "b": _set_bold,
     "i": _set_italic,
-    **dict.fromkeys(word_set("ul uld uldb ulw uldash uldashd uldashdd ulth ulwave"), _set_underline),
+    **dict.fromkeys(
+        word_set("ul uld uldb ulw uldash uldashd uldashdd ulth ulwave"), _set_underline
+    ),
     "ulnone": _clear_underline,
     "v": _set_hidden,
     "fs": _set_size,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from lxml import etree
 
 from narrator.importers.book import count_characters
-from narrator.importers.readers.elements import last_child, append_text
+from narrator.importers.readers.elements import append_text, last_child
 from narrator.importers.readers.office.looks import ParagraphLook
 from narrator.importers.readers.office.styles import Properties, append_run_elements, look_of
 from narrator.importers.readers.pages import SourcePage

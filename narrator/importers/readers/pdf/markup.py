@@ -58,7 +58,8 @@ def write_documents(
                 parent = etree.SubElement(body, "hgroup")
             element = _append_element(parent, block, is_hyphenated)
             element.set(
-                elements.SOURCE_ATTRIBUTE, f"{name}, page {block.lines[0].page + 1}" if block.lines else path
+                elements.SOURCE_ATTRIBUTE,
+                f"{name}, page {block.lines[0].page + 1}" if block.lines else path,
             )
             for number in bookmarks_by_block.get(id(block), ()):
                 etree.SubElement(element, "a", id=f"entry-{number}")

@@ -94,7 +94,9 @@ def _match_times(row: str) -> re.Match[str] | None:
 
 def text_without_tags(text: str) -> str:
     """Returns a file's text without tags, but with the names in them, to count its characters."""
-    text_with_names = re.sub(r"<[vV](?:\.[\w.-]*)?[ \t]+([^<>\n]*)>", r" \1 ", strip_invisible(text))
+    text_with_names = re.sub(
+        r"<[vV](?:\.[\w.-]*)?[ \t]+([^<>\n]*)>", r" \1 ", strip_invisible(text)
+    )
     return html.unescape(_TAG.sub(lambda tag: tag["time"] or "", text_with_names))
 
 

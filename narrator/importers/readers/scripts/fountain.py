@@ -107,7 +107,9 @@ class _Screenplay:
         self.pending_items: deque[ScriptItem] = deque()
         """Cut-out texts on lines of their own, to be inserted between elements."""
         self.title_fields: dict[str, list[str]] = {}
-        self.rows = list(self._read_rows(strip_invisible(text).replace(_CUT_START, "").replace(_CUT_END, "")))
+        self.rows = list(
+            self._read_rows(strip_invisible(text).replace(_CUT_START, "").replace(_CUT_END, ""))
+        )
         self.row_index = 0
 
     def _read_rows(self, text: str) -> Iterator[_SourceRow]:

@@ -19,9 +19,14 @@ from narrator.characters import strip_invisible
 from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import count_characters, word_set
 from narrator.importers.counting import parse_numbering
-from narrator.importers.directions import EXTENSION_REASON, PARENTHETICAL_REASON, is_extension, manner_of_speaking
+from narrator.importers.directions import (
+    EXTENSION_REASON,
+    PARENTHETICAL_REASON,
+    is_extension,
+    manner_of_speaking,
+)
 from narrator.importers.encoding import Decoded
-from narrator.importers.labels import lower_capitals, in_ordinary_case
+from narrator.importers.labels import in_ordinary_case, lower_capitals
 from narrator.importers.plaintext import read_text
 from narrator.importers.readers import stage
 from narrator.importers.readers.elements import OMISSION_ATTRIBUTE, SOURCE_ATTRIBUTE, append_text

@@ -270,7 +270,11 @@ def _comment_box(link: etree._Element) -> etree._Element:
 def _note_box(element: etree._Element) -> etree._Element | None:
     """Returns the `div` whose first paragraph is or contains an element; None for none."""
     paragraph = next(
-        (ancestor for ancestor in (element, *element.iterancestors()) if element_name(ancestor) == "p"),
+        (
+            ancestor
+            for ancestor in (element, *element.iterancestors())
+            if element_name(ancestor) == "p"
+        ),
         None,
     )
     box = None if paragraph is None else paragraph.getparent()
@@ -343,7 +347,8 @@ def _is_within(element: etree._Element, name: str) -> bool:
 
 def _is_within_text(element: etree._Element) -> bool:
     return any(
-        element_name(ancestor) in ("article", "main", "section") for ancestor in element.iterancestors()
+        element_name(ancestor) in ("article", "main", "section")
+        for ancestor in element.iterancestors()
     )
 
 

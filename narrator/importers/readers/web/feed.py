@@ -26,7 +26,11 @@ from narrator.errors import ImportFailed, Problem
 from narrator.importers.book import Book, Choices, file_name
 from narrator.importers.plaintext import read_text
 from narrator.importers.readers import markup
-from narrator.importers.readers.elements import LANGUAGE_ATTRIBUTE, SOURCE_ATTRIBUTE, single_line_text
+from narrator.importers.readers.elements import (
+    LANGUAGE_ATTRIBUTE,
+    SOURCE_ATTRIBUTE,
+    single_line_text,
+)
 from narrator.importers.readers.facts import LANGUAGE_TAG, Metadata, TocEntry
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.web.boilerplate import omit_boilerplate
@@ -213,7 +217,9 @@ def _read_json_item(entry: dict[str, Any]) -> _FeedItem:
 def _read_metadata(channel: etree._Element, root: etree._Element) -> Metadata:
     """Returns a channel's metadata of the series."""
     names = [_child_text(channel, "author"), _child_text(channel, "creator")]
-    authors = [single_line_text(name) for name in channel.iterfind("{*}author/{*}name")] or names[:1]
+    authors = [single_line_text(name) for name in channel.iterfind("{*}author/{*}name")] or names[
+        :1
+    ]
     authors = authors if any(authors) else names[1:]
     authors = authors if any(authors) else _common_creator(channel)
     tag = _child_text(channel, "language") or root.get(LANGUAGE_ATTRIBUTE) or ""

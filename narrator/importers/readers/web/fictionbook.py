@@ -27,7 +27,12 @@ from narrator.importers.plaintext import read_data
 from narrator.importers.prose import is_scene_break
 from narrator.importers.readers import markup
 from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.elements import OMISSION_ATTRIBUTE, SOURCE_ATTRIBUTE, element_name, append_text
+from narrator.importers.readers.elements import (
+    OMISSION_ATTRIBUTE,
+    SOURCE_ATTRIBUTE,
+    append_text,
+    element_name,
+)
 from narrator.importers.readers.facts import TocEntry
 from narrator.importers.readers.pages import Pages, SourcePage, read_pages
 from narrator.importers.readers.web.fb2_metadata import (
@@ -194,7 +199,9 @@ class _FictionBook:
             root = etree.Element("html")
             body = etree.SubElement(root, "body")
             section += element_name(elements[0]) == "section" and not is_note
-            body.set(SOURCE_ATTRIBUTE, f"{self.name}, {'notes' if is_note else f'section {section}'}")
+            body.set(
+                SOURCE_ATTRIBUTE, f"{self.name}, {'notes' if is_note else f'section {section}'}"
+            )
             page = f"p{number}"
             append_text(body, None if is_note or number else self._stray_text())
             for element in elements:

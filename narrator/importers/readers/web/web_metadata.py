@@ -73,11 +73,17 @@ class _MetaTags:
 def _find_language(root: etree._Element, meta_tags: _MetaTags) -> str | None:
     """Returns the first valid language tag of a page; None for none."""
     body = next(root.iter("{*}body"), root)
-    tags = [element.get(attribute) for element in (root, body) for attribute in ("lang", LANGUAGE_ATTRIBUTE)]
+    tags = [
+        element.get(attribute)
+        for element in (root, body)
+        for attribute in ("lang", LANGUAGE_ATTRIBUTE)
+    ]
     tags += [meta_tags.first_of("dc.language", "dcterms.language", "language", "content-language")]
     tags += [meta_tags.first_of("og:locale")]
     normalized_tags = (_normalize_tag(tag.strip().replace("_", "-")) for tag in tags if tag)
-    return next((tag for tag in normalized_tags if LANGUAGE_TAG.fullmatch(tag) and tag != "und"), None)
+    return next(
+        (tag for tag in normalized_tags if LANGUAGE_TAG.fullmatch(tag) and tag != "und"), None
+    )
 
 
 def _normalize_tag(tag: str) -> str:
