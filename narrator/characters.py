@@ -44,7 +44,7 @@ def _code(match: re.Match[str]) -> str:
     return "".join(f"\\u{wide[i : i + 4]}" for i in range(0, len(wide), 4))
 
 
-def quote_for_message(text: str, most: int = 60) -> str:
+def excerpt(text: str, most: int = 60) -> str:
     """Prepares `text` for a message: on one line, shortened, without control characters."""
     text = text if len(text) <= most else f"{text[:most]}…"
     return escape_invisible(text).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")

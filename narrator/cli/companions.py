@@ -95,14 +95,16 @@ def _nothing(folder: Path, chapters: bool, draft: bool) -> UsageError:
     wanted_kind, other_kind = ("chapters", "without") if chapters else ("books", "with")
     drafts = "" if draft else "; a draft's with --draft"
     return UsageError(
-        f"{display_path(folder)} holds no finished {wanted_kind}; try {other_kind} --chapters{drafts}"
+        f"{display_path(folder)} holds no finished {wanted_kind}; try {other_kind} "
+        f"--chapters{drafts}"
     )
 
 
 def _print_lacks(show: Show, episodes: Sequence[Episode]) -> None:
     """What podcast apps will miss."""
     if undated := sum(not episode.dated for episode in episodes):
-        err.print(f"{pluralize(undated, 'episode')} without a date: the time of the file stands in, "
+        err.print(f"{pluralize(undated, 'episode')} without a date: the time of the file "
+                  "stands in, "
                   "and moves when that is made anew; set `date` in the manifest")  # fmt: skip
     if not show.image:
         err.print("without a cover, which Apple Podcasts asks for: add cover.jpg, or --image")

@@ -483,7 +483,10 @@ def _book(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterOptio
     if cost.basis == "measured" and cost.wall is not None:
         message += f", about {format_clock(cost.wall)} (measured in this project)"
     elif cost.wall is not None:
-        message += f", {format_clock(cost.wall)} at the very best (arithmetic for {device.name}, not measured)"
+        message += (
+            f", {format_clock(cost.wall)} at the very best (arithmetic for {device.name}, not "
+            "measured)"
+        )
     else:
         message += "; how long that takes was not measured here yet"
     message += "" if cost.disk is None else f"; {sized(cost.disk)} of disk"

@@ -331,6 +331,7 @@ def _print_recording(heard_recital: RecitalResult, options: _RecordingOptions) -
         )
     wrong = pluralize(len(heard_recital.wrong), "passage")
     out.print(
-        f"{name}: {format_clock(heard_recital.seconds)}, {heard_recital.error:.1%} heard otherwise, "
+        f"{name}: {format_clock(heard_recital.seconds)}, {heard_recital.error:.1%} heard "
+        "otherwise, "
         f"{wrong} wrong, {timed}"
     )

@@ -252,7 +252,8 @@ def _print_speech(result: RenderResult) -> None:
     if not result.rendered:
         return
     retries = f", retries: {result.retries}" if result.retries else ""
-    out.print(f"rendered {pluralize(result.rendered, 'chunk')}, {format_clock(result.seconds)} of speech in "
+    out.print(f"rendered {pluralize(result.rendered, 'chunk')}, "
+              f"{format_clock(result.seconds)} of speech in "
               f"{format_clock(result.wall)}: {result.seconds / result.wall:.1f} x real time"
               f"{retries}")  # fmt: skip
     if result.note:

@@ -221,7 +221,10 @@ class Review:
     def _show(self, index: int, question: Question) -> None:
         quote = question.group[0]
         title = self.proposal.chapters[quote.chapter].title
-        place = f"{index + 1:,} of {len(self.questions):,}  {display_path(quote.path)}:{quote.number}  {title}"
+        place = (
+            f"{index + 1:,} of {len(self.questions):,}  "
+            f"{display_path(quote.path)}:{quote.number}  {title}"
+        )
         self.console.print(Text(f"\n{place}", style="bold"))
         if question.before:
             self._say(Text(question.before, style="dim"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrator.characters import quote_for_message
+from narrator.characters import excerpt
 from narrator.cli.casting import engine_for
 from narrator.cli.progress import silence
 from narrator.cli.shared import Draft, app, err, out, pluralize
@@ -154,7 +154,7 @@ def _check_origin(origin: str) -> None:
     """Raises UsageError for one that no browser sends."""
     if not re.fullmatch(r"\*|[a-z][a-z0-9+.-]*://[^/?#\s]+/?", origin, re.IGNORECASE):
         raise UsageError(
-            f"--cors: '{quote_for_message(origin)}' is no origin: scheme and host, as https://chat.example, "
+            f"--cors: '{excerpt(origin)}' is no origin: scheme and host, as https://chat.example, "
             "or *"
         )
 

@@ -296,7 +296,10 @@ def some_chunks(words: Sequence[str], option: Path | None) -> tuple[list[str], P
 
 
 def one_chunk(words: Sequence[str], option: Path | None) -> tuple[str, Path]:
-    """Returns one chunk and its book, as `split_arguments`. Raises UsageError for none or several."""
+    """Returns one chunk and its book, as `split_arguments`.
+
+    Raises UsageError for none or several.
+    """
     chunks, book = split_arguments(words, option)
     if len(chunks) != 1:
         question = f"which of {', '.join(chunks)}" if chunks else "which chunk"
@@ -368,7 +371,8 @@ def check_replaceable(path: Path, begins: bytes, description: str) -> None:
         raise StorageError(f"{display_path(path)}: {error.strerror}") from error
     if begins not in head:
         raise UsageError(
-            f"{display_path(path)} is there and is no {description}: name another file, or remove it"
+            f"{display_path(path)} is there and is no {description}: name another file, or remove "
+            "it"
         )
 
 

@@ -83,7 +83,8 @@ class NewVoice:
         """Raises UsageError where there is one already."""
         if self.path.exists() and not self.replacing:
             raise UsageError(
-                f"{display_path(self.path)}: there is a voice of that name; --replace takes its place"
+                f"{display_path(self.path)}: there is a voice of that name; --replace takes its "
+                "place"
             )
 
     def keep(self, preset: Preset) -> None:
@@ -198,7 +199,8 @@ def _prepared(name: str, path: Path, transcript: str, language: str, cut: str | 
     if best_cut is None:
         if cut is not None:
             raise UsageError(
-                f"{display_path(path)}: no pause at the end of a sentence in it after 5 to 10 s; listen "
+                f"{display_path(path)}: no pause at the end of a sentence in it after 5 to 10 s; "
+                "listen "
                 'where one is, and say it: --cut SECONDS --transcript "what is said before"'
             )
         return full_clip
@@ -220,7 +222,8 @@ def _prepared(name: str, path: Path, transcript: str, language: str, cut: str | 
         agreed = False
     elif not best_cut.sure:
         raise UsageError(
-            f"{display_path(path)}: several places come near, and a wrong transcript makes every take "
+            f"{display_path(path)}: several places come near, and a wrong transcript makes every "
+            "take "
             f"ramble: listen to it up to {best_cut.seconds:g} s, mend the words, and say: {command}"
         )
     else:

@@ -85,8 +85,8 @@ def check_output(project: Project, rate: int, chapters: Sequence[ChapterShape]) 
 
     Finds formats, rates and bitrates that do not fit together, companions that cannot be made, two
     files of one name, and what a profile would refuse: a cover, music, pauses, chapters that are
-    too long, a sample that is too short. `chapters` are the `expected_shapes` of the whole book. Raises
-    ManifestError with every problem found.
+    too long, a sample that is too short. `chapters` are the `expected_shapes` of the whole book.
+    Raises ManifestError with every problem found.
     """
     problems = [
         *_coding_problems(project, rate),

@@ -164,7 +164,10 @@ def _sound_difference(file: FileFigures, entry: MadeFile) -> str:
     """Describes how a file's length or marks differ from its record; "" where they do not."""
     seconds, marks = entry.facts.get("seconds"), len(file.marks)
     if isinstance(seconds, int | float) and abs(file.seconds - seconds) > 0.5:
-        return f"lasts {format_fine_clock(file.seconds)}, and was made {format_fine_clock(seconds)} long"
+        return (
+            f"lasts {format_fine_clock(file.seconds)}, and was made "
+            f"{format_fine_clock(seconds)} long"
+        )
     if 0 < marks != len(entry.chapters) > 1:
         return f"has {marks} marks, and was made of {len(entry.chapters)} chapters"
     return ""
@@ -220,7 +223,10 @@ def _mismatched_chapters(
         chapter_seconds = mark.end - mark.start
         difference_start = spectra.first_difference(file.spectra, book_part)
         if difference_start is not None:
-            fault = f"is not the same sound as {chapter_name} from {format_fine_clock(difference_start)} on"
+            fault = (
+                f"is not the same sound as {chapter_name} from "
+                f"{format_fine_clock(difference_start)} on"
+            )
             yield FolderFinding(folder, file.path, fault, _COPY_BOTH_HINT)
         elif abs(chapter_seconds - file.seconds) > 0.7:
             length = format_fine_clock(chapter_seconds)

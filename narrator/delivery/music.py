@@ -20,7 +20,7 @@ from pathlib import Path
 import av
 
 from narrator import files, keys
-from narrator.characters import quote_for_message
+from narrator.characters import excerpt
 from narrator.errors import ManifestError, Problem, nearest
 from narrator.project.project import Project
 from narrator.project.schema import Music
@@ -167,7 +167,7 @@ def _place_problems(
             guess = nearest(name, titles)
             hint = f"did you mean '{guess}'?" if guess else f"1 to {len(titles)}, or a title"
             line = project.line("music", number, "chapters", index)
-            message = f"music[{number + 1}]: no chapter '{quote_for_message(name)}'; {hint}"
+            message = f"music[{number + 1}]: no chapter '{excerpt(name)}'; {hint}"
             yield Problem(project.path, line, message)
     for chapter in chapters_of(entry, titles):
         scene_count = len(chapters[chapter].scenes)
@@ -255,7 +255,7 @@ def _mark_fault(mark: MusicMark, names: Mapping[str, str], is_playing: bool) -> 
         return None
     guess = nearest(mark.name, list(names.values()))
     hint = f"did you mean “{guess}”?" if guess else "give a bed this `name`"
-    message = f"is ignored: no music is called “{quote_for_message(mark.name)}”; {hint}"
+    message = f"is ignored: no music is called “{excerpt(mark.name)}”; {hint}"
     return f"{message} ({slips.AS_TEXT})"
 
 
@@ -299,7 +299,10 @@ class MusicUse:
 def pieces(
     project: Project, measured: Sequence[Tune], titles: Sequence[str], chapter: int
 ) -> tuple[MusicUse, ...]:
-    """Returns the music of a chapter, counted from 0; `measured` is the result of `measure_tunes`."""
+    """Returns the music of a chapter, counted from 0.
+
+    `measured` is the result of `measure_tunes`.
+    """
     return tuple(
         MusicUse(entry, tune)
         for entry, tune in zip(project.manifest.music, measured, strict=True)

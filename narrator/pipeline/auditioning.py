@@ -16,7 +16,7 @@ from narrator import files, keys
 from narrator.cast import auditions, references
 from narrator.cast.auditions import Audition
 from narrator.cast.cast import resolve
-from narrator.characters import quote_for_message
+from narrator.characters import excerpt
 from narrator.engines import Engine, Outcome, Request
 from narrator.errors import UsageError, UserError
 from narrator.pipeline import edits
@@ -86,7 +86,7 @@ def begin(
         [change] = edits.voice_edit(project, speaker, voice).changes
         project = load.load(project.path, change.after)
     if speaker not in project.speakers:
-        raise UsageError(f"“{quote_for_message(speaker)}” is not in the cast")
+        raise UsageError(f"“{excerpt(speaker)}” is not in the cast")
     cast = {speaker: resolve(project)[speaker]}
     voices = references.settle(project, cast, {speaker: engine})
     spoken_by = voices.cast[speaker]

@@ -110,7 +110,8 @@ def engines_for(
     """The engines that a render would use, on this machine or a cluster.
 
     Speakers share an engine if their settings differ only in parameters sent with each request. The
-    engines in `existing_engines`, with their settings, are shared in the same way. Raises EngineUnavailable.
+    engines in `existing_engines`, with their settings, are shared in the same way. Raises
+    EngineUnavailable.
     """
     settings = _main_settings(project, draft)
     main_engine = _find_equal_engine(existing_engines, settings)

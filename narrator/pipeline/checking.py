@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from narrator.cast import presets
-from narrator.characters import quote_for_message
+from narrator.characters import excerpt
 from narrator.delivery import demands, layout
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineSettings, EngineSpec
@@ -189,9 +189,7 @@ def find_silent_parts(manuscript: Manuscript, *, draft: bool) -> Iterator[Proble
         pieces = utterance.chunk.pieces
         piece = next((piece for piece in pieces if text in piece.text), pieces[0])
         more_note = f" (and {count - 1:,} more)" if count > 1 else ""
-        message = (
-            f"“{quote_for_message(text, 30)}” is left out{more_note}: {title} has no sound for it; "
-        )
+        message = f"“{excerpt(text, 30)}” is left out{more_note}: {title} has no sound for it; "
         message += "{written|spoken} says what to say instead"
         if text[1:-1] in utterance.spoken.pronunciations.values():
             message = f"{_ipa_error(text, utterance.language)}: the word is read as it is written"

@@ -74,7 +74,8 @@ def estimate(
     """Estimate the cost of rendering the selected chapters.
 
     Time is computed from the measured speed of this machine, or of a cluster's engines in
-    `cluster_speeds`, by their names as in `speed_name`; disk space from the sizes of existing takes.
+    `cluster_speeds`, by their names as in `speed_name`; disk space from the sizes of existing
+    takes.
     """
     seconds = sum(step.expected for step in book.todo)
     shares = shares_of(book, book.todo, cluster_speeds)

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from narrator import files
 from narrator.cast.cast import resolve
-from narrator.characters import quote_for_message
+from narrator.characters import excerpt
 from narrator.delivery import music
 from narrator.engines.voice import Cast
 from narrator.errors import ManifestError, Problem, ScriptError
@@ -379,9 +379,7 @@ def find_oddities(manuscript: Manuscript, spelled_alphabets: Collection[str]) ->
             foreign_texts[0],
             _count_more_lines(sum(foreign_text.count for foreign_text in foreign_texts) - 1),
         )
-        message = (
-            f"“{quote_for_message(first.sample, 30)}” is in {alphabet_name(alphabet)}{more_lines}"
-        )
+        message = f"“{excerpt(first.sample, 30)}” is in {alphabet_name(alphabet)}{more_lines}"
         if said_in is not None:
             message += f", and is said in “{said_in}”, not in “{around}”: "
             message += (
@@ -448,7 +446,7 @@ def find_markup_slips(manuscript: Manuscript) -> list[Problem]:
         Problem(
             slip.path,
             slip.line,
-            f"“{quote_for_message(slip.written)}”{_count_more_places(counts[fault] - 1)} {fault}{slip.hint}",
+            f"“{excerpt(slip.written)}”{_count_more_places(counts[fault] - 1)} {fault}{slip.hint}",
         )
         for fault, slip in first_slips.items()
     ]

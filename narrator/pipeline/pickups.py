@@ -362,7 +362,10 @@ def import_list(
 def import_text(
     book: BookPlan, text: str, path: Path, chapter: int | None
 ) -> tuple[list[Pickup], list[Problem]]:
-    """Like `import_list`, for the text of a list; `path` is its name in messages. Raises UsageError."""
+    """Like `import_list`, for the text of a list; `path` is its name in messages.
+
+    Raises UsageError.
+    """
     own_rows, problems = _parse_rows(text, path)
     if own_rows:
         return place_rows(book, own_rows), problems

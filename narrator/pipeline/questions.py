@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from narrator import keys
-from narrator.characters import quote_for_message
+from narrator.characters import excerpt
 from narrator.errors import StorageError, UsageError
 from narrator.pipeline.attribution import Proposal, Quote, apply_answer, group_pieces
 from narrator.pipeline.edits.edit import Edit, FileChange, encode_exact, read_exact, shorten
@@ -85,7 +85,7 @@ def answer_question(proposal: Proposal, question: str, speaker: str) -> tuple[Pr
     group = _Background(proposal).group(question)
     if speaker not in (NOBODY, UNKNOWN) and not roles_of(proposal.project).find_speakers(speaker):
         raise UsageError(
-            f"“{quote_for_message(speaker)}” is not in {proposal.project.path.name}: `narrator cast --write` "
+            f"“{excerpt(speaker)}” is not in {proposal.project.path.name}: `narrator cast --write` "
             "puts those there that were found"
         )
     number = group[0].chapter

@@ -106,10 +106,10 @@ def run(
     """Plan, render (unless `speak` is off), assemble, export.
 
     `engines` holds the engines of speakers that have their own; all others speak with `engine`.
-    `request_source` supplies requests that are spoken between those of the render. If takes are pinned
-    meanwhile, the chunks that continue them are rendered before any files are made. Raises Locked,
-    EngineUnavailable, StorageError, UsageError. Whatever happens, takes that passed their checks
-    are kept, and no file for listeners is left half written.
+    `request_source` supplies requests that are spoken between those of the render. If takes are
+    pinned meanwhile, the chunks that continue them are rendered before any files are made. Raises
+    Locked, EngineUnavailable, StorageError, UsageError. Whatever happens, takes that passed their
+    checks are kept, and no file for listeners is left half written.
     """
     project = manuscript.project
     with locked(project), logging_to(project) as logbook:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from narrator.characters import quote_for_message
+from narrator.characters import excerpt
 from narrator.errors import Problem
 from narrator.project.project import Project
 from narrator.text import decided, stretches
@@ -72,7 +72,7 @@ def find_orphaned_files(project: Project) -> list[Problem]:
         for path in paths:
             stem = path.name.removesuffix(decided.ENDING)
             if stem not in (path.name, *text_stems):
-                problems.append(Problem(path, None, ORPHAN.format(quote_for_message(stem))))
+                problems.append(Problem(path, None, ORPHAN.format(excerpt(stem))))
     return problems
 
 

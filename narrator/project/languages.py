@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from narrator.characters import quote_for_message
+from narrator.characters import excerpt
 from narrator.errors import nearest
 
 TAG = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$"
@@ -142,4 +142,4 @@ def validate_tag(text: str) -> str:
     if intended_tag is None and re.fullmatch(TAG, text):
         return text
     hint = f"did you mean '{intended_tag}'?" if intended_tag else "write en, en-GB or de"
-    raise ValueError(f"'{quote_for_message(text)}' is no tag of a language; {hint}")
+    raise ValueError(f"'{excerpt(text)}' is no tag of a language; {hint}")

@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from narrator import files
-from narrator.characters import quote_for_message, strip_invisible
+from narrator.characters import excerpt, strip_invisible
 from narrator.engines.registry import ENGINES
 from narrator.errors import GUESSES, ManifestError, Problem, nearest
 from narrator.project import other_engine, profiles
@@ -172,7 +172,7 @@ class _CrossChecks:
                     f"one of {engine.title}'s is `{engine.name}: {{voice: {name}}}`, no `voice`"
                 )
         hint = f"did you mean '{guess}'?" if guess else advice
-        self._add_problem(f"unknown {kind} '{quote_for_message(name)}'; {hint}", *loc)
+        self._add_problem(f"unknown {kind} '{excerpt(name)}'; {hint}", *loc)
 
     def _require_speaker(self, name: str | None, *loc: str | int) -> None:
         if name is not None:
@@ -195,13 +195,13 @@ class _CrossChecks:
             if target.is_file():
                 return True
             if kind := files.describe_file_type(target):
-                self._add_problem(f"it is {kind}, not a file: {quote_for_message(name, 400)}", *loc)
+                self._add_problem(f"it is {kind}, not a file: {excerpt(name, 400)}", *loc)
                 return False
             guess = self._guess(target.name, (path.name for path in target.parent.iterdir()))
         hint = f"; did you mean '{Path(name).with_name(guess)}'?" if guess else ""
         if re.search(r"[\\\0-\x1f]", name):  # from Windows, or the result of \n in double quotes
             hint = "; write / between folders, and no \\"
-        self._add_problem(f"no such file: {quote_for_message(name, 400)}{hint}", *loc)
+        self._add_problem(f"no such file: {excerpt(name, 400)}{hint}", *loc)
         return False
 
     def _is_allowed(self, name: str, *loc: str | int) -> bool:
@@ -217,7 +217,7 @@ class _CrossChecks:
             if field not in fields:
                 names = ", ".join(f"{{{name}}}" for name in fields)
                 self._add_problem(
-                    f"{'.'.join(loc)}: no field {{{quote_for_message(field)}}}; use {names}", *loc
+                    f"{'.'.join(loc)}: no field {{{excerpt(field)}}}; use {names}", *loc
                 )
 
     # -- checks --
@@ -230,9 +230,7 @@ class _CrossChecks:
             if _is_folder(path):
                 yield path.resolve()
             else:
-                self._add_problem(
-                    f"no such folder: {quote_for_message(folder, 400)}", "outside", index
-                )
+                self._add_problem(f"no such folder: {excerpt(folder, 400)}", "outside", index)
 
     def speakers(self) -> None:
         """Check the speakers and their voices."""
@@ -261,19 +259,19 @@ class _CrossChecks:
                 if label in self.manifest.speakers or player == name:
                     self._add_name(label, names_by_label, name, "plays")
                 else:
-                    message = f"'{quote_for_message(label)}' is played by '{quote_for_message(player)}' already"
+                    message = f"'{excerpt(label)}' is played by '{excerpt(player)}' already"
                     self._add_problem(message, "speakers", name, "plays")
         for name in self.project.speakers:
             if not is_label(name):
                 message = "a speaker's name may not hold any of : ( ) [ ] { } *"
-                self._add_problem(f"{message}: '{quote_for_message(name)}'", "speakers", name)
+                self._add_problem(f"{message}: '{excerpt(name)}'", "speakers", name)
         self._note_shared_aliases(names_by_label)
 
     def _add_name(self, label: str, names_by_label: dict[str, str], *loc: str) -> None:
         """Add a name, with a problem if somebody has it already."""
         existing_name = names_by_label.get(_fold(label))
         if existing_name is not None:
-            message = f"'{quote_for_message(label)}' already names the speaker '{quote_for_message(existing_name)}'"
+            message = f"'{excerpt(label)}' already names the speaker '{excerpt(existing_name)}'"
             self._add_problem(message, "speakers", *loc)
         names_by_label.setdefault(_fold(label), label)
 
@@ -300,7 +298,10 @@ class _CrossChecks:
                 if len(unusable_aliases) > 1
                 else ""
             )
-            message = f"the alias '{quote_for_message(label)}'{more_note} is no label: none has : ( ) [ ] {{ }} or *"
+            message = (
+                f"the alias '{excerpt(label)}'{more_note} is no label: none has : ( ) [ ] {{ }} "
+                "or *"
+            )
             line = self.project.line("speakers", name)
             self.remarks.append(Problem(self.project.path, line, message))
         if sharing_names:
@@ -308,9 +309,9 @@ class _CrossChecks:
             more_note = (
                 f" (and {len(sharing_names) - 1} more like it)" if len(sharing_names) > 1 else ""
             )
-            both_names = f"'{quote_for_message(first_name)}' and '{quote_for_message(name)}'"
+            both_names = f"'{excerpt(first_name)}' and '{excerpt(name)}'"
             message = (
-                f"'{quote_for_message(label)}' is a name of {both_names}{more_note}: a label is the first "
+                f"'{excerpt(label)}' is a name of {both_names}{more_note}: a label is the first "
                 "one's"
             )
             line = self.project.line("speakers", name)
@@ -351,7 +352,7 @@ class _CrossChecks:
                 indices_by_text.setdefault(text, []).append(index)
             for indices in indices_by_text.values():
                 if len(indices) > 1:
-                    shared_value = quote_for_message(str(getattr(chapters[indices[0]], key)))
+                    shared_value = excerpt(str(getattr(chapters[indices[0]], key)))
                     numbers = ", ".join(str(index + 1) for index in indices[:20])
                     line = self.project.line("chapters", indices[1], key)
                     message = (
@@ -367,10 +368,8 @@ class _CrossChecks:
             text = Path(os.path.normpath(chapter.file or ""))
             speaker_file = speaker_file_path(text)
             if chapter.file and (first_text := first_texts.setdefault(speaker_file, text)) != text:
-                both_names = (
-                    f"'{quote_for_message(str(first_text))}' and '{quote_for_message(str(text))}'"
-                )
-                rows_file = quote_for_message(str(speaker_file))
+                both_names = f"'{excerpt(str(first_text))}' and '{excerpt(str(text))}'"
+                rows_file = excerpt(str(speaker_file))
                 message = f"{both_names} have one file of speakers, '{rows_file}': rename one"
                 line = self.project.line("chapters", index, "file")
                 self.remarks.append(Problem(self.project.path, line, message))
@@ -381,7 +380,7 @@ class _CrossChecks:
             self._exists(piece.file, "music", index, "file")
             name = piece.name or f"[{index}]"
             if (first_index := first_indices.setdefault(name.casefold(), index)) != index:
-                message = f"music '{quote_for_message(name)}' stands twice; first in music[{first_index + 1}]"
+                message = f"music '{excerpt(name)}' stands twice; first in music[{first_index + 1}]"
                 self._add_problem(message, "music", index, "name")
 
     def cover(self) -> None:
@@ -391,7 +390,7 @@ class _CrossChecks:
                 magic = file.read(8)
             if not magic.startswith(_IMAGE_SIGNATURES):
                 self._add_problem(
-                    f"the cover is no JPEG or PNG image: {quote_for_message(cover, 200)}", "cover"
+                    f"the cover is no JPEG or PNG image: {excerpt(cover, 200)}", "cover"
                 )
 
     def profiles(self) -> None:
@@ -406,10 +405,12 @@ class _CrossChecks:
                     f"'{name}' is a platform's profile: give yours another name", *loc
                 )
             elif first_name != name:
-                both_names = f"'{quote_for_message(name)}' and '{quote_for_message(first_name)}'"
+                both_names = f"'{excerpt(name)}' and '{excerpt(first_name)}'"
                 self._add_problem(f"{both_names} would share a folder: give one another name", *loc)
             if re.search(r'[<>:"/\\|?*\s.]', name) or strip_invisible(name) != name:
-                message = f"a profile names a folder: letters, digits, - and _, not '{quote_for_message(name)}'"
+                message = (
+                    f"a profile names a folder: letters, digits, - and _, not '{excerpt(name)}'"
+                )
                 self._add_problem(message, *loc)
             self._check_template(profile_settings.book_name, fields, *loc, "book_name")
             chapter_fields = (*fields, "number", "chapter", "name")
@@ -464,7 +465,7 @@ class _CrossChecks:
         except KeyError as error:
             names = ", ".join(f"{{{name}}}" for name in self.project.facts.in_credits())
             self._add_problem(
-                f"credits: no field {{{quote_for_message(error.args[0])}}}; use {names}", "credits"
+                f"credits: no field {{{excerpt(error.args[0])}}}; use {names}", "credits"
             )
         except LookupError as error:
             key = {"narrator": "narrated_by", "part": "series", "year": "date"}
@@ -488,8 +489,8 @@ def describe_unknown_profile(name: str, choices: Sequence[str], own_profiles_hin
     }
     guess = profiles_by_platform.get(name.casefold()) or nearest(name, choices)
     hint = f"did you mean '{guess}'? There" if guess else "there"
-    profile_names = ", ".join(map(quote_for_message, choices))
-    return f"unknown profile '{quote_for_message(name)}'; {hint} are {profile_names}; {own_profiles_hint}"
+    profile_names = ", ".join(map(excerpt, choices))
+    return f"unknown profile '{excerpt(name)}'; {hint} are {profile_names}; {own_profiles_hint}"
 
 
 def is_label(name: str) -> bool:
@@ -519,7 +520,7 @@ def describe_stray_path(project: Project, name: str) -> str | None:
     try:
         return _find_stray_reason(project, name, allowed_folders)
     except (OSError, ValueError, RuntimeError):  # no name, a circle of links
-        return f"no such file: {quote_for_message(name, 400)}"
+        return f"no such file: {excerpt(name, 400)}"
 
 
 def _find_stray_reason(project: Project, name: str, allowed_folders: Iterable[Path]) -> str | None:
@@ -533,8 +534,8 @@ def _describe_outside_file(name: str, real_path: Path) -> str:
     """The message for a file outside of the project, by its path or by a link."""
     path = Path(name)
     is_linked = not (path.is_absolute() or ".." in path.parts)
-    folder = quote_for_message(str(real_path.parent if is_linked else path.parent), 400)
+    folder = excerpt(str(real_path.parent if is_linked else path.parent), 400)
     return (
-        f"{quote_for_message(name, 400)} {'leads' if is_linked else 'lies'} outside of the project: copy it "
+        f"{excerpt(name, 400)} {'leads' if is_linked else 'lies'} outside of the project: copy it "
         f"into the project, or allow its folder: outside: [{folder}]"
     )

@@ -15,7 +15,7 @@ from pydantic import (
     ValidationError,
 )
 
-from narrator.characters import quote_for_message
+from narrator.characters import excerpt
 from narrator.errors import GUESSES, Problem, nearest
 from narrator.project.schema import Manifest
 from narrator.project.yaml import Loc, line_of
@@ -30,7 +30,7 @@ def _spell(loc: Loc, lines: Mapping[Loc, int], is_missing: bool = False) -> str:
             existing_loc = (*existing_loc, part)
         elif index != len(loc) - 1 or not is_missing:
             continue
-        name = f"[{part + 1}]" if isinstance(part, int) else quote_for_message(part)
+        name = f"[{part + 1}]" if isinstance(part, int) else excerpt(part)
         text += f".{name}" if text and isinstance(part, str) else name
     return text
 
@@ -121,7 +121,7 @@ def _describe_error(
     if error_type == "missing":
         return f"'{_spell(loc, lines, is_missing=True)}' is missing"
     if error_type == "value_error":
-        return quote_for_message(str(error["ctx"]["error"]), 300)
+        return excerpt(str(error["ctx"]["error"]), 300)
     if invalid_value is None:
         return "has no value"
     if error_type == "string_type" and isinstance(invalid_value, bool):
@@ -130,10 +130,10 @@ def _describe_error(
         return "must be a list: begin each of its items with a hyphen and a space, `- `"
     if error_type in _MAPPING_TYPES and isinstance(invalid_value, str):
         if match := re.match(r"([\w-]+):(?=\S)(.*)", invalid_value, re.DOTALL):
-            spaced = quote_for_message(f"{match[1]}: {match[2]}")
+            spaced = excerpt(f"{match[1]}: {match[2]}")
             return f"a space is missing after the colon; write `{spaced}`"
         if loc[:-1] == ("chapters",):
-            path = quote_for_message(invalid_value)
+            path = excerpt(invalid_value)
             return f"must have a title and a file; write `- {{title: …, file: {path}}}`"
         if error_type == "model_type":
             return f"{_MESSAGES[error_type]}; valid keys: {', '.join(_keys_at(loc, model))}"
@@ -157,20 +157,20 @@ def _describe_unknown_key(
     key, parent = str(loc[-1]), _spell(loc[:-1], lines)
     valid = _keys_at(loc[:-1], model)
     if match := re.match(r"([\w-]+):(?=\S)(.*)", key, re.DOTALL):
-        spaced = quote_for_message(f"{match[1]}: {match[2]}")
+        spaced = excerpt(f"{match[1]}: {match[2]}")
         return f"a space is missing after the colon: write `{spaced}`"
     if key.startswith("-") and key[1:] in valid:
         return f"a space is missing after the hyphen: write `- {key[1:]}`"
     nearest_key = nearest(key, valid) if may_guess else None
     hint = f"did you mean '{nearest_key}'?" if nearest_key else f"valid keys: {', '.join(valid)}"
-    return f"unknown key '{quote_for_message(key)}'{f' in {parent}' if parent else ''}; {hint}"
+    return f"unknown key '{excerpt(key)}'{f' in {parent}' if parent else ''}; {hint}"
 
 
 def _shorten(invalid_value: object) -> str:
     return (
-        f"'{quote_for_message(invalid_value)}'"
+        f"'{excerpt(invalid_value)}'"
         if isinstance(invalid_value, str)
-        else quote_for_message(repr(invalid_value))
+        else excerpt(repr(invalid_value))
     )
 
 

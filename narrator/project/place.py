@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from narrator.characters import quote_for_message
+from narrator.characters import excerpt
 from narrator.errors import ManifestError, Problem, nearest
 
 MANIFEST_NAME = "book.yaml"
-TEXT_SUFFIXES = (".epub", ".md", ".markdown", ".txt", ".text", ".docx", ".odt", ".rtf", ".pdf", ".html",
-         ".htm", ".xhtml", ".fb2", ".fountain", ".fdx", ".srt", ".vtt", ".mobi", ".azw",
+TEXT_SUFFIXES = (".epub", ".md", ".markdown", ".txt", ".text", ".docx", ".odt", ".rtf", ".pdf",
+".html", ".htm", ".xhtml", ".fb2", ".fountain", ".fdx", ".srt", ".vtt", ".mobi", ".azw",
          ".azw3")  # fmt: skip
 _FOREIGN = (".doc", ".pages", ".kfx", ".lit")
 _SOUNDS = (".m4b", ".m4a", ".mp3", ".wav", ".flac", ".opus", ".ogg", ".aac")
@@ -132,5 +132,5 @@ def _suggest_for_missing(path: Path) -> str:
     with contextlib.suppress(ValueError):
         guess = nearest(path.name, project_names) or nearest(path.name, text_names)
         if guess:
-            return f"did you mean '{quote_for_message(str(path.with_name(guess)), 200)}'?"
+            return f"did you mean '{excerpt(str(path.with_name(guess)), 200)}'?"
     return _GENERAL_ADVICE

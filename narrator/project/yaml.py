@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from narrator import files
-from narrator.characters import ODD, quote_for_message
+from narrator.characters import ODD, excerpt
 from narrator.errors import ManifestError, Problem
 from narrator.project.mends import explain, explain_text
 from narrator.settings import Decimal, Integer
@@ -83,7 +83,7 @@ def read_yaml(
         raise ManifestError(Problem(path, line_number, "nested too deeply")) from None
     except yaml.MarkedYAMLError as error:
         line, message = explain(text, error)
-        raise ManifestError(Problem(path, line, quote_for_message(message, 400))) from None
+        raise ManifestError(Problem(path, line, excerpt(message, 400))) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         character = text[error.position : error.position + 1]
@@ -99,7 +99,9 @@ def read_yaml(
     if not isinstance(values, dict):
         raise ManifestError(_describe_no_mapping(path, text, values, format_hint))
     for name, line in loader.idle.items():
-        description = f"`&{quote_for_message(name)}` names what follows, for `*{quote_for_message(name)}`, which nowhere stands"
+        description = (
+            f"`&{excerpt(name)}` names what follows, for `*{excerpt(name)}`, which nowhere stands"
+        )
         reader.remarks.append(Problem(path, line, f"{description}: {_QUOTE_HINT}"))
     return reader, values
 
@@ -111,7 +113,7 @@ def _describe_no_mapping(path: Path, text: str, values: object, format_hint: str
     if isinstance(values, str):
         fault = "no manifest: it has no keys with values, as `title: The Ferry`"
         line, message = explain_text(text, fault if format_hint is MANIFEST_HINT else format_hint)
-        return Problem(path, line, quote_for_message(message, 400))
+        return Problem(path, line, excerpt(message, 400))
     fault = "empty" if values is None else "not a mapping of keys to values"
     return Problem(path, 1, f"{fault}: {format_hint}")
 
@@ -132,7 +134,7 @@ def _read_text(path: Path) -> str:
         line = error.object[: error.start].count(b"\n") + 1
         raise ManifestError(Problem(path, line, "not UTF-8: save the file as UTF-8")) from None
     except ValueError:  # a NUL in the path itself
-        raise ManifestError(f"no path: {quote_for_message(str(path))}") from None
+        raise ManifestError(f"no path: {excerpt(str(path))}") from None
 
 
 class _NodeReader:
@@ -186,7 +188,9 @@ class _NodeReader:
                 self.problems.append(Problem(self.path, line, message))
                 continue
             if key in first_lines:
-                message = f"'{quote_for_message(key)}' is given twice, first on line {first_lines[key]}; remove one"
+                message = (
+                    f"'{excerpt(key)}' is given twice, first on line {first_lines[key]}; remove one"
+                )
                 self.problems.append(Problem(self.path, line, message))
                 continue
             first_lines[key] = line
@@ -245,15 +249,13 @@ class _NodeReader:
         """
         mark = node.end_mark
         if comment_match := _TIGHT_COMMENT.match(mark.buffer or "", mark.pointer):
-            finding = (
-                f"`{quote_for_message(comment_match[1])}` is a comment to YAML, which nobody reads"
-            )
+            finding = f"`{excerpt(comment_match[1])}` is a comment to YAML, which nobody reads"
             self.remarks.append(Problem(self.path, mark.line + 1, f"{finding}: {_QUOTE_HINT}"))
 
     def _unreadable_error(self, node: yaml.ScalarNode, line: int) -> ManifestError:
         """The error for a value that does not fit its tag, explicit (`!!int x`) or implied."""
-        kind = quote_for_message(node.tag.replace("tag:yaml.org,2002:", "!!"))
-        message = f"cannot read '{quote_for_message(node.value)}' as {kind}: take the tag away, or put the "
+        kind = excerpt(node.tag.replace("tag:yaml.org,2002:", "!!"))
+        message = f"cannot read '{excerpt(node.value)}' as {kind}: take the tag away, or put the "
         return ManifestError(Problem(self.path, line, f"{message}text in quotes"))
 
 

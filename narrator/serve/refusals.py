@@ -87,7 +87,8 @@ _REFUSALS: tuple[tuple[type[Exception], Callable[[Exception], Refusal]], ...] = 
     (QueueFull, _refuse_full),
     (TooLarge, _refuse_and_close(413, "this is more than is taken here")),
     (bodies.BodyTimeout, _refuse_and_close(408, "what was sent did not come to its end")),
-    (bodies.UnsupportedMediaType, _refuse_and_close(415, "this is taken as application/json alone")),
+    (bodies.UnsupportedMediaType, _refuse_and_close(415,
+    "this is taken as application/json alone")),
     (ClientDisconnect, _refuse_and_close(400, "who sent it has gone")),
     (
         UnknownVoice,

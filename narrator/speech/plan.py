@@ -171,9 +171,9 @@ def make_utterances(
 ) -> tuple[tuple[Utterance, ...], tuple[Chapter, ...]]:
     """Returns all chunks of a book in reading order with their spoken text, and the chapters.
 
-    `apart` is passed to `chunks.cut`; `cut_cache` caches the cut of scenes seen before. The returned
-    chapters list the lines that are left out because they have nothing to say ("…" between two
-    speakers).
+    `apart` is passed to `chunks.cut`; `cut_cache` caches the cut of scenes seen before. The
+    returned chapters list the lines that are left out because they have nothing to say ("…" between
+    two speakers).
 
     Raises TooLong for a chapter of more than `max_seconds` seconds of speech, before it is fully
     normalised.

@@ -51,7 +51,10 @@ def chapter_peaks(sound: PlayedChapter, words: ChapterWords, cache_path: Path) -
 
 
 def _load_peaks(words: ChapterWords, cache_path: Path) -> dict[str, Bytes]:
-    """Peaks of takes by content; what is not known is measured and kept. Raises as `chapter_peaks`."""
+    """Peaks of takes by content; what is not known is measured and kept.
+
+    Raises as `chapter_peaks`.
+    """
     peaks_by_content = _read_cache(cache_path)
     clips = {words.contents[clip.key]: clip for clip in words.clips}
     missing = clips.keys() - peaks_by_content.keys()

@@ -229,8 +229,9 @@ def cut_scene(
 ) -> tuple[Chunk, ...]:
     """Cut a scene into chunks, in reading order.
 
-    With `separate_lines` no two lines share a chunk, because an audible pause separates them. `target` is
-    the range of seconds of speech; a sentence may exceed it by four seconds before it is cut.
+    With `separate_lines` no two lines share a chunk, because an audible pause separates them.
+    `target` is the range of seconds of speech; a sentence may exceed it by four seconds before it
+    is cut.
     """
     limits = _Limits(*target)
     blocks, lead = _split_blocks(scene, limits)

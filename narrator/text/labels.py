@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from narrator.characters import quote_for_message, strip_invisible
+from narrator.characters import excerpt, strip_invisible
 from narrator.errors import GUESSES, Problem, nearest
 from narrator.text.flat import Flat
 from narrator.text.markup import squeeze, visible
@@ -274,7 +274,7 @@ class Labels:
         for count, (label, lines) in enumerate(refused.items()):
             suggestion = self.roles.nearest_label(label) if count < GUESSES else None
             guess = f"; did you mean “{suggestion}”?" if suggestion else "."
-            name = quote_for_message(label)
+            name = excerpt(label)
             message = (
                 f"“{name}” is not in the cast{other_lines_note(lines)}{guess} Declare it under "
                 f"`speakers`, or write “{name}\\:” where it is no speaker's label"

@@ -5,8 +5,8 @@ the start of a paragraph, `[pause 1.5s]`, `[music: name]`, `[language: el]`, `{w
 and footnotes (left out). Two rules of CommonMark are disabled, because manuscripts use them
 differently: indented text is no code, and tags around a paragraph do not drop its text.
 
-Nothing is lost: text that is not markup is in a `Line.text`, or in a `OmittedText` with its reason. The
-language of a line is decided only here. Knows nothing of sentences, chunks and voices.
+Nothing is lost: text that is not markup is in a `Line.text`, or in a `OmittedText` with its reason.
+The language of a line is decided only here. Knows nothing of sentences, chunks and voices.
 """
 
 from __future__ import annotations

@@ -89,8 +89,8 @@ def _bind(address: str, port: int) -> Endpoint:
 
 
 class _Connection(H11Protocol):
-    """A connection on which the head of a request must be complete within `HEAD_TIMEOUT` seconds, and that
-    makes room for a new one as long as it holds no complete request."""
+    """A connection on which the head of a request must be complete within `HEAD_TIMEOUT` seconds,
+    and that makes room for a new one as long as it holds no complete request."""
 
     _deadline: asyncio.TimerHandle | None = None
     _waits_since = 0.0

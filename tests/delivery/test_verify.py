@@ -501,7 +501,8 @@ def coded(path: Path, sound: Samples, codec: str, bitrate: int) -> FileFigures:
     options = {"b": f"{bitrate}k"} if bitrate else {}
     if codec == "libopus":
         sound = resample(sound, HZ, 48000)
-    return measure_sound_file(write(path, sound, rate=48000 if codec == "libopus" else HZ, codec=codec,
+    return measure_sound_file(write(path, sound, rate=48000 if codec == "libopus" else HZ,
+    codec=codec,
                          bitrate=bitrate, options=options))  # fmt: skip
 
 

@@ -215,7 +215,8 @@ def test_notes_of_an_epub_are_spoken_where_a_user_says(tmp_path: Path, notes: st
 
 def test_lengths_and_numbers_that_are_odd_are_told_once_with_the_mend() -> None:
     said = chapter_oddities([
-        ChapterShape("I", 600, 1), ChapterShape("II", 25_000, 1), ChapterShape("IV", 600, 1), ChapterShape("IV", 5, 1),
+        ChapterShape("I", 600, 1), ChapterShape("II", 25_000, 1), ChapterShape("IV", 600, 1),
+        ChapterShape("IV", 5, 1),
         ChapterShape("I", 700, 1),
     ])  # fmt: skip
     assert [line.partition(":")[0] for line in said] == [

@@ -142,7 +142,8 @@ def test_what_is_delivered_before_the_others_has_the_rate_of_the_whole_book(tmp_
     other = drone()
     selection = bookplan.Selection(frozenset([0]))
     report = run.run(
-        read_manuscript(path), HumEngine(), selection, observer=books.Watcher(), cancel=threading.Event(),
+        read_manuscript(path), HumEngine(), selection, observer=books.Watcher(),
+        cancel=threading.Event(),
         engines={"ann": other},
     )  # fmt: skip
     assert not other.requests
@@ -200,7 +201,8 @@ def test_other_tries_by_two_engines_are_asked_in_turn(tmp_path, monkeypatch):
     one.loaded = other.loaded = False
     monkeypatch.setattr(machine, "memory", lambda: Memory(100, 10))
     retakes.retake(
-        read_manuscript(path), one, chunks, parameters={}, observer=books.Watcher(), cancel=threading.Event(),
+        read_manuscript(path), one, chunks, parameters={}, observer=books.Watcher(),
+        cancel=threading.Event(),
         engines={"ann": other},
     )  # fmt: skip
     assert (one.loaded, other.loaded) == (False, True)

@@ -581,7 +581,8 @@ def test_pauses_and_marks_of_a_unison_are_with_the_first() -> None:
 
 def test_who_is_left_out_of_a_unison_leaves_it_to_the_others() -> None:
     mark = MusicMark(0, "rain", 1)
-    said = choir("We do! We do!", "ada", "ben", "cyd", pauses=(PauseMark(0, 1.0), PauseMark(7, 2.0)),
+    said = choir("We do! We do!", "ada", "ben", "cyd", pauses=(PauseMark(0, 1.0), PauseMark(7,
+    2.0)),
                  marks=(mark,))  # fmt: skip
     found = scene_of(line("Yes.", "ben"), *said, line("So.", "cyd"))
     names = [chunk.speaker for chunk in found]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from narrator import files
-from narrator.characters import quote_for_message
+from narrator.characters import excerpt
 from narrator.engines.server.settings import ServerSettings
 from narrator.engines.server.wire import Setback, Wire
 from narrator.errors import EngineUnavailable
@@ -127,7 +127,7 @@ class RemoteServer:
         models, model = facts.get("models", ()), self.settings.model
         if model != "auto" and models and model not in models:
             listing = ", ".join(models)[:200]
-            return f"does not list the model '{quote_for_message(model)}', but {quote_for_message(listing, 200)}"
+            return f"does not list the model '{excerpt(model)}', but {excerpt(listing, 200)}"
         return ""
 
 
@@ -137,7 +137,7 @@ def describe_facts(facts: Mapping[str, Any]) -> str:
         f"{name} {', '.join(fact) if isinstance(fact, list) else fact}"
         for name, fact in facts.items()
     )
-    return quote_for_message(", ".join(parts), 200) or "nothing that it would name"
+    return excerpt(", ".join(parts), 200) or "nothing that it would name"
 
 
 _UNSUPPORTED_STATUSES = frozenset((403, 404, 405, 501))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from narrator.characters import quote_for_message
+from narrator.characters import excerpt
 from narrator.engines import Outcome, Request, Speech, ignore_message
 from narrator.engines.asking import noise_seed
 from narrator.engines.server.dialects import (
@@ -383,7 +383,7 @@ class ServerSession:
                 f"{message}; so for {len(self._failed_keys)} chunks one after another. "
                 "All takes are kept: the same command goes on"
             )
-        failure = EngineFailure(f"{message}: '{quote_for_message(request.text)}'")
+        failure = EngineFailure(f"{message}: '{excerpt(request.text)}'")
         self._outcomes.append(Outcome(request.key, request.attempt, failure=failure))
 
     def _update_figures(self) -> None:

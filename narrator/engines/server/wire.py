@@ -24,7 +24,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from narrator import __version__
-from narrator.characters import quote_for_message
+from narrator.characters import excerpt
 from narrator.engines.server.settings import Address
 from narrator.errors import EngineUnavailable
 
@@ -105,7 +105,7 @@ class Wire:
     def clean(self, text: str) -> str:
         """Cleans a server's text for a message: one line, without the key that it may repeat."""
         text = text.replace(self.key, "…") if self.key else text
-        return quote_for_message(" ".join(text.split()), 200)
+        return excerpt(" ".join(text.split()), 200)
 
 
 def key_from(name: str | None) -> str | None:

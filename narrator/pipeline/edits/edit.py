@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrator import files
-from narrator.characters import quote_for_message
+from narrator.characters import excerpt
 from narrator.errors import Problem, StorageError, UsageError
 from narrator.project import load
 from narrator.project.project import Project
@@ -78,7 +78,7 @@ def one_line(text: str) -> str:
     """A name, word or value of any origin on one line. Raises UsageError if no file can hold it."""
     if match := _UNWRITABLE.search(text):
         description = "a null character" if match[0] == "\0" else "half of a character"
-        context = quote_for_message(text[max(0, match.start() - 10) : match.end() + 10])
+        context = excerpt(text[max(0, match.start() - 10) : match.end() + 10])
         raise UsageError(f"this has {description} in it, which nothing can have: “{context}”")
     return squeeze(text)
 
@@ -86,4 +86,4 @@ def one_line(text: str) -> str:
 def shorten(text: str) -> str:
     """A shortened text for the title of an edit, which adds its own quotation marks."""
     squeezed = squeeze(text)
-    return quote_for_message(squeezed.strip('“”„«»"') or squeezed, _MAX_TITLE_LENGTH)
+    return excerpt(squeezed.strip('“”„«»"') or squeezed, _MAX_TITLE_LENGTH)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from narrator.characters import quote_for_message
+from narrator.characters import excerpt
 from narrator.errors import UsageError, nearest
 from narrator.pipeline.bookplan import BookPlan
 from narrator.pipeline.edits import marking
@@ -72,7 +72,7 @@ def _resolve_names(text: ChapterText, speaker: str) -> tuple[str, ...]:
     guess = nearest(speaker, list(text.project.speakers))
     cast = f"cast: {', '.join(text.project.speakers)}"
     hint = f"did you mean “{guess}”?" if guess else shorten(cast)
-    raise UsageError(f"“{quote_for_message(speaker)}” is not in the cast; {hint}")
+    raise UsageError(f"“{excerpt(speaker)}” is not in the cast; {hint}")
 
 
 _Piece = tuple[Place, tuple[int, int], Line]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from narrator import files
 from narrator.cast import clips, presets
-from narrator.characters import quote_for_message
+from narrator.characters import excerpt
 from narrator.errors import Problem, UsageError, UserError, nearest
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shorten
@@ -86,12 +86,13 @@ def _require_own_voice(project: Project, speaker: str) -> None:
     if speaker not in project.speakers:
         guess = nearest(speaker, list(project.speakers))
         hint = f"; did you mean “{guess}”?" if guess else ""
-        raise UsageError(f"“{quote_for_message(speaker)}” is not in the cast{hint}")
+        raise UsageError(f"“{excerpt(speaker)}” is not in the cast{hint}")
     player = project.voice_of(speaker)
     if player != speaker:
         raise UsageError(
-            f"“{quote_for_message(speaker)}” has the voice of “{quote_for_message(player)}”, as others may: change that "
-            f"one, or declare “{quote_for_message(speaker)}” under `speakers`"
+            f"“{excerpt(speaker)}” has the voice of “{excerpt(player)}”, as others may: change "
+            "that "
+            f"one, or declare “{excerpt(speaker)}” under `speakers`"
         )
 
 

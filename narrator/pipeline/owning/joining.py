@@ -4,8 +4,8 @@
     id = link.submit(Job(kind="retake", draft=True, chunks=("2.14",)))
     for event in link.events(): ...
 
-Commands use `submit_or_run`: it makes this process the owner, or has the present owner do the job. Knows
-nothing of how jobs are done.
+Commands use `submit_or_run`: it makes this process the owner, or has the present owner do the job.
+Knows nothing of how jobs are done.
 """
 
 from __future__ import annotations
@@ -156,7 +156,10 @@ class Link:
         return dict(self._unfinished)
 
     def close(self) -> None:
-        """Close the link. A process of `connect_or_start` exits, after it has stored takes in progress."""
+        """Close the link.
+
+        A process of `connect_or_start` exits, after it has stored takes in progress.
+        """
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)  # wakes the reading thread
         with self._read_lock:

@@ -136,8 +136,8 @@ def ask(
     certain.
 
     `answers` are looked up first, and saved after each window, so an interrupted run resumes.
-    `on_progress` receives the tokens read and the total. When `cancel` is set, it ends after the current
-    window. Raises what `reader` and `answers` raise.
+    `on_progress` receives the tokens read and the total. When `cancel` is set, it ends after the
+    current window. Raises what `reader` and `answers` raise.
     """
     answers = Answers() if answers is None else answers
     stretches = windows(chapters, attribution, reader, limits)

@@ -189,7 +189,10 @@ def _headers_and_footers(styles: etree._Element | None) -> Iterator[SourcePage]:
             paragraph = etree.SubElement(etree.SubElement(root, "body"), "p")
             paragraph.text = " ".join("".join(_visible_text(part)).split())
             if paragraph.text:
-                name = f"{element_name(part)} {number} of {attribute_of(master_page, 'name') or 'pages'}"
+                name = (
+                    f"{element_name(part)} {number} of "
+                    f"{attribute_of(master_page, 'name') or 'pages'}"
+                )
                 yield SourcePage(name, root, _HEADER_OR_FOOTER)
 
 
