@@ -146,7 +146,7 @@ def hummed(flow: Flow, rows: Sequence[FlowRow], *, streaming: bool = False) -> l
 def lenient() -> Iterator[None]:
     """Random weights pass: every check but `finite`, every clip, and a quick first candidate; also
     where the model has a process of its own."""
-    examine, lengths = checks.examine, voxcpm2.lengths
+    examine, step_limits = checks.examine, voxcpm2.step_limits
 
     def only_finite(*arguments: Any, **options: Any) -> checks.Verdict:
         verdict = examine(*arguments, **options)
@@ -154,12 +154,12 @@ def lenient() -> Iterator[None]:
         return replace(verdict, faults=faults)
 
     def brief(*arguments: float) -> tuple[int, int]:
-        least, most = lengths(*arguments)
+        least, most = step_limits(*arguments)
         return least, min(most, least + 1)
 
     with (
-        mock.patch.object(voxcpm2, "lengths", brief),
-        mock.patch.object(cosyvoice2, "lengths", brief),
+        mock.patch.object(voxcpm2, "step_limits", brief),
+        mock.patch.object(cosyvoice2, "step_limits", brief),
         mock.patch.object(Flow, "mel", hummed),
         mock.patch.object(apart, "_START", LENIENT),
         mock.patch.object(checks, "examine", only_finite),

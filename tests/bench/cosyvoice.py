@@ -106,7 +106,7 @@ def hollow_lm() -> Qwen2LM:
     """The released sizes in bfloat16, without weights."""
     lm = Qwen2LM(RELEASED.lm)
     emptied(lm, mx.bfloat16)
-    with mock.patch.object(lm_module, "joined", counts.hollow_join):
+    with mock.patch.object(lm_module, "join_layers", counts.hollow_join):
         lm.join()
     return lm
 

@@ -139,7 +139,7 @@ def test_a_plan_knows_a_preset_by_the_content_that_a_render_uses(kept):
 def test_a_glance_has_content_and_style_and_decodes_nothing(kept, monkeypatch):
     whole = presets.read(kept)
     monkeypatch.setattr(presets.soundfile, "SoundFile", None)
-    monkeypatch.setattr(presets.audio, "decode", None)
+    monkeypatch.setattr(presets.audio, "decode_flac", None)
     assert presets.glance(kept, None) == presets.Glance(whole.content, "amused")
 
 

@@ -186,7 +186,7 @@ def test_a_doubtful_chunk_is_said_by_every_command_until_it_is_accepted(
         is_bad = "weather would hold" in request.text or "aunts he knew" in request.text
         return replace(verdict, faults=(checks.Fault("chirp", "0.10 s"),)) if is_bad else verdict
 
-    monkeypatch.setattr(render, "examined", fussy)
+    monkeypatch.setattr(render, "check_answer", fussy)
     for command in ("render", "render", "export"):
         code, _, said = narrator(command, book, "--draft")
         assert code == 1
@@ -532,7 +532,7 @@ def test_what_keeps_the_machine_awake_ends_with_a_killed_render(programs):
     put(folder, INHIBIT)
     script = (
         "import os, sys\nfrom narrator.cli import shared\n"
-        "with shared.awake(): sys.stdin.read(1); os.kill(os.getpid(), 9)"
+        "with shared.keep_awake(): sys.stdin.read(1); os.kill(os.getpid(), 9)"
     )
     render = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE)
     assert lines(pipe, 2) == ASKED

@@ -50,7 +50,7 @@ def no_file_is_measured_twice(monkeypatch: pytest.MonkeyPatch) -> None:
             KNOWN[content] = probe.measure_sound_file(path, report)
         return replace(KNOWN[content], path=path)
 
-    monkeypatch.setattr("narrator.delivery.verify.figures", figures)
+    monkeypatch.setattr("narrator.delivery.verify.measure_sound_file", figures)
 
 
 def verify(*arguments: object) -> tuple[int, Any]:

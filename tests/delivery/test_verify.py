@@ -456,7 +456,7 @@ def test_one_odd_file_does_not_cost_the_others(
             raise ValueError("odd")
         return measure_sound_file(path, report)
 
-    monkeypatch.setattr("narrator.delivery.verify.figures", odd)
+    monkeypatch.setattr("narrator.delivery.verify.measure_sound_file", odd)
     found = measure_files([tmp_path / "odd.mp3", good])
     assert isinstance(found[0], UserError)
     assert "odd.mp3: cannot be measured: odd" in str(found[0])

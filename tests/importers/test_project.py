@@ -221,9 +221,9 @@ def test_a_project_from_anything_else_names_no_source(tmp_path: Path) -> None:
 def test_what_a_killed_import_left_is_swept(tmp_path: Path) -> None:
     script = (
         "import os, signal, sys\nfrom pathlib import Path\n"
-        "from narrator.importers import starter, write_project\n"
+        "from narrator.importers import starter_book, write_project\n"
         "os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "write_project(starter(Path('x')), Path(sys.argv[1]))\n"
+        "write_project(starter_book(Path('x')), Path(sys.argv[1]))\n"
     )
     killed = subprocess.run([sys.executable, "-c", script, str(tmp_path / "door")], check=False)
     assert killed.returncode == -signal.SIGKILL

@@ -36,10 +36,10 @@ WAYS = {
     "a module of it": "from voxcpm2.config import Config",
     "render": "sys.argv[1:] = ['render', sys.argv[2]]; from narrator import cli; cli.main()",
     "the model's process": f"{LOADING}from narrator.engines.mlx import worker\n"
-    "worker.Answering(print).load(loading)",
+    "worker.MessageHandler(print).load(loading)",
     "doctor's step": "from pathlib import Path; from narrator.engines import voxcpm2\n"
     "voxcpm2.SPEC.model.time_step(Path(sys.argv[1]))",
-    "what reads": "from narrator.engines import reader; reader._mlx_lm()",
+    "what reads": "from narrator.engines import reader; reader._import_mlx_lm()",
 }
 
 

@@ -352,7 +352,7 @@ def test_rows_of_all_kinds_are_spoken_side_by_side_as_they_are_alone(make: Make)
         request("It rose.", voice=CY, style="tired"),
     ]
     takes = []
-    with mock.patch.object(loading, "lengths", return_value=(3, 4)):
+    with mock.patch.object(loading, "step_limits", return_value=(3, 4)):
         for slots in (3, 1):
             session = make(slots=slots).start()
             takes.append({one.key: outcome.speech for one, outcome in speak(session, asked)})

@@ -94,7 +94,7 @@ def test_a_description_is_asked_for_once(tmp_path):
 def test_it_ends_when_it_is_cancelled(monkeypatch):
     monkeypatch.setattr(proposing, "MIN_QUOTATIONS", 1)
     cancel = Event()
-    found = described(Writer(), tell=lambda done, total: cancel.set(), cancel=cancel)
+    found = described(Writer(), on_progress=lambda done, total: cancel.set(), cancel=cancel)
     assert len(found) == 1
 
 
