@@ -84,7 +84,7 @@ class Rendering:
     chapters: tuple[str, ...] = ()
     force: bool = False
     draft: bool = True
-    new_ticket: Mapping[str, Engine] = field(default_factory=dict)
+    engines: Mapping[str, Engine] = field(default_factory=dict)
     """Engines of speakers."""
     screen: Screen = field(default_factory=Screen)
     cancel: threading.Event = field(default_factory=threading.Event)
@@ -129,7 +129,7 @@ class Rendering:
             assert not isinstance(owner, Answer)
             self.ticket = owner.new_ticket(job, self.cancel)
             with owner.doing(self.ticket):
-                engines = bookengines.BookEngines(self.engine, self.new_ticket)
+                engines = bookengines.BookEngines(self.engine, self.engines)
                 return doing.render(owner, self.ticket, reading, selection, engines, self.screen)
 
 

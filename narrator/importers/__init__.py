@@ -5,7 +5,7 @@
 
 Every word of the source ends in a chapter or in the list of what was left out, with the reason.
 This package holds what all formats share: what is matter and what is text, where chapters begin,
-how they are titled. A reader of another format belongs in `readers/`. After the import, only
+how they are titled. A reader of another format belongs here, in `readers/`. After the import, only
 `project/` reads the project.
 """
 

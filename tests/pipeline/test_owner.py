@@ -99,7 +99,7 @@ def test_a_chunk_is_spoken_anew_when_it_is_its_engine_s_turn(path):
     one, other = GatedEngine(name="voxcpm2"), gated()
     steps = bookplan.plan(read_manuscript(path), one, Selection(), engines={"ann": other}).steps
     first = {s.chunk.speaker: s.id for s in reversed(steps) if s.parent is None}
-    with Rendering(path, one, force=True, draft=False, own={"ann": other}) as rendering:
+    with Rendering(path, one, force=True, draft=False, engines={"ann": other}) as rendering:
         made = asked(path, Job(kind="retake", chunks=(first["narrator"],), seed=5))
         wish = Job(kind="retake", chunks=(first["ann"],), seed=6)
         later = in_thread(lambda: asked(path, wish))
