@@ -355,9 +355,9 @@ def test_what_was_out_when_a_run_ends_is_not_lost(tmp_path: Path):
         one.handler.tell(401, {})
 
     class Watched(ServerSession):
-        def _work(self, work: Callable[[], None]) -> None:
-            super()._work(work)
-            if self._ended is not None:
+        def _run_guarded(self, work: Callable[[], None]) -> None:
+            super()._run_guarded(work)
+            if self._final_error is not None:
                 refused.set()
 
     def fault(number: int, body: Mapping[str, Any]) -> standins.Fault | None:
