@@ -288,7 +288,8 @@ FAULTS: dict[str, Fault] = {
 def found_in(folder: Path) -> dict[str, str]:
     """The names of files that verification fails, and why."""
     seen = inspection.collect_files([folder]).inspect(None)
-    rows = {file.figures.path.name: str(file.failed[0]) for file in seen.inspected_files if file.failed}
+    failed_files = [file for file in seen.inspected_files if file.failed]
+    rows = {file.figures.path.name: str(file.failed[0]) for file in failed_files}
     rows |= {path.name: str(error) for path, error in seen.unreadable}
     return rows | {(f.file or f.folder).name: f.what for f in seen.findings}
 
