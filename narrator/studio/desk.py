@@ -277,21 +277,23 @@ class ProjectSession:
             number: tuple(steps)
             for number, steps in groupby(book.steps, key=lambda step: step.chapter)
         }
-        self._sound_stamps, self._note_stamps = (
-            sound_stamps,
-            _read_stamps(_note_files(book.project)),
-        )
-        self._set_view(
-            ProjectSnapshot(
-                version=self._version + 1,
-                book=book,
-                shared=layout.book_sound(book),
-                chapters=chapters,
-                steps={step.id: step for step in book.steps},
-                can=_available_voices(manuscript.project),
-                notes=_read_notes(book),
+        note_stamps = _read_stamps(_note_files(book.project))
+        notes = _read_notes(book)
+        shared, voices = layout.book_sound(book), _available_voices(manuscript.project)
+        with self._mutex:
+            # with the view: `note` may have read newer notes meanwhile, which `look` reads again
+            self._sound_stamps, self._note_stamps = sound_stamps, note_stamps
+            self._set_view(
+                ProjectSnapshot(
+                    version=self._version + 1,
+                    book=book,
+                    shared=shared,
+                    chapters=chapters,
+                    steps={step.id: step for step in book.steps},
+                    can=voices,
+                    notes=notes,
+                )
             )
-        )
 
     def note(self) -> None:
         """Reads people's notes again; from any thread."""

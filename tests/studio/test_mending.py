@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from narrator.pipeline import pickups
+from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.pickups import Pickup
+from narrator.studio import desk
+from narrator.studio.desk import ProjectSession
+from narrator.studio.events import Events
+from tests import studios
 from tests.studios import BOOK, OUT, Opened, Visitor
 
 NOVEL = """\
@@ -303,3 +311,24 @@ def test_pages_hear_of_what_another_changes(studio: Opened) -> None:
 def test_pages_hear_of_new_takes(studio: Opened) -> None:
     (said,) = studio.page.told(lambda: studio.desk.touched(1), lambda event: True)
     assert said == {"type": "chapter", "number": 2}
+
+
+def test_a_note_that_is_written_while_the_book_is_planned_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = ProjectSession(studios.write(tmp_path), True, Events())
+    session.read()
+    read_notes = desk._read_notes
+
+    def flag_meanwhile(book: BookPlan) -> desk.Notes:
+        notes = read_notes(book)
+        monkeypatch.setattr(desk, "_read_notes", read_notes)
+        row = Pickup("1", "", "1.3", "Ada", "out.md:5", "Not far now.", "too loud")
+        pickups.write(pickups.path_of(book.project), [row])
+        session.note()
+        return notes
+
+    monkeypatch.setattr(desk, "_read_notes", flag_meanwhile)
+    session.replan()
+    session.look()
+    assert "1.3" in session.view.notes.flags
