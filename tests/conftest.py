@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -46,9 +46,10 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("narrator")
 
 
-def pytest_xdist_auto_num_workers() -> int:
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
     """One more than there are processors: many tests wait for programs that they started."""
-    return (os.cpu_count() or 1) + 1
+    return (yield) + 1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from narrator.cast import presets, references
 from narrator.cast.cast import resolve
-from narrator.engines import Engine
+from narrator.engines import Engine, ignore_message
 from narrator.engines.voice import Cast, Reference, Voice
 from narrator.errors import UsageError, UserError, nearest
 from narrator.project.project import Project
@@ -170,7 +170,7 @@ class VoiceBook:
         voice = self._cast[entry.name]
         reference = None
         if entry.name in self._voices.contents:
-            reference = self._voices.reference(entry.name, lambda message: None)
+            reference = self._voices.reference(entry.name, ignore_message)
         return Speaking(voice, voice.language or self._language, reference)
 
     def _preset_voice(self, entry: VoiceEntry) -> Speaking:

@@ -218,6 +218,15 @@ def speak(
         tick()
 
 
+@dataclass(frozen=True, slots=True)
+class SilentPart:
+    """A part of a text, or IPA that the author wrote for it, that an engine cannot speak."""
+
+    text: str
+    ipa_error: str = ""
+    """Why it cannot be spoken, where `text` is IPA."""
+
+
 class Engine(ABC):
     """A cheap description of something that speaks.
 
@@ -297,7 +306,7 @@ class Engine(ABC):
 
     def silent_parts(
         self, text: str, language: str, pronunciations: Mapping[str, str]
-    ) -> Iterable[str]:
+    ) -> Iterable[SilentPart]:
         """Returns the parts of a text that it leaves out, as far as this is known without a model;
         `pronunciations` as in `text_content`."""
         return ()

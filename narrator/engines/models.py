@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from narrator import files, keys
-from narrator.engines import machine
+from narrator.engines import ignore_message, machine
 from narrator.errors import EngineUnavailable, StorageError, UsageError
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
@@ -56,10 +56,6 @@ Tell = Callable[[str], None]
 """Receives progress messages."""
 Progress = Callable[[int, int], None]
 """Receives the bytes done and the total bytes."""
-
-
-def ignore_message(message: str) -> None:
-    """Ignores a progress message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from pydantic import PrivateAttr, ValidationError
 
-from narrator.engines import Engine
+from narrator.engines import Engine, SilentPart
 from narrator.engines.models import Family, Model
 from narrator.engines.voice import Cast, Voice
 from narrator.errors import UsageError, nearest
@@ -128,7 +128,7 @@ class EngineSpec(ABC):
 
     def silent_parts(
         self, text: str, language: str, pronunciations: Mapping[str, str]
-    ) -> Iterable[str]:
+    ) -> Iterable[SilentPart]:
         """As `Engine.silent_parts`."""
         return ()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from narrator.engines import ignore_message
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineSpec
 from narrator.installation import install_command
@@ -48,7 +49,7 @@ def _preparations(spec: EngineSpec, manuscript: Manuscript) -> Iterator[str]:
         yield f"`{install_command(spec.name)}`"
     model = spec.model
     if model is not None:
-        models = model.find(settings, project.root, lambda message: None)
+        models = model.find(settings, project.root, ignore_message)
         if any(model_found.path is None for _, model_found in models):
             yield f"`{model.family.pull}`, {model.family.download / 1e9:.1f} GB"
 

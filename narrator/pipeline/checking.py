@@ -14,6 +14,7 @@ from itertools import takewhile
 from narrator.cast import presets
 from narrator.characters import excerpt
 from narrator.delivery import demands, layout
+from narrator.engines import SilentPart
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineSettings, EngineSpec
 from narrator.errors import (
@@ -35,7 +36,6 @@ from narrator.pipeline.manuscript import (
     main_language,
 )
 from narrator.project.project import Project
-from narrator.pronunciation.ipa import IpaError, to_phonemes
 from narrator.speech.hearing import choosing
 from narrator.speech.plan import Utterance
 from narrator.text.sentences import primary
@@ -175,35 +175,26 @@ def _find_gaps(
 def find_silent_parts(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
     """Yields the parts of a text without a sound in their engine, each once, at its first place."""
     specs = specs_of(manuscript.project, draft=draft)
-    first_utterances: dict[tuple[str, str], Utterance] = {}
-    counts: Counter[tuple[str, str]] = Counter()
+    first_utterances: dict[tuple[str, SilentPart], Utterance] = {}
+    counts: Counter[tuple[str, SilentPart]] = Counter()
     for utterance in manuscript.spoken:
         spec = specs[utterance.chunk.speaker]
-        for text in spec.silent_parts(
+        for part in spec.silent_parts(
             utterance.spoken.text, utterance.language, utterance.spoken.pronunciations
         ):
-            first_utterances.setdefault((spec.title, text), utterance)
-            counts[spec.title, text] += 1
-    for (title, text), count in counts.most_common():
-        utterance = first_utterances[title, text]
-        pieces = utterance.chunk.pieces
+            first_utterances.setdefault((spec.title, part), utterance)
+            counts[spec.title, part] += 1
+    for (title, part), count in counts.most_common():
+        text, pieces = part.text, first_utterances[title, part].chunk.pieces
         piece = next((piece for piece in pieces if text in piece.text), pieces[0])
         more_note = f" (and {count - 1:,} more)" if count > 1 else ""
-        message = f"“{excerpt(text, 30)}” is left out{more_note}: {title} has no sound for it; "
-        message += "{written|spoken} says what to say instead"
-        if text[1:-1] in utterance.spoken.pronunciations.values():
-            message = f"{_ipa_error(text, utterance.language)}: the word is read as it is written"
+        if part.ipa_error:
+            message = f"{part.ipa_error}: the word is read as it is written{more_note}"
+        else:
+            message = f"“{excerpt(text, 30)}” is left out{more_note}: {title} has no sound for it; "
+            message += "{written|spoken} says what to say instead"
         line_number = piece.line.source_line_at(piece.start + max(0, piece.text.find(text)))
         yield Problem(piece.line.path, line_number, message)
-
-
-def _ipa_error(ipa: str, language: str) -> str:
-    """Says why IPA cannot be spoken."""
-    try:
-        to_phonemes(ipa, language)
-    except IpaError as error:
-        return str(error)
-    return f"{ipa!r} cannot be spoken here"
 
 
 def find_unsupported_settings(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:

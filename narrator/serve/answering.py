@@ -200,7 +200,7 @@ class SpeechAnswer:
         """Returns the parts of the text that have no sound in the engine."""
         engine = self._context.board.engine
         return [
-            part
+            part.text
             for step in self._steps
             for part in engine.silent_parts(
                 step.text, step.utterance.language, step.utterance.spoken.pronunciations

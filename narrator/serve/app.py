@@ -117,7 +117,10 @@ class SpeechServer:
             steps = tuple(steps_of(speech_request.text, voice, manner, engine))
         except TooLong:
             raise asking.make_too_long_refusal(self.longest_speech) from None
-        if not any(engine.can_say(step.text, language, {}) for step in steps):
+        if not any(
+            engine.can_say(step.text, language, step.utterance.spoken.pronunciations)
+            for step in steps
+        ):
             raise Refusal(400, "nothing in the text has a sound", param="input")
         return steps, self.board.say(client, steps, voice.reference, takes)
 

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from narrator import keys
 from narrator.cast import clips, presets
 from narrator.engines import Request as Speaking
-from narrator.engines import speak
+from narrator.engines import ignore_message, speak
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.engines.voice import Voice
@@ -211,7 +211,7 @@ def _quick_engine(language: str) -> tuple[EngineSpec, EngineSettings]:
     for spec in (ENGINES["kokoro"], ENGINES["draft"]):
         raw_settings = {"slots": 1} if "slots" in spec.settings.model_fields else {}
         settings = spec.settings.model_validate(raw_settings)
-        models = spec.model.find(settings, None, lambda what: None) if spec.model else ()
+        models = spec.model.find(settings, None, ignore_message) if spec.model else ()
         is_here = all(model.path is not None for _, model in models)
         if is_here and not spec.missing_packages(settings) and spec.speaks(language):
             return spec, settings
@@ -220,7 +220,7 @@ def _quick_engine(language: str) -> tuple[EngineSpec, EngineSettings]:
 
 def _speak_quickly(name: str, voice: Voice, text: str, language: str, expected: float) -> bytes:
     spec, settings = _quick_engine(language)
-    engine = spec.make(settings, EngineContext(None, Path()), lambda what: None)
+    engine = spec.make(settings, EngineContext(None, Path()), ignore_message)
     if problems := engine.problems({voice.speaker: voice}, [language]):
         raise UserError(problems)
     request = Speaking(name, text, language, voice, None, {}, 0, 0, expected)

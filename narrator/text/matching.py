@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -121,20 +121,27 @@ def _gram_places(
 def _longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the longest subsequence of pairs in which both indices rise."""
     sorted_pairs = sorted(pairs)
-    tail_places: list[int] = []
+    return [sorted_pairs[index] for index in longest_rise([place for _, place in sorted_pairs])]
+
+
+def longest_rise(values: Sequence[int], *, allow_equal: bool = False) -> list[int]:
+    """Return the indices of the longest subsequence of values in which each is larger than the one
+    before, or as large where equal ones are allowed."""
+    find_length = bisect_right if allow_equal else bisect_left
+    tail_values: list[int] = []
     tail_indices: list[int] = []
     predecessors: list[int] = []
-    for pair_index, (_, place) in enumerate(sorted_pairs):
-        row_length = bisect_left(tail_places, place)
-        tail_places[row_length : row_length + 1] = [place]
-        tail_indices[row_length : row_length + 1] = [pair_index]
-        predecessors.append(tail_indices[row_length - 1] if row_length else -1)
-    increasing = []
-    pair_index = tail_indices[-1] if tail_indices else -1
-    while pair_index >= 0:
-        increasing.append(sorted_pairs[pair_index])
-        pair_index = predecessors[pair_index]
-    return increasing[::-1]
+    for index, value in enumerate(values):
+        length = find_length(tail_values, value)
+        tail_values[length : length + 1] = [value]
+        tail_indices[length : length + 1] = [index]
+        predecessors.append(tail_indices[length - 1] if length else -1)
+    rise = []
+    index = tail_indices[-1] if tail_indices else -1
+    while index >= 0:
+        rise.append(index)
+        index = predecessors[index]
+    return rise[::-1]
 
 
 def _align_stretch(

@@ -86,7 +86,7 @@ WORDS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     lines=st.lists(WORDS, min_size=1, max_size=4),
     width=st.sampled_from([32, 65]),
@@ -106,7 +106,7 @@ def test_captions_hold_the_text_character_by_character(
     assert "".join(joined.split()) == "".join(source.split())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from([*CLUSTERS, "a", "中", "、"]), min_size=1, max_size=120))
 def test_no_cut_parts_what_a_reader_sees_as_one_character(clusters: list[str]) -> None:
     edges, at = set(), 0

@@ -653,7 +653,7 @@ ANY_DUCKING = given(gap=st.floats(0, 6), attack=st.floats(0, 2), release=st.floa
 
 
 @ANY_DUCKING
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_ducking_is_complete_under_every_word_and_smooth(
     gap: float, attack: float, release: float
 ) -> None:
@@ -662,7 +662,7 @@ def test_ducking_is_complete_under_every_word_and_smooth(
 
 @pytest.mark.slow
 @ANY_DUCKING
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_ducking_of_many_kinds_is_complete_under_every_word_and_smooth(
     gap: float, attack: float, release: float
 ) -> None:

@@ -657,7 +657,6 @@ _contents = st.sampled_from(
 @example(["* * *", '<p class="chapter-title">word </p>'], [])
 @settings(
     max_examples=examples(150),
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_every_character_is_in_a_chapter_or_left_out(

@@ -396,7 +396,6 @@ def test_scripts_of_markdown_stay_their_authors(tmp_path: Path) -> None:
 
 @settings(
     max_examples=examples(25),
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(

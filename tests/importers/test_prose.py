@@ -57,7 +57,7 @@ def read_back(markdown: str) -> list[tuple[int, str]]:
 
 
 @given(st.lists(st.one_of(spans, st.just(BREAK)), max_size=8))
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=examples(500))
 def test_paragraphs_are_read_back_word_for_word(pieces: list[StyledSpan]) -> None:
     for lines in split_paragraphs(pieces):
         text = " ".join(map(plain_text, lines))
@@ -66,7 +66,7 @@ def test_paragraphs_are_read_back_word_for_word(pieces: list[StyledSpan]) -> Non
 
 
 @given(st.lists(spans, max_size=5), st.integers(1, 6))
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 def test_headings_are_read_back_word_for_word(pieces: list[StyledSpan], level: int) -> None:
     line = normalize_line(pieces)
     assume(any(map(str.isalnum, plain_text(line))))
@@ -75,7 +75,7 @@ def test_headings_are_read_back_word_for_word(pieces: list[StyledSpan], level: i
 
 @given(st.lists(st.tuples(st.lists(spans, max_size=3), st.sampled_from(["", ">", "-", ">-", "->"])),
                 max_size=6))  # fmt: skip
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 def test_paragraphs_in_quotations_and_lists_are_read_back(
     pieces: list[tuple[list[StyledSpan], str]],
 ) -> None:

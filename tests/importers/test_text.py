@@ -387,7 +387,6 @@ _lines = st.sampled_from(
 @given(st.lists(_lines, max_size=30))
 @settings(
     max_examples=examples(300),
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_every_character_is_in_a_chapter_or_left_out(tmp_path: Path, rows: list[str]) -> None:

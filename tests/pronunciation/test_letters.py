@@ -6,7 +6,7 @@ import string
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from narrator.pronunciation import letters
@@ -31,7 +31,6 @@ def test_words_that_nobody_knows(word: str, american: str, british: str) -> None
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@settings(deadline=None)  # a busy machine is no fault of the network
 @given(word=st.text(string.ascii_letters + "'", min_size=1).filter(lambda word: word.strip("'")))
 def test_no_word_of_letters_is_silent(language: str, word: str) -> None:
     phonemes = letters.pronounce(word, language)
@@ -40,7 +39,6 @@ def test_no_word_of_letters_is_silent(language: str, word: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@settings(deadline=None)  # a busy machine is no fault of the network
 @given(word=st.text(string.ascii_lowercase, min_size=1, max_size=letters.LONGEST))
 def test_a_word_has_one_main_stress_before_a_vowel(language: str, word: str) -> None:
     _, *stressed = letters.pronounce(word, language).split("ˈ")
@@ -48,7 +46,6 @@ def test_a_word_has_one_main_stress_before_a_vowel(language: str, word: str) -> 
     assert stressed[0][0] in VOWELS | {"j"}
 
 
-@settings(deadline=None)  # a busy machine is no fault of the network
 @given(word=st.text())
 def test_no_text_is_an_error(word: str) -> None:
     assert set(letters.pronounce(word, "en-US")) <= SYMBOLS

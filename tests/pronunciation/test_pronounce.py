@@ -76,20 +76,19 @@ def test_any_language_takes_the_text_of_any_other(language: str, text: str) -> N
 
 
 @pytest.mark.parametrize("language", SPOKEN)
-@settings(deadline=None)
 @given(text=st.text())
 def test_any_text(language: str, text: str) -> None:
     assert_is_sound(text, pronounce(text, language))
 
 
 @pytest.mark.parametrize("language", SPOKEN)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=st.text("aeinorst'’‘-–—. ,…“”!?AEINORST\u0301\u00adéñçßœ"))
 def test_texts_of_letters_and_marks(language: str, text: str) -> None:
     assert_is_sound(text, pronounce(text, language))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=st.text("कखगघचछजटडतदनपबमयरलवसहािीुेैोौ्ंँः़अआइए। "))
 def test_devanagari_in_any_order(text: str) -> None:
     assert_is_sound(text, pronounce(text, "hi"))

@@ -20,9 +20,10 @@ import pytest
 
 from narrator.cast import presets
 from narrator.cast.voicebook import USUAL_NAMES
-from narrator.engines import Request
+from narrator.engines import Request, SilentPart
 from narrator.errors import EngineFailure
 from narrator.serve.answering import TakeQueue
+from narrator.text.normalize import Lexicon, LexiconEntry
 from narrator.web import bodies
 from tests import serving
 from tests.effort import quick
@@ -328,18 +329,24 @@ class HalfDeaf(HumEngine):
     """Has no sound for “ja”."""
 
     def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
-        return text.strip(" .").casefold() != "ja"
+        return bool(pronunciations) or text.strip(" .").casefold() != "ja"
 
     def silent_parts(
         self, text: str, language: str, pronunciations: Mapping[str, str]
-    ) -> list[str]:
-        return re.findall("jä", text)
+    ) -> list[SilentPart]:
+        return [SilentPart(part) for part in re.findall("jä", text)]
 
 
 def test_a_text_without_a_sound_is_refused() -> None:
     with serving.opened(HalfDeaf()) as served:
         answer = served.say("Ja.", model="hum")
     assert (answer.status, answer.json["error"]["param"]) == (400, "input")
+
+
+def test_a_text_that_the_lexicon_pronounces_has_a_sound() -> None:
+    with serving.opened(HalfDeaf()) as served:
+        served.server.lexicon = Lexicon([LexiconEntry(word="Ja", ipa="jaː")])
+        assert served.say("Ja.", model="hum").status == 200
 
 
 def test_parts_without_a_sound_are_named() -> None:

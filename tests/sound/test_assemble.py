@@ -173,7 +173,7 @@ def test_each_clip_lies_at_its_cue_and_silence_between() -> None:
     head=st.floats(0, 0.2),
     block=st.integers(1, 9000),
 )
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 def test_blocks_of_any_size_give_the_same_sound_of_the_planned_length(
     lengths: list[int], pauses: list[float], speeds: list[float], head: float, block: int
 ) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from narrator.text import sentences as text_sentences
@@ -184,7 +184,6 @@ ODD = st.text(
 LANGUAGES = st.sampled_from(["en", "de", "fr", "zh", "ja", "hi", "el", "pt", "ko", "sv", "xx"])
 
 
-@settings(deadline=None)
 @given(ODD, LANGUAGES)
 def test_sentences_cover_any_text(text: str, language: str) -> None:
     assert "".join(text[start:stop] for start, stop in sentences(text, language)) == text
@@ -445,7 +444,6 @@ def any_line(draw: st.DrawFn) -> Line:
     return Line(speaker, text, PATH, 1, language, style, heading, says, rests)
 
 
-@settings(deadline=None)
 @given(st.lists(any_line(), max_size=6), st.booleans())
 def test_no_scene_loses_a_character(lines: list[Line], apart: bool) -> None:
     found = cut_scene(Scene(tuple(lines)), separate_lines=apart)

@@ -312,14 +312,14 @@ def check(text: str, result: SpokenText, language: str) -> None:
         assert not re.search("[0-9£$%&@#½°]", result.text)
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(400))
 @given(TEXTS, LANGUAGES, st.booleans())
 def test_changes_make_the_spoken_text(text: str, language: str, heading: bool) -> None:
     result = normalize(text, language=language, speaker="n", lexicon=ENTRIES, heading=heading)
     check(text, result, language)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(TEXTS.filter(bool), LANGUAGES, st.data())
 def test_a_say_is_always_heard(text: str, language: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
@@ -348,7 +348,7 @@ def two_stages(draw: st.DrawFn) -> tuple[str, list[Replacement], list[Replacemen
     return text, first, edits(apply_edits(text, first))
 
 
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=examples(500))
 @given(two_stages())
 def test_composed_edits_do_what_both_stages_do(
     case: tuple[str, list[Replacement], list[Replacement]],

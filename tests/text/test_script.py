@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from narrator.errors import ScriptError
@@ -539,7 +539,6 @@ BLOCKS = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(BLOCKS, st.lists(st.tuples(INLINE, WORDS), min_size=1, max_size=5)),
@@ -562,7 +561,6 @@ def test_every_word_is_spoken_or_left_out(blocks: list[tuple[str, list[tuple[str
     assert sorted(re.findall(r"w\d{3}x", "\n".join(read_back))) == sorted(written)
 
 
-@settings(deadline=None)
 @given(st.text("ab \n\t*_`[]()<>!#>-+=~|\\&;.:1^{}é中“", max_size=60))
 def test_any_text_is_read_or_refused_with_a_line(text: str) -> None:
     refused: list[int | None] = []

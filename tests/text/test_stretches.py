@@ -349,7 +349,7 @@ _WORDS = ["“Yes,”", "“No!”", "said Ada,", "she rose.", "—", "…", "{A
 
 
 @given(st.lists(st.sampled_from(_WORDS), min_size=1, max_size=12), st.integers(0, 6))
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 def test_the_lines_of_a_paragraph_have_all_of_its_text(words: Sequence[str], who: int) -> None:
     text = "Once " + " ".join(words)
     try:

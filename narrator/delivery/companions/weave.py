@@ -32,6 +32,7 @@ from narrator.errors import ImportFailed, Problem, UserError
 from narrator.importers.readers.archive import Archive
 from narrator.importers.readers.ebook.package import Package, read_package
 from narrator.text.lines import Line
+from narrator.text.matching import longest_rise
 
 _XHTML = "http://www.w3.org/1999/xhtml"
 
@@ -474,20 +475,9 @@ def _find_anchors(book: str, texts: Sequence[str], min_length: int) -> Iterator[
             and book.find(text, position + 1) < 0
         ):
             candidates.append((position, number))
-    run_ends: list[int] = []
-    run_indices: list[int] = []
-    predecessors: list[int] = []
-    for index, (position, _) in enumerate(candidates):
-        run_length = bisect_right(run_ends, position)
-        run_ends[run_length : run_length + 1] = [position]
-        run_indices[run_length : run_length + 1] = [index]
-        predecessors.append(run_indices[run_length - 1] if run_length else -1)
-    longest_run = []
-    index = run_indices[-1] if run_indices else -1
-    while index >= 0:
-        longest_run.append(candidates[index])
-        index = predecessors[index]
-    yield from reversed(longest_run)
+    positions = [position for position, _ in candidates]
+    for index in longest_rise(positions, allow_equal=True):
+        yield candidates[index]
 
 
 def _search_forward(

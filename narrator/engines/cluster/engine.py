@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.engines import Engine, Session, ignore_message
+from narrator.engines import Engine, Session, SilentPart, ignore_message
 from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import Problem
@@ -64,7 +64,7 @@ class ClusterEngine(Engine):
 
     def silent_parts(
         self, text: str, language: str, pronunciations: Mapping[str, str]
-    ) -> Iterable[str]:
+    ) -> Iterable[SilentPart]:
         return self.inner.silent_parts(text, language, pronunciations)
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:

@@ -421,7 +421,7 @@ class Machine:
             local_settings = {"process": "own", **local_settings}
         settings = spec.settings.model_validate({**settings_record, **local_settings})
         context = EngineContext(root=None, cache=files.library() / "encoded")
-        return spec.make(settings, context, lambda what: None)
+        return spec.make(settings, context, ignore_message)
 
     def _make_room(self) -> None:
         for name, booth in list(self._booths.items()):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from narrator import pronunciation
-from narrator.engines import Engine, models
+from narrator.engines import Engine, SilentPart, models
 from narrator.engines.kokoro.checkpoint import FAMILY
 from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
@@ -91,7 +91,7 @@ class KokoroSpec(EngineSpec):
 
     def silent_parts(
         self, text: str, language: str, pronunciations: Mapping[str, str]
-    ) -> Iterable[str]:
+    ) -> Iterable[SilentPart]:
         return silent_parts(text, language, pronunciations)
 
     def cast(self, people: Sequence[Voice], language: str, cast: Cast) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from narrator import keys, pronunciation
-from narrator.engines import Session, ignore_message, models
+from narrator.engines import Session, SilentPart, ignore_message, models
 from narrator.engines.kokoro import SPEC
 from narrator.engines.kokoro.checkpoint import FAMILY
 from narrator.engines.kokoro.cpu import SHARED_BYTES, WORKER_BYTES, start_workers
@@ -114,7 +114,7 @@ class KokoroEngine(ModelEngine):
 
     def silent_parts(
         self, text: str, language: str, pronunciations: Mapping[str, str]
-    ) -> Iterable[str]:
+    ) -> Iterable[SilentPart]:
         return silent_parts(text, language, pronunciations)
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 import numpy as np
 
 from narrator import keys, pronunciation
-from narrator.engines import Request
+from narrator.engines import Request, SilentPart
 from narrator.engines.kokoro.voices import (
     VOICES,
     Blend,
@@ -82,17 +82,17 @@ def pronounce(
     text: str, language: str, overrides: tuple[tuple[str, str], ...] = ()
 ) -> Pronunciation:
     """The phonemes of a text; `overrides` are words of it with their IPA. IPA that has no sound in
-    the language is left out: `silent_ipa` names it.
+    the language is left out: `ipa_errors` names it.
 
     Raises LookupError for a language that cannot be pronounced here.
     """
-    silent = silent_ipa(language, overrides)
+    errors = ipa_errors(language, overrides)
     spans = list[Override]()
     for word, ipa in sorted(overrides, key=lambda pair: -len(pair[0])):
         for found in re.finditer(rf"(?<!\w)(?<!\w['’]){re.escape(word)}(?!\w|['’]\w)", text):
             start, stop = found.span()
             inside = any(span.start < stop and start < span.stop for span in spans)
-            if not inside and ipa not in silent:
+            if not inside and ipa not in errors:
                 spans.append(Override(start, stop, ipa))
     return pronunciation.pronounce(text, language, spans)
 
@@ -106,15 +106,20 @@ def can_say(text: str, language: str, pronunciations: Mapping[str, str]) -> bool
         return True
 
 
-def silent_parts(text: str, language: str, pronunciations: Mapping[str, str]) -> Sequence[str]:
+def silent_parts(
+    text: str, language: str, pronunciations: Mapping[str, str]
+) -> Sequence[SilentPart]:
     """The parts of a text that have no sound, and IPA that has none; nothing of a language that is
     not spoken here."""
     overrides = tuple(pronunciations.items())
     try:
-        unspoken = [span.text for span in pronounce(text, language, overrides).unspoken]
+        unspoken = pronounce(text, language, overrides).unspoken
     except LookupError:
         return []
-    return [*unspoken, *(f"/{ipa}/" for ipa in silent_ipa(language, overrides))]
+    return [
+        *(SilentPart(span.text) for span in unspoken),
+        *(SilentPart(f"/{ipa}/", e) for ipa, e in ipa_errors(language, overrides).items()),
+    ]
 
 
 def language_advice(language: str) -> str:
@@ -123,15 +128,15 @@ def language_advice(language: str) -> str:
     return f"; it needs an extra: {install_command(extra)}" if extra else ""
 
 
-def silent_ipa(language: str, overrides: tuple[tuple[str, str], ...]) -> list[str]:
-    """The IPA of a lexicon that a language's voices cannot say."""
-    silent = list[str]()
+def ipa_errors(language: str, overrides: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Why a language's voices cannot say the IPA of a lexicon, by that IPA."""
+    errors: dict[str, str] = {}
     for _, ipa in overrides:
         try:
             to_phonemes(ipa, language)
-        except IpaError:
-            silent.append(ipa)
-    return silent
+        except IpaError as error:
+            errors[ipa] = str(error)
+    return errors
 
 
 @dataclass(frozen=True, slots=True)

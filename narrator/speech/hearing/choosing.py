@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from narrator.engines import machine, models
+from narrator.engines import ignore_message, machine, models
 from narrator.engines.models import Layout, Model, Tell
 from narrator.project.schema import Checks
 from narrator.speech.hearing import Aligner, qwen3, sphinx, whisper
@@ -37,7 +37,7 @@ def resolve_name(spec: str) -> str:
     return NAMES.get(_default_name() if spec == "recogniser" else spec, spec)
 
 
-def find_model(spec: str, root: Path | None = None, tell: Tell = models.ignore_message) -> Model:
+def find_model(spec: str, root: Path | None = None, tell: Tell = ignore_message) -> Model:
     """Finds a recogniser or aligner by auto, a name, a hub id, or a folder."""
     spec = resolve_name("recogniser" if spec == "auto" else spec)
     for layout in LAYOUTS:
@@ -55,7 +55,7 @@ def find_model(spec: str, root: Path | None = None, tell: Tell = models.ignore_m
     return model
 
 
-def list_models(tell: Tell = models.ignore_message) -> list[tuple[str, Model]]:
+def list_models(tell: Tell = ignore_message) -> list[tuple[str, Model]]:
     """Lists the local recognisers and aligners, with their kinds."""
     return [
         (kind, model)
