@@ -169,7 +169,8 @@ class _CrossChecks:
             if engine:
                 guess = None
                 advice = (
-                    f"one of {engine.title}'s is `{engine.name}: {{voice: {name}}}`, no `voice`"
+                    f"it is one of {engine.title}'s: write `{engine.name}: {{voice: {name}}}` "
+                    "in place of `voice`"
                 )
         hint = f"did you mean '{guess}'?" if guess else advice
         self._add_problem(f"unknown {kind} '{excerpt(name)}'; {hint}", *loc)

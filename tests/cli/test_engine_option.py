@@ -48,7 +48,10 @@ def test_a_draft_by_another_engine_is_refused(
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("voice: af_heart", "one of Kokoro's is `kokoro: {voice: af_heart}`, no `voice`"),
+        (
+            "voice: af_heart",
+            "it is one of Kokoro's: write `kokoro: {voice: af_heart}` in place of `voice`",
+        ),
         ("kokoro: af_heart", "must be a mapping of keys to values; valid keys: voice"),
     ],
 )
