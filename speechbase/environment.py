@@ -16,7 +16,7 @@ DEFAULTS: Mapping[str, str] = {
     # On CUDA a cache that has missed twice its size throws, and what was being written is torn; a
     # miss by itself costs time.
     "MLX_ENABLE_CACHE_THRASHING_CHECK": "0",
-    # A novel makes 111 plans of attention and some 230 graphs (tests/bench/shapes.py); MLX keeps
+    # A novel makes 111 plans of attention and some 230 graphs (benchmarks/shapes.py); MLX keeps
     # 256 and 400, and books of other lengths and settings follow in one process.
     "MLX_CUDA_SDPA_CACHE_SIZE": "1024",
     "MLX_CUDA_GRAPH_CACHE_SIZE": "1024",

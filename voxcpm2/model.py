@@ -32,7 +32,7 @@ from voxcpm2.prompt import Tokens
 
 COLUMN_MULTIPLE, PATCH_MULTIPLE = 32, 16
 """Multiples to which a prefill's columns and LocEnc's patches are padded on CUDA. There, MLX keeps
-an attention plan for each exact shape, and fails after 512 (`tests/bench/shapes.py`). Other devices
+an attention plan for each exact shape, and fails after 512 (`benchmarks/shapes.py`). Other devices
 keep no plans, so that padding would be wasted."""
 
 

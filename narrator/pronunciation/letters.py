@@ -2,7 +2,7 @@
 
 A network of 487,000 weights reads the word in both directions and says for each letter which
 phonemes it stands for: none, one, two or three. The likeliest phonemes with one main stress win.
-`tests/bench/letters.py` trains it on the dictionaries; `data/letters.npz` holds the weights, in
+`benchmarks/letters.py` trains it on the dictionaries; `data/letters.npz` holds the weights, in
 float16. Knows no dictionary and no sentence.
 
 After Cho et al. 2014 (the gated recurrent unit), as torch.nn.GRU computes it.

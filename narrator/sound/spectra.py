@@ -4,7 +4,7 @@ coded.
 Levels alone are no fingerprint: any two short readings go up and down alike. Each tenth of a second
 has the levels of a dozen bands, and stretches are alike where these move together, band by band,
 around their own means. The limits were chosen on speech of the draft voice through MP3, AAC, Opus
-and FLAC; see tests/bench/folders.py.
+and FLAC; see benchmarks/folders.py.
 """
 
 from __future__ import annotations

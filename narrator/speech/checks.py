@@ -8,7 +8,7 @@ What it cannot tell: wrong words, and babble as loud as the speech (`hearing` ca
 or one that is spoken again in another way, from other speech; a voice that drifts, or hums.
 
 Calibrated on the draft voice, 1,364 chunks in 13 languages, each bare, between silences and in a
-noisy room, and on faults put into them (2026-11-21, `tests/bench/checks.py`): 2 false alarms in
+noisy room, and on faults put into them (2026-11-21, `benchmarks/checks.py`): 2 false alarms in
 4,092 takes; found are chirps, noise, tails, gaps, lost halves and changes of 12 dB in 95 of 100 or
 more, spliced repeats of 1.2 s in 58, of 2.4 s in 95, cuts in 80. Real voices vary more, so every
 limit lies well beyond what the draft voice needs; none has been tried on the model's own speech.
@@ -21,7 +21,7 @@ Edges, on the draft voice and a neural one (piper's en_US-joe), 656 takes three 
 the peak in 84 to 94 of 100 before the speech and in 96 or more after it, half a breath at 18, 25
 and 32 dB under speech in 100, 92 and 59 before it (the rest is trimmed) and in 100 after it. Of 60
 of the draft voice: clicks in 73 to 97, breaths in 50 to 100. False alarms on novels that no
-threshold has seen, and cut starts: docs/mending.md (`tests/bench/false_alarms.py`).
+threshold has seen, and cut starts: docs/mending.md (`benchmarks/false_alarms.py`).
 """
 
 from __future__ import annotations

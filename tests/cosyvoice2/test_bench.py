@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench import cosyvoice
-from tests.bench.cosyvoice import Ours, Task, flow_kernels, lm_kernels, vocoder_kernels
-from tests.bench.kernels import Backend
+from benchmarks import cosyvoice
+from benchmarks.cosyvoice import Ours, Task, flow_kernels, lm_kernels, vocoder_kernels
+from benchmarks.kernels import Backend
 from tests.cosyvoice2.conftest import TINY
 from tests.voxcpm2.gpu import fuses
 

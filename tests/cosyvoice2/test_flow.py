@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from mlx.utils import tree_flatten
 
+from benchmarks.cosyvoice import RELEASED
 from cosyvoice2 import encoder as encoders
 from cosyvoice2 import layers
 from cosyvoice2.flow import Flow, FlowRow, noise, schedule
 from cosyvoice2.layers import row_sight
 from speechbase.errors import RequestError
-from tests.bench.cosyvoice import RELEASED
 from tests.cosyvoice2.conftest import SIZES, TINY, CosyGolden
 from tests.effort import quick
 from tests.voxcpm2.gpu import pretended

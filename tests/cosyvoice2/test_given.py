@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import cosyvoice2
+from benchmarks.cosyvoice import RELEASED
 from cosyvoice2 import CosyVoice2, Reference, RequestError, Speaker
 from cosyvoice2.generate import Request
 from cosyvoice2.load import build_networks
 from cosyvoice2.sounds import SpeechDecoder
 from cosyvoice2.vocoder import needs as vocoder_needs
-from tests.bench.cosyvoice import RELEASED
 from tests.cosyvoice2.conftest import TINY, CosyGolden
 from tests.effort import quick
 from tests.voxcpm2 import gpu

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from mlx.utils import tree_flatten
 
+from benchmarks.cosyvoice import RELEASED
 from cosyvoice2.hift import HiFT, reach
 from speechbase.weights import fold_weight_norm
-from tests.bench.cosyvoice import RELEASED
 from tests.cosyvoice2.conftest import SIZES, TINY, CosyGolden
 from tests.voxcpm2.gpu import Kind, pretended
 

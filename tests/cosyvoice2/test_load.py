@@ -13,13 +13,13 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
+from benchmarks.cosyvoice import RELEASED
 from cosyvoice2.config import CONFIG_FILE, QWEN_FOLDER
 from cosyvoice2.lm import UNUSED_WEIGHTS
 from cosyvoice2.load import build_networks, load
 from speechbase import pth
 from speechbase.errors import CheckpointError, ConfigError, RequestError
 from speechbase.weights import fold_weight_norm, to_torch_axes
-from tests.bench.cosyvoice import RELEASED
 from tests.cosyvoice2.conftest import SIZES, CosyGolden
 from tests.effort import quick
 

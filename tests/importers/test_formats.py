@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.manuscripts import WRITERS, novel, pdf
 from narrator.importers import import_book
 from narrator.importers.readers import FORMATS
 from narrator.importers.readers.content import SUFFIXES
-from tests.bench.manuscripts import WRITERS, novel, pdf
 
 BOOK = novel(5000)
 WORDS = [sum(len(paragraph.split()) for paragraph in chapter) for chapter in BOOK]

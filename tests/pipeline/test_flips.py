@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from benchmarks.flips import ENGINE, Flip, Trials
 from tests import faults
-from tests.bench.flips import ENGINE, Flip, Trials
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks import pronunciation
 from narrator.pronunciation import letters
 from narrator.pronunciation.alphabet import SYMBOLS, VOWELS
-from tests.bench import pronunciation
 
 LANGUAGES = ("en-US", "en-GB")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.misspoken import ALTERED, Piper
 from narrator.speech.hearing import SpokenSound, choosing
 from narrator.speech.hearing.judging import judge
 from narrator.speech.hearing.whisper import Whisper
-from tests.bench.misspoken import ALTERED, Piper
 
 pytestmark = pytest.mark.slow
 TEXT = (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench import kernels, predictions, shapes
+from benchmarks import kernels, predictions, shapes
 from tests.voxcpm2.gpu import fuses, pretended
 from voxcpm2 import VoxCPM2
 

@@ -5,7 +5,7 @@ text (`Transcript.doubts`). Either alone errs often, but a word that was not wri
 doubted is hardly ever there. Each difference has odds, of which 1 is the threshold. Pure; knows no
 engine and no recogniser.
 
-Measured (2026-11-23, two x86-64 cores, `tests/bench/hearing.py`): Whisper tiny.en, the smallest
+Measured (2026-11-23, two x86-64 cores, `benchmarks/hearing.py`): Whisper tiny.en, the smallest
 there is, hears Piper's "joe". The thresholds come from one novel, of which 9 of 436 good takes are
 called wrong. In six others that they never saw, 3 of 150 are; found are all of 26 runs of three
 words that were skipped and of 16 missing sentences, 18 of 28 single words that were skipped, 15 of

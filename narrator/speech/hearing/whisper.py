@@ -47,7 +47,7 @@ STEP = 0.02
 """Seconds of one position in its encoder's output."""
 LAG = 0.1
 """Seconds by which its attention lags behind a word: measured with tiny.en and two voices (0.09 and
-0.11, tests/bench/wordtimes.py, 2026-11-23)."""
+0.11, benchmarks/wordtimes.py, 2026-11-23)."""
 BEAM = 5
 LONGEST_TEXT = 400
 """Tokens; its memory has 448, those of its prompt too."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.cluster import generated, part
+from benchmarks.virtual import ideal, simulate
 from narrator.speech.scheduler import Task
-from tests.bench.cluster import generated, part
-from tests.bench.virtual import ideal, simulate
 
 
 def test_slots_are_busy_to_the_last_take() -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.hearing import plain_error
 from narrator.engines import speak
 from narrator.engines.kokoro.engine import KokoroEngine
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
 from narrator.engines.voice import Voice
 from narrator.speech.hearing import SpokenSound, choosing
 from narrator.speech.hearing.whisper import Whisper
-from tests.bench.hearing import plain_error
 from tests.engines.kokoro.test_engine import request
 from tests.kokoro82m.conftest import REAL
 

@@ -1,0 +1,618 @@
+"""How often the checks of takes cry wolf, and what they find: the draft voice, faults put into it.
+
+    python -m benchmarks.checks [BOOK.epub] [--chunks 900] [--every 6] [--latents CHECKPOINT]
+
+Speech: chunks of the book, of projects/, and of a few sentences in a dozen languages, by 24
+speakers whose variant, pitch, rate and level stay theirs. Each chunk is judged three ways: bare (as
+the draft voice ends it), between silences, and in a room (reverberation, noise, breaths at its
+pauses). Every n-th chunk is spoiled in each way of `faults`. With a checkpoint, repeats are also
+looked for in the latents of its encoder.
+
+Prints tables, then one line of JSON. Synthetic speech is cleaner and steadier than people's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import statistics
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from narrator.engines import Request
+from narrator.engines.draft.espeak import TAIL, VARIANTS, DraftEngine
+from narrator.engines.draft.settings import DraftVoice
+from narrator.engines.voice import Voice
+from narrator.importers import import_book
+from narrator.sound import audio
+from narrator.speech.checks import Verdict, examine
+from narrator.text.chunks import cut_scene
+from narrator.text.labels import Roles
+from narrator.text.normalize import Lexicon, normalize
+from narrator.text.pace import expected_seconds
+from narrator.text.script import read_chapter
+
+Samples = NDArray[np.float32]
+ROOT = Path(__file__).parents[1]
+RATE = 48_000
+SPEAKERS = 24
+KNOWN = 5
+"""Takes of a speaker before there is a median."""
+
+LANGUAGES: Mapping[str, str] = {
+    "de": """Der Zug fuhr pünktlich um sieben, wie an jedem Morgen, an den sich jemand im Dorf
+        erinnern konnte. | Niemand hatte ihn je gebeten zu warten, und er hatte es auch nie getan. |
+        Sie öffnete das Fenster, sah hinunter auf die nasse Straße und schwieg eine Weile. |
+        Schließlich sagte er, dass es spät geworden sei und dass er gehen müsse. | Stell dir vor,
+        das Schiff ist gestern schon ausgelaufen!""",
+    "es": """El tren salía a las siete, como todas las mañanas que alguien en el pueblo podía
+        recordar. | Nadie le había pedido nunca que esperase, y nunca lo había hecho. | Abrió la
+        ventana, miró la calle mojada y guardó silencio durante un buen rato. | ¿Has visto al gato
+        de la vecina, el que duerme siempre sobre el muro?""",
+    "fi": """Juna lähti seitsemältä, kuten joka aamu, jonka joku kylässä saattoi muistaa. | Kukaan
+        ei ollut koskaan pyytänyt sitä odottamaan. | Hän avasi ikkunan, katsoi märkää katua ja oli
+        pitkään hiljaa.""",
+    "fr": """Le train partait à sept heures, comme chaque matin, et personne ne lui avait jamais
+        demandé d'attendre. | Elle ouvrit la fenêtre, regarda la rue mouillée et resta longtemps
+        silencieuse. | Il finit par dire qu'il se faisait tard et qu'il devait rentrer. | Est-ce que
+        tu as vu le chat de la voisine, celui qui dort toujours sur le mur?""",
+    "hi": """रेलगाड़ी सात बजे चलती थी, जैसे हर सुबह चलती आई थी। | किसी ने उससे कभी रुकने को नहीं
+        कहा था। | उसने खिड़की खोली, गीली सड़क को देखा और देर तक चुप रही। | घरों के बीच चेरी का एक
+        पुराना पेड़ खड़ा था।""",
+    "it": """Il treno partiva alle sette, come ogni mattina di cui qualcuno in paese avesse memoria.
+        | Nessuno gli aveva mai chiesto di aspettare, e non l'aveva mai fatto. | Aprì la finestra,
+        guardò la strada bagnata e rimase a lungo in silenzio. | Hai visto il gatto della vicina,
+        quello che dorme sempre sul muro?""",
+    "nl": """De trein vertrok om zeven uur, zoals elke ochtend die iemand in het dorp zich kon
+        herinneren. | Niemand had hem ooit gevraagd te wachten, en dat had hij ook nooit gedaan. |
+        Ze opende het raam, keek naar de natte straat en zweeg een tijdje.""",
+    "pl": """Pociąg odjeżdżał o siódmej, jak każdego ranka, który ktokolwiek w wiosce pamiętał. |
+        Nikt nigdy nie prosił go, żeby poczekał, i nigdy tego nie zrobił. | Otworzyła okno,
+        spojrzała na mokrą ulicę i przez chwilę milczała. | Szczęśliwie deszcz przestał padać, zanim
+        doszliśmy do brzegu rzeki.""",
+    "ru": """Поезд уходил в семь часов, как каждое утро, которое помнили в деревне. | Никто никогда
+        не просил его подождать, и он никогда не ждал. | Она открыла окно, посмотрела на мокрую
+        улицу и долго молчала. | Между домами стояла старая вишня, на которой уже много лет не было
+        ягод.""",
+    "sv": """Tåget gick klockan sju, som varje morgon som någon i byn kunde minnas. | Ingen hade
+        någonsin bett det att vänta, och det hade det heller aldrig gjort. | Hon öppnade fönstret,
+        såg ner på den våta gatan och teg en stund. | Sju sjösjuka sjömän sköttes av sköna
+        sjuksköterskor.""",
+    "tr": """Tren, köyde herkesin hatırladığı her sabah olduğu gibi yedide kalkıyordu. | Kimse ondan
+        beklemesini istememişti, o da hiç beklememişti. | Pencereyi açtı, ıslak sokağa baktı ve uzun
+        süre sustu.""",
+    "zh": """火车每天早上七点准时出发，村里的人都记得。 | 从来没有人请它等一等，它也从来没有等过。 |
+        她打开窗户，看着下面湿漉漉的街道，很久没有说话。 | 房子之间有一棵老樱桃树。 |
+        最后他说时间不早了，他该走了。""",
+}
+HARD = """No, no, no, no. I will not have it, I will not have it, and that is the end of it. |
+    Row, row, row your boat, gently down the stream. Merrily, merrily, merrily, merrily. |
+    Never more, said the raven. Never more, said the raven. And once again: never more, he said. |
+    One potato, two potato, three potato, four. Five potato, six potato, seven potato, more. |
+    She sells sea shells on the sea shore; the shells she sells are sea shells, I am sure. |
+    Yes. Stop. Speak! School starts at six. Spit it out, Steve. Shh! Statistics, please. |
+    I, for one, am tired. A, b, c. Oh, it is you. Ah! Who would have thought of it? |
+    And he knocked, and he knocked, and he knocked, and nobody came, and he knocked again."""
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """A chunk as the draft voice said it, at `RATE`, without silence around it."""
+
+    text: str
+    language: str
+    speaker: str
+    samples: Samples
+    expected: float
+
+
+# -- speech ----------------------------------------------------------------------------------------
+
+
+def texts(book: Path | None, chunks: int, draw: random.Random) -> list[tuple[str, str]]:
+    """Texts as they are spoken, with their languages."""
+    found: list[tuple[str, str]] = []
+    sources = [chapter.markdown for chapter in import_book(book).chapters] if book else []
+    sources += [file.read_text("utf-8") for file in sorted(ROOT.glob("projects/*/text/*.md"))]
+    for source in sources:
+        found += [(text, draw.choice(["en-GB", "en-US"])) for text in spoken_texts(source)]
+    draw.shuffle(found)
+    del found[chunks:]
+    for language, written in LANGUAGES.items():
+        sentences = [" ".join(sentence.split()) for sentence in written.split("|")]
+        joint = "" if language == "zh" else " "
+        for _ in range(max(1, chunks // 25)):
+            found.append((joint.join(draw.sample(sentences, draw.choice([1, 2, 2, 3]))), language))
+    hard = [" ".join(text.split()) for text in HARD.split("|")]
+    return found + [(text, "en-GB") for text in hard for _ in range(max(1, chunks // 200))]
+
+
+def spoken_texts(markdown: str) -> Iterator[str]:
+    labels = {
+        line.split(":")[0].split("(")[0].strip(" *").casefold() for line in markdown.split("\n")
+    }
+    roles = Roles({label: "narrator" for label in labels if label}, "narrator")
+    chapter = read_chapter(
+        markdown, path=Path("text.md"), title="", language="en-GB", roles=roles, speaker="narrator"
+    )
+    for scene in chapter.scenes:
+        for chunk in cut_scene(scene):
+            says = [(say.start, say.stop, say.spoken) for say in chunk.says]
+            spoken = normalize(
+                chunk.text, language="en-GB", speaker="narrator", lexicon=Lexicon([]), says=says
+            )
+            if any(map(str.isalnum, spoken.text)):
+                yield spoken.text
+
+
+def speak(items: Sequence[tuple[str, str]], draw: random.Random) -> Iterator[Spoken]:
+    """What the draft voice says, in no order."""
+    gains: dict[str, float] = {}
+    waiting: list[Request] = []
+    for number, (text, language) in enumerate(items):
+        who = random.Random(number % SPEAKERS)
+        name = f"speaker {number % SPEAKERS}"
+        gains[name] = who.uniform(-8, 0)
+        variant = who.choice(sorted(VARIANTS))
+        voice = Voice(
+            name,
+            own={
+                "draft": DraftVoice(
+                    variant=variant,
+                    pitch=who.randint(*VARIANTS[variant]),
+                    rate=who.randint(150, 185),
+                )
+            },
+        )
+        expected = expected_seconds(text, language)
+        waiting.append(Request(str(number), text, language, voice, None, {}, 0, 0, expected))
+    asked = {request.key: request for request in waiting}
+    draw.shuffle(waiting)
+    session = DraftEngine().start()
+    busy = 0
+    while waiting or busy:
+        while waiting and busy < session.slots:
+            session.add(waiting.pop())
+            busy += 1
+        for outcome in session.advance():
+            busy -= 1
+            request = asked[outcome.key]
+            if outcome.speech is None:
+                continue
+            rate = DraftEngine.sample_rate
+            own = outcome.speech.samples[: -round(TAIL * rate)]
+            own = own * np.float32(audio.amplitude(gains[request.voice.speaker]))
+            # espeak's level depends on the language: a speaker's does not
+            speaker = f"{request.voice.speaker}, {request.language.split('-')[0]}"
+            samples = audio.resample(own, rate, RATE)
+            yield Spoken(request.text, request.language, speaker, samples, request.expected)
+    session.close()
+
+
+def silence(seconds: float) -> Samples:
+    return np.zeros(round(seconds * RATE), np.float32)
+
+
+def bare(speech: Samples, _: np.random.Generator) -> Samples:
+    """With the silence that the draft engine puts after it."""
+    return np.concatenate([speech, silence(TAIL)])
+
+
+def plain(speech: Samples, draw: np.random.Generator) -> Samples:
+    return np.concatenate([silence(draw.uniform(0.02, 0.3)), speech, silence(0.15)])
+
+
+def room(speech: Samples, draw: np.random.Generator) -> Samples:
+    """Reverberation of a quarter second, noise at -70 to -55 dB, breaths into half the pauses."""
+    count = round(0.25 * RATE)
+    decay = 10 ** (-3 * np.arange(count) / count)
+    answer = 0.005 * draw.standard_normal(count) * decay
+    answer[0] = 1
+    dry = plain(speech, draw)
+    breaths = np.zeros_like(dry)
+    step = RATE // 100
+    quiet = np.abs(dry[: len(dry) // step * step]).reshape(-1, step).max(axis=1) < 0.003
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], quiet.view(np.int8), [0]))))
+    for start, stop in zip(edges[::2], edges[1::2], strict=True):
+        if stop - start > 15 and draw.random() < 0.5:
+            length = min(stop - start - 4, 40) * step
+            shape = np.hanning(length) * 10 ** (draw.uniform(-44, -34) / 20)
+            hiss = np.convolve(draw.standard_normal(length), [0.5, 0, -0.5], "same")
+            breaths[(start + 2) * step :][:length] += (shape * hiss).astype(np.float32)
+    size = 1 << (len(dry) + count).bit_length()
+    wet = np.fft.irfft(np.fft.rfft(dry + breaths, size) * np.fft.rfft(answer, size), size)
+    wet = wet[: len(dry) + count // 2]
+    wet = wet + draw.standard_normal(len(wet)) * 10 ** (draw.uniform(-70, -55) / 20)
+    return (wet / max(1.0, np.abs(wet).max() / 0.98)).astype(np.float32)
+
+
+# -- faults ----------------------------------------------------------------------------------------
+
+Spoil = Callable[[Samples, Samples, np.random.Generator], Samples | None]
+"""Speech, speech of another chunk -> speech with the fault, or None where it has no room."""
+
+
+def loudness(speech: Samples) -> float:
+    """RMS of the louder half of the frames."""
+    frames = speech[: len(speech) // 480 * 480].reshape(-1, 480)
+    rms = np.sqrt(np.mean(frames.astype(np.float64) ** 2, axis=1))
+    return float(np.sqrt(np.mean(rms[rms >= np.median(rms)] ** 2)))
+
+
+def tone(speech: Samples, seconds: float, hertz: float, to: float, decibels: float) -> Samples:
+    """A tone or sweep at a level against the speech, with soft edges."""
+    pitch = np.linspace(hertz, to, round(seconds * RATE))
+    wave = np.sin(2 * np.pi * np.cumsum(pitch) / RATE) * loudness(speech) * 2**0.5
+    return audio.fade((wave * 10 ** (decibels / 20)).astype(np.float32), RATE, 0.01)
+
+
+def hiss(speech: Samples, seconds: float, decibels: float, draw: np.random.Generator) -> Samples:
+    wave = draw.standard_normal(round(seconds * RATE)) * loudness(speech)
+    return audio.fade((wave * 10 ** (decibels / 20)).astype(np.float32), RATE, 0.01)
+
+
+def repeated(seconds: float, pitch: float = 1.0, pace: float = 1.0) -> Spoil:
+    def spoil(speech: Samples, _: Samples, draw: np.random.Generator) -> Samples | None:
+        count = round(seconds * RATE)
+        if len(speech) < 2 * count + RATE:
+            return None
+        start = int(draw.integers(0, len(speech) - count))
+        part = speech[start : start + count]
+        if pitch != 1:
+            part = audio.resample(part, RATE, round(RATE / pitch))
+        part = audio.stretch(part, RATE, pace)
+        return np.concatenate([speech[: start + count], part, speech[start + count :]])
+
+    return spoil
+
+
+def before(*parts: Callable[[Samples, Samples, np.random.Generator], Samples]) -> Spoil:
+    return lambda s, o, d: np.concatenate([*(part(s, o, d) for part in parts), s])
+
+
+def after(*parts: Callable[[Samples, Samples, np.random.Generator], Samples]) -> Spoil:
+    return lambda s, o, d: np.concatenate([s, *(part(s, o, d) for part in parts)])
+
+
+def rest(seconds: float) -> Spoil:
+    return lambda s, o, d: silence(seconds)
+
+
+def over(seconds: float, hertz: float, decibels: float) -> Spoil:
+    def spoil(speech: Samples, _: Samples, draw: np.random.Generator) -> Samples | None:
+        made = tone(speech, seconds, hertz, hertz, decibels)
+        if len(speech) < len(made) + RATE:
+            return None
+        start = int(draw.integers(0, len(speech) - len(made)))
+        spoiled = speech.copy()
+        spoiled[start : start + len(made)] += made
+        return spoiled
+
+    return spoil
+
+
+def inserted(seconds: float) -> Spoil:
+    def spoil(speech: Samples, _: Samples, draw: np.random.Generator) -> Samples:
+        at = int(draw.integers(len(speech) // 5, 4 * len(speech) // 5))
+        return np.concatenate([speech[:at], silence(seconds), speech[at:]])
+
+    return spoil
+
+
+def stepped(decibels: float) -> Spoil:
+    """Louder or softer from a point in the middle third on."""
+
+    def spoil(speech: Samples, _: Samples, draw: np.random.Generator) -> Samples | None:
+        if len(speech) < 6 * RATE:
+            return None
+        spoiled = speech.copy()
+        at = int(draw.integers(len(speech) // 3, 2 * len(speech) // 3))
+        spoiled[at:] *= audio.amplitude(decibels)
+        return spoiled
+
+    return spoil
+
+
+def babble(seconds: float, decibels: float) -> Callable[..., Samples]:
+    """Another chunk, backwards."""
+
+    def part(speech: Samples, other: Samples, draw: np.random.Generator) -> Samples:
+        wave = other[::-1][: round(seconds * RATE)] * audio.amplitude(decibels)
+        return audio.fade(wave * np.float32(loudness(speech) / loudness(other)), RATE)
+
+    return part
+
+
+def leftover(speech: Samples, other: Samples, draw: np.random.Generator) -> Samples:
+    """The last 160 ms of another chunk, from the middle of a sound on."""
+    return other[-round(0.16 * RATE) :].copy()
+
+
+def paced(speech: Samples, speed: float) -> Samples:
+    if speed < 0.5:  # which one filter does not do
+        speech, speed = audio.stretch(speech, RATE, 0.6), speed / 0.6
+    return audio.stretch(speech, RATE, speed)
+
+
+def kept(share: float) -> Spoil:
+    """The beginning, with an end that fades."""
+    return lambda s, o, d: audio.fade(s[: round(share * len(s))], RATE, 0.05)
+
+
+def faults() -> Mapping[str, tuple[str, Spoil]]:
+    """Name -> the kinds of fault that should be found, and how to spoil."""
+    made: dict[str, tuple[str, Spoil]] = {}
+    for seconds in (0.8, 1.2, 1.6, 2.4, 4.0):
+        made[f"repeat, spliced, {seconds} s"] = ("repeat", repeated(seconds))
+    for seconds in (1.6, 2.4, 4.0):
+        made[f"repeat, 5 % higher, {seconds} s"] = ("repeat", repeated(seconds, pitch=1.05))
+        made[f"repeat, 15 % slower, {seconds} s"] = ("repeat", repeated(seconds, pace=1 / 1.15))
+    for hertz in (800, 1500, 3000, 6000):
+        for level in (0, -12, -20):
+            chirp = before(lambda s, o, d, h=hertz, v=level: tone(s, 0.08, h, h, v), rest(0.06))
+            made[f"chirp, {hertz} Hz, {level} dB"] = ("chirp", chirp)
+    made["chirp, sweep 2 to 5 kHz, -6 dB"] = (
+        "chirp",
+        before(lambda s, o, d: tone(s, 0.1, 2000, 5000, -6), rest(0.06)),
+    )
+    made["burst of noise, -6 dB, 0.2 s before"] = (
+        "chirp",
+        before(lambda s, o, d: hiss(s, 0.08, -6, d), rest(0.2)),
+    )
+    made["leftover syllable, 0.2 s before"] = ("chirp", before(leftover, rest(0.2)))
+    made["leftover syllable, 0.05 s before"] = ("chirp", before(leftover, rest(0.05)))
+    for level in (-6, -15, -25):
+        whistle = over(1.0, 3150, level)
+        made[f"whistle over speech, 1 s, {level} dB"] = ("whistle", whistle)
+    made["beep, 0.4 s, -10 dB, at the end"] = (
+        "whistle tail",
+        after(rest(0.2), lambda s, o, d: tone(s, 0.4, 1400, 1400, -10)),
+    )
+    for level in (0, -12, -24):
+        made[f"noise at the end, 1 s, {level} dB"] = (
+            "noise tail",
+            after(lambda s, o, d, v=level: hiss(s, 1, v, d)),
+        )
+        made[f"noise after a rest, 0.6 s, {level} dB"] = (
+            "noise tail",
+            after(rest(0.3), lambda s, o, d, v=level: hiss(s, 0.6, v, d)),
+        )
+    for level in (0, -10, -16):
+        made[f"babble after a rest, 1 s, {level} dB"] = (
+            "tail long",
+            after(rest(0.4), babble(1.0, level)),
+        )
+    for seconds in (0.03, 0.06, 0.09, 0.12):
+        made[f"first sound cut by {seconds} s"] = ("onset chirp", without_onset(seconds))
+    for level in (-6, -12, -20):
+        made[f"click, {level} dB, before"] = ("click", clicked(level, end=False))
+        made[f"click, {level} dB, after"] = ("click", clicked(level, end=True))
+    made["click, a step, -12 dB, after"] = ("click", clicked(-12, end=True, step=True))
+    for level in (-18, -25, -32):
+        made[f"half a breath, {level} dB, before"] = ("torn", torn(level, end=False))
+        made[f"half a breath, {level} dB, after"] = ("torn cut", torn(level, end=True))
+    made["silence inside, 2.5 s"] = ("gap", inserted(2.5))
+    made["cut anywhere"] = (
+        "cut short",
+        lambda s, o, d: s[: int(d.integers(len(s) // 3, len(s)))],
+    )
+    for level in (6, 12, 18):
+        made[f"louder by {level} dB half way"] = ("swing level", stepped(level))
+    for level in (-6, -10, -14):
+        made[f"all of it {level} dB"] = (
+            "level",
+            lambda s, o, d, v=level: s * np.float32(audio.amplitude(v)),
+        )
+    for share in (0.2, 0.4, 0.6):
+        made[f"only the first {share:.0%}"] = ("short", kept(share))
+    for speed in (0.33, 0.4, 0.5, 0.67, 1.6, 2.0):
+        kind = "long" if speed < 1 else "short"
+        made[f"{speed} times as fast"] = (kind, lambda s, o, d, v=speed: paced(s, v))
+    return made
+
+
+def without_onset(seconds: float) -> Spoil:
+    """The first sound is cut into; a draft chunk begins with it."""
+    return lambda s, o, d: np.concatenate(
+        [s[int(np.flatnonzero(s)[0]) + round(seconds * RATE) :], silence(TAIL)]
+    )
+
+
+def clicked(decibels: float, *, end: bool, step: bool = False) -> Spoil:
+    """A lone impulse, or a step that decays, in the 20 ms of quiet before or the 60 after."""
+
+    def spoil(speech: Samples, _: Samples, draw: np.random.Generator) -> Samples:
+        room = silence(0.06 if end else 0.02)
+        wave = np.linspace(1, 0, round(0.02 * RATE)) if step else np.array([1.0])
+        at = int(draw.integers(0, len(room)))
+        wave = wave[: len(room) - at] * np.abs(speech).max() * audio.amplitude(decibels)
+        room[at : at + len(wave)] += wave.astype(np.float32)
+        return np.concatenate([speech, room] if end else [room, speech, silence(TAIL)])
+
+    return spoil
+
+
+def breath(seconds: float, decibels: float, speech: Samples, draw: np.random.Generator) -> Samples:
+    """Noise like one: from 300 Hz to 3 kHz, rising and falling."""
+    count = round(seconds * RATE)
+    spectrum = np.fft.rfft(draw.standard_normal(count))
+    hertz = np.fft.rfftfreq(count, 1 / RATE)
+    spectrum *= (hertz > 200) / (1 + np.square((hertz - 1500) / 1200))
+    wave = np.fft.irfft(spectrum, count)
+    wave *= np.sin(np.pi * np.linspace(0, 1, count)) ** 0.7 / np.sqrt(np.mean(wave**2))
+    return (wave * loudness(speech) * audio.amplitude(decibels)).astype(np.float32)
+
+
+def torn(decibels: float, *, end: bool) -> Spoil:
+    """Half a breath, a short rest away from the speech."""
+
+    def spoil(speech: Samples, _: Samples, draw: np.random.Generator) -> Samples:
+        own = breath(float(draw.uniform(0.25, 0.4)), decibels, speech, draw)
+        gap, half = silence(float(draw.uniform(0.03, 0.09))), len(own) // 2
+        return np.concatenate(
+            [speech, gap, own[:half]] if end else [own[half:], gap, speech, silence(TAIL)]
+        )
+
+    return spoil
+
+
+EDGED = ("first sound", "click", "half a breath")
+"""Faults of the edges: whole takes, to which no silence is put."""
+
+
+MEASURED = (
+    *("swing", "gap", "onset", "click", "torn"),
+    *("chirp", "whistle", "noise", "tail", "repeat"),
+)
+
+
+def is_relative(name: str) -> bool:
+    """Whether a fault is told by what is known of the speaker: counted only where something is."""
+    return name.startswith(("all of it", "only the first")) or name.endswith("times as fast")
+
+
+# -- the run ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Speaker:
+    """What is known of a speaker: takes that were good."""
+
+    levels: list[float] = field(default_factory=list)
+    paces: list[float] = field(default_factory=list)
+
+    def median(self) -> float | None:
+        return statistics.median(self.levels) if len(self.levels) >= KNOWN else None
+
+    def pace(self) -> float | None:
+        return statistics.median(self.paces) if len(self.paces) >= KNOWN else None
+
+
+class Judge:
+    """Counts and times examinations."""
+
+    def __init__(self) -> None:
+        self.speakers: dict[str, Speaker] = defaultdict(Speaker)
+        self.cost = 0.0
+        self.seconds = 0.0
+
+    def __call__(
+        self, take: Samples, spoken: Spoken, latents: Samples | None = None, text: str | None = None
+    ) -> Verdict:
+        known = self.speakers[spoken.speaker]
+        began = time.process_time()
+        verdict = examine(
+            take,
+            RATE,
+            spoken.expected,
+            latents=latents,
+            median=known.median(),
+            pace=known.pace(),
+            text=spoken.text if text is None else text,
+        )
+        self.cost += time.process_time() - began
+        self.seconds += len(take) / RATE
+        return verdict
+
+
+Encoder = Callable[[Samples], Samples]
+
+
+def encoder(checkpoint: Path) -> Encoder:
+    import voxcpm2
+
+    model = voxcpm2.load(checkpoint)
+    return lambda samples: model.encode(samples, sample_rate=RATE)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("book", nargs="?", type=Path)
+    parser.add_argument("--chunks", type=int, default=900)
+    parser.add_argument("--every", type=int, default=6)
+    parser.add_argument("--latents", type=Path, help="a checkpoint whose encoder is used")
+    options = parser.parse_args()
+
+    encode = encoder(options.latents) if options.latents else None
+    judge = Judge()
+    clean: dict[str, Counter[str]] = {name: Counter() for name in ("bare", "plain", "room")}
+    alarms: list[str] = []
+    most: dict[str, float] = {}
+    found: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    other = np.zeros(0, np.float32)
+    draw = random.Random(1)
+    takes = 0
+    for number, spoken in enumerate(speak(texts(options.book, options.chunks, draw), draw)):
+        rng = np.random.default_rng(number)
+        takes += 1
+        known = judge.speakers[spoken.speaker]
+        for dress in (bare, plain, room):
+            take = dress(spoken.samples, rng)
+            latents = encode(take) if encode and dress is plain else None
+            verdict = judge(take, spoken, latents)
+            clean[dress.__name__].update({fault.kind for fault in verdict.faults})
+            clean[dress.__name__]["any"] += not verdict
+            alarms += [
+                f"{dress.__name__} {spoken.language} {fault}: {spoken.text[:90]}"
+                for fault in verdict.faults
+            ]
+            for name in MEASURED:
+                most[name] = max(most.get(name, -math.inf), getattr(verdict.figures, name))
+            if dress is plain:
+                known.levels.append(verdict.figures.level)
+                known.paces.append(verdict.figures.ratio)
+        if number % options.every == 0 and len(other):
+            for name, (kinds, spoil) in faults().items():
+                if is_relative(name) and known.median() is None:
+                    continue
+                spoiled = spoil(spoken.samples, other, rng)
+                if spoiled is None:
+                    continue
+                whole = name.startswith(("cut", *EDGED))
+                take = (
+                    spoiled if whole else room(spoiled, rng) if number % 2 else plain(spoiled, rng)
+                )
+                if name.startswith("leftover"):
+                    take = np.concatenate([spoiled, silence(0.15)])
+                latents = encode(take) if encode and name.startswith("repeat") else None
+                verdict = judge(take, spoken, latents)
+                named = any(fault.kind in kinds.split() for fault in verdict.faults)
+                found[name].append((named, not verdict))
+        other = spoken.samples if len(spoken.samples) > 2 * RATE else other
+
+    print(f"{takes} clean chunks, each three ways; alarms:")
+    for name, counts in clean.items():
+        rate = 100 * counts.pop("any", 0) / takes
+        print(f"  {name:6} {rate:5.2f} %  {dict(counts)}")
+    for alarm in alarms[:40]:
+        print(f"    {alarm}")
+    print("highest figures of clean takes: " + ", ".join(f"{k} {v:.2f}" for k, v in most.items()))
+    print(f"\n{'fault':38} {'takes':>6} {'named':>7} {'any':>7}")
+    table = {}
+    for name, results in found.items():
+        named, any_ = (100 * statistics.mean(column) for column in zip(*results, strict=True))
+        table[name] = {"takes": len(results), "named": round(named, 1), "any": round(any_, 1)}
+        print(f"{name:38} {len(results):6} {named:6.1f}% {any_:6.1f}%")
+    cost = 1000 * judge.cost / judge.seconds * 15
+    print(f"\n{cost:.0f} ms of processor time for 15 s at 48 kHz")
+    report = {
+        "bench": "checks",
+        "chunks": takes,
+        "alarms": len(alarms),
+        "false_alarms_percent": round(100 * len(alarms) / (3 * takes), 3),
+        "found": table,
+        "ms_per_15_s": round(cost, 1),
+    }
+    print(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()

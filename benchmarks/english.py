@@ -1,0 +1,38 @@
+"""What is said for what is written, in the classes of English that are hardest: cases, right.
+
+    python -m benchmarks.english
+
+The cases and what would be right for each stand in tests/text/english.txt. Those that are not
+reached are listed. The last line is JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.text.english import cases, said  # noqa: E402
+
+
+def main() -> None:
+    every: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    for case in cases():
+        every[case.kind] += 1
+        spoken = said(case)
+        right[case.kind] += spoken == case.spoken
+        if spoken != case.spoken:
+            print(f"{case.kind}: {case.written}\n    right: {case.spoken}\n    said:  {spoken}")
+    print(f"\n{'class':<24}{'cases':>7}{'right':>7}")
+    for kind, count in every.items():
+        print(f"{kind:<24}{count:>7}{right[kind]:>7}")
+    print(json.dumps({kind: {"cases": n, "right": right[kind]} for kind, n in every.items()}))
+
+
+if __name__ == "__main__":
+    main()

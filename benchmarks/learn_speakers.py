@@ -1,0 +1,189 @@
+"""Learn from LitBank how much each feature counts when it is decided who speaks.
+
+    python -m benchmarks.learn_speakers LITBANK
+
+LITBANK is a checkout of https://github.com/dbamman/litbank (annotations under CC BY 4.0): 1,765
+quotations in 100 excerpts of novels, with their speakers as clusters of mentions. Novels that
+`speakers.py` measures on are left out. Weights begin at those set by hand (`prior` in
+learnt.json), and stay near them where the excerpts tell little. Writes learnt.json; prints how
+many quotations were learnt from, and the share that the weights get right there.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import minimize
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.speakers import chapters_of  # noqa: E402
+from narrator.text.quotations import quotations  # noqa: E402
+from narrator.text.speakers import Character, mentions, ranking, tags  # noqa: E402
+from narrator.text.speakers.names import KnownNames, tokens  # noqa: E402
+from narrator.text.speakers.situations import Situation, Story, situations  # noqa: E402
+
+MEASURED = (
+    "alices_adventures emma the_awakening the_man_who_was the_picture_of_dorian howards_end "
+    "anne_of_green the_invisible_man hard_times sign_of"
+).split()
+NEAR = 4.0
+"""How strongly weights are held to those set by hand."""
+LONGEST = 4
+"""Words of a mention that may be a name."""
+
+Example = tuple[list[ranking.Features], int]
+"""The features of all candidates, and the place of the right one."""
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """An annotated text."""
+
+    chapters: list[list[str]]
+    cast: list[Character]
+    said: list[tuple[list[str], int]]
+    """Words of each quotation, in order, and its speaker's place in the cast."""
+
+
+def excerpts(litbank: Path) -> Iterator[Excerpt]:
+    for text in sorted((litbank / "original").glob("*.txt")):
+        title = text.stem.partition("_")[2]
+        clusters = litbank / "coref" / "tsv" / f"{text.stem}_brat.ann"
+        spoken = next(iter((litbank / "quotations" / "tsv").glob(f"{text.stem}*")), None)
+        if title.startswith(tuple(MEASURED)) or spoken is None or not clusters.is_file():
+            continue
+        rows = [row.split("\t") for row in spoken.read_text(encoding="utf-8").splitlines()]
+        who = {row[1]: row[2] for row in rows if row[0] == "ATTRIB"}
+        quoted = [row for row in rows if row[0] == "QUOTE" and row[1] in who]
+        quoted.sort(key=lambda row: (int(row[2]), int(row[3])))
+        cast = _cast(clusters, set(who.values()))
+        places = {name: place for place, name in enumerate(cast)}
+        said = [([t.norm for t in tokens(row[6])], places[who[row[1]]]) for row in quoted]
+        chapters = chapters_of(text.read_text(encoding="utf-8"))
+        yield Excerpt(chapters, list(cast.values()), said)
+
+
+def _cast(path: Path, speakers: set[str]) -> dict[str, Character]:
+    """Clusters with a proper name, and those that speak, by nouns where they have no name."""
+    rows = [row.split("\t") for row in path.read_text(encoding="utf-8").splitlines()]
+    found = {row[1]: row for row in rows if row[0] == "MENTION"}
+    proper: dict[str, Counter[str]] = defaultdict(Counter)
+    common: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        if row[0] != "COREF" or found[row[1]][7] != "PER":
+            continue
+        name, kind = found[row[1]][6].replace(" .", ".").replace(" 's", "'s"), found[row[1]][8]
+        if len(name.split()) <= LONGEST and kind in ("PROP", "NOM"):
+            (proper if kind == "PROP" else common)[row[2]][name] += 1
+    cast = {}
+    for cluster in sorted({*proper, *speakers}):
+        names = [name for name, _ in proper[cluster].most_common()]
+        names = names or [name for name, _ in common[cluster].most_common(3)]
+        shown = names or [f"~{cluster}"]
+        cast[cluster] = Character(shown[0], tuple(shown[1:]))
+    return cast
+
+
+def examples(excerpt: Excerpt) -> Iterator[Example]:
+    """What there is to choose from at each quotation, with the right ones chosen before it."""
+    quoted = [quotations(paragraphs, "en") for paragraphs in excerpt.chapters]
+    names = KnownNames(excerpt.cast)
+    passages = mentions.passages(excerpt.chapters, quoted, names, "en")
+    groups = tags.turns(passages)
+    story = Story(passages, names, groups)
+    story.find_first_person(passages, groups)
+    own = situations(passages, groups, story)
+    right = _right(own, excerpt)
+    for place, s in enumerate(own):
+        if place not in right or s.goes_on:
+            continue
+        chapter = s.turn.passage.chapter
+        near = [n for n in range(place - 8, place + 7) if 0 <= n < len(own)]
+        near = [n for n in near if own[n].turn.passage.chapter == chapter]
+        history = [(right.get(n, -1), own[n]) for n in near if n < place]
+        ahead = [own[n] for n in near if n > place]
+        options = ranking.candidates(s, story, history, ahead)
+        if right[place] in options and len(options) > 1:
+            found = [ranking.features(s, who, story, history, ahead) for who in options]
+            yield found, options.index(right[place])
+
+
+def _right(own: Sequence[Situation], excerpt: Excerpt) -> dict[int, int]:
+    """The speaker of each turn that holds words of an annotated quotation."""
+    ours = [
+        (token.norm, place)
+        for place, s in enumerate(own)
+        for piece in s.turn.pieces
+        for token in tokens(s.turn.passage.text[piece.start : piece.stop])
+    ]
+    theirs = [(word, who) for words, who in excerpt.said for word in words]
+    votes: dict[int, Counter[int]] = defaultdict(Counter)
+    matcher = SequenceMatcher(None, [w for w, _ in ours], [w for w, _ in theirs], autojunk=False)
+    for a, b, size in matcher.get_matching_blocks():
+        for step in range(size):
+            votes[ours[a + step][1]][theirs[b + step][1]] += 1
+    return {place: count.most_common(1)[0][0] for place, count in votes.items()}
+
+
+def learnt(given: Sequence[Example], prior: Mapping[str, float]) -> dict[str, float]:
+    """The likeliest weights near those set by hand."""
+    names = sorted({*prior, *(name for found, _ in given for one in found for name in one)})
+    index = {name: place for place, name in enumerate(names)}
+    begin = np.array([prior.get(name, 0.0) for name in names])
+    rows, columns, values, owner, right = [], [], [], [], []
+    for number, (found, answer) in enumerate(given):
+        right.append(len(owner) + answer)
+        for one in found:
+            for name, value in one.items():
+                rows.append(len(owner))
+                columns.append(index[name])
+                values.append(value)
+            owner.append(number)
+    row, column, value = np.array(rows), np.array(columns), np.array(values, dtype=float)
+    group, answers = np.array(owner), np.array(right)
+    starts = np.searchsorted(group, np.arange(len(given)))
+
+    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        scores = np.bincount(row, value * weights[column], minlength=len(group))
+        scores -= np.maximum.reduceat(scores, starts)[group]
+        odds = np.exp(scores) / np.add.reduceat(np.exp(scores), starts)[group]
+        slope = -odds
+        slope[answers] += 1
+        gradient = np.bincount(column, value * slope[row], minlength=len(names))
+        away = weights - begin
+        likelihood = float(np.log(odds[answers]).sum())
+        return NEAR * float(away @ away) / 2 - likelihood, NEAR * away - gradient
+
+    best = minimize(loss, begin, jac=True, method="L-BFGS-B", options={"maxiter": 300}).x
+    scores = np.bincount(row, value * best[column], minlength=len(group))
+    hits = [int(np.argmax(one)) for one in np.split(scores, starts[1:])]
+    print(f"{np.mean(np.array(hits) == answers - starts):.3f} of {len(given)} quotations are right")
+    return {
+        name: round(float(weight), 3)
+        for name, weight in zip(names, best, strict=True)
+        if abs(weight) > 0.005
+    }
+
+
+def main() -> None:
+    if len(sys.argv) != 2 or not (Path(sys.argv[1]) / "original").is_dir():
+        sys.exit("python -m benchmarks.learn_speakers LITBANK")
+    path = Path(ranking.__file__).with_name("learnt.json")
+    table = json.loads(path.read_text(encoding="utf-8"))
+    prior = table["prior"]
+    every = [one for excerpt in excerpts(Path(sys.argv[1])) for one in examples(excerpt)]
+    table["weights"] = learnt(every, prior)
+    path.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

