@@ -52,7 +52,7 @@ from narrator.errors import NarratorError  # noqa: E402
 from narrator.sound import audio  # noqa: E402
 from narrator.sound.assemble import TimelineItem  # noqa: E402
 from narrator.sound.timing import TimedWord, trim_words  # noqa: E402
-from narrator.speech.hearing import SpokenSound, choosing, told  # noqa: E402
+from narrator.speech.hearing import SpokenSound, choosing, word_timings  # noqa: E402
 from narrator.speech.hearing.sphinx import Sphinx  # noqa: E402
 from narrator.speech.hearing.whisper import Whisper  # noqa: E402
 from narrator.text.words import words  # noqa: E402
@@ -106,7 +106,7 @@ def drafted(texts: Sequence[str]) -> list[tuple[str, Speech]]:
 def taken(text: str, speech: Speech, rate: int) -> Take:
     spans = words(text, LANGUAGE)
     begins = [any(first <= own.first < last for own in speech.words) for first, last in spans]
-    own = told.map_to_words(text, LANGUAGE, speech.words, speech.samples, rate)
+    own = word_timings.map_to_words(text, LANGUAGE, speech.words, speech.samples, rate)
     return Take(SpokenSound(speech.samples, rate, text, LANGUAGE), own, begins)
 
 

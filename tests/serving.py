@@ -22,7 +22,7 @@ from narrator.serve import app
 from narrator.serve.answering import AnswerContext
 from narrator.serve.door import AccessTerms
 from narrator.speech.plan import sound_parameters_of
-from narrator.speech.switchboard import SpeechService
+from narrator.speech.service import SpeechService
 from narrator.web import listening
 from narrator.web.hosts import Hosts
 from narrator.web.listening import Endpoint

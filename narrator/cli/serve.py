@@ -106,7 +106,7 @@ def _server(
     from narrator.serve.answering import AnswerContext
     from narrator.serve.app import SpeechServer
     from narrator.speech.plan import sound_parameters_of
-    from narrator.speech.switchboard import SpeechService
+    from narrator.speech.service import SpeechService
     from narrator.text.normalize import Lexicon
 
     engine = (

@@ -2,7 +2,7 @@
 
 What another program asks and is answered belongs here: routes, formats, errors in the form that
 OpenAI documents, who is let in. How a text becomes sound is `pipeline/aloud.py`'s, how many are
-spoken side by side `speech/switchboard.py`'s.
+spoken side by side `speech/service.py`'s.
 
     app.py          from start to stop; the routes
     door.py         who may ask: token, Host, Origin; what every answer says of itself

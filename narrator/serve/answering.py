@@ -25,7 +25,7 @@ from narrator.serve.asking import SpeechRequest
 from narrator.serve.formats import MEDIA_TYPES, make_encoder
 from narrator.sound.audio import Samples
 from narrator.speech.plan import Step
-from narrator.speech.switchboard import SpeechJob, SpeechService
+from narrator.speech.service import SpeechJob, SpeechService
 
 SEND_TIMEOUT = 60.0
 """Seconds in which a client must accept some bytes."""

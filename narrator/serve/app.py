@@ -26,7 +26,7 @@ from narrator.serve.asking import SpeechRequest
 from narrator.serve.door import HEALTH, AccessControl, AccessTerms
 from narrator.serve.refusals import SERVER_ERROR, Refusal
 from narrator.speech.plan import EngineParameters, Step, TooLong
-from narrator.speech.switchboard import QueueFull, SpeechJob, SpeechService
+from narrator.speech.service import QueueFull, SpeechJob, SpeechService
 from narrator.text.normalize import Lexicon
 from narrator.web import bodies
 from narrator.web.listening import Endpoint, running_server

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from narrator.cast.voicebook import UnknownVoice
 from narrator.errors import EngineUnavailable, NarratorError, UserError
 from narrator.files import TooLarge
-from narrator.speech.switchboard import QueueFull
+from narrator.speech.service import QueueFull
 from narrator.web import bodies
 
 CLIENT_ERROR, SERVER_ERROR = "invalid_request_error", "server_error"

@@ -36,7 +36,7 @@ from narrator.engines.voice import Reference
 from narrator.errors import DamagedTake, UserError
 from narrator.sound import audio, timing
 from narrator.speech import checks
-from narrator.speech.hearing import told
+from narrator.speech.hearing import word_timings
 from narrator.speech.hearing.listening import HearingQueue, Opinion, TakeListener
 from narrator.speech.plan import Step, find_prompt_take, is_doubtful
 from narrator.speech.requests import (
@@ -507,7 +507,7 @@ class _RenderLoop:
         if len(job.parts) > 1:
             parts = list(zip(job.parts, job.done, part_offsets(job.done, rate), strict=True))
             words = timing.pack_words(
-                told.spoken_words(job.step.text, job.step.language, parts, samples, rate)
+                word_timings.spoken_words(job.step.text, job.step.language, parts, samples, rate)
             )
             full_verdict = checks.examine(samples, rate, job.step.expected, text=job.step.text)
             figures = asdict(full_verdict.figures)

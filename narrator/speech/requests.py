@@ -13,7 +13,7 @@ from narrator.engines import Engine, Prompt, Request, Speech, State
 from narrator.engines.voice import Mode, Reference
 from narrator.sound import audio, timing
 from narrator.speech import checks
-from narrator.speech.hearing import SpokenSound, told
+from narrator.speech.hearing import SpokenSound, word_timings
 from narrator.speech.plan import Step, takes_prompt
 from narrator.speech.store import Record, Store
 
@@ -242,7 +242,7 @@ def record_of(
         text=request.text,
         prompt_seconds=round(prompt_length / rate, 3),
         words=timing.pack_words(
-            told.spoken_words(
+            word_timings.spoken_words(
                 request.text,
                 request.language,
                 [(request.text, speech, 0.0)],

@@ -31,7 +31,7 @@ from narrator import files, keys
 from narrator.errors import DamagedTake, StorageError
 from narrator.sound import audio, timing
 from narrator.sound.timing import WordTimes
-from narrator.speech.hearing.kept import TRANSCRIPTS_FILE, TranscriptStore
+from narrator.speech.hearing.transcripts import TRANSCRIPTS_FILE, TranscriptStore
 
 JOURNAL, PINS = "journal.jsonl", "pins.json"
 """Files of a store that change with its takes and with its pins."""
@@ -263,7 +263,7 @@ class Store:
         """Returns the engine's own times of a take's words; None where it has none."""
         if take.words and take.text == text:
             return WordTimes(take.engine, timing.unpack_words(take.words))
-        return self.heard.told(take.content, text)  # older takes do not contain them
+        return self.heard.engine_times(take.content, text)  # older takes do not contain them
 
     def is_timed(self, take: Record, text: str) -> bool:
         """Whether the words of a take were timed, even if they could not be located."""

@@ -10,7 +10,7 @@ import pytest
 
 from narrator.errors import EngineUnavailable
 from narrator.sound.timing import TimedWord
-from narrator.speech.hearing import SpokenSound, told
+from narrator.speech.hearing import SpokenSound, word_timings
 from narrator.speech.hearing.sphinx import Sphinx
 from narrator.text.words import words
 from tests import spoken
@@ -37,7 +37,7 @@ def test_words_are_found_where_the_voice_says_that_it_says_them(sphinx: Sphinx) 
     found = aligned(sphinx, SAID, speech.samples)
     assert found is not None
     assert [(word.first, word.last) for word in found] == words(SAID, "en")
-    own = told.map_to_words(SAID, "en", speech.words, speech.samples, spoken.RATE)
+    own = word_timings.map_to_words(SAID, "en", speech.words, speech.samples, spoken.RATE)
     apart = [abs(one.start - two.start) for one, two in zip(found, own, strict=True)]
     assert statistics.median(apart) < 0.03
     assert sorted(apart)[-3] < 0.15

@@ -3,18 +3,18 @@
 A `Recogniser` turns sounds into text, and tells how improbable each expected word is; an
 `Aligner` finds the words of a known text in a sound. Neither knows takes, stores or books.
 
-    compare.py    compares the heard words with the text: missing, added, different
-    likeness.py   decides which words count as the same, by spelling and by sound
-    judging.py    decides which differences are faults, by measured thresholds
-    whisper.py    Whisper in CTranslate2, on every machine: recogniser and aligner
-    qwen3.py      Qwen3 in MLX, on Macs: recogniser and aligner
-    sphinx.py     pocketsphinx: an aligner of English that brings its model along
-    letters.py    guesses the sounds of words that its dictionary lacks
-    told.py       word times that an engine reports itself
-    kept.py       stores transcripts and word times beside the takes
-    listening.py  hears takes in batches, with both
-    windows.py    cuts a long sound into windows for a recogniser
-    choosing.py   finds the recogniser and aligners that a manifest asks for
+    compare.py       compares the heard words with the text: missing, added, different
+    likeness.py      decides which words count as the same, by spelling and by sound
+    judging.py       decides which differences are faults, by measured thresholds
+    whisper.py       Whisper in CTranslate2, on every machine: recogniser and aligner
+    qwen3.py         Qwen3 in MLX, on Macs: recogniser and aligner
+    sphinx.py        pocketsphinx: an aligner of English that brings its model along
+    letters.py       guesses the sounds of words that its dictionary lacks
+    word_timings.py  word times that an engine reports itself
+    transcripts.py   stores transcripts and word times beside the takes
+    listening.py     hears takes in batches, with both
+    windows.py       cuts a long sound into windows for a recogniser
+    choosing.py      finds the recogniser and aligners that a manifest asks for
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from narrator.sound.timing import WordTimes
 from narrator.speech import checks
 from narrator.speech.hearing import Aligner, Recogniser, SpokenSound, Transcript
 from narrator.speech.hearing.judging import judge
-from narrator.speech.hearing.kept import TranscriptStore
+from narrator.speech.hearing.transcripts import TranscriptStore
 from narrator.text.sentences import primary
 
 Mode = Literal["suspicious", "all"]

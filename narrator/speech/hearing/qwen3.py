@@ -21,7 +21,7 @@ from narrator.errors import EngineUnavailable
 from narrator.installation import install_command
 from narrator.sound import audio
 from narrator.sound.timing import TimedWord, snap_words
-from narrator.speech.hearing import SpokenSound, Transcript, told
+from narrator.speech.hearing import SpokenSound, Transcript, word_timings
 from narrator.text.sentences import primary
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class QwenAligner:
             not timed_words or timed_words[-1].stop <= timed_words[0].start
         ):  # all words at one time: alignment failed
             return None
-        text_words = told.map_to_words(
+        text_words = word_timings.map_to_words(
             sound.text, sound.language, timed_words, sound.samples, sound.rate
         )
         return snap_words(text_words, sound.samples, sound.rate)

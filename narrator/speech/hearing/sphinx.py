@@ -19,7 +19,7 @@ from narrator.errors import EngineUnavailable
 from narrator.installation import install_command
 from narrator.sound import audio
 from narrator.sound.timing import TimedWord, snap_words
-from narrator.speech.hearing import SpokenSound, letters, told
+from narrator.speech.hearing import SpokenSound, letters, word_timings
 
 if TYPE_CHECKING:
     from pocketsphinx import Decoder
@@ -77,7 +77,7 @@ class Sphinx:
             TimedWord(first, last, start, stop)
             for (first, last, _), (start, stop) in zip(pieces, times, strict=True)
         ]
-        text_words = told.map_to_words(
+        text_words = word_timings.map_to_words(
             sound.text, sound.language, timed_words, sound.samples, sound.rate
         )
         return snap_words(text_words, sound.samples, sound.rate)

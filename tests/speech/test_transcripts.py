@@ -6,7 +6,7 @@ import pytest
 
 from narrator.sound.timing import TimedWord, WordTimes
 from narrator.speech.hearing import Transcript
-from narrator.speech.hearing.kept import TranscriptStore
+from narrator.speech.hearing.transcripts import TranscriptStore
 
 TIMES = WordTimes("metronome", (TimedWord(0, 2, 0.0, 0.25), TimedWord(3, 6, 0.25, 1.2)))
 

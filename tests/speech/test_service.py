@@ -18,7 +18,7 @@ from narrator.errors import EngineFailure, EngineUnavailable, NarratorError
 from narrator.sound.audio import Samples
 from narrator.speech import plan
 from narrator.speech.plan import ChainRules, EngineParameters, Step
-from narrator.speech.switchboard import MAX_CHUNKS_AHEAD, QueueFull, SpeechJob, SpeechService
+from narrator.speech.service import MAX_CHUNKS_AHEAD, QueueFull, SpeechJob, SpeechService
 from narrator.text.lines import Chapter, Line, Scene
 from narrator.text.normalize import Lexicon
 from tests.fakes import RATE, HumEngine, HumSession, hum

@@ -61,7 +61,7 @@ class TranscriptStore:
         row = self._row("times", content, text, aligner)
         return None if row is None else _parse_times(row)
 
-    def told(self, content: str, text: str) -> WordTimes | None:
+    def engine_times(self, content: str, text: str) -> WordTimes | None:
         """Returns the times of a take's words that its own engine gave, or None."""
         best_times = self.best(content, text)
         return None if best_times is None or _rank(best_times) else best_times

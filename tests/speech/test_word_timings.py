@@ -9,7 +9,7 @@ import pytest
 
 from narrator.engines import Request, Speech
 from narrator.sound.timing import TimedWord
-from narrator.speech.hearing import told
+from narrator.speech.hearing import word_timings
 from narrator.speech.store import Store
 from tests import books, spoken
 from tests.fakes import HumEngine, hum
@@ -19,7 +19,7 @@ SOUND = tone(3.0)
 
 
 def laid(text: str, *own: TimedWord) -> list[tuple[str, float, float]]:
-    found = told.map_to_words(text, "en", own, SOUND, RATE)
+    found = word_timings.map_to_words(text, "en", own, SOUND, RATE)
     return [(text[w.first : w.last], round(w.start, 2), round(w.stop, 2)) for w in found]
 
 
@@ -40,12 +40,14 @@ def test_words_before_the_first_that_was_told_share_its_time() -> None:
 def test_halves_are_words_of_the_whole() -> None:
     first = Speech(SOUND, words=(TimedWord(0, 4, 0.2, 1.0),))
     second = Speech(SOUND, words=(TimedWord(0, 4, 0.1, 0.9),))
-    found = told.join_words("Rain, rain!", [("Rain.", first, -0.1), ("rain!", second, 2.0)])
+    found = word_timings.join_words("Rain, rain!", [("Rain.", first, -0.1), ("rain!", second, 2.0)])
     assert found == [
         TimedWord(0, 4, pytest.approx(0.1), pytest.approx(0.9)),
         TimedWord(6, 10, 2.1, 2.9),
     ]
-    assert not told.join_words("Rain, rain!", [("Rain.", first, 0), ("rain!", Speech(SOUND), 2)])
+    assert not word_timings.join_words(
+        "Rain, rain!", [("Rain.", first, 0), ("rain!", Speech(SOUND), 2)]
+    )
 
 
 def test_word_times_that_an_engine_knows_are_part_of_the_take(tmp_path) -> None:
@@ -65,7 +67,7 @@ def test_word_times_that_an_engine_knows_are_part_of_the_take(tmp_path) -> None:
 
 def test_the_words_of_the_draft_voice_are_where_it_sounds() -> None:
     speech = spoken.drafted()
-    words = told.map_to_words(spoken.TEXT, "en", speech.words, speech.samples, spoken.RATE)
+    words = word_timings.map_to_words(spoken.TEXT, "en", speech.words, speech.samples, spoken.RATE)
     assert [spoken.TEXT[w.first : w.last] for w in words] == spoken.TEXT.split()
     assert all(one.stop <= two.start for one, two in pairwise(words))
     [full_stop] = [n for n, w in enumerate(words) if spoken.TEXT[w.first : w.last] == "bread."]
