@@ -19,7 +19,7 @@ from narrator import __version__
 from narrator.cli.cluster import Insecure, OnCluster, Tls, wish_of
 from narrator.cli.shared import AsJson, app, display_path, err, out, pluralize, sized
 from narrator.cli.voices import root_of
-from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
+from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError, UserError
 from narrator.installation import install_command
 from narrator.sound.clock import format_clock
 
@@ -425,7 +425,10 @@ def _recognition(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
         todo = f"to have takes heard and words timed: {install_command('recognition')}"
         return Diagnosis(name, absent, "not installed", todo)
     root = manuscript.project.root if manuscript else None
-    model = choosing.find_model(checks.recogniser, root, tell)
+    try:
+        model = choosing.find_model(checks.recogniser, root, tell)
+    except UserError as error:
+        return Diagnosis(name, absent, str(error))
     if model.path is None:
         return Diagnosis(name, absent, f"{version}; {model.note}")
     message = f"{version}; {model.spec}: {sized(model.bytes)}"

@@ -48,7 +48,8 @@ def list_(as_json: AsJson = False) -> None:
     from narrator.speech.hearing import choosing
 
     local_models = [(family.engine, model) for family, model in models.list_models(FAMILIES, _say)]
-    local_models += [(kind, model) for kind, model in choosing.list_models(_say)]
+    hearing_models = choosing.list_models(_say)
+    local_models += [("whisper", model) for model in hearing_models]
     usual = [models.find(family).spec for family in FAMILIES]
     if as_json:
         rows = (
@@ -65,7 +66,7 @@ def list_(as_json: AsJson = False) -> None:
         facts = (kind, sized(model.bytes), model.precision, _short(model))
         description = ", ".join(filter(None, facts))
         out.print(f"{mark} {_name(model)}  {description}\n    {display_path(model.path)}")
-    if not any(choosing.is_listener_model(model.path) for _, model in local_models if model.path):
+    if not hearing_models:
         out.print(f"  what listens, for `narrator hear`: {choosing.find_model('auto').note}")
     out.print("* what `engine.model: auto` means on this machine")
 
@@ -159,7 +160,7 @@ def pull(
     from narrator.engines import models
     from narrator.engines.registry import FAMILIES
     from narrator.errors import UsageError
-    from narrator.speech.hearing import choosing
+    from narrator.speech.hearing import choosing, whisper
 
     disable_progress_bars()  # ours is the one
     requested_spec = spec
@@ -169,7 +170,7 @@ def pull(
         _assemble(family, source)
         return
     with _working("asking the hub"), _other_way(family, spec):
-        look = models.look_up(spec, FAMILIES, choosing.LAYOUTS)
+        look = models.look_up(spec, FAMILIES, [whisper.LAYOUT])
     small = bool(family.small) and spec == family.hub != models.default_spec(family)
     if (
         look.missing
@@ -186,11 +187,11 @@ def pull(
     if look.missing:
         err.print(f"{look.repo} at {look.commit[:12]}: {sized(look.missing)} to fetch")
     with bar(look.repo, DownloadColumn()) as tell, _other_way(family, spec):
-        model = models.pull(look, FAMILIES, tell, choosing.LAYOUTS)
+        model = models.pull(look, FAMILIES, tell, [whisper.LAYOUT])
     facts = filter(None, (sized(model.bytes), model.precision, f"commit {model.revision}"))
     out.print(f"{model.spec}: {', '.join(facts)}")
     out.print(str(model.path))
-    if model.path is not None and choosing.is_listener_model(model.path):
+    if model.path is not None and whisper.LAYOUT.matches(model.path):
         usual = choosing.find_model("auto").spec == model.spec
         out.print(
             f"it listens: `narrator hear BOOK{'' if usual else f' --model {requested_spec}'}`"

@@ -292,8 +292,8 @@ class Checks(Strict):
     recognition: Literal["never", "suspicious", "all"] = "never"
     """Whether takes are heard by a recogniser and compared with their text (an optional extra)."""
     recogniser: str = "auto"
-    """What hears them: a model by name (small.en, large-v3-turbo; on Macs qwen3-0.6b too), hub id
-    or folder; `auto` is what `narrator models pull recogniser` fetches."""
+    """What hears them: a model by name (small.en, large-v3-turbo), hub id or
+    folder; `auto` is what `narrator models pull recogniser` fetches."""
     text_error: float | None = Field(default=None, ge=0.01, le=1)
     """Share of words that may be heard wrong; by language where it is not set."""
     loudness: float = Field(default=8.0, ge=3, le=40)

@@ -64,9 +64,8 @@ def heard(path, ear, *, cancel=None, **chosen):
 # -- in a render -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("is_apart", [True, False])
-def test_a_take_that_says_something_else_is_tried_again(tmp_path, listening, is_apart):
-    listening(TakeListener(Parrot(deaf(1), is_apart=is_apart)))
+def test_a_take_that_says_something_else_is_tried_again(tmp_path, listening):
+    listening(TakeListener(Parrot(deaf(1))))
     report, watcher = books.speak(books.write(tmp_path, HEARING), HumEngine())
     assert report.complete
     assert [step.chunk.text.startswith(BAD) for step in watcher.retries] == [True]

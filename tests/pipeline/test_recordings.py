@@ -43,7 +43,6 @@ class Levels:
     identity: str = "levels"
     languages: Sequence[str] = ("en",)
     batch: int = 2
-    is_apart: bool = True
     asked: list[str] = field(default_factory=list)
 
     def hear(self, sounds: Sequence[SpokenSound]) -> list[Transcript]:

@@ -19,7 +19,6 @@ class Parrot:
     identity: str = "parrot 1"
     languages: Collection[str] = ("en", "zh")
     batch: int = 2
-    is_apart: bool = True
     asked: list[tuple[str, ...]] = field(default_factory=list)
     """Texts of each batch."""
 
@@ -36,7 +35,6 @@ class Metronome:
     identity: str = "metronome 1"
     languages: Collection[str] = ("en",)
     batch: int = 2
-    is_apart: bool = True
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
     def align(self, sounds: Sequence[SpokenSound]) -> list[tuple[TimedWord, ...] | None]:

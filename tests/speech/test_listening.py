@@ -102,23 +102,14 @@ def all_of(listening: HearingQueue[int]) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("is_apart", [True, False])
-def test_everybody_is_answered_in_order(is_apart):
-    parrot = Parrot(is_apart=is_apart)
+def test_everybody_is_answered_in_order():
+    parrot = Parrot()
     listening = HearingQueue[int](TakeListener(parrot))
     for number in range(7):
         listening.add(number, sound(f"Number {number}."), Verdict(TakeFigures()))
     assert listening.waiting == 7
     assert all_of(listening) == list(range(7))
     assert max(map(len, parrot.asked)) == parrot.batch
-
-
-def test_one_that_is_not_apart_listens_when_it_is_asked():
-    parrot = Parrot(is_apart=False)
-    listening = HearingQueue[int](TakeListener(parrot))
-    listening.add(1, sound(), Verdict(TakeFigures()))
-    assert not parrot.asked
-    assert [whose for whose, _ in listening.heard()] == [1]
 
 
 def test_what_is_waiting_is_dropped_when_it_ends():

@@ -159,7 +159,7 @@ def times_by(by: str, start: float = 0.0) -> WordTimes:
 
 def test_the_best_times_are_those_of_who_knows_then_of_the_best_who_listens(tmp_path):
     kept, reader = (TranscriptStore(tmp_path / "heard.jsonl") for _ in range(2))
-    for by in ("whisper small", "qwen3", "pocketsphinx", "draft"):
+    for by in ("whisper small", "pocketsphinx", "draft"):
         kept.keep_times("a", "Yes", by, times_by(by))
         assert reader.best("a", "Yes") == times_by(by)
     kept.keep_times("a", "Yes", "whisper small", times_by("whisper small"))

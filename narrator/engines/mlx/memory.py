@@ -87,9 +87,7 @@ def usable_memory() -> int:
     """Returns the bytes of the device that a model may use: a fifth is left to other programs, or
     as much as an installed recogniser needs, which is loaded at the first doubtful take."""
     total = device_memory()
-    has_recogniser = any(
-        importlib.util.find_spec(name) for name in ("faster_whisper", "mlx_qwen3_asr")
-    )
+    has_recogniser = importlib.util.find_spec("faster_whisper") is not None
     return total - max(total // 5, RECOGNISER_BYTES if has_recogniser else 0)
 
 

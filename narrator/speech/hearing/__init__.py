@@ -7,7 +7,6 @@ A `Recogniser` turns sounds into text, and tells how improbable each expected wo
     likeness.py      decides which words count as the same, by spelling and by sound
     judging.py       decides which differences are faults, by measured thresholds
     whisper.py       Whisper in CTranslate2, on every machine: recogniser and aligner
-    qwen3.py         Qwen3 in MLX, on Macs: recogniser and aligner
     sphinx.py        pocketsphinx: an aligner of English that brings its model along
     letters.py       guesses the sounds of words that its dictionary lacks
     word_timings.py  word times that an engine reports itself
@@ -54,7 +53,8 @@ class Transcript:
 
 
 class Recogniser(Protocol):
-    """Whatever turns speech into text. Always called on one thread."""
+    """Whatever turns speech into text. Always called on one thread, while an engine may speak on
+    another."""
 
     @property
     def title(self) -> str:
@@ -76,19 +76,13 @@ class Recogniser(Protocol):
         """The best number of sounds at a time."""
         ...
 
-    @property
-    def is_apart(self) -> bool:
-        """Whether it may work on its own thread while an engine speaks; if not, it works on the
-        engine's."""
-        ...
-
     def hear(self, sounds: Sequence[SpokenSound]) -> Sequence[Transcript]:
         """Returns the transcript of each sound. Raises EngineUnavailable."""
         ...
 
 
 class Aligner(Protocol):
-    """Whatever finds the words of a known text in a sound. Always called on one thread."""
+    """Whatever finds the words of a known text in a sound. Called as a `Recogniser` is."""
 
     @property
     def name(self) -> str:
@@ -103,9 +97,6 @@ class Aligner(Protocol):
 
     @property
     def batch(self) -> int: ...
-
-    @property
-    def is_apart(self) -> bool: ...
 
     def align(self, sounds: Sequence[SpokenSound]) -> Sequence[tuple[TimedWord, ...] | None]:
         """Returns the times of `text.words` of each sound's text; None where not located.

@@ -65,11 +65,6 @@ class TakeListener:
         while row_batch := list(islice(waiting, self.batch)):
             yield row_batch
 
-    @property
-    def is_apart(self) -> bool:
-        """Whether it may listen on its own thread while an engine speaks."""
-        return all(listener.is_apart for listener in self._listeners)
-
     def hears(self, language: str) -> bool:
         """Whether speech in a language, by BCP 47 tag, can be judged."""
         return self.recogniser is not None and primary(language) in self.recogniser.languages
@@ -177,7 +172,7 @@ class TakeListener:
 
 @dataclass(slots=True)
 class HearingQueue(Generic[_Owner]):
-    """A queue of sounds to hear, each with an owner: heard while an engine speaks, or in between.
+    """A queue of sounds to hear, each with an owner: heard on a thread of its own.
 
     Used on the engine's thread.
     """
@@ -197,17 +192,10 @@ class HearingQueue(Generic[_Owner]):
 
     def add(self, owner: _Owner, sound: SpokenSound, verdict: checks.Verdict) -> None:
         self._waiting.append((owner, sound, verdict))
-        if self.ear.is_apart:
-            self._begin()
+        self._begin()
 
     def heard(self) -> list[tuple[_Owner, Opinion]]:
-        """Returns the new opinions with their owners; an ear that is not apart hears a batch now.
-
-        Raises as `Ear.listen`.
-        """
-        if not self.ear.is_apart:
-            owners, sounds, verdicts = self._batch()
-            return list(zip(owners, self.ear.listen(sounds, verdicts), strict=True))
+        """Returns the new opinions with their owners. Raises as `TakeListener.listen`."""
         if self.future is None or not self.future.done():
             return []
         opinions = list(zip(self._pending_owners, self.future.result(), strict=True))
@@ -222,19 +210,17 @@ class HearingQueue(Generic[_Owner]):
     def _begin(self) -> None:
         if self.future is None and self._waiting:
             self._pool = self._pool or ThreadPoolExecutor(1, "ear")
-            self._pending_owners, sounds, verdicts = self._batch()
+            batch, self._waiting = self._waiting[: self.ear.batch], self._waiting[self.ear.batch :]
+            owners, sounds, verdicts = zip(*batch, strict=True)
+            self._pending_owners = list(owners)
             self.future = self._pool.submit(self.ear.listen, sounds, verdicts)
-
-    def _batch(self) -> tuple[list[_Owner], list[SpokenSound], list[checks.Verdict]]:
-        batch, self._waiting = self._waiting[: self.ear.batch], self._waiting[self.ear.batch :]
-        return [a for a, _, _ in batch], [b for _, b, _ in batch], [c for _, _, c in batch]
 
 
 def _translate_errors(name: str, work: Callable[[], _Answer]) -> _Answer:
     """Turns the errors of a recogniser into EngineUnavailable."""
     try:
         return work()
-    except (RuntimeError, MemoryError) as error:  # all that MLX and CTranslate2 raise
+    except (RuntimeError, MemoryError) as error:  # all that CTranslate2 raises
         why = next(iter(str(error).splitlines()), "") or type(error).__name__
         if isinstance(error, MemoryError) or _MEMORY_ERROR.search(why):
             raise EngineUnavailable(

@@ -44,7 +44,6 @@ class Sphinx:
     name = "pocketsphinx"
     languages = frozenset(("en",))
     batch = 1
-    is_apart = True
 
     def __init__(self) -> None:
         try:

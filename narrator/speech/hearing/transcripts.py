@@ -23,7 +23,7 @@ from narrator.speech.hearing import Transcript
 TRANSCRIPTS_FILE = "heard.jsonl"
 _MS_PER_SECOND = 1000
 _ROW_END = re.compile(rb',"seal":"[0-9a-f]{40}"\}')
-_LISTENERS = ("pocketsphinx", "qwen3", "whisper")
+_LISTENERS = ("pocketsphinx", "whisper")
 """Aligners, the most exact first; any other name is an engine, which knows its own times."""
 
 

@@ -116,7 +116,6 @@ class Whisper:
     """
 
     batch = 8
-    is_apart = True
 
     def __init__(self, model: Model, *, threads: int = 0) -> None:
         """`threads` of the CPU; 0: all, up to four, since more wait for one another."""
