@@ -53,7 +53,7 @@ from narrator.delivery import finish
 from narrator.engines import Request, ignore_message
 from narrator.engines.mlx.session import ModelSession
 from narrator.engines.voxcpm2.engine import VoxCPM2Engine
-from narrator.pipeline import bookengines, manuscript, run
+from narrator.pipeline import book_engines, manuscript, run
 from narrator.sound import audio
 from narrator.speech import render
 from narrator.speech.plan import Step
@@ -536,7 +536,7 @@ def main() -> None:
         own = ", earliest_stop: 0.9" if given is None else ""
         path = project(folder / "book", model, options.minutes, options.slots, own)
         settings = manuscript.read_manuscript(path).project
-        engine = bookengines.make_main_engine(settings, draft=False)
+        engine = book_engines.make_main_engine(settings, draft=False)
         assert isinstance(engine, VoxCPM2Engine)
         found = compare(path, engine, options.slots, options.rounds)
     figures = {name: round(value, 4) for name, value in found.figures().items()}

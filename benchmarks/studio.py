@@ -24,8 +24,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from narrator.pipeline import bookengines, bookplan  # noqa: E402
-from narrator.pipeline.bookplan import Selection  # noqa: E402
+from narrator.pipeline import book_engines, book_plan  # noqa: E402
+from narrator.pipeline.book_plan import Selection  # noqa: E402
 from narrator.pipeline.manuscript import read_manuscript  # noqa: E402
 from narrator.speech.store import Record, Store  # noqa: E402
 
@@ -70,8 +70,8 @@ def fill(path: Path) -> dict[str, Any]:
     manuscript = read_manuscript(path)
     reading = time.perf_counter() - began
     began = time.perf_counter()
-    engine = bookengines.make_main_engine(manuscript.project, draft=False)
-    book = bookplan.plan(manuscript, engine, Selection())
+    engine = book_engines.make_main_engine(manuscript.project, draft=False)
+    book = book_plan.plan(manuscript, engine, Selection())
     planning = time.perf_counter() - began
     store = Store.open(manuscript.project.build / "store", writing=True)
     draw = np.random.default_rng(1)

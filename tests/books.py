@@ -12,7 +12,7 @@ from unittest import mock
 
 from narrator.delivery import finish
 from narrator.engines import Engine
-from narrator.pipeline import bookplan
+from narrator.pipeline import book_plan
 from narrator.pipeline import run as pipeline_run
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.pipeline.run import Report
@@ -110,7 +110,7 @@ class Watcher:
     cancel: threading.Event = field(default_factory=threading.Event)
     stop_after: int | None = None
 
-    def planned(self, book: bookplan.BookPlan) -> None:
+    def planned(self, book: book_plan.BookPlan) -> None:
         pass
 
     def rendered(self, step: Step, record: Record) -> None:
@@ -162,7 +162,7 @@ def run(
     """What `narrator render` does, with any engine, and those of speakers that have their own."""
     watcher = watcher or Watcher()
     manuscript = read_manuscript(path)
-    selection = bookplan.select(manuscript, chapters, speakers, force)
+    selection = book_plan.select(manuscript, chapters, speakers, force)
     report = pipeline_run.run(
         manuscript,
         engine,
@@ -185,8 +185,8 @@ def speak(
 
 def plan(
     path: Path, engine: Engine, engines: Mapping[str, Engine] = MappingProxyType({})
-) -> bookplan.BookPlan:
-    return bookplan.plan(read_manuscript(path), engine, bookplan.Selection(), engines=engines)
+) -> book_plan.BookPlan:
+    return book_plan.plan(read_manuscript(path), engine, book_plan.Selection(), engines=engines)
 
 
 def todo(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from narrator.pipeline import bookplan, edits
+from narrator.pipeline import book_plan, edits
 from narrator.pipeline.edits import Edit
 from narrator.project import load
 from narrator.project.project import Project
@@ -35,11 +35,11 @@ def write(folder: Path, text: str, manifest: str = MANIFEST, rows: str | None = 
     return folder / "book.yaml"
 
 
-def plan(path: Path) -> bookplan.BookPlan:
+def plan(path: Path) -> book_plan.BookPlan:
     return books.plan(path, HumEngine())
 
 
-def step(book: bookplan.BookPlan, words: str) -> Step:
+def step(book: book_plan.BookPlan, words: str) -> Step:
     """The chunk that has these words."""
     return next(step for step in book.steps if words in step.chunk.text)
 

@@ -24,7 +24,7 @@ import av
 
 from narrator import cli
 from narrator.engines import Engine
-from narrator.pipeline import bookengines
+from narrator.pipeline import book_engines
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT)
 _CHANGING = ("replace", "rename", "mkdir", "unlink", "remove", "rmdir", "truncate", "link")
@@ -167,7 +167,7 @@ def command(engine: Engine | None, *arguments: str | Path) -> tuple[int, str]:
     """What `narrator` with these arguments ends with and says, maybe with another engine in the
     place of its own."""
     said = io.StringIO()
-    other = mock.patch.object(bookengines, "make_main_engine", return_value=engine)
+    other = mock.patch.object(book_engines, "make_main_engine", return_value=engine)
     with (
         mock.patch.object(sys, "argv", ["narrator", *map(str, arguments)]),
         other if engine else nullcontext(),

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from narrator.engines import Engine, Outcome, ignore_message
-from narrator.pipeline import bookengines, bookplan
-from narrator.pipeline.owning import doing, inputs, joining
-from narrator.pipeline.owning.jobs import Job
-from narrator.pipeline.owning.joining import Answer, Link
-from narrator.pipeline.owning.owner import JobHandle
-from narrator.pipeline.owning.tally import ProgressCounter
+from narrator.pipeline import book_engines, book_plan, book_reading
+from narrator.pipeline.jobs import client, execution
+from narrator.pipeline.jobs.client import Answer, Link
+from narrator.pipeline.jobs.protocol import Job
+from narrator.pipeline.jobs.server import JobHandle
+from narrator.pipeline.jobs.tally import ProgressCounter
 from narrator.pipeline.run import Report
 from narrator.project import load
 from narrator.project.project import Project
@@ -121,16 +121,18 @@ class Rendering:
         threading.Thread(target=wait, daemon=True).start()
 
     def _run(self) -> Report:
-        reading = inputs.read_book(self.path)
+        reading = book_reading.read_book(self.path)
         job = Job(kind="render", draft=self.draft, chapters=self.chapters, force=self.force)
-        selection = bookplan.select(reading.manuscript, job.chapters, (), job.force)
+        selection = book_plan.select(reading.manuscript, job.chapters, (), job.force)
         project, joined = reading.manuscript.project, threading.Event()
-        with joining.submit_or_run(project, job, self.screen, self.cancel, joined) as owner:
+        with client.submit_or_run(project, job, self.screen, self.cancel, joined) as owner:
             assert not isinstance(owner, Answer)
             self.ticket = owner.new_ticket(job, self.cancel)
             with owner.doing(self.ticket):
-                engines = bookengines.BookEngines(self.engine, self.engines)
-                return doing.render(owner, self.ticket, reading, selection, engines, self.screen)
+                engines = book_engines.BookEngines(self.engine, self.engines)
+                return execution.render(
+                    owner, self.ticket, reading, selection, engines, self.screen
+                )
 
 
 @dataclass
@@ -159,7 +161,7 @@ class Coming:
 
     def _come(self) -> Answer | None:
         project = project_of(self.path)
-        with joining.submit_or_run(project, self.job, self.screen, self.cancel, self.joined) as own:
+        with client.submit_or_run(project, self.job, self.screen, self.cancel, self.joined) as own:
             if isinstance(own, Answer):
                 return own
             self.owned.set()
@@ -188,7 +190,7 @@ def project_of(path: Path) -> Project:
 
 @contextlib.contextmanager
 def linked(path: Path) -> Iterator[Link]:
-    link = joining.connect(project_of(path))
+    link = client.connect(project_of(path))
     assert link is not None
     with contextlib.closing(link):
         yield link

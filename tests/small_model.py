@@ -29,7 +29,7 @@ from narrator.engines.cosyvoice2 import loaded as cosyvoice2
 from narrator.engines.mlx import apart
 from narrator.engines.voxcpm2 import loaded as voxcpm2
 from narrator.engines.voxcpm2.engine import VoxCPM2Engine
-from narrator.pipeline import bookengines, bookplan, manuscript, run
+from narrator.pipeline import book_engines, book_plan, manuscript, run
 from narrator.sound import audio
 from narrator.speech import checks
 from tests import books, sounds
@@ -176,7 +176,7 @@ def render(
 ) -> tuple[run.Report, books.Watcher]:
     """What `narrator render` does, leniently; where nothing is to `deliver`, up to the takes."""
     with lenient():
-        engines = bookengines.engines_for(manuscript.read_manuscript(path).project, draft=False)
+        engines = book_engines.engines_for(manuscript.read_manuscript(path).project, draft=False)
         options["engines"] = engines.by_speaker
         return (books.run if deliver else books.speak)(path, engines.main, watcher, **options)
 
@@ -184,11 +184,11 @@ def render(
 if __name__ == "__main__":
     with lenient():
         project = manuscript.read_manuscript(Path(sys.argv[1]))
-        engines = bookengines.engines_for(project.project, draft=False)
+        engines = book_engines.engines_for(project.project, draft=False)
         run.run(
             project,
             engines.main,
-            bookplan.Selection(),
+            book_plan.Selection(),
             engines=engines.by_speaker,
             observer=books.Watcher(),
             cancel=threading.Event(),

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from narrator.pipeline import bookengines, run
-from narrator.pipeline.bookplan import Selection
+from narrator.pipeline import book_engines, run
+from narrator.pipeline.book_plan import Selection
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.report import pickups
 from narrator.studio import app
@@ -66,7 +66,7 @@ def rendered(folder: Path) -> Path:
 
 def render(folder: Path, *, speak: bool = True, chapters: frozenset[int] = frozenset()) -> None:
     manuscript = read_manuscript(folder)
-    engine = bookengines.make_main_engine(manuscript.project, draft=True)
+    engine = book_engines.make_main_engine(manuscript.project, draft=True)
     selection = Selection(chapters)
     run.run(
         manuscript, engine, selection, observer=Watcher(), cancel=threading.Event(), speak=speak

@@ -16,7 +16,7 @@ import pytest
 
 import cosyvoice2
 from narrator.errors import ManifestError
-from narrator.pipeline import bookengines, bookplan, checking, manuscript, run
+from narrator.pipeline import book_engines, book_plan, checking, manuscript, run
 from narrator.speech.plan import Step
 from narrator.speech.store import Store
 from tests import books, small_model
@@ -185,7 +185,7 @@ def test_a_finished_book_is_planned_without_its_model(rendered: CosyBook, tmp_pa
     path.write_text(path.read_text().replace(str(CHECKPOINT), str(gone)))
     small_model.render(path)
     shutil.rmtree(gone)
-    engine = bookengines.make_main_engine(manuscript.read_manuscript(path).project, draft=False)
+    engine = book_engines.make_main_engine(manuscript.read_manuscript(path).project, draft=False)
     assert not books.todo(path, engine)
 
 
@@ -196,9 +196,9 @@ def test_a_speaker_with_a_description_alone_is_refused_in_words(rendered: CosyBo
     read = manuscript.read_manuscript(path)
     with pytest.raises(ManifestError, match=r"'bob' has none: give one .*cosyvoice2: {speaker:"):
         checking.check_manuscript(read, lambda _: None)
-    engine = bookengines.make_main_engine(read.project, draft=False)
+    engine = book_engines.make_main_engine(read.project, draft=False)
     with pytest.raises(ManifestError, match="speaks after a clip"):
-        bookplan.plan(read, engine, bookplan.Selection())
+        book_plan.plan(read, engine, book_plan.Selection())
 
 
 @pytest.mark.slow

@@ -19,8 +19,8 @@ import soundfile
 from narrator.engines.mlx.memory import WORK_BYTES
 from narrator.engines.voxcpm2.engine import VoxCPM2Engine
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
-from narrator.pipeline import bookengines, manuscript, run
-from narrator.pipeline.bookengines import BookEngines
+from narrator.pipeline import book_engines, manuscript, run
+from narrator.pipeline.book_engines import BookEngines
 from narrator.speech.store import Store
 from tests import books, small_model
 from tests.engines.server.standins import StandIn, serving
@@ -104,7 +104,7 @@ def edited(path: Path, old: str, new: str) -> None:
 
 
 def engines_of(path: Path) -> BookEngines:
-    return bookengines.engines_for(manuscript.read_manuscript(path).project, draft=False)
+    return book_engines.engines_for(manuscript.read_manuscript(path).project, draft=False)
 
 
 def todo(path: Path) -> set[str]:
@@ -184,7 +184,7 @@ def test_a_draft_of_a_book_of_several_engines_is_spoken_by_the_draft_voice_alone
     rendered: run.Report, tmp_path: Path
 ):
     path = copy(rendered, tmp_path / "book")
-    engines = bookengines.engines_for(manuscript.read_manuscript(path).project, draft=True)
+    engines = book_engines.engines_for(manuscript.read_manuscript(path).project, draft=True)
     plan = books.plan(path, engines.main, engines.by_speaker)
     assert {step.engine for step in plan.steps} == {"draft"}
     assert plan.folders.draft

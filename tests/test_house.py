@@ -225,7 +225,7 @@ def test_only_the_cluster_touches_dask() -> None:
 @pytest.mark.slow
 def test_importing_narrator_loads_no_model_no_dask_and_no_gpl_library() -> None:
     script = (
-        "import sys, narrator, narrator.cli, narrator.pipeline.bookengines\n"
+        "import sys, narrator, narrator.cli, narrator.pipeline.book_engines\n"
         "rest = {'mlx', 'mlx_lm', 'voxcpm2', 'cosyvoice2', 'kokoro82m'}\n"
         "rest |= {'onnxruntime', 'espeakng_loader', 'distributed'}\n"
         "print(*sorted(rest & set(sys.modules)))"

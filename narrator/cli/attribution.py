@@ -100,12 +100,12 @@ def find_cast(
 def _make_proposal(project: Project, find: bool, write: bool, model: Refine | None) -> Proposal:
     """Who says what, written if that is wanted. A model is asked once the cast is what it will
     be."""
-    from narrator.pipeline import attribution, newcomers
+    from narrator.pipeline import attribution, new_characters
     from narrator.text.decided import unescape_names
 
     with stage(err, "finding who speaks"):
         proposal = attribution.propose(project, find=find)
-    if write and (extended_project := newcomers.add_new_characters(proposal)) is not None:
+    if write and (extended_project := new_characters.add_new_characters(proposal)) is not None:
         new_count = len(attribution.characters(extended_project)) - len(
             attribution.characters(project)
         )
@@ -233,7 +233,7 @@ def _describe_doubt(quote: Quote) -> str:
 
 
 def _print_next(proposal: Proposal, book: Path, is_written: bool, project: Project) -> None:
-    from narrator.pipeline.bookengines import missing_models
+    from narrator.pipeline.book_engines import missing_models
 
     book_argument = "" if book == Path("book.yaml") else f" {book}"
     if not proposal.quotes:

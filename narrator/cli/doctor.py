@@ -237,11 +237,11 @@ def _engines(manuscript: Manuscript | None) -> list[EngineSettings]:
     """What a book is spoken by, each once: engines that differ in nothing but what goes with each
     request would load the same."""
     from narrator.engines.registry import ENGINES
-    from narrator.pipeline import bookengines
+    from narrator.pipeline import book_engines
 
     settings_seen: dict[EngineSettings, EngineSettings] = {}
     if manuscript is not None:
-        for engine_settings in bookengines.settings_of(manuscript.project, draft=False).values():
+        for engine_settings in book_engines.settings_of(manuscript.project, draft=False).values():
             plain = dict.fromkeys(ENGINES[engine_settings.name].chapter_settings)
             settings_seen.setdefault(engine_settings.model_copy(update=plain), engine_settings)
     return list(settings_seen.values())
@@ -498,13 +498,13 @@ def _book(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterOptio
 
 def _cost(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterOptions) -> Cost:
     from narrator.engines.registry import ENGINES
-    from narrator.pipeline import bookengines, bookplan, estimate
+    from narrator.pipeline import book_engines, book_plan, estimate
 
     seconds, wall, disk = sum(u.expected for u in manuscript.spoken), None, None
     try:
-        engines = bookengines.engines_for(manuscript.project, draft=False, cluster_wish=wish)
-        book = bookplan.plan(
-            manuscript, engines.main, bookplan.Selection(), engines=engines.by_speaker
+        engines = book_engines.engines_for(manuscript.project, draft=False, cluster_wish=wish)
+        book = book_plan.plan(
+            manuscript, engines.main, book_plan.Selection(), engines=engines.by_speaker
         )
         costs = estimate.estimate(book)
         seconds, wall, disk = costs.seconds, costs.wall, costs.disk

@@ -35,7 +35,7 @@ from narrator.errors import UsageError, UserError
 from narrator.sound.clock import format_clock, format_fine_clock
 
 if TYPE_CHECKING:
-    from narrator.pipeline.bookplan import BookPlan
+    from narrator.pipeline.book_plan import BookPlan
     from narrator.pipeline.hearing import BookHearing
     from narrator.pipeline.recordings import Recital, RecitalResult
     from narrator.speech.hearing.listening import TakeListener
@@ -102,15 +102,15 @@ def _hear_book(
     cancel: threading.Event,
     as_json: bool,
 ) -> None:
-    from narrator.pipeline import bookengines, bookplan, hearing
+    from narrator.pipeline import book_engines, book_plan, hearing
     from narrator.pipeline.manuscript import read_manuscript
     from narrator.speech.hearing import choosing
 
     with contextlib.nullcontext() if as_json else stage(err, "reading the manuscript"):
         manuscript = read_manuscript(book)
         project = manuscript.project
-        selection = bookplan.select(manuscript, chapters, speakers, False)
-        engines = bookengines.engines_for(project, draft=draft)
+        selection = book_plan.select(manuscript, chapters, speakers, False)
+        engines = book_engines.engines_for(project, draft=draft)
     ear = choosing.make_listener(project.manifest.checks, project.root, model=model, align=align)
     activity = "timing words" if align else "listening"
     with keep_awake(), contextlib.nullcontext() if as_json else StageLine(err) as line:

@@ -13,28 +13,28 @@ from narrator.cli.shared import Book, app, err, keep_awake, out
 from narrator.errors import EngineUnavailable, NarratorError
 
 if TYPE_CHECKING:
-    from narrator.pipeline.owning.owner import JobServer
+    from narrator.pipeline.jobs.server import JobServer
 
 
 @app.command(hidden=True)
 def own(book: Book = Path("book.yaml")) -> None:
     """Do the jobs that are asked for, one after another, until standard input ends."""
-    from narrator.pipeline.owning import doing, wire
-    from narrator.pipeline.owning.owner import JobServer
+    from narrator.pipeline.jobs import execution, sockets
+    from narrator.pipeline.jobs.server import JobServer
     from narrator.project.place import manifest_at
 
     root = manifest_at(book).parent
-    if address := wire.connect_to_owner(root / "build"):
+    if address := sockets.connect_to_owner(root / "build"):
         address.close()
         return  # whoever it is does what is asked
-    owner, memory = JobServer(root / "build"), doing.JobCaches()
+    owner, memory = JobServer(root / "build"), execution.JobCaches()
     try:
         _ends_with_input(owner)
         out.print("listening")
         for ticket in owner.waiting():
             try:
                 with keep_awake():
-                    doing.do_job(owner, ticket, root, memory, JsonProgress(err))
+                    execution.do_job(owner, ticket, root, memory, JsonProgress(err))
             except EngineUnavailable:
                 memory.forget_engines()
             except NarratorError:

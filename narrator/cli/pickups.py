@@ -29,7 +29,7 @@ from narrator.cli.shared import (
 from narrator.errors import UsageError
 
 if TYPE_CHECKING:
-    from narrator.pipeline.bookplan import BookPlan
+    from narrator.pipeline.book_plan import BookPlan
     from narrator.pipeline.pickups import Pickup
     from narrator.pipeline.places import Passage
 

@@ -29,7 +29,7 @@ from narrator.errors import UsageError
 from narrator.sound.clock import format_fine_clock
 
 if TYPE_CHECKING:
-    from narrator.pipeline.bookplan import BookPlan
+    from narrator.pipeline.book_plan import BookPlan
     from narrator.pipeline.places import HeardAt, Passage
 
 
@@ -63,7 +63,7 @@ def at_time(
 ) -> tuple[BookPlan, str, list[HeardAt]] | None:
     """The book, where a time was looked for, if no chapter was named, and what is heard there; None
     where the words name no time. Raises UsageError."""
-    from narrator.pipeline.proofnotes import TIME_PATTERN
+    from narrator.pipeline.proof_notes import TIME_PATTERN
 
     times = [word for word in words if TIME_PATTERN.fullmatch(word)]
     if not times:
@@ -75,17 +75,17 @@ def at_time(
 
 def of_chunks(chunks: Sequence[str], place: Path, draft: bool) -> tuple[BookPlan, list[Passage]]:
     """A book and chunks of it. Raises UsageError."""
-    from narrator.pipeline import bookplan, places
+    from narrator.pipeline import book_plan, places
 
     book = plan_of(place, draft)
-    return book, places.passages_of(book, bookplan.find_steps(book, chunks))
+    return book, places.passages_of(book, book_plan.find_steps(book, chunks))
 
 
 def one_chapter(book: BookPlan, name: str) -> int:
     """A chapter, counted from 0, by its number or title. Raises UsageError."""
-    from narrator.pipeline import bookplan
+    from narrator.pipeline import book_plan
 
-    chosen = bookplan.select(book.manuscript, [name], (), False).chapters
+    chosen = book_plan.select(book.manuscript, [name], (), False).chapters
     if len(chosen) != 1:
         raise UsageError(f"“{name}” are several chapters: name one")
     return min(chosen)
@@ -118,7 +118,7 @@ def _find_times(
     book: BookPlan, chapter: str | None, times: Sequence[str]
 ) -> tuple[str, list[HeardAt]]:
     from narrator.pipeline import places
-    from narrator.pipeline.proofnotes import seconds_of
+    from narrator.pipeline.proof_notes import seconds_of
 
     if len(times) > 1:
         raise UsageError(f"which time, {' or '.join(times)}? Name one")
@@ -204,7 +204,7 @@ def play(
     ] = None,
 ) -> None:
     """Play the takes of chunks, one after the other."""
-    from narrator.pipeline import bookplan, retakes
+    from narrator.pipeline import book_plan, retakes
 
     names, place = split_arguments(chunks, book)
     if not names:
@@ -212,7 +212,7 @@ def play(
     player = _player()
     planned = plan_of(place, draft)
     with tempfile.TemporaryDirectory(prefix="narrator-") as folder:
-        for step in bookplan.find_steps(planned, names):
+        for step in book_plan.find_steps(planned, names):
             tries = retakes.tries_of(planned, step)
             chosen_tries = [
                 chunk_try for chunk_try in tries if chunk_try.in_use or number is not None

@@ -44,7 +44,7 @@ from narrator.cli.shared import (
 from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
-    from narrator.pipeline.bookplan import BookPlan
+    from narrator.pipeline.book_plan import BookPlan
     from narrator.pipeline.estimate import Estimate
     from narrator.project.preferences import ClusterOptions
     from narrator.speech.plan import Step
@@ -85,19 +85,19 @@ def plan_of(
     force: bool = False,
     wish: ClusterOptions | None = None,
 ) -> BookPlan:
-    from narrator.pipeline import bookengines, bookplan
+    from narrator.pipeline import book_engines, book_plan
     from narrator.pipeline.manuscript import read_manuscript
 
     with stage(err, "reading the manuscript"):
         manuscript = read_manuscript(book)
-    selection = bookplan.select(manuscript, chapter or (), speaker or (), force)
+    selection = book_plan.select(manuscript, chapter or (), speaker or (), force)
     wish = wish or wish_of(None)
-    engines = bookengines.engines_for(manuscript.project, draft=draft, cluster_wish=wish)
-    return bookplan.plan(manuscript, engines.main, selection, engines=engines.by_speaker)
+    engines = book_engines.engines_for(manuscript.project, draft=draft, cluster_wish=wish)
+    return book_plan.plan(manuscript, engines.main, selection, engines=engines.by_speaker)
 
 
 def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
-    from narrator.pipeline import bookengines, checking, estimate
+    from narrator.pipeline import book_engines, checking, estimate
 
     clusters = find_clusters(book.speaking)
     costs = estimate.estimate(
@@ -131,7 +131,7 @@ def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
     print_machines(clusters)
     _print_costs(costs)
     if book.todo and not clusters:
-        for note in bookengines.missing_models(book.project, draft=book.folders.draft):
+        for note in book_engines.missing_models(book.project, draft=book.folders.draft):
             out.print(f"missing: {note}")
     _print_outdated(book)
     warn_of_unspoken(book)
@@ -172,13 +172,13 @@ def _print_outdated(book: BookPlan) -> None:
 
 def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
     from narrator.delivery import products
-    from narrator.pipeline import bookengines, bookplan
+    from narrator.pipeline import book_engines, book_plan
 
     return {
         "engine": book.engine.name,
         "chapters": [asdict(row) for row in _chapter_rows(book)],
         "speakers": [asdict(row) for row in _speaker_rows(book)],
-        "reasons": {str(reason): count for reason, count in bookplan.count_reasons(book).items()},
+        "reasons": {str(reason): count for reason, count in book_plan.count_reasons(book).items()},
         "todo": [{"id": s.id, "key": s.key, "why": str(book.why[s.key].reason)} for s in book.todo],
         "seconds_to_render": round(costs.seconds, 1),
         "expected_wall_seconds": None if costs.wall is None else round(costs.wall, 1),
@@ -197,7 +197,7 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
         "disk_free_bytes": costs.free,
         "characters_to_send": costs.sent,
         "price": costs.price or None,
-        "missing_models": bookengines.missing_models(book.project, draft=book.folders.draft),
+        "missing_models": book_engines.missing_models(book.project, draft=book.folders.draft),
         "files_made_anew": [
             str(path) for path in products.list_outdated_files(book, book.selection.chapters)
         ],
@@ -206,10 +206,10 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
 
 def _print_reasons(book: BookPlan) -> None:
     """Why chunks will be rendered: how many for each reason, and what has changed."""
-    from narrator.pipeline import bookplan
+    from narrator.pipeline import book_plan
     from narrator.speech.plan import REASON_TEXTS
 
-    for reason, number in bookplan.count_reasons(book).items():
+    for reason, number in book_plan.count_reasons(book).items():
         out.print(f"{number:6} {reason}: {REASON_TEXTS[reason]}")
     changed = [step for step in book.todo if book.why[step.key].changes]
     for step in changed[:LISTED]:
@@ -339,11 +339,11 @@ def status(
 
 def _read_takes(book: BookPlan) -> BookPlan:
     """The plan after every byte of all takes was read, also of those that it does not use."""
-    from narrator.pipeline import bookplan
+    from narrator.pipeline import book_plan
 
     for key, _ in book.store.stored():
         book.store.is_whole(key)
-    return bookplan.plan(
+    return book_plan.plan(
         book.manuscript, book.engine, book.selection, engines=book.engines, store=book.store
     )
 
@@ -437,11 +437,11 @@ def why(
     as_json: AsJson = False,
 ) -> None:
     """Say why a chunk will or will not be rendered, and what went into it."""
-    from narrator.pipeline import bookplan
+    from narrator.pipeline import book_plan
 
     name, book_path = one_chunk(chunk, book)
     planned = plan_of(book_path, draft)
-    step = bookplan.find_step(planned, name)
+    step = book_plan.find_step(planned, name)
     reason, record = planned.why[step.key], planned.store.find(step.key)
     if as_json:
         out.print_json(

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
-from narrator.pipeline.owning.tally import (
+from narrator.pipeline.jobs.tally import (
     ChunkProgress,
     Clock,
     ProgressCounter,

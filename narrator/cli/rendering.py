@@ -45,8 +45,8 @@ from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
     from narrator.delivery.finish import Finished
+    from narrator.pipeline.jobs.client import Answer
     from narrator.pipeline.manuscript import Manuscript
-    from narrator.pipeline.owning.joining import Answer
     from narrator.pipeline.run import Report
     from narrator.project.preferences import ClusterOptions
     from narrator.speech.render import RenderResult
@@ -95,18 +95,18 @@ def _run(
     as_json: bool,
     wish: ClusterOptions,
 ) -> None:
-    from narrator.pipeline import bookengines, bookplan, checking, run
-    from narrator.pipeline.owning import doing, inputs, joining
-    from narrator.pipeline.owning.jobs import Job
+    from narrator.pipeline import book_engines, book_plan, book_reading, checking, run
+    from narrator.pipeline.jobs import client, execution
+    from narrator.pipeline.jobs.protocol import Job
 
     cancel, joined = threading.Event(), threading.Event()
     stop_on_signals(cancel, joined)
     began = time.monotonic()
     with contextlib.nullcontext() if as_json else stage(err, "reading the manuscript"):
-        reading = inputs.read_book(book)
+        reading = book_reading.read_book(book)
         project, chapters, speakers = reading.manuscript.project, chapter or (), speaker or ()
-        selection = bookplan.select(reading.manuscript, chapters, speakers, force)
-        engines = bookengines.engines_for(
+        selection = book_plan.select(reading.manuscript, chapters, speakers, force)
+        engines = book_engines.engines_for(
             project, draft=draft, on_message=err.print, cluster_wish=wish
         )
     if kind == "render" and not as_json:
@@ -121,15 +121,15 @@ def _run(
     with (
         keep_awake(),
         progress_class(err) as progress,
-        joining.submit_or_run(project, job, progress, cancel, joined) as owner,
+        client.submit_or_run(project, job, progress, cancel, joined) as owner,
     ):
-        if isinstance(owner, joining.Answer):
-            outcome: Report | joining.Answer = owner
+        if isinstance(owner, client.Answer):
+            outcome: Report | client.Answer = owner
         else:
             ticket = owner.new_ticket(job, cancel)
             with owner.doing(ticket), naming_alternatives(reading.manuscript, draft):
-                outcome = doing.render(owner, ticket, reading, selection, engines, progress)
-    if isinstance(outcome, joining.Answer):
+                outcome = execution.render(owner, ticket, reading, selection, engines, progress)
+    if isinstance(outcome, client.Answer):
         print_answer(outcome, as_json)
         return
     if as_json:
@@ -145,13 +145,13 @@ def _run(
 @contextlib.contextmanager
 def naming_alternatives(manuscript: Manuscript, draft: bool) -> Iterator[None]:
     """A model that is missing is told with all that can speak the book instead."""
-    from narrator.pipeline import bookengines
+    from narrator.pipeline import book_engines
     from narrator.pipeline.alternatives import alternatives
 
     try:
         yield
     except EngineUnavailable as error:
-        missing = bookengines.missing_models(manuscript.project, draft=draft)
+        missing = book_engines.missing_models(manuscript.project, draft=draft)
         if not missing:
             raise
         lines = ["; ".join(missing), "what can speak this book here:", *alternatives(manuscript)]

@@ -42,13 +42,13 @@ def report(
     `--chapter` adds the spectrogram of that chapter.
     """
     from narrator import report as reports
-    from narrator.pipeline import bookplan
+    from narrator.pipeline import book_plan
 
     if to is not None:
         check_replaceable(to, reports.MARK.encode(), "report")
     planned = plan_of(book, draft)
     manuscript = planned.manuscript
-    chosen = bookplan.select(manuscript, chapter or (), (), False).chapters
+    chosen = book_plan.select(manuscript, chapter or (), (), False).chapters
     if spectrograms:
         chosen = frozenset(range(len(manuscript.chapters)))
     path = to or reports.page_path(planned)

@@ -44,7 +44,7 @@ def require_terminal() -> None:
 
 def review(proposal: Proposal, *, in_order: bool = False) -> None:
     """Ask about all that is doubtful. Raises UsageError while the cast is not in the manifest."""
-    from narrator.pipeline.newcomers import find_new_characters
+    from narrator.pipeline.new_characters import find_new_characters
 
     if find_new_characters(proposal):
         raise UsageError("the cast is not in book.yaml yet: narrator cast --write, then --review")

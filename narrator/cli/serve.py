@@ -101,7 +101,7 @@ def _server(
     book: Project | None, draft: bool, language: str | None, longest: int, minutes: int, most: int
 ) -> SpeechServer:
     from narrator.cast.voicebook import VoiceBook
-    from narrator.pipeline.bookengines import make_main_engine as engine_of
+    from narrator.pipeline.book_engines import make_main_engine as engine_of
     from narrator.pipeline.manuscript import lexicon_of
     from narrator.serve.answering import AnswerContext
     from narrator.serve.app import SpeechServer

@@ -31,8 +31,8 @@ from narrator.cli.shared import (
 from narrator.errors import UsageError
 
 if TYPE_CHECKING:
-    from narrator.pipeline.owning.jobs import Job
-    from narrator.pipeline.owning.owner import JobHandle, JobServer
+    from narrator.pipeline.jobs.protocol import Job
+    from narrator.pipeline.jobs.server import JobHandle, JobServer
     from narrator.pipeline.retakes import Try
     from narrator.project.project import Project
 
@@ -49,11 +49,11 @@ def list_takes(
 ) -> None:
     """List what was spoken for chunks, good and bad, with what the checks measured. With --json: an
     object for one chunk, a list of them for several."""
-    from narrator.pipeline import bookplan, retakes
+    from narrator.pipeline import book_plan, retakes
 
     names, book_path = some_chunks(chunks, book)
     planned = plan_of(book_path, draft)
-    steps = bookplan.find_steps(planned, names)
+    steps = book_plan.find_steps(planned, names)
     tries = [(step, retakes.tries_of(planned, step)) for step in steps]
     if as_json:
         rows = [
@@ -125,24 +125,24 @@ def retake(
     as_json: AsJson = False,
 ) -> None:
     """Speak chunks anew; the first try that passes its checks is pinned."""
-    from narrator.pipeline import bookengines
-    from narrator.pipeline.owning import doing, inputs
-    from narrator.pipeline.owning.jobs import Job
+    from narrator.pipeline import book_engines, book_reading
+    from narrator.pipeline.jobs import execution
+    from narrator.pipeline.jobs.protocol import Job
 
     names, book_path = some_chunks(chunks, book)
     cancel = threading.Event()
     stop_on_signals(cancel)
-    reading = inputs.read_book(book_path)
+    reading = book_reading.read_book(book_path)
     project = reading.manuscript.project
-    parameters = bookengines.parse_typed_settings(
+    parameters = book_engines.parse_typed_settings(
         reading.manuscript, names, settings or (), draft=draft
     )
-    engines = bookengines.engines_for(project, draft=draft)
+    engines = book_engines.engines_for(project, draft=draft)
     job = Job(kind="retake", draft=draft, chunks=tuple(names), count=count, seed=seed,
               parameters=parameters)  # fmt: skip
     rows = _run_job(
         job, project, cancel,
-        lambda owner, ticket, shown: doing.retake(owner, ticket, reading, engines, shown),
+        lambda owner, ticket, shown: execution.retake(owner, ticket, reading, engines, shown),
     ).get("retaken", [])  # fmt: skip
     if as_json:
         out.print_json(data=rows)
@@ -164,13 +164,13 @@ def _run_job(
     do: Callable[[JobServer, JobHandle, LineProgress], None],
 ) -> Mapping[str, Any]:
     """What a job came to, done here or by who owns the project. Raises Exit where that failed."""
-    from narrator.pipeline.owning import joining
+    from narrator.pipeline.jobs import client
 
     with (
         LineProgress(err) as progress,
-        joining.submit_or_run(project, job, progress, cancel, threading.Event()) as owner,
+        client.submit_or_run(project, job, progress, cancel, threading.Event()) as owner,
     ):
-        if not isinstance(owner, joining.Answer):
+        if not isinstance(owner, client.Answer):
             ticket = owner.new_ticket(job, cancel)
             with owner.doing(ticket):
                 do(owner, ticket, progress)
@@ -205,7 +205,7 @@ def pin(
     draft: Draft = False,
 ) -> None:
     """Choose a try for a chunk; it stays until the chunk's text changes."""
-    from narrator.pipeline.owning.jobs import Job
+    from narrator.pipeline.jobs.protocol import Job
 
     numbers = [word for word in chunk if word.isdecimal() and len(word) < 6]
     name, book_path = one_chunk([word for word in chunk if word not in numbers], book)
@@ -219,18 +219,18 @@ def pin(
 
 
 def _run_marking(job: Job, book_path: Path) -> Mapping[str, Any]:
-    from narrator.pipeline import bookengines
-    from narrator.pipeline.owning import doing, inputs
+    from narrator.pipeline import book_engines, book_reading
+    from narrator.pipeline.jobs import execution
 
     with stage(err, "reading the manuscript"):
-        reading = inputs.read_book(book_path)
+        reading = book_reading.read_book(book_path)
     project = reading.manuscript.project
-    engines = bookengines.engines_for(project, draft=job.draft)
+    engines = book_engines.engines_for(project, draft=job.draft)
     cancel = threading.Event()
     stop_on_signals(cancel)
     return _run_job(
         job, project, cancel,
-        lambda owner, ticket, shown: doing.pin_or_unpin(ticket, reading, engines),
+        lambda owner, ticket, shown: execution.pin_or_unpin(ticket, reading, engines),
     )  # fmt: skip
 
 
@@ -249,7 +249,7 @@ def unpin(
     ] = False,
 ) -> None:
     """Let the manifest decide again how chunks sound."""
-    from narrator.pipeline.owning.jobs import Job
+    from narrator.pipeline.jobs.protocol import Job
 
     names, book_path = split_arguments(chunks or (), book)
     if not (lost or names):

@@ -26,7 +26,7 @@ from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
     from narrator.pipeline.manuscript import Manuscript
-    from narrator.pipeline.unknown import UnknownWord
+    from narrator.pipeline.unknown_words import UnknownWord
     from narrator.speech.plan import Utterance
     from narrator.text.lines import OmittedText
     from narrator.text.normalize import Change
@@ -63,7 +63,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Validate the manifest and all chapter text; show what is spoken and what is left out."""
-    from narrator.pipeline import bookengines, checking
+    from narrator.pipeline import book_engines, checking
     from narrator.pipeline.manuscript import read_manuscript
 
     with stage(err, "reading the manuscript"):
@@ -86,7 +86,7 @@ def check(
         _print_names(manuscript)
     _print_left_out(left_out)
     _print_counts(manuscript)
-    for note in bookengines.missing_models(manuscript.project, draft=False):
+    for note in book_engines.missing_models(manuscript.project, draft=False):
         out.print(f"missing: {note}; `narrator render --draft` needs no model")
     tell_of_cast(manuscript, book)
 
@@ -94,7 +94,7 @@ def check(
 def _print_counts(manuscript: Manuscript) -> None:
     """How much there is of it, and who says nothing."""
     from narrator.importers.book import count_words
-    from narrator.pipeline import bookengines
+    from narrator.pipeline import book_engines
     from narrator.pipeline.manuscript import count_visible_characters, source_and_left_out
 
     counts = source_and_left_out(manuscript)
@@ -114,10 +114,10 @@ def _print_counts(manuscript: Manuscript) -> None:
               f"{counts['left_out']} left out")  # fmt: skip
     if silent:
         out.print(f"without a line: {', '.join(silent)}")
-    kinds = bookengines.specs_of(manuscript.project, draft=False)
+    kinds = book_engines.specs_of(manuscript.project, draft=False)
     if len({kinds[name].name for name in speakers}) > 1:
         speaker_kinds = {name: kind for name, kind in kinds.items() if name in speakers}
-        out.print(f"spoken by {bookengines.describe_engines(speaker_kinds)}")
+        out.print(f"spoken by {book_engines.describe_engines(speaker_kinds)}")
 
 
 def _print_left_out(left_out_lines: Sequence[OmittedText]) -> None:
@@ -167,7 +167,7 @@ def _print_changes(manuscript: Manuscript) -> None:
 
 
 def _print_names(manuscript: Manuscript) -> None:
-    from narrator.pipeline.unknown import find_unknown_words
+    from narrator.pipeline.unknown_words import find_unknown_words
 
     unknown_words, without = find_unknown_words(manuscript)
     book_language = manuscript.project.manifest.language
@@ -195,7 +195,7 @@ def _around(unknown_word: UnknownWord) -> str:
 
 
 def _name_rows(manuscript: Manuscript) -> list[dict[str, object]]:
-    from narrator.pipeline.unknown import find_unknown_words
+    from narrator.pipeline.unknown_words import find_unknown_words
 
     return [
         {
@@ -214,9 +214,9 @@ def _has_words(change: Change) -> bool:
 
 
 def _check_json(manuscript: Manuscript, left_out: Sequence[OmittedText]) -> dict[str, object]:
-    from narrator.pipeline import bookengines
+    from narrator.pipeline import book_engines
 
-    kinds = bookengines.specs_of(manuscript.project, draft=False)
+    kinds = book_engines.specs_of(manuscript.project, draft=False)
     return {
         "title": manuscript.project.manifest.title,
         "engines": {name: kind.name for name, kind in kinds.items()},
@@ -236,7 +236,7 @@ def _check_json(manuscript: Manuscript, left_out: Sequence[OmittedText]) -> dict
             }
             for u in manuscript.spoken
         ],
-        "missing_models": bookengines.missing_models(manuscript.project, draft=False),
+        "missing_models": book_engines.missing_models(manuscript.project, draft=False),
         "left_out": [
             {"file": str(o.path), "line": o.line, "text": o.text, "reason": o.reason}
             for o in left_out

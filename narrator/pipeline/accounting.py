@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.manuscript import count_visible_characters, source_and_left_out
 from narrator.speech.plan import Step
 from narrator.text.chunks import group_unison

@@ -25,8 +25,8 @@ from narrator.errors import (
 )
 from narrator.importers.doubts import ChapterShape, chapter_oddities
 from narrator.importers.project import pending_tasks
-from narrator.pipeline.bookengines import is_available, settings_of, specs_of
-from narrator.pipeline.bookplan import chain_rules
+from narrator.pipeline.book_engines import is_available, settings_of, specs_of
+from narrator.pipeline.book_plan import chain_rules
 from narrator.pipeline.manuscript import (
     LanguageSupport,
     Manuscript,

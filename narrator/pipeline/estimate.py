@@ -14,7 +14,7 @@ from narrator.delivery.export import encode
 from narrator.engines import Engine
 from narrator.engines.cluster.engine import ClusterEngine
 from narrator.engines.registry import ENGINES
-from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.book_plan import BookPlan
 from narrator.project.project import Project
 from narrator.speech.plan import Step
 

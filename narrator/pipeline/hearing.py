@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from threading import Event
 
 from narrator.errors import DamagedTake
-from narrator.pipeline.bookengines import BookEngines
-from narrator.pipeline.bookplan import BookPlan, Selection, plan
+from narrator.pipeline.book_engines import BookEngines
+from narrator.pipeline.book_plan import BookPlan, Selection, plan
 from narrator.pipeline.manuscript import Manuscript
 from narrator.pipeline.session import locked
 from narrator.sound.timing import WordTimes

@@ -23,8 +23,8 @@ from pathlib import Path
 from narrator import files
 from narrator.characters import decode_text
 from narrator.errors import Problem, StorageError, UsageError
-from narrator.pipeline import places, proofnotes
-from narrator.pipeline.bookplan import BookPlan, find_step
+from narrator.pipeline import places, proof_notes
+from narrator.pipeline.book_plan import BookPlan, find_step
 from narrator.pipeline.places import Passage
 from narrator.project.project import Project
 from narrator.sound.clock import format_fine_clock
@@ -90,7 +90,7 @@ def read(path: Path) -> tuple[list[Pickup], list[Problem]]:
 
 def _parse_rows(text: str, path: Path) -> tuple[list[Pickup], list[Problem]]:
     """Parse a list, whose first row names its columns."""
-    header, rows = proofnotes.read_table(text)
+    header, rows = proof_notes.read_table(text)
     names = [name.casefold() for name in header]
     if not names:
         return [], []
@@ -134,7 +134,7 @@ def table_of(rows: Sequence[Pickup]) -> bytes:
         cells = {**asdict(row), **dict(row.more), "done": "x" if row.done else ""}
         writer.writerow(
             [
-                proofnotes.escape_formula(cells.get(column, ""))
+                proof_notes.escape_formula(cells.get(column, ""))
                 for column in (*_COLUMNS, *extra_columns)
             ]
         )
@@ -333,7 +333,7 @@ def labels_of(rows: Sequence[Pickup]) -> dict[str, str]:
     """The label file of each chapter with open pickups and with sound, by chapter number."""
     chapters: dict[str, list[str]] = {}
     for row in rows:
-        seconds = proofnotes.seconds_of(row.time)
+        seconds = proof_notes.seconds_of(row.time)
         if seconds is not None and not row.done:
             label = f"{seconds:.6f}\t{seconds:.6f}\t{row.chunk} {row.note}\n"
             chapters.setdefault(row.chapter, []).append(label)
@@ -346,7 +346,7 @@ def labels_of(rows: Sequence[Pickup]) -> dict[str, str]:
 def import_list(
     book: BookPlan, path: Path, chapter: int | None
 ) -> tuple[list[Pickup], list[Problem]]:
-    """Read somebody's list, which may be ours or one that `proofnotes` reads.
+    """Read somebody's list, which may be ours or one that `proof_notes` reads.
 
     Returns its rows, and problems for lines that cannot be placed in the book. `chapter`, counted
     from 0, is the chapter of times without one. Raises StorageError, UsageError.
@@ -373,7 +373,7 @@ def import_text(
     placing_problems: list[Problem] = []
     unread_lines: list[Problem] = []
     chapter_of = cache(partial(places.HeardChapter, book))
-    for note in proofnotes.read_notes(text):
+    for note in proof_notes.read_notes(text):
         if note.is_unread:
             unread_lines.append(Problem(path, note.line, f"no time and no chunk: {note.words}"))
             continue
@@ -390,7 +390,7 @@ def import_text(
 
 def _find_noted_passage(
     book: BookPlan,
-    note: proofnotes.Note,
+    note: proof_notes.Note,
     chapter: int | None,
     chapter_of: Callable[[int], places.HeardChapter],
 ) -> Passage:

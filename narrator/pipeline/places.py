@@ -15,7 +15,7 @@ from pathlib import Path
 from narrator.delivery import products
 from narrator.delivery.folders import SOUND_SUFFIXES, Folders
 from narrator.errors import UsageError
-from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.book_plan import BookPlan
 from narrator.sound.assemble import Timeline, TimelineItem
 from narrator.sound.clock import format_clock
 from narrator.speech.plan import Step

@@ -19,8 +19,8 @@ from typing import Any
 from narrator import files, keys
 from narrator.engines import Engine, Outcome, Request, make_room, speak, unique_engines
 from narrator.errors import DamagedTake, UsageError
-from narrator.pipeline import bookplan
-from narrator.pipeline.bookplan import BookPlan, Selection
+from narrator.pipeline import book_plan
+from narrator.pipeline.book_plan import BookPlan, Selection
 from narrator.pipeline.manuscript import Manuscript
 from narrator.pipeline.session import Observer, locked
 from narrator.sound import audio
@@ -210,7 +210,7 @@ def retake(
     """
     with locked(manuscript.project):
         store = Store.open(manuscript.project.takes, writing=True)
-        book = bookplan.plan(manuscript, engine, Selection(), engines=engines, store=store)
+        book = book_plan.plan(manuscript, engine, Selection(), engines=engines, store=store)
         retake_job = RetakeJob.of(
             book,
             chunks,
@@ -255,14 +255,14 @@ class RetakeJob:
 
         The caller holds the project's lock and writes the store of the plan.
         """
-        places = {step.place for step in bookplan.find_steps(book, chunks)}
+        places = {step.place for step in book_plan.find_steps(book, chunks)}
         pinned_places = {
             book.pins[step_of_book.key].place
             for step_of_book in book.steps
             if step_of_book.pinned and step_of_book.place in places
         }
         if pinned_places:
-            book = bookplan.plan(
+            book = book_plan.plan(
                 book.manuscript, book.engine, Selection(), engines=book.engines, store=book.store,
                 unpinned=pinned_places,
             )  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from narrator import files
-from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.edits.history import lock_folder
 from narrator.project.project import Project
 from narrator.speech.plan import Step

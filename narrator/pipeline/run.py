@@ -28,8 +28,8 @@ from narrator.errors import (
     UsageError,
 )
 from narrator.pipeline.accounting import Accounting, account
-from narrator.pipeline.bookengines import describe_engines, identity_path
-from narrator.pipeline.bookplan import (
+from narrator.pipeline.book_engines import describe_engines, identity_path
+from narrator.pipeline.book_plan import (
     BookPlan,
     Selection,
     ledger_path,

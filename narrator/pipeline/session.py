@@ -20,7 +20,7 @@ from narrator.errors import (
     Locked,
     StorageError,
 )
-from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.book_plan import BookPlan
 from narrator.project import buildfolder
 from narrator.project.project import Project
 from narrator.speech import render

@@ -14,7 +14,7 @@ from narrator import files
 from narrator.delivery import shelf
 from narrator.engines import has_known_identity, unique_engines
 from narrator.errors import EngineUnavailable, StorageError
-from narrator.pipeline import bookengines, bookplan, session
+from narrator.pipeline import book_engines, book_plan, session
 from narrator.pipeline import manuscript as manuscripts
 from narrator.project import load
 from narrator.project.project import Project
@@ -64,7 +64,7 @@ def _find_keys_in_ledgers(project: Project) -> set[str]:
     return used_keys
 
 
-def _plan_with_all_engines(path: Path, unknown_engines: set[str]) -> Iterator[bookplan.BookPlan]:
+def _plan_with_all_engines(path: Path, unknown_engines: set[str]) -> Iterator[book_plan.BookPlan]:
     """Yields the plans of a manifest with its own engines and with the draft voice.
 
     Names of engines that are not available are added to `unknown_engines`.
@@ -73,10 +73,11 @@ def _plan_with_all_engines(path: Path, unknown_engines: set[str]) -> Iterator[bo
     project, cast = manuscript.project, manuscript.cast
     for draft in (False, True):
         try:
-            engines = bookengines.engines_for(project, draft=draft)
+            engines = book_engines.engines_for(project, draft=draft)
         except EngineUnavailable:
             engine_names = {
-                settings.name for settings in bookengines.settings_of(project, draft=draft).values()
+                settings.name
+                for settings in book_engines.settings_of(project, draft=draft).values()
             }
             unknown_engines |= engine_names
             continue
@@ -86,8 +87,8 @@ def _plan_with_all_engines(path: Path, unknown_engines: set[str]) -> Iterator[bo
         }
         unknown_engines |= unavailable_names
         if len(unavailable_names) < len(engines_in_use):
-            yield bookplan.plan(
-                manuscript, engines.main, bookplan.Selection(), engines=engines.by_speaker
+            yield book_plan.plan(
+                manuscript, engines.main, book_plan.Selection(), engines=engines.by_speaker
             )
 
 
@@ -104,7 +105,7 @@ def _read_ledger(ledger: Path) -> list[dict[str, Any]]:
                 f"{ledger}: {error}, so no take can be told to be unused; render its manifest "
                 "once more, or delete the file if that has gone"
             ) from None
-    return bookplan.read_ledger(ledger)
+    return book_plan.read_ledger(ledger)
 
 
 def _engine_name(store: Store, key: str) -> str | None:

@@ -24,7 +24,7 @@ from typing import Protocol
 from narrator import files
 from narrator.errors import EnvironmentFailed, UserError
 from narrator.installation import install_command
-from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.book_plan import BookPlan
 from narrator.report import sound
 from narrator.report.facts import MARK, ProjectFacts, gather
 from narrator.report.sound import ChapterSound, CurveCache

@@ -21,7 +21,7 @@ import numpy as np
 from narrator.delivery import layout, products
 from narrator.delivery.shelf import MadeFile
 from narrator.pipeline.accounting import Accounting, account
-from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.places import Passage, all_passages, relative_path, timeline_of
 from narrator.project.profiles import Profile
 from narrator.sound.assemble import Timeline

@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from narrator import files, templates
-from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.pickups import Pickup
 
 MARK = '<meta name="generator" content="narrator pickups">'

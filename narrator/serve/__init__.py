@@ -1,8 +1,8 @@
 """A speech server for other programs, which speak with our voices as they would with OpenAI's.
 
 What another program asks and is answered belongs here: routes, formats, errors in the form that
-OpenAI documents, who is let in. How a text becomes sound is `pipeline/aloud.py`'s, how many are
-spoken side by side `speech/service.py`'s.
+OpenAI documents, who is let in. How a text becomes sound is decided by
+`pipeline/speech_without_book.py`, how many are spoken side by side by `speech/service.py`.
 
     app.py          from start to stop; the routes
     door.py         who may ask: token, Host, Origin; what every answer says of itself

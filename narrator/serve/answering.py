@@ -19,7 +19,7 @@ from urllib.parse import quote
 from starlette.types import Message, Receive, Scope, Send
 
 from narrator.errors import NarratorError
-from narrator.pipeline.aloud import TakeJoiner
+from narrator.pipeline.speech_without_book import TakeJoiner
 from narrator.serve import refusals
 from narrator.serve.asking import SpeechRequest
 from narrator.serve.formats import MEDIA_TYPES, make_encoder

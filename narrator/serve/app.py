@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from narrator.cast.voicebook import VoiceBook
-from narrator.pipeline.aloud import SpeakingManner, steps_of
+from narrator.pipeline.speech_without_book import SpeakingManner, steps_of
 from narrator.serve import asking, refusals
 from narrator.serve.answering import AnswerContext, SpeechAnswer, TakeQueue
 from narrator.serve.asking import SpeechRequest

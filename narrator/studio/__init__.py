@@ -3,7 +3,7 @@
 What belongs here is what a page needs and a terminal does not: a server that is safe to run beside
 other programs and open pages, one reading of the book that all of its answers come from, sound by
 ranges. What is decided of a book is decided in the rooms below: this room asks them. It renders
-nothing itself: that is done by whoever owns the project (`pipeline/owning/joining.py`).
+nothing itself: that is done by whoever owns the project (`pipeline/jobs/client.py`).
 
     app.py          from start to stop: the server's thread, errands in the main thread
     guard.py        who may ask: token, cookie, Host, Origin; what every answer says of itself

@@ -28,7 +28,7 @@ from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.engines.voice import Voice
 from narrator.errors import EnvironmentFailed, UsageError, UserError
-from narrator.pipeline import auditioning, edits, unknown
+from narrator.pipeline import auditioning, edits, unknown_words
 from narrator.pipeline.edits.voices import AddedClip
 from narrator.pipeline.manuscript import Manuscript
 from narrator.speech.plan import Step
@@ -109,7 +109,7 @@ class CastRoutes:
         if self._names and self._names[0] is manuscript:
             return self._names[1]
         try:
-            unknown_words, missing_languages = unknown.find_unknown_words(manuscript)
+            rows, missing_languages = unknown_words.find_unknown_words(manuscript)
         except EnvironmentFailed as error:
             return {"words": [], "note": str(error)}
         words = [
@@ -121,7 +121,7 @@ class CastRoutes:
                 "text": unknown_word.first.chunk.text,
                 "at": unknown_word.at,
             }
-            for unknown_word in unknown_words[:_MAX_NAMES]
+            for unknown_word in rows[:_MAX_NAMES]
         ]
         note = f"no list of words for {', '.join(missing_languages)}" if missing_languages else ""
         self._names = manuscript, {"words": words, "note": note}

@@ -23,8 +23,8 @@ from narrator.delivery import finish, layout
 from narrator.delivery.export import Encoded
 from narrator.delivery.layout import BookSound
 from narrator.errors import DamagedTake, NarratorError
-from narrator.pipeline import bookengines, bookplan, edits, pickups, reviews
-from narrator.pipeline.bookplan import BookPlan, Selection
+from narrator.pipeline import book_engines, book_plan, edits, pickups, reviews
+from narrator.pipeline.book_plan import BookPlan, Selection
 from narrator.pipeline.manuscript import Manuscript, Readings, read_manuscript
 from narrator.pipeline.pickups import Pickup
 from narrator.project.project import Project
@@ -263,14 +263,14 @@ class ProjectSession:
 
     def _plan(self, manuscript: Manuscript) -> None:
         sound_stamps = _read_stamps(_sound_files(manuscript.project))
-        engines = bookengines.engines_for(manuscript.project, draft=self.draft)
+        engines = book_engines.engines_for(manuscript.project, draft=self.draft)
         store = self._store
         if store is None or store.root != manuscript.project.takes:
             store = Store.open(manuscript.project.takes)
         else:
             store.refresh()
         self._store = store
-        book = bookplan.plan(
+        book = book_plan.plan(
             manuscript, engines.main, Selection(), engines=engines.by_speaker, store=store
         )
         chapters = {
@@ -431,7 +431,7 @@ def _available_voices(project: Project) -> Mapping[str, object]:
     why = "the book's own engine is the draft voice" if not availability["model"] else ""
     if availability["model"]:
         try:
-            bookengines.engines_for(project, draft=False)
+            book_engines.engines_for(project, draft=False)
         except NarratorError as error:
             availability["model"], why = False, str(error)
     return {**availability, "why_not": why}

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from narrator.errors import EnvironmentFailed, NarratorError
-from narrator.pipeline.owning import joining
-from narrator.pipeline.owning.jobs import Event, Job, job_row
-from narrator.pipeline.owning.joining import Link
+from narrator.pipeline.jobs import client
+from narrator.pipeline.jobs.client import Link
+from narrator.pipeline.jobs.protocol import Event, Job, job_row
 from narrator.studio.desk import ProjectSession
 
 _OWNER_POLL = 1.0
@@ -96,9 +96,9 @@ class Jobs:
         project = self._desk.view.project
         with self._link_lock:
             if self._link is None and not self._closing.is_set():
-                link = joining.connect(project)
+                link = client.connect(project)
                 if link is None and start:
-                    link = joining.connect_or_start(project)
+                    link = client.connect_or_start(project)
                 if link is not None:
                     self._handle_event(link.hello)
                     self._link = link
@@ -184,7 +184,7 @@ class Jobs:
                 self._send_event({"event": "gone", "lost": [id]})
 
     def _handle_event(self, event: Event) -> None:
-        with self._mutex, contextlib.suppress(*joining.MALFORMED_EVENT_ERRORS):
+        with self._mutex, contextlib.suppress(*client.MALFORMED_EVENT_ERRORS):
             if self._is_other_manifest(event.get("job")):
                 return
             match event.get("event"):

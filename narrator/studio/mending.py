@@ -20,11 +20,19 @@ from starlette.routing import Route
 
 from narrator.characters import decode_text
 from narrator.errors import FileChanged, UsageError
-from narrator.pipeline import attribution, edits, newcomers, pickups, places, questions, reviews
+from narrator.pipeline import (
+    attribution,
+    edits,
+    new_characters,
+    pickups,
+    places,
+    questions,
+    reviews,
+)
 from narrator.pipeline.attribution import Proposal
-from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.edits import Edit
-from narrator.pipeline.owning.jobs import Job
+from narrator.pipeline.jobs.protocol import Job
 from narrator.pipeline.pickups import Pickup
 from narrator.speech.plan import Step
 from narrator.studio.desk import NotFound, ProjectSession, ProjectSnapshot, UndoState, undo_state_of
@@ -340,7 +348,7 @@ def _voice_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
 
 
 def _cast_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
-    edit = newcomers.cast_edit(view.project)
+    edit = new_characters.cast_edit(view.project)
     if edit is None:
         raise UsageError("nobody is quoted in this book whom book.yaml does not know")
     return edit

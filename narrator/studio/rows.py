@@ -11,7 +11,7 @@ from typing import Any
 
 from narrator.errors import Problem
 from narrator.pipeline import places, retakes
-from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.estimate import shares_of, wall_of
 from narrator.pipeline.manuscript import find_unspoken
 from narrator.pipeline.retakes import Try

@@ -22,7 +22,7 @@ from huggingface_hub import constants
 from narrator import cli
 from narrator.cli import rendering, shared
 from narrator.cli.shared import PURPOSES, out
-from narrator.pipeline.owning import joining
+from narrator.pipeline.jobs import client
 from narrator.sound import audio
 from narrator.speech import checks, render, requests
 from tests import books, faults, sounds
@@ -304,7 +304,7 @@ def test_new_refuses_a_folder_with_something_in_it(narrator, book):
 def test_one_at_work_who_cannot_be_joined_is_told_of(narrator, book, monkeypatch):
     from filelock import FileLock
 
-    monkeypatch.setattr(joining, "LOCK_PATIENCE", 0.1)
+    monkeypatch.setattr(client, "LOCK_PATIENCE", 0.1)
     (book.parent / "build").mkdir()
     with FileLock(book.parent / "build" / ".lock"):
         code, _, errors = narrator("render", book, "--draft")

@@ -14,7 +14,7 @@ from narrator.engines.cluster import meeting
 from narrator.engines.voxcpm2 import SPEED_LIMITS
 from narrator.engines.voxcpm2.checkpoint import FAMILY
 from narrator.errors import EngineUnavailable, ManifestError, Problem
-from narrator.pipeline import bookengines, estimate
+from narrator.pipeline import book_engines, estimate
 from narrator.speech.hearing import choosing
 from tests import books, fakes, hubs
 from tests.speech import tiny_whisper
@@ -227,7 +227,7 @@ def test_a_folder_that_cannot_be_written_fails(narrator, fit, monkeypatch):
 def test_a_book_that_was_measured_says_its_time(narrator, fit, book, monkeypatch):
     engine = fakes.HumEngine()
     monkeypatch.setattr(
-        bookengines, "make_main_engine", lambda project, *, draft, tell, wish: engine
+        book_engines, "make_main_engine", lambda project, *, draft, tell, wish: engine
     )
     monkeypatch.setattr(estimate, "speeds_of", lambda project: {"hum": 2.0})
     cost = checks(narrator, book)[1]["book"]["cost"]
@@ -239,7 +239,7 @@ def test_a_book_that_was_measured_says_its_time(narrator, fit, book, monkeypatch
 
 def test_a_book_that_was_not_has_arithmetic_that_says_so(narrator, fit, book, monkeypatch):
     monkeypatch.setattr(
-        bookengines, "make_main_engine", lambda project, *, draft, tell, wish: fakes.HumEngine()
+        book_engines, "make_main_engine", lambda project, *, draft, tell, wish: fakes.HumEngine()
     )
     _, said, _ = narrator("doctor", book)
     assert "at the very best (arithmetic for Apple M1, not measured)" in said
@@ -249,7 +249,7 @@ def test_a_book_that_was_not_has_arithmetic_that_says_so(narrator, fit, book, mo
 
 def test_a_device_without_figures_has_no_time(narrator, fit, book, monkeypatch):
     monkeypatch.setattr(
-        bookengines, "make_main_engine", lambda project, *, draft, tell, wish: fakes.HumEngine()
+        book_engines, "make_main_engine", lambda project, *, draft, tell, wish: fakes.HumEngine()
     )
     cpu = machine.Device("CPU", "AMD EPYC", None, "0.32.4")
     monkeypatch.setattr(machine, "device", lambda: cpu)
@@ -262,7 +262,7 @@ def test_without_an_engine_a_book_still_has_its_length(narrator, fit, book, monk
     def none(project, *, draft, tell, wish):
         raise EngineUnavailable("no engine")
 
-    monkeypatch.setattr(bookengines, "make_main_engine", none)
+    monkeypatch.setattr(book_engines, "make_main_engine", none)
     cost = checks(narrator, book)[1]["book"]["cost"]
     assert cost["speech"] > 30
     assert cost["disk"] is None
@@ -308,7 +308,7 @@ def test_a_folder_is_named_once(narrator, fit, book, source):
 
 
 def test_every_engine_of_a_book_is_looked_at_once(narrator, fit, book, monkeypatch):
-    monkeypatch.setattr(bookengines, "_make_engine", lambda *_: fakes.HumEngine())
+    monkeypatch.setattr(book_engines, "_make_engine", lambda *_: fakes.HumEngine())
     server = '{name: server, url: "http://127.0.0.1:1", model: x}'
     book.write_text(
         books.MANIFEST.replace("narrator: {", "narrator: {engine: {model: ./mine, seed: 3}, ")
@@ -330,7 +330,7 @@ def test_machines_of_a_cluster_are_asked_instead_of_this_one(narrator, fit, book
         return {"studio": "", "mini": "its model is not there"}
 
     monkeypatch.setattr(meeting, "list_refusals", unable)
-    monkeypatch.setattr(bookengines, "_make_engine", lambda *_: fakes.HumEngine())
+    monkeypatch.setattr(book_engines, "_make_engine", lambda *_: fakes.HumEngine())
     code, found, _ = narrator("doctor", book, "--cluster", CLUSTER, "--insecure")
     assert code == 0
     assert f"ok    cluster: {CLUSTER}: studio for voxcpm2\n      mini: its model is" in found
@@ -346,7 +346,7 @@ def test_machines_of_a_cluster_are_asked_instead_of_this_one(narrator, fit, book
 )
 def test_a_cluster_that_cannot_speak_a_book_fails(unable, todo, narrator, fit, book, monkeypatch):
     monkeypatch.setattr(meeting, "list_refusals", lambda place, settings: unable)
-    monkeypatch.setattr(bookengines, "_make_engine", lambda *_: fakes.HumEngine())
+    monkeypatch.setattr(book_engines, "_make_engine", lambda *_: fakes.HumEngine())
     code, found, _ = narrator("doctor", book, "--cluster", CLUSTER, "--insecure")
     assert code == 3
     assert f"fail  cluster: {CLUSTER}: no machine for voxcpm2\n      {todo}" in found
@@ -374,7 +374,7 @@ def test_settings_that_are_wrong_are_named_with_their_file(narrator, fit, book):
 
 def test_a_books_own_model_and_lora_are_looked_at(narrator, fit, book, monkeypatch):
     monkeypatch.setattr(
-        bookengines, "make_main_engine", lambda project, *, draft, tell, wish: fakes.HumEngine()
+        book_engines, "make_main_engine", lambda project, *, draft, tell, wish: fakes.HumEngine()
     )
     book.write_text(books.MANIFEST + "engine: {model: ./mine, lora: ./voice}\n")
     code, found = checks(narrator, book)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from narrator.pipeline import bookengines
+from narrator.pipeline import book_engines
 from narrator.project import load
 from narrator.speech.hearing import Transcript, sphinx, whisper
 from narrator.text.words import words
@@ -28,7 +28,7 @@ def read_out(tmp_path_factory):
     """A book that the draft voice has read."""
     folder = tmp_path_factory.mktemp("hear")
     path = books.brief(folder)
-    books.run(path, bookengines.engines_for(load.load(path), draft=True).main)
+    books.run(path, book_engines.engines_for(load.load(path), draft=True).main)
     return folder
 
 

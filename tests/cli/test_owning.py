@@ -11,7 +11,7 @@ import pytest
 
 from narrator.cli.progress import LineProgress
 from narrator.delivery import finish
-from narrator.pipeline.owning import joining
+from narrator.pipeline.jobs import client
 from tests.owners import GatedEngine, Rendering
 
 
@@ -61,7 +61,7 @@ def test_ctrl_c_in_a_command_that_waits_withdraws_it_and_says_so(narrator, rende
 
     with (
         mock.patch("narrator.cli.rendering.LineProgress", Interrupted),
-        mock.patch.object(joining, "LOCK_PATIENCE", 0.0),
+        mock.patch.object(client, "LOCK_PATIENCE", 0.0),
     ):
         code, said, log = narrator("export", rendering.path, "--draft")
     assert code == 130

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from narrator.cli.progress import EVERY, LineProgress, StageLine, beat, stage
-from narrator.pipeline.owning.tally import ChunkProgress, RenderProgress
+from narrator.pipeline.jobs.tally import ChunkProgress, RenderProgress
 
 
 class Clock:

@@ -20,7 +20,7 @@ from narrator.delivery import companions, export
 from narrator.delivery.companions import SpokenChapter, feed
 from narrator.delivery.export import BookAudio
 from narrator.errors import UserError
-from narrator.pipeline import bookengines
+from narrator.pipeline import book_engines
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import PLAIN_PROFILE
 from tests import books
@@ -381,7 +381,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A rendered project with subtitles, and sound in it that is not the book."""
     monkeypatch.setattr(
-        bookengines,
+        book_engines,
         "make_main_engine",
         lambda _, draft, tell, wish: HumEngine("draft" if draft else "hum"),
     )

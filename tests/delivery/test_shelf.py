@@ -17,7 +17,7 @@ from narrator.delivery import export, products, shelf
 from narrator.delivery.companions import feed
 from narrator.delivery.shelf import MadeFile, OutputManifest
 from narrator.errors import StorageError
-from narrator.pipeline import bookengines, manuscript
+from narrator.pipeline import book_engines, manuscript
 from narrator.project import load
 from tests import books, faults
 from tests.fakes import HumEngine
@@ -239,7 +239,7 @@ def test_a_file_that_was_changed_by_hand_is_kept_when_it_is_made_anew(
 def test_a_feed_goes_with_the_files_that_it_names(
     rendered: Rendered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bookengines, "make_main_engine", lambda *_, **__: HumEngine())
+    monkeypatch.setattr(book_engines, "make_main_engine", lambda *_, **__: HumEngine())
     path = rendered()
     folder = tmp_path / "build" / "book"
     result = CliRunner().invoke(

@@ -17,7 +17,7 @@ from tests.fakes import HumEngine
 ENGINE = HumEngine(name="draft")
 
 
-def keep(book: books.bookplan.BookPlan, step: Step, by: str = "whisper") -> None:
+def keep(book: books.book_plan.BookPlan, step: Step, by: str = "whisper") -> None:
     """Words of a take, each for 0.1 s, one every 0.2 s from the first sound on."""
     take = book.takes.take(step.key)
     begin = take.start / take.sample_rate

@@ -9,7 +9,7 @@ import pytest
 
 from narrator import files
 from narrator.errors import ManifestError, StorageError
-from narrator.pipeline import attribution, newcomers
+from narrator.pipeline import attribution, new_characters
 from narrator.pipeline.attribution import Proposal, propose
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.project.load import load
@@ -63,7 +63,7 @@ def first_columns(path: Path, chapter: str = "one") -> list[str]:
 def write(path: Path) -> Proposal:
     """What `narrator cast --write` does."""
     proposal = propose(load(path))
-    if (grown := newcomers.add_new_characters(proposal)) is not None:
+    if (grown := new_characters.add_new_characters(proposal)) is not None:
         proposal = propose(grown)
     attribution.write_speaker_files(proposal)
     return proposal
@@ -362,7 +362,7 @@ def test_voices_stay_when_a_character_is_found_later(
     write(path)
     before = load(path).manifest.speakers["Ada"]
     ruled({"know": ("Ada", 0.9, "tag"), "tea": ("Eve", 0.9, "tag")}, cast)
-    newcomers.add_new_characters(propose(load(path), find=True))
+    new_characters.add_new_characters(propose(load(path), find=True))
     after = load(path).manifest.speakers
     assert after["Ada"] == before
     assert after["Eve"].kokoro.voice not in (None, before.kokoro.voice)
@@ -410,7 +410,7 @@ def test_more_characters_go_to_the_shared_voices_that_are_there(
     )
     ruled({"tea": ("Lucy", 0.9, "tag")}, (Character("Lucy", ("Lu",), "she"),))
     path = project(tmp_path, manifest)
-    newcomers.add_new_characters(propose(load(path), find=True))
+    new_characters.add_new_characters(propose(load(path), find=True))
     assert path.read_text() == manifest.replace("Ann: []\n", "Ann: []\n      Lucy: [Lu]\n").replace(
         "pronoun: she\n", "pronoun: she\n  narrator: {}\ndialogue:\n  cast: found\n"
     )
@@ -423,7 +423,7 @@ def test_a_name_that_no_label_can_have_is_left_to_the_author(
     ruled({"know": ("A: B", 0.9, "tag"), "not": ("Narrator", 0.9, "tag"),
            "tea": ("Ada", 0.9, "tag"), "cold y": ("ada", 0.9, "tag")}, cast)  # fmt: skip
     found = propose(load(project(tmp_path, PLAIN)))
-    assert [one.name for one in newcomers.find_new_characters(found)] == ["Ada"]
+    assert [one.name for one in new_characters.find_new_characters(found)] == ["Ada"]
 
 
 def test_speakers_that_cannot_be_added_to_are_said(
@@ -433,7 +433,7 @@ def test_speakers_that_cannot_be_added_to_are_said(
     manifest = PLAIN.replace("chapters:", "speakers: &none {}\nvoices: *none\nchapters:")
     path = project(tmp_path, manifest)
     with pytest.raises(ManifestError, match="no names can be put under `speakers`"):
-        newcomers.add_new_characters(propose(load(path)))
+        new_characters.add_new_characters(propose(load(path)))
     assert path.read_text(encoding="utf-8") == manifest
 
 

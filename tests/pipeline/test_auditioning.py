@@ -12,12 +12,12 @@ import soundfile
 from narrator.cast import auditions, presets
 from narrator.engines import Speech, ignore_message
 from narrator.errors import NarratorError, UserError
-from narrator.pipeline import auditioning, bookengines
+from narrator.pipeline import auditioning, book_engines, book_reading
 from narrator.pipeline.auditioning import Auditioning
+from narrator.pipeline.jobs import concurrent, execution
+from narrator.pipeline.jobs.protocol import AuditionLine, Job
+from narrator.pipeline.jobs.server import JobServer
 from narrator.pipeline.manuscript import read_manuscript
-from narrator.pipeline.owning import beside, doing, inputs
-from narrator.pipeline.owning.jobs import AuditionLine, Job
-from narrator.pipeline.owning.owner import JobServer
 from narrator.sound import audio
 from tests import books, sounds
 from tests.fakes import HumEngine
@@ -145,20 +145,20 @@ def test_a_stopped_audition_ends_as_stopped(path):
         )
         ticket.cancel.set()
         with owner.doing(ticket):
-            doing.audition(
+            execution.audition(
                 owner,
                 ticket,
-                inputs.read_book(path),
-                bookengines.BookEngines(StageEngine()),
+                book_reading.read_book(path),
+                book_engines.BookEngines(StageEngine()),
                 Screen(),
             )
     finally:
         owner.close()
-    assert (ticket.exit, ticket.summary) == (beside.STOPPED, {})
+    assert (ticket.exit, ticket.summary) == (concurrent.STOPPED, {})
 
 
 def test_an_audition_without_a_line_is_refused(path):
-    reading = inputs.read_book(path)
-    engines = bookengines.engines_for(reading.manuscript.project, draft=True)
+    reading = book_reading.read_book(path)
+    engines = book_engines.engines_for(reading.manuscript.project, draft=True)
     with pytest.raises(NarratorError, match="of a line"):
-        beside.prepare_audition(Job(kind="audition"), reading, engines, ignore_message)
+        concurrent.prepare_audition(Job(kind="audition"), reading, engines, ignore_message)

@@ -14,7 +14,7 @@ from narrator.engines import Speech, machine
 from narrator.engines.machine import Memory
 from narrator.engines.voxcpm2.engine import VoxCPM2Engine
 from narrator.errors import ManifestError, UsageError
-from narrator.pipeline import bookengines, bookplan, checking, estimate, retakes, run, upkeep
+from narrator.pipeline import book_engines, book_plan, checking, estimate, retakes, run, upkeep
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.project.load import load
 from narrator.sound.audio import resample
@@ -34,7 +34,7 @@ def drone(**changes):
 
 
 def plan(path, engine, **engines):
-    return bookplan.plan(read_manuscript(path), engine, bookplan.Selection(), engines=engines)
+    return book_plan.plan(read_manuscript(path), engine, book_plan.Selection(), engines=engines)
 
 
 def render(path, engine, **engines):
@@ -42,7 +42,7 @@ def render(path, engine, **engines):
     return run.run(
         read_manuscript(path),
         engine,
-        bookplan.Selection(),
+        book_plan.Selection(),
         observer=watcher,
         cancel=watcher.cancel,
         engines=engines,
@@ -140,7 +140,7 @@ def test_what_is_delivered_before_the_others_has_the_rate_of_the_whole_book(tmp_
     alone = books.BRIEF_ONE.replace("ann: Is there room for one more?", "It was cold.")
     path = books.brief(tmp_path, one=alone)
     other = drone()
-    selection = bookplan.Selection(frozenset([0]))
+    selection = book_plan.Selection(frozenset([0]))
     report = run.run(
         read_manuscript(path), HumEngine(), selection, observer=books.Watcher(),
         cancel=threading.Event(),
@@ -223,7 +223,7 @@ def cast(path, *speakers, engine="", chapter=""):
 
 
 def settings(path):
-    return bookengines.settings_of(load(path), draft=False)
+    return book_engines.settings_of(load(path), draft=False)
 
 
 def test_a_speaker_s_settings_are_over_the_book_s_of_the_same_engine(tmp_path):
@@ -256,11 +256,11 @@ def test_engines_that_differ_in_what_goes_with_each_request_are_one(tmp_path):
         "cy: {engine: {model: ./other, steps: 4}}",
         "dan: {engine: draft}",
     )
-    engines = bookengines.engines_for(load(path), draft=False)
+    engines = book_engines.engines_for(load(path), draft=False)
     assert engines.of("ann") is engines.main
     assert engines.of("bob") is engines.of("cy") is not engines.main
     assert [engine.name for engine in engines.all] == ["voxcpm2", "voxcpm2", "draft"]
-    again = bookengines.engines_for(load(path), draft=False, existing_engines=engines.settings)
+    again = book_engines.engines_for(load(path), draft=False, existing_engines=engines.settings)
     assert [again.of(name) is engines.of(name) for name in ("ann", "bob", "cy", "dan")] == [
         True, True, True, True,
     ]  # fmt: skip
@@ -268,7 +268,7 @@ def test_engines_that_differ_in_what_goes_with_each_request_are_one(tmp_path):
 
 def test_a_draft_makes_every_speaker_draft(tmp_path):
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: {model: ./other}}")
-    engines = bookengines.engines_for(load(path), draft=True)
+    engines = book_engines.engines_for(load(path), draft=True)
     assert [engine.name for engine in engines.all] == ["draft"]
 
 
@@ -370,8 +370,8 @@ def test_each_engine_knows_its_own_weights_again_without_them(tmp_path):
         {"name": "another", "model": "./mine", "lora_spec": None, "weights": "c"},
     ]
     for order in (rows, rows[::-1]):
-        files.save_json(bookengines.identity_path(project), order)
-        engines = bookengines.engines_for(project, draft=False)
+        files.save_json(book_engines.identity_path(project), order)
+        engines = book_engines.engines_for(project, draft=False)
         weights = [engine.identity()["weights"] for engine in engines.all]
         assert weights == ["a", "b"]
 
@@ -379,8 +379,8 @@ def test_each_engine_knows_its_own_weights_again_without_them(tmp_path):
 def test_what_an_engine_of_another_name_remembers_is_nobody_s(tmp_path):
     project = load(books.brief(tmp_path))
     row = {"name": "another", "model": "auto", "lora_spec": None, "weights": "c"}
-    files.save_json(bookengines.identity_path(project), row)
-    engine = bookengines.make_main_engine(project, draft=False)
+    files.save_json(book_engines.identity_path(project), row)
+    engine = book_engines.make_main_engine(project, draft=False)
     assert isinstance(engine, VoxCPM2Engine)
     assert engine.identity()["weights"].startswith("absent:")
 
@@ -392,8 +392,8 @@ def test_a_pin_of_a_speaker_s_draft_is_not_lost_where_another_engine_speaks_it(t
         step = next(s for s in book.steps if s.chunk.speaker == name)
         with run.locked(book.project):
             writing = Store.open(book.project.takes, writing=True)
-            pinned = bookplan.plan(
-                read_manuscript(path), draft, bookplan.Selection(), store=writing
+            pinned = book_plan.plan(
+                read_manuscript(path), draft, book_plan.Selection(), store=writing
             )
             retakes.pin(pinned, step, 0)
     mixed = plan(path, HumEngine(), ann=draft)
@@ -405,11 +405,11 @@ def test_takes_of_every_engine_of_a_book_are_kept_by_gc(tmp_path, monkeypatch):
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: draft}")
     one, other = HumEngine("voxcpm2"), HumEngine("draft", sound_parameters=())
     monkeypatch.setattr(
-        bookengines,
+        book_engines,
         "_make_engine",
         lambda project, own, tell, wish: other if own.name == "draft" else one,
     )
-    engines = bookengines.engines_for(load(path), draft=False)
+    engines = book_engines.engines_for(load(path), draft=False)
     assert books.run(path, engines.main, engines=engines.by_speaker)[0].complete
     assert upkeep.find_unreferenced_takes(load(path)) == []
     path.write_text(path.read_text().replace("ann: {engine: draft}", "ann:"))
@@ -421,11 +421,11 @@ def test_takes_of_an_engine_that_is_not_known_here_stay(tmp_path, monkeypatch):
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: {model: ./other}}")
     one, other = HumEngine("voxcpm2"), HumEngine("voxcpm2", version=2)
     monkeypatch.setattr(
-        bookengines,
+        book_engines,
         "_make_engine",
         lambda project, own, tell, wish: other if "other" in str(own) else one,
     )
-    engines = bookengines.engines_for(load(path), draft=False)
+    engines = book_engines.engines_for(load(path), draft=False)
     assert books.run(path, engines.main, engines=engines.by_speaker)[0].complete
     monkeypatch.setattr(other, "identity", lambda: {"name": "voxcpm2", "weights": "absent:x"})
     assert upkeep.find_unreferenced_takes(load(path)) == []
@@ -451,19 +451,19 @@ def test_a_setting_for_another_try_is_of_the_engine_that_speaks_the_chunk(tmp_pa
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: draft}")
     manuscript = read_manuscript(path)
     ids = {one.chunk.speaker: one.id for one in manuscript.spoken}
-    asked = bookengines.parse_typed_settings(
+    asked = book_engines.parse_typed_settings(
         manuscript, [ids["narrator"]], ["cfg=2.5"], draft=False
     )
     assert asked == {"cfg": 2.5}
     with pytest.raises(UsageError, match="of the engine draft"):
-        bookengines.parse_typed_settings(manuscript, [ids["ann"]], ["cfg=2.5"], draft=False)
+        book_engines.parse_typed_settings(manuscript, [ids["ann"]], ["cfg=2.5"], draft=False)
 
 
 def test_no_engine_is_asked_twice_whose_turn_has_passed(tmp_path):
     one, other = HumEngine(), drone()
     watcher = books.Watcher()
     run.run(
-        read_manuscript(books.write(tmp_path)), one, bookplan.Selection(), observer=watcher,
+        read_manuscript(books.write(tmp_path)), one, book_plan.Selection(), observer=watcher,
         cancel=watcher.cancel, engines={"ann": other},
     )  # fmt: skip
     turns = [step.engine for step, _ in watcher.takes]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from narrator.delivery.export import encode
-from narrator.pipeline.bookplan import Selection
+from narrator.pipeline.book_plan import Selection
 from narrator.pipeline.estimate import estimate
 from tests import books
 from tests.fakes import HumEngine

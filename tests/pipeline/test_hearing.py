@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from narrator.errors import EngineUnavailable
-from narrator.pipeline import bookplan, hearing, retakes
-from narrator.pipeline.bookengines import BookEngines
+from narrator.pipeline import book_plan, hearing, retakes
+from narrator.pipeline.book_engines import BookEngines
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.speech.hearing import choosing
 from narrator.speech.hearing.listening import TakeListener
@@ -50,7 +50,7 @@ def heard(path, ear, *, cancel=None, **chosen):
     """What `narrator hear` does."""
     engine = chosen.pop("engine", HumEngine())
     manuscript = read_manuscript(path)
-    selection = bookplan.select(
+    selection = book_plan.select(
         manuscript, chosen.get("chapters", ()), chosen.get("speakers", ()), False
     )
     shares = []

@@ -9,7 +9,7 @@ import pytest
 from narrator.delivery import demands
 from narrator.engines.draft.espeak import DraftEngine
 from narrator.errors import ManifestError
-from narrator.pipeline import bookplan, checking
+from narrator.pipeline import book_plan, checking
 from narrator.pipeline.manuscript import find_unspoken, read_manuscript
 from narrator.speech.plan import make_utterances, split_spoken
 from narrator.text.labels import Roles
@@ -50,7 +50,7 @@ def told(path: Path) -> list[str]:
 
 def pauses(path: Path, engine: HumEngine) -> list[float]:
     """Between the chunks of the first chapter."""
-    book = bookplan.plan(read_manuscript(path), engine, bookplan.Selection())
+    book = book_plan.plan(read_manuscript(path), engine, book_plan.Selection())
     shape = demands.expected_shapes(book.project, book.manuscript.spoken)[0]
     return [shape.lead, *(seconds for seconds, _ in shape.pauses), shape.rest]
 

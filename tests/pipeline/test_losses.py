@@ -30,11 +30,11 @@ def counting(request: Request) -> Speech:
 
 
 @pytest.fixture
-def book(hummed: Path) -> books.bookplan.BookPlan:
+def book(hummed: Path) -> books.book_plan.BookPlan:
     return books.plan(hummed, HumEngine(name="draft"))
 
 
-def time_words(book: books.bookplan.BookPlan, count: int) -> None:
+def time_words(book: books.book_plan.BookPlan, count: int) -> None:
     """The words of the first `count` takes, as a recogniser found them."""
     for step in book.steps[:count]:
         take = book.takes.current(step)
@@ -88,7 +88,7 @@ def takes_of(folder: Path) -> Iterator[tuple[Record, Samples]]:
 
 
 def test_takes_without_word_times_among_others_that_have_them_are_counted(
-    book: books.bookplan.BookPlan,
+    book: books.book_plan.BookPlan,
 ) -> None:
     assert not list(losses_of(book).messages())  # nobody timed anything
     time_words(book, len(book.steps) - 1)
@@ -98,7 +98,7 @@ def test_takes_without_word_times_among_others_that_have_them_are_counted(
 
 
 def test_words_that_were_looked_for_and_not_found_are_no_loss(
-    book: books.bookplan.BookPlan,
+    book: books.book_plan.BookPlan,
 ) -> None:
     time_words(book, len(book.steps) - 1)
     step = book.steps[-1]
@@ -107,7 +107,7 @@ def test_words_that_were_looked_for_and_not_found_are_no_loss(
     assert not list(losses_of(book).messages())
 
 
-def test_render_and_status_name_a_damaged_row(hummed: Path, book: books.bookplan.BookPlan) -> None:
+def test_render_and_status_name_a_damaged_row(hummed: Path, book: books.book_plan.BookPlan) -> None:
     time_words(book, 2)
     rows = book.store.heard.path.read_bytes()
     book.store.heard.path.write_bytes(rows.replace(b"whisper", b"whisker", 1))

@@ -9,7 +9,7 @@ import pytest
 
 from narrator.delivery.folders import Folders, kind_of
 from narrator.errors import UsageError
-from narrator.pipeline.owning.jobs import Job
+from narrator.pipeline.jobs.protocol import Job
 from narrator.project.load import load, load_speech
 from narrator.project.other_engine import VARIABLE, chosen_engine, engine_option, speaking_with
 from tests import books

@@ -17,7 +17,7 @@ from lxml import html
 from narrator import report
 from narrator.engines import Request, Speech
 from narrator.errors import EnvironmentFailed
-from narrator.pipeline import bookplan
+from narrator.pipeline import book_plan
 from narrator.pipeline.manuscript import count_visible_characters
 from narrator.report import ProjectFacts, facts, sound
 from narrator.report.sound import ChapterSound, CurveCache
@@ -56,7 +56,7 @@ def rendered(
     manifest: str = MANIFEST,
     one: str = ONE,
     two: str = books.TWO,
-) -> bookplan.BookPlan:
+) -> book_plan.BookPlan:
     path = books.write(folder, manifest, one, two)
     engine = HumEngine(fault=fault)
     books.run(path, engine)
@@ -64,7 +64,7 @@ def rendered(
 
 
 @pytest.fixture(scope="module")
-def book(tmp_path_factory) -> bookplan.BookPlan:
+def book(tmp_path_factory) -> book_plan.BookPlan:
     """Two chapters, of which the second lacks a chunk."""
     return rendered(tmp_path_factory.mktemp("book"))
 

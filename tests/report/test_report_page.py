@@ -148,7 +148,7 @@ def narrator(monkeypatch, capsys):
     def run(*arguments: str | Path) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["narrator", *map(str, arguments)])
         monkeypatch.setattr(
-            "narrator.pipeline.bookengines.make_main_engine",
+            "narrator.pipeline.book_engines.make_main_engine",
             lambda project, draft, tell, wish: HumEngine(),
         )
         with pytest.raises(SystemExit) as caught:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from narrator.errors import EnvironmentFailed
-from narrator.pipeline.owning import joining
-from narrator.pipeline.owning.jobs import Job
+from narrator.pipeline.jobs import client
+from narrator.pipeline.jobs.protocol import Job
 from narrator.studio import jobs
 from tests import studios
 from tests.studios import Opened
@@ -91,8 +91,8 @@ def owners(monkeypatch: pytest.MonkeyPatch) -> list[Owner]:
         return found[-1]
 
     monkeypatch.setattr(jobs, "_OWNER_POLL", 0.01)
-    monkeypatch.setattr(joining, "connect", lambda project: None)
-    monkeypatch.setattr(joining, "connect_or_start", started)
+    monkeypatch.setattr(client, "connect", lambda project: None)
+    monkeypatch.setattr(client, "connect_or_start", started)
     return found
 
 
@@ -270,7 +270,7 @@ def test_where_nobody_can_take_over_that_is_said_and_whoever_comes_is_followed(
     def fail(project: object) -> None:
         raise EnvironmentFailed("nobody comes")
 
-    monkeypatch.setattr(joining, "connect_or_start", fail)
+    monkeypatch.setattr(client, "connect_or_start", fail)
     gone = is_event("gone")
     # it is said once that the owner has gone, and once more that nobody does what waited
     idle.page.told(
@@ -280,7 +280,7 @@ def test_where_nobody_can_take_over_that_is_said_and_whoever_comes_is_followed(
     another.hello["running"] = RUNNING
 
     def come() -> None:
-        monkeypatch.setattr(joining, "connect", lambda project: None if another.closed else another)
+        monkeypatch.setattr(client, "connect", lambda project: None if another.closed else another)
 
     idle.page.told(come, is_event("hello"))
     known = idle.page.get("/api/book").json["jobs"]
@@ -311,7 +311,7 @@ def test_nobody_to_do_it_is_said(idle: Opened, monkeypatch: pytest.MonkeyPatch) 
     def fail(project: object) -> None:
         raise EnvironmentFailed("nobody comes to own it: `narrator doctor`")
 
-    monkeypatch.setattr(joining, "connect_or_start", fail)
+    monkeypatch.setattr(client, "connect_or_start", fail)
     answer = idle.page.post("/api/jobs", {"kind": "render"})
     assert (answer.status, answer.json["error"][:6]) == (503, "nobody")
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from narrator.pipeline import edits
-from narrator.pipeline.owning import joining
-from narrator.pipeline.owning.joining import Link
+from narrator.pipeline.jobs import client
+from narrator.pipeline.jobs.client import Link
 from narrator.project import load
 from narrator.speech.store import Store
 from narrator.studio.desk import ProjectSession
@@ -66,7 +66,7 @@ def working(folder: Path) -> Iterator[tuple[Callable[[], None], Visitor]]:
 @contextlib.contextmanager
 def followed(folder: Path) -> Iterator[Link]:
     """What whoever owns the project says, to somebody else."""
-    link = joining.connect(load.load(folder / "book.yaml"))
+    link = client.connect(load.load(folder / "book.yaml"))
     assert link is not None
     with contextlib.closing(link):
         yield link

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from narrator.pipeline import pickups
-from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.pickups import Pickup
 from narrator.studio import desk
 from narrator.studio.desk import ProjectSession

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from narrator.characters import excerpt
 from narrator.errors import UsageError, nearest
-from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.edits import marking
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shorten

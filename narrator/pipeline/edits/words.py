@@ -7,7 +7,7 @@ from pathlib import Path
 
 from narrator import keys
 from narrator.errors import FileChanged
-from narrator.pipeline.bookplan import BookPlan
+from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import (
     Edit,

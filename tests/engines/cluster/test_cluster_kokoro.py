@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from narrator.pipeline import bookengines, manuscript, run
+from narrator.pipeline import book_engines, manuscript, run
 from narrator.project.preferences import ClusterOptions
 from narrator.speech.store import Store
 from tests import books, small_model
@@ -29,7 +29,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def spoken(path: Path, wish: ClusterOptions) -> run.Report:
     with small_model.lenient():
         project = manuscript.read_manuscript(path).project
-        engines = bookengines.engines_for(project, draft=False, cluster_wish=wish)
+        engines = book_engines.engines_for(project, draft=False, cluster_wish=wish)
         return books.speak(path, engines.main, engines=engines.by_speaker)[0]
 
 

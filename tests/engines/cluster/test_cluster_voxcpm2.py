@@ -10,7 +10,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from narrator.pipeline import bookengines, manuscript, run
+from narrator.pipeline import book_engines, manuscript, run
 from narrator.project.preferences import ClusterOptions
 from narrator.speech.store import Store
 from tests import books, small_model
@@ -50,7 +50,7 @@ def here(model: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, r
 def through(cluster: AtWork, path: Path) -> run.Report:
     with small_model.lenient():
         wish = ClusterOptions(cluster.address)
-        engines = bookengines.engines_for(
+        engines = book_engines.engines_for(
             manuscript.read_manuscript(path).project, draft=False, cluster_wish=wish
         )
         return books.speak(path, engines.main, engines=engines.by_speaker)[0]

@@ -15,12 +15,12 @@ import pytest
 
 from narrator.delivery import finish
 from narrator.errors import EngineFailure
-from narrator.pipeline import bookplan
-from narrator.pipeline.bookplan import Selection
+from narrator.pipeline import book_plan
+from narrator.pipeline.book_plan import Selection
+from narrator.pipeline.jobs import client, sockets
+from narrator.pipeline.jobs.protocol import AuditionLine, Job
+from narrator.pipeline.jobs.server import JobServer
 from narrator.pipeline.manuscript import read_manuscript
-from narrator.pipeline.owning import joining, wire
-from narrator.pipeline.owning.jobs import AuditionLine, Job
-from narrator.pipeline.owning.owner import JobServer
 from narrator.speech.store import Store
 from tests import books
 from tests.fakes import HumEngine
@@ -97,7 +97,7 @@ def test_chunks_are_spoken_anew_while_a_render_runs_and_what_continues_them_afte
 def test_a_chunk_is_spoken_anew_when_it_is_its_engine_s_turn(path):
     path.write_text(path.read_text().replace("ann: {", "ann: {engine: draft, "))
     one, other = GatedEngine(name="voxcpm2"), gated()
-    steps = bookplan.plan(read_manuscript(path), one, Selection(), engines={"ann": other}).steps
+    steps = book_plan.plan(read_manuscript(path), one, Selection(), engines={"ann": other}).steps
     first = {s.chunk.speaker: s.id for s in reversed(steps) if s.parent is None}
     with Rendering(path, one, force=True, draft=False, engines={"ann": other}) as rendering:
         made = asked(path, Job(kind="retake", chunks=(first["narrator"],), seed=5))
@@ -237,7 +237,7 @@ def test_what_somebody_waited_for_who_left_is_not_done(path):
 def test_nobody_else_can_come_to_an_owner(path):
     with again(path):
         said = path.parent / "build" / ".owner"
-        place = wire.announced_address(path.parent / "build")
+        place = sockets.announced_address(path.parent / "build")
         assert stat.S_IMODE(said.stat().st_mode) == 0o600
         assert stat.S_IMODE(place.parent.stat().st_mode) == 0o700
         assert len(os.fsencode(place)) < 104
@@ -257,26 +257,26 @@ def test_nobody_else_can_come_to_an_owner(path):
 )  # fmt: skip
 def test_what_a_project_says_of_its_owner_is_not_believed(said, path):
     (path.parent / "build" / ".owner").write_bytes(said)
-    assert joining.connect(project_of(path)) is None
+    assert client.connect(project_of(path)) is None
     with again(path), linked(path) as link:
         assert link.pid == os.getpid()
 
 
 def test_an_owner_that_has_gone_is_replaced(path):
     gone = JobServer(path.parent / "build")
-    with mock.patch.object(wire, "withdraw"):
+    with mock.patch.object(sockets, "withdraw"):
         gone.close()
-    place = wire.announced_address(path.parent / "build")
-    assert joining.connect(project_of(path)) is None
+    place = sockets.announced_address(path.parent / "build")
+    assert client.connect(project_of(path)) is None
     with again(path), linked(path):
         assert not place.parent.exists()
     assert not (path.parent / "build" / ".owner").exists()
 
 
 def test_a_render_that_cannot_be_reached_is_done_all_the_same(path):
-    with mock.patch.object(wire, "_open_listener", side_effect=OSError(24, "too many")):
+    with mock.patch.object(sockets, "_open_listener", side_effect=OSError(24, "too many")):
         with again(path) as rendering:
-            assert joining.connect(project_of(path)) is None
+            assert client.connect(project_of(path)) is None
         assert rendering.report.complete
 
 
@@ -284,7 +284,7 @@ def test_a_render_that_cannot_be_reached_is_done_all_the_same(path):
 
 
 def come(path) -> socket.socket:
-    line = wire.connect_to_owner(path.parent / "build")
+    line = sockets.connect_to_owner(path.parent / "build")
     assert line is not None
     return line
 
@@ -326,7 +326,7 @@ def test_a_line_without_an_end_ends_its_client_alone(path):
 def test_who_does_not_read_is_sent_away(path):
     large = Job(kind="pin", draft=True, chunks=("x" * 1000,) * 15)
     with (
-        mock.patch.object(wire, "MAX_LINE_BYTES", 20_000),
+        mock.patch.object(sockets, "MAX_LINE_BYTES", 20_000),
         again(path) as rendering,
         come(path) as line,
         linked(path) as link,
@@ -350,9 +350,9 @@ def come_in(path) -> socket.socket:
 def test_a_thousand_clients_are_more_than_an_owner_takes(path):
     with again(path) as rendering:
         for _ in range(30):
-            for line in [come(path) for _ in range(wire.MAX_CLIENTS + 2)]:
+            for line in [come(path) for _ in range(sockets.MAX_CLIENTS + 2)]:
                 line.close()
-        many = [come_in(path) for _ in range(wire.MAX_CLIENTS)]
+        many = [come_in(path) for _ in range(sockets.MAX_CLIENTS)]
         assert gone(come(path))
         for line in many:
             line.close()

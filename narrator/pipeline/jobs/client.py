@@ -26,10 +26,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from narrator.errors import EnvironmentFailed, Locked
-from narrator.pipeline.owning import wire
-from narrator.pipeline.owning.jobs import STOPPED, Event, Job
-from narrator.pipeline.owning.owner import JobServer
-from narrator.pipeline.owning.tally import ChunkProgress, ProgressSink, RenderProgress
+from narrator.pipeline.jobs import sockets
+from narrator.pipeline.jobs.protocol import STOPPED, Event, Job
+from narrator.pipeline.jobs.server import JobServer
+from narrator.pipeline.jobs.tally import ChunkProgress, ProgressSink, RenderProgress
 from narrator.pipeline.session import locked
 from narrator.project.project import Project
 
@@ -100,7 +100,7 @@ class Link:
 
     def _send(self, request: Event) -> None:
         try:
-            self._connection.sendall(wire.encode_event(request))
+            self._connection.sendall(sockets.encode_event(request))
         except OSError as error:
             raise BrokenPipeError(f"the owner of the project has gone: {error}") from error
 
@@ -175,7 +175,7 @@ def connect(project: Project) -> Link | None:
 
 
 def _connect(project: Project, process: subprocess.Popen[bytes] | None) -> Link | None:
-    connection = wire.connect_to_owner(project.build)
+    connection = sockets.connect_to_owner(project.build)
     if connection is None:
         return None
     try:

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from narrator.pipeline.bookplan import BookPlan
-from narrator.pipeline.owning.jobs import Event
-from narrator.pipeline.owning.owner import JobHandle, JobServer
-from narrator.pipeline.owning.tally import (
+from narrator.pipeline.book_plan import BookPlan
+from narrator.pipeline.jobs.protocol import Event
+from narrator.pipeline.jobs.server import JobHandle, JobServer
+from narrator.pipeline.jobs.tally import (
     ChunkProgress,
     ProgressCounter,
     ProgressSink,

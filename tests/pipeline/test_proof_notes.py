@@ -5,8 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from narrator.characters import strip_invisible
-from narrator.pipeline import proofnotes
-from narrator.pipeline.proofnotes import Note
+from narrator.pipeline import proof_notes
+from narrator.pipeline.proof_notes import Note
 
 
 @pytest.mark.parametrize(
@@ -23,18 +23,18 @@ from narrator.pipeline.proofnotes import Note
     ],
 )
 def test_a_line_says_when_and_what(text: str, note: Note) -> None:
-    assert list(proofnotes.read_notes(text)) == [note]
+    assert list(proof_notes.read_notes(text)) == [note]
 
 
 @pytest.mark.parametrize(
     "text", ["", "Dear Ada,", "He came at noon.", "3", "1:2 odds", "\0", "\ufeff"]
 )
 def test_what_names_no_place_is_no_note(text: str) -> None:
-    assert all(one.is_unread for one in proofnotes.read_notes(text))
+    assert all(one.is_unread for one in proof_notes.read_notes(text))
 
 
 def test_lines_with_words_and_no_place_are_told() -> None:
-    read = list(proofnotes.read_notes("Dear Ada,\n***\n\n12:34 slow\nyours, Ben\n"))
+    read = list(proof_notes.read_notes("Dear Ada,\n***\n\n12:34 slow\nyours, Ben\n"))
     assert [(one.line, one.words) for one in read if one.is_unread] == [
         (1, "Dear Ada,"), (5, "yours, Ben"),
     ]  # fmt: skip
@@ -44,7 +44,7 @@ def test_a_heading_is_the_chapter_of_what_follows() -> None:
     text = (
         "Pickups for Ada\n\n## Chapter 2: The Hall\n0:10 a\n\nCHAPTER 4\n0:20 b\n7 0:30 c\n0:40 d\n"
     )
-    read = list(proofnotes.read_notes(text))
+    read = list(proof_notes.read_notes(text))
     found = [(one.line, one.chapter, one.words) for one in read if not one.is_unread]
     assert found == [(4, 2, "a"), (7, 4, "b"), (8, 7, "c"), (9, 4, "d")]
 
@@ -59,7 +59,7 @@ def test_tables_are_read_by_the_names_of_their_columns(mark: str) -> None:
         ["me", "4", "later", "none"],
     ]
     text = "\r\n".join(mark.join(row) for row in rows)
-    assert list(proofnotes.read_notes(text)) == [
+    assert list(proof_notes.read_notes(text)) == [
         Note(2, "two lines", "", 3, 754),
         Note(5, "=2+2", "", None, 5),
         Note(6, "me 4 later none", is_unread=True),
@@ -77,15 +77,15 @@ CELLS = st.text(_SHAPES | st.sampled_from("'=+-@\"),;"), min_size=1, max_size=20
 @example("''-1")
 @example("'tis")
 def test_a_cell_is_no_formula_and_is_read_as_it_was(cell: str) -> None:
-    written = proofnotes.escape_formula(cell)
+    written = proof_notes.escape_formula(cell)
     assert written[0] not in "=+-@"
-    assert proofnotes.read_table(f'a\n"{written.replace(chr(34), chr(34) * 2)}"\n')[1][0][1] == [
+    assert proof_notes.read_table(f'a\n"{written.replace(chr(34), chr(34) * 2)}"\n')[1][0][1] == [
         cell
     ]
 
 
 @given(st.text(max_size=200))
 def test_nothing_that_somebody_writes_is_too_odd(text: str) -> None:
-    for note in proofnotes.read_notes(text):
+    for note in proof_notes.read_notes(text):
         assert note.seconds >= 0
         assert note.chunk or note.words is not None

@@ -27,7 +27,7 @@ from narrator.errors import (
     UsageError,
     nearest,
 )
-from narrator.pipeline.bookengines import is_available
+from narrator.pipeline.book_engines import is_available
 from narrator.pipeline.manuscript import (
     Manuscript,
     leave_out_unspeakable,

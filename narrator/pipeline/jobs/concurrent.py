@@ -14,20 +14,20 @@ from typing import Any, Protocol
 
 from narrator.engines import Engine, Outcome, Request
 from narrator.errors import EnvironmentFailed, NarratorError, UsageError
-from narrator.pipeline import auditioning, bookengines, bookplan, retakes
+from narrator.pipeline import auditioning, book_engines, book_plan, retakes
 from narrator.pipeline.auditioning import Auditioning
-from narrator.pipeline.bookengines import BookEngines
-from narrator.pipeline.bookplan import BookPlan, Selection
-from narrator.pipeline.owning.inputs import BookReading
-from narrator.pipeline.owning.jobs import STOPPED, Job, cluster_wish
-from narrator.pipeline.owning.owner import JobHandle, JobServer
+from narrator.pipeline.book_engines import BookEngines
+from narrator.pipeline.book_plan import BookPlan, Selection
+from narrator.pipeline.book_reading import BookReading
+from narrator.pipeline.jobs.protocol import STOPPED, Job, cluster_wish
+from narrator.pipeline.jobs.server import JobHandle, JobServer
 from narrator.project.project import Project
 
 
 def settings_of(reading: BookReading, job: Job) -> tuple[int | None, dict[str, Any]]:
     """The seed and the engine settings of a retake. Raises UsageError."""
     typed_settings = [f"{name}={setting}" for name, setting in job.parameters.items()]
-    settings = bookengines.parse_typed_settings(
+    settings = book_engines.parse_typed_settings(
         reading.manuscript, job.chunks, typed_settings, draft=job.draft
     )
     return settings.pop("seed", job.seed), settings
@@ -67,7 +67,7 @@ def pin_or_unpin(ticket: JobHandle, book: BookPlan) -> None:
     """Do a pin or unpin; the caller holds the lock and writes the plan's store. Raises UsageError,
     StorageError."""
     job = ticket.job
-    steps = bookplan.find_steps(book, job.chunks)
+    steps = book_plan.find_steps(book, job.chunks)
     if job.kind == "unpin":
         lost_pins = () if job.chunks else book.lost
         retakes.remove_lost_pins(book, lost_pins)
@@ -279,7 +279,7 @@ class ConcurrentJobs:
         ):
             reading = self._latest_reading = self._latest_reading.again()
             engines = self._engines_for(reading.manuscript.project, job)
-            book = bookplan.plan(
+            book = book_plan.plan(
                 reading.manuscript, engines.main, Selection(), engines=engines.by_speaker,
                 store=running.store,
             )  # fmt: skip
@@ -289,13 +289,15 @@ class ConcurrentJobs:
 
     def _uses_render_engines(self, project: Project, job: Job) -> bool:
         """Whether the engines of the render speak a job."""
-        render_settings = bookengines.settings_of(self.reading.manuscript.project, draft=self.draft)
-        return bookengines.settings_of(project, draft=job.draft) == render_settings
+        render_settings = book_engines.settings_of(
+            self.reading.manuscript.project, draft=self.draft
+        )
+        return book_engines.settings_of(project, draft=job.draft) == render_settings
 
     def _engines_for(self, project: Project, job: Job) -> BookEngines:
         if self._uses_render_engines(project, job):
             return self.engines
-        return bookengines.engines_for(
+        return book_engines.engines_for(
             project, draft=job.draft, on_message=self.tell, cluster_wish=cluster_wish(job)
         )
 
@@ -329,7 +331,7 @@ def _is_outdated(book: BookPlan, job: Job) -> bool:
         return False
     if job.kind == "retake":
         return True
-    steps = bookplan.find_steps(book, job.chunks)
+    steps = book_plan.find_steps(book, job.chunks)
     return not job.chunks or any(
         step.pinned and not retakes.find_current_pin(book, step) for step in steps
     )

@@ -12,8 +12,8 @@ import pytest
 from narrator.cast.voicebook import Speaking
 from narrator.engines.voice import Voice
 from narrator.errors import UsageError
-from narrator.pipeline import aloud
-from narrator.pipeline.aloud import SpeakingManner, TakeJoiner
+from narrator.pipeline import speech_without_book
+from narrator.pipeline.speech_without_book import SpeakingManner, TakeJoiner
 from narrator.project.schema import Pauses
 from narrator.sound import audio
 from narrator.speech import plan
@@ -28,7 +28,7 @@ SENTENCES = " ".join(f"It was the evening of day {n}, and the rain went on." for
 
 
 def steps(text: str, manner: SpeakingManner = MANNER, who: Speaking = ANN) -> Sequence[Step]:
-    return aloud.steps_of(text, who, manner, HumEngine())
+    return speech_without_book.steps_of(text, who, manner, HumEngine())
 
 
 def noise(seconds: float, level: float = 0.05) -> audio.Samples:
@@ -74,7 +74,7 @@ def test_nothing_in_it_is_a_label_or_a_mark() -> None:
     ],
 )
 def test_rows_are_lines_unless_they_were_wrapped(text: str, rows: list[str]) -> None:
-    assert list(aloud.split_paragraphs(text)) == rows
+    assert list(speech_without_book.split_paragraphs(text)) == rows
 
 
 @pytest.mark.parametrize("text", ["", "…", " \n— ! —\n"])
@@ -101,7 +101,9 @@ def test_takes_are_joined_with_the_pauses_of_a_book() -> None:
 @pytest.mark.parametrize("loud", [0.02, 0.05, 0.3])
 def test_every_voice_is_as_loud_as_the_others(loud: float) -> None:
     sound = TakeJoiner(steps("One."), RATE).add(noise(3, loud))
-    assert audio.measure_level(sound, RATE)[0] == pytest.approx(aloud.VOICE_LUFS, abs=0.3)
+    assert audio.measure_level(sound, RATE)[0] == pytest.approx(
+        speech_without_book.VOICE_LUFS, abs=0.3
+    )
 
 
 def test_no_sample_is_over_full_scale() -> None:
@@ -109,7 +111,7 @@ def test_no_sample_is_over_full_scale() -> None:
     spiky[RATE] = 0.9
     assert (
         np.abs(TakeJoiner(steps("One."), RATE).add(spiky)).max()
-        <= audio.amplitude(aloud.MAX_PEAK) + 1e-4
+        <= audio.amplitude(speech_without_book.MAX_PEAK) + 1e-4
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:  # the command line answers before the rooms below are loaded
-    from narrator.pipeline.bookplan import BookPlan
+    from narrator.pipeline.book_plan import BookPlan
 
 Clock = Callable[[], float]
 

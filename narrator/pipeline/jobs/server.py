@@ -19,9 +19,9 @@ from typing import Any
 
 from narrator import files
 from narrator.errors import EnvironmentFailed, NarratorError
-from narrator.pipeline.owning import jobs, wire
-from narrator.pipeline.owning.jobs import STOPPED, ClientRequest, Event, Job
-from narrator.pipeline.owning.wire import Client
+from narrator.pipeline.jobs import protocol, sockets
+from narrator.pipeline.jobs.protocol import STOPPED, ClientRequest, Event, Job
+from narrator.pipeline.jobs.sockets import Client
 
 MAX_WAITING_JOBS = 1000
 """Largest number of jobs in the queue."""
@@ -55,7 +55,7 @@ class JobHandle:
     @property
     def row(self) -> dict[str, Any]:
         """The job as events describe it."""
-        return {**jobs.job_row(self.id, self.job, self.since), "beside": self.is_concurrent}
+        return {**protocol.job_row(self.id, self.job, self.since), "beside": self.is_concurrent}
 
     def record_outcome(self, exit: int, error: str = "", summary: Event | None = None) -> None:
         """Record the outcome of the job."""
@@ -77,14 +77,14 @@ class JobServer:
         self._job_numbers = iter(range(1, 1 << 62))
         self._server = self._start_server()
 
-    def _start_server(self) -> wire.Server | None:
+    def _start_server(self) -> sockets.Server | None:
         """Start the server and announce it; None if that fails, and the owner works alone."""
         server = None
         try:
-            server = wire.Server(
+            server = sockets.Server(
                 self.mutex, self._build_greeting, self._handle_request, self._handle_disconnect
             )
-            wire.announce(self._build, server.place)
+            sockets.announce(self._build, server.place)
         except OSError as error:
             files.log.warning("nobody can join: %s", files.reason(error))
             if server is not None:
@@ -96,7 +96,7 @@ class JobServer:
         """Part with all clients, who have to do their waiting jobs themselves."""
         self.end()
         if self._server is not None:
-            wire.withdraw(self._build, self._server.place)
+            sockets.withdraw(self._build, self._server.place)
             self._server.close()
 
     def end(self) -> None:
@@ -208,7 +208,7 @@ class JobServer:
 
     def _handle_request(self, client: Client, line: bytes) -> None:
         try:
-            request = jobs.parse_request(line)
+            request = protocol.parse_request(line)
         except ValueError as error:
             self._send({"event": "refused", "error": str(error)}, client)
             return

@@ -13,16 +13,16 @@ from typing import Any
 from narrator.cast import auditions
 from narrator.engines import make_room
 from narrator.errors import UsageError
-from narrator.pipeline import bookengines, bookplan, retakes, run
-from narrator.pipeline.bookengines import BookEngines
-from narrator.pipeline.bookplan import Selection
-from narrator.pipeline.owning import beside, inputs
-from narrator.pipeline.owning.beside import ConcurrentJobs
-from narrator.pipeline.owning.inputs import BookReading
-from narrator.pipeline.owning.jobs import Job, cluster_wish
-from narrator.pipeline.owning.owner import JobHandle, JobServer
-from narrator.pipeline.owning.tally import ProgressSink
-from narrator.pipeline.owning.telling import ProgressPublisher
+from narrator.pipeline import book_engines, book_plan, book_reading, retakes, run
+from narrator.pipeline.book_engines import BookEngines
+from narrator.pipeline.book_plan import Selection
+from narrator.pipeline.book_reading import BookReading
+from narrator.pipeline.jobs import concurrent
+from narrator.pipeline.jobs.concurrent import ConcurrentJobs
+from narrator.pipeline.jobs.protocol import Job, cluster_wish
+from narrator.pipeline.jobs.server import JobHandle, JobServer
+from narrator.pipeline.jobs.tally import ProgressSink
+from narrator.pipeline.jobs.telling import ProgressPublisher
 from narrator.pipeline.run import Report
 from narrator.pipeline.session import locked
 from narrator.project import other_engine
@@ -45,14 +45,14 @@ class JobCaches:
         """The engines for a job, reused if settings are the same. Raises EngineUnavailable."""
         cache_key = project.path, job.engine, job.draft, cluster_wish(job)
         previous_engines = self._engines.get(cache_key)
-        book_engines = bookengines.engines_for(
+        loaded_engines = book_engines.engines_for(
             project,
             draft=job.draft,
             existing_engines=previous_engines.settings if previous_engines else (),
             cluster_wish=cluster_wish(job),
         )
-        self._engines[cache_key] = book_engines
-        return book_engines
+        self._engines[cache_key] = loaded_engines
+        return loaded_engines
 
     def forget_engines(self) -> None:
         """Drop all engines, since one that failed to start may be mended."""
@@ -63,7 +63,7 @@ class JobCaches:
         cache_key = path, job.engine
         previous_reading = self._readings.get(cache_key)
         self._readings[cache_key] = (
-            previous_reading.again() if previous_reading else inputs.read_book(path)
+            previous_reading.again() if previous_reading else book_reading.read_book(path)
         )
         return self._readings[cache_key]
 
@@ -99,13 +99,13 @@ def retake(
 ) -> None:
     """Speak chunks again and list the tries in the ticket's summary. Raises as `retakes.retake`."""
     job = ticket.job
-    seed, parameters = beside.settings_of(reading, job)
+    seed, parameters = concurrent.settings_of(reading, job)
     retaken_chunks = retakes.retake(
         reading.manuscript, engines.main, job.chunks, engines=engines.by_speaker, count=job.count,
         seed=seed, parameters=parameters, observer=ProgressPublisher(owner, ticket, progress_sink),
         cancel=ticket.cancel,
     )  # fmt: skip
-    beside.record_retake(ticket, retaken_chunks)
+    concurrent.record_retake(ticket, retaken_chunks)
 
 
 def audition(
@@ -117,10 +117,10 @@ def audition(
 ) -> None:
     """Speak a line in a speaker's voice. Raises as `auditioning.begin`, EngineUnavailable."""
     on_message = ProgressPublisher(owner, ticket, progress_sink).starting
-    auditioning = beside.prepare_audition(ticket.job, reading, engines, on_message)
+    auditioning = concurrent.prepare_audition(ticket.job, reading, engines, on_message)
     make_room(auditioning.audition.engine, engines.all)
     auditions.speak_line(auditioning.audition, on_message, ticket.cancel)
-    beside.record_audition(ticket, auditioning)
+    concurrent.record_audition(ticket, auditioning)
 
 
 def pin_or_unpin(ticket: JobHandle, reading: BookReading, engines: BookEngines) -> None:
@@ -128,10 +128,10 @@ def pin_or_unpin(ticket: JobHandle, reading: BookReading, engines: BookEngines) 
     project = reading.manuscript.project
     with locked(project):
         store = Store.open(project.takes, writing=True)
-        book = bookplan.plan(
+        book = book_plan.plan(
             reading.manuscript, engines.main, Selection(), engines=engines.by_speaker, store=store
         )
-        beside.pin_or_unpin(ticket, book)
+        concurrent.pin_or_unpin(ticket, book)
 
 
 def do_job(
@@ -145,7 +145,7 @@ def do_job(
         resources.enter_context(other_engine.speaking_with(job.engine))
         reading = caches.reading(root / job.book, job)
         manuscript = reading.manuscript
-        selection = bookplan.select(manuscript, job.chapters, job.speakers, job.force)
+        selection = book_plan.select(manuscript, job.chapters, job.speakers, job.force)
         engines = caches.engines(manuscript.project, job)
         resources.enter_context(locked(manuscript.project, LOCK_PATIENCE))
         if job.kind in ("render", "export"):
@@ -175,14 +175,14 @@ def _make_cover_predicate(
             return False
         if cluster_wish(other_job) != cluster_wish(job):  # spoken on another machine
             return False
-        engine_settings = bookengines.settings_of(project, draft=job.draft)
+        engine_settings = book_engines.settings_of(project, draft=job.draft)
         if (
-            bookengines.settings_of(project, draft=other_job.draft) != engine_settings
+            book_engines.settings_of(project, draft=other_job.draft) != engine_settings
             or not reading.is_current()
         ):
             return False
         try:
-            other_selection = bookplan.select(
+            other_selection = book_plan.select(
                 reading.manuscript, other_job.chapters, other_job.speakers, False
             )
         except UsageError:

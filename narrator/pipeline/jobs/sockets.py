@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from narrator import files
-from narrator.pipeline.owning.jobs import Event
+from narrator.pipeline.jobs.protocol import Event
 
 log = logging.getLogger("narrator")
 

@@ -12,9 +12,9 @@ from narrator.delivery import finish
 from narrator.engines import Speech
 from narrator.errors import Locked
 from narrator.pipeline import session
-from narrator.pipeline.owning import joining
-from narrator.pipeline.owning.jobs import Job
-from narrator.pipeline.owning.owner import JobServer
+from narrator.pipeline.jobs import client
+from narrator.pipeline.jobs.protocol import Job
+from narrator.pipeline.jobs.server import JobServer
 from tests import books, forks
 from tests.fakes import hum
 from tests.owners import SOON, Coming, GatedEngine, Rendering, ended, linked, project_of, until
@@ -165,7 +165,7 @@ def test_who_waits_and_leaves_takes_its_job_along(brief, tmp_path):
 
 def test_who_waits_for_an_owner_takes_its_place_in_turn(brief, tmp_path):
     path = books.brief(tmp_path)
-    with contextlib.ExitStack() as held, mock.patch.object(joining, "_TAKEOVER_DELAY", 0.5):
+    with contextlib.ExitStack() as held, mock.patch.object(client, "_TAKEOVER_DELAY", 0.5):
         rendering = held.enter_context(Rendering(path, gated()))
         first, second = (
             Coming(path, Job(kind="export", draft=True, chapters=(name,))) for name in "12"
@@ -185,7 +185,7 @@ def test_one_who_holds_the_lock_and_does_not_listen_is_told_of(tmp_path):
     path = books.brief(tmp_path)
     with (
         session.locked(project_of(path)),
-        mock.patch.object(joining, "LOCK_PATIENCE", 0.2),
+        mock.patch.object(client, "LOCK_PATIENCE", 0.2),
         Coming(path, RENDER) as other,
         pytest.raises(Locked, match="another narrator is at work"),
     ):
@@ -204,7 +204,7 @@ def test_one_who_holds_the_lock_for_a_moment_is_waited_for(tmp_path):
 def test_who_joined_an_owner_that_is_killed_takes_its_place(tmp_path):
     path = test_kill.project(tmp_path, paragraphs=200)
     first = forks.start(tmp_path / "first", "render", path, "--draft")
-    while (link := joining.connect(project_of(path))) is None:
+    while (link := client.connect(project_of(path))) is None:
         assert first.is_alive()
     until(link, "planned", "j1")
     with contextlib.closing(link), Coming(path, RENDER) as other:
@@ -221,7 +221,7 @@ def test_who_joined_an_owner_that_is_killed_takes_its_place(tmp_path):
 def studio(tmp_path_factory):
     """A link to a process that waits for jobs, and its book."""
     path = books.brief(tmp_path_factory.mktemp("studio"))
-    with contextlib.closing(joining.connect_or_start(project_of(path))) as link:
+    with contextlib.closing(client.connect_or_start(project_of(path))) as link:
         yield path, link
 
 
@@ -260,8 +260,8 @@ def test_what_an_owner_that_has_gone_was_asked_is_not_left_to_be_done(tmp_path):
 
 def test_it_is_the_only_one_and_ends_with_its_link(studio):
     path, link = studio
-    with contextlib.closing(joining.connect_or_start(project_of(path))) as other:
+    with contextlib.closing(client.connect_or_start(project_of(path))) as other:
         assert other.pid == link.pid
         link.close()
         assert list(other.events()) == []
-    assert joining.connect(project_of(path)) is None
+    assert client.connect(project_of(path)) is None
