@@ -22,6 +22,7 @@ from narrator.cli.voices import root_of
 from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError, UserError
 from narrator.installation import install_command
 from narrator.sound.clock import format_clock
+from narrator.sound.formats import FORMATS
 
 if TYPE_CHECKING:
     from narrator.engines.cluster.credentials import ClusterPlace
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from narrator.pipeline.manuscript import Manuscript
     from narrator.project.preferences import ClusterOptions
 
-ENCODERS = {"aac": "M4B", "libmp3lame": "MP3", "libopus": "Opus", "flac": "FLAC"}
+ENCODERS = {row.codec.encoder: row.title for row in FORMATS.values()}
 TIGHT, NONE = 5e9, 0.5e9
 """Bytes of disk under which a book may not fit, and under which nothing does."""
 SERVER, CLUSTER, ENGINE = "speech server", "cluster", "engine"

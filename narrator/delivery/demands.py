@@ -12,12 +12,12 @@ from functools import partial
 from itertools import groupby, pairwise
 
 from narrator.delivery import clashes, companions, export, finish, layout
-from narrator.delivery.companions import readalong
 from narrator.delivery.export.excerpt import SAMPLE_LEAD
 from narrator.errors import ManifestError, Problem, UserError
 from narrator.project.profiles import ROOM_TONE, SILENCE_MARGIN, Profile, planned_span
 from narrator.project.project import Project
 from narrator.project.schema import Sample
+from narrator.sound.formats import EREADER_FORMATS, FORMATS
 from narrator.speech.plan import Utterance
 from narrator.text.chunks import group_unison
 
@@ -122,10 +122,10 @@ def _coding_problems(project: Project, rate: int) -> Iterator[Problem]:
     formats = {format for profile in profiles for format in profile.formats}
     file_companions = [kind for kind in companion_kinds if kind != "readalong"]
     try:
-        if "readalong" in companion_kinds and has_profile and not formats & set(readalong.AUDIO):
+        if "readalong" in companion_kinds and has_profile and not EREADER_FORMATS.keys() & formats:
             raise UserError(
                 "output.companions: readalong needs sound that e-readers play; add a profile with "
-                f"one of {', '.join(readalong.AUDIO)}"
+                f"one of {', '.join(EREADER_FORMATS)}"
             )
         companions.check(companion_kinds, sorted(formats), 1)
         is_joined = any(_joins_chapters(profile) for profile in profiles)
@@ -147,7 +147,7 @@ def _name_problems(project: Project) -> Iterator[Problem]:
 
 def _joins_chapters(profile: Profile) -> bool:
     """Returns whether a profile has files of several chapters."""
-    return "m4b" in profile.formats or profile.files != "chapters"
+    return profile.files != "chapters" or any(FORMATS[name].is_book for name in profile.formats)
 
 
 def _cover_problems(project: Project) -> Iterator[Problem]:
@@ -178,7 +178,7 @@ def _edge_problems(
     """Yields problems of silence before the first word or after the last of a file."""
     pauses = project.manifest.pauses
     has_chapter_files = profile.longest is not None or (
-        profile.files != "book" and profile.formats != ("m4b",)
+        profile.files != "book" and not all(FORMATS[name].is_book for name in profile.formats)
     )
     first_chapters, last_chapters = (
         (chapters, chapters) if has_chapter_files else (chapters[:1], chapters[-1:])
@@ -331,12 +331,9 @@ def _bytes_per_second(profile: Profile, rate: int, channels: int) -> float:
     """Returns about how many bytes a second takes in the formats of a profile."""
     sizes = []
     for format in profile.formats:
-        encoding = export.encoding(format, rate, profile, channels)
-        size = encoding.bytes_per_second
-        if format == "wav":  # encoded as FLAC, delivered with 24 bits a sample
-            size = 3.0 * encoding.sample_rate * encoding.channels
-        # M4B is always one book; other formats may be delivered as book and chapters
-        sizes.append(2 * size if profile.files == "both" and format != "m4b" else size)
+        encoding, row = export.encoding(format, rate, profile, channels), FORMATS[format]
+        size = encoding.bytes_per_second(row.codec)
+        sizes.append(2 * size if profile.files == "both" and not row.is_book else size)
     return sum(sizes)
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from narrator.engines.registry import ENGINES
 from narrator.project import buildfolder, other_engine
 from narrator.project.project import Project
+from narrator.sound.formats import OUTPUT_SUFFIXES
 
 _FOLDER_NAME = re.compile(rf"(book|{'|'.join(ENGINES)})(-|$)")
-SOUND_SUFFIXES = (".m4b", ".mp3", ".flac", ".opus", ".wav")
-"""Endings of finished sound files; companions lie beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class Folders:
     def sounds(self) -> list[Path]:
         """Returns the sound files in the folder of finished files, current or not, in order."""
         paths = self.finished.rglob("*")
-        return sorted(path for path in paths if path.suffix in SOUND_SUFFIXES and path.is_file())
+        return sorted(path for path in paths if path.suffix in OUTPUT_SUFFIXES and path.is_file())
 
 
 def kind_of(folder: str) -> str:

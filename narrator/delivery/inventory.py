@@ -24,11 +24,8 @@ from narrator.delivery.shelf import MadeFile
 from narrator.project.profiles import Profile
 from narrator.sound import spectra
 from narrator.sound.clock import format_fine_clock
+from narrator.sound.formats import SOUND_SUFFIXES
 from narrator.sound.probe import FileFigures
-
-SUFFIXES = frozenset(".aac .aif .aiff .flac .m4a .m4b .mp3 .mp4 .ogg .opus .wav .wma".split())
-"""Endings of sound files."""
-
 
 MadeFiles = Mapping[Path, MadeFile]
 """Records of files that were made, by absolute path."""
@@ -48,7 +45,7 @@ def sounds(folder: Path) -> list[Path]:
     for path in sorted(folder.rglob("*")):
         path_parts = path.relative_to(folder).parts
         is_hidden = any(part.startswith(".") for part in path_parts)
-        is_sound = path.suffix.casefold() in SUFFIXES and not is_hidden and path.is_file()
+        is_sound = path.suffix.casefold() in SOUND_SUFFIXES and not is_hidden and path.is_file()
         if is_sound and not any(_is_work(path, build) for build in build_folders):
             sound_files.append(path)
     return sound_files

@@ -19,6 +19,7 @@ from narrator.errors import UserError
 from narrator.project.profiles import Profile, Span
 from narrator.sound import meters
 from narrator.sound.clock import format_fine_clock
+from narrator.sound.formats import FORMATS
 from narrator.sound.probe import FileFigures, measure_sound_file
 
 QUIET = 10.0
@@ -98,8 +99,7 @@ def _coding_checks(file: FileFigures, profile: Profile, first_file: FileFigures)
 
 
 def _codec_check(file: FileFigures, profile: Profile) -> Check:
-    codec_names = {"m4b": "aac", "wav": "pcm"}
-    codecs = [codec_names.get(format, format) for format in profile.formats]
+    codecs = [FORMATS[name].codec.name for name in profile.formats]
     is_right = not codecs or file.codec.startswith(tuple(codecs))
     return Check("codec", file.codec, " or ".join(codecs), is_right)
 

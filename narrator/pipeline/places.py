@@ -13,11 +13,12 @@ from itertools import takewhile
 from pathlib import Path
 
 from narrator.delivery import products
-from narrator.delivery.folders import SOUND_SUFFIXES, Folders
+from narrator.delivery.folders import Folders
 from narrator.errors import UsageError
 from narrator.pipeline.book_plan import BookPlan
 from narrator.sound.assemble import Timeline, TimelineItem
 from narrator.sound.clock import format_clock
+from narrator.sound.formats import OUTPUT_SUFFIXES
 from narrator.speech.plan import Step
 
 
@@ -232,7 +233,7 @@ def _find_joined_files(
     for _, name in sorted((-len(entry.chapters), name) for name, entry in products_by_name.items()):
         entry, path = products_by_name[name], book.project.build / name
         starts, length = entry.facts.get("starts", ()), entry.facts.get("seconds")
-        is_sound = path.suffix.casefold() in SOUND_SUFFIXES and path.is_relative_to(
+        is_sound = path.suffix.casefold() in OUTPUT_SUFFIXES and path.is_relative_to(
             book.folders.finished
         )
         if not (is_sound and path.is_file() and isinstance(length, int | float)):

@@ -24,6 +24,7 @@ from narrator.errors import ScriptError, StorageError, UsageError, UserError
 from narrator.importers import encoding
 from narrator.project.place import MANIFEST_NAME
 from narrator.sound import audio, media
+from narrator.sound.formats import SOUND_SUFFIXES
 from narrator.sound.timing import TimedWord
 from narrator.speech.hearing import SpokenSound, Transcript
 from narrator.speech.hearing.compare import Difference, Fidelity, fidelity
@@ -36,8 +37,6 @@ from narrator.text.recognise import language_of
 from narrator.text.script import read_chapter
 from narrator.text.words import words
 
-SOUNDS = frozenset(".aac .aif .aiff .flac .m4a .m4b .mp3 .oga .ogg .opus .wav".split())
-"""File name endings of recordings."""
 TEXTS = (".txt", ".md")
 RATE = 16_000
 _MAX_EXTRA_WORDS = 20
@@ -64,7 +63,7 @@ def are_recordings(path: Path) -> bool:
 
 
 def _is_sound(path: Path) -> bool:
-    return path.suffix.lower() in SOUNDS
+    return path.suffix.lower() in SOUND_SUFFIXES
 
 
 def find_recitals(location: Path, text: Path | None = None) -> tuple[list[Recital], list[Path]]:
@@ -79,7 +78,7 @@ def find_recitals(location: Path, text: Path | None = None) -> tuple[list[Recita
             sounds = sorted(filter(_is_sound, location.iterdir()))
         if not sounds:
             raise UsageError(
-                f"{location}: no manifest, and no recordings ({' '.join(sorted(SOUNDS))})"
+                f"{location}: no manifest, and no recordings ({' '.join(sorted(SOUND_SUFFIXES))})"
             )
     else:
         sounds = [location]

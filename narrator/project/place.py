@@ -12,13 +12,13 @@ from pathlib import Path
 
 from narrator.characters import excerpt
 from narrator.errors import ManifestError, Problem, nearest
+from narrator.sound.formats import SOUND_SUFFIXES
 
 MANIFEST_NAME = "book.yaml"
 TEXT_SUFFIXES = (".epub", ".md", ".markdown", ".txt", ".text", ".docx", ".odt", ".rtf", ".pdf",
 ".html", ".htm", ".xhtml", ".fb2", ".fountain", ".fdx", ".srt", ".vtt", ".mobi", ".azw",
          ".azw3")  # fmt: skip
 _FOREIGN = (".doc", ".pages", ".kfx", ".lit")
-_SOUNDS = (".m4b", ".m4a", ".mp3", ".wav", ".flac", ".opus", ".ogg", ".aac")
 _MAX_SUGGESTIONS = 5
 """Largest number of file names in a suggestion."""
 
@@ -39,7 +39,7 @@ def manifest_at(path: Path) -> Path:
         if suffix in _FOREIGN:
             advice = f"save it as Word (.docx) or EPUB, then: narrator new DIR --from {path}"
             raise _error(path, "a manuscript, no manifest", advice)
-        if suffix in _SOUNDS:
+        if suffix in SOUND_SUFFIXES:
             raise _error(path, "sound, no manifest", f"`narrator verify {path}` measures it")
         return path
     if path.exists() or path.is_symlink() or "\0" in str(path):

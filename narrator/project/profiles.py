@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from narrator.sound.formats import FORMATS
 from narrator.sound.loudness import Target
 
 Span = tuple[float, float]
@@ -25,7 +26,7 @@ class Profile:
 
     name: str
     formats: tuple[str, ...]
-    """m4b, mp3, opus, flac, wav."""
+    """Names of `FORMATS`."""
     files: Literal["book", "chapters", "both"]
     kind: Literal["LUFS", "RMS"] = "LUFS"
     """Integrated by ITU-R BS.1770, or RMS over everything, ungated."""
@@ -264,7 +265,8 @@ def custom_profile(name: str, base: str, changes: Mapping[str, Any]) -> Profile:
     """
     changed_fields = {field.name for field in fields(Profile)} & changes.keys()
     profile = replace(PROFILES[base], name=name, **{key: changes[key] for key in changed_fields})
-    if not _LOSSY & set(profile.formats) <= {"mp3"}:
+    formats = [FORMATS[name] for name in profile.formats]
+    if any(row.codec.is_lossy and not row.codec.states_bitrate for row in formats):
         # AAC and Opus vary about their bitrate, and no frame of theirs states it
         mode = profile.bitrate_mode if "bitrate_mode" in changed_fields else None
         profile = replace(profile, bitrates=None, bitrate_mode=mode)
@@ -272,16 +274,17 @@ def custom_profile(name: str, base: str, changes: Mapping[str, Any]) -> Profile:
         profile = replace(profile, bitrates=None)
     elif "bitrate" in changed_fields and profile.bitrates is not None:
         profile = replace(profile, bitrates=(profile.bitrate, profile.bitrate))
-    if "opus" in profile.formats and "sample_rate" not in changed_fields and profile.sample_rate:
-        profile = replace(profile, sample_rate=48000)  # the one rate that Opus gives back
-    if "wav" in profile.formats:  # holds neither
-        profile = replace(profile, marks=False, cover=False)
-    if profile.files != "book" and set(profile.formats) != {"m4b"}:
-        profile = replace(profile, marks=False)  # files of one chapter have none
-    return profile
-
-
-_LOSSY = {"m4b", "mp3", "opus"}
+    if profile.sample_rate and "sample_rate" not in changed_fields:
+        for row in formats:
+            if len(row.codec.rates) == 1:  # Opus gives back one rate only
+                profile = replace(profile, sample_rate=row.codec.rates[0])
+    has_chapter_files = profile.files != "book" and not all(row.is_book for row in formats)
+    return replace(
+        profile,
+        # files of one chapter have no marks
+        marks=profile.marks and not has_chapter_files and all(row.holds_marks for row in formats),
+        cover=profile.cover and all(row.cover != "none" for row in formats),
+    )
 
 
 def find_contradiction(base: str, changes: Mapping[str, Any]) -> str | None:
@@ -293,10 +296,13 @@ def find_contradiction(base: str, changes: Mapping[str, Any]) -> str | None:
             f"a `room_tone` of {tone:g} dB is no quieter than the `noise_floor` of {floor:g}: "
             f"{floor - NOISE_FLOOR_MARGIN:g} or lower"
         )
-    if changes.get("bitrate_mode") and "m4b" in profile.formats:
-        return "`bitrate_mode` is not for m4b, which has none to choose: leave it out"
-    if "opus" in profile.formats and profile.sample_rate not in (None, 48000):
-        return f"opus is 48000 Hz always: leave `sample_rate: {profile.sample_rate}` out"
-    if changes.get("cover") and "wav" in profile.formats:
-        return "a WAV file holds no cover: leave `cover` or that format out"
+    for row in (FORMATS[name] for name in profile.formats):
+        codec, sample_rate = row.codec, profile.sample_rate
+        if changes.get("bitrate_mode") and codec.is_lossy and not codec.has_bitrate_modes:
+            return f"`bitrate_mode` is not for {row.name}, which has none to choose: leave it out"
+        if len(codec.rates) == 1 and sample_rate not in (None, *codec.rates):
+            rate = codec.rates[0]
+            return f"{row.name} is {rate} Hz always: leave `sample_rate: {sample_rate}` out"
+        if changes.get("cover") and row.cover == "none":
+            return f"a {row.title} file holds no cover: leave `cover` or that format out"
     return None

@@ -29,6 +29,7 @@ from narrator.project.engine_choice import (
     complete_names,
 )
 from narrator.settings import Described, Strict, Text, Written, shape_of
+from narrator.sound.formats import FormatName
 from narrator.text.normalize.lexicon import LexiconEntry
 
 
@@ -306,10 +307,9 @@ class Checks(Strict):
 
 
 Loudness = Literal["audiobook", "acx", "podcast"] | Annotated[float, Field(ge=-40, le=-8)]
-Format = Literal["m4b", "mp3", "flac", "opus", "wav"]
 Formats = Annotated[
-    tuple[Format, ...],
-    BeforeValidator(_as_list, json_schema_input_type=Format | tuple[Format, ...]),
+    tuple[FormatName, ...],
+    BeforeValidator(_as_list, json_schema_input_type=FormatName | tuple[FormatName, ...]),
     Field(min_length=1),
     Distinct,
 ]

@@ -78,7 +78,7 @@ def write(
 
     facts = gather(book, now)
     curve_cache = CurveCache(book.project.build / _file_name(book, "report-cache"))
-    sound_paths = [file.path for file in facts.files if file.sound]
+    sound_paths = [file.path for file in facts.files]
     figures = sound.figures(
         sound_paths, curve_cache, lambda share: on_progress("measure files", share)
     )

@@ -25,6 +25,7 @@ from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.places import Passage, all_passages, relative_path, timeline_of
 from narrator.project.profiles import Profile
 from narrator.sound.assemble import Timeline
+from narrator.sound.formats import OUTPUT_SUFFIXES
 from narrator.sound.loudness import Target
 from narrator.speech.checks import is_edge_fault
 from narrator.speech.plan import Step
@@ -39,7 +40,7 @@ MARK = '<meta name="generator" content="narrator">'
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file for listeners."""
+    """A sound file for listeners."""
 
     path: Path
     name: str
@@ -50,8 +51,6 @@ class File:
     note: str
     """Its fault; empty where there is none."""
     profile: Profile | None
-    sound: bool
-    """True for a sound file; else it is a companion: subtitles, a chapter list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,8 +298,8 @@ def _engines(book: BookPlan) -> Iterator[EngineFacts]:
 
 
 def _newest_file_time(files: Sequence[File]) -> datetime | None:
-    """Returns when the newest sound file was written."""
-    times = [file.path.stat().st_mtime for file in files if file.sound]
+    """Returns when the newest file was written."""
+    times = [file.path.stat().st_mtime for file in files]
     return datetime.fromtimestamp(max(times), UTC) if times else None
 
 
@@ -343,9 +342,6 @@ def _chapter(
 
 # -- files -----------------------------------------------------------------------------------------
 
-SOUND_ENDINGS = (".mp3", ".m4a", ".m4b", ".opus", ".flac", ".wav")
-"""Endings of sound files, those first that browsers play best."""
-
 
 def _files(book: BookPlan) -> Iterator[File]:
     project = book.project
@@ -353,16 +349,14 @@ def _files(book: BookPlan) -> Iterator[File]:
     made_files = products.load_records(project)
     for path, note in products.list_sound_files(book):
         name = path.relative_to(book.folders.finished)
-        is_sound = path.suffix.casefold() in SOUND_ENDINGS
         chapters = made_files.get(products.in_build(project, path), MadeFile()).chapters
         yield File(
             path=path,
             name=name.as_posix(),
             bytes=path.stat().st_size,
             chapters=chapters,
-            note=note if is_sound else "",
+            note=note,
             profile=profiles.get(name.parts[0]),
-            sound=is_sound,
         )
 
 
@@ -373,7 +367,7 @@ def _find_chapter_file(
 
     Prefers current files, the first profile, few chapters, and formats that browsers play.
     """
-    candidates = [file for file in files if file.sound and chapter in file.chapters]
+    candidates = [file for file in files if chapter in file.chapters]
 
     def rank(file: File) -> tuple[bool, int, int, int]:
         way = profile_names.index(file.profile.name) if file.profile else 0
@@ -381,7 +375,7 @@ def _find_chapter_file(
             bool(file.note),
             way,
             len(file.chapters),
-            SOUND_ENDINGS.index(file.path.suffix.casefold()),
+            OUTPUT_SUFFIXES.index(file.path.suffix),
         )
 
     return min(candidates, key=rank, default=None)

@@ -86,7 +86,6 @@ def pieces(
         chapters=chapters,
         chapters_to_draw=chapters_to_draw(),
         files=files,
-        companions=[file for file in facts.files if not file.sound],
         pauses_by_kind=_pauses_by_kind(facts.pauses),
         pictures=_Pictures(facts, sounds.curve_cache),
         axes={"left": plots.LEFT, "right": plots.RIGHT, "dots": plots.WIDE.dots},
@@ -225,8 +224,6 @@ def _shown_files(
     first_by_profile: dict[str | None, FileFigures] = {}
     shown_files = []
     for file in files:
-        if not file.sound:
-            continue
         file_figures = figures.get(file.path)
         if isinstance(file_figures, FileFigures):
             first_figures = first_by_profile.setdefault(

@@ -8,23 +8,16 @@ from typing import Protocol
 import numpy as np
 import soxr
 
-from narrator.delivery.export.encode import Flow, encoding
+from narrator.delivery.export.encode import Flow, codec_encoding
 from narrator.sound.audio import Samples
+from narrator.sound.formats import CODECS
 
-FORMATS = ("mp3", "opus", "aac", "flac", "wav", "pcm")
-"""OpenAI's names."""
-MEDIA_TYPES = {
-    "mp3": "audio/mpeg",
-    "opus": "audio/ogg",
-    "aac": "audio/aac",
-    "flac": "audio/flac",
-    "wav": "audio/wav",
-    "pcm": "audio/pcm",
-}
+MEDIA_TYPES = {name: codec.stream_type for name, codec in CODECS.items() if codec.stream_container}
+MEDIA_TYPES |= {"wav": "audio/wav", "pcm": "audio/pcm"}
+"""Media types by OpenAI's names of formats."""
+FORMATS = tuple(MEDIA_TYPES)
 PCM_RATE = 24_000
 """Hz of raw samples, which have no header."""
-_CONTAINER_NAMES = {"aac": "m4b", "mp3": "mp3", "opus": "opus", "flac": "flac"}
-"""Names of the formats in `delivery.export.encode`."""
 _UNKNOWN_SIZE = 0xFFFFFFFF
 """Size of a WAV stream of unknown length, as OpenAI and FFmpeg write it."""
 
@@ -39,9 +32,11 @@ class SoundEncoder(Protocol):
 
 def make_encoder(format: str, rate: int) -> SoundEncoder:
     """Returns an encoder of sound at a rate in Hz."""
-    if format in _CONTAINER_NAMES:
-        return Flow(encoding(_CONTAINER_NAMES[format], rate), rate)
-    return _PcmEncoder(rate, PCM_RATE) if format == "pcm" else _WavEncoder(rate)
+    if format == "wav":
+        return _WavEncoder(rate)
+    if format == "pcm":
+        return _PcmEncoder(rate, PCM_RATE)
+    return Flow(codec_encoding(CODECS[format], rate, name=format), rate)
 
 
 class _PcmEncoder:

@@ -24,9 +24,10 @@ from narrator.errors import DamagedTake
 from narrator.sound import assemble
 from narrator.sound.assemble import PlacedTake, Span
 from narrator.sound.audio import Samples
+from narrator.sound.formats import MEDIA_TYPES
 from narrator.speech.store import Store
 
-PLAYABLE_TYPES = {".m4a": "audio/mp4", ".mp3": "audio/mpeg", ".flac": "audio/flac"}
+PLAYABLE_TYPES = {suffix: MEDIA_TYPES[suffix] for suffix in (".m4a", ".mp3", ".flac")}
 """What browsers play of what is encoded, the best first to seek in."""
 _PIECE_SIZE = 65536
 """Samples, or bytes of a file, that are sent at a time."""

@@ -3,7 +3,6 @@ from __future__ import annotations
 import base64
 import functools
 import io
-import json
 import os
 import re
 import resource
@@ -27,7 +26,6 @@ from mutagen.flac import Picture
 from mutagen.id3 import ID3
 from numpy.testing import assert_allclose, assert_array_equal
 
-from narrator import files
 from narrator.delivery import export
 from narrator.delivery.export import (
     BookAudio,
@@ -1158,24 +1156,6 @@ def test_a_digit_altered_in_an_index_of_what_is_encoded_changes_nothing(tmp_path
     again = run(tmp_path, chapters(1))
     assert (again.encoded[0].samples, again.encoded[0].fresh) == (first.encoded[0].samples, True)
     assert again.files[0].path.read_bytes() == whole
-
-
-def test_an_index_from_before_there_were_seals_is_sealed_and_nothing_encoded(
-    tmp_path: Path,
-) -> None:
-    kept = run(tmp_path, chapters(1)).encoded[0]
-    index, stat = kept.path.with_suffix(".json"), kept.path.stat()
-    older = {"bytes": stat.st_size, "mtime": stat.st_mtime_ns}
-    index.write_text(json.dumps(files.read_json(index) | older))
-    ledger = tmp_path / "kept" / "files.json"
-    rows = {name: row | {"stat": [1, 2]} for name, row in files.read_json(ledger).items()}
-    for row in rows.values():
-        del row["sha256"]
-    ledger.write_text(json.dumps(rows))
-    again = run(tmp_path, chapters(1))
-    assert (again.encoded[0], again.remarks) == (replace(kept, fresh=False), ())
-    assert b"seal" in index.read_bytes()
-    assert not run(tmp_path, chapters(1)).files[0].fresh
 
 
 @pytest.mark.parametrize("place", [20, 9000, pytest.param(-1, marks=pytest.mark.slow)])

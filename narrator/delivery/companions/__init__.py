@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from narrator import files as disk
-from narrator.delivery.companions import cue, labels, podcast, readalong, srt, vtt
+from narrator.delivery.companions import cue, labels, podcast, srt, vtt
 from narrator.delivery.companions.captions import Caption, captions
 from narrator.delivery.companions.spoken import SpokenChapter
 from narrator.delivery.export import ListenerFile
@@ -28,6 +28,7 @@ from narrator.delivery.export.names import fold_path
 from narrator.delivery.shelf import OutputManifest
 from narrator.errors import UserError
 from narrator.project.facts import BookFacts
+from narrator.sound.formats import EREADER_FORMATS
 
 __all__ = [
     "SpokenChapter",
@@ -54,8 +55,8 @@ def check(companion_kinds: Sequence[str], formats: Sequence[str], chapters: int)
 
     `chapters` is the number of chapters of the book, or of its longest part.
     """
-    if "readalong" in companion_kinds and not set(formats) & set(readalong.AUDIO):
-        names = ", ".join(readalong.AUDIO)
+    if "readalong" in companion_kinds and not EREADER_FORMATS.keys() & set(formats):
+        names = ", ".join(EREADER_FORMATS)
         raise UserError(
             f"output.companions: readalong needs sound that e-readers play; "
             f"add one of {names} to output.formats"
@@ -69,7 +70,7 @@ def check(companion_kinds: Sequence[str], formats: Sequence[str], chapters: int)
 
 def plays(file: ListenerFile) -> bool:
     """Returns whether a read-along book can be made of a file."""
-    return file.format in readalong.AUDIO
+    return file.format in EREADER_FORMATS
 
 
 def write(
@@ -114,6 +115,8 @@ def write(
         on_progress(len(paths), total)
         if shelf is not None:
             shelf.clear_path(book)
+        from narrator.delivery.companions import readalong  # it loads all readers of EPUB
+
         remarks += readalong.write(book, chapters, files, tags, source, words=words)
         paths.append(book)
     on_progress(total, total)

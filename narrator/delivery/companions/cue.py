@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from narrator.sound.formats import FORMATS
+
 MAX_TRACKS = 99
 """Most tracks of a CUE sheet."""
 FRAMES_PER_SECOND = 75
@@ -16,12 +18,10 @@ def text(
     """Returns chapters (title, start in seconds) of a file as a CUE sheet.
 
     Times are rounded to the nearest frame of 1/75 s; minutes run on past 99. The format cannot
-    write `"` within a text, so it becomes `'`. Its file types are MP3, AIFF and WAVE; WAVE stands
-    for whatever else a player decodes, as is usual for FLAC.
+    write `"` within a text, so it becomes `'`.
     """
-    file_type = "MP3" if format == "mp3" else "WAVE"
     rows = [f"PERFORMER {_quoted(author)}"] if author else []
-    rows += [f"TITLE {_quoted(title)}", f"FILE {_quoted(file_name)} {file_type}"]
+    rows += [f"TITLE {_quoted(title)}", f"FILE {_quoted(file_name)} {FORMATS[format].cue_type}"]
     for number, (name, start) in enumerate(chapters, 1):
         rows += [
             f"  TRACK {number:02} AUDIO",

@@ -35,15 +35,9 @@ from narrator.delivery.export import three_letters
 from narrator.errors import Problem, UserError
 from narrator.project import load
 from narrator.sound import media
+from narrator.sound.formats import MEDIA_TYPES
 
-TYPES = {
-    ".mp3": "audio/mpeg",
-    ".m4a": "audio/x-m4a",
-    ".m4b": "audio/mp4",
-    ".opus": "audio/ogg",
-    ".flac": "audio/flac",
-    ".wav": "audio/wav",
-}
+TYPES = MEDIA_TYPES | {".m4a": "audio/x-m4a"}  # Apple's own name
 """Media types by ending; where an episode exists in several formats, the first of these is used."""
 
 _TRANSCRIPTS = {"vtt": "text/vtt", "srt": "application/x-subrip"}

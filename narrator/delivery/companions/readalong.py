@@ -29,16 +29,10 @@ from narrator.delivery.export import ListenerFile, read_cover
 from narrator.errors import UserError
 from narrator.files import replacing, translating_errors
 from narrator.project.facts import BookFacts
+from narrator.sound.formats import EREADER_FORMATS
 from narrator.text.chunks import group_unison
 from narrator.text.lines import Line
 from narrator.text.sentences import sentences
-
-AUDIO = {
-    "mp3": ("mp3", "audio/mpeg"),
-    "m4b": ("m4a", "audio/mp4"),
-    "opus": ("opus", "audio/ogg; codecs=opus"),
-}
-"""Formats that e-readers play, best first: the ending within a book, and the media type."""
 
 ACTIVE_CLASS = "-epub-media-overlay-active"
 _STYLE = f".{ACTIVE_CLASS} {{ background-color: rgba(255, 200, 60, 0.45); }}\n"
@@ -119,7 +113,7 @@ def _choose_sound_files(
 ) -> _SoundFiles:
     """Chooses the chapters' own files, which e-readers load fast, else the whole book's."""
     numbers = {chapter.number for chapter in chapters}
-    for format, (ending, media_type) in AUDIO.items():
+    for format, (ending, media_type) in EREADER_FORMATS.items():
         for is_book_file in (False, True):
             sound_files = _SoundFiles({}, {})
             for file in files:
@@ -142,7 +136,8 @@ def _choose_sound_files(
                     )
             if numbers <= sound_files.chapter_starts.keys():
                 return sound_files
-    raise UserError("a read-along book needs finished files in one of " + ", ".join(AUDIO))
+    names = ", ".join(EREADER_FORMATS)
+    raise UserError(f"a read-along book needs finished files in one of {names}")
 
 
 def _heard_sentences(chapters: Sequence[SpokenChapter], words: bool) -> list[HeardSentence]:

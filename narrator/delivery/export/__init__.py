@@ -45,6 +45,7 @@ from narrator.errors import ExportError, UserError
 from narrator.files import load_json, replacing, save_json, sweep, translating_errors
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import Profile
+from narrator.sound.formats import FORMATS
 
 __all__ = [
     "BookAudio",
@@ -338,14 +339,15 @@ def _plan_files(book: BookAudio, target: OutputTarget, names: _FileNames) -> lis
     profile = target.profile
     # An incomplete book is delivered as chapters, whatever the complete one will be.
     is_chapters_only = not book.is_complete and (
-        profile.files == "book" or set(profile.formats) == {"m4b"}
+        profile.files == "book" or all(FORMATS[name].is_book for name in profile.formats)
     )
     plans = []
     for format in profile.formats:
         encoding = book.encoding(format, profile)
-        if book.is_complete and (format == "m4b" or profile.files != "chapters"):
+        is_book = FORMATS[format].is_book
+        if book.is_complete and (is_book or profile.files != "chapters"):
             plans += _plan_book(book, profile, format, encoding, names)
-        if not is_chapters_only and (format == "m4b" or profile.files == "book"):
+        if not is_chapters_only and (is_book or profile.files == "book"):
             continue
         for chapter in book.chapters:
             path = names.chapter(format, chapter.number, chapter.title)
@@ -381,7 +383,7 @@ def _plan_book(
 ) -> list[_Plan]:
     """Plans the file of the whole book; several where one cannot mark all chapters or gets too
     long."""
-    max_marks = containers.MAX_MARKS.get(format)
+    max_marks = FORMATS[format].max_marks
     book_path = names.book_file(format)
     for chapter in book.chapters:
         if fault := _length_fault(chapter, profile):
@@ -620,10 +622,11 @@ def _write_file(
     cover: Cover | None,
 ) -> tuple[int, ...]:
     """Writes a file in its format; returns the sample at which each chapter begins."""
-    if plan.format == "m4b":
+    format = FORMATS[plan.format]
+    if format.tags == "mp4":
         return m4b.write(path, parts, tags, cover, plan.track)
-    facts = file_tags(tags, plan.track, plan.format)
-    return containers.write(path, plan.format, parts, facts, cover, marks=plan.marks)
+    facts = file_tags(tags, plan.track, format)
+    return containers.write(path, format, parts, facts, cover, marks=plan.marks)
 
 
 class _Ledger:
@@ -637,7 +640,7 @@ class _Ledger:
         self.rows = {
             name: row
             for name, row in (rows.items() if isinstance(rows, dict) else ())
-            if isinstance(row, dict) and {"key", "starts"} <= row.keys()
+            if isinstance(row, dict) and {"key", "sha256", "starts"} <= row.keys()
             if os.path.lexists(path.parent / name)
         }
 
@@ -650,17 +653,11 @@ class _Ledger:
         row = self.rows.get(self._name(path))
         if row is None or row["key"] != key or not path.exists():
             return None
-        if self.is_altered(path):
-            self.altered.append(path)
-            return None
-        # older records have no hash: the file is copied once more
-        return tuple(row["starts"]) if "sha256" in row else None
-
-    def is_altered(self, path: Path) -> bool:
-        """Returns whether a file has other bytes than were recorded. Raises StorageError."""
-        recorded_sha256 = self.rows.get(self._name(path), {}).get("sha256")
         with translating_errors(path):
-            return recorded_sha256 is not None and keys.file_content(path) != recorded_sha256
+            if keys.file_content(path) == row["sha256"]:
+                return tuple(row["starts"])
+        self.altered.append(path)
+        return None
 
     def note(self, path: Path, key: str, starts: Sequence[int]) -> None:
         """Records a file that was written. Raises StorageError."""

@@ -29,15 +29,12 @@ from narrator.delivery.export.encode import (
 )
 from narrator.delivery.export.tags import Cover
 from narrator.sound.audio import Samples, decode_frames
-
-MAX_MARKS = {"mp3": 255, "opus": 1000, "flac": 1000}
-"""Most chapters that one file can mark: an ID3 table of contents counts them in a byte, Vorbis
-comments in three digits. M4B's text track has no such limit; WAV has no marks."""
+from narrator.sound.formats import Codec, OutputFormat
 
 
 def write(
     path: Path,
-    format: str,
+    format: OutputFormat,
     chapters: Sequence[tuple[str, Encoded]],
     tags: dict[str, str],
     cover: Cover | None,
@@ -46,20 +43,20 @@ def write(
 ) -> tuple[int, ...]:
     """Joins encoded chapters (title, sound); returns the sample at which each begins.
 
-    With `marks` each gets a chapter mark; WAV has none. Raises ExportError, OSError.
+    With `marks` each gets a chapter mark, in formats that hold them. Raises ExportError, OSError.
     """
-    copies_packets = format in ("mp3", "opus")
-    starts = _packet_starts(chapters) if copies_packets else _sample_starts(chapters)
-    with create_file(path, format) as container:
+    starts = _packet_starts(chapters) if format.codec.is_lossy else _sample_starts(chapters)
+    picture = cover if format.cover == "picture" else None
+    with create_file(path, format.codec.container) as container:
         container.metadata.update(tags)
-        if marks:
+        if marks and format.holds_marks:
             _write_marks(container, format, chapters, starts)
-        if format == "opus" and cover:
+        if format.cover == "comment" and cover:
             container.metadata["METADATA_BLOCK_PICTURE"] = _picture_block(cover)
-        if copies_packets:
-            _copy_packets(container, chapters, cover if format == "mp3" else None)
+        if format.codec.is_lossy:
+            _copy_packets(container, chapters, picture)
         else:
-            _encode_lossless(container, format, chapters, cover if format == "flac" else None)
+            _encode_lossless(container, format.codec, chapters, picture)
     return starts
 
 
@@ -89,7 +86,7 @@ def _packet_starts(chapters: Sequence[tuple[str, Encoded]]) -> tuple[int, ...]:
 
 def _write_marks(
     container: OutputContainer,
-    format: str,
+    format: OutputFormat,
     chapters: Sequence[tuple[str, Encoded]],
     starts: Sequence[int],
 ) -> None:
@@ -98,7 +95,7 @@ def _write_marks(
     titles = [title for title, _ in chapters]
     times = [round(start * 1000 / rate) for start in starts]
     end = round((starts[-1] + chapters[-1][1].samples) * 1000 / rate)
-    if format in ("opus", "flac"):  # FFmpeg rounds seconds up in these comments: 4.6 becomes 5.6
+    if format.tags == "vorbis":  # FFmpeg rounds seconds up in these comments: 4.6 becomes 5.6
         for number, (title, time) in enumerate(zip(titles, times, strict=True)):
             minutes, millis = divmod(time, 60_000)
             timestamp = (
@@ -160,13 +157,12 @@ def _clean_packet(packet: Packet[AudioStream], duration: int) -> Packet[Any]:
 
 def _encode_lossless(
     container: OutputContainer,
-    format: str,
+    codec: Codec,
     chapters: Sequence[tuple[str, Encoded]],
     cover: Cover | None,
 ) -> None:
-    """Encodes the decoded chapters as FLAC or WAV."""
-    codec = "pcm" if format == "wav" else "flac"
-    stream = add_sound(container, replace(chapters[0][1].encoding, codec=codec))
+    """Encodes the decoded chapters in a lossless codec."""
+    stream = add_sound(container, replace(chapters[0][1].encoding, codec=codec.name))
     _add_cover(container, cover)
     position = 0
     for block in regroup_blocks(_decoded_blocks(chapters)):

@@ -14,9 +14,9 @@ import re
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -44,6 +44,7 @@ from narrator.files import (
 from narrator.project.profiles import PLAIN_PROFILE, Profile
 from narrator.sound import mastering, media
 from narrator.sound.audio import Samples, as_channels, decode_frames, resample_stream, to_frame
+from narrator.sound.formats import CODECS, FORMATS, Codec
 from narrator.sound.loudness import STEREO_GAIN, Loudness, Target, master, measure
 
 BLOCK = 65536
@@ -54,44 +55,11 @@ WORKERS = os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
-class _Codec:
-    encoder: str
-    container: str
-    suffix: str
-    rates: tuple[int, ...]
-    options: tuple[tuple[str, str], ...]
-    margin: float
-    """dB that the limiter stays below the ceiling, for peaks that coding adds."""
-    scale: float = 1.0
-    """Factor that the encoder applies to its input; it is compensated before."""
-
-
-_CODECS = {
-    # The fast coder has less noise on speech than the slow one, over and under masking, at 32 to
-    # 96 kbit/s, in a third of the time.
-    "aac": _Codec(
-        "aac", "mp4", "m4a", (16000, 22050, 24000, 32000, 44100, 48000), (("aac_coder", "fast"),), 1
-    ),
-    # LAME scales by 0.95 unless told otherwise, which FFmpeg does not.
-    "mp3": _Codec(
-        "libmp3lame", "mp3", "mp3", (16000, 22050, 24000, 32000, 44100, 48000), (), 1, 0.95
-    ),
-    "opus": _Codec("libopus", "opus", "opus", (48000,), (), 1),
-    "flac": _Codec("flac", "flac", "flac", (), (("bits_per_raw_sample", "24"),), 0.2),
-    "pcm": _Codec("pcm_s24le", "wav", "wav", (), (), 0.2),
-}
-_FORMAT_CODECS = {"m4b": "aac", "mp3": "mp3", "opus": "opus", "flac": "flac", "wav": "flac"}
-
-_MP3_RATES = (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
-_MP3_LOW_RATES = (16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
-
-
-@dataclass(frozen=True, slots=True)
 class Encoding:
     """The coding parameters of a chapter."""
 
     codec: str
-    """aac, mp3, opus or flac; WAV is made from FLAC."""
+    """A codec of `CODECS`."""
     sample_rate: int
     bitrate: int
     """kbit/s; 0 where it is lossless."""
@@ -100,17 +68,16 @@ class Encoding:
     """True where every packet has the same bitrate; None for the codec's default, which is constant
     for MP3."""
 
-    @property
-    def bytes_per_second(self) -> float:
-        """Approximate bytes per second on disk; lossless as FLAC of 24 bits."""
-        return self.bitrate * 125 if self.bitrate else 1.8 * self.sample_rate * self.channels
+    def bytes_per_second(self, codec: Codec) -> float:
+        """Returns the approximate bytes per second of a file in a codec: this or, of WAV, its
+        own."""
+        return self.bitrate * 125 or codec.bytes_per_sample * self.sample_rate * self.channels
 
     @property
     def join(self) -> float:
         """Most seconds that a chapter grows when it is joined to others: coders put a delay of up
         to two packets before it and fill up its last one."""
-        frames = {"aac": 1024, "mp3": 1152, "opus": 960}
-        return 3 * frames.get(self.codec, 0) / self.sample_rate
+        return 3 * CODECS[self.codec].frame / self.sample_rate
 
 
 def encoding(
@@ -121,56 +88,44 @@ def encoding(
     The sample rate is the profile's, else the sound's own, else the next that the codec accepts;
     Opus always runs at 48 kHz. Raises UserError where codec, rate and bitrate do not fit together.
     """
-    codec_name = _FORMAT_CODECS[format]
-    codec_rates = _CODECS[codec_name].rates
+    return codec_encoding(FORMATS[format].encoded, rate, profile, channels, name=format)
+
+
+def codec_encoding(
+    codec: Codec, rate: int, profile: Profile = PLAIN_PROFILE, channels: int = 1, name: str = ""
+) -> Encoding:
+    """Returns the `encoding` of a codec; `name` is that of the format, for messages."""
     wanted_rate, channels = profile.sample_rate or rate, profile.channels or channels
-    if profile.sample_rate and codec_name in ("aac", "mp3") and wanted_rate not in codec_rates:
-        raise UserError(
-            f"{format} takes no sample rate of {wanted_rate}: {_join_numbers(codec_rates)}"
-        )
+    has_rate_choice = len(codec.rates) > 1
+    if profile.sample_rate and has_rate_choice and wanted_rate not in codec.rates:
+        raise UserError(f"{name} takes no sample rate of {wanted_rate}: {_join(codec.rates)}")
     sample_rate = next(
-        (codec_rate for codec_rate in codec_rates if codec_rate >= wanted_rate),
-        codec_rates[-1] if codec_rates else wanted_rate,
+        (codec_rate for codec_rate in codec.rates if codec_rate >= wanted_rate),
+        codec.rates[-1] if codec.rates else wanted_rate,
     )
-    if codec_name == "flac":
-        return Encoding(codec_name, sample_rate, 0, channels)
-    default_bitrates = {"aac": 64, "mp3": 96 if sample_rate >= 32000 else 64, "opus": 48}
-    bitrate_mode = profile.bitrate_mode if codec_name in ("mp3", "opus") else None
-    is_constant = None if bitrate_mode is None else bitrate_mode == "constant"
-    encoding_choice = Encoding(
-        codec_name,
-        sample_rate,
-        profile.bitrate or default_bitrates[codec_name] * channels,
-        channels,
-        is_constant,
-    )
-    _check_bitrate(format, encoding_choice)
-    return encoding_choice
-
-
-def _check_bitrate(format: str, encoding: Encoding) -> None:
-    """Raises UserError for a bitrate that the codec lacks at this rate or channel count."""
-    sample_rate, channels, bitrate = encoding.sample_rate, encoding.channels, encoding.bitrate
-    bitrates = _MP3_RATES if sample_rate >= 32000 else _MP3_LOW_RATES
-    if encoding.codec == "mp3" and bitrate not in bitrates:
+    if not codec.is_lossy:
+        return Encoding(codec.name, sample_rate, 0, channels)
+    bitrate = profile.bitrate or codec.default_bitrate(sample_rate) * channels
+    bitrates = codec.bitrates(sample_rate)
+    if bitrates and bitrate not in bitrates:
         raise UserError(
-            f"MP3 at {sample_rate} Hz has no bitrate of {bitrate} kbit/s, only "
-            f"{_join_numbers(bitrates)}"
+            f"{name.upper()} at {sample_rate} Hz has no bitrate of {bitrate} kbit/s, only "
+            f"{_join(bitrates)}"
             + ("; or set output.sample_rate: 44100" if sample_rate < 32000 else "")
         )
-    max_bitrate = {"aac": 6 * sample_rate // 1000 * channels, "mp3": 320, "opus": 256 * channels}[
-        encoding.codec
-    ]
+    max_bitrate = codec.max_bitrate(sample_rate, channels)
     if bitrate > max_bitrate:
-        count = "one channel" if channels == 1 else "two channels"
         raise UserError(
-            f"{format} of {count} at {sample_rate} Hz takes at most {max_bitrate} kbit/s, "
-            f"not {bitrate}"
+            f"{name} of {'one channel' if channels == 1 else 'two channels'} at {sample_rate} Hz "
+            f"takes at most {max_bitrate} kbit/s, not {bitrate}"
         )
+    mode = profile.bitrate_mode if codec.has_bitrate_modes else None
+    return Encoding(
+        codec.name, sample_rate, bitrate, channels, None if mode is None else mode == "constant"
+    )
 
 
-def _join_numbers(numbers: Sequence[int]) -> str:
-    """Joins numbers with commas."""
+def _join(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
@@ -406,7 +361,7 @@ def _cache_path(job: EncodeJob, folder: Path) -> Path:
         "room_tone": [job.room_tone, mastering.ROOM_TONE_SECONDS],
         "by": levelled_by,
     }
-    return folder / f"{keys.key(recipe)}.{_CODECS[job.encoding.codec].suffix}"
+    return folder / f"{keys.key(recipe)}.{CODECS[job.encoding.codec].suffix}"
 
 
 def _encode_to_target(
@@ -433,7 +388,7 @@ def _encode_to_target(
     keeps_level = target.kind == "as it is"
     level = target.level_of(unmastered)
     gain = _GainControl(level if keeps_level else _target_level(job, sound, unmastered), level)
-    ceiling = target.true_peak - _CODECS[job.encoding.codec].margin
+    ceiling = target.true_peak - CODECS[job.encoding.codec].margin
     for share_start in (0.1, 0.17, 0.24):  # compensates what the limiter takes
         if keeps_level or unmastered.peak + gain.gain <= ceiling:
             break
@@ -560,7 +515,7 @@ class _ProgressWatch:
 def write_sound(path: Path, blocks: Iterable[Samples], rate: int, encoding: Encoding) -> int:
     """Encodes a stream; returns its length at the encoding's sample rate."""
     length = 0
-    with create_file(path, _CODECS[encoding.codec].container) as container:
+    with create_file(path, CODECS[encoding.codec].container) as container:
         stream = add_sound(container, encoding)
         for block in regroup_blocks(resample_stream(blocks, rate, encoding.sample_rate)):
             write_block(container, stream, scale_for_encoder(block, encoding), length)
@@ -596,27 +551,23 @@ def create_file(path: Path, container: str) -> Iterator[OutputContainer]:
 
 def add_sound(container: OutputContainer, encoding: Encoding) -> AudioStream:
     """Adds a stream of an encoding; FLAC's takes integers of 24 bits in 32."""
-    codec = _CODECS[encoding.codec]
+    codec = CODECS[encoding.codec]
     layout = "mono" if encoding.channels == 1 else "stereo"
     stream = container.add_stream(codec.encoder, rate=encoding.sample_rate, layout=layout)
     assert isinstance(stream, AudioStream)
-    options_by_mode: dict[tuple[str, bool | None], dict[str, str]]
-    options_by_mode = {("mp3", False): {"abr": "1"}, ("opus", True): {"vbr": "off"}}
-    mode_options = options_by_mode.get((encoding.codec, encoding.constant), {})
-    stream.codec_context.options = {
-        "flags": "+bitexact",
-        **dict(codec.options),
-        **mode_options,
-    }
+    mode_options: Mapping[str, str] = {}
+    if encoding.constant is not None:
+        mode_options = codec.constant_options if encoding.constant else codec.variable_options
+    stream.codec_context.options = {"flags": "+bitexact", **codec.options, **mode_options}
     if encoding.bitrate:
         stream.bit_rate = encoding.bitrate * 1000
-    stream.format = {"opus": "flt", "flac": "s32", "pcm": "s32"}.get(encoding.codec, "fltp")
+    stream.format = codec.sample_format
     return stream
 
 
 def scale_for_encoder(block: Samples, encoding: Encoding) -> Samples:
     """Compensates a block for the factor that its encoder applies."""
-    scale = np.float32(1 / _CODECS[encoding.codec].scale)
+    scale = np.float32(1 / CODECS[encoding.codec].scale)
     return block if scale == 1 else block * scale
 
 
@@ -658,16 +609,6 @@ def regroup_blocks(blocks: Iterable[Samples]) -> Iterator[Samples]:
 
 # -- while it comes --------------------------------------------------------------------------------
 
-_STREAM_CONTAINERS: dict[str, tuple[str, dict[str, str]]] = {
-    "aac": ("adts", {}),
-    "mp3": ("mp3", {"write_xing": "0", "id3v2_version": "0"}),
-    "opus": ("opus", {"page_duration": "200000"}),
-    "flac": ("flac", {}),
-}
-"""FFmpeg's containers that are written without seeking, and their options."""
-_FAST_OPTIONS = {"mp3": {"compression_level": "7"}}
-"""Options of encoders for urgent sound: LAME takes half its time."""
-
 
 class Flow:
     """Encodes a stream of samples: bytes come out as soon as a frame is full."""
@@ -679,18 +620,14 @@ class Flow:
             rate, encoding.sample_rate, 1, dtype="float32", quality="HQ"
         )
         self._sink = _OutputBuffer()
-        container_format, options = _STREAM_CONTAINERS[encoding.codec]
-        options = {"fflags": "+bitexact", "flush_packets": "1", **options}
+        codec = CODECS[encoding.codec]
+        options = {"fflags": "+bitexact", "flush_packets": "1", **codec.stream_options}
         with _translate_errors("the sound"):
             self._container = av.open(
-                self._sink, "w", format=container_format, container_options=options
+                self._sink, "w", format=codec.stream_container, container_options=options
             )
             self._stream = add_sound(self._container, encoding)
-            codec_context = self._stream.codec_context
-            codec_context.options = {
-                **codec_context.options,
-                **_FAST_OPTIONS.get(encoding.codec, {}),
-            }
+            self._stream.codec_context.options |= codec.fast_options
 
     def feed(self, samples: Samples, last: bool = False) -> bytes:
         """Encodes samples; returns the new bytes of the file, the rest of them with the `last`
@@ -759,8 +696,6 @@ def _load_encoded(path: Path, encoding: Encoding) -> Encoded | None:
     if actual_sha256 != sha256:
         corruption_log.warning("%s: it was altered since it was written; it is encoded again", path)
         return None
-    if "mtime" in index:  # an index of a version without seals
-        return replace(_save_index(path, encoding, gain, samples, loudness), fresh=False)
     return Encoded(path, encoding, loudness, gain, samples, sha256, size, fresh=False)
 
 

@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass
 
 from narrator.project.facts import BookFacts
+from narrator.sound.formats import OutputFormat
 
 GENRE = "Audiobook"
 
 
-def file_tags(tags: BookFacts, track: Track | None, format: str) -> dict[str, str]:
+def file_tags(tags: BookFacts, track: Track | None, format: OutputFormat) -> dict[str, str]:
     """Returns tags by FFmpeg's names, for ID3, Vorbis comments and RIFF.
 
     As Audiobookshelf reads them: the artist is the author, the composer the narrator, the album the
@@ -25,14 +26,14 @@ def file_tags(tags: BookFacts, track: Track | None, format: str) -> dict[str, st
         "composer": tags.narrator,
         "genre": tags.genre or GENRE,
         "date": tags.date,
-        "year": tags.year if tags.day and format in ("opus", "flac") else "",
+        "year": tags.year if tags.day and format.tags == "vorbis" else "",
         "publisher": tags.publisher,
         "copyright": tags.copyright,
         "description": tags.description,
         "subtitle": tags.subtitle,
         "series": tags.series,
         "series-part": tags.part,
-        "language": three_letters(tags.language) if format == "mp3" else tags.language,
+        "language": three_letters(tags.language) if format.tags == "id3" else tags.language,
         "isbn": tags.isbn,
         "asin": tags.asin,
         "track": f"{track.number}/{track.total}" if track and track.number else "",
