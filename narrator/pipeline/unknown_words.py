@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from narrator.pipeline.manuscript import Manuscript
 from narrator.speech.plan import Utterance
-from narrator.text import wordlist
+from narrator.text import vocabulary
 from narrator.text.chunks import group_unison
 from narrator.text.normalize import TYPOGRAPHY, Change
 
@@ -43,15 +43,15 @@ def find_unknown_words(manuscript: Manuscript) -> tuple[list[UnknownWord], list[
 
     Raises EnvironmentFailed if the lists are not installed.
     """
-    wordlist.require()
+    vocabulary.require()
     words_by_key: dict[tuple[str, str], UnknownWord] = {}
     unlisted_languages: dict[str, None] = {}
     for utterance, *_ in group_unison(manuscript.spoken):  # text in unison counts once
-        if not wordlist.has_list(utterance.language):
+        if not vocabulary.has_list(utterance.language):
             unlisted_languages[utterance.language] = None
             continue
         spoken_changes = [change for change in utterance.spoken.changes if _is_read(change)]
-        for offset, spelling in wordlist.unknown_words(utterance.chunk.text, utterance.language):
+        for offset, spelling in vocabulary.unknown_words(utterance.chunk.text, utterance.language):
             if spelling in utterance.spoken.pronunciations:
                 continue
             if any(

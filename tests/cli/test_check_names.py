@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from narrator.text import wordlist
+from narrator.text import vocabulary
 from tests import walks
 
 TEXT = """\
@@ -69,7 +69,7 @@ def test_a_language_without_a_list_is_said(narrator, book):
 
 
 def test_without_the_lists_it_says_how_to_get_them(narrator, book, monkeypatch):
-    monkeypatch.setattr(wordlist, "find_spec", lambda name: None)
+    monkeypatch.setattr(vocabulary, "find_spec", lambda name: None)
     code, _, errors = narrator("check", book, "--names")
     assert code == 3
     assert "[names]" in errors
@@ -88,6 +88,6 @@ def test_without_the_lists_it_says_how_to_get_them(narrator, book, monkeypatch):
     ],
 )
 def test_strangers(text: str, language: str, found: list[str]) -> None:
-    strangers = list(wordlist.unknown_words(text, language))
+    strangers = list(vocabulary.unknown_words(text, language))
     assert [word for _, word in strangers] == found
     assert all(text[at : at + len(word)] == word for at, word in strangers)

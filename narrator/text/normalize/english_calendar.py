@@ -6,6 +6,8 @@ import re
 
 from narrator.text.normalize import numbers
 from narrator.text.normalize.english_lists import (
+    BIBLE_BOOKS,
+    BIBLE_BOOKS_SHORT,
     COUNTED,
     DAYS,
     MONTH_SHORT,
@@ -270,33 +272,12 @@ def _british_time(match: Match, setting: Setting) -> str | None:
     return _time(match, setting) if setting.british else None
 
 
-_BOOKS = (
-    "Genesis Exodus Leviticus Numbers Deuteronomy Joshua Judges Ruth Samuel Kings Chronicles Ezra "
-    "Nehemiah Esther Job Psalm Psalms Proverbs Ecclesiastes Song Isaiah Jeremiah Lamentations "
-    "Ezekiel Daniel Hosea Joel Amos Obadiah Jonah Micah Nahum Habakkuk Zephaniah Haggai Zechariah "
-    "Malachi Matthew Mark Luke John Acts Romans Corinthians Galatians Ephesians Philippians "
-    "Colossians Thessalonians Timothy Titus Philemon Hebrews James Peter Jude "
-    "Revelation Songs Solomon"
-).split()
-_BOOK_SHORT = dict(
-    pair.split(":")
-    for pair in (
-        "Gen:Genesis Exod:Exodus Lev:Leviticus Num:Numbers Deut:Deuteronomy Josh:Joshua "
-        "Judg:Judges Sam:Samuel Chron:Chronicles Neh:Nehemiah Ps:Psalm Prov:Proverbs "
-        "Eccl:Ecclesiastes Isa:Isaiah Jer:Jeremiah Lam:Lamentations Ezek:Ezekiel "
-        "Dan:Daniel Hos:Hosea Mic:Micah "
-        "Hab:Habakkuk Zeph:Zephaniah Hag:Haggai Zech:Zechariah Mal:Malachi Matt:Matthew Rom:Romans "
-        "Cor:Corinthians Gal:Galatians Eph:Ephesians Phil:Philippians Col:Colossians "
-        "Thess:Thessalonians Tim:Timothy Tit:Titus Philem:Philemon Heb:Hebrews Jas:James Pet:Peter "
-        "Rev:Revelation"
-    ).split()
-)
-_BOOK = re.compile(rf"\b(?:{alternatives([*_BOOKS, *_BOOK_SHORT])})\.? $")
+_BOOK = re.compile(rf"\b(?:{alternatives([*BIBLE_BOOKS, *BIBLE_BOOKS_SHORT])})\.? $")
 _FIRST_AND_SECOND = "Samuel Kings Chronicles Corinthians Thessalonians Timothy Peter John".split()
 _NTH_BOOK = alternatives(
     [
         *_FIRST_AND_SECOND,
-        *(short for short, name in _BOOK_SHORT.items() if name in _FIRST_AND_SECOND),
+        *(short for short, name in BIBLE_BOOKS_SHORT.items() if name in _FIRST_AND_SECOND),
     ]
 )
 _OF_BOOKS = {
@@ -446,10 +427,10 @@ CALENDAR = (
     Rule(
         "book",
         re.compile(
-            rf"\b({alternatives(_BOOK_SHORT)})\b\.?(?= {_PLACE})"
+            rf"\b({alternatives(BIBLE_BOOKS_SHORT)})\b\.?(?= {_PLACE})"
             rf"|{preceded_by('[123] ', 'I ')}(Cor|Thess|Chron)\."
         ),
-        lambda match, setting: _BOOK_SHORT[match[1] or match[2]],
+        lambda match, setting: BIBLE_BOOKS_SHORT[match[1] or match[2]],
     ),
     Rule(
         "verse",

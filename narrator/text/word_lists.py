@@ -1,0 +1,50 @@
+"""Reads word lists: text files of `[sections]`, which a person can read and extend.
+
+A section has words, lines of `key: meaning`, or lines of `meaning: all words that have it`. A line
+that begins with `# ` is a comment. Knows no language.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from pathlib import Path
+
+
+class WordLists:
+    """The sections of one file. Raises KeyError for a section that the file lacks."""
+
+    def __init__(self, text: str) -> None:
+        self._sections: dict[str, list[str]] = {}
+        for line in text.splitlines():
+            if line.startswith("["):
+                lines = self._sections[line.strip("[]")] = []
+            elif line and not line.startswith("# "):
+                lines.append(line)
+
+    def words(self, section: str) -> list[str]:
+        """Return the words of a section, in order."""
+        return " ".join(self._sections[section]).split()
+
+    def table(self, section: str) -> dict[str, str]:
+        """Return the lines of a section, `key: meaning`; a meaning may go on in further lines of
+        the same key."""
+        lines: defaultdict[str, list[str]] = defaultdict(list)
+        for line in self._sections[section]:
+            key, _, meaning = line.partition(": ")
+            lines[key].append(meaning)
+        return {key: " ".join(meanings) for key, meanings in lines.items()}
+
+    def meanings(self, section: str) -> dict[str, str]:
+        """Return the meaning of each word of a section, whose lines are `meaning: words`."""
+        return {
+            word: meaning
+            for meaning, words in self.table(section).items()
+            for word in words.split()
+        }
+
+
+@functools.cache
+def read_word_lists(path: Path) -> WordLists:
+    """Read a file of word lists, once."""
+    return WordLists(path.read_text("utf-8"))
