@@ -112,7 +112,7 @@ parity-kokoro: $(VENV)/.test
 clean:
 	rm -rf $(VENV) $(VENV)-parity .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
 	rm -rf projects/*/build examples/*/build
-	find narrator voxcpm2 cosyvoice2 kokoro82m speechbase tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find narrator manuscripts textbase voxcpm2 cosyvoice2 kokoro82m speechbase tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each set of packages, older than pyproject.toml when it has to be installed again.
 $(VENV)/.made:

@@ -31,7 +31,7 @@ from narrator.engines import Request
 from narrator.engines.draft.espeak import TAIL, VARIANTS, DraftEngine
 from narrator.engines.draft.settings import DraftVoice
 from narrator.engines.voice import Voice
-from narrator.importers import import_book
+from narrator.importing import import_book
 from narrator.sound import audio
 from narrator.speech.checks import Verdict, examine
 from narrator.text.chunks import cut_scene

@@ -2,9 +2,9 @@
 
     python -m benchmarks.corpus [MANUSCRIPT ...] [--no-render]
 
-Those of `tests/importers/corpus.py`, of which it is known how many chapters they have, and any that
-are named. Each command is a process of its own; the last line is JSON. The exit code is 1 where a
-chapter or a word is missing, or a project is refused by its own `check`.
+Those of `tests/manuscripts/corpus.py`, of which it is known how many chapters they have, and any
+that are named. Each command is a process of its own; the last line is JSON. The exit code is 1
+where a chapter or a word is missing, or a project is refused by its own `check`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.importers import corpus  # noqa: E402
+from tests.manuscripts import corpus  # noqa: E402
 
 
 @dataclass

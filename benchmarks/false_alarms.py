@@ -34,7 +34,7 @@ from benchmarks.misspoken import Piper
 from narrator.engines import Request, speak
 from narrator.engines.draft.espeak import DraftEngine
 from narrator.engines.voice import Voice
-from narrator.importers import import_book
+from narrator.importing import import_book
 from narrator.speech.checks import examine, find_outliers
 from narrator.text.pace import expected_seconds
 

@@ -36,7 +36,7 @@ import numpy as np
 
 from benchmarks.checks import spoken_texts
 from benchmarks.misspoken import KINDS, Draft, Piper, Speaks, Take, take
-from narrator.importers import import_book
+from narrator.importing import import_book
 from narrator.speech.hearing import SpokenSound, Transcript, choosing
 from narrator.speech.hearing.judging import Judgement, judge
 from narrator.speech.hearing.whisper import Whisper

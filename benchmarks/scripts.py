@@ -2,10 +2,11 @@
 
     python -m benchmarks.scripts [--failures] [FOLDER ...]
 
-Imports each dialogue and each document of `tests/importers/printed_dialogue` in all of its layouts,
-and counts what is declared a play, an interview or a conversation, and whether its speakers are
-those that speak. Half of the texts were held out while the rules were made, and have a row of their
-own. All files in a FOLDER are taken for documents that are no dialogue, as novels and manuals are.
+Imports each dialogue and each document of `tests/manuscripts/printed_dialogue` in all of its
+layouts, and counts what is declared a play, an interview or a conversation, and whether its
+speakers are those that speak. Half of the texts were held out while the rules were made, and have
+a row of their own. All files in a FOLDER are taken for documents that are no dialogue, as novels
+and manuals are.
 `--failures` names what went wrong. The last line is JSON; the exit code is 1 where precision or
 recall is below 95 %.
 """
@@ -27,13 +28,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from narrator.errors import NarratorError  # noqa: E402
-from narrator.importers import import_book  # noqa: E402
-from tests.importers.printed_dialogue import (  # noqa: E402
-    Sample,
-    documents,
-    is_held_out,
-    scripts,
-)
+from narrator.importing import import_book  # noqa: E402
+from tests.manuscripts.printed_dialogue import Sample, documents, is_held_out, scripts  # noqa: E402
 
 LEAST = 0.95
 

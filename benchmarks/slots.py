@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from narrator import importers
+from narrator import importing
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.speech.plan import ChainRules, EngineParameters, Step, link_steps
 from narrator.speech.scheduler import Scheduler, Task
@@ -102,7 +102,7 @@ def by_chapter(steps: Sequence[Step], slots: int, cost: Cost, judge: float) -> R
 def book_steps(book: Path, mode: str) -> tuple[Step, ...]:
     """The book's steps for an engine that clones and continues."""
     with tempfile.TemporaryDirectory() as folder:
-        written = importers.write_project(importers.import_book(book), Path(folder) / "book")
+        written = importing.write_project(importing.import_book(book), Path(folder) / "book")
         manuscript = read_manuscript(written.manifest)
     return link_steps(
         manuscript.spoken,

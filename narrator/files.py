@@ -22,6 +22,11 @@ import platformdirs
 
 from narrator import keys
 from narrator.errors import EnvironmentFailed, StorageError
+from textbase.files import REFUSALS
+from textbase.files import TooLarge as TooLarge
+from textbase.files import describe_file_type as describe_file_type
+from textbase.files import read_bounded as read_bounded
+from textbase.files import reason as reason
 
 log = logging.getLogger("narrator")
 corruption_log = logging.getLogger("narrator.damage")
@@ -101,52 +106,6 @@ def write(path: Path, data: bytes) -> os.stat_result:
         return temporary.stat()  # renaming changes neither size nor time
 
 
-def describe_file_type(path: Path) -> str:
-    """Describes a path that is no file: "a folder", "a named pipe" …; "" for a file, or nothing."""
-    try:
-        mode = path.stat().st_mode
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            return "a link that leads back to itself"
-        with contextlib.suppress(OSError):
-            return f"a link to {path.readlink()}, which is not there"
-        return ""
-    return _FILE_TYPES.get(stat.S_IFMT(mode), "")
-
-
-_FILE_TYPES = {
-    stat.S_IFDIR: "a folder",
-    stat.S_IFIFO: "a named pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
-
-
-class TooLarge(Exception):
-    """A file has more bytes than its purpose allows."""
-
-
-def read_bounded(path: Path, most: int) -> bytes:
-    """Reads a regular file of at most `most` bytes; no pipes or devices, which may never end.
-
-    Raises OSError, TooLarge.
-    """
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        kind = describe_file_type(path)
-        if stat.S_ISDIR(status.st_mode):
-            raise IsADirectoryError(errno.EISDIR, f"it is {kind}", str(path))
-        raise OSError(errno.EINVAL, f"it is {kind}, not a file", str(path))
-    if status.st_size > most:
-        raise TooLarge
-    with path.open("rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise TooLarge
-    return content
-
-
 def sweep(folder: Path) -> None:
     """Remove what killed processes left half written in a folder, and nothing that somebody is
     still writing. Raises StorageError."""
@@ -182,29 +141,9 @@ def translating_errors(path: Path) -> Iterator[None]:
         raise StorageError(f"{path}: {reason(error)}") from error
 
 
-def reason(error: OSError) -> str:
-    """Describes why the file system refused."""
-    return _REASONS.get(error.errno or 0, error.strerror or str(error))
-
-
 def is_refusal(error: OSError) -> bool:
     """Whether the machine is the cause, whatever the operation."""
-    return error.errno in _REASONS
-
-
-_REASONS = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.EFBIG: "the file would be larger than this disk or user may have",
-    errno.EROFS: "the folder is read-only",
-    errno.EACCES: "no right to write there",
-    errno.EPERM: "no right to write there",
-    errno.EIO: "the disk fails to read or write (input/output error)",
-    errno.ESTALE: "the disk has gone",
-    errno.ENODEV: "the disk has gone",
-    errno.EMFILE: "too many files are open",
-    errno.ENFILE: "too many files are open",
-}
+    return error.errno in REFUSALS
 
 
 # -- small files of our own ------------------------------------------------------------------------

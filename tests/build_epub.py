@@ -1,4 +1,4 @@
-"""Small EPUBs for the tests of the importers, written with zipfile."""
+"""Small EPUBs for the tests of manuscripts, written with zipfile."""
 
 from __future__ import annotations
 

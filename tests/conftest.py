@@ -141,11 +141,11 @@ def narrator(
 
     Manuscripts are read here, too: a process for each takes longer than most of these tests.
     """
-    from narrator import importers
+    from narrator import importing
     from narrator.cli import progress
 
     monkeypatch.setattr(progress, "EVERY", 3600.0)  # a slow machine says no more
-    monkeypatch.setattr(importers, "import_isolated", importers.import_book)
+    monkeypatch.setattr(importing, "import_isolated", importing.import_book)
     handlers = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
 
     def run(*arguments: str | Path) -> tuple[int, str, str]:

@@ -19,12 +19,12 @@ ROOT = Path(__file__).parents[1]
 
 # From the cellar up. A room imports from the floors below its own, never from its own floor.
 FLOORS = (
-    {"errors", "characters", "installation", "keys", "processes", "settings", "templates"},
+    {"errors", "installation", "keys", "settings", "templates"},
     {"files"},
     {"pronunciation", "sound", "web"},
     {"engines", "text"},
     {"project"},
-    {"importers", "speech"},
+    {"importing", "speech"},
     {"cast"},
     {"delivery"},
     {"pipeline"},
@@ -32,7 +32,15 @@ FLOORS = (
     {"cli"},
     {"__main__"},
 )
-PACKAGES = ("narrator", "voxcpm2", "cosyvoice2", "kokoro82m", "speechbase")
+MODELS = ("voxcpm2", "cosyvoice2", "kokoro82m", "speechbase")
+BELOW = {
+    "textbase": frozenset[str](),
+    "manuscripts": {"textbase"},
+    **{model: {"speechbase"} for model in MODELS},
+    "narrator": {"textbase", "manuscripts", *MODELS},
+}
+"""Package -> others of ours that it may import."""
+PACKAGES = tuple(BELOW)
 MODEL_ENGINES = ("mlx", "voxcpm2", "cosyvoice2", "kokoro")
 """Folders of narrator/engines/ that may load a model."""
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
@@ -159,7 +167,7 @@ def test_imports_run_downwards_only(path: Path) -> None:
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     """As they are loaded: an import within a function comes later."""
-    modules = {module_of(path): path for path in sources("narrator")}
+    modules = {module_of(path): path for path in every_source()}
     below = {
         module: {
             name if name in modules else name.rpartition(".")[0] for name in loaded_with(path)
@@ -192,9 +200,9 @@ def test_every_room_says_what_belongs_there() -> None:
         assert re.search(r"belongs? here", " ".join(said.split())), folder
 
 
-@pytest.mark.parametrize("package", PACKAGES[1:])
-def test_a_model_knows_nothing_of_books_and_of_no_other_model(package: str) -> None:
-    others = set(PACKAGES) - {package, "speechbase"}
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_imports_only_those_below(package: str) -> None:
+    others = {*PACKAGES} - {package, *BELOW[package]}
     for path in sources(package):
         assert not {name.split(".")[0] for name in imports(path)} & others, path
 
@@ -203,7 +211,7 @@ def test_only_their_engines_and_what_reads_load_a_model() -> None:
     users = {
         path.relative_to(ROOT).as_posix()
         for path in sources("narrator")
-        if any(name.split(".")[0] in (*PACKAGES[1:], "mlx", "mlx_lm") for name in imports(path))
+        if any(name.split(".")[0] in (*MODELS, "mlx", "mlx_lm") for name in imports(path))
     }
     homes = tuple(f"narrator/engines/{name}/" for name in MODEL_ENGINES)
     others = {user for user in users if not user.startswith(homes)}
@@ -272,14 +280,14 @@ def _kinds(handler: ast.ExceptHandler) -> list[ast.expr]:
 def test_only_one_room_has_ffmpeg_read_a_file() -> None:
     users = {
         path.relative_to(ROOT).as_posix()
-        for path in sources("narrator")
+        for path in (*sources("narrator"), *sources("manuscripts"))
         if calls(path) & {"av.open", "av.container.open"}
     }
     # two more: what is written, and a picture's bytes in a process of their own
     assert users == {
         "narrator/sound/media.py",
         "narrator/delivery/export/encode.py",
-        "narrator/importers/readers/ebook/raster.py",
+        "manuscripts/readers/ebook/raster.py",
     }
 
 

@@ -19,7 +19,7 @@ import pytest
 from lxml import etree
 
 from narrator.engines.draft.espeak import DraftEngine
-from narrator.importers import import_book, write_project
+from narrator.importing import import_book, write_project
 from narrator.pipeline import run
 from tests import books
 

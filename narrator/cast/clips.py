@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from narrator.errors import Problem, UserError
 from narrator.sound import audio, media
 from narrator.sound.audio import Samples
-from narrator.sound.media import Unfit
 from narrator.text.pace import expected_seconds
+from textbase.files import Unfit
 
 PREPARATION = 1
 """Version of the preparation, part of a clip's content; increased when the same recording gives

@@ -19,8 +19,9 @@ from narrator.errors import UsageError
 from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
-    from narrator.importers import Book as ImportedBook
-    from narrator.importers import Choices, Notes, Reading, Treatment, WrittenProject
+    from manuscripts import Book as ImportedBook
+    from manuscripts import Choices, Notes, Reading, Treatment
+    from narrator.importing import WrittenProject
 
 
 @app.command()
@@ -76,7 +77,7 @@ def new(
     as_json: AsJson = False,
 ) -> None:
     """Start a project, from a manuscript if there is one."""
-    from narrator import importers
+    from narrator import importing
 
     if sources and len(sources) > 1:
         raise UsageError(
@@ -87,10 +88,10 @@ def new(
     choices = _choices(title, author, language, encoding, chapter_heading)
     choices = _treated(choices, reading, notes, directions, pictures, tables, code)
     with stage(err, f"importing {source or folder}"):
-        book = (importers.import_isolated(source, choices) if source
-                else importers.starter_book(folder, choices))  # fmt: skip
+        book = (importing.import_isolated(source, choices) if source
+                else importing.starter_book(folder, choices))  # fmt: skip
         original = source if book.format == "EPUB" else None
-        written_project = importers.write_project(book, folder, original)
+        written_project = importing.write_project(book, folder, original)
     if as_json:
         out.print_json(data=_as_json(book, written_project))
         return
@@ -110,8 +111,8 @@ def _choices(
     heading: str | None,
 ) -> Choices:
     """What options say of a source. Raises UsageError."""
-    from narrator.importers import Choices
-    from narrator.project import languages
+    from manuscripts import Choices
+    from textbase import languages
 
     texts: dict[str, Sequence[str | None]] = {
         "--title": [title],
@@ -183,7 +184,7 @@ _NAMED = 120
 
 def _print_found(book: ImportedBook, written_project: WrittenProject) -> None:
     """What was made of a source; of a second import also what became of the files of the first."""
-    from narrator.importers import chapter_shapes
+    from narrator.importing import chapter_shapes
 
     manifest = written_project.root / written_project.new_versions.get("book.yaml", "book.yaml")
     if not book.source:
@@ -211,7 +212,7 @@ def _print_found(book: ImportedBook, written_project: WrittenProject) -> None:
 
 def _again_lines(written_project: WrittenProject) -> Iterator[str]:
     """What became of the files of an import before."""
-    from narrator.importers.project import NEW_FILE_ADVICE, UNNAMED_CHAPTER_ADVICE
+    from narrator.importing.project import NEW_FILE_ADVICE, UNNAMED_CHAPTER_ADVICE
 
     if written_project.replaced_count:
         replaced = pluralize(written_project.replaced_count, "file")
@@ -273,8 +274,8 @@ _ODDITIES = 3
 
 def _print_odd(book: ImportedBook, written_project: WrittenProject) -> None:
     """What to look at, the gravest first, and where all of it stands."""
-    from narrator.importers import book_oddities
-    from narrator.importers.doubts import HEADING_ADVICE
+    from narrator.importing import book_oddities
+    from narrator.importing.doubts import HEADING_ADVICE
 
     doubts = [doubt.removesuffix(f" {HEADING_ADVICE}") for doubt in book_oddities(book)]
     odd = [*doubts[:-1], *(f"{doubt} {HEADING_ADVICE}" for doubt in doubts[-1:]), *book.remarks]
@@ -289,7 +290,7 @@ def _print_odd(book: ImportedBook, written_project: WrittenProject) -> None:
 
 
 def _print_next(book: ImportedBook, written_project: WrittenProject) -> None:
-    from narrator.importers import count_quotations
+    from narrator.importing import count_quotations
 
     manifest = shlex.quote(str(display_path(written_project.manifest)))
     steps = [f"narrator check {manifest}"]
@@ -301,7 +302,7 @@ def _print_next(book: ImportedBook, written_project: WrittenProject) -> None:
 
 
 def _as_json(book: ImportedBook, written_project: WrittenProject) -> dict[str, object]:
-    from narrator.importers import book_oddities
+    from narrator.importing import book_oddities
 
     return {
         "manifest": str(written_project.manifest),

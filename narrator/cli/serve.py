@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrator.characters import excerpt
 from narrator.cli.casting import engine_for
 from narrator.cli.progress import silence
 from narrator.cli.shared import Draft, app, err, out, pluralize
 from narrator.cli.voices import Language, language_of, speech_of
 from narrator.errors import UsageError
+from textbase.characters import excerpt
 
 if TYPE_CHECKING:
     from narrator.project.project import Project

@@ -20,8 +20,8 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from typer.core import TyperGroup
 
-from narrator.characters import escape_invisible
 from narrator.errors import StorageError, UsageError
+from textbase.characters import escape_invisible
 
 if TYPE_CHECKING:
     from typer import _click as click  # as typer carries it

@@ -93,7 +93,7 @@ def check(
 
 def _print_counts(manuscript: Manuscript) -> None:
     """How much there is of it, and who says nothing."""
-    from narrator.importers.book import count_words
+    from manuscripts.book import count_words
     from narrator.pipeline import book_engines
     from narrator.pipeline.manuscript import count_visible_characters, source_and_left_out
 

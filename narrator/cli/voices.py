@@ -323,7 +323,7 @@ def language_of(root: Path | None, option: str | None) -> str:
     """The language that was given, or the project's. Raises UsageError for what is no tag."""
     if option is None:
         return speech_of(root).language
-    from narrator.project import languages
+    from textbase import languages
 
     try:
         return languages.validate_tag(option)

@@ -10,8 +10,8 @@ from narrator.errors import Problem
 from narrator.project.profiles import Profile
 from narrator.project.project import Project
 from narrator.project.schema import Music
-from narrator.sound.media import Unfit
 from narrator.speech.plan import Utterance
+from textbase.files import Unfit
 
 Part = Literal["head", "tail", "under", "whole"]
 """Positions of music in a chapter: before its first word, after its last, somewhere between them,

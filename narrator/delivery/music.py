@@ -20,7 +20,6 @@ from pathlib import Path
 import av
 
 from narrator import files, keys
-from narrator.characters import excerpt
 from narrator.errors import ManifestError, Problem, nearest
 from narrator.project.project import Project
 from narrator.project.schema import Music
@@ -28,11 +27,12 @@ from narrator.sound import media
 from narrator.sound.assemble import Timeline, TimelineItem
 from narrator.sound.audio import FADE, decode_frames
 from narrator.sound.loudness import STEREO_GAIN, measure
-from narrator.sound.media import Unfit
 from narrator.sound.mix import Layer, Tune, as_unfit, seconds_to_samples
 from narrator.speech.plan import Utterance
 from narrator.text import slips
 from narrator.text.lines import Chapter, Line, MusicMark
+from textbase.characters import excerpt
+from textbase.files import Unfit
 
 GAIN = {"intro": -3.0, "outro": -3.0, "bed": -14.0}
 """LU above speech, between words."""

@@ -23,9 +23,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from narrator import processes
 from narrator.engines import Outcome, Request
 from narrator.errors import EngineFailure, EngineUnavailable
+from textbase import processes
 
 ANSWER = struct.Struct("<BII")
 READY = 0

@@ -22,10 +22,10 @@ from narrator.text import decided, stretches
 from narrator.text.decided import NOBODY, UNKNOWN, Row, SpeakerFile
 from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line
-from narrator.text.sentences import primary
 from narrator.text.speakers import NO_SPEECH, AttributedQuotation, Attribution, Character, attribute
 from narrator.text.speakers.asking import MODEL
 from narrator.text.stretches import NarrationQuote
+from textbase.languages import primary
 
 SURE_THRESHOLD = 0.9
 """Certainty from which a person need not check a quotation."""

@@ -16,7 +16,6 @@ from narrator import files, keys
 from narrator.cast import auditions, references
 from narrator.cast.auditions import Audition
 from narrator.cast.cast import resolve
-from narrator.characters import excerpt
 from narrator.engines import Engine, Outcome, Request
 from narrator.errors import UsageError, UserError
 from narrator.pipeline import edits
@@ -26,6 +25,7 @@ from narrator.project.project import Project
 from narrator.sound import audio
 from narrator.speech.plan import sound_parameters_of
 from narrator.text.normalize import normalize
+from textbase.characters import excerpt
 
 MAX_AUDITIONS = 32
 """Number of auditions that are kept."""

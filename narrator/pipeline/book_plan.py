@@ -47,7 +47,7 @@ from narrator.speech.plan import (
 from narrator.speech.store import Pin, Store
 from narrator.speech.takes import TakeResolver
 from narrator.text.lines import Chapter
-from narrator.text.sentences import primary
+from textbase.languages import primary
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from narrator.cast import presets
-from narrator.characters import excerpt
 from narrator.delivery import demands, layout
 from narrator.engines import SilentPart
 from narrator.engines.registry import ENGINES
@@ -23,8 +22,8 @@ from narrator.errors import (
     Problem,
     UserError,
 )
-from narrator.importers.doubts import ChapterShape, chapter_oddities
-from narrator.importers.project import pending_tasks
+from narrator.importing.doubts import ChapterShape, chapter_oddities
+from narrator.importing.project import pending_tasks
 from narrator.pipeline.book_engines import is_available, settings_of, specs_of
 from narrator.pipeline.book_plan import chain_rules
 from narrator.pipeline.manuscript import (
@@ -38,7 +37,8 @@ from narrator.pipeline.manuscript import (
 from narrator.project.project import Project
 from narrator.speech.hearing import choosing
 from narrator.speech.plan import Utterance
-from narrator.text.sentences import primary
+from textbase.characters import excerpt
+from textbase.languages import primary
 
 
 def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:

@@ -16,7 +16,6 @@ from typing import Protocol
 
 from narrator import files
 from narrator.cast.cast import resolve
-from narrator.characters import excerpt
 from narrator.delivery import music
 from narrator.engines.voice import Cast
 from narrator.errors import ManifestError, Problem, ScriptError
@@ -29,10 +28,11 @@ from narrator.text import labels, script
 from narrator.text.kept import MemoCache
 from narrator.text.lines import Chapter, Foreign, OmittedText
 from narrator.text.normalize import Lexicon
-from narrator.text.patterns import SlowPattern
-from narrator.text.sentences import primary
 from narrator.text.slips import Slip
-from narrator.text.tongues import alphabet_name, find_foreign_letters
+from textbase.characters import excerpt
+from textbase.languages import primary
+from textbase.patterns import SlowPattern
+from textbase.tongues import alphabet_name, find_foreign_letters
 
 LARGEST_TEXT = 64_000_000
 """Largest chapter file in bytes; the longest novels have 20 MB."""

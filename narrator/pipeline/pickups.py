@@ -21,7 +21,6 @@ from functools import cache, partial
 from pathlib import Path
 
 from narrator import files
-from narrator.characters import decode_text
 from narrator.errors import Problem, StorageError, UsageError
 from narrator.pipeline import places, proof_notes
 from narrator.pipeline.book_plan import BookPlan, find_step
@@ -29,6 +28,7 @@ from narrator.pipeline.places import Passage
 from narrator.project.project import Project
 from narrator.sound.clock import format_fine_clock
 from narrator.text.markup import squeeze
+from textbase.characters import decode_text
 
 _MAX_BYTES = 16_000_000
 """Bytes of a list, enough for a hundred thousand rows."""

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from narrator.characters import strip_invisible
 from narrator.text.markup import squeeze
+from textbase.characters import strip_invisible
 
 TIME_PATTERN = re.compile(
     r"(?:(?P<hours>\d{1,3}):)?(?P<minutes>\d{1,3}):(?P<seconds>\d{2}(?:[.,]\d+)?)"

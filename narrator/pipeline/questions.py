@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from narrator import keys
-from narrator.characters import excerpt
 from narrator.errors import StorageError, UsageError
 from narrator.pipeline.attribution import Proposal, Quote, apply_answer, group_pieces
 from narrator.pipeline.edits.edit import Edit, FileChange, encode_exact, read_exact, shorten
@@ -18,6 +17,7 @@ from narrator.pipeline.manuscript import roles_of
 from narrator.text import decided
 from narrator.text.decided import NOBODY, UNKNOWN
 from narrator.text.markup import squeeze
+from textbase.characters import excerpt
 
 MAX_CHOICES = 9
 _CONTEXT = 300

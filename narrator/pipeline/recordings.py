@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from manuscripts import encoding
 from narrator import files
 from narrator.errors import ScriptError, StorageError, UsageError, UserError
-from narrator.importers import encoding
 from narrator.project.place import MANIFEST_NAME
 from narrator.sound import audio, media
 from narrator.sound.formats import SOUND_SUFFIXES
@@ -33,9 +33,9 @@ from narrator.speech.hearing.listening import TakeListener
 from narrator.speech.hearing.windows import SoundWindow, windows
 from narrator.text.labels import Roles
 from narrator.text.normalize import Lexicon, normalize
-from narrator.text.recognise import language_of
 from narrator.text.script import read_chapter
 from narrator.text.words import words
+from textbase.recognise import language_of
 
 TEXTS = (".txt", ".md")
 RATE = 16_000

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from narrator.characters import excerpt
 from narrator.errors import Problem
 from narrator.project.project import Project
 from narrator.text import decided, stretches
@@ -17,6 +16,7 @@ from narrator.text.labels import Roles
 from narrator.text.lines import Chapter
 from narrator.text.slips import Slip
 from narrator.text.stretches import NarrationQuote
+from textbase.characters import excerpt
 
 _ADVICE = "`narrator cast` decides who says it, or you do in the file of speakers"
 NO_FILE = f"is the narrator's, for its chapter has no file of speakers: {_ADVICE}"

@@ -14,10 +14,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from narrator import files, processes
+from narrator import files
 from narrator.errors import UsageError
 from narrator.project import preferences
 from narrator.project.place import MANIFEST_NAME
+from textbase import processes
 
 VARIABLE = "NARRATOR_BUILD"
 """Environment variable: the build folder of the project of a command, before any setting."""

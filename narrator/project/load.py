@@ -17,7 +17,6 @@ from pydantic import (
 )
 
 from narrator import files
-from narrator.characters import excerpt, strip_invisible
 from narrator.engines.registry import ENGINES
 from narrator.errors import GUESSES, ManifestError, Problem, nearest
 from narrator.project import other_engine, profiles
@@ -29,6 +28,7 @@ from narrator.project.project import Project, credits
 from narrator.project.schema import Manifest, Sample, SpeechSettings
 from narrator.project.yaml import read_yaml
 from narrator.text.decided import speaker_file_path
+from textbase.characters import excerpt, strip_invisible
 
 
 def load(path: Path, text: str | None = None) -> Project:

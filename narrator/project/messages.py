@@ -15,10 +15,10 @@ from pydantic import (
     ValidationError,
 )
 
-from narrator.characters import excerpt
 from narrator.errors import GUESSES, Problem, nearest
 from narrator.project.schema import Manifest
 from narrator.project.yaml import Loc, line_of
+from textbase.characters import excerpt
 
 
 def _spell(loc: Loc, lines: Mapping[Loc, int], is_missing: bool = False) -> str:

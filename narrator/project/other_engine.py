@@ -9,10 +9,10 @@ import os
 from contextlib import AbstractContextManager
 from typing import Any
 
-from narrator import processes
 from narrator.engines.registry import ENGINES
 from narrator.errors import UsageError, nearest
 from narrator.project.engine_choice import name_of
+from textbase import processes
 
 VARIABLE = "NARRATOR_ENGINE"
 """Environment variable: the engine that speaks, whatever engine a manifest names."""

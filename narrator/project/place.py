@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from narrator.characters import excerpt
 from narrator.errors import ManifestError, Problem, nearest
 from narrator.sound.formats import SOUND_SUFFIXES
+from textbase.characters import excerpt
 
 MANIFEST_NAME = "book.yaml"
 TEXT_SUFFIXES = (".epub", ".md", ".markdown", ".txt", ".text", ".docx", ".odt", ".rtf", ".pdf",

@@ -16,9 +16,8 @@ from pydantic import (
     model_validator,
 )
 
-from narrator.characters import strip_invisible
 from narrator.engines.registry import ENGINES
-from narrator.project import languages, profiles
+from narrator.project import profiles
 from narrator.project.dates import is_date
 from narrator.project.engine_choice import (
     DEFAULT_ENGINE,
@@ -31,6 +30,8 @@ from narrator.project.engine_choice import (
 from narrator.settings import Described, Strict, Text, Written, shape_of
 from narrator.sound.formats import FormatName
 from narrator.text.normalize.lexicon import LexiconEntry
+from textbase import languages
+from textbase.characters import strip_invisible
 
 
 def _as_list(setting: object) -> object:

@@ -12,10 +12,10 @@ from typing import Any
 import yaml
 
 from narrator import files
-from narrator.characters import ODD, excerpt
 from narrator.errors import ManifestError, Problem
 from narrator.project.mends import explain, explain_text
 from narrator.settings import Decimal, Integer
+from textbase.characters import ODD, excerpt
 
 SIZE_LIMIT = 4_000_000
 NODE_LIMIT = 200_000

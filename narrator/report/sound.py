@@ -27,6 +27,7 @@ from narrator.sound.audio import Samples, decode_frames, filter_stream
 from narrator.sound.loudness import Loudness
 from narrator.sound.probe import ChapterMark, FileFigures
 from narrator.sound.spectra import Spectra
+from textbase.files import Unfit
 
 POINTS = 1500
 """Points of a chapter's waveform: more than a screen shows."""
@@ -284,7 +285,7 @@ def _read_curves(
                 length = stop - reader.position
                 if length > 0:
                     yield part, _curve(reader.until(stop), rate, length, part.spectrum)
-    except (media.Unfit, OSError):
+    except (Unfit, OSError):
         return  # the file's row of the page states the fault
 
 

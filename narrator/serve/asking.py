@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from narrator.project import languages
 from narrator.serve.formats import FORMATS
 from narrator.serve.refusals import Refusal
+from textbase import languages
 
 MAX_CHARACTERS = 20_000
 """Characters of a text, unless another number was set; OpenAI takes 4,096."""

@@ -26,7 +26,7 @@ from narrator.sound.audio import (
     make_silence,
     resample_stream,
 )
-from narrator.sound.media import Unfit
+from textbase.files import Unfit
 
 MIN_MUSIC_SECONDS = 1.0
 """Seconds that music must stay at full level between words; in shorter gaps it stays ducked."""

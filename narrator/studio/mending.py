@@ -18,7 +18,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from narrator.characters import decode_text
 from narrator.errors import FileChanged, UsageError
 from narrator.pipeline import (
     attribution,
@@ -38,6 +37,7 @@ from narrator.speech.plan import Step
 from narrator.studio.desk import NotFound, ProjectSession, ProjectSnapshot, UndoState, undo_state_of
 from narrator.studio.jobs import Jobs
 from narrator.web import bodies
+from textbase.characters import decode_text
 
 _T = TypeVar("_T")
 PickupsPage = Callable[[BookPlan, Sequence[Pickup]], bytes]

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from narrator.text.marks import stripped_end
-from narrator.text.sentences import primary
 from narrator.text.speech_verbs import WORD, named_in_tag, speech_of
+from textbase.languages import primary
 
 DASH_LANGUAGES = frozenset(
     "fr es it pt ru uk be pl ro el tr sv fi da no nb nn hu ca gl bg cs sk sr hr lt lv et sq".split()

@@ -21,10 +21,10 @@ from itertools import groupby
 from pathlib import Path
 
 from narrator import files
-from narrator.characters import decode_text, strip_invisible
 from narrator.errors import Problem, StorageError
 from narrator.text.markup import squeeze
 from narrator.text.matching import match_texts
+from textbase.characters import decode_text, strip_invisible
 
 NOBODY = "-"
 UNKNOWN = "?"

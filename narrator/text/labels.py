@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from narrator.characters import excerpt, strip_invisible
 from narrator.errors import GUESSES, Problem, nearest
 from narrator.text.flat import Flat
 from narrator.text.markup import squeeze, visible
 from narrator.text.slips import Slip
+from textbase.characters import excerpt, strip_invisible
 
 # With an ordinary or a full-width colon.
 LABEL = re.compile(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from narrator.text.lines import Foreign, Line
-from narrator.text.tongues import ForeignLetters, find_foreign_letters, said_in
+from textbase.tongues import ForeignLetters, find_foreign_letters, said_in
 
 _Place = tuple[int, int, ForeignLetters]
 """Index of the scene, index of the line in it, and the line's foreign letters."""

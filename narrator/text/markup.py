@@ -19,9 +19,9 @@ from markdown_it.rules_inline import escape as escape_rule
 from markdown_it.rules_inline import newline as newline_rule
 from markdown_it.token import Token
 
-from narrator.characters import strip_invisible
 from narrator.text import slips
-from narrator.text.alphabets import is_language
+from textbase.alphabets import is_language
+from textbase.characters import strip_invisible
 
 
 class CastNames(Protocol):

@@ -6,7 +6,7 @@ import functools
 import re
 import unicodedata
 
-from narrator.text.sentences import primary
+from textbase.languages import primary
 
 _LETTERS_PER_MINUTE = {
     "ar": 612, "de": 920, "en": 987, "es": 1025, "fi": 1078, "fr": 998, "he": 833, "it": 950,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from narrator.text import dashes
 from narrator.text.marks import SINGLE, Mark, Pair, Reading, Usage, read_pairs
-from narrator.text.sentences import primary
 from narrator.text.speech_verbs import WORD, speech_of
+from textbase.languages import primary
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from pathlib import Path
 
 from markdown_it.token import Token
 
-from narrator.characters import ODD
 from narrator.errors import Problem, ScriptError
 from narrator.text.flat import FIXED, Flat, LanguageMark, ListNumbers, Sign, resolved
 from narrator.text.labels import (
@@ -59,7 +58,8 @@ from narrator.text.slips import (
     brackets,
     opening,
 )
-from narrator.text.tongues import contradiction
+from textbase.characters import ODD
+from textbase.tongues import contradiction
 
 LONGEST_PARAGRAPH = 1_000_000
 """Characters; about 18 hours of speech. Nothing longer is a paragraph of a book."""

@@ -15,6 +15,8 @@ from typing import Any
 
 import sentencex
 
+from textbase.languages import primary
+
 _QUOTES_CLOSING = "\"'”’»›」』“‘«‹"
 
 # Where a sentence may end: at marks with white space after them, at a dash that breaks speech off,
@@ -56,10 +58,6 @@ def sentences(text: str, language: str) -> list[tuple[int, int]]:
     if start < len(text):
         spans[-1:] = [(spans[-1][0] if spans else 0, len(text))]
     return spans
-
-
-def primary(language: str) -> str:
-    return re.split("[-_]", language.lower(), maxsplit=1)[0]
 
 
 def _ends_sentence(match: re.Match[str], code: str, stops: Set[int]) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from narrator.text.sentences import primary
+from textbase.languages import primary
 
 
 @dataclass(frozen=True, slots=True)

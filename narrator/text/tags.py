@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from narrator.text.sentences import primary
 from narrator.text.speakers.words import SAID
 from narrator.text.speech_verbs import speech_of
+from textbase.languages import primary
 
 _CLAUSE_END = re.compile(
     r"(?:(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\b[^\W\d_])\.|[,;:!?…]|\.{3})"

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 from narrator.errors import EnvironmentFailed
 from narrator.installation import install_command
-from narrator.text.sentences import primary
+from textbase.languages import primary
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SHORT_LENGTH = 3

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from narrator.text.sentences import primary
+from textbase.languages import primary
 
 UNSPACED_LANGUAGES = frozenset("bo ja km ko lo my th yue zh".split())
 """Languages written without spaces between words, or with optional ones."""

@@ -17,10 +17,11 @@ from urllib.parse import unquote
 import pytest
 from lxml import etree
 
+from manuscripts.errors import ImportFailed
 from narrator.delivery import companions
 from narrator.delivery.companions import SpokenChapter, inert
-from narrator.errors import ImportFailed, UserError
-from narrator.importers import import_book
+from narrator.errors import UserError
+from narrator.importing import import_book
 from narrator.project.facts import BookFacts
 from narrator.text.chunks import cut_scene, omit_chunks
 from tests.build_epub import METADATA, PNG, build_epub, page

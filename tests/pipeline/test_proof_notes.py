@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from narrator.characters import strip_invisible
 from narrator.pipeline import proof_notes
 from narrator.pipeline.proof_notes import Note
+from textbase.characters import strip_invisible
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ from narrator.delivery.companions import feed
 from narrator.errors import ManifestError, UserError
 from narrator.project import load
 from narrator.sound import audio, media, probe
-from narrator.sound.media import Unfit
 from tests.sounds import RATE, voice
+from textbase.files import Unfit
 
 # -- what people have ------------------------------------------------------------------------------
 

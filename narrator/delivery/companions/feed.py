@@ -36,6 +36,7 @@ from narrator.errors import Problem, UserError
 from narrator.project import load
 from narrator.sound import media
 from narrator.sound.formats import MEDIA_TYPES
+from textbase.files import Unfit
 
 TYPES = MEDIA_TYPES | {".m4a": "audio/x-m4a"}  # Apple's own name
 """Media types by ending; where an episode exists in several formats, the first of these is used."""
@@ -247,7 +248,7 @@ def _read_episode(path: Path, kinds: Collection[str]) -> Episode:
         file_status = path.stat()
         captions = companions.get("vtt")
         voices = _VTT_VOICE.findall(captions.read_text("utf-8")) if captions else []
-    except (media.Unfit, OSError, UnicodeDecodeError) as error:
+    except (Unfit, OSError, UnicodeDecodeError) as error:
         raise UserError(Problem(path, None, f"cannot be read as an episode: {error}")) from None
     title, book = tags.get("title") or _remove_invalid(path.stem), tags.get("album", "")
     track_number = _parse_number(tags.get("track", "").partition("/")[0])

@@ -25,12 +25,13 @@ from urllib.parse import quote, unquote
 
 from lxml import etree
 
+from manuscripts.errors import ImportFailed
+from manuscripts.readers.archive import Archive
+from manuscripts.readers.ebook.package import Package, read_package
 from narrator.delivery.companions import inert
 from narrator.delivery.companions.inert import TOKEN
 from narrator.delivery.companions.spoken import SpokenWord
-from narrator.errors import ImportFailed, Problem, UserError
-from narrator.importers.readers.archive import Archive
-from narrator.importers.readers.ebook.package import Package, read_package
+from narrator.errors import Problem, UserError
 from narrator.text.lines import Line
 from narrator.text.matching import longest_rise
 

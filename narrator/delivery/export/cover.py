@@ -13,7 +13,8 @@ from av.video.reformatter import Interpolation
 from narrator.delivery.export.tags import Cover
 from narrator.errors import UserError
 from narrator.sound import media
-from narrator.sound.media import Unfit
+from textbase.files import Unfit
+from textbase.pictures import image_size
 
 MAX_COVER_BYTES = 64 << 20
 """Most bytes of a cover file: it goes into every file that is delivered."""
@@ -36,7 +37,7 @@ def read_cover(path: Path) -> Cover:
         raise UserError(
             f"{path}: a cover of more than {MAX_COVER_BYTES >> 20} MB: save it as a JPEG"
         )
-    size = media.image_size(image)
+    size = image_size(image)
     if size is None:
         raise UserError(f"{path}: a cover must be a JPEG or PNG image; this is neither")
     strict = size.kind == "jpeg" and b"\xff\xd9" not in image[-_TRAILER_BYTES:]

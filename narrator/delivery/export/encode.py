@@ -46,6 +46,7 @@ from narrator.sound import mastering, media
 from narrator.sound.audio import Samples, as_channels, decode_frames, resample_stream, to_frame
 from narrator.sound.formats import CODECS, FORMATS, Codec
 from narrator.sound.loudness import STEREO_GAIN, Loudness, Target, master, measure
+from textbase.files import Unfit
 
 BLOCK = 65536
 WORKERS = os.cpu_count() or 1
@@ -589,7 +590,7 @@ def open_encoded(path: Path) -> Iterator[InputContainer]:
     try:
         with media.open_sound(path) as container:
             yield container
-    except media.Unfit as error:
+    except Unfit as error:
         raise ExportError(f"{path.name} cannot be read back: {error}") from error
 
 

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from narrator import files, processes
+from narrator import files
 from narrator.engines import Outcome, Request, Speech, machine
 from narrator.engines.kokoro import worker as wire
 from narrator.engines.kokoro.settings import KokoroSettings
 from narrator.engines.kokoro.wording import prepare, word_times
 from narrator.engines.workers import WorkerProgram, WorkerSession
 from narrator.errors import EngineFailure
+from textbase import processes
 
 WORKER_BYTES, SHARED_BYTES = 700_000_000, 500_000_000
 """Memory of one worker that speaks chunks of 18 s, and of the weights that all of them share."""

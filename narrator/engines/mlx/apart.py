@@ -21,12 +21,12 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from narrator import processes
 from narrator.engines import Outcome, Request, Speech, empty_samples, ignore_message
 from narrator.engines.mlx.loaded import Encoded, Loading
 from narrator.engines.mlx.session import failed_outcome
 from narrator.engines.voice import Reference
 from narrator.errors import EngineUnavailable
+from textbase import processes
 
 MAX_SHARED_DEATHS = 2
 """Deaths in a row after which each request is spoken alone."""

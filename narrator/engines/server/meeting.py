@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from narrator import files
-from narrator.characters import excerpt
 from narrator.engines.server.settings import ServerSettings
 from narrator.engines.server.wire import Setback, Wire
 from narrator.errors import EngineUnavailable
+from textbase.characters import excerpt
 
 QUESTION_TIMEOUT = 15.0
 """Seconds for a request that needs no speech."""

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from narrator.characters import excerpt
 from narrator.engines import Outcome, Request, Speech, ignore_message
 from narrator.engines.asking import noise_seed
 from narrator.engines.server.dialects import (
@@ -30,6 +29,7 @@ from narrator.engines.server.meeting import RemoteServer
 from narrator.engines.server.sounds import ServerSound, decode_answer, resample
 from narrator.engines.server.wire import Call, Setback
 from narrator.errors import EngineFailure, EngineUnavailable
+from textbase.characters import excerpt
 
 ADVANCE_SECONDS, SPARE_SECONDS = 0.5, 0.05
 """Seconds that `advance` waits for answers: with all slots full, and with free slots."""

@@ -24,9 +24,9 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from narrator import __version__
-from narrator.characters import excerpt
 from narrator.engines.server.settings import Address
 from narrator.errors import EngineUnavailable
+from textbase.characters import excerpt
 
 CONNECT_TIMEOUT = 10.0
 """Seconds to connect."""

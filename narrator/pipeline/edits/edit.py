@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrator import files
-from narrator.characters import excerpt
 from narrator.errors import Problem, StorageError, UsageError
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.text.markup import squeeze
+from textbase.characters import excerpt
 
 _MAX_TITLE_LENGTH = 40
 """Number of characters shown of a text in the title of an edit."""

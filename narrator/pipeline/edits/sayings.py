@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from narrator.characters import strip_invisible
 from narrator.errors import UsageError
 from narrator.pipeline.edits import marking
 from narrator.pipeline.edits.checked import require_readable
@@ -18,6 +17,7 @@ from narrator.project.rewriting import UnsupportedLayout
 from narrator.speech.plan import Step
 from narrator.text.chunks import Piece
 from narrator.text.markup import squeeze
+from textbase.characters import strip_invisible
 
 _MAX_WORD_LENGTH = 100
 """Longest word in the lexicon, in characters, since YAML limits the length of keys."""

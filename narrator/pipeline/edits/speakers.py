@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from narrator.characters import excerpt
 from narrator.errors import UsageError, nearest
 from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.edits import marking
@@ -18,6 +17,7 @@ from narrator.text import decided, stretches
 from narrator.text.labels import Attribution
 from narrator.text.lines import AttributedSpan, Line
 from narrator.text.markup import squeeze
+from textbase.characters import excerpt
 
 
 def speaker_edit(

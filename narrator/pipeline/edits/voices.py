@@ -8,7 +8,6 @@ from pathlib import Path
 
 from narrator import files
 from narrator.cast import clips, presets
-from narrator.characters import excerpt
 from narrator.errors import Problem, UsageError, UserError, nearest
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shorten
@@ -16,6 +15,7 @@ from narrator.pipeline.edits.manifest import manifest_text, set_value
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.schema import VoiceSettings
+from textbase.characters import excerpt
 
 _KEYS_BY_SOURCE = {"preset": {"preset"}, "description": {"description", "seed"},
           "reference": {"reference", "transcript"}}  # fmt: skip

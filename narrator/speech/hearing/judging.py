@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from narrator.speech import checks
 from narrator.speech.hearing import Transcript
 from narrator.speech.hearing.compare import Difference, Fidelity, fidelity
-from narrator.text.sentences import primary
 from narrator.text.words import is_lettered
+from textbase.languages import primary
 
 WHOLE, WINDOW = 0.30, 0.60
 """Errors for each word of the text, over which a take does not say it, where the recogniser has no

@@ -14,8 +14,8 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from narrator.text.sentences import primary
 from narrator.text.words import is_lettered, words
+from textbase.languages import primary
 
 SOUNDS, SOUNDS_SHORT = 0.15, 0.4
 """Most cost of a word that sounds alike, with three consonants or more, and with two: "Beale" may

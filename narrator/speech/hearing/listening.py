@@ -20,7 +20,7 @@ from narrator.speech import checks
 from narrator.speech.hearing import Aligner, Recogniser, SpokenSound, Transcript
 from narrator.speech.hearing.judging import judge
 from narrator.speech.hearing.transcripts import TranscriptStore
-from narrator.text.sentences import primary
+from textbase.languages import primary
 
 Mode = Literal["suspicious", "all"]
 _MEMORY_ERROR = re.compile("memory|alloc", re.IGNORECASE)

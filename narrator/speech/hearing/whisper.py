@@ -30,8 +30,8 @@ from narrator.installation import install_command
 from narrator.sound import audio
 from narrator.sound.timing import TimedWord, snap_words
 from narrator.speech.hearing import SpokenSound, Transcript
-from narrator.text.sentences import primary
 from narrator.text.words import is_lettered, words
+from textbase.languages import primary
 
 if TYPE_CHECKING:
     from faster_whisper import WhisperModel

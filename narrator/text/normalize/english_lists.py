@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from narrator.text.word_lists import read_word_lists
+from textbase.word_lists import read_word_lists
 
 _LISTS = read_word_lists(Path(__file__).with_suffix(".txt"))
 
@@ -70,8 +70,6 @@ COUNTED = frozenset(_LISTS.words("counted"))
 FUNCTION = frozenset(_LISTS.words("function"))
 STARTERS = "|".join(_LISTS.words("starters"))
 
-SPELLED = frozenset(_LISTS.words("spelled"))
-AMBIGUOUS_CAPITALS = frozenset(_LISTS.words("ambiguous capitals"))
 SHORT = frozenset(_LISTS.words("short"))
 VOWELLESS = frozenset(_LISTS.words("vowelless"))
 CURSES = _LISTS.table("curses")

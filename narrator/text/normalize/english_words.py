@@ -17,7 +17,6 @@ import unicodedata
 from narrator.text.normalize import numbers
 from narrator.text.normalize.english_lists import (
     AFTER_PRONOUN,
-    AMBIGUOUS_CAPITALS,
     CLOSING,
     CURSES,
     DAYS,
@@ -32,7 +31,6 @@ from narrator.text.normalize.english_lists import (
     RULERS,
     SHORT,
     SIGN_WORDS,
-    SPELLED,
     STARTERS,
     TITLES,
     UNITS,
@@ -58,6 +56,7 @@ from narrator.text.normalize.rules import (
     text_after,
     text_before,
 )
+from textbase.initialisms import AMBIGUOUS_CAPITALS, SPELLED
 
 # Addresses ---------------------------------------------------------------------------------------
 

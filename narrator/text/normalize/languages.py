@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from narrator.text.normalize import numbers
-from narrator.text.normalize.english_lists import SPELLED
 from narrator.text.normalize.rules import (
     Group,
     Match,
@@ -27,6 +26,7 @@ from narrator.text.normalize.rules import (
     text_after,
     text_before,
 )
+from textbase.initialisms import SPELLED
 
 
 @dataclass(frozen=True, slots=True)

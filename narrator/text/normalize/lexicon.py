@@ -27,7 +27,7 @@ from narrator.pronunciation.ipa import to_phonemes
 from narrator.settings import Strict, Text, Written
 from narrator.text.normalize.edits import apply_edits
 from narrator.text.normalize.typography import canonical
-from narrator.text.patterns import time_limit
+from textbase.patterns import time_limit
 
 _PATTERN_ERRORS = (re.error, OverflowError, RecursionError)
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from narrator.text.quotations import Quotation
-from narrator.text.sentences import primary
 from narrator.text.speakers.names import KnownNames, Token, tokens
 from narrator.text.speakers.words import PERSONS, PRONOUNS, SAID, SUBJECTS, TITLES
+from textbase.languages import primary
 
 
 @dataclass(slots=True)

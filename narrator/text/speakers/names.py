@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from narrator.text.sentences import primary
 from narrator.text.speakers.words import (
     ARTICLES,
     HE_NAMES,
@@ -20,6 +19,7 @@ from narrator.text.speakers.words import (
     SHORT,
     TITLES,
 )
+from textbase.languages import primary
 
 Words = tuple[str, ...]
 """A name in comparable form: folded words, titles abbreviated."""

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Event
 
-from narrator.characters import strip_invisible
 from narrator.text.sentences import sentences
 from narrator.text.speakers import AttributedQuotation, Attribution
 from narrator.text.speakers.answers import Answers, Reader
+from textbase.characters import strip_invisible
 
 MAX_DESCRIPTION = 200
 """Characters of a description."""

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from narrator.text.quotations import Quotation
-from narrator.text.sentences import primary
 from narrator.text.speakers.names import Character, Token, Words, tokens
 from narrator.text.speakers.words import (
     HE_NAMES,
@@ -27,6 +26,7 @@ from narrator.text.speakers.words import (
     TITLES,
 )
 from narrator.text.speech_verbs import named_in_tag
+from textbase.languages import primary
 
 _NAME_PARTICLES = frozenset("of de du la le van von der da di".split())
 _AFTER_NAMES = frozenset("esquire esq".split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from narrator.text.word_lists import read_word_lists
+from textbase.word_lists import read_word_lists
 
 _LISTS = read_word_lists(Path(__file__).with_suffix(".txt"))
 

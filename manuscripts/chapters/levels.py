@@ -1,0 +1,273 @@
+"""Rules for sources that mark headings, with levels, and nothing else.
+
+Chapters begin at headings of the highest level below the title's, and at those within parts and
+stories, which are read at the beginning of their first chapter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from manuscripts import matter
+from manuscripts.blocks import Block
+from manuscripts.chapters.outline import PART_WORDS, Outline, Start
+from manuscripts.chapters.titles import is_bare
+from manuscripts.counting import parse_numbering
+from manuscripts.headings import is_prose, is_title
+from manuscripts.prose import join_heading, plain_text
+
+_MAX_TITLE_LINE_WORDS = 15
+_AUTHOR_LINE = re.compile(r"[*_]*by:?\s+(\S.{1,80}?)[*_]*", re.IGNORECASE)
+
+
+def promote_named(outline: Outline) -> None:
+    """Turns lines that name chapters into headings, if no heading does: `**Chapter 1**`."""
+    headings = [outline.blocks[place] for place in outline.headings()]
+    if any(parse_numbering(block.text) for block in headings):
+        return
+    paragraphs = [block for block in outline.blocks if block.kind == "text"]
+    single_lines = [
+        block for block in paragraphs if sum(bool(row.strip()) for row in block.rows) == 1
+    ]
+    chapter_lines = [block for block in single_lines if _names_chapter(block.text)]
+    if len(chapter_lines) > 1:
+        level = 1 + max((block.level for block in headings[:1]), default=0)
+        for block in chapter_lines:
+            block.become_heading(level)
+        _leave_title_lines(outline, outline.blocks.index(chapter_lines[0]))
+
+
+def _leave_title_lines(outline: Outline, end: int) -> None:
+    """Leaves out the lines of a title page above the first such heading."""
+    front_blocks = [block for block in outline.blocks[:end] if block.kind == "text"]
+    short_blocks = [block for block in front_blocks[:4] if block.words <= _MAX_TITLE_LINE_WORDS]
+    if (
+        front_blocks
+        and len(short_blocks) == len(front_blocks)
+        and not any(is_prose(block.text) for block in front_blocks)
+    ):
+        outline.facts.setdefault("title", front_blocks[0].text)
+        for block in front_blocks:
+            if author_match := _AUTHOR_LINE.fullmatch(block.text):
+                outline.facts.setdefault("author", author_match[1])
+            block.leave("title page")
+
+
+def _names_chapter(text: str) -> bool:
+    numbering = parse_numbering(text) if len(text) <= 120 else None
+    return numbering is not None and (
+        not numbering.title or bool(numbering.mark) or is_title(numbering.title)
+    )
+
+
+def promote_parts(outline: Outline) -> None:
+    """Turns a paragraph right above a heading into a heading if it only names a part."""
+    worded_blocks = [block for block in outline.blocks if block.kind in ("heading", "text")]
+    for block_above, block_below in pairwise(worded_blocks):
+        if (
+            block_above.kind == "text"
+            and block_below.kind == "heading"
+            and _names_part(block_above.text)
+        ):
+            block_above.become_heading(block_below.level)
+
+
+def leave_title(outline: Outline) -> None:
+    """Leaves out the book's title, with the author's line below it."""
+    blocks = outline.blocks
+    text_start = _text_start(outline)
+    top_headings = [place for place in outline.headings() if blocks[place].level == 1]
+    if len(top_headings) != 1 or not _is_book_title(outline, top_headings[0]):
+        return
+    title = blocks[top_headings[0]]
+    outline.facts.setdefault("title", title.text)
+    for block_below in blocks[top_headings[0] + 1 : top_headings[0] + 2]:
+        author_match = _AUTHOR_LINE.fullmatch(
+            block_below.rows[0].strip() if block_below.rows else block_below.text
+        )
+        if author_match and block_below.kind == "text":
+            outline.facts.setdefault("author", author_match[1])
+            if block_below.rows:
+                title.merge_first_row(block_below)
+            else:
+                block_below.leave("title page")
+    title.leave("title page")
+    outline.starts[text_start] = Start(title.text, is_final=True, has_known_parents=True)
+    outline.starts[top_headings[0] + 1] = Start(is_final=True, has_known_parents=True)
+
+
+def start_at_each(outline: Outline) -> None:
+    """Begins a piece, which is a chapter, at each heading."""
+    outline.starts[0] = Start(is_final=True, has_known_parents=True)
+    chapters = [(index, index) for index in outline.headings()]
+    for index, _ in chapters:
+        title = outline.blocks[index].text
+        outline.starts[index] = Start(title, is_final=True, has_known_parents=True)
+    _leave_empty_chapters(outline, chapters)
+
+
+def _text_start(outline: Outline) -> int:
+    """Returns the index of the first block of the text, after front matter."""
+    return 1 if outline.blocks[:1] and outline.blocks[0].kind == "left" else 0
+
+
+def _is_book_title(outline: Outline, heading_index: int) -> bool:
+    """Returns whether the only heading of the first level is the title of the book."""
+    title = outline.blocks[heading_index].text
+    if title == outline.facts.get("title"):
+        return True
+    blocks_below = (
+        outline.blocks[later_heading]
+        for later_heading in outline.headings()
+        if later_heading > heading_index
+    )
+    holds_chapters = any(block.level == 2 or parse_numbering(block.text) for block in blocks_below)
+    return holds_chapters and not (matter.is_chapter(title) or _names_part(title))
+
+
+def _names_part(title: str) -> bool:
+    return matter.part_title(title) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """A heading that holds other headings."""
+
+    title: str
+    level: int
+    inner_level: int
+    """Level of the headings that it holds."""
+
+    def ends_at(self, heading: Block) -> bool:
+        same_kind = _names_part(heading.text) or heading.level < self.inner_level
+        return heading.level <= self.level and same_kind
+
+
+def start_at_levels(outline: Outline) -> None:
+    """Begins a piece at each chapter's heading, or at that of its holder, which is read with its
+    first chapter."""
+    for front_index in (0, _text_start(outline)):
+        outline.starts.setdefault(front_index, Start(is_final=True, has_known_parents=True))
+    heading_indexes = outline.headings()
+    top_level = min(
+        (outline.blocks[heading_index].level for heading_index in heading_indexes), default=1
+    )
+    chapter_level = _chapter_heading_level(outline)
+    has_sections = _first_level_has_sections(outline)
+    holders: list[_Holder] = []
+    chapters: list[tuple[int, int]] = []
+    """Index of each chapter's start, and of its own heading."""
+    start_index: int | None = None
+    for heading_index, next_index in pairwise([*heading_indexes, len(outline.blocks)]):
+        heading, heading_below = (
+            outline.blocks[heading_index],
+            outline.blocks[next_index : next_index + 1],
+        )
+        while holders and holders[-1].ends_at(heading):
+            holders.pop()
+        innermost_level = holders[-1].inner_level if holders else top_level
+        if heading.level > innermost_level and heading.level != chapter_level:
+            continue  # a section of a chapter
+        parents = tuple(holder.title for holder in holders)
+        start_index = heading_index if start_index is None else start_index
+        has_no_text = _has_no_text(outline, heading_index, next_index)
+        if heading_below and _holds_next(
+            heading, heading_below[0], has_no_text, 0 if has_sections else top_level, chapter_level
+        ):
+            holders.append(_Holder(_heading_text(heading), heading.level, heading_below[0].level))
+            if has_no_text:
+                continue
+        kind = matter.kind_of_title(heading.text)
+        title = _heading_text(heading)
+        start = Start(title, parents=parents, kind=kind, is_final=True, has_known_parents=True)
+        outline.starts[start_index] = start
+        chapters.append((start_index, heading_index))
+        start_index = None
+    _leave_empty_chapters(outline, chapters)
+
+
+def judge_front(outline: Outline) -> None:
+    """Classifies the text around the first heading by its words: a copyright page, a title page."""
+    for begin, end in outline.stretches()[:3]:
+        start = outline.starts.get(begin, Start())
+        if start.kind is None and start.reason is None and end < len(outline.blocks):
+            kind = matter.kind_of_words(outline.piece(begin, end, start).text, outline.context)
+            start.kind = kind if not start.title or kind == "titlepage" else None
+
+
+def _heading_text(heading: Block) -> str:
+    """Returns a heading as one line; a Markdown heading as its words."""
+    return plain_text(join_heading(heading.lines)) or heading.text
+
+
+def _holds_next(
+    heading: Block, heading_below: Block, has_no_text: bool, top_level: int, chapter_level: int
+) -> bool:
+    """Returns whether a heading holds the one below it, by its words or because that one names a
+    chapter."""
+    if heading.level < chapter_level == heading_below.level:
+        return True
+    return (has_no_text or _names_part(heading.text)) and _holds_chapters(
+        heading, heading_below, top_level
+    )
+
+
+def _first_level_has_sections(outline: Outline) -> bool:
+    """Returns whether headings of the first level are chapters with sections: most of those with
+    inner headings have text of their own or say that they are chapters."""
+    blocks, places = outline.blocks, outline.headings()
+    chapter_count = other_count = 0
+    for heading_index, index_below in pairwise(places):
+        heading = blocks[heading_index]
+        if (heading.level, blocks[index_below].level) != (1, 2) or _names_part(heading.text):
+            continue
+        numbering = parse_numbering(heading.text)
+        if parse_numbering(blocks[index_below].text) or is_bare(blocks[index_below].text):
+            other_count += 1
+        elif (numbering and not numbering.is_part) or not _has_no_text(
+            outline, heading_index, index_below
+        ):
+            chapter_count += 1
+        else:
+            other_count += 1
+    return chapter_count > 0 and chapter_count >= other_count
+
+
+def _chapter_heading_level(outline: Outline) -> int:
+    """Returns the highest level at which several headings name chapters; 0 for none."""
+    levels = Counter(
+        outline.blocks[place].level
+        for place in outline.headings()
+        if (numbering := parse_numbering(outline.blocks[place].text)) and not numbering.is_part
+    )
+    return min((level for level, count in levels.items() if count > 1), default=0)
+
+
+def _leave_empty_chapters(outline: Outline, chapters: Sequence[tuple[int, int]]) -> None:
+    """Leaves out chapters without text, given the index of each one's start and heading."""
+    for (begin, heading), (end, _) in pairwise([*chapters, (len(outline.blocks), 0)]):
+        start = outline.starts[begin]
+        is_empty = not any(block.words for block in outline.blocks[heading + 1 : end])
+        if is_empty and not matter.omission_reason(start.kind):
+            start.reason = "a heading without text"
+
+
+def _has_no_text(outline: Outline, heading_index: int, next_index: int) -> bool:
+    """Returns whether a heading has no text below it; a part may have a little."""
+    words = sum(block.words for block in outline.blocks[heading_index + 1 : next_index])
+    return words <= (PART_WORDS if _names_part(outline.blocks[heading_index].text) else 0)
+
+
+def _holds_chapters(heading: Block, heading_below: Block, top_level: int) -> bool:
+    """Returns whether a heading above another one holds chapters rather than sections."""
+    names_part = _names_part(heading.text)
+    if heading_below.level <= heading.level:
+        return names_part and heading_below.level == heading.level
+    has_numbers = is_bare(heading_below.text) and not matter.is_chapter(heading.text)
+    return (
+        (heading.level == top_level == 1 and heading_below.level == 2) or names_part or has_numbers
+    )

@@ -1,0 +1,274 @@
+"""Decodes text files: guesses the encoding from what the text looks like in it.
+
+UTF-8 and UTF-16 identify themselves. Of older encodings, the one is chosen in which letters fit the
+language of the text; for a book that is unambiguous. (charset-normalizer 3.5 reads German in
+Latin-1 as HP Roman-8 and Spanish in Macintosh as Windows-1257, even in long texts.)
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from manuscripts.errors import ImportFailed
+from textbase.recognise import language_of
+
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_EAST_ENCODINGS = ("gb18030", "big5", "cp932", "euc_jp", "cp949")
+_WEST_ENCODINGS = (
+    "cp1252", "mac-roman", "cp850", "cp437", "cp1250", "iso8859-2", "mac-latin2", "cp852", "cp1254",
+    "cp1257", "cp1258", "cp1251", "koi8-r", "koi8-u", "cp866", "iso8859-5", "mac-cyrillic",
+    "cp1253", "iso8859-7", "mac-greek", "cp1255", "cp1256", "cp874",
+)  # fmt: skip
+_ENCODING_NAMES = {
+    "cp1252": "Windows-1252 (or Latin-1)", "cp1250": "Windows-1250", "cp1251": "Windows-1251",
+    "cp1253": "Windows-1253", "cp1254": "Windows-1254", "cp1255": "Windows-1255",
+    "cp1256": "Windows-1256", "cp1257": "Windows-1257", "cp1258": "Windows-1258",
+    "cp932": "Shift-JIS", "cp949": "EUC-KR", "big5": "Big5", "gb18030": "GB 18030",
+    "euc_jp": "EUC-JP", "mac-roman": "Mac Roman", "koi8-r": "KOI8-R", "koi8-u": "KOI8-U",
+    "utf-16": "UTF-16", "utf-32": "UTF-32", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16",
+}  # fmt: skip
+
+_LETTERS_BY_LANGUAGE = {
+    "en": "éèêëïôöüçæœñà", "de": "äöüß", "fr": "àâæçèéêëîïôœùûüÿ", "es": "áéíóúüñ",
+    "pt": "áâãàçéêíóôõúü", "it": "àèéìíòóùúî", "nl": "éèëïöüáó", "da": "æøåéö", "no": "æøåéòôè",
+    "sv": "åäöéà", "fi": "äöåé", "pl": "ąćęłńóśźż", "cs": "áčďéěíňóřšťúůýž", "hu": "áéíóöőúüű",
+    "ro": "ăâîșțşţ", "tr": "çğıöşüâîû", "ca": "àçèéíïòóúü·", "eo": "ĉĝĥĵŝŭ", "la": "æœëï",
+    "vi": "âăđêôơưàáảãạằắẳẵặầấẩẫậèéẻẽẹềếểễệìíỉĩịòóỏõọồốổỗộờớởỡợùúủũụừứửữựỳýỷỹỵ"
+    "\u0300\u0301\u0303\u0309\u0323",
+    "ru": "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё", "uk": "оеаинтсрвлкмдпуяіьгзбчйхжшюцщєфїґ",
+    "bg": "оеаинтсрвлкмдпуяъгзбчйхжшюцщьф",
+    "el": "αβγδεζηθικλμνξοπρστυφχψωςάέήίόύώϊϋΐΰ",
+}  # fmt: skip
+"""Non-ASCII letters of each language."""
+_COMMON_LETTERS = frozenset("оеаинтсрвлкмдпуαεηιοτσνρκλπάέίό")
+"""Commonest letters of alphabets without ASCII."""
+_TYPOGRAPHIC_CHARACTERS = frozenset("“”‘’„‚«»‹›–—…·¿¡°§£€©®™½¼¾ªº×†•№΄ \xa0\xad")
+_COMMON_HAN = frozenset(
+    "的一是了我不人在他有这這个個上们們来來到时時大地为為子中你说說生国國年着就那和要她出也得里裡裏后後"
+    "自以会會家可下而过過天去能对對小多然于於心学學么麼之都好看起发發当當没沒成只如事把还還用第样樣道想"
+    "作种種开開美总總从從无無情己面最女但现現前些所同日手又行意动動方期它头頭经經长長儿兒回位分爱愛老因"
+    "很给給名法间間斯知世什两兩次使身者被高已亲親其进進此话話常与與活正感見见明问問力理尔爾点點文几幾定"
+    "本公特做外孩相西果走将將月十实實向声聲车車全信重三机機工物气氣每并並别別真打太新比才便夫再书書部水"
+    "像眼等体體却加电電主界门門利海受听聽表德少克代员員许許先口由死安写寫性马馬光白或住难難望教命花曰"
+)
+"""Characters that make up more than half of any Chinese text."""
+
+_MIN_SCORE = 0.5
+"""Share of non-ASCII characters that must fit the language."""
+_SAMPLE_SIZE = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A decoded text."""
+
+    text: str
+    remark: str | None
+    """Remark for people if the encoding had to be guessed."""
+
+
+class NoText(ValueError):
+    """Raised for bytes that are not text; the message says why."""
+
+
+def decode(data: bytes, encoding: str | None = None) -> Decoded:
+    """Decodes a file's bytes in a named encoding or in the one that fits best.
+
+    Raises NoText, and ImportFailed for an unknown encoding.
+    """
+    if encoding is not None:
+        try:
+            codecs.lookup(encoding)
+            return Decoded(data.decode(encoding).removeprefix("\ufeff"), None)
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            message = f"line {line}: byte 0x{data[error.start]:02X} is no {encoding}"
+            raise NoText(f"{message}; name another --encoding") from None
+        except (UnicodeError, ValueError, AssertionError) as error:
+            raise NoText(f"cannot be read as {encoding}: {error}") from None
+        except LookupError:
+            message = f"--encoding {encoding}: no such encoding; for example utf-8, cp1252, gb18030"
+            raise ImportFailed(message) from None
+    bom_encoding = next(
+        (
+            encoding_name
+            for bom_encoding, encoding_name in _BYTE_ORDER_MARKS
+            if data.startswith(bom_encoding)
+        ),
+        None,
+    )
+    if bom_encoding is not None and bom_encoding != "utf-8-sig":
+        return _decode_wide(data, bom_encoding)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return _decode_without_bom(data)
+    return Decoded(text, None) if "\0" not in text else _decode_without_bom(data)
+
+
+def _decode_wide(content: bytes, encoding: str) -> Decoded:
+    """Decodes text of two or four bytes a character. Raises NoText."""
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        if b"\0" in content and encoding.endswith("e"):
+            raise NoText(
+                "no text: it holds zero bytes. Save it as UTF-8, or import the EPUB"
+            ) from None
+        raise NoText(f"broken {encoding.upper()} at byte {error.start}; save it as UTF-8") from None
+    if "\0" in text or (
+        encoding.endswith("e") and _plain_share(content, encoding) < _MIN_SCORE / 2
+    ):
+        raise NoText("no text: it holds zero bytes. Save it as UTF-8, or import the EPUB")
+    return Decoded(text, f"It is {_ENCODING_NAMES[encoding]}; it was read as such.")
+
+
+def _decode_without_bom(content: bytes) -> Decoded:
+    if b"\0" in content:
+        return _decode_wide(
+            content, max(("utf-16-le", "utf-16-be"), key=lambda name: _plain_share(content, name))
+        )
+    if decoded := _decode_nearly_utf_8(content):
+        return decoded
+    encoding, score = _best_encoding(content)
+    text = content.decode(encoding, "replace")
+    encoding_name = _ENCODING_NAMES.get(encoding, encoding)
+    if score >= _MIN_SCORE:
+        return Decoded(
+            text, f"It is no UTF-8; it was read as {encoding_name}. --encoding says otherwise."
+        )
+    if sum(c < 32 and c not in b"\t\n\r\f\v\x1a" for c in content) * 20 > len(content):
+        raise NoText("no text: too much of it is control characters. Import the EPUB")
+    remark = f"It is no UTF-8, and its encoding is not plain: it was read as {encoding_name}."
+    return Decoded(text, f"{remark} Look at its accents; --encoding names another.")
+
+
+def _plain_share(content: bytes, encoding: str) -> float:
+    """Returns the share of decoded characters that are usual in texts."""
+    text = content[:_SAMPLE_SIZE].decode(encoding, "replace")
+    scripts = (unicodedata.name(c, "").partition(" ")[0] for c in text if c > "\x7f")
+    known_count = sum(
+        name in ("CYRILLIC", "GREEK", "HANGUL", "HIRAGANA", "LATIN") for name in scripts
+    )
+    return (sum(c in _COMMON_HAN or "\t" <= c <= "~" for c in text) + known_count) / len(text)
+
+
+_UTF_8_SEQUENCE = re.compile(
+    rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+)
+_NON_ASCII_BYTE = re.compile(rb"[\x80-\xff]")
+
+
+def _decode_nearly_utf_8(content: bytes) -> Decoded | None:
+    """Decodes UTF-8 that contains a few bytes of an older encoding, as editors leave it."""
+    valid_count = len(_UTF_8_SEQUENCE.findall(content))
+    invalid_count = len(_NON_ASCII_BYTE.findall(_UTF_8_SEQUENCE.sub(b"", content)))
+    if not valid_count or 20 * invalid_count > valid_count:
+        return None
+    codecs.register_error("narrator.cp1252", _decode_error_as_cp1252)
+    text = content.decode("utf-8-sig", "narrator.cp1252")
+    bytes_are = "bytes are" if invalid_count > 1 else "byte is"
+    remark = f"{invalid_count} {bytes_are} no UTF-8; read as Windows-1252."
+    return Decoded(text, remark)
+
+
+def _decode_error_as_cp1252(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
+
+
+def _best_encoding(content: bytes) -> tuple[str, float]:
+    """Returns the likeliest older encoding and its score; 1 is a perfect fit."""
+    sample = content[:_SAMPLE_SIZE]
+    if len(content) > _SAMPLE_SIZE:
+        sample = sample[: sample.rfind(b"\n") + 1] or sample
+    scores: list[tuple[float, int, str]] = []
+    for rank, encoding in enumerate((*_EAST_ENCODINGS, *_WEST_ENCODINGS)):
+        try:
+            text = sample.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        scores.append(
+            ((_east_score if encoding in _EAST_ENCODINGS else _west_score)(text), -rank, encoding)
+        )
+    if not scores:
+        return "cp1252", 0.0
+    score, _, encoding = max(scores)
+    return encoding, score
+
+
+def _east_score(text: str) -> float:
+    """Returns how well a text fits Chinese, Japanese or Korean, up to 1."""
+    non_ascii = [c for c in text if c > "\x7f"]
+    scripts = [unicodedata.name(c, "").partition(" ")[0] for c in non_ascii]
+    cjk_count = scripts.count("CJK") + scripts.count("HIRAGANA") + scripts.count("KATAKANA")
+    hangul_count = scripts.count("HANGUL")
+    if not cjk_count + hangul_count:
+        return 0.0
+    hiragana_count = scripts.count("HIRAGANA")
+    common_count = sum(c in _COMMON_HAN for c in non_ascii)
+    stray_count = len(re.findall(r"[a-z][\u4e00-\u9fff\uac00-\ud7a3]|[\u4e00-\u9fff][a-z]", text))
+    odd_count = sum(name in ("", "CYRILLIC", "HALFWIDTH", "BOX", "BOPOMOFO") for name in scripts)
+    score = 2.2 * common_count / (cjk_count + hangul_count)
+    if 10 * hiragana_count > cjk_count:
+        score = 0.6 + min(0.4, common_count / max(1, scripts.count("CJK")))
+    if hangul_count > cjk_count:
+        score = 1 - 2 * cjk_count / (cjk_count + hangul_count)
+    return min(score, 1.0) - 2 * (stray_count + odd_count) / len(non_ascii)
+
+
+def _west_score(text: str) -> float:
+    """Returns how well the non-ASCII letters fit the text's language, up to 1."""
+    language = language_of(text)
+    language_letters = frozenset(_LETTERS_BY_LANGUAGE.get(language or "", ""))
+    total = score = 0.0
+    for match in re.finditer(r"[^\x00-\x7f]", text):
+        character = match[0]
+        previous_character, next_character = (
+            text[match.start() - 1 : match.start()],
+            text[match.end() : match.end() + 1],
+        )
+        total += 1
+        score += _character_score(character, previous_character, next_character, language_letters)
+    return score / total if total else 1.0
+
+
+def _character_score(
+    character: str, previous_character: str, next_character: str, language_letters: frozenset[str]
+) -> float:
+    """Returns 1 for a character that fits its neighbours and the language, less for others, down to
+    -1."""
+    if character in _TYPOGRAPHIC_CHARACTERS:
+        is_inside_word = previous_character.isalpha() and next_character.isalpha()
+        return -1.0 if is_inside_word and character not in "’—–·\xa0\xad…" else 1.0
+    is_latin = unicodedata.name(character, "").startswith("LATIN")
+    if not _fits_neighbours(character, previous_character, next_character, is_latin):
+        return -1.0
+    lower = character.lower()
+    if not language_letters:
+        return 0.4 if is_latin or lower in _COMMON_LETTERS else 0.7
+    is_rare = character > "\u036f" and lower not in _COMMON_LETTERS and lower < "\u1e00"
+    return 0.0 if lower not in language_letters else 0.6 if is_rare else 1.0
+
+
+def _fits_neighbours(
+    character: str, previous_character: str, next_character: str, is_latin: bool
+) -> bool:
+    """Returns whether a character is a letter that fits its neighbours: no capital inside a word,
+    no mixed alphabets."""
+    if not character.isalpha() and not unicodedata.category(character).startswith("M"):
+        return False
+    is_mixed = not is_latin and any(
+        neighbour.isascii() and neighbour.isalpha()
+        for neighbour in (previous_character, next_character)
+    )
+    return not is_mixed and not (character.isupper() and previous_character.islower())

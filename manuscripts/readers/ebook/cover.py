@@ -1,0 +1,192 @@
+"""Reads covers, as a picture that players support.
+
+JPEG and PNG are not changed. SVG, WebP, GIF and TIFF are drawn as JPEG in a separate process: a
+malicious picture can crash or stall a renderer, which then costs the cover, not the import.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from lxml import etree
+
+from manuscripts.book import CoverImage
+from manuscripts.readers.archive import Archive, resolve
+from manuscripts.readers.markup import parse_xml
+from textbase.files import Unfit
+from textbase.pictures import require_decodable_size
+
+LONGEST_SIDE = 1500
+"""Longer side of a drawn cover, in pixels; stores ask for 1,400 and more, players show less."""
+_TIMEOUT_SECONDS = 30
+_DRAWN_FORMATS = {
+    b"GIF8": "GIF",
+    b"RIFF": "WebP",
+    b"BM": "BMP",
+    b"II*\0": "TIFF",
+    b"MM\0*": "TIFF",
+}
+_KEPT_SUFFIXES = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n\x1a\n": ".png"}
+_SIDE = r"(?<!\d)\d{1,9}(?:\.\d{1,9})?(?!\d)"
+"""Pattern of a picture's width or height."""
+_HREF_ATTRIBUTES = ("href", "{http://www.w3.org/1999/xlink}href")
+
+
+def read_cover(archive: Archive, declared: str) -> tuple[CoverImage | None, str | None]:
+    """Returns the cover that a book declares, and a remark on it.
+
+    `declared` is the path of a picture or a page that shows one. Raises ImportFailed if it is no
+    picture.
+    """
+    name = archive.find(declared)
+    if name is None:
+        return None, f"The book names a cover, {declared}, that it does not hold."
+    if re.search(r"\.x?html?$", name, re.IGNORECASE):
+        picture_name = _first_picture(archive, name)
+        if picture_name is None:
+            return None, None
+        name = picture_name
+    content = archive.read(name)
+    if _picture_format(content):
+        return cover_of(content, name)
+    drawing = _safe_svg(archive, name)
+    if drawing is None:
+        raise archive.failed("the cover is no image: neither JPEG, PNG, SVG, WebP nor GIF", name)
+    return _draw_cover(*drawing, "SVG", name)
+
+
+def cover_of(content: bytes, name: str) -> tuple[CoverImage | None, str | None]:
+    """Returns the cover from the bytes of a picture, and a remark on it."""
+    picture_format = _picture_format(content)
+    if picture_format is None:
+        return None, f"The cover ({name}) is left out: it is no JPEG, PNG, WebP or GIF."
+    if picture_format not in _KEPT_SUFFIXES.values():
+        return _draw_cover(content, "", picture_format, name)
+    try:
+        require_decodable_size(content)
+    except Unfit as error:
+        return None, f"The cover ({name}) is left out: it is {error}."
+    return CoverImage(content, picture_format), None
+
+
+def _picture_format(content: bytes) -> str | None:
+    """Returns the suffix of a JPEG or PNG, the name of another format, or None if unknown."""
+    formats = _KEPT_SUFFIXES | _DRAWN_FORMATS
+    return next((formats[magic] for magic in formats if content.startswith(magic)), None)
+
+
+def _draw_cover(
+    content: bytes, remark: str, picture_format: str, name: str
+) -> tuple[CoverImage | None, str | None]:
+    """Draws a picture as a JPEG cover; returns it with a remark."""
+    jpeg = _draw_as_jpeg(content)
+    if jpeg is None:
+        return None, f"The cover ({name}, {picture_format}) could not be drawn, so it is left out."
+    return CoverImage(
+        jpeg, ".jpg"
+    ), f"The cover was drawn as JPEG from {picture_format} ({name}).{remark}"
+
+
+def _first_picture(archive: Archive, page: str) -> str | None:
+    """Returns the name of the first picture on a page; None for none."""
+    root, _ = archive.document(page)
+    for element in root.iter("{*}img", "{*}image"):
+        href = next(
+            (
+                element.get(attribute)
+                for attribute in ("src", *_HREF_ATTRIBUTES)
+                if element.get(attribute)
+            ),
+            None,
+        )
+        if href and (name := archive.find(resolve(page, href)[0])):
+            return name
+    return None
+
+
+def _safe_svg(archive: Archive, name: str) -> tuple[bytes, str] | None:
+    """Returns an SVG without references to files, and a remark; None for no SVG.
+
+    Pictures of the archive that it shows are embedded.
+    """
+    try:
+        root = parse_xml(archive.safe(name)) if b"<svg" in archive.read(name) else None
+    except (etree.XMLSyntaxError, ValueError):
+        return None
+    if root is None or etree.QName(root).localname != "svg":
+        return None
+    for element in list(root.iter("{*}*")):
+        for attribute in _HREF_ATTRIBUTES:
+            href = element.get(attribute, "").strip()
+            if not href or href.startswith(("data:image/", "#")):
+                continue
+            picture_name = archive.find(resolve(name, href)[0])
+            if picture_name and (media_type := _media_type(content := archive.read(picture_name))):
+                element.set(
+                    attribute,
+                    f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}",
+                )
+            else:
+                del element.attrib[attribute]
+    width, height = _drawing_size(root)
+    root.set("width", str(width))
+    root.set("height", str(height))
+    remark = ""
+    if next(root.iter("{*}text"), None) is not None:
+        remark = " Its words are set in this machine's fonts: look at it."
+    return etree.tostring(root), remark
+
+
+def _media_type(content: bytes) -> str | None:
+    """Returns the media type of a picture that SVG may embed; None for others."""
+    if content.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if content.startswith(b"\x89PNG"):
+        return "image/png"
+    picture_format = next(
+        (
+            picture_format
+            for magic, picture_format in _DRAWN_FORMATS.items()
+            if content.startswith(magic)
+        ),
+        None,
+    )
+    return {"GIF": "image/gif", "WebP": "image/webp"}.get(picture_format or "")
+
+
+def _drawing_size(root: etree._Element) -> tuple[int, int]:
+    """Returns width and height of a drawing in pixels; 2:3, as a page, if it has no size."""
+    box = [float(number) for number in re.findall(rf"-?{_SIDE}", root.get("viewBox", "")[:200])]
+    sides = [
+        re.fullmatch(rf"\s*({_SIDE})\s*(?:px|pt)?\s*", root.get(attribute, "")[:200])
+        for attribute in ("width", "height")
+    ]
+    if len(box) == 4:
+        width, height = box[2:]
+    elif all(sides):
+        width, height = (float(side[1]) for side in sides if side)
+        root.set("viewBox", f"0 0 {width:g} {height:g}")
+    else:
+        width, height = 2.0, 3.0
+    longest = max(width, height, 1e-6)
+    return (
+        max(1, round(LONGEST_SIDE * width / longest)),
+        max(1, round(LONGEST_SIDE * height / longest)),
+    )
+
+
+def _draw_as_jpeg(content: bytes) -> bytes | None:
+    """Draws a picture as JPEG; None if it cannot be drawn."""
+    # -P: modules next to the script must not shadow others of the same name.
+    command = [sys.executable, "-P", str(Path(__file__).with_name("raster.py"))]
+    try:
+        process = subprocess.run(
+            command, input=content, capture_output=True, timeout=_TIMEOUT_SECONDS, check=True
+        )
+    except (subprocess.SubprocessError, OSError):
+        return None
+    return process.stdout if process.stdout.startswith(b"\xff\xd8\xff") else None

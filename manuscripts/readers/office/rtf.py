@@ -1,0 +1,379 @@
+"""Reads RTF (from Word, LibreOffice or TextEdit).
+
+A reader of our own: libraries that convert RTF to text lose headings, notes and emphasis. Knows
+which groups contain text; an unknown group is skipped only where the file marks it as skippable.
+Headings are detected from the look of paragraphs afterwards (`classify.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from lxml import etree
+
+from manuscripts.book import Book, Choices, word_set
+from manuscripts.chapters import OFFICE
+from manuscripts.errors import ImportFailed
+from manuscripts.plaintext import read_data
+from manuscripts.readers import markup
+from manuscripts.readers.elements import INCOMPLETE_REASON, LANGUAGE_ATTRIBUTE
+from manuscripts.readers.office.classify import classify_paragraphs
+from manuscripts.readers.office.properties import (
+    add_first_page,
+    guessed_heading_remarks,
+    metadata_of,
+)
+from manuscripts.readers.office.rtftokens import CHARACTER_WORDS, RtfToken, tokenize
+from manuscripts.readers.office.rtfwords import (
+    DOCUMENT_WORDS,
+    GROUP_WORDS,
+    RtfField,
+    RtfGroup,
+    RtfHeader,
+    RtfStyle,
+)
+from manuscripts.readers.office.rtfwriter import RtfWriter, clean_text
+from manuscripts.readers.office.styles import NO_PROPERTIES, Properties, apply_style_name
+from manuscripts.readers.pages import Pages, SourcePage, read_pages
+from textbase.errors import Problem
+
+_MAX_DEPTH = 2_000
+"""Limit on the nesting of groups."""
+
+_MAX_PIECES = 1_000_000
+"""Limit on paragraphs and text runs. A long novel has 100,000."""
+_MAX_CHARACTERS = 20_000_000
+"""Limit on characters. The longest novels have 10 million."""
+
+_SKIPPED_DESTINATIONS = word_set(
+    "colortbl pict nonshppict objdata sp tc xe rxe ftnsep ftnsepc ftncn aftnsep aftnsepc aftncn "
+    "nonesttables template mmathPict filetbl listtable revtbl bkmkstart bkmkend"
+)
+_READ_DESTINATIONS = word_set(
+    "shppict shptxt shpinst shprslt moMath moMathPara mmath do dptxbxtext result"
+)
+"""Groups that are read although they are marked as skippable."""
+_SIDE_TEXTS = dict.fromkeys(
+    word_set("header headerl headerr headerf footer footerl footerr footerf"),
+    "header or footer of a page",
+) | {"annotation": "comment"}
+_INFO_FIELDS = {
+    "title": "title",
+    "author": "creator",
+    "subject": "subject",
+    "doccomm": "description",
+}
+_OMITTED_FIELDS = {"TOC": "table of contents", "INDEX": "index", "PAGE": "page number",
+           "NUMPAGES": "page number"}  # fmt: skip
+_PICTURE_PLACEHOLDER = re.compile(r"SPECIAL_IMAGE-.*REPLACE_ME")
+"""Placeholder that Calibre writes for a picture it cannot convert."""
+_DESTINATIONS = {
+    "fonttbl": "fonts", "stylesheet": "styles", "info": "info", "listtext": "marker",
+    "pntext": "marker", "fldinst": "code",
+}  # fmt: skip
+
+
+def read_rtf(path: Path, choices: Choices) -> Book:
+    """Reads the book in an RTF file. Raises ImportFailed, Slow."""
+    reader = _RtfReader(path)
+    for token in tokenize(read_data(path)):
+        reader.process(token)
+    return read_pages(path, reader.build_pages(), choices)
+
+
+class _RtfReader:
+    """Tracks the groups of a document and passes their text to a writer."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.header = RtfHeader()
+        self.writer = RtfWriter()
+        self.group = RtfGroup()
+        self.stack: list[RtfGroup] = []
+        self.is_group_start = False
+        """True if the next control word may name the destination of a group."""
+        self.is_optional = False
+        """True if the group is marked as skippable (`\\*`)."""
+        self.pending = bytearray()
+        """Encoded text that is not decoded yet."""
+        self.bytes_to_skip = 0
+        """Remaining fallback characters of a Unicode character."""
+        self.is_unbalanced = False
+        self.property = ""
+        """Name of the picture property whose value follows."""
+
+    def build_pages(self) -> Pages:
+        """Returns the document's pages; call it after the last token."""
+        self._flush()
+        body = self.writer.finish()
+        main_languages = self.writer.languages.most_common(1)
+        language = (main_languages[0][0] if main_languages else None) or self.header.language
+        root = etree.Element("html")
+        root.append(body)
+        side_pages = list(self.writer.side_pages())
+        try:
+            for page in (root, *(side_page.root for side_page in side_pages)):
+                markup.check_depth(page)
+        except markup.TooDeep as error:
+            raise ImportFailed(Problem(self.path, None, f"broken: {error}")) from None
+        if language:
+            root.set(LANGUAGE_ATTRIBUTE, language)
+        first_page = classify_paragraphs(body, self.writer.looks)
+        document_properties = self.header.document_properties
+        metadata = metadata_of(
+            *(" ".join(document_properties.get(field, "").split()) for field in
+              ("title", "creator", "language", "description", "subject"))
+        )  # fmt: skip
+        remarks = guessed_heading_remarks(first_page)
+        if self.stack or self.is_unbalanced:
+            remarks.append(
+                "The file's braces do not match, as if it were cut off; compare its end."
+            )
+        return Pages(
+            [SourcePage("document", root), *side_pages],
+            add_first_page(metadata, first_page),
+            rules=OFFICE,
+            characters=self.writer.characters,
+            remarks=remarks,
+        )
+
+    def process(self, token: RtfToken) -> None:
+        """Processes one token."""
+        if token.kind in ("text", "code"):
+            self._add_bytes(token)
+            self.is_group_start = self.is_optional = False
+            return
+        self._flush()
+        if self.writer.pieces > _MAX_PIECES or self.writer.character_count > _MAX_CHARACTERS:
+            raise ImportFailed(Problem(self.path, None, "has more text than a book needs"))
+        if token.kind == "open":
+            if len(self.stack) >= _MAX_DEPTH:
+                message = f"not RTF, or broken: groups more than {_MAX_DEPTH} deep"
+                raise ImportFailed(Problem(self.path, None, message))
+            self.stack.append(self.group)
+            if self.group.opens_side_text:
+                self.group = replace(self.group, opens_side_text=False)
+            self.is_group_start, self.bytes_to_skip = True, 0
+        elif token.kind == "close":
+            self._close()
+        elif token.word == "*":
+            self.is_optional = True
+        else:
+            self._control_word(token)
+
+    def _close(self) -> None:
+        """Handles the end of a group."""
+        self.is_group_start = self.is_optional = False
+        self.bytes_to_skip = 0
+        if not self.stack:
+            self.is_unbalanced = True
+            return
+        closed_group, self.group = self.group, self.stack.pop()
+        if closed_group.opens_side_text:
+            self.writer.end_side_text()
+
+    # -- text --------------------------------------------------------------------------------------
+
+    def _add_bytes(self, token: RtfToken) -> None:
+        """Buffers encoded text, without the fallback of a Unicode character."""
+        encoded_text = token.content
+        if self.bytes_to_skip:
+            skipped_count = min(self.bytes_to_skip, len(encoded_text))
+            self.bytes_to_skip -= skipped_count
+            encoded_text = encoded_text[skipped_count:]
+        self.pending += encoded_text
+
+    def _flush(self) -> None:
+        if self.pending:
+            encoding = self.header.fonts.get(self.group.font or 0, self.header.encoding)
+            text = bytes(self.pending).decode(encoding, "replace")
+            self.pending.clear()
+            self._write_text(text)
+
+    def _write_text(self, text: str) -> None:
+        """Writes text to the destination of the current group."""
+        group, destination = self.group, self.group.destination
+        if destination == "skip":
+            return
+        if destination == "body":
+            self.writer.add_text(text, self._text_properties(), self._omission_reason(text))
+        elif destination == "marker":
+            self.writer.add_marker(text)
+        elif destination == "code" and group.field is not None:
+            group.field.code = (group.field.code + text)[:500]
+        elif destination == "styles":
+            self._name_style(text)
+        elif destination == "sn":
+            self.property = text.strip()
+        elif destination == "sv" and self.property == "wzDescription":
+            self.writer.add_picture(text)
+        elif destination in _INFO_FIELDS.values():
+            document_properties = self.header.document_properties
+            document_properties[destination] = (
+                document_properties.get(destination, "") + clean_text(text)
+            )[:5_000]
+
+    def _text_properties(self) -> Properties:
+        """Returns the properties of the current text; its language only if not the document's."""
+        properties = self.group.run_properties
+        field = self.group.field if self.group.is_field_result else None
+        if field is not None and field.kind == "HYPERLINK":
+            properties = replace(properties, link=True)
+        if properties.language is None or properties.language != self.header.language:
+            return properties
+        return replace(properties, language=None)
+
+    def _omission_reason(self, text: str) -> str:
+        """Returns why text of the current group is left out; "" if it is read."""
+        group = self.group
+        if _PICTURE_PLACEHOLDER.search(text):
+            return "picture"
+        if group.is_deleted:
+            return "deleted by a tracked change"
+        if group.run_properties.hidden:
+            return "hidden"
+        if group.is_formula:
+            return INCOMPLETE_REASON
+        return (
+            _OMITTED_FIELDS.get(group.field.kind, "")
+            if group.field and group.is_field_result
+            else ""
+        )
+
+    def _name_style(self, text: str) -> None:
+        style = self.header.styles.setdefault(self.group.style or 0, RtfStyle())
+        style.level = self.group.paragraph_properties.level
+        style.name = (style.name + text).strip().removesuffix(";")[:200]
+
+    # -- control words -----------------------------------------------------------------------------
+
+    def _control_word(self, token: RtfToken) -> None:
+        """Processes a control word."""
+        word, number = token.word, token.number
+        is_group_start, is_optional, self.is_group_start, self.is_optional = (
+            self.is_group_start,
+            self.is_optional,
+            False,
+            False,
+        )
+        if (is_group_start or is_optional) and self._set_destination(word, is_optional):
+            return
+        if word == "u":
+            code = (number or 0) % 65_536
+            self._write_text(chr(code))
+            self.bytes_to_skip = self.group.fallback_length
+        elif word in CHARACTER_WORDS:
+            self._write_symbol(CHARACTER_WORDS[word])
+        elif (change := GROUP_WORDS.get(word)) is not None:
+            self._recover_text(word)
+            self.group = change(self.group, number)
+        elif word in DOCUMENT_WORDS:
+            DOCUMENT_WORDS[word](self.header, self.group, number)
+        elif self.group.destination == "body":
+            self._end_element(word)
+
+    def _recover_text(self, word: str) -> None:
+        """Returns to the text where a paragraph begins in a header table that was never closed."""
+        is_in_header = self.group.destination in ("fonts", "styles", "info")
+        if (word == "pard" and is_in_header) or (
+            word == "sectd" and self.group.destination == "skip"
+        ):
+            self.group, self.is_unbalanced = RtfGroup(), True
+
+    def _write_symbol(self, symbol: str) -> None:
+        if self.bytes_to_skip:
+            self.bytes_to_skip -= 1
+        else:
+            self._write_text(symbol)
+
+    def _set_destination(self, word: str, is_optional: bool) -> bool:
+        """Sets the group's destination by a control word; returns whether the word named one."""
+        group = self.group
+        destination = _DESTINATIONS.get(word)
+        if group.destination == "skip":
+            self._resume_skipped(word)
+            return True
+        if destination is not None:
+            self.group = replace(group, destination=destination)
+        elif word in _INFO_FIELDS and group.destination == "info":
+            self.group = replace(group, destination=_INFO_FIELDS[word])
+        elif word == "field":
+            self.group = replace(group, field=RtfField(), is_field_result=False)
+        elif word == "fldrslt":
+            self.group = replace(group, is_field_result=True)
+        elif word in ("footnote", "annotation") or word in _SIDE_TEXTS:
+            self._begin_side_text(word)
+        elif word in ("moMath", "mmath"):
+            self.group = replace(group, is_formula=True)
+        elif word in ("upr", *_SKIPPED_DESTINATIONS) or (
+            is_optional and word not in _READ_DESTINATIONS and word != "cs"
+        ):
+            self.group = replace(group, destination="skip")
+        elif word not in _READ_DESTINATIONS:
+            return False
+        return True
+
+    def _resume_skipped(self, word: str) -> None:
+        """Resumes reading inside a skipped group, at Unicode text or a picture's properties."""
+        if word == "ud":
+            destination = next(
+                (
+                    group.destination
+                    for group in reversed(self.stack)
+                    if group.destination != "skip"
+                ),
+                "body",
+            )
+            self.group = replace(self.group, destination=destination)
+        elif word in ("sn", "sv"):
+            self.group = replace(self.group, destination=word)
+
+    def _begin_side_text(self, word: str) -> None:
+        """Begins a note, a comment, a header or a footer."""
+        if self.group.destination != "body":
+            self.group = replace(self.group, destination="skip")
+            return
+        if word == "footnote":
+            self.writer.begin_note()
+        else:
+            self.writer.begin_side_text(_SIDE_TEXTS[word])
+        self.group = replace(
+            self.group,
+            opens_side_text=True,
+            in_table=False,
+            paragraph_properties=NO_PROPERTIES,
+            style=None,
+        )
+
+    def _end_element(self, word: str) -> None:
+        """Handles control words that end a line, a paragraph, a cell or a page."""
+        if word in ("line", "lbr"):
+            self.writer.break_line()
+        elif word in ("par", "sect", "cell", "nestcell", "row"):
+            block = self._resolve_paragraph()
+            if word == "row":
+                self.writer.end_row()
+            else:
+                self.writer.end_paragraph(block, self.group.in_table, word == "cell")
+            if word == "sect":
+                self.writer.starts_page = True
+        elif word == "page":
+            self.writer.break_page()
+        elif word == "sbknone":
+            self.writer.starts_page = False
+
+    def _resolve_paragraph(self) -> Properties:
+        """Returns the current paragraph's properties, with its style's level and role."""
+        style, depth = self.header.styles.get(self.group.style or 0), 0
+        properties = self.group.paragraph_properties
+        while style is not None and depth < 20:
+            style_properties = apply_style_name(style.name, NO_PROPERTIES)
+            level = style.level if style.level is not None else style_properties.level
+            properties = properties.with_base(Properties(level=level, role=style_properties.role))
+            style, depth = (
+                self.header.styles.get(style.base or 0) if style.base else None,
+                depth + 1,
+            )
+        return properties

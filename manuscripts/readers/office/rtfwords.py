@@ -1,0 +1,230 @@
+"""Effects of RTF control words, on the rest of their group and on the whole document.
+
+Knows single control words and their numbers, not which groups contain text.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from manuscripts.book import word_set
+from manuscripts.readers.office.rtftokens import CODE_PAGES, LANGUAGES
+from manuscripts.readers.office.styles import NO_PROPERTIES, Properties
+
+_PLAIN_TEXT = Properties(size=12)
+"""Properties of text without any formatting."""
+
+
+@dataclass(slots=True)
+class RtfField:
+    """A field, such as a link or a page number."""
+
+    code: str = ""
+
+    @property
+    def kind(self) -> str:
+        return (self.code.split() or [""])[0].upper()
+
+
+@dataclass(frozen=True, slots=True)
+class RtfGroup:
+    """The state of a group, in force until the group is closed."""
+
+    destination: str = "body"
+    """Target of the group's text: body, skip, fonts, styles, info, marker, code, sn or sv (name and
+    value of a picture's property), or the name of a document property."""
+    run_properties: Properties = _PLAIN_TEXT
+    paragraph_properties: Properties = NO_PROPERTIES
+    style: int | None = None
+    font: int | None = None
+    fallback_length: int = 1
+    """Number of fallback characters after each Unicode character."""
+    is_deleted: bool = False
+    is_formula: bool = False
+    field: RtfField | None = None
+    is_field_result: bool = False
+    """True if the group is the visible result of its field."""
+    in_table: bool = False
+    """True if its paragraphs are in a table."""
+    opens_side_text: bool = False
+    """True if the group is a note, a comment, a header or a footer."""
+
+
+@dataclass(slots=True)
+class RtfStyle:
+    """A style: its name, the number of its parent, and its outline level from 1."""
+
+    name: str = ""
+    base: int | None = None
+    level: int | None = None
+
+
+@dataclass(slots=True)
+class RtfHeader:
+    """Settings of a document from its header."""
+
+    encoding: str = "cp1252"
+    language: str | None = None
+    fonts: dict[int, str] = field(default_factory=dict)
+    """Encodings of fonts by font number, where they differ from the document's."""
+    styles: dict[int, RtfStyle] = field(default_factory=dict)
+    document_properties: dict[str, str] = field(default_factory=dict)
+
+
+_GroupChange = Callable[[RtfGroup, int | None], RtfGroup]
+
+
+def _is_on(number: int | None) -> bool:
+    return number != 0
+
+
+def _reset_run(group: RtfGroup, number: int | None) -> RtfGroup:
+    return replace(group, run_properties=_PLAIN_TEXT, font=None, is_deleted=False)
+
+
+def _reset_paragraph(group: RtfGroup, number: int | None) -> RtfGroup:
+    return replace(group, paragraph_properties=NO_PROPERTIES, style=None, in_table=False)
+
+
+def _set_bold(group: RtfGroup, number: int | None) -> RtfGroup:
+    return replace(group, run_properties=replace(group.run_properties, bold=_is_on(number)))
+
+
+def _set_italic(group: RtfGroup, number: int | None) -> RtfGroup:
+    return replace(group, run_properties=replace(group.run_properties, italic=_is_on(number)))
+
+
+def _set_underline(group: RtfGroup, number: int | None) -> RtfGroup:
+    return replace(group, run_properties=replace(group.run_properties, underline=_is_on(number)))
+
+
+def _clear_underline(group: RtfGroup, number: int | None) -> RtfGroup:
+    return replace(group, run_properties=replace(group.run_properties, underline=False))
+
+
+def _set_hidden(group: RtfGroup, number: int | None) -> RtfGroup:
+    return replace(group, run_properties=replace(group.run_properties, hidden=_is_on(number)))
+
+
+def _set_size(group: RtfGroup, number: int | None) -> RtfGroup:
+    return replace(group, run_properties=replace(group.run_properties, size=(number or 24) / 2))
+
+
+def _set_language(group: RtfGroup, number: int | None) -> RtfGroup:
+    return replace(
+        group, run_properties=replace(group.run_properties, language=LANGUAGES.get(number or 0))
+    )
+
+
+def _clear_centred(group: RtfGroup, number: int | None) -> RtfGroup:
+    return replace(group, paragraph_properties=replace(group.paragraph_properties, centred=False))
+
+
+def _set_centred(group: RtfGroup, number: int | None) -> RtfGroup:
+    return replace(group, paragraph_properties=replace(group.paragraph_properties, centred=True))
+
+
+def _set_page_break(group: RtfGroup, number: int | None) -> RtfGroup:
+    return replace(
+        group, paragraph_properties=replace(group.paragraph_properties, starts_page=_is_on(number))
+    )
+
+
+def _set_space_above(group: RtfGroup, number: int | None) -> RtfGroup:
+    return replace(
+        group,
+        paragraph_properties=replace(group.paragraph_properties, space_above=(number or 0) / 20),
+    )
+
+
+def _set_level(group: RtfGroup, number: int | None) -> RtfGroup:
+    level = number + 1 if number is not None and 0 <= number < 9 else None
+    return replace(group, paragraph_properties=replace(group.paragraph_properties, level=level))
+
+
+def _skip_character_style(group: RtfGroup, number: int | None) -> RtfGroup:
+    return replace(group, destination="skip") if group.destination == "styles" else group
+
+
+GROUP_WORDS: Mapping[str, _GroupChange] = {
+    "plain": _reset_run,
+    "pard": _reset_paragraph,
+    "sectd": lambda group, number: group,
+    "b": _set_bold,
+    "i": _set_italic,
+    **dict.fromkeys(
+        word_set("ul uld uldb ulw uldash uldashd uldashdd ulth ulwave"), _set_underline
+    ),
+    "ulnone": _clear_underline,
+    "v": _set_hidden,
+    "fs": _set_size,
+    "lang": _set_language,
+    **dict.fromkeys(word_set("ql qr qj"), _clear_centred),
+    "qc": _set_centred,
+    "pagebb": _set_page_break,
+    "sb": _set_space_above,
+    "outlinelevel": _set_level,
+    **dict.fromkeys(word_set("cs ds ts"), _skip_character_style),
+    "deleted": lambda group, number: replace(group, is_deleted=_is_on(number)),
+    "f": lambda group, number: replace(group, font=number),
+    "uc": lambda group, number: replace(group, fallback_length=min(max(number or 0, 0), 10)),
+    "s": lambda group, number: replace(group, style=number),
+    "intbl": lambda group, number: replace(group, in_table=True),
+}
+"""Control words that change the rest of their group: functions of the group and the number."""
+
+
+def _set_code_page(header: RtfHeader, group: RtfGroup, number: int | None) -> None:
+    header.encoding = _encoding(number) or header.encoding
+
+
+def _encoding(number: int | None) -> str | None:
+    """Returns Python's name of a Windows code page; None if Python has none."""
+    special = {10000: "mac-roman", 65001: "utf-8", 936: "gbk", 1361: "johab", 20866: "koi8-r"}
+    name = special.get(number or 0, f"cp{number}")
+    try:
+        codecs.lookup(name)
+    except LookupError:
+        return None
+    return name
+
+
+def _set_font_charset(header: RtfHeader, group: RtfGroup, number: int | None) -> None:
+    if group.destination == "fonts" and number in CODE_PAGES:
+        header.fonts[group.font or 0] = CODE_PAGES[number]
+
+
+def _set_font_code_page(header: RtfHeader, group: RtfGroup, number: int | None) -> None:
+    if group.destination == "fonts" and (name := _encoding(number)):
+        header.fonts[group.font or 0] = name
+
+
+def _set_document_language(header: RtfHeader, group: RtfGroup, number: int | None) -> None:
+    header.language = LANGUAGES.get(number or 0, header.language)
+
+
+def _set_style_base(header: RtfHeader, group: RtfGroup, number: int | None) -> None:
+    if group.destination == "styles":
+        header.styles.setdefault(group.style or 0, RtfStyle()).base = number
+
+
+def _set_mac_encoding(header: RtfHeader, group: RtfGroup, number: int | None) -> None:
+    header.encoding = "mac-roman"
+
+
+def _set_dos_encoding(header: RtfHeader, group: RtfGroup, number: int | None) -> None:
+    header.encoding = "cp437"
+
+
+DOCUMENT_WORDS: Mapping[str, Callable[[RtfHeader, RtfGroup, int | None], None]] = {
+    "ansicpg": _set_code_page,
+    "mac": _set_mac_encoding,
+    "pc": _set_dos_encoding,
+    "deflang": _set_document_language,
+    "fcharset": _set_font_charset,
+    "cpg": _set_font_code_page,
+    "sbasedon": _set_style_base,
+}
+"""Control words that change the settings of the whole document."""

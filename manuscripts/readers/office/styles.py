@@ -1,0 +1,118 @@
+"""Combines the properties of styles, in word processor files of any format.
+
+Knows no format: readers find styles and their parents; this module merges their properties, and
+derives the look of paragraphs and the markup of runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+from lxml import etree
+
+from manuscripts.readers.elements import LANGUAGE_ATTRIBUTE, OMISSION_ATTRIBUTE
+from manuscripts.readers.office.looks import ParagraphLook
+
+_HEADING_NAME = re.compile(
+    r"(?:heading|überschrift|titre|título|titolo|encabezado|kop|rubrik|otsikko|nagłówek|заголовок|"
+    r"標題|标题|見出し)\s*(\d)",
+    re.IGNORECASE,
+)
+_ROLE_NAMES = {
+    "title": r"(book )?title|titel|titre|título|titolo",
+    "subtitle": r"subtitle|untertitel|sous-titre|subtítulo|sottotitolo",
+    "author": r"author|authors?( name)?|by-?line|autor|auteur|autore",
+    "date": r"date|datum",
+    "caption": r"((image|figure|picture) )?caption|figure|illustration|beschriftung|légende",
+    "code": r"(source )?code( block)?|html preformatted|preformatted text|macro text|quelltext",
+    "toc": r"toc( heading)?( \d)?|contents( heading)?( \d)?|table of contents",
+}
+_ROLE_PATTERNS = {role: re.compile(pattern, re.IGNORECASE) for role, pattern in _ROLE_NAMES.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """Properties set by a style, a paragraph or a run; None where it does not set one."""
+
+    level: int | None = None
+    role: str | None = None
+    centred: bool | None = None
+    starts_page: bool | None = None
+    space_above: float | None = None
+    numbering: tuple[str, str] | None = None
+    """List identifier and level."""
+    bold: bool | None = None
+    italic: bool | None = None
+    underline: bool | None = None
+    hidden: bool | None = None
+    size: float | None = None
+    language: str | None = None
+    link: bool | None = None
+
+    def with_base(self, base: Properties) -> Properties:
+        """Returns these properties, with those of `base` where these are None."""
+        overrides = {
+            field.name: setting
+            for field in fields(self)
+            if (setting := getattr(self, field.name)) is not None
+        }
+        return replace(base, **overrides) if overrides else base
+
+
+NO_PROPERTIES = Properties()
+
+
+def apply_style_name(name: str, properties: Properties) -> Properties:
+    """Adds the properties that follow from a style's name, such as `Heading 1`."""
+    if match := _HEADING_NAME.fullmatch(name.strip()):
+        return replace(properties, level=min(9, int(match[1])) or 1)
+    role = next(
+        (role for role, pattern in _ROLE_PATTERNS.items() if pattern.fullmatch(name.strip())), None
+    )
+    link = True if "hyperlink" in name.lower() or "internet" in name.lower() else None
+    return replace(properties, role=role, link=link)
+
+
+def look_of(
+    properties: Properties, runs: Sequence[tuple[int, Properties]], starts_page: bool
+) -> ParagraphLook:
+    """Returns a paragraph's look by its own properties, and its runs with their letter counts."""
+    total_letters = sum(letter_count for letter_count, _ in runs)
+    sizes: dict[float, int] = {}
+    for letter_count, run in runs:
+        sizes[run.size or 0] = sizes.get(run.size or 0, 0) + letter_count
+    return ParagraphLook(
+        level=min(6, properties.level or 0),
+        role=properties.role or "",
+        centred=bool(properties.centred),
+        bold=bool(runs) and 10 * sum(n for n, run in runs if run.bold) >= 9 * total_letters,
+        size=max(sizes, key=lambda size: sizes[size], default=properties.size or 0),
+        starts_page=starts_page,
+        space_above=properties.space_above or 0,
+    )
+
+
+def append_run_elements(
+    parent: etree._Element,
+    properties: Properties,
+    main_language: str | None,
+    omission_reason: str = "",
+) -> etree._Element:
+    """Appends elements to `parent` for a run with these properties; returns the innermost.
+
+    Returns `parent` itself where no element is needed. `main_language` is the language of the text.
+    """
+    language = properties.language if properties.language != main_language else None
+    if omission_reason or language:
+        parent = etree.SubElement(parent, "span")
+        if omission_reason:
+            parent.set(OMISSION_ATTRIBUTE, omission_reason)
+        elif language:
+            parent.set(LANGUAGE_ATTRIBUTE, language)
+    if properties.bold:
+        parent = etree.SubElement(parent, "strong")
+    if properties.italic or (properties.underline and not properties.link):
+        parent = etree.SubElement(parent, "em")
+    return parent

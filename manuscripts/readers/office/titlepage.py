@@ -1,0 +1,272 @@
+"""Detects the title page of a word processor file, and a table of contents typed by its author.
+
+Signs are the roles of styles, a line that names the author, and few, short lines above the first
+heading. Knows how lines look, not which are headings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+
+from manuscripts import matter
+from manuscripts.book import count_words
+from manuscripts.headings import is_title
+from manuscripts.prose import is_ordinal
+from manuscripts.readers.elements import OMISSION_ATTRIBUTE
+from manuscripts.readers.office.looks import (
+    CONTENTS,
+    MAX_HEADING_WORDS,
+    FirstPage,
+    ParagraphLine,
+    body_text_size,
+    heading_score,
+    may_be_heading,
+    omit_line,
+    parse_heading,
+)
+
+_MAX_FRONT_LINES = 30
+"""Lines from the top that are searched for a title page."""
+_BYLINE = re.compile(
+    r"(?:an? [\w’' -]{1,30}|written|story|novel)?\s*(?<!\w)by:?\s+(?P<name>\S.{1,60})|"
+    r"(?:von|par|por|di|de|от)\s+(?P<other>[^\W\d_a-z]\S*(?:\s+\S+){0,4})",
+    re.IGNORECASE,
+)
+_BYLINE_START = re.compile(r"(?:an? [\w’' -]{1,30})?(?:written )?\b(?:by|von|par|por|di):?", re.I)
+_PERSON_NAME = re.compile(
+    r"[^\W\d_a-z][\w’'.-]*(?: [^\W\d_a-z][\w’'.-]*| (?:de|von|van|di|la)){1,4}"
+)
+_ENTRY_PAGE = re.compile(r"[.\s·…_]*\d{1,4}$")
+_WORD_COUNT = re.compile(
+    r"(?:about|approx\S*|ca\.?)?\s*[\d,. ]{3,9}\s*(?:words|wörter|mots|palabras)\b.*",
+    re.IGNORECASE,
+)
+
+
+def omit_title_page(
+    lines: Sequence[ParagraphLine], first_page: FirstPage
+) -> Sequence[ParagraphLine]:
+    """Marks the title page as left out and records title and author; returns the lines after it."""
+    _omit_role_lines(lines, first_page)
+    end_line = _find_title_page_end(
+        [line for line in lines if line.text][:_MAX_FRONT_LINES], first_page
+    )
+    if end_line is None:
+        return lines
+    end_position = next(position for position, line in enumerate(lines) if line is end_line)
+    for line in lines[: end_position + 1]:
+        if line.is_candidate:
+            omit_line(line)
+    return lines[end_position + 1 :]
+
+
+def _omit_role_lines(lines: Sequence[ParagraphLine], first_page: FirstPage) -> None:
+    """Leaves out lines near the top whose style has a role, and records what they say."""
+    role_lines = [
+        line for line in lines[: 2 * _MAX_FRONT_LINES] if line.look.role and line.is_candidate
+    ]
+    if sum(line.look.role == "title" for line in role_lines) > 2:
+        # This author uses the title style for chapters.
+        for line in lines:
+            if line.look.role == "title" and line.text:
+                line.level = 1
+    texts_by_role: dict[str, list[str]] = defaultdict(list)
+    for line in role_lines:
+        if not line.level:
+            texts_by_role[line.look.role].append(line.text)
+            omit_line(line)
+    first_page.authors = tuple(texts_by_role["author"])
+    first_page.title = next(iter(texts_by_role["title"]), None)
+    first_page.subtitle = next(iter(texts_by_role["subtitle"]), None)
+
+
+def omit_typed_contents(lines: Sequence[ParagraphLine]) -> None:
+    """Leaves out a typed table of contents: consecutive lines that are repeated below, in order."""
+    text_lines = [line for line in lines if line.text]
+    last_positions = _last_positions(text_lines)
+    counts = Counter(
+        _entry_key(line.text) for line in text_lines if line.word_count <= MAX_HEADING_WORDS
+    )
+    run: list[ParagraphLine] = []
+    last_repeat = 0
+    """Position where the last line of the run is repeated: entries are repeated in their order."""
+    for position, line in enumerate(text_lines[: 10 * _MAX_FRONT_LINES]):
+        repeat = last_positions.get(_entry_key(line.text), position)
+        is_repeated = repeat > max(position, last_repeat if run else 0)
+        # In the contents and in the text; a name in a play is repeated often.
+        is_repeated_once = counts[_entry_key(line.text)] <= 2
+        if _may_be_entry(line, is_repeated_once) and (
+            is_repeated or (run and _ENTRY_PAGE.search(line.text))
+        ):
+            run.append(line)
+            last_repeat = repeat if is_repeated else last_repeat
+            continue
+        if len(run) > 2:
+            _omit_entries(run, text_lines[position - len(run) - 1] if position > len(run) else None)
+        run = []
+    _omit_contents_titles(text_lines)
+
+
+def _omit_contents_titles(text_lines: Sequence[ParagraphLine]) -> None:
+    """Leaves out titles such as "Contents" right above the entries."""
+    for title_line, entry_line in pairwise(text_lines):
+        if (
+            entry_line.element.get(OMISSION_ATTRIBUTE) == CONTENTS
+            and matter.kind_of_title(title_line.text) == "toc"
+        ):
+            omit_line(title_line, CONTENTS)
+
+
+def _last_positions(text_lines: Sequence[ParagraphLine]) -> dict[str, int]:
+    """Maps each short line to its last position; a number also with the title below it."""
+    positions: dict[str, int] = {}
+    for position, line in enumerate(text_lines):
+        if line.word_count <= MAX_HEADING_WORDS:
+            positions[_entry_key(line.text)] = position
+            title_lines = text_lines[position + 1 : position + 2] if is_ordinal(line.text) else []
+            # "Chapter One: The Gate 3" in a table of contents is two lines in the text.
+            for title_line in title_lines:
+                positions[_entry_key(f"{line.text} {title_line.text}")] = position
+    return positions
+
+
+def _may_be_entry(line: ParagraphLine, is_repeated_once: bool) -> bool:
+    """Returns whether a line may be an entry of a typed table of contents.
+
+    `is_repeated_once`: the text has it at most once besides.
+    """
+    return may_be_heading(line) and (
+        (is_repeated_once and is_title(line.text)) or parse_heading(line) is not None
+    )
+
+
+def _omit_entries(entries: Sequence[ParagraphLine], title_line: ParagraphLine | None) -> None:
+    """Leaves out the entries of a table of contents, and the line above if it is its title."""
+    if title_line is not None and matter.kind_of_title(title_line.text) == "toc":
+        omit_line(title_line, CONTENTS)
+    for entry in entries:
+        omit_line(entry, CONTENTS)
+
+
+def _entry_key(text: str) -> str:
+    """Normalizes a heading or an entry for comparison, without a page number."""
+    return re.sub(r"[\W_]+", "", _ENTRY_PAGE.sub("", text)).casefold()
+
+
+def _find_title_page_end(
+    front: Sequence[ParagraphLine], first_page: FirstPage
+) -> ParagraphLine | None:
+    """Finds the line that names the author, the last of a title page; records title and author."""
+    for position, line in enumerate(front):
+        if (line.word_count > MAX_HEADING_WORDS and not line.look.role) or (
+            not line.is_candidate and position
+        ):
+            break
+        title_lines = [
+            candidate
+            for candidate in front[:position]
+            if candidate.is_candidate and not _is_contact(candidate)
+        ]
+        name, name_line = _parse_byline(front, position)
+        if name and title_lines:
+            first_page.authors = first_page.authors or (_to_title_case(name.strip(" .")),)
+            first_page.title = first_page.title or _pick_title(title_lines)
+            return name_line
+    return None
+
+
+def _parse_byline(front: Sequence[ParagraphLine], position: int) -> tuple[str, ParagraphLine]:
+    """Returns the author that a line names, and the line with the name, which may be the next.
+
+    The name is "" where a line names nobody.
+    """
+    line = front[position]
+    match = _BYLINE.fullmatch(line.text) if position < 15 else None
+    name = (match["name"] or match["other"]) if match else None
+    next_lines = front[position + 1 : position + 2]
+    if (
+        name is None
+        and _BYLINE_START.fullmatch(line.text)
+        and next_lines
+        and next_lines[0].word_count <= 6
+    ):
+        name, line = next_lines[0].text, next_lines[0]
+    if name and count_words(name) <= 8 and name[:1].isupper():
+        return name, line
+    return "", line
+
+
+def _is_contact(line: ParagraphLine) -> bool:
+    """Returns whether a line is part of an address, or states the length of the manuscript."""
+    text = line.text
+    return bool(_WORD_COUNT.fullmatch(text) or "@" in text or re.search(r"\d{3}", text)) or (
+        not line.look.centred and line.gap == 0 and not line.look.starts_page and not line.look.role
+    )
+
+
+def _pick_title(lines: Sequence[ParagraphLine]) -> str | None:
+    """Returns the title among the lines above the author's: the largest, or the last line."""
+    prominent_lines = [
+        line for line in lines if line.look.centred or line.look.starts_page
+    ] or list(lines[-1:])
+    largest_size = max((line.look.size for line in prominent_lines), default=0)
+    title_line = next((line for line in prominent_lines if line.look.size == largest_size), None)
+    return _to_title_case(title_line.text) if title_line else None
+
+
+def _to_title_case(text: str) -> str:
+    """Changes text in capitals to title case."""
+    return text.title() if text.isupper() and len(text) > 3 else text
+
+
+def omit_front_lines(lines: Sequence[ParagraphLine], first_page: FirstPage) -> None:
+    """Leaves out a few lines above the first heading that look like a title page."""
+    heading_position = next((position for position, line in enumerate(lines) if line.level), 0)
+    front = [line for line in lines[:heading_position] if line.text and line.is_candidate]
+    if not front or first_page.title or not _is_short_front(front):
+        return
+    body_size = body_text_size(lines)
+    if not any(heading_score(line, body_size) for line in front):
+        _omit_plain_front(front, first_page)
+        return
+    title_lines = [line for line in front if not _is_contact(line)]
+    first_page.likely_title = _pick_title(title_lines)
+    first_page.likely_author = _only_person(
+        [line.text for line in title_lines], first_page.likely_title
+    )
+    for line in front:
+        omit_line(line)
+
+
+def _only_person(texts: Sequence[str], title: str | None) -> str | None:
+    """Returns the only line, besides the title, that is a person's name."""
+    names = [
+        text for text in texts if _to_title_case(text) != title and _PERSON_NAME.fullmatch(text)
+    ]
+    person_names = [text for text in names if not matter.says_kind_of_book(text)]
+    return _to_title_case(person_names[0]) if len(person_names) == 1 else None
+
+
+def _is_short_front(front: Sequence[ParagraphLine]) -> bool:
+    """Returns whether lines are few and short, as those of a title page are."""
+    are_short = all(line.word_count <= MAX_HEADING_WORDS + 5 for line in front)
+    return are_short and matter.may_be_title_page(" ".join(line.text for line in front))
+
+
+def _omit_plain_front(front: Sequence[ParagraphLine], first_page: FirstPage) -> None:
+    """Leaves out a title and a name above the first heading that look like body text."""
+    title_line, *following_lines = front
+    if (
+        len(following_lines) == 1
+        and is_title(title_line.text)
+        and _PERSON_NAME.fullmatch(following_lines[0].text)
+    ):
+        first_page.likely_title, first_page.likely_author = (
+            _to_title_case(title_line.text),
+            _to_title_case(following_lines[0].text),
+        )
+        for line in front:
+            omit_line(line)

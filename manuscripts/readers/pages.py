@@ -1,0 +1,245 @@
+"""Turns documents of XHTML, and the source's own facts, into a book.
+
+The path of every format that has markup: its reader makes `Pages`; here they become blocks,
+chapters, and what is left out. Knows no format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lxml import etree
+
+from manuscripts import hyphens
+from manuscripts.blocks import Block
+from manuscripts.book import Book, Choices, CoverImage, Skipped, file_name, title_from_file_name
+from manuscripts.chapters import CHOSEN, MARKUP, ChapterRule, divide
+from manuscripts.chapters.outline import ContentsEntry, Outline
+from manuscripts.errors import ImportFailed
+from manuscripts.languages import keep_foreign_languages
+from manuscripts.matter import BookContext, kind_of_type
+from manuscripts.readers.facts import LANGUAGE_TAG, Metadata, TocEntry
+from manuscripts.readers.references import note_targets
+from manuscripts.readers.xhtml import Document, read_document
+from textbase.errors import Problem
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePage:
+    """One document of a source."""
+
+    path: str
+    """Name that links and the table of contents use, and messages show."""
+    root: etree._Element
+    """XHTML, its elements in any namespace. Elements with `elements.LEFT` are left out, for the
+    reason in the attribute; `elements.SOURCE` names the place of an element and what follows it."""
+    aside: str | None = None
+    """Reason why it is outside of the reading order, if it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The documents of a source and its own facts, as its reader found them."""
+
+    pages: Sequence[SourcePage]
+    """Pages of the reading order first, in that order."""
+    facts: Metadata = Metadata()  # noqa: RUF009  # frozen
+    contents: Sequence[TocEntry] = ()
+    guide: Sequence[tuple[str, str, str]] = ()
+    """Type, document and id of places that the source declares."""
+    rules: tuple[ChapterRule, ...] = MARKUP
+    is_script: bool = False
+    """Whether the source marks speakers' names and directions."""
+    characters: int | None = None
+    """Visible characters of the source, if its reader counted them independently of the pages."""
+    cover: CoverImage | None = None
+    remarks: Sequence[str] = ()
+
+
+def read_pages(path: Path, source: Pages, choices: Choices) -> Book:
+    """Returns the book in a source's documents. Raises ImportFailed, Slow."""
+    documents = _read_documents(source.pages, choices)
+    omission_reasons = {page.path: page.aside for page in source.pages if page.aside is not None}
+    outline = _build_outline(
+        [d for name, d in documents.items() if name not in omission_reasons], source, path
+    )
+    outline.choices = choices
+    language = source.facts.language or _document_language(documents)
+    language_remarks = _mark_foreign(documents, choices.language or language or "en")
+    divided_book = divide(outline, CHOSEN if choices.heading else source.rules)
+    left_out = (
+        *divided_book.left_out,
+        *_skipped_pages(documents, omission_reasons, len(divided_book.chapters)),
+    )
+    if not divided_book.chapters:
+        raise ImportFailed(Problem(path, None, _nothing_to_read(left_out)))
+    facts = _add_text_facts(source.facts, outline)
+    book = Book(
+        title=facts.title or title_from_file_name(path),
+        authors=facts.authors or ("Unknown",),
+        language=language,
+        chapters=tuple(divided_book.chapters),
+        left_out=left_out,
+        source=file_name(path),
+        characters=sum(document.characters for document in documents.values()),
+        identifiers=facts.identifiers,
+        cover=source.cover,
+        subtitle=facts.subtitle,
+        series=facts.series,
+        series_part=facts.series_part,
+        publisher=facts.publisher,
+        date=facts.date,
+        description=facts.description,
+        genre=facts.genre,
+        copyright=facts.copyright,
+        is_titled=facts.title is not None,
+        speakers=divided_book.speakers,
+        dialogue=divided_book.dialogue,
+        remarks=(*source.remarks, *language_remarks, *_missing_facts(facts), *divided_book.remarks),
+    )
+    if lost_characters := book.characters - book.characters_kept - book.characters_left_out:
+        message = f"{lost_characters} characters would be lost; please report this book"
+        raise ImportFailed(Problem(path, None, message))
+    return _check_characters(book, source.characters)
+
+
+def _add_text_facts(facts: Metadata, outline: Outline) -> Metadata:
+    """Returns the facts, with title and author from the text if they are missing."""
+    title, author = facts.title or outline.facts.get("title"), outline.facts.get("author")
+    return replace(facts, title=title, authors=facts.authors or ((author,) if author else ()))
+
+
+def _check_characters(book: Book, characters: int | None) -> Book:
+    """Returns the book, with a remark if characters were lost or added."""
+    lost_characters = 0 if characters is None else characters - book.characters
+    if not lost_characters:
+        return book
+    change = "lost" if lost_characters > 0 else "added"
+    message = f"{abs(lost_characters):,} characters were {change} on the way in"
+    return replace(
+        book, remarks=(*book.remarks, f"{message}: compare, and please report this book.")
+    )
+
+
+def _mark_foreign(documents: dict[str, Document], book_language: str) -> list[str]:
+    """Marks blocks in languages other than the book's; returns a remark on them, if any."""
+    blocks = [block for document in documents.values() for block in document.blocks]
+    languages = keep_foreign_languages(blocks, book_language)
+    if not languages:
+        return []
+    return [f"What is marked as {', '.join(languages)} stands between [language: …] marks."]
+
+
+def _nothing_to_read(left_out: Sequence[Skipped]) -> str:
+    reasons = ", ".join(dict.fromkeys(skipped.reason for skipped in left_out))
+    return f"has no text to read aloud{f' (only {reasons})' if reasons else ''}"
+
+
+def _missing_facts(facts: Metadata) -> list[str]:
+    """Returns remarks on facts that the book does not state."""
+    fact_values = {
+        "title; the file's name stands for it": facts.title,
+        "author": facts.authors,
+    }
+    return [f"The book does not say its {fact}." for fact in fact_values if not fact_values[fact]]
+
+
+def _build_outline(documents: Sequence[Document], source: Pages, path: Path) -> Outline:
+    """Returns the blocks of the reading order, with the targets of contents and guide."""
+    facts = source.facts
+    other_facts = (facts.subtitle or "", *facts.authors, facts.publisher or "")
+    context = BookContext(facts.title or title_from_file_name(path), other_facts)
+    blocks: list[Block] = []
+    places: dict[tuple[str, str], int] = {}
+    """Index of every target by document and id; "" is the document itself."""
+    for document_number, document in enumerate(documents):
+        if not document.blocks:
+            continue
+        places[document.path, ""] = len(blocks)
+        for index, block in enumerate(document.blocks, len(blocks)):
+            block.document = document_number
+            for anchor in block.anchors:
+                places.setdefault((document.path, anchor), index)
+        blocks += document.blocks
+        for anchor in document.trailing:
+            places.setdefault((document.path, anchor), len(blocks))
+
+    def place_of(path: str, fragment: str) -> int | None:
+        index = places.get((path, fragment), places.get((path, ""), len(blocks)))
+        return index if index < len(blocks) else None
+
+    def entries(toc_entries: Sequence[TocEntry]) -> tuple[ContentsEntry, ...]:
+        return tuple(
+            ContentsEntry(
+                entry.title,
+                place_of(entry.path, entry.fragment),
+                (entry.path, entry.fragment) in places,
+                entries(entry.children),
+            )
+            for entry in toc_entries
+        )
+
+    pointed_at = ((place_of(path, fragment), types) for types, path, fragment in source.guide)
+    landmarks = {
+        index: kind
+        for index, types in pointed_at
+        if index is not None and (kind := kind_of_type(types))
+    }
+    return Outline(blocks, context, entries(source.contents), landmarks, is_script=source.is_script)
+
+
+def _read_documents(pages: Sequence[SourcePage], choices: Choices) -> dict[str, Document]:
+    """Returns the blocks of all pages, by name."""
+    path_by_folded = {page.path.casefold(): page.path for page in pages}
+    notes: dict[str, set[str]] = {}
+    called_targets: set[tuple[str, str]] = set()
+    for page in pages:
+        for target, fragment in note_targets(page.root, page.path, called_targets):
+            notes.setdefault(path_by_folded.get(target.casefold(), target), set()).add(fragment)
+    words = _known_words([page.root for page in pages])
+    return {
+        page.path: read_document(
+            page.root, page.path, frozenset(notes.get(page.path, ())), _is_internal, words, choices
+        )
+        for page in pages
+    }
+
+
+def _known_words(roots: Sequence[etree._Element]) -> Collection[str]:
+    """Returns the words of a book, needed to join divided words; empty if there are none of
+    these."""
+    texts = ["".join(root.itertext()) for root in roots]
+    has_broken_words = any(map(hyphens.DIVIDED_WORD.search, texts))
+    return hyphens.words_of("\n".join(texts)) if has_broken_words else frozenset()
+
+
+def _is_internal(href: str) -> bool:
+    return bool(href) and not _SCHEME.match(href)
+
+
+def _skipped_pages(
+    documents: dict[str, Document], omission_reasons: dict[str, str], place: int
+) -> tuple[Skipped, ...]:
+    """Returns pages outside of the reading order: the navigation document, pop-ups, extras."""
+    return tuple(
+        Skipped(
+            name,
+            documents[name].title,
+            reason,
+            documents[name].characters,
+            sum(block.words for block in documents[name].blocks),
+            place=place,
+        )
+        for name, reason in omission_reasons.items()
+        if documents[name].characters
+    )
+
+
+def _document_language(documents: dict[str, Document]) -> str:
+    tags = (document.language for document in documents.values())
+    return next((tag for tag in tags if tag and LANGUAGE_TAG.fullmatch(tag)), "")

@@ -1,0 +1,422 @@
+"""Builds paragraphs, headings, scene breaks and notes from the lines of all pages.
+
+Relies on where lines begin and end, the space between them, and their type. Knows no markup.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from manuscripts import matter
+from manuscripts.counting import bare_value, parse_numbering
+from manuscripts.headings import END_OF_TEXT, is_prose, is_title
+from manuscripts.prose import is_ordinal, is_scene_break
+from manuscripts.readers.pdf.lines import CELL_SEPARATOR, TextLine
+from manuscripts.readers.pdf.typesetting import INDENT, Typesetting
+
+_LARGE_RATIO = 1.12
+"""Size relative to the body text from which a line is a heading."""
+_MAX_HEADING_WORDS = 30
+_MAX_BOLD_WORDS = 14
+_PARAGRAPH_RATIO = 1.35
+"""Distance of baselines, relative to the usual, above which paragraphs are separate."""
+_SCENE_SPACE = 0.65
+"""Extra space beyond that between paragraphs, in leadings, from which it is a scene break."""
+_SHORT_SHARE = 0.3
+"""Share of a column's width; a line that leaves as much free is the last of its paragraph."""
+_SENTENCE_END = re.compile(r"[.!?…:;—–*\])][”’\"'»“)\]\d*]*\s*$|[”»\"]\s*$")
+_MAX_LEVEL = 4
+_MIN_REPEATS = 3
+"""Occurrences from which a repeated line in body size is no heading."""
+_MIN_COUNTED = 3
+"""Minimum of consecutive bare numbers that count chapters."""
+_FILLED_SHARE = 0.7
+"""Share of a page's height; after a page filled less, the next one begins something new."""
+
+
+@dataclass(slots=True)
+class LayoutBlock:
+    """A paragraph, a heading, a scene break, a note, or left-out lines."""
+
+    kind: Literal["text", "heading", "scene", "omitted", "note"]
+    lines: list[TextLine] = field(default_factory=list)
+    level: int = 0
+    begins_page: bool = False
+    """True if it begins a page after one that ended early."""
+
+    @property
+    def text(self) -> str:
+        return " ".join(line.text.strip() for line in self.lines)
+
+
+# -- blocks ----------------------------------------------------------------------------------------
+
+
+def build_blocks(
+    pages: Sequence[Sequence[TextLine]], typesetting: Typesetting
+) -> list[LayoutBlock]:
+    """Builds the blocks of a book in reading order."""
+    blocks = list(_join_lines(pages, typesetting))
+    _find_headings(blocks, typesetting)
+    return list(_add_scene_breaks(blocks, typesetting))
+
+
+def _join_lines(
+    pages: Sequence[Sequence[TextLine]], typesetting: Typesetting
+) -> Iterator[LayoutBlock]:
+    """Joins lines to paragraphs; notes and left-out lines follow the paragraph around them."""
+    block = LayoutBlock("text")
+    asides: list[LayoutBlock] = []
+    """Notes and left-out lines within the current paragraph."""
+    for lines in pages:
+        for line in lines:
+            if line.omission_reason is not None or line.note_id is not None:
+                _add_aside(asides, line)
+                continue
+            if block.lines and not _continues(block.lines[-1], line, typesetting):
+                yield block
+                yield from asides
+                block, asides = LayoutBlock("text"), []
+            if not block.lines:
+                block.begins_page = _begins_page(line, pages, typesetting)
+            block.lines.append(line)
+    if block.lines:
+        yield block
+    yield from asides
+
+
+def _add_aside(asides: list[LayoutBlock], line: TextLine) -> None:
+    """Adds a note's or left-out line to the last of these blocks, or to a new one."""
+    kind: Literal["omitted", "note"] = "omitted" if line.omission_reason is not None else "note"
+    last_aside = asides[-1] if asides else None
+    is_same = last_aside is not None and last_aside.kind == kind and (
+        last_aside.lines[0].note_id == line.note_id
+        and last_aside.lines[0].omission_reason == line.omission_reason
+    )  # fmt: skip
+    if (
+        last_aside is not None
+        and is_same
+        and (kind == "note" or last_aside.lines[0].page == line.page)
+    ):
+        last_aside.lines.append(line)
+    else:
+        asides.append(LayoutBlock(kind, [line]))
+
+
+def _begins_page(
+    line: TextLine, pages: Sequence[Sequence[TextLine]], typesetting: Typesetting
+) -> bool:
+    """Returns whether a line is the first of its page, and the previous page ends early."""
+    if (
+        next(
+            page_line
+            for page_line in pages[line.page]
+            if page_line.omission_reason is None and page_line.note_id is None
+        )
+        is not line
+    ):
+        return False
+    if not line.page:
+        return True
+    previous_lines = [
+        page_line
+        for page_line in pages[line.page - 1]
+        if page_line.omission_reason is None and page_line.note_id is None
+    ]
+    if not previous_lines:
+        return True
+    lowest = min(page_line.baseline for page_line in previous_lines)
+    return lowest > typesetting.foot + (typesetting.top - typesetting.foot) * (1 - _FILLED_SHARE)
+
+
+def _continues(previous: TextLine, line: TextLine, typesetting: Typesetting) -> bool:
+    """Returns whether a line continues the paragraph of the line above."""
+    if _starts_block(previous, line):
+        return False
+    is_right_above = _is_right_above(previous, line, typesetting)
+    leading = typesetting.leading * max(1.0, line.size / typesetting.size)
+    if is_right_above and previous.baseline - line.baseline > leading * _PARAGRAPH_RATIO:
+        return False
+    if line.initial:
+        return line.initial == 2
+    if previous.text.rstrip().endswith("-") and line.text.lstrip()[:1].islower():
+        return True
+    if any(
+        is_scene_break(either_line.text) or CELL_SEPARATOR in either_line.text
+        for either_line in (previous, line)
+    ):
+        return False
+    if _is_displayed(previous, line, typesetting):
+        return is_right_above and not is_ordinal(previous.text)
+    if _differs_in_style(previous, line, typesetting):
+        return False
+    return not (_is_indented(line, typesetting) or _ends_paragraph(previous, line, typesetting))
+
+
+def _is_right_above(previous: TextLine, line: TextLine, typesetting: Typesetting) -> bool:
+    """Returns whether two lines are in the same column, or below a heading across both."""
+    if previous.page != line.page:
+        return False
+    is_spanning_heading = (
+        previous.size >= typesetting.size * _LARGE_RATIO and previous.baseline > line.baseline
+    )
+    return previous.column == line.column or is_spanning_heading
+
+
+def _starts_block(previous: TextLine, line: TextLine) -> bool:
+    """Returns whether a line differs in size, or is a chapter heading at the top of a page."""
+    differs_in_size = abs(previous.size - line.size) > max(previous.size, line.size) * 0.08
+    return differs_in_size or (previous.page != line.page and _is_chapter_number(line.text))
+
+
+def _is_displayed(previous: TextLine, line: TextLine, typesetting: Typesetting) -> bool:
+    """Returns whether lines are set like headings: larger than the text, or smaller and centred."""
+    if line.size >= typesetting.size * _LARGE_RATIO:
+        return True
+    return line.size < typesetting.size * 0.95 and _is_centred([previous, line], typesetting)
+
+
+def _differs_in_style(previous: TextLine, line: TextLine, typesetting: Typesetting) -> bool:
+    """Returns whether only one of two lines is bold, or only one is in an indented block."""
+    if previous.is_bold != line.is_bold and min(len(previous.text), len(line.text)) < 60:
+        return True
+    differs_in_indent = (id(previous) in typesetting.indented_frames) != (
+        id(line) in typesetting.indented_frames
+    )
+    return differs_in_indent and previous.page == line.page
+
+
+def _is_indented(line: TextLine, typesetting: Typesetting) -> bool:
+    """Returns whether a line is indented relative to its column."""
+    return line.x0 - typesetting.frame(line).x0 > typesetting.size * INDENT
+
+
+def _ends_paragraph(line: TextLine, next_line: TextLine, typesetting: Typesetting) -> bool:
+    """Returns whether a line is short enough to end its paragraph.
+
+    It is if the first word of the next line would have fit; without the end of a sentence, more
+    space must be free.
+    """
+    frame = typesetting.frame(line)
+    free_width = frame.x1 - line.x1
+    word = next_line.text.strip().split(" ", 1)[0]
+    word_width = (next_line.x1 - next_line.x0) * len(word) / max(1, len(next_line.text.strip()))
+    min_free_width = max(typesetting.size * 1.5, word_width + typesetting.size * 0.5)
+    ends_sentence = _SENTENCE_END.search(line.text) is not None
+    return free_width > (
+        min_free_width
+        if ends_sentence
+        else max(min_free_width, (frame.x1 - frame.x0) * _SHORT_SHARE)
+    )
+
+
+# -- headings --------------------------------------------------------------------------------------
+
+
+def _find_headings(blocks: Sequence[LayoutBlock], typesetting: Typesetting) -> None:
+    """Marks short blocks as headings that are in larger or bold type, or name chapters."""
+    ranked_blocks: list[tuple[LayoutBlock, float]] = []
+    text_blocks = [block for block in blocks if block.kind == "text"]
+    counts = Counter(block.text for block in text_blocks if len(block.lines) == 1)
+    for previous, block, following in zip(
+        (None, *text_blocks), text_blocks, (*text_blocks[1:], None), strict=False
+    ):
+        rank = _heading_rank(block, previous, following, typesetting)
+        is_repeated = counts[block.text] >= _MIN_REPEATS and rank < typesetting.size * _LARGE_RATIO
+        is_speaker = is_repeated and not parse_numbering(block.text)  # at the top of a page
+        if rank and not is_speaker:
+            ranked_blocks.append((block, rank))
+    if max((rank for _, rank in ranked_blocks), default=math.inf) > typesetting.size + 0.3:
+        ranked_blocks += [
+            (block, typesetting.size + 0.3) for block in _counting_numbers(text_blocks, typesetting)
+        ]
+    _set_levels(ranked_blocks)
+
+
+def _set_levels(ranked_blocks: Sequence[tuple[LayoutBlock, float]]) -> None:
+    levels = _levels_by_rank([rank for _, rank in ranked_blocks])
+    for block, rank in ranked_blocks:
+        block.kind, block.level = "heading", levels[rank]
+
+
+def _heading_rank(
+    block: LayoutBlock,
+    previous: LayoutBlock | None,
+    following: LayoutBlock | None,
+    typesetting: Typesetting,
+) -> float:
+    """Ranks a heading by its size, with a little more for bold; 0 for no heading."""
+    text = block.text
+    word_count = len(text.split())
+    if word_count > _MAX_HEADING_WORDS or _cannot_be_title(text):
+        return 0.0
+    size = max(line.size for line in block.lines)
+    is_bold = all(line.is_bold for line in block.lines)
+    if size >= typesetting.size * _LARGE_RATIO and not (is_prose(text) and word_count > 14):
+        return size + 0.1 * is_bold
+    opens_page = block.begins_page and is_bold and not is_prose(text)
+    if (
+        size < typesetting.size * 0.9
+        or (word_count > _MAX_BOLD_WORDS and not opens_page)
+        or len(block.lines) > 3
+    ):
+        return 0.0
+    if _is_chapter_number(text) and _space_between(previous, block) > typesetting.leading * 1.1:
+        return typesetting.size + 0.3
+    if not _is_isolated(block, previous, following, typesetting):
+        return 0.0
+    return _body_size_rank(block, is_bold, typesetting)
+
+
+def _cannot_be_title(text: str) -> bool:
+    """Returns whether a text has no letters, ends with a dot leader, or says that the book ends."""
+    no_words = not any(map(str.isalnum, text))
+    return no_words or _is_leader(text) or END_OF_TEXT.fullmatch(text.strip(". ")) is not None
+
+
+def _body_size_rank(block: LayoutBlock, is_bold: bool, typesetting: Typesetting) -> float:
+    """Ranks a heading in body size by its words, capitals and bold; 0 for no heading."""
+    text = block.text
+    numbered_heading = parse_numbering(text) if len(text) <= 120 else None
+    is_named = bool(
+        numbered_heading
+        and (
+            not numbered_heading.title or numbered_heading.mark or is_title(numbered_heading.title)
+        )
+    )
+    is_named = is_named or matter.kind_of_title(text) is not None
+    is_capitals = text.isupper() and sum(map(str.isalpha, text)) > 3
+    if (is_named or is_capitals) and (
+        is_bold or is_capitals or _is_centred(block.lines, typesetting)
+    ):
+        return typesetting.size + 0.3
+    if is_bold and not text.rstrip().endswith((",", ";")):
+        return typesetting.size + 0.1
+    return 0.0
+
+
+def _is_chapter_number(text: str) -> bool:
+    """Returns whether a text is a numbered heading without a title: `Chapter One`, `第一章`."""
+    text = text.strip()
+    numbered_heading = parse_numbering(text) if len(text) <= 40 and not text[:1].islower() else None
+    return numbered_heading is not None and not numbered_heading.title and text[-1] not in ".,;"
+
+
+def _counting_numbers(
+    text_blocks: Sequence[LayoutBlock], typesetting: Typesetting
+) -> list[LayoutBlock]:
+    """Returns the centred lines that are bare numbers and count chapters from 1; [] for none."""
+    bare_numbers: list[tuple[LayoutBlock, int]] = []
+    for block in text_blocks:
+        number = bare_value(block.text.strip().rstrip(".").lower())
+        if number is not None and _is_centred(block.lines, typesetting):
+            bare_numbers.append((block, number))
+    is_count = len(bare_numbers) >= _MIN_COUNTED and all(
+        number == expected for expected, (_, number) in enumerate(bare_numbers, 1)
+    )
+    return [block for block, _ in bare_numbers] if is_count else []
+
+
+def _is_isolated(
+    block: LayoutBlock,
+    previous: LayoutBlock | None,
+    following: LayoutBlock | None,
+    typesetting: Typesetting,
+) -> bool:
+    """Returns whether there is space above a block, and below it unless it begins a page."""
+    return _space_between(previous, block) > typesetting.paragraph_step * 1.1 and (
+        _space_between(block, following) > typesetting.leading * 1.1 or block.begins_page
+    )
+
+
+def _space_between(previous: LayoutBlock | None, following: LayoutBlock | None) -> float:
+    """Returns the distance of baselines between two blocks; 1000 across columns or pages."""
+    if previous is None or following is None:
+        return 1000.0
+    last_line, first_line = previous.lines[-1], following.lines[0]
+    if (last_line.page, last_line.column) != (first_line.page, first_line.column):
+        return 1000.0
+    return last_line.baseline - first_line.baseline
+
+
+def _is_centred(lines: Sequence[TextLine], typesetting: Typesetting) -> bool:
+    """Returns whether all lines are centred in their column."""
+    for line in lines:
+        frame = typesetting.frame(line)
+        left_space, right_space = line.x0 - frame.x0, frame.x1 - line.x1
+        if left_space < typesetting.size or abs(left_space - right_space) > max(
+            typesetting.size * 2, left_space * 0.2
+        ):
+            return False
+    return True
+
+
+def _is_leader(text: str) -> bool:
+    return re.search(r"(?:[.·…_]\s?){5,}\s*\S{0,6}$", text) is not None
+
+
+def _levels_by_rank(ranks: Sequence[float]) -> dict[float, int]:
+    """Maps ranks to heading levels; the largest rank is level 1."""
+    levels: dict[float, int] = {}
+    level, last_rank = 0, 0.0
+    for rank in sorted(set(ranks), reverse=True):
+        if not level or last_rank - rank > 0.25:
+            level = min(level + 1, _MAX_LEVEL)
+        levels[rank], last_rank = level, rank
+    return levels
+
+
+# -- scenes ----------------------------------------------------------------------------------------
+
+
+def _add_scene_breaks(
+    blocks: Sequence[LayoutBlock], typesetting: Typesetting
+) -> Iterator[LayoutBlock]:
+    """Yields blocks, with scene breaks where two paragraphs of a page are far apart."""
+    previous: LayoutBlock | None = None
+    for block in blocks:
+        if block.kind == "text":
+            if previous is not None and _is_scene(previous, block, typesetting):
+                yield LayoutBlock("scene")
+            previous = block
+        elif block.kind == "heading":
+            previous = None
+        yield block
+
+
+def _is_scene(previous: LayoutBlock, following: LayoutBlock, typesetting: Typesetting) -> bool:
+    """Returns whether the space between two paragraphs is a scene break."""
+    last_line, first_line = previous.lines[-1], following.lines[0]
+    is_body_text = all(
+        abs(line.size - typesetting.size) <= typesetting.size * 0.06
+        for line in (last_line, first_line)
+    )
+    if (
+        not is_body_text
+        or last_line.page != first_line.page
+        or last_line.column != first_line.column
+    ):
+        return False
+    if is_scene_break(previous.text) or is_scene_break(following.text):
+        return False
+    if (
+        id(last_line) in typesetting.indented_frames
+        or id(first_line) in typesetting.indented_frames
+    ):
+        return False
+    if any(
+        block.lines[0].x0 - typesetting.frame(block.lines[0]).x0 > typesetting.size * 2.2
+        for block in (previous, following)
+    ):
+        return False  # indented blocks have extra space around them anyway
+    space = last_line.baseline - first_line.baseline
+    return (
+        typesetting.paragraph_step + typesetting.leading * _SCENE_SPACE
+        < space
+        < typesetting.paragraph_step + typesetting.leading * 4
+    )

@@ -1,0 +1,424 @@
+"""Reads subtitles and captions (SRT, WebVTT, SBV) as paragraphs with speakers.
+
+Lines of one sentence are joined across cues; a pause after a sentence, or another speaker, begins a
+paragraph, and a long silence a scene. The narrator reads text without a named speaker.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, pairwise
+from operator import itemgetter
+from pathlib import Path
+from typing import Literal
+
+from manuscripts.book import Book, Choices, count_words, file_name
+from manuscripts.chapters import SCRIPT
+from manuscripts.labels import is_capitals, may_name
+from manuscripts.readers.facts import Metadata
+from manuscripts.readers.pages import Pages, SourcePage, read_pages
+from manuscripts.readers.scripts.cues import (
+    TIMES,
+    CueLine,
+    SubtitleCue,
+    read_cues,
+    text_without_tags,
+)
+from manuscripts.readers.scripts.script import (
+    ScriptItem,
+    ScriptRun,
+    SpeechPart,
+    expected_characters,
+    omitted_item,
+    read_script,
+    text_of,
+    write_script,
+)
+
+_SENTENCE_PAUSE = 1.5
+"""Silence after a sentence that begins a paragraph, in seconds."""
+_MID_SENTENCE_PAUSE = 5.0
+"""Silence within a sentence that begins a paragraph, in seconds."""
+_SCENE_PAUSE = 15.0
+"""Silence that begins a scene, in seconds."""
+_MAX_WORDS_TO_SENTENCE, _MAX_WORDS_TO_CUE = 120, 250
+"""Words of a paragraph from which it ends with the next sentence, and with the next cue."""
+_ROLL_UP_PAUSE = 0.2
+"""Maximum pause before a cue that continues a roll-up caption, in seconds."""
+_MIN_ROLL_UP_SHARE = 0.3
+"""Minimum share of cues that repeat a row of the previous cue in roll-up captions."""
+_MIN_NAMED_SHARE = 0.2
+"""Minimum share of rows with names in mixed case for these to be speakers."""
+
+_MIN_NAME_SHARE = 0.02
+"""Minimum share of rows with one such name for it to be a speaker in any case."""
+
+_SENTENCE_END = re.compile(r".*[.?!…。！？♪][\"'”’»)\]]*", re.DOTALL)
+_DASH = re.compile(r"\s*(?:[-–‐‑‒][-–]?|—)\s*(?=[^\s\d\W]|[\[(\"“'‘¿¡♪])(?![a-zß-ÿ])")
+_CHEVRONS = re.compile(r"\s*>{2,}\s*")
+_SPEAKER = re.compile(
+    r"\s*(?P<open>\[)?(?P<name>SPEAKER[_ ]?\d+)(?(open)\]\s*:?|\s?:)\s*(?=\S|$)", re.IGNORECASE
+)
+_NAME = re.compile(
+    r"\s*(?P<name>[^\W_][^:()\[\]<>\n♪]{0,48}?)\s?(?P<aside>[(\[][^()\[\]\n]{1,40}[)\]])?\s?:(?=\s|$)\s*"
+)
+_BRACKETED = re.compile(r"[\[［][^\[\]［］]*[\]］]|[(（][^()（）]*[)）]|♪+|♫+")
+_MUSIC_NOTES = re.compile(r"[♪♫]+")
+
+
+@dataclass(slots=True)
+class _CuePiece:
+    """A part of a cue with one speaker and one kind."""
+
+    kind: Literal["dialogue", "sound", "sung"]
+    runs: list[ScriptRun]
+    cue: SubtitleCue
+    name: str | None = None
+    """Name of the speaker, if it is printed or tagged here."""
+    aside: str = ""
+    """Manner of speaking, in brackets next to the name."""
+    is_speaker_change: bool = False
+    """True if a mark shows a change of speaker."""
+    is_first: bool = False
+    """True if it is the first part of its cue."""
+
+
+@dataclass(slots=True)
+class _SpokenParagraph:
+    """A paragraph of consecutive pieces."""
+
+    first: _CuePiece
+    speaker: str | None
+    runs: list[ScriptRun] = field(default_factory=list)
+    word_count: int = 0
+    is_ended: bool = False
+    """True if the text so far ends a sentence."""
+    is_scene: bool = False
+    """True if a long silence precedes it."""
+    heads: list[str] = field(default_factory=list)
+    """Numbers and times of its cues."""
+
+
+def read_subtitles(path: Path, choices: Choices) -> Book:
+    """Reads the book in a subtitle file. Raises ImportFailed, Slow."""
+    decoded = read_script(path, choices.encoding)
+    subtitles = read_cues(decoded.text)
+    name = file_name(path)
+    rolled_up_count = _omit_rolled_up_rows(subtitles.cues)
+    converter = _Subtitles(name, subtitles.cues)
+    script_items = [
+        omitted_item(text_without_tags(text), reason, f"{name}:{row}")
+        for text, reason, row in subtitles.other_texts
+    ]
+    script_items += converter.build_items()
+    root, remarks = write_script(script_items)
+    if rolled_up_count:
+        remarks.append(
+            f"Captions roll up: {rolled_up_count:,} rows that are shown again are said once."
+        )
+    pages = Pages(
+        [SourcePage(path.name, root)],
+        Metadata(language=subtitles.language),
+        rules=SCRIPT,
+        is_script=True,
+        characters=expected_characters(
+            root, f"{text_without_tags(decoded.text)} {' '.join(converter.added_names)}"
+        ),
+        remarks=[*filter(None, [decoded.remark]), *remarks],
+    )
+    return read_pages(path, pages, choices)
+
+
+# -- roll-up captions ------------------------------------------------------------------------------
+
+
+def _omit_rolled_up_rows(cues: Sequence[SubtitleCue]) -> int:
+    """Leaves out rows that repeat those of the previous cue, if captions roll up.
+
+    Returns the number of these rows.
+    """
+    rows_by_cue = [[" ".join(line.text.split()) for line in cue.lines] for cue in cues]
+    repeat_counts = [0] + [
+        _count_repeated_rows(previous_rows, next_rows)
+        if next_cue.start - previous_cue.end <= _ROLL_UP_PAUSE
+        else 0
+        for (previous_cue, previous_rows), (next_cue, next_rows) in pairwise(
+            zip(cues, rows_by_cue, strict=True)
+        )
+    ]
+    if sum(map(bool, repeat_counts)) < max(2, _MIN_ROLL_UP_SHARE * len(cues)):
+        return 0
+    for cue, count in zip(cues, repeat_counts, strict=False):
+        for line in cue.lines[:count]:
+            line.runs = [
+                replace(run, omission_reason=run.omission_reason or "shown again")
+                for run in line.runs
+            ]
+    return sum(repeat_counts)
+
+
+def _count_repeated_rows(previous_rows: Sequence[str], next_rows: Sequence[str]) -> int:
+    """Counts the first rows of a cue that repeat the last rows of the previous one."""
+    max_count = min(len(previous_rows), len(next_rows))
+    return next(
+        (count for count in range(max_count, 0, -1) if previous_rows[-count:] == next_rows[:count]),
+        0,
+    )
+
+
+# -- speakers --------------------------------------------------------------------------------------
+
+
+class _Subtitles:
+    """Converts the cues of a file to script elements with speakers."""
+
+    def __init__(self, name: str, cues: Sequence[SubtitleCue]) -> None:
+        self.file = name
+        rows = [line.text for cue in cues for line in cue.lines]
+        self.mixed_case_names = _mixed_case_speakers(rows)
+        """Names in mixed case that are speakers."""
+        self.added_names: list[str] = []
+        """Names that are added to the document, but are not in the source."""
+        pieces = [piece for cue in cues for piece in self._split_cue(cue)]
+        self.pieces = pieces
+        named_count = sum(piece.name is not None for piece in pieces)
+        self.speaker_continues = named_count >= _MIN_NAMED_SHARE * len(pieces) or any(
+            _CHEVRONS.match(row) for row in rows
+        )
+        """True if a speaker continues until another is named."""
+
+    def _split_cue(self, cue: SubtitleCue) -> Iterator[_CuePiece]:
+        """Yields the pieces of a cue in order."""
+        is_first = True
+        for line in cue.lines:
+            for piece in self._split_line(cue, line):
+                piece.is_first = is_first
+                is_first = False
+                yield piece
+        if is_first:
+            yield _CuePiece("dialogue", [], cue, is_first=True)
+
+    def _split_line(self, cue: SubtitleCue, line: CueLine) -> Iterator[_CuePiece]:
+        """Yields the pieces of a line; the first has the speaker, if one is named."""
+        name = line.voice if line.begins_voice else None
+        runs, is_speaker_change = line.runs, False
+        for speaker_mark in (_CHEVRONS, _DASH):
+            if mark := speaker_mark.match(_spoken_text(runs)):
+                runs, is_speaker_change = _drop_characters(runs, mark.end()), True
+        label = self._match_label(_spoken_text(runs)) if name is None else None
+        aside = ""
+        if label:
+            name, aside = label["name"].strip(), label.groupdict().get("aside") or ""
+            runs = _drop_characters(runs, label.end())
+        is_sung = "♪" in line.text or "♫" in line.text
+        is_first = True
+        for kind, part_runs in _split_sounds(runs, is_sung):
+            piece = _CuePiece(kind, part_runs, cue)
+            if is_first:
+                piece.name, piece.aside, piece.is_speaker_change = name, aside, is_speaker_change
+                is_first = False
+            yield piece
+        if is_first and (name or runs):
+            yield _CuePiece("dialogue", runs, cue, name, aside, is_speaker_change)
+
+    def _match_label(self, text: str) -> re.Match[str] | None:
+        """Matches the speaker's label at the beginning of a row."""
+        if label := _SPEAKER.match(text):
+            return label
+        label = _NAME.match(text)
+        if label is None:
+            return None
+        name = label["name"].strip()
+        is_capital_name = is_capitals(name) and _looks_like_name(name) and len(name.split()) <= 5
+        return label if is_capital_name or name in self.mixed_case_names else None
+
+    # -- paragraphs --------------------------------------------------------------------------------
+
+    def build_items(self) -> Iterator[ScriptItem]:
+        """Yields the elements of the script."""
+        for paragraph in self._build_paragraphs():
+            source = f"{self.file}:{paragraph.first.cue.row}"
+            yield from (
+                omitted_item(text_without_tags(head), TIMES, source) for head in paragraph.heads
+            )
+            if paragraph.is_scene:
+                yield ScriptItem("break", [], source)
+            yield from self._paragraph_items(paragraph, source)
+
+    def _paragraph_items(self, paragraph: _SpokenParagraph, source: str) -> Iterator[ScriptItem]:
+        """Yields the elements of a paragraph: a speech, a sound, narration or omitted text."""
+        first = paragraph.first
+        paragraph_text = text_of(paragraph.runs)
+        if not any(map(str.isalnum, paragraph_text)):
+            runs = [ScriptRun(f"{first.name or ''} {first.aside} ", omission_reason="nothing said")]
+            yield ScriptItem("omitted", [*runs, *paragraph.runs], source)
+        elif first.kind == "sound":
+            name_runs = [ScriptRun(f"{first.name}: ")] if first.name else []
+            yield ScriptItem("action", [*name_runs, *paragraph.runs], source)
+        elif paragraph.speaker is None:
+            yield ScriptItem("sung", paragraph.runs, source)
+        else:
+            if first.name is None:
+                self.added_names.append(paragraph.speaker)
+            cue = [ScriptRun(f"{paragraph.speaker} {first.aside}")]
+            yield ScriptItem("speech", cue, source, parts=[SpeechPart(paragraph.runs)])
+
+    def _build_paragraphs(self) -> Iterator[_SpokenParagraph]:
+        """Joins pieces into paragraphs."""
+        paragraph: _SpokenParagraph | None = None
+        previous: _CuePiece | None = None
+        for piece in self.pieces:
+            if (
+                paragraph is None
+                or previous is None
+                or self._begins_paragraph(paragraph, previous, piece)
+            ):
+                if paragraph is not None:
+                    yield paragraph
+                paragraph = _SpokenParagraph(piece, self._paragraph_speaker(paragraph, piece))
+                paragraph.is_scene = (
+                    previous is not None and piece.cue.start - previous.cue.end >= _SCENE_PAUSE
+                )
+            elif piece.name is not None:
+                paragraph.runs.append(
+                    ScriptRun(f" {piece.name} {piece.aside} ", omission_reason="name, again")
+                )
+            if piece.is_first:
+                paragraph.heads.append(piece.cue.head)
+            separator = "\n" if piece.kind == "sung" and paragraph.runs else " "
+            paragraph.runs += [ScriptRun(separator), *piece.runs]
+            text = text_of(piece.runs)
+            paragraph.word_count += count_words(text) or 1
+            paragraph.is_ended = bool(_SENTENCE_END.fullmatch(text)) if text else paragraph.is_ended
+            previous = piece
+        if paragraph is not None:
+            yield paragraph
+
+    def _begins_paragraph(
+        self, paragraph: _SpokenParagraph, previous: _CuePiece, piece: _CuePiece
+    ) -> bool:
+        """Returns whether a piece begins a new paragraph."""
+        silence = piece.cue.start - previous.cue.end
+        is_different = (
+            piece.is_speaker_change or piece.kind != paragraph.first.kind or bool(piece.aside)
+        )
+        if is_different or piece.name not in (None, paragraph.speaker) or piece.kind == "sound":
+            return True
+        if (
+            paragraph.speaker
+            and paragraph.is_ended
+            and piece.is_first
+            and not (piece.name or self.speaker_continues)
+        ):
+            return True
+        is_long = paragraph.word_count > _MAX_WORDS_TO_CUE or (
+            paragraph.is_ended and paragraph.word_count > _MAX_WORDS_TO_SENTENCE
+        )
+        return is_long or silence >= (
+            _SENTENCE_PAUSE if paragraph.is_ended else _MID_SENTENCE_PAUSE
+        )
+
+    def _paragraph_speaker(self, previous: _SpokenParagraph | None, piece: _CuePiece) -> str | None:
+        """Returns the speaker of a paragraph that begins with a piece; None for the narrator."""
+        if piece.name is not None or previous is None:
+            return piece.name
+        if piece.is_speaker_change or (piece.kind == "sung" != previous.first.kind):
+            return None
+        return (
+            previous.speaker if self.speaker_continues or previous.first.kind == "sound" else None
+        )
+
+
+def _mixed_case_speakers(rows: Sequence[str]) -> frozenset[str]:
+    """Returns names in mixed case that begin enough rows to be speakers."""
+    names = Counter(
+        label["name"] for row in rows if (label := _NAME.match(_without_speaker_mark(row)))
+    )
+    candidates = [name for name in names if not is_capitals(name) and _looks_like_name(name)]
+    named_row_count = sum(names[name] for name in candidates)
+    if named_row_count >= _MIN_NAMED_SHARE * len(rows) and named_row_count > min(2, len(rows) - 1):
+        return frozenset(candidates)
+    min_rows = max(3, _MIN_NAME_SHARE * len(rows))
+    return frozenset(name for name in candidates if names[name] >= min_rows)
+
+
+def _without_speaker_mark(row: str) -> str:
+    return _DASH.sub("", _CHEVRONS.sub("", row, count=1), count=1)
+
+
+def _looks_like_name(name: str) -> bool:
+    """Returns whether the words before a colon may be a name."""
+    initials = [word[0] for word in name.split()]
+    small_words = ("de", "von", "van", "la", "le", "the", "of", "and", "&", "#")
+    capitals = (
+        initial.isupper() or initial.isdigit() or not initial.isalnum() for initial in initials
+    )
+    words = name.casefold().split()
+    are_all_name_words = all(
+        is_initial or w in small_words for is_initial, w in zip(capitals, words, strict=True)
+    )
+    return bool(initials) and are_all_name_words and may_name(name) and len(words) <= 6
+
+
+def _spoken_text(runs: Sequence[ScriptRun]) -> str:
+    return "".join(run.text for run in runs if run.omission_reason is None)
+
+
+def _drop_characters(runs: Sequence[ScriptRun], count: int) -> list[ScriptRun]:
+    """Removes the first characters from runs, not counting left-out runs."""
+    shortened_runs = []
+    for run in runs:
+        if run.omission_reason is None:
+            dropped_count = min(count, len(run.text))
+            count -= dropped_count
+            run = replace(run, text=run.text[dropped_count:])
+        if run.text:
+            shortened_runs.append(run)
+    return shortened_runs
+
+
+def _split_sounds(
+    runs: Sequence[ScriptRun], is_sung: bool
+) -> Iterator[tuple[Literal["dialogue", "sound", "sung"], list[ScriptRun]]]:
+    """Splits runs into speech or song and sounds in brackets."""
+    text = _spoken_text(runs)
+    sound_marks = [" "] * len(text)
+    for bracketed in _BRACKETED.finditer(text):
+        if _MUSIC_NOTES.fullmatch(bracketed[0]):
+            continue
+        if bracketed[0][0] in "[［" or _is_bracketed_sound(text, *bracketed.span()):
+            sound_marks[bracketed.start() : bracketed.end()] = "s" * len(bracketed[0])
+    marked_runs: list[tuple[str, ScriptRun]] = []
+    position = 0
+    for run in runs:
+        if run.omission_reason is not None:
+            marked_runs.append(
+                (sound_marks[min(position, len(sound_marks) - 1)] if sound_marks else " ", run)
+            )
+            continue
+        for sound_mark, group in groupby(
+            range(position, position + len(run.text)), key=sound_marks.__getitem__
+        ):
+            positions = list(group)
+            piece = _MUSIC_NOTES.sub("", text[positions[0] : positions[-1] + 1])
+            marked_runs.append((sound_mark, replace(run, text=piece)))
+        position += len(run.text)
+    for sound_mark, pieces in groupby(marked_runs, key=itemgetter(0)):
+        part_runs = [run for _, run in pieces]
+        if any(run.text.strip() for run in part_runs):
+            if sound_mark == "s":
+                yield "sound", part_runs
+            else:
+                yield ("sung" if is_sung else "dialogue"), part_runs
+
+
+def _is_bracketed_sound(text: str, begin: int, end: int) -> bool:
+    """Returns whether text in round brackets is a sound: between sentences, or in capitals."""
+    text_before, text_after = text[:begin].strip(" -–—"), text[end:].strip(" \"'“‘-–—")
+    is_between_sentences = (
+        not text_before or _SENTENCE_END.fullmatch(text_before)
+    ) and not text_after[:1].islower()
+    return bool(is_between_sentences) or text[begin:end].isupper()

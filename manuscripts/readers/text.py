@@ -1,0 +1,413 @@
+"""Reads plain text as a book: headings, hard-wrapped paragraphs and scene breaks as people type
+them.
+
+Knows the conventions of Project Gutenberg and of authors who write without a word processor. Every
+paragraph of the file ends in a chapter or in what is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from itertools import accumulate, islice, pairwise
+from pathlib import Path
+
+from manuscripts import hyphens
+from manuscripts.blocks import Block, Container, block_of_lines, left_out_block
+from manuscripts.book import (
+    Book,
+    Choices,
+    Skipped,
+    count_characters,
+    count_words,
+    file_name,
+    title_from_file_name,
+)
+from manuscripts.chapters import CHOSEN_LINES, LINES, ChapterRule, find_starts
+from manuscripts.chapters.assembly import assemble
+from manuscripts.chapters.outline import Outline
+from manuscripts.dialogue import label_of, row_labels
+from manuscripts.directions import is_stage_row, is_verse
+from manuscripts.errors import ImportFailed
+from manuscripts.headings import read_heading
+from manuscripts.matter import BookContext
+from manuscripts.plaintext import emphasized_spans, read_text
+from manuscripts.prose import StyledSpan, is_scene_break, normalize_line, split_paragraphs
+from textbase.characters import strip_invisible
+from textbase.errors import Problem
+from textbase.languages import tag_of_language
+from textbase.patterns import time_limit
+
+_START = re.compile(r"\*\*\* ?START OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
+_END = re.compile(
+    r"\*\*\* ?END OF (?:THE|THIS) PROJECT GUTENBERG EBOOK|End of (?:the )?Project Gutenberg\b",
+    re.IGNORECASE,
+)
+_FACT = re.compile(r"(Title|Author|Language): +(.+)", re.IGNORECASE)
+_PRODUCTION_CREDIT = re.compile(
+    r"(?:Produced|E-?text prepared|Transcribed|Digitized|This e-?text was) ", re.I
+)
+_ASIDE = re.compile(r"\[(Illustration|Footnote|Transcriber|Editor)", re.IGNORECASE)
+_REASON_BY_ASIDE = {
+    "illustration": "picture",
+    "footnote": "note",
+    "transcriber": "notes on this edition",
+    "editor": "notes on this edition",
+}
+_FOOTNOTE = re.compile(r"\[Footnote\s+([^:\]]{1,8})[:\]]", re.IGNORECASE)
+_MAX_ASIDE_PARAGRAPHS = 8
+"""Largest number of paragraphs of a footnote in brackets."""
+_SUPERSCRIPT = "[⁰¹²³⁴-⁹]{1,3}"
+_BRACKETED_NUMBER = r"\[\d{1,3}\]|\{\d{1,3}\}"
+_REFERENCE = re.compile(
+    rf"(?<=\S)\s?(?P<mark>{_BRACKETED_NUMBER}|\[[A-Z*†]\]|(?<=\S)\(\d{{1,3}}\)|"
+    rf"(?:(?<=[^\W\d_]{{3}})|(?<=[.,;:!?…\"'”’)»]))(?<!\s){_SUPERSCRIPT})"
+)
+"""Units have superscripts, too: m², km³."""
+_NOTE = re.compile(
+    rf"(?P<mark>(?:{_BRACKETED_NUMBER}|\(\d{{1,3}}\))(?=[.:]?\s+\S)|{_SUPERSCRIPT}(?=\s*[^\W\d_“\"‘«„]))"
+)
+"""A paragraph that may be a note, if something above refers to it."""
+_MAX_SHOWN_MARKS = 5
+
+
+def read_plain_text(path: Path, choices: Choices, rules: tuple[ChapterRule, ...] = LINES) -> Book:
+    """Returns the book in a text file. Raises ImportFailed, Slow."""
+    decoded = read_text(path, choices.encoding)
+    text_file = _TextFile(path, strip_invisible(decoded.text).split("\n"), choices)
+    rules = CHOSEN_LINES if choices.heading else rules
+    book = text_file.book(count_characters(decoded.text), rules)
+    return replace(book, remarks=(decoded.remark, *book.remarks)) if decoded.remark else book
+
+
+class _TextFile:
+    """One file, from its lines to its chapters."""
+
+    def __init__(self, path: Path, rows: list[str], choices: Choices) -> None:
+        self.path = path
+        self.choices = choices
+        self.rows = rows
+        self.facts: dict[str, str] = {}
+        self.notices: list[Block] = []
+        begin, end = self._find_text_range()
+        body = rows[begin:end]
+        self.labels = frozenset() if choices.reading == "prose" else row_labels(body)
+        """Keys of speakers' labels, if the text prints its speakers."""
+        self.is_line_by_line = not self.labels and _is_line_by_line(body)
+        self.width = _text_width(body)
+        self.words = hyphens.words_of("\n".join(row.strip() for row in body))
+        with time_limit(choices.heading.pattern) if choices.heading else nullcontext():
+            self.blocks = list(self._split(begin, end))
+        self.notes: set[str] = set()
+        """Marks of the notes."""
+        self.unmatched_marks: dict[str, str] = {}
+        """Marks that look like note references without a note -> where each first occurs."""
+
+    def book(self, characters: int, rules: tuple[ChapterRule, ...]) -> Book:
+        """Returns the book, with every paragraph in its place."""
+        self._leave_asides()
+        self._find_headings()
+        outline = Outline(
+            self.blocks, BookContext(title_from_file_name(self.path)), facts=self.facts
+        )
+        outline.choices = self.choices
+        find_starts(outline, rules)
+        divided_book = assemble(outline, self._write_block)
+        if not divided_book.chapters:
+            raise ImportFailed(Problem(self.path, None, "has no text to read aloud"))
+        for notice in self.notices:
+            counts = count_characters(notice.text), count_words(notice.text)
+            chapter_count = len(divided_book.chapters)
+            divided_book.left_out.append(
+                Skipped(notice.source, "", notice.reason, *counts, place=chapter_count)
+            )
+        author = self.facts.get("author")
+        language = self.facts.get("language", "").split(",")[0]
+        has_fact = {
+            "title; the file's name stands for it": "title" in self.facts,
+            "author": author is not None,
+        }
+        book = Book(
+            title=outline.title,
+            authors=tuple(re.split(r"\s+(?:and|&)\s+|;\s*", author)) if author else ("Unknown",),
+            language=tag_of_language(language) or "",
+            chapters=tuple(divided_book.chapters),
+            left_out=tuple(divided_book.left_out),
+            source=file_name(self.path),
+            characters=characters,
+            is_titled="title" in self.facts,
+            speakers=divided_book.speakers,
+            dialogue=divided_book.dialogue,
+            remarks=(
+                *(f"The text does not say its {fact}." for fact in has_fact if not has_fact[fact]),
+                *self._describe_unmatched_marks(),
+                *divided_book.remarks,
+            ),
+        )
+        lost_characters = book.characters - book.characters_kept - book.characters_left_out
+        if lost_characters:
+            message = f"{lost_characters} characters would be lost; please report this text"
+            raise ImportFailed(Problem(self.path, None, message))
+        return book
+
+    def _describe_unmatched_marks(self) -> Iterator[str]:
+        if self.unmatched_marks:
+            marks = ", ".join(
+                [
+                    *islice(self.unmatched_marks, _MAX_SHOWN_MARKS),
+                    *["…"] * (len(self.unmatched_marks) > _MAX_SHOWN_MARKS),
+                ]
+            )
+            yield (
+                f"Without a note that begins with them, these stay in the text: {marks} "
+                f"(first: {next(iter(self.unmatched_marks.values()))})."
+            )
+
+    def _block(self, first: int, rows: list[str], gap: int = 0) -> Block:
+        """Returns rows as a block; the first is row number `first`, from 0."""
+        text = " ".join(" ".join(rows).split())
+        return Block("text", f"{file_name(self.path)}:{first + 1}", text=text, rows=rows, gap=gap)
+
+    # -- paragraphs --------------------------------------------------------------------------------
+
+    def _find_text_range(self) -> tuple[int, int]:
+        """Returns the range of the text, without Project Gutenberg's notices around it."""
+        rows = [row.strip() for row in self.rows]
+        begin, end = 0, len(rows)
+        start_row = next((i for i, row in enumerate(rows) if _START.match(row)), None)
+        if start_row is not None:
+            begin = start_row + 1
+            # The line may be wrapped; it ends with asterisks, as it began.
+            while begin < end and rows[begin] and "***" not in rows[begin - 1][3:]:
+                begin += 1
+            for fact in filter(None, map(_FACT.fullmatch, rows[:start_row])):
+                self.facts.setdefault(fact[1].lower(), fact[2].strip())
+            self._add_notice(0, begin)
+        end_row = next((i for i in range(begin, end) if _END.match(rows[i])), None)
+        if end_row is not None:
+            end = end_row
+            self._add_notice(end_row, len(rows))
+        return begin, end
+
+    def _add_notice(self, begin: int, end: int) -> None:
+        notice = self._block(begin, self.rows[begin:end])
+        notice.leave("notice of Project Gutenberg")
+        self.notices.append(notice)
+
+    def _split(self, begin: int, end: int) -> Iterator[Block]:
+        """Yields runs of rows between blank rows, or rows that are paragraphs by themselves."""
+        rows: list[str] = []
+        first_row = gap = 0
+        for index, row in enumerate((*self.rows[begin:end], ""), begin):
+            stripped_row = row.strip()
+            is_next_note = rows and _NOTE.match(rows[0].strip()) and _NOTE.match(stripped_row)
+            if rows and (not stripped_row or is_next_note or self._begins_paragraph(rows[-1], row)):
+                yield self._block(first_row, rows, gap)
+                rows, gap = [], 0
+            if not stripped_row:
+                gap += 1
+                continue
+            if not rows:
+                first_row = index
+            rows.append(row.expandtabs(4).rstrip())
+
+    def _is_chosen(self, row: str) -> bool:
+        heading = self.choices.heading
+        return heading is not None and bool(heading.match(row.strip()))
+
+    def _begins_paragraph(self, row_above: str, row: str) -> bool:
+        """Returns whether a row begins a paragraph without a blank line.
+
+        It does with a label or an indentation, as a heading by the user's pattern, or below one.
+        """
+        if self._is_chosen(row) or self._is_chosen(row_above):
+            return True
+        if self.is_line_by_line or self._is_label(row, is_within_paragraph=True):
+            return True
+        if self.labels and (is_stage_row(row) or is_stage_row(row_above)):
+            return True
+        is_indented = _indentation(row) >= 2 and _indentation(row_above) < 2
+        return is_indented and row_above[-1] in ".!?…:;\"'”’)—-"
+
+    def _is_label(self, row: str, is_within_paragraph: bool = False) -> bool:
+        """Returns whether a speech begins with a row, which may be within a paragraph."""
+        return bool(self.labels) and label_of(row, self.labels, is_within_paragraph) is not None
+
+    def _leave_asides(self) -> None:
+        """Leaves out bracketed captions, footnotes and transcribers' notes."""
+        for index, block in enumerate(self.blocks):
+            if index == 0 and _PRODUCTION_CREDIT.match(block.text):
+                block.leave("notes on this edition")
+            bracket = _ASIDE.match(block.text)
+            if block.kind == "left" or bracket is None:
+                continue
+            aside_blocks = self.blocks[index : index + _MAX_ASIDE_PARAGRAPHS]
+            depths = accumulate(b.text.count("[") - b.text.count("]") for b in aside_blocks)
+            closing_counts = (count for count, depth in enumerate(depths, 1) if depth <= 0)
+            for part in aside_blocks[: next(closing_counts, 1)]:
+                part.leave(_REASON_BY_ASIDE[bracket[1].lower()])
+                if mark := _FOOTNOTE.match(block.text):
+                    part.note = (f"[{mark[1].strip()}]",)
+                    self.notes.update(part.note)
+        self._leave_notes()
+
+    def _leave_notes(self) -> None:
+        """Leaves out paragraphs that begin with a mark to which a paragraph above refers."""
+        referred_marks: set[str] = set()
+        for block in self.blocks:
+            if block.kind != "text":
+                continue
+            note_match = _NOTE.match(block.text)
+            if note_match and note_match["mark"] in referred_marks:
+                block.leave("note")
+                block.note = (note_match["mark"],)
+                self.notes.add(note_match["mark"])
+            referred_marks.update(
+                reference["mark"] for reference in _REFERENCE.finditer(block.text)
+            )
+
+    def _find_headings(self) -> None:
+        """Finds scene breaks and headings; text may follow directly below a heading."""
+        blocks: list[Block] = []
+        for block in self.blocks:
+            blocks.append(block)
+            if block.kind != "text":
+                continue
+            if self._is_label(block.rows[0]):
+                block.lead_words = block.rows[0].strip(" _.:")
+            elif is_scene_break(block.text):
+                block.kind = "scene"
+            elif self.choices.heading is None and (heading := read_heading(block.rows, block.gap)):
+                rows, other_rows = block.rows[: heading.rows], block.rows[heading.rows :]
+                first_row = int(block.source.rpartition(":")[2]) - 1
+                blocks[-1] = self._block(first_row, rows, block.gap)
+                blocks[-1].kind, blocks[-1].heading = "heading", heading
+                blocks += [self._block(first_row + heading.rows, other_rows)] if other_rows else []
+        self.blocks = blocks
+
+    # -- words -------------------------------------------------------------------------------------
+
+    def _write_block(self, block: Block) -> Iterator[Block]:
+        """Yields the final blocks for a block, with the emphasis of its words."""
+        if block.kind == "left":
+            omitted = left_out_block(block.source, block.text, block.reason)
+            omitted.note = block.note
+            yield omitted
+        elif block.kind == "scene":
+            yield block_of_lines("scene", block.source, [(StyledSpan(block.text),)])
+        elif block.heading is not None:
+            parts = [normalize_line(emphasized_spans(part)) for part in block.heading.parts]
+            heading = block_of_lines("heading", block.source, parts, block.heading.level)
+            heading.characters = count_characters(block.text)
+            yield heading
+        else:
+            if block.gap >= 3:
+                yield Block("gap", block.source)
+            yield from self._write_paragraphs(block)
+
+    def _write_paragraphs(self, block: Block) -> Iterator[Block]:
+        rows = [row.strip() for row in block.rows]
+        is_quoted = (
+            not self.labels and len(rows) > 1 and all(_indentation(r) >= 2 for r in block.rows)
+        )
+        is_verse_quotation = is_quoted and max(map(len, rows)) < 0.8 * self.width
+        text = hyphens.join("\n".join(rows), self.words)
+        if self.labels:
+            text = self._join_speech_rows(text)
+        elif not is_verse_quotation:
+            text = text.replace("\n", " ")
+        hidden_characters = count_characters("".join(rows)) - count_characters(text)
+        references: list[Block] = []
+
+        def leave_reference(reference: re.Match[str]) -> str:
+            mark = reference["mark"]
+            if mark not in self.notes:
+                if not mark.startswith("("):  # may be anything: f(1)
+                    self.unmatched_marks.setdefault(mark, block.source)
+                return reference[0]
+            references.append(left_out_block(block.source, mark, "reference to a note"))
+            references[-1].refs = (mark,)
+            return ""
+
+        text = _REFERENCE.sub(leave_reference, text)
+        for lines in split_paragraphs(emphasized_spans(text)):
+            paragraph = block_of_lines("text", block.source, lines)
+            paragraph.containers = (Container("> ", "> "),) if is_quoted else ()
+            paragraph.characters = count_characters(text) + hidden_characters
+            yield paragraph
+        yield from references
+
+    def _join_speech_rows(self, text: str) -> str:
+        """Joins the rows of a speech: prose on one row, verse line by line, a name alone on the
+        first row."""
+        rows = text.split("\n")
+        label = label_of(rows[0], self.labels)
+        label_rows = 1 if label and label.is_alone and len(rows) > 1 else 0
+        speech_rows = rows[label_rows:]
+        width = max(self.width, _MIN_SPEECH_WIDTH * label_rows)
+        unfilled_count = sum(
+            len(f"{row} {row_below.split()[0]}") <= width
+            for row, row_below in pairwise(speech_rows)
+        )
+        lengths = [len(row) for row in speech_rows[:-1]] or [0]
+        is_uneven = 3 * unfilled_count >= len(lengths) or min(lengths) < _EVEN_LINE_SHARE * max(
+            lengths
+        )
+        if not (is_verse("\n".join(speech_rows)) and is_uneven and len(rows) > 2):
+            speech_rows = [" ".join(speech_rows)]
+        return "\n".join(rows[:label_rows] + speech_rows)
+
+
+def _indentation(row: str) -> int:
+    return len(row) - len(row.lstrip())
+
+
+def _is_line_by_line(rows: Sequence[str]) -> bool:
+    """Returns whether each line is a paragraph: lines are long, or end as sentences do without a
+    blank line, or hardly any is blank and nothing shows that they are wrapped."""
+    stripped_rows = [row.strip() for row in rows]
+    lengths = sorted(map(len, filter(None, stripped_rows)))
+    if lengths and lengths[len(lengths) * 9 // 10] > 200:
+        return True
+    adjacent_rows = [
+        (row, row_below) for row, row_below in pairwise(stripped_rows) if row and row_below
+    ]
+    if not adjacent_rows:
+        return False
+    if sum(row[-1] in _PARAGRAPH_ENDINGS for row, _ in adjacent_rows) >= 0.7 * len(adjacent_rows):
+        return True
+    blank_count = len(stripped_rows) - len(lengths)
+    return 10 * blank_count <= len(stripped_rows) and not _is_wrapped(
+        adjacent_rows, _text_width(rows)
+    )
+
+
+_PARAGRAPH_ENDINGS = ".!?…\"”’'*:)。！？」』"
+_MIN_SPEECH_WIDTH = 40
+"""Least width in characters of wrapped lines below a name that stands alone."""
+_EVEN_LINE_SHARE = 0.82
+"""Share of the longest line's length that all lines of prose reach, except the last."""
+_FULL_LINE_SHARE = 0.85
+"""Share of the width from which a line was wrapped because the next word had no room."""
+_CONTINUATION_SHARE = 0.15
+"""Least share of lines in a wrapped text that continue a sentence in lower case."""
+
+
+def _is_wrapped(adjacent_rows: Sequence[tuple[str, str]], width: int) -> bool:
+    """Returns whether lines, each paired with the next, are those of longer paragraphs."""
+    full_count = sum(len(row) >= _FULL_LINE_SHARE * width for row, _ in adjacent_rows)
+    continuation_count = sum(
+        row[-1] not in _PARAGRAPH_ENDINGS and row_below[0].islower()
+        for row, row_below in adjacent_rows
+    )
+    return 2 * full_count >= len(adjacent_rows) or continuation_count >= _CONTINUATION_SHARE * len(
+        adjacent_rows
+    )
+
+
+def _text_width(rows: Sequence[str]) -> int:
+    """Returns the length that nearly all lines keep to."""
+    lengths = sorted(len(row.strip()) for row in rows if row.strip())
+    return lengths[len(lengths) * 9 // 10] if lengths else 0

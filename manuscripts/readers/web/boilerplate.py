@@ -1,0 +1,357 @@
+"""Detects boilerplate of HTML pages, which is not part of the text.
+
+Menus, forms, comments, invisible elements; running heads, comments and tracked deletions of word
+processors; prefaces of story archives, notices of libraries. Marks elements with `elements.LEFT`
+and changes no text. An element with most of the page's text is never boilerplate.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lxml import etree
+
+from manuscripts import matter
+from manuscripts.book import count_characters, word_set
+from manuscripts.readers.archive import types_of
+from manuscripts.readers.elements import OMISSION_ATTRIBUTE, element_name
+from manuscripts.readers.references import note_targets
+
+_MENU = "menu or tool of a web page"
+_BESIDE_TEXT = "beside the text of a web page"
+_OUTSIDE_TEXT = "outside of the text of a web page"
+_COMMENT = "comment"
+_CONTENTS = "table of contents"
+_HEADER_OR_FOOTER = "header or footer of a page"
+_TAG_REASONS = {
+    "form": _MENU, "button": _MENU, "select": _MENU, "textarea": _MENU, "dialog": _MENU,
+    "noscript": "for browsers without scripts", "aside": _BESIDE_TEXT, "footer": _BESIDE_TEXT,
+}  # fmt: skip
+_ROLE_REASONS = {
+    "dialog": _MENU, "alertdialog": _MENU, "search": _MENU, "banner": _BESIDE_TEXT, "menu": _MENU,
+    "menubar": _MENU, "toolbar": _MENU, "tablist": _MENU, "complementary": _BESIDE_TEXT,
+}  # fmt: skip
+_CLASS_REASONS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.IGNORECASE), why)
+    for pattern, why in (
+        (r"comments?|comments?-?(list|section|area|thread|form|respond)|disqus[\w-]*|respond",
+         "comments of readers"),
+        (r"share|shar(e|ing)-?(links?|buttons?|this)|sharedaddy|addtoany\w*|social(-[\w-]+)?",
+         _MENU),
+        (r"skip-?(link|nav|to[\w-]*)s?|screen-reader-text|sr-only|visually-?hidden|mw-jump-link",
+         _MENU),
+        (r"vector-(dropdown|page-toolbar|header[\w-]*|menu[\w-]*)", _MENU),
+        (r"bread-?crumbs?(-[\w-]+)?|pagination|post-navigation|nav-?links|site-(header|footer)|"
+         r"navbar|navbox|navigation-?(bar|menu)?|menu(-[\w-]+)?", _MENU),
+        (r"entry-(meta|footer)|post-(meta|footer)|posted-on|post-?date", _BESIDE_TEXT),
+        (r"cookie[\w-]*|gdpr\w*|newsletter[\w-]*|subscribe[\w-]*|advert[\w-]*|adsbygoogle", _MENU),
+        (r"side-?bar|related(-?(posts|articles|stories))?|jp-relatedposts", _BESIDE_TEXT),
+        (r"noprint|ws-noexport|mw-editsection|printfooter|catlinks|mw-navigation|mw-panel|"
+         r"headertemplate|wst-header|ws-header|license(container)?", _OUTSIDE_TEXT),
+        (r"MsoCommentText|MsoCommentReference|msocomtxt|msocomanch\w*", _COMMENT),
+        (r"MsoToc\d|MsoToc(Heading)?", _CONTENTS),
+        (r"MsoHeader|MsoFooter", _HEADER_OR_FOOTER),
+    )
+)  # fmt: skip
+"""Patterns of classes and ids, of web pages and of Word, with the reason to leave them out."""
+
+_WORD_COMMENT = re.compile(r"mso-element:\s*comment|mso-comment-", re.IGNORECASE)
+_GOOGLE_COMMENT = re.compile(r"#?cmnt(_ref)?\d+")
+_EDGE_TITLES = word_set("header footer")
+_SHARING_REASONS = _CLASS_REASONS[2:3]
+_INLINE = word_set("h1 h2 h3 h4 h5 h6 a em i b strong")
+"""Elements that may be called `comment` or `share` and still be part of the text."""
+_NUMBERS = re.compile(r"[\s\dIVXLCivxlc.,:;…·|—–-]*")
+_MAX_LINE_CHARACTERS = 300
+_HEADINGS = tuple(f"{{*}}h{level}" for level in range(1, 7))
+_TITLE_CLASS = re.compile(r"(?<![\w-])(Mso)?(Sub)?title(?![\w-])", re.IGNORECASE)
+_NOTICE_START = re.compile(r"\*\*\* ?START OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
+_NOTICE_END = re.compile(r"\*\*\* ?END OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
+_NOTICE = "notice of Project Gutenberg"
+_CONTENTS_ID = re.compile(r"(Table of Contents|Inhaltsverzeichnis)\d*|toc", re.IGNORECASE)
+
+
+def omit_boilerplate(root: etree._Element, path: str) -> None:
+    """Marks the boilerplate of a page as left out."""
+    body = next(root.iter("{*}body"), root)
+    page = _WebPage(body, path)
+    page.omit_program_additions()
+    page.omit_note_boxes()
+    page.omit_titles()
+    page.omit_archive_notes()
+    page.omit_by_name()
+    page.omit_contents()
+    page.omit_outside_main()
+    page.omit_gutenberg_notice()
+
+
+class _WebPage:
+    """Marks boilerplate in the body of a page."""
+
+    def __init__(self, body: etree._Element, path: str) -> None:
+        self.body = body
+        self.sizes = _count_characters(body)
+        self.max_size = self.sizes[body] / 2
+        self.path = path
+        self.is_word = body.find(".//{*}p[@class='MsoNormal']") is not None
+        self.is_google = "doc-content" in body.get("class", "").split()
+        self.notes: set[etree._Element] = set()
+        """Targets of note references."""
+
+    def omit(self, element: etree._Element, reason: str) -> None:
+        """Marks an element as left out, unless it contains most of the page or notes."""
+        if self.sizes.get(element, 0) <= self.max_size and not self._contains_notes(element):
+            element.set(OMISSION_ATTRIBUTE, reason)
+
+    def _contains_notes(self, element: etree._Element) -> bool:
+        if not self.notes:
+            return False
+        return any(descendant in self.notes for descendant in element.iter("{*}*"))
+
+    def omit_by_name(self) -> None:
+        """Leaves out boilerplate by element names, roles, classes and ids."""
+        for element in self.body.iter("{*}*"):
+            if element is self.body or element.get(OMISSION_ATTRIBUTE) is not None:
+                continue
+            if reason := self._name_reason(element):
+                self.omit(element, reason)
+
+    def _name_reason(self, element: etree._Element) -> str | None:
+        """Returns why an element is boilerplate by name, role, class or id; None if it is not."""
+        name, types = element_name(element), types_of(element).split()
+        if "note" in " ".join(types):
+            return None
+        if name == "header":
+            if _is_within_text(element):
+                return None
+            return _BESIDE_TEXT if _is_navigation(element) else "title page"
+        tag_reason = (
+            None if name == "footer" and _is_within_text(element) else _TAG_REASONS.get(name)
+        )
+        if role_reason := tag_reason or next(
+            (_ROLE_REASONS[type_name] for type_name in types if type_name in _ROLE_REASONS), None
+        ):
+            return role_reason
+        class_and_id = f"{element.get('class', '')} {element.get('id', '')}"
+        patterns = _SHARING_REASONS if name in _INLINE else _CLASS_REASONS
+        return next((reason for pattern, reason in patterns if pattern.search(class_and_id)), None)
+
+    def omit_outside_main(self) -> None:
+        """Leaves out everything outside of the element declared as the main text, if any."""
+        main_elements = self._main_elements() or self._outermost("article")
+        if (
+            not main_elements
+            or sum(self.sizes[element] for element in main_elements) <= self.max_size
+        ):
+            return
+        ancestors = {
+            ancestor for main_element in main_elements for ancestor in main_element.iterancestors()
+        }
+        for ancestor in ancestors & self.sizes.keys():
+            for child in ancestor.iterchildren("{*}*"):
+                if (
+                    child not in ancestors
+                    and child not in main_elements
+                    and child.get(OMISSION_ATTRIBUTE) is None
+                ):
+                    self.omit(child, _OUTSIDE_TEXT)
+
+    def _main_elements(self) -> list[etree._Element]:
+        """Returns the only element declared as the main text; [] for none or several."""
+        elements = self._outermost("main")
+        elements += [
+            element
+            for element in self.body.iter("{*}*")
+            if element.get("role") == "main" and element not in elements
+        ]
+        return elements if len(elements) == 1 else []
+
+    def _outermost(self, name: str) -> list[etree._Element]:
+        return [
+            element for element in self.body.iter(f"{{*}}{name}") if not _is_within(element, name)
+        ]
+
+    def omit_program_additions(self) -> None:
+        """Leaves out additions of Word, Google Docs and LibreOffice."""
+        for element in self.body.iter("{*}*"):
+            if element.get(OMISSION_ATTRIBUTE) is not None:
+                continue
+            name = element_name(element)
+            if reason := self._program_reason(element, name):
+                self.omit(element, reason)
+            elif name == "a" and _GOOGLE_COMMENT.fullmatch(element.get("href", "")):
+                self.omit(_comment_box(element), _COMMENT)
+            elif name == "img" and _is_rule(element):
+                element.set("class", "separator")
+
+    def _program_reason(self, element: etree._Element, name: str) -> str | None:
+        """Returns why an element is an addition of a word processor; None if it is not."""
+        if _WORD_COMMENT.search(element.get("style", "")):
+            return _COMMENT
+        if name == "del":
+            return "deleted text" if self.is_word else None
+        if name != "div":
+            return None
+        is_edge = self.is_google and element.getparent() is self.body
+        if is_edge or element.get("title") in _EDGE_TITLES:
+            return _HEADER_OR_FOOTER
+        return _CONTENTS if _CONTENTS_ID.fullmatch(element.get("id", "")) else None
+
+    def omit_note_boxes(self) -> None:
+        """Leaves out boxes with a note of several paragraphs, as word processors write them."""
+        ids = {fragment for _, fragment in note_targets(self.body, self.path, set())}
+        named_elements = (
+            (element, {element.get("id"), element.get("name")})
+            for element in self.body.iter("{*}*")
+        )
+        self.notes = {element for element, names in named_elements if ids & names}
+        for element in self.notes:
+            box = None if element.get(OMISSION_ATTRIBUTE) else _note_box(element)
+            if box is None or _has_heading(box):
+                continue
+            if sum(descendant in self.notes for descendant in box.iter("{*}*")) == 1:
+                box.set(OMISSION_ATTRIBUTE, "note")
+
+    def omit_titles(self) -> None:
+        """Leaves out paragraphs styled as a title above the text."""
+        for element in self.body.iter("{*}p", *_HEADINGS):
+            if element_name(element) != "p":
+                return
+            if _TITLE_CLASS.search(element.get("class", "")):
+                self.omit(element, "title page")
+
+    def omit_contents(self) -> None:
+        """Leaves out a table of contents: lines of links into the page, perhaps with numbers."""
+        lines = [
+            element
+            for element in self.body.iter("{*}p", "{*}li", "{*}tr")
+            if _is_contents_line(element)
+        ]
+        for line in lines if len(lines) > 1 else ():
+            self.omit(line, _CONTENTS)
+        if any(marked.get(OMISSION_ATTRIBUTE) == _CONTENTS for marked in self.body.iter("{*}*")):
+            for heading in self.body.iter(*_HEADINGS):
+                if matter.kind_of_title("".join(heading.itertext())) == "toc":
+                    self.omit(heading, _CONTENTS)
+
+    def omit_archive_notes(self) -> None:
+        """Leaves out the metadata and notes that the Archive of Our Own adds to a story."""
+        if self.body.find(".//{*}dl[@class='tags']") is None:
+            return
+        for element in self.body.iter("{*}div"):
+            if element.get("id") in ("preface", "afterword"):
+                self.omit(element, "facts about the work and notes of its author")
+            elif "meta" in element.get("class", "").split():
+                for child in element.iterchildren("{*}*"):
+                    if element_name(child) not in ("h1", "h2", "h3"):
+                        self.omit(child, "notes of the author")
+
+    def omit_gutenberg_notice(self) -> None:
+        """Leaves out Project Gutenberg's notice where it is plain text, as in older editions."""
+        for element in self.body.iter("{*}p", "{*}pre", "{*}div", "{*}span"):
+            text = "".join(element.itertext())
+            if len(text) > 40_000 or self.sizes.get(element, 0) > self.max_size:
+                continue
+            if _NOTICE_START.search(text):
+                _mark_notice(self.body, element, is_before=True)
+            elif _NOTICE_END.search(text):
+                _mark_notice(self.body, element, is_before=False)
+                return
+
+
+def _comment_box(link: etree._Element) -> etree._Element:
+    """Returns the box of a Google Docs comment by its back link, or the link itself."""
+    line = link.getparent()
+    box = None if line is None or element_name(line) != "p" else line.getparent()
+    is_reference = "_ref" in link.get("id", "_ref")
+    return link if is_reference or box is None or element_name(box) != "div" else box
+
+
+def _note_box(element: etree._Element) -> etree._Element | None:
+    """Returns the `div` whose first paragraph is or contains an element; None for none."""
+    paragraph = next(
+        (
+            ancestor
+            for ancestor in (element, *element.iterancestors())
+            if element_name(ancestor) == "p"
+        ),
+        None,
+    )
+    box = None if paragraph is None else paragraph.getparent()
+    return box if box is not None and element_name(box) == "div" and box[0] is paragraph else None
+
+
+def _is_contents_line(line: etree._Element) -> bool:
+    """Returns whether a line belongs to a table of contents."""
+    links = list(line.iter("{*}a"))
+    if not links or not all(link.get("href", "#").startswith("#") for link in links):
+        return False
+    link_texts = ["".join(link.itertext()) for link in links if link.get("href")]
+    if not any(sum(map(str.isalpha, text)) > 1 for text in link_texts):
+        return False
+    remaining_text = "".join(line.itertext())
+    if len(remaining_text) > _MAX_LINE_CHARACTERS:
+        return False
+    for text in link_texts:
+        remaining_text = remaining_text.replace(text, "", 1)
+    return _NUMBERS.fullmatch(remaining_text) is not None
+
+
+def _is_rule(image: etree._Element) -> bool:
+    """Returns whether a picture is a horizontal rule, as LibreOffice writes it."""
+    width, height = (image.get(key, "") for key in ("width", "height"))
+    return width.isdecimal() and height.isdecimal() and int(width) >= 100 and int(height) <= 4
+
+
+def _has_heading(box: etree._Element) -> bool:
+    return next(box.iter(*_HEADINGS), None) is not None
+
+
+def _mark_notice(body: etree._Element, element: etree._Element, is_before: bool) -> None:
+    """Marks an element as notice, and everything before or after it."""
+    while element is not body:
+        if not _contains_marked(element):
+            element.set(OMISSION_ATTRIBUTE, _NOTICE)
+        for sibling in element.itersiblings("{*}*", preceding=is_before):
+            sibling.set(OMISSION_ATTRIBUTE, _NOTICE)
+        parent = element.getparent()
+        assert parent is not None
+        element = parent
+
+
+def _contains_marked(element: etree._Element) -> bool:
+    """Returns whether an element contains one that is marked already, so is not only the notice."""
+    return any(
+        descendant is not element and descendant.get(OMISSION_ATTRIBUTE) == _NOTICE
+        for descendant in element.iter("{*}*")
+    )
+
+
+def _count_characters(body: etree._Element) -> dict[etree._Element, int]:
+    """Counts the visible characters of each element."""
+    sizes: dict[etree._Element, int] = {}
+    for element in reversed(list(body.iter("{*}*"))):
+        if element_name(element) in ("script", "style", "template"):
+            sizes[element] = 0
+            continue
+        inner_count = sum(
+            sizes.get(child, 0) + count_characters(child.tail or "") for child in element
+        )
+        sizes[element] = inner_count + count_characters(element.text or "")
+    return sizes
+
+
+def _is_within(element: etree._Element, name: str) -> bool:
+    return any(element_name(ancestor) == name for ancestor in element.iterancestors())
+
+
+def _is_within_text(element: etree._Element) -> bool:
+    return any(
+        element_name(ancestor) in ("article", "main", "section")
+        for ancestor in element.iterancestors()
+    )
+
+
+def _is_navigation(header: etree._Element) -> bool:
+    """Returns whether the header of a page contains navigation, not only its title."""
+    return next(header.iter("{*}nav", "{*}form", "{*}button", "{*}ul", "{*}img"), None) is not None

@@ -1,0 +1,57 @@
+"""A manuscript to a new project.
+
+    book = import_isolated(Path("novel.epub"))   read by `manuscripts`
+    written = write_project(book, Path("novel"))
+
+What turns a book into a project belongs here: chapters that read as scripts, the project's files,
+doubts about chapters. Reading manuscripts does not, nor what happens to a project later.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from manuscripts import Book, Choices, ImportFailed, read_book, read_isolated
+from narrator.errors import Problem
+from narrator.importing.doubts import book_oddities, chapter_shapes
+from narrator.importing.project import WrittenProject, starter_book, write_project
+from narrator.importing.proof import proofread
+from narrator.text.quotations import quotations
+
+__all__ = [
+    "WrittenProject",
+    "book_oddities",
+    "chapter_shapes",
+    "count_quotations",
+    "import_book",
+    "import_isolated",
+    "starter_book",
+    "write_project",
+]
+
+
+def import_book(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
+    """Returns the book in a file or a folder, with chapters that read as scripts.
+
+    Reads in this process; use `import_isolated` for files that nobody vouches for. Raises
+    ImportFailed, with what is wrong and where.
+    """
+    return _proofread(read_book(source, choices), source)
+
+
+def import_isolated(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
+    """Returns the book as `import_book` does, read by another process within limits."""
+    return _proofread(read_isolated(source, choices), source)
+
+
+def _proofread(book: Book, source: Path) -> Book:
+    book = proofread(book)
+    if not book.chapters:
+        raise ImportFailed(Problem(source, None, "has no text to read aloud"))
+    return book
+
+
+def count_quotations(book: Book) -> int:
+    """Returns the number of quotations in the book's paragraphs."""
+    texts = [chapter.markdown.split("\n\n") for chapter in book.chapters]
+    return sum(len(quotations(paragraphs, book.language)) for paragraphs in texts)

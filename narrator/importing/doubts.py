@@ -1,0 +1,145 @@
+"""Reports oddities of a book's chapters: implausible lengths, and numbers with gaps.
+
+`new` and `check` show each kind once, with advice: a missed heading leaves a chapter of many hours
+and a gap in the numbers. Knows titles and lengths, but no text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from statistics import median
+
+from manuscripts.book import Book, ImportedChapter
+from manuscripts.counting import ROMAN, bare_value, parse_numbering
+from narrator.text.pace import expected_seconds
+
+_MAX_SECONDS = 3 * 3600
+"""Seconds; the longest chapters of novels last two and a half hours."""
+_MIN_SECONDS, _MIN_MEDIAN_RATIO = 20, 60
+"""Seconds, and how many times as long the median chapter is at least."""
+_MAX_NUMBER = 200
+"""Larger numbers are years."""
+_MAX_SHOWN = 3
+HEADING_ADVICE = (
+    "`narrator new --chapter-heading` says what begins a chapter; or edit text and book.yaml"
+)
+_BARE_NUMBER = re.compile(rf"(\d{{1,3}}|{ROMAN.upper()})(?=[.:)—–]|\s*$)")
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterShape:
+    """A chapter as a listener meets it."""
+
+    title: str
+    seconds: float
+    headings: int
+    """Number of headings above its text; more than one means that a part or a story begins here."""
+
+
+def chapter_shapes(book: Book) -> list[ChapterShape]:
+    """Returns title, length and headings of each chapter of an imported book."""
+    return [_shape_of(chapter, book.language) for chapter in book.chapters]
+
+
+def book_oddities(book: Book) -> list[str]:
+    """Returns the oddities of an imported book's chapters, a line each."""
+    return chapter_oddities(chapter_shapes(book))
+
+
+def _shape_of(chapter: ImportedChapter, language: str) -> ChapterShape:
+    rows = [row for row in chapter.markdown.split("\n") if row.strip()]
+    headings = sum(1 for _ in takewhile(lambda row: row.startswith("#"), rows))
+    return ChapterShape(chapter.title, expected_seconds(chapter.markdown, language), headings)
+
+
+def chapter_oddities(chapters: Sequence[ChapterShape]) -> list[str]:
+    """Returns a line for each kind of oddity, with advice."""
+    long_chapters = [
+        f"“{c.title}” ({c.seconds / 3600:.1f} h)" for c in chapters if c.seconds > _MAX_SECONDS
+    ]
+    messages = []
+    if long_chapters:
+        messages.append(
+            f"longer than chapters are: {_join_some(long_chapters)}; headings may have been missed"
+        )
+    median_seconds = median(c.seconds for c in chapters) if chapters else 0.0
+    short_chapters = [
+        f"“{chapter.title}” ({chapter.seconds:.0f} s)"
+        for chapter in chapters
+        if 0 < chapter.seconds < _MIN_SECONDS
+        and chapter.seconds * _MIN_MEDIAN_RATIO < median_seconds
+    ]
+    if short_chapters:
+        messages.append(
+            f"much shorter than the others: {_join_some(short_chapters)}; are they chapters?"
+        )
+    if gaps := list(_find_number_gaps(chapters)):
+        messages.append(f"chapter numbers do not run on: {_join_some(gaps)}")
+    return [
+        f"{message}{'' if message.endswith('?') else '.'} {HEADING_ADVICE}" for message in messages
+    ]
+
+
+def _join_some(descriptions: Sequence[str]) -> str:
+    hidden_count = len(descriptions) - _MAX_SHOWN
+    return ", ".join(descriptions[:_MAX_SHOWN]) + (
+        f" and {hidden_count} more" if hidden_count > 0 else ""
+    )
+
+
+def _find_number_gaps(chapters: Sequence[ChapterShape]) -> Iterator[str]:
+    """Yields a description where a chapter's number does not follow the one before it."""
+    last_by_family: dict[tuple[str, str], tuple[int, str]] = {}
+    numbers = [_numbering_of(chapter.title) for chapter in chapters]
+    previous_number: tuple[str, str, int] | None = ("", "", 0)
+    for chapter, numbering in zip(chapters, numbers, strict=True):
+        if chapter.headings > 1:
+            last_by_family.clear()  # a part or a story begins
+        if numbering is not None and numbering[2] <= _MAX_NUMBER:
+            family, current_number = numbering[:2], numbering[2]
+            if previous_number is None and current_number == 1:
+                last_by_family.clear()
+            last_number, title_above = last_by_family.get(family, (0, ""))
+            yield from _describe_oddity(current_number, last_number, chapter.title, title_above)
+            last_by_family[family] = current_number, chapter.title
+        previous_number = numbering
+
+
+def _describe_oddity(number: int, last_number: int, title: str, title_above: str) -> Iterator[str]:
+    """Yields what is odd about a number after the previous one; 0 means no previous number."""
+    missing_numbers = range(last_number + 1, number)
+    if missing_numbers and title_above:
+        subject = (
+            f"{missing_numbers[0]} to {missing_numbers[-1]} are"
+            if len(missing_numbers) > 1
+            else f"{missing_numbers[0]} is"
+        )
+        yield f"{subject} missing between “{title_above}” and “{title}”"
+    elif number == last_number:
+        yield f"“{title_above}” is followed by “{title}”, which has the same number"
+    elif number == 1 and last_number:
+        yield f"“{title}” begins again after “{title_above}”, and no part is named"
+    elif number < last_number:
+        yield f"“{title}” stands after “{title_above}”"
+
+
+def _numbering_of(title: str) -> tuple[str, str, int] | None:
+    """Returns the holder of a chapter, its counted word, and its number."""
+    for mark in (", ", ": "):
+        holder, _, own_title = title.rpartition(mark)
+        if (
+            holder
+            and (parse_numbering(own_title) or _BARE_NUMBER.fullmatch(own_title))
+            and (inner_numbering := _numbering_of(own_title))
+        ):
+            return holder, inner_numbering[1], inner_numbering[2]
+    numbering = parse_numbering(title)
+    if numbering is not None:
+        return None if numbering.value is None else ("", numbering.word, numbering.value)
+    if number_match := _BARE_NUMBER.match(title):
+        number = bare_value(number_match[1])
+        return None if number is None else ("", "", number)
+    return None

@@ -1,0 +1,30 @@
+"""Books that are imported whole, and what tests ask of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from manuscripts import Book, Choices
+from narrator.importing import import_book
+
+
+def whole(path: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
+    """The book in a file, of which nothing is lost."""
+    book = import_book(path, choices)
+    assert book.characters == book.characters_kept + book.characters_left_out
+    assert not [remark for remark in book.remarks if "on the way in" in remark]
+    return book
+
+
+def rows(book: Book) -> list[str]:
+    """Paragraphs of all chapters."""
+    return [row for c in book.chapters for row in c.markdown.strip().split("\n\n")]
+
+
+def reasons(book: Book) -> Counter[str]:
+    """Why words were left out, and how many."""
+    found: Counter[str] = Counter()
+    for item in book.left_out:
+        found[item.reason] += item.words
+    return found

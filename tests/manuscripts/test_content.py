@@ -1,0 +1,240 @@
+"""What a file is, whatever its name says."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from manuscripts.errors import ImportFailed
+from manuscripts.readers.content import kind_of
+from narrator.importing import import_book
+from tests.effort import cpu_seconds
+
+SLUGS = "FADE IN:\n\nINT. HOUSE - NIGHT\n\nRain.\n\nANNA\nStay.\n\nEXT. ROAD - DAY\n\nBEN\nNo.\n"
+
+
+def holding(folder: Path, names: dict[str, str]) -> bytes:
+    path = folder / "archive"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in names.items():
+            archive.writestr(name, data)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"%PDF-1.7\n", "pdf"),
+        (b"\xef\xbb\xbf\n%PDF-1.4\n", "pdf"),
+        (b"{\\rtf1\\ansi Hello}", "rtf"),
+        (b"Novel".ljust(60, b"\0") + b"BOOKMOBI", "mobi"),
+        (b"<?xml version='1.0'?><FictionBook xmlns='x'><body/></FictionBook>", "fb2"),
+        (b"<?xml version='1.0'?><FinalDraft DocumentType='Script'/>", "fdx"),
+        (b"<rss version='2.0'><channel/></rss>", "feed"),
+        (b"<feed xmlns='http://www.w3.org/2005/Atom'/>", "feed"),
+        (b'{"version": "https://jsonfeed.org/version/1.1", "items": []}', "feed"),
+        (b"<!DOCTYPE html><title>a</title><p>b", "html"),
+        (b"<?xml version='1.0'?>\n<html xmlns='x'><body/></html>", "html"),
+        (b"<p>One paragraph.</p>\n<p>Another.</p>", "html"),
+        (b"<p>One paragraph.\n<P>Another.", "html"),
+        (b"<p><b>" + b"a " * 200_000 + b"</b></p>", "text"),
+        (b"WEBVTT\n\n00:01.000 --> 00:02.000\nHi", "vtt"),
+        (b"1\r\n00:00:01,000 --> 00:00:02,000\r\nHi\r\n", "srt"),
+        (SLUGS.encode(), "fountain"),
+        (b"# One\n\nText.\n\n# Two\n\nText.\n", "markdown"),
+        (b"---\ntitle: A\n---\n\nText.\n", "markdown"),
+        (b"Once upon a time.\n", "text"),
+        (b"WEBVTT is a format of subtitles.\n", "text"),
+        (b"\n\nWEBVTT\n\n00:01.000 --> 00:02.000\nHi", "vtt"),
+        (b"{\\rtf is how RTF begins.", "text"),
+        (b"INT. is short for interior.\n", "text"),
+        (b"CONTENTS\n\nChapter 1\n", "text"),
+        (b"<3 is a heart, she wrote.", "text"),
+    ],
+)
+def test_a_file_is_told_by_what_is_in_it(tmp_path: Path, data: bytes, kind: str) -> None:
+    path = tmp_path / "book.bin"
+    path.write_bytes(data)
+    assert kind_of(path) == kind
+
+
+PARAGRAPHS = "Once upon a time there was a king.\n\nHe had three sons.\n\n" * 4
+PAGE = "<h1>One</h1>\n<p>It was late.</p>\n<p>Nobody came.</p>\n"
+SCRIPT = "<script>var a = '<p>' < 3;\n\nif (a) { document.write('x'); }\n</script>\n"
+COMMENT = "<!-- saved from\n\nurl=(0014)about:internet <p> -->\n"
+WORD = "<![if !mso]>\n<!--[if gte mso 9]><xml></xml><![endif]-->\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SCRIPT + PAGE,
+        SCRIPT * 3 + "<style>p { color: red }</style>" + PAGE,
+        "\ufeff\n  " + SCRIPT + "<html><body>" + PARAGRAPHS + "</body></html>",
+        COMMENT + PAGE,
+        COMMENT + "<!DOCTYPE html>\n" + PAGE,
+        WORD + "<html xmlns:v='urn:x'>" + PAGE + "</html>",
+        "<?php if ($a > 1) { echo 1; } ?>\n" + PAGE,
+        "<?xml version='1.0'?><?xml-stylesheet type='text/xsl' href='a'?>\n<h:html xmlns:h='x'>"
+        "<h:body/></h:html>",
+        "<?xml version='1.0'?>\n<!-- a -->\n<div xmlns='http://www.w3.org/1999/xhtml'><p>a</p></div>",
+        "The King\n<p>Once upon a time.\n<p>He had three sons.\n<p>All of them left.\n",
+        "Title<br>\n<br>\nOnce upon a time.<br>\nHe had three sons.<br>\n",
+        "<a name='top'></a><img src='a.png'>\n" + PAGE,
+        "<html><body><pre>" + PARAGRAPHS + "</pre>",
+        "<center><b>The King</b></center>\n<pre>" + PARAGRAPHS + "</pre>",
+        "Ein Titel\n<!-- a --><script>b()</script>\n" + PAGE,
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_html_is_known_by_its_tags_whatever_stands_above_them(
+    tmp_path: Path, text: str, encoding: str
+) -> None:
+    path = tmp_path / "book.txt"
+    path.write_bytes(text.encode(encoding))
+    assert kind_of(path) == "html"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A word in <b>bold</b> and one in <i>italics</i>.\n\n" + PARAGRAPHS,
+        "In HTML, <p>this</p> is a paragraph, and <br> ends a line.\n\n" + PARAGRAPHS,
+        "<p>This</p> is how a paragraph is written.\n\n" + PARAGRAPHS,
+        "<html> is the first tag of a page. It needs a <body> too.\n\n" + PARAGRAPHS,
+        "<script> is no way to begin.\n\n" + PARAGRAPHS,
+        "<!-- a note to myself -->\n\n" + PARAGRAPHS,
+        "1 < 2 and 3 > 2.\n\n" + PARAGRAPHS,
+        "An example:\n\n```html\n" + PAGE + "\n\n" + PAGE + "```\n\nThat is all.\n",
+        PARAGRAPHS + PAGE,
+    ],
+)
+def test_a_text_that_mentions_tags_or_has_an_example_stays_one(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "book.txt"
+    path.write_text(text, encoding="utf-8")
+    assert kind_of(path) == "text"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<p align='center'>\n  <img src='a.png'>\n</p>\n\n# One\n\nText.\n",
+        SCRIPT + "# One\n\nText.\n",
+        COMMENT + "# One\n\nText.\n",
+        "<div>\n\n" + PARAGRAPHS + "</div>",
+        "One<br>\nTwo<br>\nThree<br>\n",
+    ],
+)
+def test_tags_in_markdown_are_markdown(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "book.md"
+    path.write_text(text, encoding="utf-8")
+    assert kind_of(path) == "markdown"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (SCRIPT + PARAGRAPHS, "html"),
+        ("Once upon a time <i>there</i> was a king.\n", "html"),
+        ("Fish &amp; chips.\n", "html"),
+        (PARAGRAPHS, "text"),
+    ],
+)
+def test_a_page_with_few_tags_is_what_its_name_says(tmp_path: Path, text: str, kind: str) -> None:
+    (tmp_path / "book.htm").write_text(text, encoding="utf-8")
+    assert kind_of(tmp_path / "book.htm") == kind
+
+
+def test_scripts_above_a_page_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "book.txt"
+    path.write_text(SCRIPT + COMMENT + PAGE, encoding="utf-8")
+    [chapter] = import_book(path).chapters
+    assert chapter.markdown == "# One\n\nIt was late.\n\nNobody came.\n"
+
+
+@pytest.mark.parametrize("piece", ["<!-- ", "<script>", "<?x ", "<![a", "<p>", "~~~a\n"])
+def test_tags_that_never_end_cost_no_time(tmp_path: Path, piece: str) -> None:
+    (tmp_path / "a.html").write_text("a " + piece * 20_000, encoding="utf-8")
+    (tmp_path / "a").write_text("a " + piece * 20_000, encoding="utf-8")
+    assert kind_of(tmp_path / "a.html") in ("html", "text")
+    assert kind_of(tmp_path / "a") in ("html", "text")
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        ({"mimetype": "application/epub+zip"}, "epub"),
+        ({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": ""}, "odt"),
+        ({"[Content_Types].xml": "", "word/document.xml": ""}, "docx"),
+        ({"novel.fb2": ""}, "fb2-archive"),
+        ({"TheSeaDoor.html": "", "images/image1.png": ""}, "html-archive"),
+    ],
+)
+def test_an_archive_is_told_by_its_members(
+    tmp_path: Path, names: dict[str, str], kind: str
+) -> None:
+    path = tmp_path / "book.zip"
+    path.write_bytes(holding(tmp_path, names))
+    assert kind_of(path) == kind
+
+
+@pytest.mark.parametrize(
+    ("data", "advice"),
+    [
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "save it as .docx"),
+        (b"\x89PNG\r\n\x1a\n", "OCR"),
+        (b"\\documentclass{book}\n\\begin{document}", "pandoc"),
+        (b"<?xml version='1.0'?><TEI/>", "make EPUB or HTML of it"),
+        (b"CONT\x02\0", "EPUB or AZW3"),
+        (b"bplist00\xd1", "save the page as its source"),
+        (
+            b"From: <Saved by Blink>\r\nContent-Type: multipart/related;\r\n",
+            "save the page as HTML",
+        ),
+        (bytes(range(256)) * 9, "what can be imported: EPUB, Word"),
+    ],
+)
+def test_what_is_not_read_is_refused_with_what_to_do(
+    tmp_path: Path, data: bytes, advice: str
+) -> None:
+    path = tmp_path / "book.epub"
+    path.write_bytes(data)
+    with pytest.raises(ImportFailed, match=advice):
+        kind_of(path)
+
+
+@pytest.mark.parametrize(
+    ("names", "advice"),
+    [
+        ({"[Content_Types].xml": "", "xl/workbook.xml": ""}, "spreadsheet"),
+        ({"Index/Document.iwa": ""}, "Pages document; export it"),
+        ({"a.scriv/a.scrivx": ""}, "compile it to Word"),
+        ({"photo.jpg": ""}, "unpack it"),
+    ],
+)
+def test_archives_of_other_programs_are_refused_with_what_to_do(
+    tmp_path: Path, names: dict[str, str], advice: str
+) -> None:
+    path = tmp_path / "book.docx"
+    path.write_bytes(holding(tmp_path, names))
+    with pytest.raises(ImportFailed, match=advice):
+        kind_of(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("a.md", "markdown"), ("a.fountain", "fountain"), ("a.txt", "text"), ("a", "text")],
+)
+def test_a_name_decides_where_no_content_does(tmp_path: Path, name: str, kind: str) -> None:
+    (tmp_path / name).write_text("Plain words.")
+    assert kind_of(tmp_path / name) == kind
+
+
+@pytest.mark.parametrize("text", ["<!-- a --> " * 4000 + "<", " " * 40_000 + "1", "1" * 40_000])
+def test_what_never_begins_costs_no_time(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a").write_text(text)
+    kinds: list[str] = []
+    assert cpu_seconds(lambda: kinds.append(kind_of(tmp_path / "a"))) < 2  # 0.02 s; else minutes
+    assert kinds == ["text"]

@@ -1,0 +1,359 @@
+"""Fountain and Final Draft: who speaks is who the script says, and every word is somewhere."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from manuscripts import Book, Choices
+from manuscripts.errors import ImportFailed
+from manuscripts.labels import lower_capitals
+from manuscripts.readers.content import is_fountain
+from narrator.importing import import_book, write_project
+from narrator.pipeline import checking
+from narrator.pipeline.manuscript import read_manuscript
+from tests.effort import examples
+from tests.manuscripts.imports import reasons, rows, whole
+
+SAMPLES = Path(__file__).parents[1] / "golden" / "manuscripts"
+OMIT = Choices(directions="omit")
+FDX = "<FinalDraft><Content>{}</Content></FinalDraft>"
+
+
+def imported(folder: Path, text: str, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
+    """The book in a screenplay's text, of which nothing is lost."""
+    path = folder / ("script.fdx" if text.startswith("<") else "script.fountain")
+    path.write_text(text, "utf-8")
+    return whole(path, choices)
+
+
+def scene(text: str) -> str:
+    return f"INT. HOUSE - DAY\n\n{text}\n"
+
+
+def cast(book: Book) -> list[str]:
+    return [speaker.name for speaker in book.speakers]
+
+
+def paragraphs(*typed: str) -> str:
+    """A Final Draft script of paragraphs, each `Type|Text`."""
+    made = (one.partition("|") for one in typed)
+    return FDX.format(
+        "".join(f'<Paragraph Type="{t}"><Text>{x}</Text></Paragraph>' for t, _, x in made)
+    )
+
+
+# -- samples ---------------------------------------------------------------------------------------
+
+
+def speeches(book: Book) -> list[str]:
+    return [row for row in rows(book) if re.match(r"[^\n]{1,60}: ", row)]
+
+
+def test_a_script_has_the_same_speeches_in_both_formats() -> None:
+    fountain, finaldraft = (whole(SAMPLES / f"harbour{end}") for end in (".fountain", ".fdx"))
+    assert speeches(fountain) == speeches(finaldraft)
+    assert len(speeches(fountain)) == 23
+    assert cast(fountain) == cast(finaldraft)
+    assert fountain.authors == finaldraft.authors == ("Mary O'Dell", "J. R. Park")
+
+
+def test_what_another_program_makes_of_a_script_has_its_speeches() -> None:
+    ours, theirs = (whole(SAMPLES / f"kitchen{end}") for end in (".fountain", ".fdx"))
+    said = [re.sub(r"[\W\d_]", "", row).casefold() for row in speeches(ours)]
+    others = "".join(re.sub(r"[\W\d_]", "", row).casefold() for row in rows(theirs))
+    assert [row for row in said if row not in others] == [
+        "noteiamonlyanoteonthefridgeiwaswritteninahurryandnobodyreadsme"
+    ]  # which stands in two paragraphs there
+
+
+@pytest.mark.parametrize(
+    ("name", "chapters", "words"),
+    [
+        ("harbour.fountain", 2, 336),
+        ("harbour.fdx", 2, 298),
+        ("kitchen.fountain", 3, 180),
+        ("kitchen.fdx", 3, 167),
+    ],
+)
+def test_samples_are_read_whole_and_checked(
+    name: str, chapters: int, words: int, tmp_path: Path
+) -> None:
+    book = whole(SAMPLES / name)
+    assert (len(book.chapters), book.words) == (chapters, words)
+    project = write_project(book, tmp_path / "book")
+    told: list[object] = []
+    checking.check_manuscript(read_manuscript(project.manifest), told.append)
+    assert not [line for line in told if "names nobody" in str(line)]
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cue", "label"),
+    [
+        ("ANNA", "Anna"),
+        ("ANNA (V.O.)", "Anna"),
+        ("ANNA (O.S.) (CONT’D)", "Anna"),
+        ("ANNA (WHISPERING)", "Anna (whispering)"),
+        ("ANNA (34)", "Anna"),
+        ("@McCLANE", "McClane"),
+        ("1ST COP", "1st Cop"),
+        ("GUARD #2", "Guard #2"),
+        ("NOTE", "Note"),
+        ("END", "End"),
+        ("MRS. O'NEIL", "Mrs. O'Neil"),
+        ("A_B <C>", "A\\_B \\<C>"),
+        ("ANNA & BEN", "Anna & Ben"),
+        ("@ANNA: THE SECOND", "Anna the Second"),
+    ],
+)
+def test_a_name_becomes_a_label_that_is_read_back(cue: str, label: str, tmp_path: Path) -> None:
+    book = imported(tmp_path, scene(f"{cue}\nHello to you."))
+    assert rows(book)[-1] == f"{label}: Hello to you."
+    project = write_project(book, tmp_path / "book")
+    manuscript = read_manuscript(project.manifest)
+    told: list[object] = []
+    checking.check_manuscript(manuscript, told.append)
+    assert "without a line" not in str(told)
+
+
+def test_those_who_speak_together_are_said_with_an_ampersand(tmp_path: Path) -> None:
+    book = imported(tmp_path, scene("ANNA\nOne.\n\nBEN\nTwo.\n\nANNA/BEN\nThree."))
+    assert rows(book)[-1] == "Anna & Ben: Three."
+    assert cast(book) == ["Anna", "Ben"]
+
+
+def test_names_with_the_same_letters_are_one_and_others_are_not(tmp_path: Path) -> None:
+    cues = ("MRS. O'NEIL", "MRS O’NEIL", "YOUNG ANNA", "ANNA")
+    book = imported(tmp_path, scene("\n\n".join(f"{cue}\nHello." for cue in cues)))
+    assert cast(book) == ["Mrs. O'Neil", "Young Anna", "Anna"]
+
+
+# -- speeches --------------------------------------------------------------------------------------
+
+
+def test_a_parenthetical_is_a_style_at_the_beginning_and_within(tmp_path: Path) -> None:
+    book = imported(tmp_path, scene("ANNA\n(softly)\nOne.\n(beat)\nTwo.\n(quietly)\nThree."))
+    said = ["Anna (softly): One.", "Anna: Two.", "Anna (quietly): Three."]
+    assert rows(book)[1:] == said
+
+
+def test_a_parenthetical_that_is_no_style_is_left_out_and_listed(tmp_path: Path) -> None:
+    text = scene("ANNA\nOne.\n(beat)\nTwo.\n(to Ben)\n(softly)\n(gently)\nThree.")
+    book = imported(tmp_path, text)
+    assert rows(book)[1:] == ["Anna: One.", "Anna: Two.", "Anna (softly): Three."]
+    assert reasons(book) == {"parenthetical": 4}
+
+
+@pytest.mark.parametrize("aside", ["(beat)", "(BEAT)", "_(to Ben)_"])
+def test_a_parenthetical_between_sentences_is_left_out(aside: str, tmp_path: Path) -> None:
+    book = imported(tmp_path, scene(f"ANNA\nYes (and I know). {aside} No."))
+    assert "Anna: Yes (and I know). No." in book.chapters[0].markdown
+    assert reasons(book)["parenthetical"] == len(aside.split())
+
+
+def test_a_parenthetical_at_the_end_is_no_style(tmp_path: Path) -> None:
+    book = imported(tmp_path, scene("ANNA\nOne.\n(smiling)\n\nShe goes."))
+    assert rows(book)[1:] == ["Anna: One.", "She goes."]
+    assert reasons(book) == {"parenthetical": 1}
+
+
+@pytest.mark.parametrize("row", ["**FADE IN:**", "_CUT TO:_", "***SMASH CUT:***", "**FADE OUT.**"])
+def test_a_transition_is_left_out_with_its_emphasis(tmp_path: Path, row: str) -> None:
+    book = imported(tmp_path, scene(f"She goes.\n\n{row}\n\nANNA\nOne."))
+    assert rows(book)[1:] == ["She goes.", "Anna: One."]
+    assert list(reasons(book)) == ["transition"]
+
+
+def test_two_spaces_hold_a_blank_line_within_a_speech(tmp_path: Path) -> None:
+    book = imported(tmp_path, scene("ANNA\nOne.\n  \nTwo."))
+    assert rows(book)[1:] == ["Anna: One.", "Anna: Two."]
+
+
+def test_italics_in_a_speech_are_stress_and_no_direction(tmp_path: Path) -> None:
+    book = imported(tmp_path, scene("ANNA\nNo. *Enter the ghost.* Yes."))
+    assert rows(book)[1:] == ["Anna: No. *Enter the ghost.* Yes."]
+
+
+def test_lyrics_keep_their_lines(tmp_path: Path) -> None:
+    book = imported(tmp_path, scene("ANNA\n~haul away,\n~my boys\n\n~Nobody sings this."))
+    assert rows(book)[1:] == ["Anna: haul away,\\\nmy boys", "Nobody sings this."]
+
+
+def test_speeches_side_by_side_are_said_in_turn(tmp_path: Path) -> None:
+    book = imported(tmp_path, scene("ANNA\nOne.\n\nBEN ^\nTwo."))
+    assert rows(book)[1:] == ["Anna: One.", "Ben: Two."]
+    assert "1 speech is said after the one that the script sets beside it." in book.remarks
+
+
+# -- what is told ----------------------------------------------------------------------------------
+
+
+def test_directions_can_be_left_out_and_headings_of_scenes_stay(tmp_path: Path) -> None:
+    text = scene("Anna enters.\n\nANNA\n(to Ben)\nOne.\n\n> THE SEA <")
+    book = imported(tmp_path, text, OMIT)
+    assert rows(book) == ["Int. House - Day", "Anna: One."]
+    assert reasons(book) == {"stage direction": 4, "parenthetical": 2}
+
+
+def test_what_is_told_after_a_speech_is_not_said_by_its_speaker(tmp_path: Path) -> None:
+    book = imported(tmp_path, scene("ANNA\nOne.\n\nEXT. ROAD - DAY\n\n~La la."))
+    assert rows(book)[1:] == ["Anna: One.", "***", "Ext. Road - Day", "La la."]
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("CUT TO:", "transition"),
+        ("> SLOW BURN", "transition"),
+        ("FADE OUT.", "transition"),
+        ("= What happens.", "synopsis"),
+        ("[[Is it so?]]", "note of the author"),
+        ("/* Was\n\nso. */", "cut by the author"),
+        ("# Outline", "heading of an outline, which is not printed"),
+    ],
+)
+def test_what_is_for_the_crew_is_left_out(said: str, why: str, tmp_path: Path) -> None:
+    book = imported(tmp_path, scene(f"ANNA\nOne.\n\n{said}\n\nShe goes."))
+    assert rows(book)[1:] == ["Anna: One.", "She goes."]
+    assert list(reasons(book)) == [why]
+
+
+def test_a_note_within_a_speech_parts_nothing(tmp_path: Path) -> None:
+    book = imported(tmp_path, scene("ANNA\n[[check]]\nOne /* not */ and [[two\nlines]] two."))
+    assert rows(book)[1:] == ["Anna: One and two."]
+
+
+def test_emphasis_and_escapes(tmp_path: Path) -> None:
+    book = imported(tmp_path, scene("A *b* **c** ***d*** _e_ _**f**_ \\*g\\* h_i_j 2 * 3 * 4."))
+    assert rows(book)[1] == "A *b* **c** ***d*** *e* ***f*** \\*g\\* h\\_i\\_j 2 \\* 3 \\* 4."
+
+
+def test_the_numbers_of_scenes_are_left_out(tmp_path: Path) -> None:
+    book = imported(tmp_path, "INT. HOUSE - DAY #12A#\n\nOne.\n\n13 EXT. ROAD\n\nTwo.\n")
+    assert rows(book) == ["Int. House - Day", "One.", "***", "Ext. Road", "Two."]
+    assert reasons(book) == {"number of a scene": 2}
+
+
+def test_capitals_are_lowered_but_for_what_is_spelled() -> None:
+    said = lower_capitals("INT./EXT. BBC TV CENTRE - 3RD FLOOR, O'HARA'S ROOM 12B, FBI HQ")
+    assert said == "Int./Ext. BBC TV Centre - 3rd Floor, O'Hara's Room 12B, FBI HQ"
+
+
+# -- chapters and facts ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("marks", "titles"),
+    [
+        (("# Act I", "## One", "# Act II"), ["Act I", "Act II"]),
+        (("# The Play", "## One", "## Two"), ["script", "One", "Two"]),
+        (("> TEASER <", "> ACT ONE <"), ["Teaser", "Act One"]),
+        (("ACT ONE", "ACT TWO"), ["Act One", "Act Two"]),
+        (("ACT ONE", "Nothing."), ["script"]),
+    ],
+)
+def test_chapters_are_sections_or_acts(
+    marks: tuple[str, ...], titles: list[str], tmp_path: Path
+) -> None:
+    text = "".join(f"{mark}\n\nINT. HOUSE - DAY\n\nANNA\nOne.\n\n" for mark in marks)
+    assert [chapter.title for chapter in imported(tmp_path, text).chapters] == titles
+
+
+def test_a_title_page_says_facts(tmp_path: Path) -> None:
+    title = "Title:\n    _**The Light**_\n    Again\n"
+    page = f"{title}Authors: A. Bee & C. Dee\nDraft date: 2024-01-02\n\n"
+    book = imported(tmp_path, page + scene("ANNA\nOne."))
+    assert (book.title, book.authors, book.date) == (
+        "The Light Again",
+        ("A. Bee", "C. Dee"),
+        "2024-01-02",
+    )
+    assert reasons(book) == {"title page": 14}
+
+
+# -- Final Draft -----------------------------------------------------------------------------------
+
+
+def test_a_name_without_a_speech_is_told(tmp_path: Path) -> None:
+    text = paragraphs("Character|ANNA", "Action|Rain.", "Character|BEN", "Dialogue|One.")
+    assert rows(imported(tmp_path, text)) == ["ANNA", "Rain.", "Ben: One."]
+
+
+def test_notes_summaries_and_struck_words_are_left_out(tmp_path: Path) -> None:
+    note = "<ScriptNote><Paragraph><Text>a b</Text></Paragraph></ScriptNote>"
+    text = FDX.format(
+        f'<Paragraph Type="Action">{note}<Text>It </Text><Text Style="Bold+Strikeout">not</Text>'
+        "<Text> rains.</Text></Paragraph>"
+    )
+    book = imported(tmp_path, text)
+    assert rows(book) == ["It rains."]
+    assert reasons(book) == {"note of the author": 2, "struck out": 1}
+
+
+def test_entities_of_xml_are_refused(tmp_path: Path) -> None:
+    text = '<!DOCTYPE a [<!ENTITY b "c">]><FinalDraft><Content/></FinalDraft>'
+    with pytest.raises(ImportFailed, match="entities"):
+        imported(tmp_path, text)
+
+
+# -- what is no screenplay -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CHAPITRE I\nLe départ\n\nest-il là ?\n\nest. Oui.\n\nCHAPITRE II\nLa mer\n\next. 12\n",
+        "INT. is short.\n\nEXT. is long.\n\nTHE SEA\nIt is wide.\n\nTHE LAND\nIt is not.\n",
+        "INT. HOUSE - DAY\n\nEXT. ROAD\n\nANNA\nOne.\n\nBEN\nTwo.\n" + "\nIt rained.\n" * 60,
+    ],
+)
+def test_prose_is_no_screenplay(text: str) -> None:
+    assert not is_fountain(text)
+
+
+def test_a_screenplay_is_known_without_its_ending(tmp_path: Path) -> None:
+    path = tmp_path / "harbour.txt"
+    path.write_bytes((SAMPLES / "harbour.fountain").read_bytes())
+    assert import_book(path).format == "Fountain"
+
+
+# -- damage ----------------------------------------------------------------------------------------
+
+
+def damaged(data: bytes, rng: random.Random) -> bytes:
+    """Data with some of it cut, doubled, moved, or overwritten."""
+    for _ in range(rng.randint(1, 4)):
+        begin = rng.randrange(len(data) + 1)
+        piece = data[begin : begin + rng.choice((1, 5, 40, 300))]
+        rest = data[:begin] + data[begin + len(piece) :]
+        at = rng.randrange(len(rest) + 1)
+        noise = bytes(rng.choice((0, 10, 32, 60, 91, 42, 40, 255)) for _ in range(3))
+        what = rng.choice((b"", piece, piece * 2, noise))
+        data = rest[:at] + what + rest[at:] or b"x"
+    return data
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["harbour.fountain", "harbour.fdx", "harbour.srt", "harbour.vtt"],
+)
+@pytest.mark.slow
+def test_damaged_scripts_are_read_or_refused_in_a_line(name: str, tmp_path: Path) -> None:
+    data = (SAMPLES / name).read_bytes()
+    path = tmp_path / name
+    for seed in range(examples(150)):
+        path.write_bytes(damaged(data, random.Random(seed)))
+        try:
+            book = import_book(path)
+        except ImportFailed as error:
+            said = str(error)
+        else:
+            said = ""
+            assert book.characters == book.characters_kept + book.characters_left_out
+        assert "\n" not in said
