@@ -17,12 +17,12 @@ def gc(
 ) -> None:
     """Show takes that no manifest in the folder refers to, and superseded files; `--delete` removes
     them."""
-    from narrator.delivery import shelf
+    from narrator.delivery import output_manifest
     from narrator.pipeline import upkeep
     from narrator.project import load
 
     project = load.load(book)
-    old = shelf.list_superseded(project.build)
+    old = output_manifest.list_superseded(project.build)
     if delete:
         count, size, freed = upkeep.collect_garbage(project)
         out.print(f"deleted {pluralize(count, 'take')}, {sized(size)}")

@@ -24,7 +24,7 @@ from narrator.delivery.layout import (
     lay_out_chapters,
     spoken_chapters,
 )
-from narrator.delivery.shelf import MadeFile, OutputManifest, content_facts
+from narrator.delivery.output_manifest import MadeFile, OutputManifest, content_facts
 from narrator.errors import Problem, UserError
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import Profile
@@ -156,13 +156,13 @@ class Finished:
 def finish(
     book: RenderedBook,
     chapters: Sequence[int],
-    shelf: OutputManifest,
+    outputs: OutputManifest,
     observer: FinishObserver,
     cancel: Event,
 ) -> Finished | None:
     """Assembles and exports chapters (counted from 0) whose takes are all there.
 
-    Book files are written if these are all chapters. `shelf` moves files out of the way that were
+    Book files are written if these are all chapters. `outputs` moves files out of the way that were
     altered by hand. Files that cannot be made are `Finished.failures`, beside those that were.
     Returns None when it was cancelled. Raises DamagedTake, ExportError, StorageError, UserError.
     """
@@ -184,7 +184,7 @@ def finish(
             targets,
             output_folder=book.folders.finished,
             cache_folder=cache_folder,
-            shelf=shelf,
+            outputs=outputs,
             on_progress=observer.exporting,
             cancel=cancel,
         )
@@ -195,11 +195,11 @@ def finish(
     is_complete = is_complete and not exported.failed
     pauses = {sound.number: _pauses_of(sound) for sound in chapter_sounds}
     try:
-        profile_checks = _check_profiles(book, exported, pauses, shelf, observer, cancel)
+        profile_checks = _check_profiles(book, exported, pauses, outputs, observer, cancel)
     except export.Cancelled:
         return None
     written_companions = _write_companions(
-        book, chapter_sounds, exported, shelf, observer, is_complete=is_complete
+        book, chapter_sounds, exported, outputs, observer, is_complete=is_complete
     )
     sounds_by_number, shared_facts = (
         {sound.number: sound for sound in chapter_sounds},
@@ -269,7 +269,7 @@ def _check_profiles(
     book: RenderedBook,
     exported: Exported,
     pauses: Mapping[int, tuple[float, float, float]],
-    shelf: OutputManifest,
+    outputs: OutputManifest,
     observer: FinishObserver,
     cancel: Event,
 ) -> dict[Path, ProfileChecks]:
@@ -293,7 +293,7 @@ def _check_profiles(
             pause = _longest_pause(pauses, file.chapters)
             recipe = [_CHECKS_VERSION, asdict(profile), contents[file.path], first_content, pause]
             check_keys[file.path] = keys.key({"checks": recipe})
-            recorded_checks = ProfileChecks.of_row(shelf.entry(file.path).facts.get("checks"))
+            recorded_checks = ProfileChecks.of_row(outputs.entry(file.path).facts.get("checks"))
             if recorded_checks and recorded_checks.key == check_keys[file.path]:
                 checks[file.path] = recorded_checks
         if any(file.path not in checks for file in profile_files):
@@ -338,7 +338,7 @@ def _write_companions(
     book: RenderedBook,
     sounds: Sequence[ChapterAudio],
     exported: Exported,
-    shelf: OutputManifest,
+    outputs: OutputManifest,
     observer: FinishObserver,
     *,
     is_complete: bool,
@@ -372,7 +372,7 @@ def _write_companions(
             tags=tags,
             book=epub,
             source=book.project.root / source_name if source_name else None,
-            shelf=shelf,
+            outputs=outputs,
             on_progress=partial(observer.exporting, "companions"),
             ids=book.project.manifest.output.chunk_ids,
             words=book.project.manifest.output.highlight == "words",

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from narrator import files
-from narrator.delivery import beside, shelf
+from narrator.delivery import beside, output_manifest
 from narrator.delivery.findings import FolderFinding
 from narrator.delivery.folders import kind_of
-from narrator.delivery.shelf import MadeFile
+from narrator.delivery.output_manifest import MadeFile
 from narrator.project.profiles import Profile
 from narrator.sound import spectra
 from narrator.sound.clock import format_fine_clock
@@ -54,7 +54,7 @@ def sounds(folder: Path) -> list[Path]:
 def _is_list(path: Path) -> bool:
     """Returns whether a file is the list of a build, and not notes on a book named "made in
     summer"."""
-    return (path.parent / "store").is_dir() or bool(shelf.read_ledger(path))
+    return (path.parent / "store").is_dir() or bool(output_manifest.read_ledger(path))
 
 
 def _is_work(path: Path, build: Path) -> bool:
@@ -71,7 +71,7 @@ def load_made_files(start: Path) -> dict[Path, MadeFile]:
     made_files: dict[Path, MadeFile] = {}
     for build in (start / "build", start, *start.parents):
         for ledger in sorted(build.glob("made*.json")) if build.is_dir() else ():
-            for name, entry in shelf.read_ledger(ledger).items():
+            for name, entry in output_manifest.read_ledger(ledger).items():
                 file_path = Path(os.path.normpath(build / name))
                 if (entry.state or entry.facts) and file_path.is_relative_to(build):
                     made_files[file_path] = entry

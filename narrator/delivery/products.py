@@ -11,13 +11,12 @@ from collections.abc import Collection
 from pathlib import Path
 
 from narrator import files
-from narrator.delivery import finish
-from narrator.delivery import shelf as shelves
+from narrator.delivery import finish, output_manifest
 from narrator.delivery.companions import feed
 from narrator.delivery.export import altered_encodings
 from narrator.delivery.folders import Folders
 from narrator.delivery.layout import RenderedBook
-from narrator.delivery.shelf import MadeFile, OutputManifest
+from narrator.delivery.output_manifest import MadeFile, OutputManifest
 from narrator.project.project import Project
 
 
@@ -69,10 +68,10 @@ def list_faulty_files(book: RenderedBook) -> list[tuple[Path, str]]:
     Raises StorageError.
     """
     sound_files = set(book.folders.sounds())
-    shelf = open_output_manifest(book)
+    outputs = open_output_manifest(book)
     faulty_files = [
         (path, note)
-        for path, entry in sorted(shelf.finished())
+        for path, entry in sorted(outputs.finished())
         if path not in sound_files and (note := _note_of(book, path, entry))
     ]
     encoding_note = "altered since it was written; it is encoded again when it is needed"
@@ -86,8 +85,8 @@ def _note_of(book: RenderedBook, path: Path, entry: MadeFile) -> str:
     where it is intact."""
     with files.translating_errors(path):
         difference = entry.difference(path)
-    if difference in ("", shelves.UNKNOWN_CONTENT):
-        return difference
+    if not difference:
+        return ""
     fault = "missing" if not path.exists() else "altered since it was made"
     command = "narrator feed" if entry.is_feed else f"narrator export{book.folders.option}"
     return f"{fault}; `{command}` makes it again"
@@ -97,18 +96,17 @@ def record_feed(project: Project, draft: bool, path: Path) -> None:
     """Adds a feed that lies among finished files to the inventory. Raises StorageError."""
     folders = Folders(project, draft)
     if path.is_relative_to(folders.finished) and folders.finished.is_dir():
-        cache_folder = folders.work("encoded")
-        shelf = _shelf(project, folders.finished, cache_folder)
+        outputs = _open(folders)
         with files.translating_errors(path):
-            facts = shelves.content_facts(path)
-        shelf.note(path, MadeFile(facts={"feed": True, **facts}))
+            facts = output_manifest.content_facts(path)
+        outputs.note(path, MadeFile(facts={"feed": True, **facts}))
 
 
 def load_records(project: Project) -> dict[str, MadeFile]:
     """Returns the records of delivered files by path within `build`, as far as their chapters
     exist."""
     chapter_numbers = set(range(len(project.chapters)))
-    made_files = shelves.read_ledger(state_file(project, "made"))
+    made_files = output_manifest.read_ledger(state_file(project, "made"))
     return {
         name: entry for name, entry in made_files.items() if set(entry.chapters) <= chapter_numbers
     }
@@ -117,39 +115,34 @@ def load_records(project: Project) -> dict[str, MadeFile]:
 def open_output_manifest(book: RenderedBook) -> OutputManifest:
     """Returns the folder of finished files with the records of all that was ever made there. Raises
     StorageError."""
-    return _shelf(book.project, book.folders.finished, book.folders.work("encoded"))
+    return _open(book.folders)
 
 
-def _shelf(project: Project, finished: Path, cache_folder: Path) -> OutputManifest:
-    old_ledgers = [cache_folder / "files.json", cache_folder / _COMPANIONS]
-    return OutputManifest(project.build, finished, state_file(project, "made"), older=old_ledgers)
+def _open(folders: Folders) -> OutputManifest:
+    project = folders.project
+    return OutputManifest(project.build, folders.finished, state_file(project, "made"))
 
 
-_COMPANIONS = "companions.json"
-"""Version 0.1 listed companions there."""
-
-
-def delivered_chapters(project: Project, shelf: OutputManifest) -> set[int]:
+def delivered_chapters(project: Project, outputs: OutputManifest) -> set[int]:
     """Returns the chapters, counted from 0, that any delivered file contains."""
     return {
         number
         for name, entry in load_records(project).items()
         for number in entry.chapters
-        if shelf.holds(name) and shelf.path(name).is_file()
+        if outputs.holds(name) and outputs.path(name).is_file()
     }
 
 
-def settle(book: RenderedBook, finished: finish.Finished, shelf: OutputManifest) -> None:
+def settle(book: RenderedBook, finished: finish.Finished, outputs: OutputManifest) -> None:
     """Records what was made, and moves superseded files aside. Raises StorageError."""
-    with files.translating_errors(shelf.folder):
+    with files.translating_errors(outputs.folder):
         made_files = finished.made_files()
     # feeds are made elsewhere, and stay as long as their episodes
-    feeds = {path: entry for path, entry in shelf.finished() if entry.is_feed and path.is_file()}
-    shelf.settle(made_files | feeds)
-    for path in sorted(shelf.folder.rglob("*.xml")):
+    feeds = {path: entry for path, entry in outputs.finished() if entry.is_feed and path.is_file()}
+    outputs.settle(made_files | feeds)
+    for path in sorted(outputs.folder.rglob("*.xml")):
         if not all(episode.exists() for episode in feed.referenced_files(path)):
-            shelf.take(path)
-    (book.folders.work("encoded") / _COMPANIONS).unlink(missing_ok=True)
+            outputs.take(path)
 
 
 def in_build(project: Project, path: Path) -> str:

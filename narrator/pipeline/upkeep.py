@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from narrator import files
-from narrator.delivery import shelf
+from narrator.delivery import output_manifest
 from narrator.engines import has_known_identity, unique_engines
 from narrator.errors import EngineUnavailable, StorageError
 from narrator.pipeline import book_engines, book_plan, session
@@ -123,4 +123,4 @@ def collect_garbage(project: Project) -> tuple[int, int, int]:
     with session.locked(project):
         unused = [key for key, _ in find_unreferenced_takes(project)]
         store = Store.open(project.takes, writing=True)
-        return len(unused), store.remove(unused), shelf.delete_superseded(project.build)
+        return len(unused), store.remove(unused), output_manifest.delete_superseded(project.build)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from narrator.delivery import layout, products
-from narrator.delivery.shelf import MadeFile
+from narrator.delivery.output_manifest import MadeFile
 from narrator.pipeline.accounting import Accounting, account
 from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.places import Passage, all_passages, relative_path, timeline_of

@@ -111,7 +111,7 @@ class Timeline:
     def to_json(self) -> str:
         """Returns one sealed JSON object; equal timelines give equal text."""
         cues = [asdict(cue) | {"path": cue.path.as_posix()} for cue in self.cues]
-        for cue in cues:  # versions without unison and word times did not write these keys
+        for cue in cues:
             for name in ("with_before", "words", "timed_by"):
                 if not cue[name]:
                     del cue[name]
@@ -120,12 +120,12 @@ class Timeline:
 
     @classmethod
     def from_json(cls, text: str) -> Timeline:
-        """Reads the output of `to_json`, also of versions that did not seal it.
+        """Reads the output of `to_json`.
 
         Raises ValueError, KeyError or TypeError where the text is no timeline, or was altered.
         """
         record = json.loads(text)
-        if len(record) != 3 and record.pop("seal") != keys.seal(record):
+        if record.pop("seal") != keys.seal(record):
             raise ValueError("altered since it was written")
         cues = tuple(
             TimelineItem(

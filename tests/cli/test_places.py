@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from narrator.cli import places
-from narrator.delivery import shelf
+from narrator.delivery import output_manifest
 from tests import faults
 from tests.walks import write
 
@@ -49,7 +49,7 @@ def test_a_time_says_who_speaks_and_the_line(narrator, walks):
 def test_a_time_in_the_file_of_the_book_is_one_in_its_chapter(narrator, walks):
     (last,) = rows(narrator, "2.2", walks)
     file = walks / "build/book/Nobody - Two Walks.m4b"
-    made = shelf.read_ledger(walks / "build/made.json")
+    made = output_manifest.read_ledger(walks / "build/made.json")
     start = made["book/Nobody - Two Walks.m4b"].facts["starts"][1]
     code, said, _ = narrator("where", f"0:{start + last['start'] + 0.1:05.2f}", walks)
     assert code == 0

@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from narrator import cli, files, keys
+from narrator import cli, keys
 from narrator.cli import companions, delivery
-from narrator.delivery import shelf
 from narrator.project.profiles import PROFILES
 from narrator.sound import probe
 from narrator.sound.audio import Samples
@@ -260,17 +259,6 @@ def test_what_lies_beside_the_sound_is_verified_too(
     assert words in row["what"]
     again = "narrator feed" if ending == ".xml" else "narrator export"
     assert row["mend"] == f"`{again}` makes it again"
-
-
-def test_an_inventory_of_an_older_version_is_no_error_and_is_said(
-    ours: Path, tmp_path: Path
-) -> None:
-    folder = copied(ours, tmp_path)
-    ledger = tmp_path / "build" / "made.json"
-    rows = shelf.read_ledger(ledger)
-    files.save_json(ledger, {name: [list(row.chapters), row.state] for name, row in rows.items()})
-    older = "was delivered by an older version, which noted no contents: it cannot be compared"
-    assert said(folder) == [f"01 - Morning.wav: {older}", f"02 - Evening.wav: {older}"]
 
 
 def test_a_folder_whose_only_file_is_gone_fails_and_says_so(ours: Path, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from narrator.delivery.companions.captions import Caption, captions
 from narrator.delivery.companions.spoken import SpokenChapter
 from narrator.delivery.export import ListenerFile
 from narrator.delivery.export.names import fold_path
-from narrator.delivery.shelf import OutputManifest
+from narrator.delivery.output_manifest import OutputManifest
 from narrator.errors import UserError
 from narrator.project.facts import BookFacts
 from narrator.sound.formats import EREADER_FORMATS
@@ -81,7 +81,7 @@ def write(
     tags: BookFacts,
     book: Path,
     source: Path | None = None,
-    shelf: OutputManifest | None = None,
+    outputs: OutputManifest | None = None,
     on_progress: Callable[[int, int], None] = lambda done_count, total: None,
     ids: bool = False,
     words: bool = False,
@@ -90,31 +90,31 @@ def write(
     bytes.
 
     `chapters` are all that the files hold; `book` is the path of the read-along, `.epub`; `source`
-    is the EPUB that the project came from. `shelf` records files before they are written, and moves
-    files aside that were altered by hand. `on_progress` receives the number of finished companions
-    and of all. With `ids` subtitles name the chunk of a caption; with `words` read-along and WebVTT
-    go word by word, where their times are known. Raises UserError (see `check`; a `source` that
-    cannot be read) and StorageError.
+    is the EPUB that the project came from. `outputs` records files before they are written, and
+    moves files aside that were altered by hand. `on_progress` receives the number of finished
+    companions and of all. With `ids` subtitles name the chunk of a caption; with `words` read-along
+    and WebVTT go word by word, where their times are known. Raises UserError (see `check`; a
+    `source` that cannot be read) and StorageError.
     """
     max_chapters = max((len(file.chapters) for file in files if file.chapter is None), default=0)
     check(companion_kinds, [file.format for file in files], max_chapters)
     planned_texts = list(_plan_texts(chapters, files, companion_kinds, tags, ids, words))
     has_readalong = "readalong" in companion_kinds and bool(files)
     total = len(planned_texts) + has_readalong
-    if shelf is not None:
-        shelf.expect_files(
+    if outputs is not None:
+        outputs.expect_files(
             [*(path for path, _ in planned_texts), *([book] if has_readalong else ())]
         )
     paths: list[Path] = []
     remarks = _untimed_remark(chapters, companion_kinds) if words else ()
     for path, text in planned_texts:
         on_progress(len(paths), total)
-        update(path, text().encode(), shelf)
+        update(path, text().encode(), outputs)
         paths.append(path)
     if has_readalong:
         on_progress(len(paths), total)
-        if shelf is not None:
-            shelf.clear_path(book)
+        if outputs is not None:
+            outputs.clear_path(book)
         from narrator.delivery.companions import readalong  # it loads all readers of EPUB
 
         remarks += readalong.write(book, chapters, files, tags, source, words=words)
@@ -247,11 +247,11 @@ def _cue_text(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: Book
     return cue.text(file.path.name, file.format, tags.title, tags.author, marks)
 
 
-def update(path: Path, content: bytes, shelf: OutputManifest | None = None) -> None:
+def update(path: Path, content: bytes, outputs: OutputManifest | None = None) -> None:
     """Writes a file, unless it has this content. Raises StorageError."""
     with disk.translating_errors(path):
         if path.is_file() and path.read_bytes() == content:
             return
-        if shelf is not None:
-            shelf.clear_path(path)
+        if outputs is not None:
+            outputs.clear_path(path)
         disk.write(path, content)

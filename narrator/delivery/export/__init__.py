@@ -40,7 +40,7 @@ from narrator.delivery.export.encode import (
 from narrator.delivery.export.excerpt import ChapterAudio, excerpt, nearest_excerpt
 from narrator.delivery.export.names import file_name, fold_path, path_of
 from narrator.delivery.export.tags import Cover, Track, file_tags, three_letters
-from narrator.delivery.shelf import OutputManifest
+from narrator.delivery.output_manifest import OutputManifest
 from narrator.errors import ExportError, UserError
 from narrator.files import load_json, replacing, save_json, sweep, translating_errors
 from narrator.project.facts import BookFacts
@@ -165,14 +165,14 @@ def export(
     *,
     output_folder: Path,
     cache_folder: Path,
-    shelf: OutputManifest | None = None,
+    outputs: OutputManifest | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
     cancel: Event | None = None,
 ) -> Exported:
     """Encodes missing chapters, and writes every file to `output_folder` that is not up to date.
 
     `cache_folder` keeps encoded chapters between runs. For a part of the chapters only chapter
-    files are written. `shelf` records files before they are written, and moves files aside that
+    files are written. `outputs` records files before they are written, and moves files aside that
     were altered by hand. `on_progress` receives ("encode", seconds done, seconds in all), then
     ("files", files done, files in all).
 
@@ -199,9 +199,9 @@ def export(
         for job, encoded_chapter in encoded.items()
         if isinstance(encoded_chapter, Encoded)
     }
-    if shelf is not None:
-        shelf.expect_files(plan.path for plan in plans)
-    writer = _Writer(book.tags, covers, _Ledger(cache_folder / "files.json"), shelf)
+    if outputs is not None:
+        outputs.expect_files(plan.path for plan in plans)
+    writer = _Writer(book.tags, covers, _Ledger(cache_folder / "files.json"), outputs)
     files, samples = _deliver_files(plans, encoded_jobs, writer, report_progress, cancel)
     encoded_by_key: dict[str, list[Encoded]] = {}
     for job, encoded_chapter in encoded_jobs.items():
@@ -574,7 +574,7 @@ class _Writer:
     covers: Mapping[str, Cover | None]
     """Covers by names of profiles."""
     ledger: _Ledger
-    shelf: OutputManifest | None
+    outputs: OutputManifest | None
 
     def deliver(self, plan: _Plan, sounds: Sequence[Encoded]) -> ListenerFile:
         """Writes the file of a plan, unless it is up to date. Raises ExportError, StorageError."""
@@ -595,8 +595,8 @@ class _Writer:
         is_fresh = starts is None
         if starts is None:
             parts = list(zip(titles, sounds, strict=True))
-            if self.shelf is not None:
-                self.shelf.clear_path(plan.path)
+            if self.outputs is not None:
+                self.outputs.clear_path(plan.path, self.ledger.written_sha256(plan.path))
             with replacing(plan.path) as temporary:
                 starts = _write_file(temporary, plan, parts, tags, cover)
             self.ledger.note(plan.path, key, starts)
@@ -658,6 +658,11 @@ class _Ledger:
                 return tuple(row["starts"])
         self.altered.append(path)
         return None
+
+    def written_sha256(self, path: Path) -> str | None:
+        """Returns the hash of what was written at a path last."""
+        row = self.rows.get(self._name(path))
+        return row["sha256"] if row else None
 
     def note(self, path: Path, key: str, starts: Sequence[int]) -> None:
         """Records a file that was written. Raises StorageError."""

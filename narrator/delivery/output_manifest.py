@@ -11,7 +11,7 @@ import contextlib
 import errno
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,6 @@ from narrator import files, keys
 
 FOLDER = "superseded"
 """Folder of superseded files within `build`."""
-
-
-UNKNOWN_CONTENT = (
-    "was delivered by an older version, which noted no contents: it cannot be compared"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +33,7 @@ class MadeFile:
     facts: Mapping[str, Any] = field(default_factory=dict)
     """size in bytes and sha256. For sound: seconds; pause, the longest that its timeline explains;
     starts, the seconds at which its chapters begin; checks, its results against its profile. For a
-    feed: feed. Files of version 0.1 have none of it, those of 0.2 no size."""
+    feed: feed. Version 0.2 noted no size."""
 
     def row(self) -> list[Any]:
         """Returns the JSON row of the list."""
@@ -56,13 +51,11 @@ class MadeFile:
         """
         if not path.is_file():
             return "is missing"
-        size, sha256 = self.facts.get("size"), self.facts.get("sha256")
-        if sha256 is None:
-            return UNKNOWN_CONTENT
-        actual_size = path.stat().st_size
-        if isinstance(size, int) and actual_size < size:
+        size, actual_size = self.facts.get("size", 0), path.stat().st_size
+        if actual_size < size:
             return f"is cut off: {actual_size:,} of {size:,} bytes"
-        return "" if keys.file_content(path) == sha256 else "has been changed since it was made"
+        is_intact = keys.file_content(path) == self.facts.get("sha256")
+        return "" if is_intact else "has been changed since it was made"
 
 
 def content_facts(path: Path) -> dict[str, Any]:
@@ -76,9 +69,9 @@ def read_ledger(ledger: Path) -> dict[str, MadeFile]:
     made_files: dict[str, MadeFile] = {}
     row_items = rows.items() if isinstance(rows, dict) else ()
     for name, row in ((name, row) for name, row in row_items if "\0" not in name):
-        with contextlib.suppress(IndexError, KeyError, OverflowError, TypeError, ValueError):
-            facts = row[2] if len(row) > 2 else {}
-            made_files[name] = MadeFile(tuple(map(int, row[0])), str(row[1]), dict(facts))
+        with contextlib.suppress(OverflowError, TypeError, ValueError):
+            chapters, state, facts = row
+            made_files[name] = MadeFile(tuple(map(int, chapters)), str(state), dict(facts))
     return made_files
 
 
@@ -91,25 +84,12 @@ class OutputManifest:
     """Folder of finished files, within `build`."""
     ledger: Path
     """made.json; it may list files of other folders too, which are left alone."""
-    older: Sequence[Path] = ()
-    """Lists of version 0.1, with paths relative to their own folder."""
     moved: list[tuple[Path, Path]] = field(default_factory=list)
     """Files that were moved aside, each with its new path."""
     _entries: dict[str, MadeFile] = field(init=False)
-    _marks: dict[str, list[Any]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._entries = read_ledger(self.ledger)
-        self._marks = {}
-        own_entries = [entry for name, entry in self._entries.items() if self.holds(name)]
-        is_upgraded = bool(own_entries) and all(e.facts for e in own_entries if e.state)
-        for ledger in self.older:
-            rows = files.load_json(ledger, {})
-            for name, row in rows.items() if isinstance(rows, dict) else ():
-                build_name = self.name(ledger.parent / name)
-                if not is_upgraded and self.holds(build_name):
-                    self._entries.setdefault(build_name, MadeFile())
-                self._marks.setdefault(build_name, []).append(row)
 
     def name(self, path: Path) -> str:
         """Returns a file's path within `build`, the same wherever that lies."""
@@ -145,28 +125,19 @@ class OutputManifest:
             self._entries |= dict.fromkeys(new_names, MadeFile())
             self._save()
 
-    def clear_path(self, path: Path) -> None:
+    def clear_path(self, path: Path, written_sha256: str | None = None) -> None:
         """Moves aside a file that is in the way of a new one, unless it is as it was made.
 
-        Raises StorageError.
+        `written_sha256` is the hash of what was written there last, where a run ended before that
+        was settled. Raises StorageError.
         """
-        if os.path.lexists(path) and not self._is_ours(path):
-            self._move_to_superseded(path)
-
-    def _is_ours(self, path: Path) -> bool:
-        """Returns whether a file is, byte for byte, what was written there."""
-        name = self.name(path)
-        recorded_facts = [self._entries.get(name, MadeFile()).facts, *self._marks.get(name, ())]
+        if not os.path.lexists(path):
+            return
         with files.translating_errors(path):
-            if not path.is_file() or path.is_symlink():
-                return False
-            stat, content = path.stat(), keys.file_content(path)
-        size_and_time = [stat.st_size, stat.st_mtime_ns]
-        for facts_row in recorded_facts:
-            row = facts_row if isinstance(facts_row, Mapping) else {"stat": facts_row}
-            if row.get("sha256") == content or row.get("stat") == size_and_time:
-                return True
-        return False
+            is_plain_file = path.is_file() and not path.is_symlink()
+            content = keys.file_content(path) if is_plain_file else ""
+        if not content or content not in (self.entry(path).facts.get("sha256"), written_sha256):
+            self._move_to_superseded(path)
 
     def settle(self, delivered: Mapping[Path, MadeFile]) -> None:
         """Makes the folder hold the delivered files and nothing else that was made here.

@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from narrator import cli, files
-from narrator.delivery import export, products, shelf
+from narrator.delivery import export, output_manifest, products
 from narrator.delivery.companions import feed
-from narrator.delivery.shelf import MadeFile, OutputManifest
+from narrator.delivery.output_manifest import MadeFile, OutputManifest
 from narrator.errors import StorageError
 from narrator.pipeline import book_engines, manuscript
 from narrator.project import load
@@ -270,33 +270,7 @@ def test_a_failed_file_leaves_no_older_one_in_its_place(
     assert [Path(name).name[:2] for name in lying(tmp_path)] == ["02"]
 
 
-# -- kills, older versions, odd disks --------------------------------------------------------------
-
-
-def test_what_version_0_1_left_lying_is_moved(rendered: Rendered, tmp_path: Path) -> None:
-    path = rendered(M4B)
-    build = tmp_path / "build"
-    kept = build / "encoded" / "book-book"
-    old = build / "book" / "A. Author - The Ferry (m4b)" / "01 - Morning.m4b"
-    for companion in (old.with_suffix(".vtt"), old):
-        companion.parent.mkdir(exist_ok=True)
-        companion.write_bytes(b"of an incomplete render")
-    made = {name: entry.row()[:2] for name, entry in shelf.read_ledger(build / "made.json").items()}
-    sounds = {name: row for name, row in made.items() if row[1]}
-    (build / "made.json").write_text(json.dumps(sounds))  # as of 0.1: sound alone, two columns
-    rows = files.load_json(kept / "files.json", {})
-    stat = old.stat()
-    stamp = [stat.st_size, stat.st_mtime_ns]
-    name = os.path.relpath(old, kept)
-    rows[name] = {"key": "0" * 40, "stat": stamp, "starts": [0]}
-    (kept / "files.json").write_text(json.dumps(rows))
-    vtt = os.path.relpath(old.with_suffix(".vtt"), kept)
-    own = [os.path.relpath(build / "book" / n, kept) for n in (BOOK[0], BOOK[2])]
-    (kept / "companions.json").write_text(json.dumps(dict.fromkeys([vtt, *own], stamp)))
-    books.run(path, HumEngine())
-    assert lying(tmp_path) == BOOK
-    assert f"{APART}01 - Morning.m4b" in lying(tmp_path, "superseded/book")
-    assert f"{APART}01 - Morning.vtt" in lying(tmp_path, "superseded/book")
+# -- kills, odd disks ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -321,7 +295,7 @@ def test_a_run_that_ends_between_moves_is_finished_by_the_next(
         if after < 2:
             with pytest.raises(StorageError, match="pulled"):
                 books.run(path, HumEngine())
-    named = shelf.read_ledger(tmp_path / "build" / "made.json")
+    named = output_manifest.read_ledger(tmp_path / "build" / "made.json")
     assert all(f"book/{name}" in named for name in lying(tmp_path))
     books.run(path, HumEngine())
     assert lying(tmp_path) == BOOK
@@ -453,7 +427,7 @@ def test_a_feed_is_of_the_inventory_and_outlives_a_render(
     products.record_feed(project, False, feed_path)
     report, _ = books.run(path, HumEngine())
     assert report.superseded == ()
-    assert shelf.read_ledger(tmp_path / "build" / "made.json")["book/feed.xml"].is_feed
+    assert output_manifest.read_ledger(tmp_path / "build" / "made.json")["book/feed.xml"].is_feed
     feed_path.write_text("<rss> </rss>")
     assert products.list_faulty_files(report.plan) == [
         (feed_path, "altered since it was made; `narrator feed` makes it again")
