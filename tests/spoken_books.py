@@ -9,7 +9,7 @@ from pathlib import Path
 from narrator.delivery.companions import SpokenChapter
 from narrator.delivery.export import ListenerFile
 from narrator.sound.assemble import PlacedTake, TimelineItem, plan_timeline
-from narrator.text import stretches
+from narrator.text import line_splitting
 from narrator.text.chunks import Chunk, cut_scene
 from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line, Scene
@@ -98,7 +98,7 @@ def spoken(
     chapter = read_chapter(
         text, path=Path(f"{number}.md"), title=title, language=language, roles=roles, speaker=None
     )
-    return speak(stretches.split_lines(chapter, {}, roles), number, pace=pace, head=head)
+    return speak(line_splitting.split_lines(chapter, {}, roles), number, pace=pace, head=head)
 
 
 def of_lines(*said: tuple[str, str], language: str = "en", pace: float = 1.0) -> SpokenChapter:

@@ -101,7 +101,7 @@ def _make_proposal(project: Project, find: bool, write: bool, model: Refine | No
     """Who says what, written if that is wanted. A model is asked once the cast is what it will
     be."""
     from narrator.pipeline import attribution, new_characters
-    from narrator.text.decided import unescape_names
+    from narrator.text.speaker_files import unescape_names
 
     with stage(err, "finding who speaks"):
         proposal = attribution.propose(project, find=find)
@@ -181,7 +181,7 @@ def _character_row(character: Character, proposal: Proposal) -> tuple[str, ...]:
 def _summarize_certainty(quotes: Sequence[Quote]) -> str:
     """One line: how many are decided, and by whom."""
     from narrator.pipeline.attribution import SURE_THRESHOLD
-    from narrator.text.decided import NOBODY, UNKNOWN
+    from narrator.text.speaker_files import NOBODY, UNKNOWN
 
     yours = sum(quote.row.is_manual for quote in quotes)
     printed = sum(quote.row.by == "print" for quote in quotes)
@@ -219,7 +219,7 @@ def _print_doubtful(proposal: Proposal, max_rows: int | None) -> None:
 
 def _describe_doubt(quote: Quote) -> str:
     """What a person should look at, in a line."""
-    from narrator.text.decided import UNKNOWN, unescape_names
+    from narrator.text.speaker_files import UNKNOWN, unescape_names
 
     speaker_names = (
         "nobody known" if quote.row.speaker == UNKNOWN else unescape_names(quote.row.speaker)

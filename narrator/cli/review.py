@@ -145,7 +145,7 @@ class Review:
 
     def _answer(self, choices: Sequence[tuple[str, float | None]]) -> str | None:
         """A name, NOBODY, _SKIP or _BACK; None to quit."""
-        from narrator.text.decided import NOBODY
+        from narrator.text.speaker_files import NOBODY
 
         while True:
             key = self.keys()

@@ -18,13 +18,13 @@ from narrator.errors import Problem, StorageError
 from narrator.pipeline.manuscript import Manuscript, paragraphs, roles_of
 from narrator.pipeline.speakers import LOST, find_orphaned_files
 from narrator.project.project import Project
-from narrator.text import decided, stretches
-from narrator.text.decided import NOBODY, UNKNOWN, Row, SpeakerFile
+from narrator.text import line_splitting, speaker_files
 from narrator.text.labels import Roles
+from narrator.text.line_splitting import NarrationQuote
 from narrator.text.lines import Chapter, Line
+from narrator.text.speaker_files import NOBODY, UNKNOWN, Row, SpeakerFile
 from narrator.text.speakers import NO_SPEECH, AttributedQuotation, Attribution, Character, attribute
 from narrator.text.speakers.asking import MODEL
-from narrator.text.stretches import NarrationQuote
 from textbase.languages import primary
 
 SURE_THRESHOLD = 0.9
@@ -140,7 +140,7 @@ def count_unattributed_quotations(manuscript: Manuscript) -> int:
     """Counts the quotations of a book that one voice reads along with the narration."""
     if len({utterance.chunk.speaker for utterance in manuscript.spoken}) > 1:
         return 0
-    return sum(len(stretches.find_quotes(chapter)) for chapter in manuscript.chapters)
+    return sum(len(line_splitting.find_quotes(chapter)) for chapter in manuscript.chapters)
 
 
 # -- the cast
@@ -210,14 +210,14 @@ def _merge_decisions(
     files: dict[int, SpeakerFile] = {}
     warnings = find_orphaned_files(project)
     for number, path in _speaker_files(project).items():
-        old_file = decided.read(path)
+        old_file = speaker_files.read(path)
         warnings += old_file.problems
-        quotations = stretches.find_quotes(chapters[number])
+        quotations = line_splitting.find_quotes(chapters[number])
         rulings = _match_rulings(chapters[number], quotations, rulings_by_chapter.get(number, []))
         quoted_texts = [quotation.text for quotation in quotations]
         old_rows = [None if p is None else old_file.rows[p] for p in old_file.matched(quoted_texts)]
         rows = _build_rows(old_rows, quotations, rulings, by_name, roles)
-        files[number] = decided.update_rows(old_file, quoted_texts, rows)
+        files[number] = speaker_files.update_rows(old_file, quoted_texts, rows)
         warnings += _find_unknown_names(files[number], by_name, roles)
         warnings += _find_unmatched_rows(files[number], quoted_texts)
         quotes += [
@@ -261,7 +261,8 @@ def _fill_in_decisions(proposal: Proposal) -> Attribution:
     roles = roles_of(proposal.project)
     decided_rulings: dict[int, AttributedQuotation] = {}
     for number, path in _speaker_files(proposal.project).items():
-        old_file, quotations = decided.read(path), stretches.find_quotes(chapters[number])
+        old_file = speaker_files.read(path)
+        quotations = line_splitting.find_quotes(chapters[number])
         chapter_rulings = [ruling for ruling in attribution.said if ruling.chapter == number]
         rulings = _match_rulings(chapters[number], quotations, chapter_rulings)
         row_indices = old_file.matched([quotation.text for quotation in quotations])
@@ -291,7 +292,7 @@ def _speaker_files(project: Project) -> dict[int, Path]:
     for number, chapter in enumerate(project.chapters):
         if chapter.file is not None:
             chapters_by_path.setdefault(
-                decided.speaker_file_path(project.root / chapter.file), number
+                speaker_files.speaker_file_path(project.root / chapter.file), number
             )
     return {number: path for path, number in chapters_by_path.items()}
 
@@ -380,7 +381,7 @@ def _match_rulings(
 def _previous_speaker(old_row: Row | None, row: Row) -> str:
     """The speaker that a file names, if the row now names another."""
     is_same = old_row is None or old_row.speaker == row.speaker
-    return "" if is_same or old_row is None else decided.unescape_names(old_row.speaker)
+    return "" if is_same or old_row is None else speaker_files.unescape_names(old_row.speaker)
 
 
 def _build_rows(
@@ -407,13 +408,13 @@ def _build_rows(
 
 def _build_row(quotation: NarrationQuote, ruling: AttributedQuotation | None) -> Row:
     """The row that the rules or a model give a quotation."""
-    words = decided.shorten_words(quotation.text)
+    words = speaker_files.shorten_words(quotation.text)
     if ruling is None:
         return Row(UNKNOWN, "rule", words, "none", 0.0)
     decider, ruling_name = (
         ("model", ruling.by[len(MODEL) :]) if ruling.by.startswith(MODEL) else ("rule", ruling.by)
     )
-    speaker = UNKNOWN if ruling.speaker is None else decided.format_names([ruling.speaker])
+    speaker = UNKNOWN if ruling.speaker is None else speaker_files.format_names([ruling.speaker])
     if ruling.speaker is None and (ruling.by == NO_SPEECH or decider == "model"):
         speaker = NOBODY
     ruling_name = re.sub(r"\s+", "-", ruling.by.removeprefix(MODEL)) or "none"
@@ -437,7 +438,7 @@ def _named_characters(
     row: Row, characters_by_name: Mapping[str, Character], roles: Roles
 ) -> tuple[str, ...]:
     """The speakers of the project, or the discovered character, that a row names."""
-    name = decided.unescape_names(row.speaker)
+    name = speaker_files.unescape_names(row.speaker)
     return roles.find_speakers(name) or ((name,) if name in characters_by_name else ())
 
 
@@ -468,7 +469,7 @@ def _find_unknown_names(
             and row.speaker not in (NOBODY, UNKNOWN)
             and not _named_characters(row, characters_by_name, roles)
         ):
-            line_numbers_by_name.setdefault(decided.unescape_names(row.speaker), []).append(
+            line_numbers_by_name.setdefault(speaker_files.unescape_names(row.speaker), []).append(
                 row.number
             )
     for name, line_numbers in line_numbers_by_name.items():
@@ -520,7 +521,7 @@ def write_speaker_file(proposal: Proposal, number: int) -> Path | None:
     Raises StorageError.
     """
     file = proposal.files[number]
-    return file.path if decided.write(file, proposal.text_of(number)) else None
+    return file.path if speaker_files.write(file, proposal.text_of(number)) else None
 
 
 def apply_answer(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Proposal:
@@ -530,7 +531,7 @@ def apply_answer(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Pr
     name in the cast, or NOBODY or UNKNOWN.
     """
     is_name = speaker not in (NOBODY, UNKNOWN)
-    speaker_column = decided.format_names([speaker]) if is_name else speaker
+    speaker_column = speaker_files.format_names([speaker]) if is_name else speaker
     piece_numbers = {id(quote): piece_number for piece_number, quote in enumerate(group)}
     quotes = list(proposal.quotes)
     for index, quote in enumerate(quotes):
@@ -547,7 +548,7 @@ def apply_answer(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Pr
     answered_indices = [
         index for index, quote in enumerate(chapter_quotes) if id(quote.quoted) in answered_ids
     ]
-    file = decided.apply_answers(
-        decided.read(proposal.files[number].path), quoted_texts, rows, answered_indices
+    file = speaker_files.apply_answers(
+        speaker_files.read(proposal.files[number].path), quoted_texts, rows, answered_indices
     )
     return replace(proposal, quotes=tuple(quotes), files={**proposal.files, number: file})

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from narrator.pipeline import manuscript as manuscripts
 from narrator.pipeline.manuscript import Manuscript, Readings
-from narrator.text.decided import speaker_file_path
+from narrator.text.speaker_files import speaker_file_path
 
 _CLOCK_TOLERANCE_NS = 20_000_000
 """Nanoseconds that file times may lag behind the clock."""

@@ -25,8 +25,8 @@ from narrator.project.project import Project
 from narrator.project.schema import Pauses
 from narrator.speech.plan import SILENT_REASON, CutChapter, Utterance, make_utterances, split_spoken
 from narrator.text import labels, script
-from narrator.text.kept import MemoCache
 from narrator.text.lines import Chapter, Foreign, OmittedText
+from narrator.text.memo import MemoCache
 from narrator.text.normalize import Lexicon
 from narrator.text.slips import Slip
 from textbase.characters import excerpt

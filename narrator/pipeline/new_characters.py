@@ -20,7 +20,7 @@ from narrator.pipeline.edits.edit import Edit, FileChange, read_exact
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.rewriting import UnsupportedLayout, insert_entries
-from narrator.text import decided
+from narrator.text import speaker_files
 from narrator.text.labels import fold_label
 from narrator.text.speakers import Character
 
@@ -115,7 +115,7 @@ def cast_edit(project: Project) -> Edit | None:
         proposal = propose(extended_project)
     for number, file in proposal.files.items():
         if file.rows or file.exists or file.is_unreadable:
-            new_text = decided.format_file(file, proposal.text_of(number)).decode()
+            new_text = speaker_files.format_file(file, proposal.text_of(number)).decode()
             changes.append(FileChange(file.path, read_exact(file.path), new_text))
     changes = [change for change in changes if change.before != change.after]
     count = sum(not quote.row.goes_on for quote in proposal.quotes)

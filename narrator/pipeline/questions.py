@@ -14,9 +14,9 @@ from narrator.errors import StorageError, UsageError
 from narrator.pipeline.attribution import Proposal, Quote, apply_answer, group_pieces
 from narrator.pipeline.edits.edit import Edit, FileChange, encode_exact, read_exact, shorten
 from narrator.pipeline.manuscript import roles_of
-from narrator.text import decided
-from narrator.text.decided import NOBODY, UNKNOWN
+from narrator.text import speaker_files
 from narrator.text.markup import squeeze
+from narrator.text.speaker_files import NOBODY, UNKNOWN
 from textbase.characters import excerpt
 
 MAX_CHOICES = 9
@@ -94,7 +94,7 @@ def answer_question(proposal: Proposal, question: str, speaker: str) -> tuple[Pr
     proposal = apply_answer(proposal, group, speaker)
     if proposal.files[number].is_unreadable:
         raise StorageError(f"{path}: cannot be read, and is not replaced; mend or remove it")
-    new_text = decided.format_file(proposal.files[number], proposal.text_of(number)).decode()
+    new_text = speaker_files.format_file(proposal.files[number], proposal.text_of(number)).decode()
     phrases = {NOBODY: "the narrator says", UNKNOWN: "nobody knows who says"}
     phrase = phrases.get(speaker, f"{speaker} says")
     summary = f"chapter {number + 1}: {phrase} “{shorten(group[0].quoted.text)}”"

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from narrator.errors import Problem
 from narrator.project.project import Project
-from narrator.text import decided, stretches
-from narrator.text.decided import SpeakerFile
+from narrator.text import line_splitting, speaker_files
 from narrator.text.labels import Roles
+from narrator.text.line_splitting import NarrationQuote
 from narrator.text.lines import Chapter
 from narrator.text.slips import Slip
-from narrator.text.stretches import NarrationQuote
+from narrator.text.speaker_files import SpeakerFile
 from textbase.characters import excerpt
 
 _ADVICE = "`narrator cast` decides who says it, or you do in the file of speakers"
@@ -46,10 +46,10 @@ def split_by_speaker(project: Project, chapters: Sequence[Chapter], roles: Roles
         slips: list[Slip] = []
         if file is not None and has_files:
             speakers_by_quotation = _find_speakers(
-                stretches.find_quotes(chapter), file, roles, slips
+                line_splitting.find_quotes(chapter), file, roles, slips
             )
             chapter = replace(chapter, warnings=(*chapter.warnings, *file.problems))
-        split_chapter = stretches.split_lines(chapter, speakers_by_quotation, roles, tags)
+        split_chapter = line_splitting.split_lines(chapter, speakers_by_quotation, roles, tags)
         split_chapters.append(
             replace(split_chapter, slips=(*split_chapter.slips, *slips)) if slips else split_chapter
         )
@@ -59,7 +59,11 @@ def split_by_speaker(project: Project, chapters: Sequence[Chapter], roles: Roles
 def _read_speaker_file(project: Project, number: int) -> SpeakerFile | None:
     """The file of speakers of a chapter; None if its text has no file of its own."""
     name = project.chapters[number].file
-    return None if name is None else decided.read(decided.speaker_file_path(project.root / name))
+    return (
+        None
+        if name is None
+        else speaker_files.read(speaker_files.speaker_file_path(project.root / name))
+    )
 
 
 def find_orphaned_files(project: Project) -> list[Problem]:
@@ -68,9 +72,9 @@ def find_orphaned_files(project: Project) -> list[Problem]:
     problems: list[Problem] = []
     for folder in dict.fromkeys((project.root / name).parent for name in names):
         paths = sorted(path for path in folder.glob("*") if path.is_file())
-        text_stems = {path.stem for path in paths if not path.name.endswith(decided.ENDING)}
+        text_stems = {path.stem for path in paths if not path.name.endswith(speaker_files.ENDING)}
         for path in paths:
-            stem = path.name.removesuffix(decided.ENDING)
+            stem = path.name.removesuffix(speaker_files.ENDING)
             if stem not in (path.name, *text_stems):
                 problems.append(Problem(path, None, ORPHAN.format(excerpt(stem))))
     return problems
@@ -84,17 +88,17 @@ def _find_speakers(
     row_indices = file.matched([quotation.text for quotation in quotations])
     for quotation, row_index in zip(quotations, row_indices, strict=True):
         row = None if row_index is None else file.rows[row_index]
-        if row is not None and row.speaker not in (decided.NOBODY, decided.UNKNOWN):
-            name = decided.unescape_names(row.speaker)
+        if row is not None and row.speaker not in (speaker_files.NOBODY, speaker_files.UNKNOWN):
+            name = speaker_files.unescape_names(row.speaker)
             speakers_by_quotation[quotation] = roles.find_speakers(name)
             if not speakers_by_quotation[quotation]:
                 slips.append(
                     Slip(name, _describe_unknown_speaker(name, roles), file.path, row.number)
                 )
-        elif not file.is_unreadable and (row is None or row.speaker == decided.UNKNOWN):
+        elif not file.is_unreadable and (row is None or row.speaker == speaker_files.UNKNOWN):
             missing = NO_ROW if file.exists else NO_FILE
             number = quotation.line.source_line_at(quotation.start)
-            words = _strip_quotation_marks(decided.shorten_words(quotation.text))
+            words = _strip_quotation_marks(speaker_files.shorten_words(quotation.text))
             slips.append(Slip(words, UNDECIDED if row else missing, quotation.line.path, number))
     for row_index in sorted(set(range(len(file.rows))) - set(row_indices)):
         row = file.rows[row_index]

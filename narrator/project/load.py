@@ -27,7 +27,7 @@ from narrator.project.profiles import Profile
 from narrator.project.project import Project, credits
 from narrator.project.schema import Manifest, Sample, SpeechSettings
 from narrator.project.yaml import read_yaml
-from narrator.text.decided import speaker_file_path
+from narrator.text.speaker_files import speaker_file_path
 from textbase.characters import excerpt, strip_invisible
 
 

@@ -23,8 +23,8 @@ from narrator.engines.voice import Cast, Mode, Voice
 from narrator.errors import UserError
 from narrator.text import chunks, pace
 from narrator.text.chunks import Chunk
-from narrator.text.kept import MemoCache
 from narrator.text.lines import Chapter, OmittedText, Scene
+from narrator.text.memo import MemoCache
 from narrator.text.normalize import Lexicon, SpokenText, normalize
 
 SILENT_REASON = "nothing to speak"

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from narrator.project.project import Project
 from narrator.speech.plan import Step
-from narrator.text import decided
-from narrator.text.decided import NOBODY, Row
+from narrator.text import speaker_files
+from narrator.text.speaker_files import NOBODY, Row
 
 _MARKS = " “”‘’„\"'«»‹›「」『』,.;:!?…—–-"
 _MAX_LETTERS = 60
@@ -24,7 +24,7 @@ def certainties_of(project: Project, number: int, steps: Sequence[Step]) -> Mapp
     name = project.chapters[number].file
     if name is None:
         return {}
-    rows = decided.read(decided.speaker_file_path(project.root / name)).rows
+    rows = speaker_files.read(speaker_files.speaker_file_path(project.root / name)).rows
     return _certainties(rows, steps) if rows else {}
 
 

@@ -35,7 +35,7 @@ from narrator.studio import glance
 from narrator.studio.events import Events
 from narrator.studio.glance import RENDERED, ChunkState
 from narrator.studio.sounds import PLAYABLE_TYPES, Cache, FileBytes, WordsBytes
-from narrator.text import decided
+from narrator.text import speaker_files
 
 _T = TypeVar("_T")
 _Stamps = Mapping[Path, tuple[int, int] | None]
@@ -446,7 +446,7 @@ def _text_files(project: Project) -> Iterator[Path]:
     for chapter in project.chapters:
         if chapter.file is not None:
             yield project.root / chapter.file
-            yield decided.speaker_file_path(project.root / chapter.file)
+            yield speaker_files.speaker_file_path(project.root / chapter.file)
 
 
 def _sound_files(project: Project) -> Iterator[Path]:

@@ -58,7 +58,7 @@ class AttributedSpan:
 class Line:
     """The words of one speaker without interruption and without markup.
 
-    As read from a script a line is a whole paragraph or turn; `stretches.py` splits it.
+    As read from a script a line is a whole paragraph or turn; `line_splitting.py` splits it.
 
     `text` is shown in subtitles. Whitespace runs are single spaces; none leads or trails.
     """

@@ -6,7 +6,7 @@ import pytest
 
 from narrator.errors import UsageError
 from narrator.pipeline import attribution, edits, questions
-from narrator.text.decided import NOBODY, UNKNOWN
+from narrator.text.speaker_files import NOBODY, UNKNOWN
 from tests import edited
 
 TEXT = """\

@@ -12,8 +12,8 @@ from narrator.pipeline import manuscript, speakers
 from narrator.pipeline.manuscript import find_oddities, read_manuscript, source_and_left_out
 from narrator.project import load
 from narrator.speech.plan import Step
-from narrator.text import decided, stretches
-from narrator.text.decided import Row, SpeakerFile
+from narrator.text import line_splitting, speaker_files
+from narrator.text.speaker_files import Row, SpeakerFile
 from tests import books
 from tests.fakes import HumEngine, hum
 
@@ -250,14 +250,14 @@ def test_what_a_run_decides_and_a_person_changes_is_read_again(tmp_path: Path) -
     path = project(tmp_path, rows=None, two="She rose.")
     found = load.load(path)
     chapter = manuscript.paragraphs(found)[0]
-    quotes = stretches.find_quotes(chapter)
-    file = decided.speaker_file_path(tmp_path / "text" / "one.md")
-    rows = [Row(decided.format_names(["Ada"]), "rule", name="tag", sure=0.9) for _ in quotes]
+    quotes = line_splitting.find_quotes(chapter)
+    file = speaker_files.speaker_file_path(tmp_path / "text" / "one.md")
+    rows = [Row(speaker_files.format_names(["Ada"]), "rule", name="tag", sure=0.9) for _ in quotes]
     words = [one.text for one in quotes]
-    decided.write(decided.update_rows(decided.read(file), words, rows), "one.md")
+    speaker_files.write(speaker_files.update_rows(speaker_files.read(file), words, rows), "one.md")
     assert {who for who, _ in said(path)} == {"Ada"}
     file.write_text(file.read_text("utf-8").replace("Ada | rule", "Ben | rule", 1), "utf-8")
-    decided.write(decided.update_rows(decided.read(file), words, rows), "one.md")
+    speaker_files.write(speaker_files.update_rows(speaker_files.read(file), words, rows), "one.md")
     assert said(path)[0] == ("Ben", "“I know,”")
     assert SpeakerFile(file).rows == ()
 

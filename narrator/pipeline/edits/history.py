@@ -29,7 +29,7 @@ from narrator.pipeline.edits.edit import Edit, FileChange, encode_exact, read_ex
 from narrator.pipeline.edits.likeness import find_moved_lines
 from narrator.project import load
 from narrator.project.project import Project
-from narrator.text.decided import speaker_file_path
+from narrator.text.speaker_files import speaker_file_path
 
 _MAX_EDITS = 1000
 """Number of edits in the history; older ones are dropped."""

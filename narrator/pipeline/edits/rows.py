@@ -11,9 +11,9 @@ from pathlib import Path
 
 from narrator.pipeline.edits.edit import FileChange, encode_exact, project_file, read_exact
 from narrator.project.project import Project
-from narrator.text import decided
-from narrator.text.decided import Row, SpeakerFile
-from narrator.text.stretches import NarrationQuote
+from narrator.text import speaker_files
+from narrator.text.line_splitting import NarrationQuote
+from narrator.text.speaker_files import Row, SpeakerFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,9 @@ class Rows:
         """
         new_rows: list[Row | None] = [None] * len(self.quotations)
         for piece_number, index in enumerate(group):
-            short_words = decided.shorten_words(self.quotations[index].text)
+            short_words = speaker_files.shorten_words(self.quotations[index].text)
             new_rows[index] = Row(speaker, "you", short_words, goes_on=piece_number > 0)
-        return decided.apply_answers(self.file, self.words, new_rows, group)
+        return speaker_files.apply_answers(self.file, self.words, new_rows, group)
 
     def without_rows(self, quotation_indices: Collection[int]) -> SpeakerFile:
         """The file without the rows of some quotations."""
@@ -76,7 +76,7 @@ class Rows:
         remaining_texts = [
             quoted_text for n, quoted_text in enumerate(self.words) if n not in quotation_indices
         ]
-        return decided.update_rows(
+        return speaker_files.update_rows(
             replace(self.file, rows=rows), remaining_texts, [None] * len(remaining_texts)
         )
 
@@ -101,7 +101,7 @@ class Rows:
             row_index = old_row_indices[index]
             if row_index is not None and new_row_indices[index] != row_index:
                 rows[row_index] = replace(
-                    rows[row_index], words=decided.shorten_words(new_texts[index])
+                    rows[row_index], words=speaker_files.shorten_words(new_texts[index])
                 )
         return replace(self.file, rows=tuple(rows))
 
@@ -109,16 +109,20 @@ class Rows:
         """The change that writes the file. Raises StorageError if the present one is unreadable."""
         if file == self.file:
             return FileChange(self.file.path, self.before, self.before)
-        after = decided.format_file(file, self.chapter).decode()
+        after = speaker_files.format_file(file, self.chapter).decode()
         return FileChange(self.file.path, self.before, after)
 
 
 def rows_of(project: Project, number: int, quotations: Sequence[NarrationQuote]) -> Rows:
     """The rows of a chapter that has a file of its own. Raises StorageError, UsageError."""
     name = project.chapters[number].file or ""
-    path = project_file(project, str(decided.speaker_file_path(Path(name))))
+    path = project_file(project, str(speaker_files.speaker_file_path(Path(name))))
     before = read_exact(path)
-    file = SpeakerFile(path) if before is None else decided.parse_file(path, encode_exact(before))
+    file = (
+        SpeakerFile(path)
+        if before is None
+        else speaker_files.parse_file(path, encode_exact(before))
+    )
     return Rows(file, before, Path(name).name, quotations)
 
 

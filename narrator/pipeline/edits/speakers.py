@@ -13,7 +13,7 @@ from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shorten
 from narrator.pipeline.edits.rows import Rows, overlapping_quotations, rows_of
 from narrator.pipeline.edits.texts import ChapterText, Place, chapter_text
 from narrator.speech.plan import Step
-from narrator.text import decided, stretches
+from narrator.text import line_splitting, speaker_files
 from narrator.text.labels import Attribution
 from narrator.text.lines import AttributedSpan, Line
 from narrator.text.markup import squeeze
@@ -87,7 +87,7 @@ class _SpeakerChange:
         self.names = names
         self.style = style
         self.rows: Rows | None = None
-        self.file: decided.SpeakerFile | None = None
+        self.file: speaker_files.SpeakerFile | None = None
 
     def changes(self) -> Iterator[FileChange]:
         yield self.text.change
@@ -107,7 +107,7 @@ class _SpeakerChange:
         )
         if changes_narration_style or not self.text.is_file:
             return False
-        quotations = stretches.find_quotes(self.text.chapter)
+        quotations = line_splitting.find_quotes(self.text.chapter)
         rows = rows_of(self.text.project, self.text.number, quotations)
         groups = _find_quotations(rows, pieces)
         if not groups:
@@ -116,7 +116,7 @@ class _SpeakerChange:
         if self.style:
             self._put_in_braces(rows, groups)
             return True
-        column = decided.NOBODY if is_narrator else decided.format_names(self.names)
+        column = speaker_files.NOBODY if is_narrator else speaker_files.format_names(self.names)
         for group in groups:
             self.file = _with_file(rows, self.file).answered(group, column)
         return True
@@ -183,7 +183,7 @@ def _find_quotations(rows: Rows, pieces: Sequence[_Piece]) -> Sequence[range]:
     return groups
 
 
-def _with_file(rows: Rows, file: decided.SpeakerFile | None) -> Rows:
+def _with_file(rows: Rows, file: speaker_files.SpeakerFile | None) -> Rows:
     """The same quotations with the file as changed so far."""
     return rows if file is None else replace(rows, file=file)
 

@@ -25,7 +25,7 @@ from narrator.pipeline.edits.texts import Item, Source, chapter_text, lines_of, 
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.speech.plan import Step
-from narrator.text import stretches
+from narrator.text import line_splitting
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,9 @@ def text_edit(project: Project, paragraph: WrittenParagraph, text: str, sha: str
         new_chapter = old_chapter.with_text(
             Source(paragraph.text, paragraph.first, paragraph.last), text
         )
-        rows = rows_of(project, paragraph.chapter, stretches.find_quotes(old_chapter.chapter))
+        rows = rows_of(project, paragraph.chapter, line_splitting.find_quotes(old_chapter.chapter))
         changes.append(
-            rows.change(rows.with_new_quotations(stretches.find_quotes(new_chapter.chapter)))
+            rows.change(rows.with_new_quotations(line_splitting.find_quotes(new_chapter.chapter)))
         )
     summary = f"chapter {paragraph.chapter + 1}: {_summarize_change(paragraph.text, text)}"
     return require_readable(project, Edit(summary, tuple(changes)))

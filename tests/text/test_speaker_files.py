@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from narrator.errors import StorageError
-from narrator.text import decided
-from narrator.text.decided import Row, SpeakerFile, update_rows
+from narrator.text import speaker_files
 from narrator.text.matching import match_texts
+from narrator.text.speaker_files import Row, SpeakerFile, update_rows
 from tests.effort import cpu_seconds
 
 NAMES = ["Alice", "Hatter", "Alice", "Dormouse", "Alice", "Hatter"]
@@ -36,14 +36,14 @@ def speakers(words: list[str], old: tuple[Row, ...] = rows(*NAMES)) -> list[str 
 
 def written(tmp_path: Path, *rows: Row) -> Path:
     path = tmp_path / "01.speakers.txt"
-    decided.write(SpeakerFile(path, rows), "01.md")
+    speaker_files.write(SpeakerFile(path, rows), "01.md")
     return path
 
 
 def read_text(tmp_path: Path, text: str | bytes) -> SpeakerFile:
     path = tmp_path / "01.speakers.txt"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return decided.read(path)
+    return speaker_files.read(path)
 
 
 # -- rows find their quotations
@@ -130,7 +130,7 @@ def test_a_name_that_a_person_changed_is_theirs_with_the_second_column_as_it_was
 ) -> None:
     path = written(tmp_path, *rows("Alice", "Hatter"))
     path.write_text(path.read_text("utf-8").replace("Hatter | rule", "Dormouse | rule"), "utf-8")
-    first, second = decided.read(path).rows
+    first, second = speaker_files.read(path).rows
     assert (first.speaker, first.is_manual, first.name, first.sure) == ("Alice", False, "tag", 0.9)
     assert (second.speaker, second.is_manual) == ("Dormouse", True)
 
@@ -149,7 +149,9 @@ def test_what_goes_on_has_the_speaker_of_the_row_before_also_when_a_person_chang
     text = path.read_text("utf-8")
     assert "\n+ | rule tag 0.90 + | “Yes.”\n" in text
     path.write_text(text.replace("Alice | rule", "Hatter | rule"), "utf-8")
-    assert [(r.speaker, r.is_manual) for r in decided.read(path).rows] == [("Hatter", True)] * 2
+    assert [(r.speaker, r.is_manual) for r in speaker_files.read(path).rows] == [
+        ("Hatter", True)
+    ] * 2
 
 
 def test_a_run_overrules_rules_and_no_person() -> None:
@@ -186,8 +188,8 @@ def test_a_quotation_that_was_inserted_before_what_goes_on_leaves_it_its_speaker
     new = update_rows(
         old, [WORDS[0], "“No!” and no", WORDS[1]], [None, Row("Queen", "rule", name="tag"), None]
     )
-    decided.write(new, "01.md")
-    assert [row.speaker for row in decided.read(old.path).rows] == ["Alice", "Queen", "Alice"]
+    speaker_files.write(new, "01.md")
+    assert [row.speaker for row in speaker_files.read(old.path).rows] == ["Alice", "Queen", "Alice"]
 
 
 # -- the file
@@ -197,28 +199,28 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         Row("Alice", "rule", "“a | b”", "tag", 0.98),
-        Row(decided.NOBODY, "you", "‘so-called’"),
-        Row(decided.UNKNOWN, "model", "«Oui»", "mlx-community/x-4bit", 0.25),
-        Row(decided.format_names(["Ada", "Ben & Sons"]), "print", "“We do!”"),
-        Row(decided.format_names(["?"]), "rule", "“Who?”", "tag", 1.0),
-        Row(decided.format_names(["A|B\\C"]), "you", "“Me.”"),
-        Row(decided.format_names(["#1"]), "you", "“You.”"),
+        Row(speaker_files.NOBODY, "you", "‘so-called’"),
+        Row(speaker_files.UNKNOWN, "model", "«Oui»", "mlx-community/x-4bit", 0.25),
+        Row(speaker_files.format_names(["Ada", "Ben & Sons"]), "print", "“We do!”"),
+        Row(speaker_files.format_names(["?"]), "rule", "“Who?”", "tag", 1.0),
+        Row(speaker_files.format_names(["A|B\\C"]), "you", "“Me.”"),
+        Row(speaker_files.format_names(["#1"]), "you", "“You.”"),
     )
-    found = decided.read(path)
+    found = speaker_files.read(path)
     assert not found.problems
-    assert [decided.unescape_names(row.speaker) for row in found.rows] == [
+    assert [speaker_files.unescape_names(row.speaker) for row in found.rows] == [
         "Alice", "-", "?", "Ada & Ben & Sons", "?", "A|B\\C", "#1",
     ]  # fmt: skip
-    assert found.rows[4].speaker != decided.UNKNOWN
+    assert found.rows[4].speaker != speaker_files.UNKNOWN
     assert [row.by for row in found.rows] == ["rule", "you", "model", "print", "rule", "you", "you"]
     assert [row.sure for row in found.rows][:3] == [0.98, 1.0, 0.25]
     before = path.read_bytes()
-    decided.write(found, "01.md")
+    speaker_files.write(found, "01.md")
     assert path.read_bytes() == before
 
 
 def test_the_file_says_whose_it_is_and_what_may_be_done(tmp_path: Path) -> None:
-    assert decided.speaker_file_path(Path("text/01-down.part.md")) == Path(
+    assert speaker_files.speaker_file_path(Path("text/01-down.part.md")) == Path(
         "text/01-down.part.speakers.txt"
     )
     head = written(tmp_path, *rows("Alice")).read_text("utf-8").splitlines()[0]
@@ -227,7 +229,7 @@ def test_the_file_says_whose_it_is_and_what_may_be_done(tmp_path: Path) -> None:
 
 def test_a_long_quotation_is_shown_by_its_ends(tmp_path: Path) -> None:
     words = "“" + "And so it went on and on. " * 20 + "Then it ended.”"
-    shown = decided.shorten_words(words)
+    shown = speaker_files.shorten_words(words)
     assert (len(shown), shown[-15:]) == (93, "Then it ended.”")
     assert speakers([words], (Row("Alice", "rule", shown, "tag"),)) == ["Alice"]
 
@@ -250,7 +252,7 @@ def test_bad_rows_are_said_once_a_kind_and_cost_nothing_else(tmp_path: Path) -> 
 def test_comments_and_bad_rows_are_written_again_where_they_stood(tmp_path: Path) -> None:
     text = "# mine\nAlice | you | “One.”\nHatter “Two.”\nAlice | you | “Three.”\n# end\n"
     found = read_text(tmp_path, text)
-    decided.write(update_rows(found, ["“One.”", "“Three.”"], [None, None]), "01.md")
+    speaker_files.write(update_rows(found, ["“One.”", "“Three.”"], [None, None]), "01.md")
     assert found.path.read_text("utf-8").split("\n", 1)[1] == text
 
 
@@ -258,7 +260,7 @@ def test_what_goes_on_a_row_that_cannot_be_read_waits_for_its_mend(tmp_path: Pat
     text = "Ben you | “I know,”\n+ | you | “but not now.”\n"
     found = read_text(tmp_path, text)
     by_rule = [Row("Ada", "rule", one, "tag") for one in ("“I know,”", "“but not now.”")]
-    decided.write(update_rows(found, [row.words for row in by_rule], by_rule), "01.md")
+    speaker_files.write(update_rows(found, [row.words for row in by_rule], by_rule), "01.md")
     mended = found.path.read_text("utf-8").replace("Ben you", "Ben | you")
     after = read_text(tmp_path, mended)
     places = after.matched(["“I know,”", "“but not now.”"])
@@ -275,7 +277,7 @@ def test_of_rows_with_the_same_words_a_persons_is_meant(tmp_path: Path) -> None:
 def test_a_rules_row_after_a_persons_is_written_with_its_name(tmp_path: Path) -> None:
     rows = (Row("Ada", "you", "“One.”"), Row("Ada", "rule", "“Two.”", "tag", 0.9, goes_on=True))
     path = written(tmp_path, *rows)
-    assert [row.by for row in decided.read(path).rows] == ["you", "rule"]
+    assert [row.by for row in speaker_files.read(path).rows] == ["you", "rule"]
 
 
 def test_a_comment_like_the_first_line_stays(tmp_path: Path) -> None:
@@ -289,7 +291,7 @@ def test_files_of_other_editors_are_read(tmp_path: Path, encoding: str) -> None:
     found = read_text(tmp_path, text.encode(encoding))
     assert [(row.speaker, row.words) for row in found.rows] == [("Zoë", "“Oui, café.”")]
     assert [problem.line for problem in found.problems] == ([2] if encoding == "cp1252" else [])
-    decided.write(found, "01.md")
+    speaker_files.write(found, "01.md")
     assert found.path.read_bytes().endswith("Zoë | you | “Oui, café.”\r\n".encode())
 
 
@@ -300,9 +302,9 @@ def test_an_empty_file_has_no_rows(tmp_path: Path, text: bytes) -> None:
 
 
 def test_no_file_is_no_problem(tmp_path: Path) -> None:
-    found = decided.read(tmp_path / "01.speakers.txt")
+    found = speaker_files.read(tmp_path / "01.speakers.txt")
     assert (found.rows, found.problems, found.exists) == ((), (), False)
-    decided.write(found, "01.md")
+    speaker_files.write(found, "01.md")
     assert not list(tmp_path.iterdir())
 
 
@@ -313,15 +315,15 @@ def test_what_cannot_be_read_is_said_and_never_replaced(
     folder.mkdir()
     large = tmp_path / "02.speakers.txt"
     large.write_bytes(b"x" * 2000)
-    monkeypatch.setattr(decided, "_MAX_BYTES", 1000)
+    monkeypatch.setattr(speaker_files, "_MAX_BYTES", 1000)
     for path in (folder, large):
-        found = decided.read(path)
+        found = speaker_files.read(path)
         [problem] = found.problems
         assert (problem.path, found.is_unreadable) == (path, True)
         with pytest.raises(StorageError, match="is not replaced"):
-            decided.write(update_rows(found, WORDS[:1], rows("Alice")), "01.md")
+            speaker_files.write(update_rows(found, WORDS[:1], rows("Alice")), "01.md")
 
 
 @pytest.mark.parametrize("junk", [b"\0\0|\0|\0", b"|||", b"\xff\xfe|", b"a|b|c\x85d", b"| | |\r\r"])
 def test_whatever_a_file_holds_is_read(tmp_path: Path, junk: bytes) -> None:
-    decided.write(read_text(tmp_path, junk), "01.md")
+    speaker_files.write(read_text(tmp_path, junk), "01.md")

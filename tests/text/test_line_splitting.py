@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from narrator.errors import ScriptError
-from narrator.text import stretches
+from narrator.text import line_splitting
 from narrator.text.chunks import cut_scene
 from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line, MusicMark, PauseMark, SpokenForm
@@ -45,10 +45,10 @@ def parted(
 ) -> Chapter:
     """A chapter whose quotations are said by these, in order; "" by the narrator."""
     chapter = read(text, language, speaker=speaker)
-    quotes = stretches.find_quotes(chapter)
+    quotes = line_splitting.find_quotes(chapter)
     assert len(quotes) == len(who) or not who
     said = {one: ROLES.find_speakers(name) for one, name in zip(quotes, who, strict=False)}
-    return stretches.split_lines(chapter, said, ROLES, tags)
+    return line_splitting.split_lines(chapter, said, ROLES, tags)
 
 
 def lines(text: str, *who: str, **options: str) -> list[Line]:
@@ -78,7 +78,7 @@ def test_a_quotation_with_a_tag_has_three_lines_of_one_paragraph() -> None:
 
 def test_what_nobody_is_said_to_say_stays_as_it_was() -> None:
     chapter = read(f"{KNOW}\n\n“Yes.”")
-    assert stretches.split_lines(chapter, {}, ROLES) is chapter
+    assert line_splitting.split_lines(chapter, {}, ROLES) is chapter
     assert said(KNOW, "", "") == [("narrator", KNOW)]
     assert said(KNOW, "narrator", "narrator") == [("narrator", KNOW)]
 
@@ -102,13 +102,13 @@ def test_neighbouring_quotations_of_one_speaker_are_one_line() -> None:
     ["Ada: “No,” said Ben.", "# “No,” said Ben", "narrator: “No,” said Ben."],
 )
 def test_only_narration_is_parted_by_quotations(text: str) -> None:
-    assert not stretches.find_quotes(read(text))
+    assert not line_splitting.find_quotes(read(text))
 
 
 def test_quotations_are_looked_for_in_the_narration_of_a_whole_chapter() -> None:
     chapter = read("# One\n\n“I know,\n\n“I do.”\n\nAda: “No.”\n\n“So\n\n***\n\n“be it.”")
-    found = stretches.find_quotes(chapter)
-    assert stretches.narration_passages(chapter) == [
+    found = line_splitting.find_quotes(chapter)
+    assert line_splitting.narration_passages(chapter) == [
         ".", "“I know,", "“I do.”", ".", "“So", ".", "“be it.”", ".",
     ]  # fmt: skip
     assert [(one.passage, one.scene, one.place, one.text, one.goes_on) for one in found] == [
@@ -118,8 +118,8 @@ def test_quotations_are_looked_for_in_the_narration_of_a_whole_chapter() -> None
 
 
 def test_a_chapter_of_another_speaker_is_no_narration() -> None:
-    assert not stretches.find_quotes(read(KNOW, speaker="Ada"))
-    assert stretches.find_quotes(read(KNOW, speaker="narrator"))
+    assert not line_splitting.find_quotes(read(KNOW, speaker="Ada"))
+    assert line_splitting.find_quotes(read(KNOW, speaker="narrator"))
 
 
 def test_marks_between_parts_stay_with_the_quotation() -> None:
@@ -195,7 +195,7 @@ def test_braces_give_a_stretch_to_a_speaker() -> None:
 
 def test_braces_win_over_quotations_and_have_the_marks_around_them() -> None:
     text = "She rose. “{Ada: I know},” she said, “no.”"
-    assert [one.text for one in stretches.find_quotes(read(text))] == ["“no.”"]
+    assert [one.text for one in line_splitting.find_quotes(read(text))] == ["“no.”"]
     assert said(text, "Ben") == [
         ("narrator", "She rose."), ("Ada", "“I know,”"), ("narrator", "she said,"),
         ("Ben", "“no.”"),
@@ -329,7 +329,7 @@ def test_tags_may_be_left_out_and_are_listed() -> None:
         ("Ada", "“I know,”"), ("narrator", "She left."), ("Ada", "“Or not.”"),
     ]  # fmt: skip
     assert [(one.text, one.reason) for one in chapter.left_out] == [
-        ("said Ada.", stretches.SKIPPED)
+        ("said Ada.", line_splitting.SKIPPED)
     ]
     known = parted(KNOW, "Ada", "Ada", tags="skip").scenes[0]
     assert [chunk.text for chunk in cut_scene(known, separate_lines=True)] == [
@@ -359,10 +359,10 @@ def test_the_lines_of_a_paragraph_have_all_of_its_text(words: Sequence[str], who
     names = ["Ada", "Ben", "", "Ada & Ben"]
     said = {
         one: ROLES.find_speakers(names[(n + who) % 4])
-        for n, one in enumerate(stretches.find_quotes(chapter))
+        for n, one in enumerate(line_splitting.find_quotes(chapter))
     }
     for tags in ("narrator", "speaker", "skip"):
-        found = stretches.split_lines(chapter, said, ROLES, tags)
+        found = line_splitting.split_lines(chapter, said, ROLES, tags)
         whole = [line for scene in found.scenes for line in scene.lines if not line.with_before]
         kept = "".join(line.text for line in whole) + "".join(one.text for one in found.left_out)
         before = "".join(line.text for scene in chapter.scenes for line in scene.lines)
@@ -410,6 +410,6 @@ def test_a_tag_joins_narration_beside_it_and_nothing_else() -> None:
 
 def test_lines_of_a_chapter_that_is_not_parted_are_as_they_were() -> None:
     chapter = read("Ada: Hi.\n\nBen: {11/6|eleven and six}.\n\nThe end.")
-    assert stretches.split_lines(chapter, {}, ROLES) is chapter
+    assert line_splitting.split_lines(chapter, {}, ROLES) is chapter
     assert not any(line.goes_on for line in chapter.scenes[0].lines)
     assert replace(chapter.scenes[0].lines[0], rows=()) == chapter.scenes[0].lines[0]
