@@ -25,18 +25,16 @@ from narrator.cast.texts import KIN, SAME, TEXTS
 from narrator.engines import Engine, Outcome, Request, Session, Speech, speak
 from narrator.engines.voice import CASTING, Mode, Reference, Voice
 from narrator.errors import UsageError, UserError
-from narrator.speech import checks
-from narrator.speech.checks import Verdict
+from narrator.speech.attempts import Action, Attempts
+from narrator.speech.checks import Verdict, severity
 from narrator.speech.plan import EngineParameters
-from narrator.speech.requests import check_answer
+from narrator.speech.requests import CheckedAnswer, check_answer
 from narrator.text.pace import expected_seconds
 
 COUNT = 3
 """Candidates for a voice: with one bad take in twenty, all of them fail once in 8,000 voices."""
 CLEAN_NOISE_DISTANCE = 40.0
 """dB between voice and background above which less noise no longer counts."""
-TRIES = 3
-"""Attempts at an audition whose takes are faulty."""
 MAX_SECONDS = 15.0
 """Seconds of an audition."""
 
@@ -245,7 +243,7 @@ def _judge_candidate(number: int, request: Request, outcome: Outcome, engine: En
     if speech is None:
         trouble_of_engine = (f"engine: {outcome.failure}",)
         return make_candidate(verdict=None, clip=None, trouble=trouble_of_engine, score=0.0)
-    verdict = check_answer(speech, request, engine)
+    verdict = check_answer(speech, request, engine).verdict
     recording = Recording(speech.samples[:, None], engine.sample_rate)
     clip = clips.prepare(recording, request.text, request.language)
     trouble = tuple(map(str, (*verdict.faults, *clip.refusals)))
@@ -255,7 +253,7 @@ def _judge_candidate(number: int, request: Request, outcome: Outcome, engine: En
 
 def _score(verdict: Verdict, clip: Clip, expected: float) -> float:
     """Returns 0 to 100: clean and unhurried at the top, anything unusable under 50."""
-    fault_count = checks.severity(verdict) + len(clip.refusals)
+    fault_count = severity(verdict.faults) + len(clip.refusals)
     if fault_count:
         return 50 / (1 + fault_count)
     pace = abs(math.log2(max(clip.figures.seconds, 0.1) / expected))
@@ -337,11 +335,16 @@ class Audition:
     line: Request
     uncast: Role | None = None
     keep: Callable[[Candidate], Reference] | None = None
+    _attempts: Attempts[CheckedAnswer] = field(init=False)
     _numbers: dict[str, int] = field(default_factory=dict)
-    """Of candidates, by the keys of their requests."""
+    """Numbers of candidates, by the keys of their requests."""
     _candidates: list[Candidate] = field(default_factory=list)
-    _tries: list[tuple[Speech, Verdict]] = field(default_factory=list)
-    _failures: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        varies = "seed" in self.engine.sound_parameters
+        self._attempts = Attempts(
+            self.line.text, self.line.language, varies=varies, can_halve=False
+        )
 
     def begin(self) -> Sequence[Request]:
         """Returns the first requests."""
@@ -364,25 +367,21 @@ class Audition:
             self.line = replace(self.line, reference=self.keep(choose(self._candidates)))
             return (self.line,)
         if outcome.speech is None:
-            self._failures.append(str(outcome.failure))
+            action = self._attempts.failed(str(outcome.failure))
         else:
-            verdict = check_answer(outcome.speech, request, self.engine)
-            self._tries.append((outcome.speech, verdict))
-            if verdict:
-                return ()
-        next_attempt = request.attempt + 1
-        return (replace(request, attempt=next_attempt),) if next_attempt < TRIES else ()
+            action = self._attempts.answered(check_answer(outcome.speech, request, self.engine))
+        return (replace(request, attempt=self._attempts.number),) if action is Action.RETRY else ()
 
     def heard(self) -> tuple[Speech, Sequence[str]]:
         """Returns the first attempt without faults, or the best one with its faults.
 
-        Raises UserError if every attempt failed.
+        Raises UserError if nothing was spoken that could be heard.
         """
-        if not self._tries:
-            failures = "; ".join(self._failures)
+        answer = next(iter(self._attempts.accepted), self._attempts.least_bad())
+        if answer is None:
+            failures = "; ".join(self._attempts.faults)
             raise UserError(f"'{self.line.voice.speaker}' could not speak this: {failures}")
-        best, verdict = min(self._tries, key=lambda attempt: checks.severity(attempt[1]))
-        return best, list(map(str, verdict.faults))
+        return answer.speech, list(map(str, answer.faults))
 
 
 def line(

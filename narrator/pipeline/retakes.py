@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
@@ -30,6 +30,7 @@ from narrator.speech.hearing.listening import TakeListener
 from narrator.speech.plan import Step, find_prompt_take
 from narrator.speech.requests import (
     TakeRules,
+    add_opinion,
     check_answer,
     prompt_of,
     request_of,
@@ -287,13 +288,13 @@ class RetakeJob:
         checks, engine = self.book.project.manifest.checks, self.engine_of(request)
         medians = self._speaker_stats.get(request.voice.speaker, render.SpeakerStats()).medians()
         rules = TakeRules(checks.tries, checks.loudness)
-        verdict = check_answer(speech, request, engine, rules, *medians)
-        if self._recogniser and not verdict.faults:
-            (opinion,) = self._recogniser.listen([sound_of(speech, request, engine)], [verdict])
-            verdict = replace(verdict, faults=opinion.faults)
-        numbered_record = store_try(self.book.store, request, speech, verdict, engine)
+        answer = check_answer(speech, request, engine, rules, *medians)
+        if self._recogniser and not answer.faults:
+            [opinion] = self._recogniser.listen([sound_of(answer, engine)], [answer.verdict])
+            answer = add_opinion(answer, opinion)
+        numbered_record = store_try(self.book.store, answer, engine)
         if numbered_record is None:
-            chunk_tries.failures.append("; ".join(map(str, verdict.faults)))
+            chunk_tries.failures.append("; ".join(map(str, answer.faults)))
         else:
             chunk_tries.tries.append(numbered_record)
         return ()

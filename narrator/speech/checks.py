@@ -30,7 +30,7 @@ import functools
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -261,9 +261,14 @@ def _fault_kind(fault: str) -> str:
     return fault.partition(":")[0]
 
 
-def severity(verdict: Verdict) -> float:
+def severity(faults: Iterable[Fault]) -> float:
     """Returns the severity of a take's faults, to keep the best of several; 0 for a good take."""
-    return sum(fault.weight for fault in verdict.faults)
+    return sum(fault.weight for fault in faults)
+
+
+def is_audible(faults: Iterable[Fault]) -> bool:
+    """Whether a take with these faults has anything to hear."""
+    return not any(fault.kind in ("finite", "silent") for fault in faults)
 
 
 def is_suspicious(figures: TakeFigures) -> bool:

@@ -14,7 +14,7 @@ import time
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from threading import Event
@@ -34,38 +34,34 @@ from narrator.engines import (
 )
 from narrator.engines.voice import Reference
 from narrator.errors import DamagedTake, UserError
-from narrator.sound import audio, timing
 from narrator.speech import checks
-from narrator.speech.hearing import word_timings
+from narrator.speech.attempts import Action, Attempts
 from narrator.speech.hearing.listening import HearingQueue, Opinion, TakeListener
 from narrator.speech.plan import Step, find_prompt_take, is_doubtful
 from narrator.speech.requests import (
-    FullAttempt,
-    PartialAttempt,
-    StepJob,
+    CheckedAnswer,
+    ChunkJob,
     TakeRules,
+    add_opinion,
     check_answer,
-    close_sentence,
-    join_parts,
-    part_offsets,
     prompt_of,
     prompt_state,
-    record_of,
     request_for,
     sound_of,
     store_try,
+    take_of,
 )
-from narrator.speech.scheduler import Scheduler, Task
+from narrator.speech.scheduler import Scheduler
 from narrator.speech.store import Flag, Record
 from narrator.speech.takes import TakeResolver
-from narrator.text.chunks import split_in_half
 
+NO_SPEECH = Speech(np.zeros(0, np.float32))
+"""Stands for the sound of a try that is in the store."""
 MAX_UNCHECKED = 32
 """Takes that may wait for their checks before the engine gets more requests."""
 MIN_MEDIAN_TAKES = 5
 """Takes of a speaker that are needed for a median."""
-INAUDIBLE_FAULTS = frozenset(("finite", "silent"))
-"""Kinds of faults that leave nothing to hear."""
+_LoopCall = Callable[[], None]
 
 
 class RenderObserver(Protocol):
@@ -159,32 +155,6 @@ class SpeakerStats:
         return level, pace
 
 
-@dataclass(frozen=True, slots=True)
-class _ExaminedPart:
-    """An answer to a part's request, with the verdict of the signal checks."""
-
-    job: StepJob
-    request: Request
-    speech: Speech
-    verdict: checks.Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class _Judgement:
-    """The outcome of the checks of a part.
-
-    Either faults, or the record of a complete take, or a part that recognition must hear; none of
-    them where the next part can be requested.
-    """
-
-    faults: tuple[str, ...] = ()
-    record: Record | None = None
-    examined_part: _ExaminedPart | None = None
-    """A part that recognition must still hear."""
-    answered: bool = True
-    """Whether the engine produced any speech."""
-
-
 def render(
     steps: Sequence[Step],
     engines: Mapping[str, Engine],
@@ -261,26 +231,27 @@ class _RenderLoop:
         aside: RequestSource | None,
     ) -> None:
         self.engine, self.takes, self.store, self.pending = engine, takes, takes.store, pending
-        self.scheduler = _make_scheduler(pending)
+        self.scheduler = Scheduler(pending)
         self.reference, self.rules = reference, rules
         self.forced, self.observer, self.cancel, self.result = forced, observer, cancel, result
         self.aside = aside
-        self.jobs: dict[str, StepJob] = {}
+        self.jobs: dict[str, ChunkJob] = {}
         self.in_engine = 0
-        self.judging: dict[Future[_Judgement], StepJob] = {}
+        self.work: set[Future[_LoopCall]] = set()
+        """Work in threads, which tells what the loop must do next."""
         self.speaker_stats: dict[str, SpeakerStats] = {}
         """By speaker; empty until all takes are in."""
         self.session: Session | None = None
         self.varies = "seed" in engine.sound_parameters
         """Whether the engine speaks the same text differently on another attempt."""
         self.workers = ThreadPoolExecutor(2, "judge")
-        self.listening = HearingQueue[_ExaminedPart](ear) if ear else None
+        self.listening = HearingQueue[tuple[ChunkJob, CheckedAnswer]](ear) if ear else None
 
     def run(self) -> None:
         try:
             self._run_pass()
             while not self.result.cancelled and self._reject_outliers():
-                self.scheduler = _make_scheduler(self.pending)
+                self.scheduler = Scheduler(self.pending)
                 self._run_pass()
         finally:
             self.workers.shutdown(wait=True)
@@ -306,9 +277,9 @@ class _RenderLoop:
                     self.aside.answered(request, outcome)
                     continue
                 self.in_engine -= 1
-                self._submit(job, self._judge, job, request, outcome)
+                self._submit(self._check, job, request, outcome)
         self.result.cancelled = self.scheduler.left > 0
-        while self.judging or self._unheard_count:
+        while self.work or self._unheard_count:
             self._collect(0.5)
 
     def _requests(self) -> Iterator[Request | None]:
@@ -324,12 +295,12 @@ class _RenderLoop:
             if not self.scheduler.left:
                 return
             slots = self.session.slots if self.session else 0
-            waiting = len(self.judging) + self._unheard_count
+            waiting = len(self.work) + self._unheard_count
             job = self._next_job() if waiting < max(MAX_UNCHECKED, slots) else None
             if job is None:
                 yield None
                 continue
-            job.tries += 1
+            job.attempts.asked += 1
             self.in_engine += 1
             ahead = self.scheduler.ahead(job.step.key)
             yield replace(request_for(job, self.engine), ahead=ahead)
@@ -369,39 +340,31 @@ class _RenderLoop:
         return has_rejected
 
     def _reject(self, step: Step, record: Record, faults: tuple[checks.Fault, ...]) -> None:
-        fault_texts = tuple(map(str, faults))
-        self.result.seconds -= (record.stop - record.start) / record.sample_rate
+        """Makes a take the first attempt of a job."""
+        self.result.seconds -= record.seconds
         self.result.expected -= step.expected
-        number = self.store.reject(step.key, fault_texts)
+        number = self.store.reject(step.key, tuple(map(str, faults)))
         job = self.jobs[step.key] = self._make_job(step)
-        job.first_attempt = self._first_attempt(record)
-        job.attempt, job.tries = record.attempt + 1, record.tries
-        badness = sum(fault.weight for fault in faults)
-        job.full_attempts.append(FullAttempt(badness, number, record.prompted_by))
+        job.attempts.first = record.attempt - record.attempt % self.rules.tries
+        job.attempts.number, job.attempts.asked = record.attempt, record.tries
         if record.halves > 1:  # the last resort already
-            job.faults += fault_texts
-            self._settle(job)
-        elif job.attempt < job.first_attempt + self.rules.tries:
-            self._retry(job, fault_texts)
-        else:
-            self._halve(job, fault_texts)
+            job.attempts.tries, job.attempts.can_halve = 0, False
+        verdict = checks.Verdict(checks.TakeFigures(), faults)
+        answer = CheckedAnswer(
+            request_for(job, self.engine), NO_SPEECH, verdict, record.prompted_by, number=number
+        )
+        action = job.attempts.answered(answer)
+        self._follow(job, tuple(map(str, faults)), action)
 
-    def _first_attempt(self, record: Record) -> int:
-        """Returns the first attempt of the series of tries that a take belongs to."""
-        return record.attempt - record.attempt % self.rules.tries
-
-    def _next_job(self) -> StepJob | None:
+    def _next_job(self) -> ChunkJob | None:
         """Returns the next step for the engine; marks steps with fitting takes as done."""
         while (key := self.scheduler.take()) is not None:
             step = self.pending[key]
             if job := self.jobs.get(key):  # put back for another try
                 # what it continues may have changed since it was made
-                return job if job.done else self._add_prompt(job)
-            if key in self.result.flags:
-                self.scheduler.done(key)
-                continue
+                return job if job.attempts.accepted else self._add_prompt(job)
             is_unforced = step.pinned or not self.forced(step)
-            if is_unforced and self.takes.current(step):
+            if key in self.result.flags or (is_unforced and self.takes.current(step)):
                 self.scheduler.done(key)
                 continue
             if step.pinned:
@@ -410,12 +373,12 @@ class _RenderLoop:
             return self.jobs[key]
         return None
 
-    def _make_job(self, step: Step) -> StepJob:
-        flag, take = self.store.flag(step.key), self.takes.current(step)
+    def _make_job(self, step: Step) -> ChunkJob:
+        flag, take, tries = self.store.flag(step.key), self.takes.current(step), self.rules.tries
         first = flag.attempts if flag else 0
         if take and is_doubtful(take, step):  # forced: not the same again
-            first = self._first_attempt(take) + self.rules.tries
-        job = StepJob(step, (step.text,), time.monotonic(), attempt=first, first_attempt=first)
+            first = take.attempt - take.attempt % tries + tries
+        job = ChunkJob(step, Attempts(step.text, step.language, tries, self.varies, first=first))
         speaker = step.chunk.speaker
         if speaker in self.takes.voices:
             job.reference = self.reference(speaker)
@@ -423,229 +386,129 @@ class _RenderLoop:
                 raise UserError(f"the voice of '{speaker}' changed meanwhile; render again")
         return self._add_prompt(job)
 
-    def _add_prompt(self, job: StepJob) -> StepJob:
+    def _add_prompt(self, job: ChunkJob) -> ChunkJob:
         step = job.step
         parent = find_prompt_take(step, self.store.find)
-        job.prompt = job.prompted_by = None
+        job.prompt = job.attempts.prompted_by = None
         if parent and step.parent:
             # it decides this take even where it proves too long to be its prompt
-            job.prompted_by = parent.content
+            job.attempts.prompted_by = parent.content
             job.prompt = prompt_of(self.store, step.parent, parent, step.expected, self.engine)
         return job
 
-    def _submit(self, job: StepJob, work: Callable[..., _Judgement], *arguments: object) -> None:
-        self.judging[self.workers.submit(work, *arguments)] = job
+    # -- in threads: from an answer to a take ------------------------------------------------------
 
-    def _judge(self, job: StepJob, request: Request, outcome: Outcome) -> _Judgement:
-        """Checks one part. Runs in a thread."""
-        medians = self.speaker_stats.get(job.step.voice.speaker, SpeakerStats()).medians()
+    def _check(self, job: ChunkJob, request: Request, outcome: Outcome) -> _LoopCall:
         if outcome.speech is None:
-            return _Judgement((f"engine: {outcome.failure}",), answered=False)
-        speech = outcome.speech
-        verdict = check_answer(speech, request, self.engine, self.rules, *medians)
-        examined_part = _ExaminedPart(job, request, speech, verdict)
-        if verdict.faults:
-            return self._refuse(examined_part, verdict)
-        if self.listening is None:
-            return self._accept(job, speech, verdict)
-        return _Judgement(examined_part=examined_part)
-
-    def _handle_opinion(self, examined_part: _ExaminedPart, opinion: Opinion) -> None:
-        """Accepts a part that recognition found good; refuses it otherwise."""
-        job, verdict = examined_part.job, replace(examined_part.verdict, faults=opinion.faults)
-        if verdict:
-            self._submit(job, self._accept, job, examined_part.speech, verdict, opinion)
-        else:
-            self._submit(job, self._refuse, examined_part, verdict, opinion)
-
-    def _refuse(
-        self, examined_part: _ExaminedPart, verdict: checks.Verdict, opinion: Opinion | None = None
-    ) -> _Judgement:
-        """Keeps a bad part as a try. Runs in a thread."""
-        self._keep_try(
-            examined_part.job, examined_part.request, examined_part.speech, verdict, opinion
+            failure = f"engine: {outcome.failure}"
+            return self._conclude(job, (failure,), job.attempts.failed(failure))
+        medians = self.speaker_stats.get(job.step.voice.speaker, SpeakerStats()).medians()
+        answer = check_answer(
+            outcome.speech, request, self.engine, self.rules, *medians,
+            prompted_by=job.attempts.prompted_by,
+        )  # fmt: skip
+        if answer.faults or self.listening is None:
+            return self._judge(job, answer)
+        return partial(
+            self.listening.add, (job, answer), sound_of(answer, self.engine), answer.verdict
         )
-        return _Judgement(tuple(map(str, verdict.faults)))
 
-    def _keep_try(
-        self,
-        job: StepJob,
-        request: Request,
-        speech: Speech,
-        verdict: checks.Verdict,
-        opinion: Opinion | None,
-    ) -> None:
-        stored_try = store_try(self.store, request, speech, verdict, self.engine, job.prompted_by)
-        if stored_try is None:
-            return  # nothing that could be heard
-        number, _ = stored_try
-        if any(fault.kind in INAUDIBLE_FAULTS for fault in verdict.faults):
-            return
-        badness = checks.severity(verdict)
-        if len(job.parts) == 1:
-            keep_opinion = partial(self._keep_heard, job, opinion)
-            job.full_attempts.append(FullAttempt(badness, number, job.prompted_by, keep_opinion))
-        elif job.best_half is None or badness < job.best_half.badness:
-            job.best_half = PartialAttempt(badness, request.attempt, speech, verdict)
+    def _judge(self, job: ChunkJob, answer: CheckedAnswer) -> _LoopCall:
+        """Stores a faulty answer as a try, and the take that a good one completes."""
+        if answer.faults:
+            stored_try = store_try(self.store, answer, self.engine)
+            answer = replace(answer, number=stored_try[0] if stored_try else 0)
+            if len(job.attempts.parts) == 1:  # halves are needed again, to be joined
+                answer = replace(answer, speech=NO_SPEECH)
+        return self._conclude(job, answer.faults, job.attempts.answered(answer))
 
-    def _accept(
-        self, job: StepJob, speech: Speech, verdict: checks.Verdict, opinion: Opinion | None = None
-    ) -> _Judgement:
-        """Accepts one part; the last part completes the take. Runs in a thread."""
-        request, rate = request_for(job, self.engine), self.engine.sample_rate
-        job.done.append(speech)
-        job.badness += checks.severity(verdict)
-        job.doubts += tuple(map(str, verdict.faults))
-        job.best_half = None
-        if len(job.done) < len(job.parts):
-            return _Judgement()
-        record = record_of(job.step.key, request, speech, verdict, self.engine)
-        samples = np.clip(join_parts(job.done, rate), -1.0, 1.0)
-        start, stop = audio.speech_bounds(samples, rate)
-        level, peak = audio.measure_level(samples[start:stop], rate)
-        figures, words = record.figures, record.words
-        if len(job.parts) > 1:
-            parts = list(zip(job.parts, job.done, part_offsets(job.done, rate), strict=True))
-            words = timing.pack_words(
-                word_timings.spoken_words(job.step.text, job.step.language, parts, samples, rate)
-            )
-            full_verdict = checks.examine(samples, rate, job.step.expected, text=job.step.text)
-            figures = asdict(full_verdict.figures)
-        record = replace(
+    def _conclude(self, job: ChunkJob, faults: Iterable[object], action: Action) -> _LoopCall:
+        if action is Action.ACCEPT:
+            return partial(self._finish_rendered, job, self._store_take(job))
+        return partial(self._follow, job, tuple(map(str, faults)), action)
+
+    def _store_take(self, job: ChunkJob) -> Record:
+        answers = job.attempts.accepted
+        opinion = answers[0].opinion if len(answers) == 1 else None
+        record, samples = take_of(job, self.engine)
+        return self.store.put(
             record,
-            samples=len(samples),
-            start=start,
-            stop=stop,
-            level=round(level, 2),
-            peak=round(peak, 2),
-            halves=len(job.parts),
-            tries=job.tries,
-            prompted_by=job.prompted_by,
-            figures=figures,
-            faults=tuple(dict.fromkeys(job.doubts)),
-            text=job.step.text,
-            prompt_text=job.parts[-1] if len(job.parts) > 1 else "",
-            wall=round(time.monotonic() - job.began, 3),
-            words=words,
+            samples,
+            prompt_state(answers[-1].speech, self.engine),
+            before=partial(self._keep_opinion, job.step, opinion),
         )
-        keep_opinion = partial(self._keep_heard, job, opinion if len(job.parts) == 1 else None)
-        record = self.store.put(
-            record, samples, prompt_state(speech, self.engine), before=keep_opinion
-        )
-        return _Judgement(record=record)
 
-    def _keep_heard(self, job: StepJob, opinion: Opinion | None, record: Record) -> None:
+    def _keep_opinion(self, step: Step, opinion: Opinion | None, record: Record) -> None:
         """Stores the transcript of a take. It is written before the take: if the disk is full, no
         take remains that looks unheard."""
         if self.listening and opinion:
-            step = job.step
             self.listening.ear.keep(
                 self.store.heard, record.content, step.text, step.language, opinion
             )
 
+    # -- in the loop: from an answer to the next request -------------------------------------------
+
+    def _follow(self, job: ChunkJob, faults: tuple[str, ...], action: Action) -> None:
+        """Does what follows an answer with these faults that completes no take."""
+        if action is Action.SETTLE:
+            self._settle(job)
+            return
+        self.scheduler.put_back(job.step.key)
+        if action is Action.RETRY:
+            self.result.retries += 1
+            self.observer.retried(job.step, faults)
+
+    def _settle(self, job: ChunkJob) -> None:
+        """Makes the least bad try the take, unless a good take exists; else gives the step up."""
+        key, current_take, attempts = job.step.key, self.takes.current(job.step), job.attempts
+        is_good = current_take is not None and not current_take.faults
+        while not is_good and (best := attempts.least_bad()):
+            wall = round(time.monotonic() - job.began, 3)
+            keep_opinion = partial(self._keep_opinion, job.step, best.opinion)
+            try:
+                record = self.store.settle(
+                    key, best.number, tries=attempts.asked, wall=wall, before=keep_opinion
+                )
+            except DamagedTake:  # meanwhile, on disk
+                attempts.whole_answers.remove(best)
+            else:
+                self._finish_rendered(job, record)
+                return
+        faults = tuple(attempts.faults)
+        self.store.give_up(Flag(key, faults, attempts.first + self.rules.tries))
+        self.result.flags[key] = faults
+        self._finish(job)
+        self.observer.flagged(job.step, faults)
+
+    def _finish_rendered(self, job: ChunkJob, record: Record) -> None:
+        self._finish(job)
+        self.result.rendered += job.step.key not in self.result.renewed
+        self.result.renewed.add(job.step.key)
+        self.result.seconds += record.seconds
+        self.result.expected += job.step.expected
+        self.observer.rendered(job.step, record)
+
+    def _finish(self, job: ChunkJob) -> None:
+        del self.jobs[job.step.key]
+        self.scheduler.done(job.step.key)
+
+    def _submit(self, work: Callable[..., _LoopCall], *arguments: object) -> None:
+        self.work.add(self.workers.submit(work, *arguments))
+
     def _collect(self, timeout: float) -> None:
         hearing = self.listening.future if self.listening else None
-        if self.judging or hearing:
-            futures: list[Future[Any]] = [*self.judging, *([hearing] if hearing else [])]
+        if self.work or hearing:
+            futures: list[Future[Any]] = [*self.work, *([hearing] if hearing else [])]
             wait(futures, timeout=timeout, return_when=FIRST_COMPLETED)
-        for future in [pending_future for pending_future in self.judging if pending_future.done()]:
-            self._handle_judgement(self.judging.pop(future), future.result())
-        for examined_part, opinion in self.listening.heard() if self.listening else ():
-            self._handle_opinion(examined_part, opinion)
+        for future in [future for future in self.work if future.done()]:
+            self.work.remove(future)
+            future.result()()
+        for (job, answer), opinion in self.listening.heard() if self.listening else ():
+            self._submit(self._judge, job, add_opinion(answer, opinion))
 
     @property
     def _unheard_count(self) -> int:
         return self.listening.waiting if self.listening else 0
-
-    def _handle_judgement(self, job: StepJob, judged: _Judgement) -> None:
-        if judged.examined_part:
-            assert self.listening is not None
-            examined_part = judged.examined_part
-            sound = sound_of(examined_part.speech, examined_part.request, self.engine)
-            self.listening.add(examined_part, sound, examined_part.verdict)
-        elif judged.record:
-            self._finish_rendered(job, judged.record)
-        elif not judged.faults:
-            job.attempt = job.first_attempt
-            self.scheduler.put_back(job.step.key)
-        else:
-            self._try_again(job, judged)
-
-    def _finish_rendered(self, job: StepJob, record: Record) -> None:
-        self._finish(job)
-        self.result.rendered += job.step.key not in self.result.renewed
-        self.result.renewed.add(job.step.key)
-        self.result.seconds += (record.stop - record.start) / record.sample_rate
-        self.result.expected += job.step.expected
-        self.observer.rendered(job.step, record)
-
-    def _try_again(self, job: StepJob, judged: _Judgement) -> None:
-        """Tries again, then in halves, then settles for the least bad try.
-
-        An engine that would repeat the same speech is tried again only if it produced none.
-        """
-        job.attempt += 1
-        may_vary = self.varies or not judged.answered
-        if may_vary and job.attempt < job.first_attempt + self.rules.tries:
-            self._retry(job, judged.faults)
-        elif len(job.parts) == 1:
-            self._halve(job, judged.faults)
-        else:
-            job.faults += judged.faults
-            self._make_do(job)
-
-    def _retry(self, job: StepJob, faults: tuple[str, ...]) -> None:
-        job.faults += faults
-        self.result.retries += 1
-        self.scheduler.put_back(job.step.key)
-        self.observer.retried(job.step, faults)
-
-    def _halve(self, job: StepJob, faults: tuple[str, ...]) -> None:
-        halves = split_in_half(job.step.text, job.step.language)
-        if halves is None:
-            job.faults += faults
-            self._settle(job)
-            return
-        job.parts, job.attempt = (close_sentence(halves[0]), halves[1]), job.first_attempt
-        self._retry(job, faults)
-
-    def _make_do(self, job: StepJob) -> None:
-        """Accepts the least bad try of a half if both halves are better than any full attempt."""
-        half, best_full = job.best_half, job.best()
-        if half and (best_full is None or job.badness + half.badness < best_full.badness):
-            job.attempt = half.attempt
-            self._submit(job, self._accept, job, half.speech, half.verdict)
-        else:
-            self._settle(job)
-
-    def _settle(self, job: StepJob) -> None:
-        """Makes the least bad try the take, unless a good take exists; else gives the step up."""
-        key, current_take = job.step.key, self.takes.current(job.step)
-        is_good = current_take is not None and not current_take.faults
-        while not is_good and (best := job.best()):
-            wall = round(time.monotonic() - job.began, 3)
-            try:
-                record = self.store.settle(
-                    key, best.number, tries=job.tries, wall=wall, before=best.keep
-                )
-            except DamagedTake:  # meanwhile, on disk
-                job.full_attempts.remove(best)
-            else:
-                self._finish_rendered(job, record)
-                return
-        attempts = job.first_attempt + self.rules.tries
-        self.store.give_up(Flag(key, tuple(job.faults), attempts))
-        self.result.flags[key] = tuple(job.faults)
-        self._finish(job)
-        self.observer.flagged(job.step, job.faults)
-
-    def _finish(self, job: StepJob) -> None:
-        del self.jobs[job.step.key]
-        self.scheduler.done(job.step.key)
-
-
-def _make_scheduler(todo: Mapping[str, Step]) -> Scheduler:
-    return Scheduler({key: Task(key, step.parent, step.expected) for key, step in todo.items()})
 
 
 def collect_stats(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -13,7 +14,9 @@ from narrator.engines import Engine, Prompt, Request, Speech, State
 from narrator.engines.voice import Mode, Reference
 from narrator.sound import audio, timing
 from narrator.speech import checks
+from narrator.speech.attempts import TRIES, Attempts
 from narrator.speech.hearing import SpokenSound, word_timings
+from narrator.speech.hearing.listening import Opinion
 from narrator.speech.plan import Step, takes_prompt
 from narrator.speech.store import Record, Store
 
@@ -28,64 +31,40 @@ that ends in a long silence invites another."""
 class TakeRules:
     """Limits of a take, and the number of tries."""
 
-    tries: int = 3
+    tries: int = TRIES
     """Tries of a whole chunk, and of each of its halves."""
-    loudness: float = 8.0
+    loudness: float = checks.OFF_LEVEL
     """dB that a take may lie from its speaker's median."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class FullAttempt:
-    """An audible try of a whole chunk, kept in the store."""
+@dataclass(frozen=True, slots=True, eq=False)
+class CheckedAnswer:
+    """An engine's speech for a request, with the verdict of the checks."""
 
-    badness: float
-    number: int
-    prompted_by: str | None = field(compare=False)
-    keep: Callable[[Record], None] = field(default=lambda record: None, compare=False)
-    """Stores its transcript, if it becomes the take."""
-
-
-@dataclass(frozen=True, slots=True)
-class PartialAttempt:
-    """An audible try of a part of a chunk."""
-
-    badness: float
-    attempt: int
+    request: Request
     speech: Speech
     verdict: checks.Verdict
+    prompted_by: str | None = None
+    """Content of the take that it continues."""
+    opinion: Opinion | None = None
+    """None until it is heard."""
+    number: int = 0
+    """Its number as a try in the store; 0 if it is none."""
+
+    @property
+    def faults(self) -> tuple[checks.Fault, ...]:
+        return self.verdict.faults
 
 
 @dataclass(slots=True)
-class StepJob:
-    """A step in progress: its parts (one, or two halves), and the state of the present part."""
+class ChunkJob:
+    """A step in progress."""
 
     step: Step
-    parts: tuple[str, ...]
-    began: float
-    attempt: int = 0
-    first_attempt: int = 0
-    """The first attempt of this run: a step that was given up before needs other noise."""
-    tries: int = 0
-    prompted_by: str | None = None
+    attempts: Attempts[CheckedAnswer]
     prompt: Prompt | None = None
     reference: Reference | None = None
-    done: list[Speech] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
-    """Faults of all tries."""
-    full_attempts: list[FullAttempt] = field(default_factory=list)
-    best_half: PartialAttempt | None = None
-    """The least bad try of the present half."""
-    badness: float = 0.0
-    """Severity of the faults of the finished halves."""
-    doubts: tuple[str, ...] = ()
-    """Faults of the finished halves."""
-
-    def best(self) -> FullAttempt | None:
-        """Returns the least bad full attempt among those that continued the current prompt."""
-        fitting = (
-            attempt for attempt in self.full_attempts if attempt.prompted_by == self.prompted_by
-        )
-        return min(fitting, default=None)
+    began: float = field(default_factory=time.monotonic)
 
 
 def prompt_of(
@@ -110,15 +89,16 @@ def prompt_of(
     return Prompt(take.prompt_text or take.text, samples, store.state(key))
 
 
-def request_for(job: StepJob, engine: Engine) -> Request:
-    step, part_index = job.step, len(job.done)
+def request_for(job: ChunkJob, engine: Engine) -> Request:
+    """Makes the next request of a job."""
+    step, attempts = job.step, job.attempts
     prompt, expected = job.prompt, step.expected
-    if len(job.parts) > 1:
-        expected *= len(job.parts[part_index]) / max(1, sum(map(len, job.parts)))
-        if part_index and takes_prompt(engine, step.mode) and not job.doubts:
-            prompt = prompt_after(job.done[-1], job.parts[part_index - 1], engine)
+    if len(attempts.parts) > 1:
+        expected *= len(attempts.part) / max(1, sum(map(len, attempts.parts)))
+        if attempts.accepted and takes_prompt(engine, step.mode) and not attempts.doubts:
+            prompt = prompt_after(attempts.accepted[-1].speech, attempts.parts[0], engine)
     return request_of(
-        step, engine, job.parts[part_index], expected, prompt, job.reference, attempt=job.attempt
+        step, engine, attempts.part, expected, prompt, job.reference, attempt=attempts.number
     )
 
 
@@ -187,9 +167,11 @@ def check_answer(
     rules: TakeRules = TakeRules(),
     level: float | None = None,
     pace: float | None = None,
-) -> checks.Verdict:
+    *,
+    prompted_by: str | None = None,
+) -> CheckedAnswer:
     """Checks an answer; `level` and `pace` are the speaker's medians."""
-    return checks.examine(
+    verdict = checks.examine(
         speech.samples,
         engine.sample_rate,
         request.expected,
@@ -203,73 +185,109 @@ def check_answer(
         text=request.text,
         spoken_until=speech.words[-1].stop if speech.words else 0.0,
     )
+    return CheckedAnswer(request, speech, verdict, prompted_by)
 
 
-def sound_of(speech: Speech, request: Request, engine: Engine) -> SpokenSound:
+def sound_of(answer: CheckedAnswer, engine: Engine) -> SpokenSound:
     """Returns an answer in the form that recognition takes."""
-    return SpokenSound(speech.samples, engine.sample_rate, request.text, request.language)
+    request = answer.request
+    return SpokenSound(answer.speech.samples, engine.sample_rate, request.text, request.language)
 
 
-def record_of(
-    key: str, request: Request, speech: Speech, verdict: checks.Verdict, engine: Engine
-) -> Record:
+def add_opinion(answer: CheckedAnswer, opinion: Opinion) -> CheckedAnswer:
+    """Returns an answer without faults in its signal with those that recognition found."""
+    return replace(answer, verdict=replace(answer.verdict, faults=opinion.faults), opinion=opinion)
+
+
+def record_of(answer: CheckedAnswer, engine: Engine) -> Record:
     """Returns the record of one unaltered answer."""
-    rate = engine.sample_rate
+    request, speech, figures = answer.request, answer.speech, answer.verdict.figures
+    rate, reference = engine.sample_rate, request.reference
     start, stop = audio.speech_bounds(speech.samples, rate)
     state = prompt_state(speech, engine)
     prompt_length = len(speech.samples)
     if state is not None and speech.state is not None:
         prompt_length = round(prompt_length * len(state) / max(1, len(speech.state)))
-    reference = request.reference
     return Record(
-        key=key,
+        key=request.key,
         content="",
         samples=len(speech.samples),
         sample_rate=rate,
         start=start,
         stop=stop,
-        level=verdict.figures.level,
-        peak=verdict.figures.peak,
+        level=figures.level,
+        peak=figures.peak,
         attempt=request.attempt,
         mode=request.mode,
         seed=request.seed,
         noise=speech.seed,
         parameters=dict(request.parameters),
+        prompted_by=answer.prompted_by,
         voiced_by=reference.content if reference and request.mode != "zero-shot" else None,
-        figures=asdict(verdict.figures),
-        faults=tuple(map(str, verdict.faults)),
+        figures=asdict(figures),
+        faults=tuple(map(str, answer.faults)),
         engine=engine.name,
         text=request.text,
         prompt_seconds=round(prompt_length / rate, 3),
-        words=timing.pack_words(
-            word_timings.spoken_words(
-                request.text,
-                request.language,
-                [(request.text, speech, 0.0)],
-                speech.samples,
-                rate,
-            )
-        ),
+        words=_pack_words(request.text, request.language, [answer], speech.samples, rate),
     )
 
 
-def store_try(
-    store: Store,
-    request: Request,
-    speech: Speech,
-    verdict: checks.Verdict,
-    engine: Engine,
-    prompted_by: str | None = None,
-) -> tuple[int, Record] | None:
-    """Stores an answer as a try; returns its number and record, or None for an inaudible answer.
+def take_of(job: ChunkJob, engine: Engine) -> tuple[Record, audio.Samples]:
+    """Returns the take of the accepted answers: its record, and its sound."""
+    step, attempts, rate = job.step, job.attempts, engine.sample_rate
+    last = attempts.accepted[-1]
+    record = record_of(last, engine)
+    samples = np.clip(join_parts([answer.speech for answer in attempts.accepted], rate), -1.0, 1.0)
+    start, stop = audio.speech_bounds(samples, rate)
+    level, peak = audio.measure_level(samples[start:stop], rate)
+    if len(attempts.parts) > 1:
+        whole = checks.examine(samples, rate, step.expected, text=step.text)
+        record = replace(
+            record,
+            halves=len(attempts.parts),
+            figures=asdict(whole.figures),
+            text=step.text,
+            prompt_text=attempts.parts[-1],
+            words=_pack_words(step.text, step.language, attempts.accepted, samples, rate),
+        )
+    record = replace(
+        record,
+        samples=len(samples),
+        start=start,
+        stop=stop,
+        level=round(level, 2),
+        peak=round(peak, 2),
+        tries=attempts.asked,
+        prompted_by=attempts.prompted_by,
+        faults=attempts.doubts,
+        wall=round(time.monotonic() - job.began, 3),
+    )
+    return record, samples
+
+
+def _pack_words(
+    text: str, language: str, parts: Sequence[CheckedAnswer], samples: audio.Samples, rate: int
+) -> str:
+    """Returns the times that an engine gives for the words of a take, as a record has them."""
+    offsets = part_offsets([part.speech for part in parts], rate)
+    timed_parts = [
+        (part.request.text, part.speech, offset)
+        for part, offset in zip(parts, offsets, strict=True)
+    ]
+    words = word_timings.spoken_words(text, language, timed_parts, samples, rate)
+    return timing.pack_words(words)
+
+
+def store_try(store: Store, answer: CheckedAnswer, engine: Engine) -> tuple[int, Record] | None:
+    """Stores an answer as a try; returns its number and record, or None if it has no sound.
 
     Raises StorageError.
     """
+    speech = answer.speech
     if not len(speech.samples) or not np.isfinite(speech.samples).all():
         return None
-    record = replace(
-        record_of(request.key, request, speech, verdict, engine), prompted_by=prompted_by
-    )
+    record = record_of(answer, engine)
     samples = np.clip(speech.samples, -1.0, 1.0)
     return store.put_try(record, samples, prompt_state(speech, engine)), record
 
@@ -287,12 +305,6 @@ def prompt_end(samples: audio.Samples, rate: int) -> int:
     """Returns the sample at which a prompt ends: a short rest after its speech."""
     _, stop = audio.speech_bounds(samples, rate)
     return stop + round(PROMPT_REST * rate)
-
-
-def close_sentence(text: str) -> str:
-    """Ends a first half with a full stop: engines clip other endings."""
-    text = text.rstrip(",;:，；：、، ")
-    return text if text.endswith((".", "!", "?", "。", "！", "？", "…")) else f"{text}."
 
 
 def join_parts(parts: Sequence[Speech], rate: int) -> audio.Samples:

@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Protocol
 
 from narrator.engines import RemainingWork
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A step as the scheduler sees it. A parent that is not among the tasks is done already."""
+class Task(Protocol):
+    """The fields of a step that scheduling needs."""
 
-    key: str
-    parent: str | None
-    seconds: float
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def parent(self) -> str | None:
+        """Key of the step that it continues; one that is not among the tasks is done already."""
+        ...
+
+    @property
+    def expected(self) -> float:
+        """Seconds of speech."""
+        ...
 
 
 class Scheduler:
@@ -31,7 +39,7 @@ class Scheduler:
         self._ready: list[tuple[float, int, str]] = []
         self._order = {key: i for i, key in enumerate(tasks)}
         self._unfinished = set(tasks)
-        self._seconds = {key: task.seconds for key, task in tasks.items()}
+        self._seconds = {key: task.expected for key, task in tasks.items()}
         self._unasked_seconds = sum(self._seconds.values())
         for task in tasks.values():
             if task.parent in tasks:
@@ -40,7 +48,7 @@ class Scheduler:
             longest_child = max(
                 (self._remaining[c] for c in self._children.get(key, ())), default=0.0
             )
-            self._remaining[key] = tasks[key].seconds + longest_child
+            self._remaining[key] = tasks[key].expected + longest_child
         for task in tasks.values():
             if task.parent not in tasks:
                 self._push(task.key)

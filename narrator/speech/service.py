@@ -21,24 +21,20 @@ from typing import Protocol
 
 import numpy as np
 
-from narrator.engines import Engine, Outcome, Prompt, Request, Speech, ignore_message, speak
+from narrator.engines import Engine, Outcome, Prompt, Request, ignore_message, speak
 from narrator.engines.voice import Reference
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError
 from narrator.sound import audio
-from narrator.speech import checks
+from narrator.speech.attempts import Action, Attempts
 from narrator.speech.plan import Step
-from narrator.speech.render import INAUDIBLE_FAULTS
 from narrator.speech.requests import (
-    PartialAttempt,
-    StepJob,
-    TakeRules,
+    CheckedAnswer,
+    ChunkJob,
     check_answer,
-    close_sentence,
     join_parts,
     prompt_after,
     request_for,
 )
-from narrator.text.chunks import split_in_half
 
 MAX_TEXTS = 128
 """Texts that may be active or waiting at a time."""
@@ -87,7 +83,7 @@ class SpeechJob:
         """The clock's value at its last turn."""
         self.begun_count = self.delivered_count = self.consumed_count = 0
         """Chunks that were begun, delivered in order, and consumed by the listener."""
-        self.retries: deque[_ChunkJob] = deque()
+        self.retries: deque[_ServedChunk] = deque()
         self.ready_takes: dict[int, tuple[audio.Samples, Sequence[str]] | NarratorError] = {}
         """Takes, or an error, by chunk, that are ready but wait for earlier chunks."""
         self.prompts: dict[int, Prompt | None] = {}
@@ -114,27 +110,15 @@ class SpeechJob:
         return self.steps[place].parent is None or place in self.prompts
 
 
-@dataclass(slots=True, eq=False)
-class _ChunkJob:
-    """A chunk in progress."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class _ServedChunk(ChunkJob):
+    """A chunk of a text in progress."""
 
     call: SpeechJob
     place: int
-    job: StepJob
+    """Its index in the text."""
     key: str
-    best_full: PartialAttempt | None = None
-    """The least bad try of the whole chunk."""
-
-
-@dataclass(frozen=True, slots=True)
-class _CheckedAnswer:
-    """An answer of the engine with the verdict of the checks."""
-
-    chunk: _ChunkJob
-    request: Request
-    speech: Speech | None
-    verdict: checks.Verdict | None
-    failure: EngineFailure | None
+    """Key of its requests: several texts may have the same chunk."""
 
 
 class SpeechService:
@@ -143,15 +127,14 @@ class SpeechService:
     def __init__(self, engine: Engine, most: int = MAX_TEXTS) -> None:
         self.engine, self.most = engine, most
         self.changed = threading.Condition()
-        self._rules = TakeRules()
         self._calls: list[SpeechJob] = []
         self._last_turns: dict[str, int] = {}
         """The clock's value at each client's last turn."""
         self._clock = self._number = 0
         self._mean_seconds = 1.0
         """Moving average of the seconds that a text takes."""
-        self._in_engine: dict[str, _ChunkJob] = {}
-        self._judged: list[Future[_CheckedAnswer]] = []
+        self._in_engine: dict[str, _ServedChunk] = {}
+        self._judged: list[tuple[_ServedChunk, Future[Action]]] = []
         self._stop = threading.Event()
         self._engine_error: EngineUnavailable | None = None
         """The reason why the engine is unavailable."""
@@ -257,8 +240,8 @@ class SpeechService:
                 session, self._requests(), tick=self._tick, cancel=self._stop
             ):
                 chunk = self._in_engine.pop(request.key)
-                judging = judges.submit(self._judge, chunk, request, outcome)
-                judging.add_done_callback(self._hand_back)
+                checking = judges.submit(self._check, chunk, request, outcome)
+                checking.add_done_callback(partial(self._hand_back, chunk))
 
     def _await_calls(self) -> None:
         with self.changed:
@@ -282,9 +265,9 @@ class SpeechService:
                 yield None
                 continue
             self._in_engine[chunk.key] = chunk
-            yield replace(request_for(chunk.job, self.engine), key=chunk.key)
+            yield replace(request_for(chunk, self.engine), key=chunk.key)
 
-    def _next_chunk(self) -> _ChunkJob | None:
+    def _next_chunk(self) -> _ServedChunk | None:
         """Returns the next chunk of the call whose turn it is."""
         ready = [call for call in self._calls if call.is_ready]
         if not ready:
@@ -297,24 +280,24 @@ class SpeechService:
         place, step = call.begun_count, call.steps[call.begun_count]
         call.begun_count += 1
         self._number += 1
-        job = StepJob(
+        return _ServedChunk(
             step,
-            (step.text,),
-            time.monotonic(),
-            prompt=call.prompts.pop(place, None),
-            reference=call.reference,
+            Attempts(step.text, step.language, varies=self._varies),
+            call.prompts.pop(place, None),
+            call.reference,
+            call=call,
+            place=place,
+            key=f"said {self._number}",
         )
-        return _ChunkJob(call, place, job, f"said {self._number}")
 
     def _tick(self) -> None:
         """Handles checked answers; waits while there is nothing to do."""
         with self.changed:
             self.changed.wait_for(self._has_work)
             judged, self._judged = self._judged, []
-        for future in judged:
-            checked = future.result()
-            if checked.chunk.call in self._calls:
-                self._handle_checked(checked)
+        for chunk, checking in judged:
+            if chunk.call in self._calls:
+                self._follow(chunk, checking.result())
 
     def _has_work(self) -> bool:
         return bool(
@@ -324,83 +307,34 @@ class SpeechService:
             or any(call.is_ready for call in self._calls)
         )
 
-    def _handle_checked(self, checked: _CheckedAnswer) -> None:
-        chunk, speech, verdict = checked.chunk, checked.speech, checked.verdict
-        if speech is not None and verdict is not None and not verdict.faults:
-            self._accept(chunk, speech, verdict)
-            return
-        if speech is not None and verdict is not None:
-            self._remember(chunk, speech, verdict)
-            chunk.job.faults += map(str, verdict.faults)
+    def _follow(self, chunk: _ServedChunk, action: Action) -> None:
+        attempts = chunk.attempts
+        if action in (Action.RETRY, Action.CONTINUE):
+            with self.changed:
+                chunk.call.retries.append(chunk)
+        elif action is Action.ACCEPT:
+            self._finish(chunk, attempts.accepted)
+        elif best := attempts.least_bad():
+            self._finish(chunk, [best])
         else:
-            chunk.job.faults.append(f"engine: {checked.failure}")
-        chunk.job.attempt += 1
-        if (self._varies or speech is None) and chunk.job.attempt < self._rules.tries:
-            self._put_back(chunk)
-        elif len(chunk.job.parts) == 1 and (halves := _split_halves(chunk.job.step)):
-            chunk.job.parts, chunk.job.attempt = halves, 0
-            self._put_back(chunk)
-        else:
-            self._make_do(chunk)
-
-    def _remember(self, chunk: _ChunkJob, speech: Speech, verdict: checks.Verdict) -> None:
-        """Keeps the least bad audible try of the whole chunk, or of its present half."""
-        if any(fault.kind in INAUDIBLE_FAULTS for fault in verdict.faults):
-            return
-        attempt = PartialAttempt(checks.severity(verdict), chunk.job.attempt, speech, verdict)
-        if len(chunk.job.parts) == 1:
-            chunk.best_full = min(
-                filter(None, (chunk.best_full, attempt)), key=lambda one: one.badness
-            )
-        else:
-            attempts = filter(None, (chunk.job.best_half, attempt))
-            chunk.job.best_half = min(attempts, key=lambda one: one.badness)
-
-    def _make_do(self, chunk: _ChunkJob) -> None:
-        """Settles as a render does: for halves if both are better than any full attempt."""
-        job, best_half, best_full = chunk.job, chunk.job.best_half, chunk.best_full
-        if best_half and (best_full is None or job.badness + best_half.badness < best_full.badness):
-            self._accept(chunk, best_half.speech, best_half.verdict)
-        elif best_full:
-            self._finish_chunk(
-                chunk, [best_full.speech], [str(fault) for fault in best_full.verdict.faults]
-            )
-        else:
-            reasons = "; ".join(dict.fromkeys(job.faults))
+            reasons = "; ".join(dict.fromkeys(attempts.faults))
             chunk.call.ready_takes[chunk.place] = EngineFailure(
                 f"this could not be spoken: {reasons}"
             )
             chunk.call.begun_count = len(chunk.call.steps)  # nothing after it is needed
             self._deliver_ready(chunk.call)
 
-    def _accept(self, chunk: _ChunkJob, speech: Speech, verdict: checks.Verdict) -> None:
-        job = chunk.job
-        job.done.append(speech)
-        job.badness += checks.severity(verdict)
-        job.doubts += tuple(map(str, verdict.faults))
-        job.best_half = None
-        if len(job.done) < len(job.parts):
-            job.attempt = 0
-            self._put_back(chunk)
-        else:
-            self._finish_chunk(chunk, job.done, job.doubts)
-
-    def _put_back(self, chunk: _ChunkJob) -> None:
-        with self.changed:
-            chunk.call.retries.append(chunk)
-
-    def _finish_chunk(
-        self, chunk: _ChunkJob, parts: Sequence[Speech], faults: Sequence[str]
-    ) -> None:
+    def _finish(self, chunk: _ServedChunk, answers: Sequence[CheckedAnswer]) -> None:
         """Stores a chunk's take, to be delivered after all earlier ones."""
         call, rate = chunk.call, self.engine.sample_rate
-        samples = np.clip(join_parts(parts, rate), -1.0, 1.0)
+        faults = tuple(dict.fromkeys(str(fault) for answer in answers for fault in answer.faults))
+        samples = np.clip(join_parts([answer.speech for answer in answers], rate), -1.0, 1.0)
         start, stop = audio.speech_bounds(samples, rate)
-        if len(parts) == 1:
+        if len(answers) == 1:
             samples = samples[start:stop]
         with self.changed:
-            call.ready_takes[chunk.place] = (samples, tuple(dict.fromkeys(faults)))
-            self._set_next_prompt(chunk, parts[-1], faults)
+            call.ready_takes[chunk.place] = (samples, faults)
+            self._set_next_prompt(chunk, answers[-1], is_doubtful=bool(faults))
         self._deliver_ready(call)
 
     def _deliver_ready(self, call: SpeechJob) -> None:
@@ -415,36 +349,29 @@ class SpeechService:
             self._end(call, None)
 
     def _set_next_prompt(
-        self, chunk: _ChunkJob, last_speech: Speech, faults: Sequence[str]
+        self, chunk: _ServedChunk, answer: CheckedAnswer, *, is_doubtful: bool
     ) -> None:
         """Sets the prompt of the next chunk; a doubtful take is no prompt."""
         call, next_index = chunk.call, chunk.place + 1
         if next_index >= len(call.steps) or call.steps[next_index].parent is None:
             return
-        text = chunk.job.parts[-1] if len(chunk.job.done) > 1 else chunk.job.step.text
-        seconds = len(last_speech.samples) / self.engine.sample_rate
-        fits = seconds + call.steps[next_index].expected <= self.engine.max_context_seconds
-        is_usable = fits and not faults
+        seconds = len(answer.speech.samples) / self.engine.sample_rate
+        is_too_long = seconds + call.steps[next_index].expected > self.engine.max_context_seconds
         call.prompts[next_index] = (
-            prompt_after(last_speech, text, self.engine) if is_usable else None
+            None
+            if is_doubtful or is_too_long
+            else prompt_after(answer.speech, answer.request.text, self.engine)
         )
 
     # -- in the checking threads -------------------------------------------------------------------
 
-    def _judge(self, chunk: _ChunkJob, request: Request, outcome: Outcome) -> _CheckedAnswer:
-        make_checked = partial(_CheckedAnswer, chunk, request)
+    def _check(self, chunk: _ServedChunk, request: Request, outcome: Outcome) -> Action:
         if outcome.speech is None:
-            return make_checked(None, None, outcome.failure)
-        verdict = check_answer(outcome.speech, request, self.engine, self._rules)
-        return make_checked(outcome.speech, verdict, None)
+            return chunk.attempts.failed(f"engine: {outcome.failure}")
+        return chunk.attempts.answered(check_answer(outcome.speech, request, self.engine))
 
-    def _hand_back(self, future: Future[_CheckedAnswer]) -> None:
-        if not future.cancelled():
+    def _hand_back(self, chunk: _ServedChunk, checking: Future[Action]) -> None:
+        if not checking.cancelled():
             with self.changed:
-                self._judged.append(future)
+                self._judged.append((chunk, checking))
                 self.changed.notify()
-
-
-def _split_halves(step: Step) -> tuple[str, str] | None:
-    halves = split_in_half(step.text, step.language)
-    return halves and (close_sentence(halves[0]), halves[1])

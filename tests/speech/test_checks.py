@@ -6,7 +6,7 @@ from dataclasses import asdict, fields
 import numpy as np
 import pytest
 
-from narrator.speech.checks import Fault, TakeFigures, Verdict, examine, is_suspicious, severity
+from narrator.speech.checks import Fault, TakeFigures, examine, is_suspicious, severity
 from tests import sounds
 
 RATE = 16000
@@ -313,13 +313,13 @@ def test_an_exact_copy_counts_for_its_length():
 def test_a_good_take_is_not_bad_at_all():
     verdict = examine(take(speech(8)), RATE, 8)
     assert verdict
-    assert severity(verdict) == 0
+    assert severity(verdict.faults) == 0
 
 
 @pytest.mark.slow
 def test_the_worse_the_figure_the_worse_the_take():
     def bad(*parts: np.ndarray) -> float:
-        return severity(examine(take(*parts), RATE, 8))
+        return severity(examine(take(*parts), RATE, 8).faults)
 
     assert 0 < bad(speech(20)) < bad(speech(30)) < bad(silence(8))
     assert bad(speech(2.5)) < bad(speech(1))
@@ -383,12 +383,12 @@ def test_clicks_and_torn_breaths_at_its_edges_are_faults_of_a_take():
 
 def test_lost_words_are_worse_than_a_chirp():
     chirp = examine(take(tone(0.08, 3000), silence(0.06), speech(8)), RATE, 8)
-    assert severity(chirp) < severity(examine(take(speech(2)), RATE, 8))
+    assert severity(chirp.faults) < severity(examine(take(speech(2)), RATE, 8).faults)
 
 
 def test_two_faults_are_worse_than_one():
     one, two = Fault("gap", "", 8.0), Fault("tail", "", 4.0)
-    assert severity(Verdict(TakeFigures(), (one,))) < severity(Verdict(TakeFigures(), (one, two)))
+    assert severity([one]) < severity([one, two])
 
 
 def test_a_fault_reads_as_its_kind_and_figure():

@@ -16,7 +16,7 @@ from narrator.errors import EngineFailure, EngineUnavailable, StorageError
 from narrator.pipeline import run
 from narrator.speech.plan import Reason
 from narrator.speech.store import Store
-from tests import books, sounds
+from tests import books
 from tests.books import Watcher
 from tests.effort import quick
 from tests.fakes import RATE, HumEngine, hum
@@ -52,22 +52,6 @@ def nan(request):
     return Speech(samples)
 
 
-def chirp():
-    return sounds.tone(0.08, hertz=3000, peak=-6, rate=RATE)
-
-
-def silence(seconds):
-    return sounds.silence(seconds, RATE)
-
-
-def noise(seconds):
-    return sounds.noise(seconds, rms=-30, rate=RATE)
-
-
-def spoken(request):
-    return sounds.voice(request.expected * 0.8, rate=RATE)
-
-
 def crash(request):
     return EngineFailure("the library crashed")
 
@@ -75,16 +59,7 @@ def crash(request):
 FAULTS = {
     "finite": nan,
     "silent": lambda r: Speech(np.zeros(round(r.expected * RATE), np.float32)),
-    "clipped": lambda r: Speech(np.clip(hum(r).samples * 1000, -1, 1)),
     "short": lambda r: Speech(hum(r).samples[: RATE // 2]),
-    "long": lambda r: Speech(np.tile(hum(r).samples, 6)),
-    "gap": lambda r: Speech(
-        np.concatenate([hum(r).samples, np.zeros(3 * RATE, np.float32), hum(r).samples])
-    ),
-    "cut": lambda r: Speech(hum(r).samples, stop="cap"),
-    "chirp": lambda r: Speech(np.concatenate([chirp(), silence(0.2), spoken(r), silence(0.2)])),
-    "tail": lambda r: Speech(np.concatenate([spoken(r), silence(0.6), noise(1.5), silence(0.1)])),
-    "repeat": lambda r: Speech(np.concatenate([spoken(r), spoken(r), silence(0.2)])),
     "level": lambda r: Speech(0.05 * hum(r).samples, hum(r).state),
     "engine": crash,
 }
@@ -130,9 +105,7 @@ def altered(brief, tmp_path):
     return written(tmp_path / "book", one=OF_NOON.replace("three times", "four times"))
 
 
-@pytest.mark.parametrize(
-    "kind", quick(FAULTS, "finite", "short", "cut", "repeat", "level", "engine")
-)
+@pytest.mark.parametrize("kind", ["short", "level", "engine"])
 def test_each_fault_is_caught_and_the_next_try_is_kept(kind, altered):
     report, watcher = books.speak(altered, failing(FAULTS[kind], times=1))
     assert report.complete
@@ -142,10 +115,7 @@ def test_each_fault_is_caught_and_the_next_try_is_kept(kind, altered):
     assert (record.attempt, record.halves) == (1, 1)
 
 
-UNHEARD = ("finite", "silent", "engine")
-
-
-@pytest.mark.parametrize("kind", quick(UNHEARD, "silent", "engine"))
+@pytest.mark.parametrize("kind", ["finite", "silent", "engine"])
 def test_what_nobody_can_hear_is_flagged_and_nothing_bad_is_assembled(kind, altered):
     report, watcher = books.run(altered, failing(FAULTS[kind]))
     assert not report.complete
@@ -157,9 +127,7 @@ def test_what_nobody_can_hear_is_flagged_and_nothing_bad_is_assembled(kind, alte
     assert ["Evening" in file.name for file in report.finished.files] == [True]
 
 
-@pytest.mark.parametrize(
-    "kind", quick([kind for kind in FAULTS if kind not in UNHEARD], "clipped", "gap")
-)
+@pytest.mark.parametrize("kind", ["short", "level"])
 def test_each_fault_that_stays_is_delivered_as_doubtful(kind, altered):
     report, watcher = books.run(altered, failing(FAULTS[kind]))
     assert not report.complete
@@ -596,26 +564,6 @@ def test_where_no_whole_try_can_be_heard_the_least_bad_halves_are_delivered(tmp_
     second = [r for r in engine.requests if r.key == step.key][-1]
     assert second.prompt is None  # nor does a bad half prompt the other
     assert abs(record.figures["ratio"] - 1) < 0.2  # of the whole, not of its last half
-
-
-def test_an_engine_that_says_the_same_again_is_asked_once_for_the_whole_and_each_half(tmp_path):
-    engine = HumEngine(sound_parameters=("cfg",), fault=hopeless)
-    report, watcher = books.speak(written(tmp_path), engine)
-    [step] = report.doubtful
-    asked = [r.text for r in engine.requests if r.key == step.key]
-    assert len(asked) == len(set(asked)) <= 3
-    assert len(watcher.retries) == 1
-
-
-def test_an_engine_that_says_the_same_again_is_asked_again_where_it_said_nothing(tmp_path):
-    left = [2]
-
-    def fault(request):
-        left[0] -= request.text.startswith(BAD)
-        return crash(request) if request.text.startswith(BAD) and left[0] >= 0 else None
-
-    report, _ = books.speak(written(tmp_path), HumEngine(sound_parameters=("cfg",), fault=fault))
-    assert report.complete
 
 
 def soft(request):

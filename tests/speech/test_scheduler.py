@@ -1,12 +1,19 @@
 from __future__ import annotations
 
 import random
+from typing import NamedTuple
 
-from narrator.speech.scheduler import Scheduler, Task
+from narrator.speech.scheduler import Scheduler
 
 
-def tasks(*rows: tuple[str, str | None, float]) -> dict[str, Task]:
-    return {key: Task(key, parent, seconds) for key, parent, seconds in rows}
+class Row(NamedTuple):
+    key: str
+    parent: str | None
+    expected: float
+
+
+def tasks(*rows: tuple[str, str | None, float]) -> dict[str, Row]:
+    return {row[0]: Row(*row) for row in rows}
 
 
 def drain(scheduler: Scheduler) -> list[str]:

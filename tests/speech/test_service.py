@@ -140,19 +140,7 @@ def test_no_more_is_spoken_than_who_hears_it_takes() -> None:
         assert slow.done.wait(SOON)
 
 
-def test_a_faulty_take_is_tried_again_with_other_noise() -> None:
-    def fault(request: Request) -> Speech | None:
-        return Speech(np.zeros(RATE, np.float32)) if request.attempt < 2 else None
-
-    engine = HumEngine(fault=fault)
-    with started(engine) as board:
-        heard = said(board, steps(engine, 1))
-        assert heard.done.wait(SOON)
-    assert [request.attempt for request in engine.requests] == [0, 1, 2]
-    assert heard.faults == [()]
-
-
-def test_then_in_two_halves_that_are_joined() -> None:
+def test_a_chunk_that_fails_is_spoken_in_two_halves_that_are_joined() -> None:
     engine = HumEngine()
     text = steps(engine, 1)[0].text
 
@@ -167,7 +155,7 @@ def test_then_in_two_halves_that_are_joined() -> None:
     assert (heard.error, heard.faults) == (None, [()])
 
 
-def test_then_the_least_bad_try_is_told_with_its_faults() -> None:
+def test_the_least_bad_try_is_told_with_its_faults() -> None:
     def fault(request: Request) -> Speech | None:
         return Speech(hum(request).samples, stop="cap")
 
@@ -201,15 +189,6 @@ def test_a_chunk_that_cannot_be_spoken_is_told_after_those_before_it() -> None:
         assert heard.done.wait(SOON)
         assert len(heard.takes) == 1
         assert "hoarse" in str(heard.error)
-
-
-def test_an_engine_that_says_the_same_again_is_not_asked_again() -> None:
-    engine = HumEngine(
-        sound_parameters=(), fault=lambda request: Speech(hum(request).samples, stop="cap")
-    )
-    with started(engine) as board:
-        assert said(board, steps(engine, 1)).done.wait(SOON)
-    assert {request.attempt for request in engine.requests} == {0}
 
 
 def test_more_texts_than_places_are_refused() -> None:

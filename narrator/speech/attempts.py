@@ -1,0 +1,137 @@
+"""The attempts at a chunk: ask, check, ask again with other noise, then in halves, then settle.
+
+A state machine of plain Python. Whoever speaks asks an engine for `Attempts.part` with the noise of
+`Attempts.number`, reports the answer, and is told what follows. Knows no engine, sound or store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Generic, Protocol, TypeVar
+
+from narrator.speech.checks import Fault, is_audible, severity
+from narrator.text.chunks import split_in_half
+
+TRIES = 3
+"""Tries of a whole chunk, and of each of its halves, unless a manifest says otherwise."""
+
+
+class Answer(Protocol):
+    """An engine's answer to a request, after the checks."""
+
+    @property
+    def faults(self) -> Sequence[Fault]: ...
+
+    @property
+    def prompted_by(self) -> str | None:
+        """Content of the take that it continues."""
+        ...
+
+
+class Action(Enum):
+    """What follows an answer."""
+
+    RETRY = "ask again: the same part with other noise, or the first half"
+    CONTINUE = "ask for the second half"
+    ACCEPT = "make the take of the accepted answers"
+    SETTLE = "make the take of the least bad answer to the whole text, or give up without one"
+
+
+_Answer = TypeVar("_Answer", bound=Answer)
+
+
+@dataclass(slots=True)
+class Attempts(Generic[_Answer]):
+    """The attempts at one chunk."""
+
+    text: str
+    language: str
+    tries: int = TRIES
+    varies: bool = True
+    """Whether the engine speaks the same text differently under another number."""
+    can_halve: bool = True
+    first: int = 0
+    """The number to begin with: a chunk that was given up before needs other noise."""
+    number: int = -1
+    """The number of the next request, `first` unless given."""
+    asked: int = 0
+    """Requests so far."""
+    prompted_by: str | None = None
+    """Content of the take that is continued; only answers that continue it compete."""
+    parts: tuple[str, ...] = ()
+    """The whole text, or its two halves."""
+    accepted: list[_Answer] = field(default_factory=list)
+    """An answer to each part that is done; to a half, it may have faults."""
+    faults: list[str] = field(default_factory=list)
+    """Faults of all answers."""
+    whole_answers: list[_Answer] = field(default_factory=list)
+    """Audible, faulty answers to the whole text."""
+    half_answers: list[_Answer] = field(default_factory=list)
+    """Audible, faulty answers to the present half."""
+
+    def __post_init__(self) -> None:
+        self.parts = self.parts or (self.text,)
+        self.number = max(self.number, self.first)
+
+    @property
+    def part(self) -> str:
+        """The text to ask for."""
+        return self.parts[len(self.accepted)]
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Faults of the accepted answers."""
+        faults = (str(fault) for answer in self.accepted for fault in answer.faults)
+        return tuple(dict.fromkeys(faults))
+
+    def least_bad(self) -> _Answer | None:
+        """Returns the least bad audible answer to the whole text, the first of equals."""
+        return self._least_bad(self.whole_answers)
+
+    def answered(self, answer: _Answer) -> Action:
+        """Notes an answer to `part`."""
+        if not answer.faults:
+            return self._accept(answer)
+        if is_audible(answer.faults):
+            (self.whole_answers if len(self.parts) == 1 else self.half_answers).append(answer)
+        return self._follow(map(str, answer.faults), may_differ=self.varies)
+
+    def failed(self, reason: str) -> Action:
+        """Notes that the engine spoke nothing; even one that never varies is asked again."""
+        return self._follow((reason,), may_differ=True)
+
+    def _accept(self, answer: _Answer) -> Action:
+        self.accepted.append(answer)
+        self.half_answers.clear()
+        self.number = self.first
+        return Action.ACCEPT if len(self.accepted) == len(self.parts) else Action.CONTINUE
+
+    def _follow(self, faults: Iterable[str], *, may_differ: bool) -> Action:
+        self.faults += faults
+        self.number += 1
+        if may_differ and self.number < self.first + self.tries:
+            return Action.RETRY
+        is_whole = len(self.parts) == 1 and self.can_halve
+        if is_whole and (halves := split_in_half(self.text, self.language)):
+            self.parts, self.number = (close_sentence(halves[0]), halves[1]), self.first
+            return Action.RETRY
+        half, whole = self._least_bad(self.half_answers), self.least_bad()
+        if half and (whole is None or self._severity(half) < severity(whole.faults)):
+            return self._accept(half)
+        return Action.SETTLE
+
+    def _severity(self, half: _Answer) -> float:
+        """Severity of a take that has this half in it."""
+        return sum(severity(answer.faults) for answer in (*self.accepted, half))
+
+    def _least_bad(self, answers: Iterable[_Answer]) -> _Answer | None:
+        rivals = (answer for answer in answers if answer.prompted_by == self.prompted_by)
+        return min(rivals, key=lambda answer: severity(answer.faults), default=None)
+
+
+def close_sentence(text: str) -> str:
+    """Ends a first half with a full stop: engines clip other endings."""
+    text = text.rstrip(",;:，；：、، ")
+    return text if text.endswith((".", "!", "?", "。", "！", "？", "…")) else f"{text}."
