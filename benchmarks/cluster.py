@@ -45,13 +45,14 @@ import psutil
 from benchmarks import crowd, virtual
 from benchmarks.sleeper import RATE, SLOTS, SleeperEngine, patches, step_seconds
 from benchmarks.slots import book_steps
+from benchmarks.virtual import Task
 from narrator.engines import Prompt, Request, Speech, State, ignore_message, speak
 from narrator.engines.cluster import parcels
 from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.engines.cluster.reaching import DaskCluster
 from narrator.engines.cluster.session import ClusterSession
 from narrator.engines.voice import Reference, Voice
-from narrator.speech.scheduler import Scheduler, Task
+from narrator.speech.scheduler import Scheduler
 from tests import sounds, spoken
 
 ROOT = Path(__file__).parents[1]
@@ -91,7 +92,7 @@ def part(tasks: Tasks, seconds: float) -> Tasks:
         if seconds <= 0:
             break
         found[key] = task
-        seconds -= task.seconds
+        seconds -= task.expected
     return found
 
 
@@ -142,11 +143,11 @@ def processes(
 def ideal(tasks: Tasks, speeds: Sequence[float], scale: float) -> float:
     """Seconds at least: all work by full batches of all machines, or the longest chain alone on the
     fastest."""
-    work = sum(patches(task.seconds) for task in tasks.values())
+    work = sum(patches(task.expected) for task in tasks.values())
     full = work / SLOTS * step_seconds(SLOTS) / sum(speeds)
     chains: dict[str, int] = {}
     for task in tasks.values():
-        chains[task.key] = chains.get(task.parent or "", 0) + patches(task.seconds)
+        chains[task.key] = chains.get(task.parent or "", 0) + patches(task.expected)
     alone = max(chains.values()) * step_seconds(1) / max(speeds)
     return scale * max(full, alone)
 
@@ -170,7 +171,7 @@ def real(tasks: Tasks, speeds: Sequence[float], scale: float, port: int) -> Real
                 prompt = Prompt(task.parent, lambda: clip[:0], states.pop(task.parent))
             yield Request(
                 key=key, text=f"What is said in {key}.", language="en", voice=Voice("narrator"),
-                style=None, parameters={"cfg": 2.0}, seed=7, attempt=0, expected=task.seconds,
+                style=None, parameters={"cfg": 2.0}, seed=7, attempt=0, expected=task.expected,
                 mode="anchored" if prompt else "reference", reference=reference, prompt=prompt,
                 ahead=scheduler.ahead(key),
             )  # fmt: skip
@@ -336,7 +337,7 @@ def thousand_table(count: int, port: int) -> dict[str, Any]:
     takes = count * SLOTS / 10
     print(f"{count} machines of {SLOTS} slots, {takes:.0f} takes of ten seconds a second")
     tasks = {
-        f"{n} {key}": Task(f"{n} {key}", task.parent and f"{n} {task.parent}", task.seconds)
+        f"{n} {key}": Task(f"{n} {key}", task.parent and f"{n} {task.parent}", task.expected)
         for n in range(1 + 4 * count * SLOTS // 2000)
         for key, task in generated().items()
     }

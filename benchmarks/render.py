@@ -57,7 +57,7 @@ from narrator.pipeline import book_engines, manuscript, run
 from narrator.sound import audio
 from narrator.speech import render
 from narrator.speech.plan import Step
-from narrator.speech.scheduler import Scheduler, Task
+from narrator.speech.scheduler import Scheduler
 from narrator.text.pace import expected_seconds
 from speechbase.device import CACHE_LIMIT
 from speechbase.weights import parameters
@@ -353,7 +353,7 @@ def rendered(path: Path, engine: VoxCPM2Engine) -> tuple[Program, run.Report]:
 class Asked:
     """What the program asked the model for a step, and after which other step."""
 
-    task: Task
+    step: Step
     request: voxcpm2.Request
 
 
@@ -377,8 +377,7 @@ def spied(path: Path, engine: VoxCPM2Engine) -> tuple[list[Asked], Sequence[Step
     ):
         _, report = rendered(path, engine)
     steps = {step.key: step for step in report.plan.steps}
-    tasks = [Task(s.key, s.parent, s.expected) for s in steps.values()]
-    return [Asked(task, asked[task.key]) for task in tasks], report.plan.steps
+    return [Asked(step, asked[step.key]) for step in steps.values()], report.plan.steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,11 +396,12 @@ def bare(engine: VoxCPM2Engine, asked: Sequence[Asked], slots: int, *, chains: b
     loaded = engine._load(ignore_message)
     model = loaded.model
     limit = mx.set_cache_limit(CACHE_LIMIT)
-    requests = {one.task.key: one.request for one in asked}
-    tasks = [one.task for one in asked]
+    requests = {one.step.key: one.request for one in asked}
+    chunks = [one.step for one in asked]
     if not chains:
-        tasks = [replace(task, parent=None) for task in sorted(tasks, key=lambda t: -t.seconds)]
-    scheduler = Scheduler({task.key: task for task in tasks})
+        longest_first = sorted(chunks, key=lambda step: -step.expected)
+        chunks = [replace(step, parent=None) for step in longest_first]
+    scheduler = Scheduler({step.key: step for step in chunks})
     steps = filled = patches = 0
     began, cpu = time.perf_counter(), time.process_time()
     batch = model.batch(slots)

@@ -29,7 +29,7 @@ from pathlib import Path
 from narrator import importing
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.speech.plan import ChainRules, EngineParameters, Step, link_steps
-from narrator.speech.scheduler import Scheduler, Task
+from narrator.speech.scheduler import Scheduler
 from tests.stage import StageEngine
 
 PATCH = 0.16
@@ -53,7 +53,7 @@ class Run:
 
 def simulate(steps: Sequence[Step], slots: int, cost: Cost, judge: float) -> Run:
     """A continuous batch: a row that ends leaves, the next ready chunk takes its place."""
-    tasks = {s.key: Task(s.key, s.parent, s.expected) for s in steps}
+    tasks = {step.key: step for step in steps}
     scheduler = Scheduler(tasks)
     heads = sum(task.parent not in tasks for task in tasks.values())
     running: dict[str, int] = {}
@@ -64,7 +64,7 @@ def simulate(steps: Sequence[Step], slots: int, cost: Cost, judge: float) -> Run
         while judging and judging[0][0] <= now:
             scheduler.done(heapq.heappop(judging)[1])
         while len(running) < slots and (key := scheduler.take()) is not None:
-            running[key] = math.ceil(tasks[key].seconds / PATCH)
+            running[key] = math.ceil(tasks[key].expected / PATCH)
             heads -= tasks[key].parent not in tasks
         if not running:
             if judging:

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from narrator.engines.cluster import far, parcels
 from narrator.engines.cluster.reaching import POLL_SECONDS, Arrival, MachineInfo, SentTask
 from narrator.engines.cluster.session import ClusterSession
 from narrator.engines.voice import Voice
-from narrator.speech.scheduler import Scheduler, Task
+from narrator.speech.scheduler import Scheduler
 
 ENGINES = frozenset(("sleeper",))
 OUT, HOME = 0.005, 0.03
@@ -199,10 +199,18 @@ class VirtualRun:
     """Seconds of the session and of placing, parcels without sound included."""
 
 
+class Task(NamedTuple):
+    """A step as the scheduler sees it."""
+
+    key: str
+    parent: str | None
+    expected: float
+
+
 def request_of(task: Task, scheduler: Scheduler) -> Request:
     return Request(
         key=task.key, text=task.key, language="en", voice=Voice("narrator"), style=None,
-        parameters={}, seed=0, attempt=0, expected=task.seconds, ahead=scheduler.ahead(task.key),
+        parameters={}, seed=0, attempt=0, expected=task.expected, ahead=scheduler.ahead(task.key),
     )  # fmt: skip
 
 
@@ -248,6 +256,6 @@ def ideal(tasks: Mapping[str, Task], speeds: Sequence[float], slots: int) -> flo
     """Seconds at least: all work by all slots, or the longest chain on the fastest machine."""
     chains: dict[str, float] = {}
     for task in tasks.values():
-        chains[task.key] = chains.get(task.parent or "", 0.0) + task.seconds
-    work = sum(task.seconds for task in tasks.values()) / (slots * sum(speeds))
+        chains[task.key] = chains.get(task.parent or "", 0.0) + task.expected
+    work = sum(task.expected for task in tasks.values()) / (slots * sum(speeds))
     return max(work, max(chains.values()) / max(speeds))

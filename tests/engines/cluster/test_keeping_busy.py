@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.cluster import generated, part
-from benchmarks.virtual import ideal, simulate
-from narrator.speech.scheduler import Task
+from benchmarks.virtual import Task, ideal, simulate
 
 
 def test_slots_are_busy_to_the_last_take() -> None:
