@@ -134,9 +134,7 @@ def main() -> None:
     from narrator.engines.cluster.credentials import ClusterPlace
 
     port, name, speed, scale = sys.argv[1:]
-    known = registry.ENGINES
-    assert isinstance(known, dict)
-    known["sleeper"] = SleeperSpec(float(scale) / float(speed))
+    registry.ENGINES["sleeper"] = SleeperSpec(float(scale) / float(speed))
 
     def tell(line: str) -> None:
         print(line, flush=True)

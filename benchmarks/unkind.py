@@ -127,7 +127,7 @@ def machine(port: int, name: str, log: Path) -> None:
         def make(self, *_: object) -> MumbleEngine:
             return MumbleEngine(log)
 
-    ENGINES[NAME] = MumbleSpec()  # type: ignore[index]
+    ENGINES[NAME] = MumbleSpec()
     hosting.run_machine(place(port), name, None, [NAME], print)
 
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from narrator import keys
-from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Cast, Voice
 from narrator.project.load import preset_path
 from narrator.project.project import Project
@@ -59,9 +58,6 @@ def _voice(project: Project, name: str, speaker: Speaker) -> Voice:
         if settings not in project.manifest.voices:
             preset = preset_path(project.root, settings)
         settings = project.manifest.voices.get(settings)
-    engine_settings = {
-        spec.name: getattr(speaker, spec.name) for spec in ENGINES.values() if spec.voice
-    }
     voice = Voice(
         speaker=name,
         style=speaker.style,
@@ -69,7 +65,7 @@ def _voice(project: Project, name: str, speaker: Speaker) -> Voice:
         speed=speaker.speed,
         language=speaker.language,
         pronoun=speaker.pronoun,
-        own=engine_settings,
+        own=speaker.engine_voices,
     )
     if settings is None:
         return replace(voice, reference=preset)

@@ -19,7 +19,7 @@ from narrator import __version__
 from narrator.cli.cluster import Insecure, OnCluster, Tls, wish_of
 from narrator.cli.shared import AsJson, app, display_path, err, out, pluralize, sized
 from narrator.cli.voices import root_of
-from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError, UserError
+from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
 from narrator.installation import install_command
 from narrator.sound.clock import format_clock
 from narrator.sound.formats import FORMATS
@@ -153,12 +153,15 @@ def examine(book: Path | None, tell: Tell, wish: ClusterOptions) -> Iterator[Dia
         device = machine.device()
         yield from _model_here(device, manuscript, models, tell)
     yield _encoders()
-    uses_draft = any(settings.name == "draft" for settings in used)
-    if uses_draft:
-        yield Diagnosis(ENGINE, "ok", "the draft voice")
-    yield _draft(uses_draft)
+    for settings in used:
+        spec = ENGINES[settings.name]
+        if spec.model is None and settings not in servers:
+            lacking = spec.missing_packages(settings)
+            yield Diagnosis(ENGINE, "fail" if lacking else "ok", spec.title, lacking)
+    yield _draft(any(settings.name == "draft" for settings in used))
     yield _casting(tell)
     yield _recognition(manuscript, tell)
+    yield from _extensions()
     yield from _folders(root)
     if manuscript is not None:
         yield _book(manuscript, device, tell, wish)
@@ -421,20 +424,39 @@ def _recognition(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
     name = "recognition"
     checks = manuscript.project.manifest.checks if manuscript else Checks()
     absent: State = "none" if checks.recognition == "never" else "fail"
-    version = choosing.version()
-    if not version:
-        todo = f"to have takes heard and words timed: {install_command('recognition')}"
-        return Diagnosis(name, absent, "not installed", todo)
-    root = manuscript.project.root if manuscript else None
+    registry, recogniser = choosing.RECOGNISERS, checks.recogniser
     try:
-        model = choosing.find_model(checks.recogniser, root, tell)
-    except UserError as error:
+        if registry.knows(recogniser) and not registry.is_own(recogniser):
+            message = registry[recogniser].make().title
+        elif version := choosing.version():
+            root = manuscript.project.root if manuscript else None
+            model = choosing.find_model(recogniser, root, tell)
+            if model.path is None:
+                return Diagnosis(name, absent, f"{version}; {model.note}")
+            message = f"{version}; {model.spec}: {sized(model.bytes)}"
+        else:
+            todo = f"to have takes heard and words timed: {install_command('recognition')}"
+            return Diagnosis(name, absent, "not installed", todo)
+    except NarratorError as error:
         return Diagnosis(name, absent, str(error))
-    if model.path is None:
-        return Diagnosis(name, absent, f"{version}; {model.note}")
-    message = f"{version}; {model.spec}: {sized(model.bytes)}"
     unknown = next(checking.find_unrecognised_languages(manuscript), None) if manuscript else None
     return Diagnosis(name, "warn" if unknown else "ok", message, unknown.message if unknown else "")
+
+
+def _extensions() -> Iterator[Diagnosis]:
+    """What other packages bring, as their metadata says; none of it is loaded."""
+    from narrator.engines.registry import ENGINES
+    from narrator.extensions import distribution
+    from narrator.speech.hearing.choosing import RECOGNISERS
+
+    for registry in (ENGINES, RECOGNISERS):
+        for entry in registry.extensions:
+            message = f"{registry.noun} {entry.name} of the package {distribution(entry)}"
+            if registry.is_own(entry.name):
+                todo = f"not used: narrator has {registry.noun} {entry.name} itself"
+                yield Diagnosis("extension", "warn", message, todo)
+            else:
+                yield Diagnosis("extension", "ok", message)
 
 
 def _folders(root: Path | None) -> Iterator[Diagnosis]:

@@ -11,8 +11,6 @@ from narrator.project import buildfolder, other_engine
 from narrator.project.project import Project
 from narrator.sound.formats import OUTPUT_SUFFIXES
 
-_FOLDER_NAME = re.compile(rf"(book|{'|'.join(ENGINES)})(-|$)")
-
 
 @dataclass(frozen=True, slots=True)
 class Folders:
@@ -52,5 +50,6 @@ class Folders:
 
 def kind_of(folder: str) -> str:
     """Returns `Folders.kind` of a folder of finished files by its name; "" for other folders."""
-    match = _FOLDER_NAME.match(folder)
+    kinds = "|".join(map(re.escape, ["book", *ENGINES.names()]))
+    match = re.match(rf"({kinds})(-|$)", folder)
     return match[1] if match else ""

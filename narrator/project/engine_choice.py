@@ -18,6 +18,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineSettings, EngineSpec
+from narrator.errors import UsageError
 from narrator.settings import Strict
 
 DEFAULT_ENGINE = next(iter(ENGINES.values()))
@@ -66,6 +67,17 @@ def _key_names(spec: EngineSpec, names: str) -> Iterable[str]:
     return spec.settings.model_fields if names == "settings" else spec.chapter_settings
 
 
+def _spec(name: Any) -> EngineSpec:
+    """The engine that a manifest names. Raises ValidationError, ValueError."""
+    if not isinstance(name, str) or name not in ENGINES:
+        known_names: Any = Literal[tuple(ENGINES.names())]
+        TypeAdapter(known_names).validate_python(name)
+    try:
+        return ENGINES[name]
+    except UsageError as error:  # of another package
+        raise ValueError(str(error)) from error
+
+
 def _validate(spec: EngineSpec, settings: Mapping[str, Any]) -> EngineSettings | ValidationError:
     try:
         return spec.settings.model_validate(dict(settings))
@@ -80,13 +92,11 @@ def _parse_engine(choice: Any, handler: object) -> EngineSettings:
     if not isinstance(choice, dict):
         if choice is None or not isinstance(choice, str):
             return DEFAULT_ENGINE.settings.model_validate(choice)
-        return ENGINES[_ENGINE_NAME.validate_python(choice)].settings.model_validate(
-            {"name": choice}
-        )
+        return _spec(choice).settings.model_validate({"name": choice})
     errors = list[ValidationError]()
     name = choice.get("name", DEFAULT_ENGINE.name)
     try:
-        spec = ENGINES[_ENGINE_NAME.validate_python(name)]
+        spec = _spec(name)
     except ValidationError as error:
         raise _join_errors([error], ("name",)) from None
     other_keys = [
@@ -158,7 +168,7 @@ def complete_names(manifest: Any) -> Any:
     if not isinstance(manifest, dict) or not isinstance(manifest.get("speakers"), dict):
         return manifest
     name = name_of(manifest.get("engine"))
-    if not isinstance(name, str) or name not in ENGINES:
+    if not isinstance(name, str) or not ENGINES.knows(name):
         return manifest
     speakers = dict(manifest["speakers"])
     for speaker, settings in speakers.items():
@@ -166,6 +176,22 @@ def complete_names(manifest: Any) -> Any:
         if isinstance(speaker_engine, dict) and "name" not in speaker_engine:
             speakers[speaker] = {**settings, "engine": {"name": name, **speaker_engine}}
     return {**manifest, "speakers": speakers}
+
+
+def voices_of_extensions(settings: Mapping[str, Any], own_keys: Collection[str]) -> dict[str, Any]:
+    """Voices that a speaker has of other packages' engines, by the engine's name.
+
+    `own_keys` are the keys of every speaker. Raises ValidationError, ValueError.
+    """
+    voices: dict[str, Strict] = {}
+    for name in settings.keys() - own_keys:
+        model = _spec(name).voice if ENGINES.knows(name) else None
+        if model is not None:
+            try:
+                voices[name] = model.model_validate(settings[name])
+            except ValidationError as error:
+                raise _join_errors([error], (name,)) from None
+    return voices
 
 
 def check_chapters(chapters: Sequence[ChapterEngine], engines: Collection[str]) -> None:
@@ -198,14 +224,12 @@ def _chapter_field(key: str) -> Any:
 _CHAPTER_KEYS = dict.fromkeys(key for spec in ENGINES.values() for key in spec.chapter_settings)
 
 if TYPE_CHECKING:
-    EngineName = str
     EngineChoice = EngineSettings
     ChapterEngineChoice = ChapterEngine
     _ChapterKeys = Strict
 else:
-    EngineName = Literal[tuple(ENGINES)]
     EngineChoice = Annotated[
-        Union[EngineName, *(spec.settings for spec in ENGINES.values())],
+        Union[Literal[tuple(ENGINES)], *(spec.settings for spec in ENGINES.values())],
         WrapValidator(_parse_engine),
     ]
     _ChapterKeys = create_model(
@@ -218,5 +242,3 @@ else:
         },
     )
     ChapterEngineChoice = Annotated[_ChapterKeys, WrapValidator(_parse_chapter_engine)]
-
-_ENGINE_NAME: TypeAdapter[str] = TypeAdapter(EngineName)

@@ -65,7 +65,7 @@ def _without_engine(speaker: Any) -> Any:
 
 
 def _require_known_engine(name: str) -> None:
-    if name not in ENGINES:
-        guess = nearest(name, list(ENGINES))
-        hint = f"did you mean {guess}?" if guess else f"there are {', '.join(ENGINES)}"
+    if not ENGINES.knows(name):
+        guess = nearest(name, ENGINES.names())
+        hint = f"did you mean {guess}?" if guess else f"there are {', '.join(ENGINES.names())}"
         raise UsageError(f"--engine {name}: no such engine; {hint}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,6 +11,7 @@ from pydantic import (
     BeforeValidator,
     Discriminator,
     Field,
+    PrivateAttr,
     Tag,
     create_model,
     model_validator,
@@ -26,6 +27,7 @@ from narrator.project.engine_choice import (
     EngineChoice,
     check_chapters,
     complete_names,
+    voices_of_extensions,
 )
 from narrator.settings import Described, Strict, Text, Written, shape_of
 from narrator.sound.formats import FormatName
@@ -159,6 +161,8 @@ else:
 
 
 class _SpeakerOfAnyEngine(Strict):
+    _extension_voices: dict[str, Strict] = PrivateAttr({})
+
     voice: VoiceChoice | None = None
     """A name under `voices`, a preset's name, or a voice of the speaker's own."""
     style: Text | None = None
@@ -200,6 +204,23 @@ class Speaker(_SpeakerOfEngines):
 
     mastering: Mastering | None = None
     """The speaker's own filters, instead of `output.mastering`."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _parse_extension_voices(cls, settings: Any, handler: Callable[[Any], Speaker]) -> Speaker:
+        """Keys that name engines of other packages hold voices as these define them."""
+        if not isinstance(settings, dict):
+            return handler(settings)
+        voices = voices_of_extensions(settings, cls.model_fields)
+        speaker = handler({key: settings[key] for key in settings if key not in voices})
+        speaker._extension_voices = voices
+        return speaker
+
+    @property
+    def engine_voices(self) -> Mapping[str, Strict]:
+        """The speaker's voices in engines that have voices of their own, by the engine's name."""
+        own_names = (spec.name for spec in ENGINES.values() if spec.name in type(self).model_fields)
+        return {name: getattr(self, name) for name in own_names} | self._extension_voices
 
 
 def _or_defaults(setting: object) -> object:
@@ -294,8 +315,8 @@ class Checks(Strict):
     recognition: Literal["never", "suspicious", "all"] = "never"
     """Whether takes are heard by a recogniser and compared with their text (an optional extra)."""
     recogniser: str = "auto"
-    """What hears them: a model by name (small.en, large-v3-turbo), hub id or
-    folder; `auto` is what `narrator models pull recogniser` fetches."""
+    """What hears them: a model by name (small.en, large-v3-turbo), hub id or folder, or another
+    package's recogniser; `auto` is what `narrator models pull recogniser` fetches."""
     text_error: float | None = Field(default=None, ge=0.01, le=1)
     """Share of words that may be heard wrong; by language where it is not set."""
     loudness: float = Field(default=8.0, ge=3, le=40)

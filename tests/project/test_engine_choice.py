@@ -13,7 +13,7 @@ from narrator.engines import Engine
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.errors import ManifestError
-from narrator.project import engine_choice, load
+from narrator.project import load
 
 BOOK = """\
 title: A Book
@@ -48,11 +48,7 @@ class WhisperSpec(EngineSpec):
 
 @pytest.fixture
 def whisper(monkeypatch: pytest.MonkeyPatch) -> None:
-    engines = {"whisper": WhisperSpec(), **ENGINES}
-    monkeypatch.setattr(engine_choice, "ENGINES", engines)
-    monkeypatch.setattr(
-        engine_choice, "_ENGINE_NAME", engine_choice.TypeAdapter(Literal[tuple(engines)])
-    )
+    monkeypatch.setitem(ENGINES, "whisper", WhisperSpec())
 
 
 def book(

@@ -439,11 +439,11 @@ MACHINE = Machine()
 
 
 def find_spec(settings_record: Mapping[str, Any]) -> EngineSpec:
-    """Returns the spec of the engine that settings name. Raises EngineUnavailable."""
-    spec = ENGINES.get(str(settings_record.get("name")))
-    if spec is None:
-        raise EngineUnavailable(f"no engine {settings_record.get('name')} here")
-    return spec
+    """Returns the spec of the engine that settings name. Raises EngineUnavailable, UsageError."""
+    name = str(settings_record.get("name"))
+    if not ENGINES.knows(name):
+        raise EngineUnavailable(f"no engine {name} here")
+    return ENGINES[name]
 
 
 # -- tasks -----------------------------------------------------------------------------------------

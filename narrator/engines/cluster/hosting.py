@@ -68,8 +68,13 @@ def run_machine(
 
 
 def installed_engines() -> list[str]:
-    """Returns the names of the engines that run on clusters and are installed here."""
-    return [spec.name for spec in ENGINES.values() if spec.runs_on_clusters and _is_installed(spec)]
+    """Returns the names of the engines that run on clusters and are installed here; of those of
+    other packages all that nobody has asked for yet."""
+    return [
+        name
+        for name in ENGINES.names()
+        if name not in ENGINES or (ENGINES[name].runs_on_clusters and _is_installed(ENGINES[name]))
+    ]
 
 
 def _is_installed(spec: EngineSpec) -> bool:

@@ -18,7 +18,7 @@ A `Recogniser` turns sounds into text, and tells how improbable each expected wo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -79,6 +79,15 @@ class Recogniser(Protocol):
     def hear(self, sounds: Sequence[SpokenSound]) -> Sequence[Transcript]:
         """Returns the transcript of each sound. Raises EngineUnavailable."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class RecogniserSpec:
+    """A recogniser that a manifest can name."""
+
+    name: str
+    make: Callable[[], Recogniser]
+    """Makes the recogniser, which may load its model later. Raises EngineUnavailable."""
 
 
 class Aligner(Protocol):

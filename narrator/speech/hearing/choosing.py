@@ -7,14 +7,15 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from narrator.engines import ignore_message, machine, models
 from narrator.engines.models import Model, Tell
-from narrator.errors import UsageError
+from narrator.errors import EngineUnavailable, UsageError
+from narrator.extensions import Registry
 from narrator.project.schema import Checks
-from narrator.speech.hearing import Aligner, sphinx, whisper
+from narrator.speech.hearing import Aligner, RecogniserSpec, sphinx, whisper
 from narrator.speech.hearing.listening import TakeListener
 from narrator.speech.hearing.sphinx import Sphinx
 from narrator.speech.hearing.whisper import Whisper
@@ -75,20 +76,36 @@ def make_listener(
 
     With `align` it only times words. Raises EngineUnavailable, UsageError.
     """
-    chosen_model = find_model(model or checks.recogniser, root)
+    name = model or checks.recogniser
     exact_aligners: list[Aligner] = [Sphinx()] if sphinx.is_here() else []
-    if align and exact_aligners and (chosen_model.path is None or not whisper.is_here()):
-        return TakeListener(None, exact_aligners)
-    recogniser = _load_whisper(chosen_model)
-    return TakeListener(
-        None if align else recogniser, [*exact_aligners, recogniser], error=checks.text_error
-    )
+    try:
+        recogniser = RECOGNISERS[name].make() if RECOGNISERS.knows(name) else _whisper(name, root)
+    except EngineUnavailable:
+        if align and exact_aligners:
+            return TakeListener(None, exact_aligners)
+        raise
+    aligners = [*exact_aligners, recogniser] if isinstance(recogniser, Whisper) else exact_aligners
+    return TakeListener(None if align else recogniser, aligners, error=checks.text_error)
+
+
+def _whisper(spec: str, root: Path | None = None) -> Whisper:
+    return _load_whisper(find_model(spec, root))
 
 
 @lru_cache(maxsize=1)
 def _load_whisper(model: Model) -> Whisper:
     """Loads a recogniser, once for renders and retakes alike. Raises EngineUnavailable."""
     return Whisper(model)
+
+
+RECOGNISERS = Registry(
+    "narrator.recognisers",
+    "recogniser",
+    RecogniserSpec,
+    [RecogniserSpec(name, partial(_whisper, name)) for name in whisper.NAMES],
+)
+"""Recognisers by name: Whisper's models, and those of other packages. A manifest can also name a
+hub id or folder of Whisper."""
 
 
 def make_render_listener(checks: Checks, root: Path | None = None) -> TakeListener | None:

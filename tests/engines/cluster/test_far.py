@@ -17,6 +17,7 @@ from narrator import __version__
 from narrator.engines import Engine, Outcome, Prompt, Request, Speech, ignore_message, machine
 from narrator.engines.cluster import far, parcels
 from narrator.engines.cluster.far import Booth, Machine
+from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError
 from tests.clusters import RATE, reference, request
@@ -353,8 +354,8 @@ def there(monkeypatch: pytest.MonkeyPatch) -> There:
             return RATE
 
     settings = {"hum": HumSettings, "loud": LoudSettings, "plain": PlainSettings}
-    specs = {name: HumSpec(name, model) for name, model in settings.items()}
-    monkeypatch.setattr(far, "ENGINES", specs)
+    for name, model in settings.items():
+        monkeypatch.setitem(ENGINES, name, HumSpec(name, model))
     monkeypatch.setattr(far, "MACHINE", found.machine)
     return found
 

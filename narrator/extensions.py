@@ -1,0 +1,87 @@
+"""Parts of the program that other packages bring, found by their entry points.
+
+Names are read from the metadata of installed distributions; the code of a part is imported when
+somebody asks for it by name. Does not know what the parts are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import Protocol, TypeVar
+
+from narrator.errors import UsageError
+
+
+class Named(Protocol):
+    """A part that is asked for by its name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+T = TypeVar("T", bound=Named)
+
+
+class Registry(dict[str, T]):
+    """Parts of one kind by name: the program's own, and another package's once it was asked for.
+
+    `names` lists those too that nobody has asked for. A name of the program's own is never another
+    package's.
+    """
+
+    def __init__(self, group: str, noun: str, kind: type[T], parts: Iterable[T]) -> None:
+        """`group` is that of the entry points, each an object of this `kind`."""
+        super().__init__({part.name: part for part in parts})
+        self.group, self.noun, self._kind = group, noun, kind
+        self._own_names = frozenset(self)
+
+    @cached_property
+    def extensions(self) -> Sequence[EntryPoint]:
+        """The entry points of other packages, usable or not; imports none of them."""
+        return sorted(entry_points(group=self.group), key=lambda entry: entry.name)
+
+    def names(self) -> list[str]:
+        """Returns the names of all parts, the program's own first; imports nothing."""
+        return list(dict.fromkeys([*self, *(entry.name for entry in self.extensions)]))
+
+    def knows(self, name: str) -> bool:
+        """Whether a part of this name can be asked for; imports nothing."""
+        return name in self or name in self.names()
+
+    def is_own(self, name: str) -> bool:
+        """Whether a part is the program's own; another package's of its name is not used."""
+        return name in self._own_names
+
+    def __missing__(self, name: str) -> T:
+        """Imports a part of another package. Raises KeyError, UsageError."""
+        entries = [entry for entry in self.extensions if entry.name == name]
+        if not entries:
+            raise KeyError(name)
+        if len(entries) > 1:
+            packages = " and ".join(distribution(entry) for entry in entries)
+            raise UsageError(f"{self.noun} {name}: {packages} bring one; uninstall all but one")
+        part = self._load(entries[0])
+        self[name] = part
+        return part
+
+    def _load(self, entry: EntryPoint) -> T:
+        label = f"{self.noun} {entry.name} of the package {distribution(entry)}"
+        try:
+            part = entry.load()
+        except Exception as error:  # the code of others may raise anything
+            reason = next(iter(str(error).splitlines()), "")
+            raise UsageError(
+                f"{label} cannot be loaded ({type(error).__name__}: {reason}); mend or uninstall it"
+            ) from error
+        if not isinstance(part, self._kind):
+            raise UsageError(f"{label}: {entry.value} is no {self._kind.__name__}")
+        if part.name != entry.name:
+            raise UsageError(f"{label}: {entry.value} calls itself {part.name!r}")
+        return part
+
+
+def distribution(entry: EntryPoint) -> str:
+    """The name and version of the package that an entry point belongs to."""
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "of an unknown name"
