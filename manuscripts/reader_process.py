@@ -16,7 +16,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
 
-from manuscripts import read_book
 from manuscripts.errors import ImportFailed
 from manuscripts.limits import limits_for
 from manuscripts.messages import (
@@ -28,6 +27,7 @@ from manuscripts.messages import (
     ReadingFile,
     RefusedSource,
 )
+from manuscripts.reading import read_book
 from textbase.errors import Problem, ReportedError, StorageError
 from textbase.files import reason
 

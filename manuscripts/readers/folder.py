@@ -7,7 +7,7 @@ are read here, pages of HTML together as one book, other files by the readers of
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
@@ -24,19 +24,25 @@ from manuscripts.book import (
 )
 from manuscripts.chapters import FILES
 from manuscripts.errors import ImportFailed
+from manuscripts.kinds import (
+    HTML,
+    IMPORTABLE,
+    MARKDOWN,
+    SUFFIXES,
+    TEXT,
+    UNREADABLE_SUFFIXES,
+    Reader,
+)
 from manuscripts.persons import merge_casts
 from manuscripts.plaintext import read_text
-from manuscripts.readers.content import SUFFIXES, SUPPORTED_FORMATS
 from manuscripts.readers.markdown import read_markdown
 from manuscripts.readers.natural import natural_key
 from manuscripts.readers.text import read_plain_text
-from manuscripts.readers.web.html import HTML_SUFFIXES, read_html_folder
+from manuscripts.readers.web.html import read_html_folder
 from textbase.errors import Problem
 
-_MARKDOWN = (".md", ".markdown")
-_TEXT = (".txt", ".text")
-_READ_HERE = (*_MARKDOWN, *_TEXT)
-_MANUSCRIPTS = tuple(dict.fromkeys((*_READ_HERE, *SUFFIXES, ".doc", ".wpd", ".wps", ".pages")))
+_READ_HERE = (*MARKDOWN.suffixes, *TEXT.suffixes)
+_MANUSCRIPTS = tuple(dict.fromkeys((*_READ_HERE, *SUFFIXES, *UNREADABLE_SUFFIXES)))
 """Suffixes of possible manuscripts; of files with the same stem the first suffix wins."""
 _SPEAKERS_ENDING = ".speakers.txt"
 """Of the lists of who says what that narrator writes beside texts."""
@@ -52,9 +58,6 @@ _EXCLUDED_FOLDER = re.compile(r"build|.*(_files|\.files|\.fld|_fichiers|-Dateien
 _LINK = re.compile(r"\]\(\s*<?([^)<>\s]+\.(?:md|markdown|txt))>?[^)]*\)", re.IGNORECASE)
 _MAX_FILES = 5000
 
-Reader = Callable[[Path, Choices], Book]
-"""Reads a file of one format, or of any."""
-
 
 def read_folder(folder: Path, choices: Choices, read_any: Reader, on_file: FileCallback) -> Book:
     """Returns the book in a folder of manuscripts.
@@ -65,7 +68,7 @@ def read_folder(folder: Path, choices: Choices, read_any: Reader, on_file: FileC
     _refuse_packages(folder)
     remarks: list[str] = []
     paths = _find_files(folder, remarks)
-    pages = [path for path in paths if path.suffix.lower() in HTML_SUFFIXES]
+    pages = [path for path in paths if path.suffix.lower() in HTML.suffixes]
     if 2 * len(pages) > len(paths):
         remarks += _describe_unread([path for path in paths if path not in pages])
         book = read_html_folder(folder, pages, choices)
@@ -73,7 +76,7 @@ def read_folder(folder: Path, choices: Choices, read_any: Reader, on_file: FileC
     listing = _find_listing(paths)
     ordered_paths = _order_files(paths, listing, choices)
     if not ordered_paths:
-        message = f"a folder without manuscripts; what can be imported: {SUPPORTED_FORMATS}"
+        message = f"a folder without manuscripts; what can be imported: {IMPORTABLE}"
         raise ImportFailed(Problem(folder, None, message))
     other_paths = [path for path in paths if path not in ordered_paths]
     skipped_paths = [path for path in other_paths if path.suffix.lower() in _READ_HERE]
@@ -213,9 +216,9 @@ def _listed_files(listing: Path, paths: Sequence[Path], choices: Choices) -> lis
 
 def _read_book(folder: Path, path: Path, choices: Choices, read_any: Reader) -> Book:
     """Returns the book of one file. Raises ImportFailed."""
-    if path.suffix.lower() in _MARKDOWN:
+    if path.suffix.lower() in MARKDOWN.suffixes:
         book = read_markdown(path, choices, is_in_folder=True)
-    elif path.suffix.lower() in _TEXT:
+    elif path.suffix.lower() in TEXT.suffixes:
         book = read_plain_text(path, choices, FILES)
     else:
         book = _title_from_file(read_any(path, choices), path)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from manuscripts.kinds import IMPORTABLE
 from narrator.cli.progress import stage
 from narrator.cli.shared import AsJson, app, display_path, err, out, pluralize, shorten, truncate
 from narrator.cli.text import MANY_QUOTATIONS
@@ -33,8 +34,7 @@ def new(
         list[Path] | None,
         typer.Option(
             "--from",
-            help="A manuscript: EPUB, Word, OpenDocument, RTF, PDF, HTML, FB2, Markdown, text, "
-            "a screenplay, subtitles, a feed, MOBI; or a folder of them.",
+            help=f"A manuscript: {IMPORTABLE}; or a folder of them.",
         ),
     ] = None,
     title: Annotated[str | None, typer.Option(help="The book's title.")] = None,

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from manuscripts import Book, Choices, ImportFailed, read_book, read_isolated
+from manuscripts import Book, Choices, ImportFailed
+from manuscripts.isolated import read_isolated
+from manuscripts.reading import read_book
 from narrator.errors import Problem
 from narrator.importing.doubts import book_oddities, chapter_shapes
 from narrator.importing.project import WrittenProject, starter_book, write_project

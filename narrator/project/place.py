@@ -10,15 +10,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from manuscripts import kinds
 from narrator.errors import ManifestError, Problem, nearest
 from narrator.sound.formats import SOUND_SUFFIXES
 from textbase.characters import excerpt
 
 MANIFEST_NAME = "book.yaml"
-TEXT_SUFFIXES = (".epub", ".md", ".markdown", ".txt", ".text", ".docx", ".odt", ".rtf", ".pdf",
-".html", ".htm", ".xhtml", ".fb2", ".fountain", ".fdx", ".srt", ".vtt", ".mobi", ".azw",
-         ".azw3")  # fmt: skip
-_FOREIGN = (".doc", ".pages", ".kfx", ".lit")
+TEXT_SUFFIXES = tuple(kinds.SUFFIXES)
 _MAX_SUGGESTIONS = 5
 """Largest number of file names in a suggestion."""
 
@@ -36,7 +34,7 @@ def manifest_at(path: Path) -> Path:
     if path.is_file():
         if suffix in TEXT_SUFFIXES:
             raise _error(path, "a text, no manifest", _suggest_for_text(path))
-        if suffix in _FOREIGN:
+        if suffix in kinds.UNREADABLE_SUFFIXES:
             advice = f"save it as Word (.docx) or EPUB, then: narrator new DIR --from {path}"
             raise _error(path, "a manuscript, no manifest", advice)
         if suffix in SOUND_SUFFIXES:

@@ -300,7 +300,7 @@ def test_a_file_of_no_bytes_is_refused_unread(
 ) -> None:
     path = tmp_path / "kmsg"  # as /proc/kmsg, which states no bytes and waits for some
     path.touch()
-    monkeypatch.setattr("manuscripts.readers.kind_of", lambda path: pytest.fail("read"))
+    monkeypatch.setattr("manuscripts.reading.kind_of", lambda path: pytest.fail("read"))
     assert "has no text to read aloud: its size is 0 bytes" in refused(path)
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from manuscripts import kinds
 from manuscripts.errors import ImportFailed
+from manuscripts.kinds import Kind
 from manuscripts.readers.content import kind_of
 from narrator.importing import import_book
 from tests.effort import cpu_seconds
@@ -26,38 +28,38 @@ def holding(folder: Path, names: dict[str, str]) -> bytes:
 @pytest.mark.parametrize(
     ("data", "kind"),
     [
-        (b"%PDF-1.7\n", "pdf"),
-        (b"\xef\xbb\xbf\n%PDF-1.4\n", "pdf"),
-        (b"{\\rtf1\\ansi Hello}", "rtf"),
-        (b"Novel".ljust(60, b"\0") + b"BOOKMOBI", "mobi"),
-        (b"<?xml version='1.0'?><FictionBook xmlns='x'><body/></FictionBook>", "fb2"),
-        (b"<?xml version='1.0'?><FinalDraft DocumentType='Script'/>", "fdx"),
-        (b"<rss version='2.0'><channel/></rss>", "feed"),
-        (b"<feed xmlns='http://www.w3.org/2005/Atom'/>", "feed"),
-        (b'{"version": "https://jsonfeed.org/version/1.1", "items": []}', "feed"),
-        (b"<!DOCTYPE html><title>a</title><p>b", "html"),
-        (b"<?xml version='1.0'?>\n<html xmlns='x'><body/></html>", "html"),
-        (b"<p>One paragraph.</p>\n<p>Another.</p>", "html"),
-        (b"<p>One paragraph.\n<P>Another.", "html"),
-        (b"<p><b>" + b"a " * 200_000 + b"</b></p>", "text"),
-        (b"WEBVTT\n\n00:01.000 --> 00:02.000\nHi", "vtt"),
-        (b"1\r\n00:00:01,000 --> 00:00:02,000\r\nHi\r\n", "srt"),
-        (SLUGS.encode(), "fountain"),
-        (b"# One\n\nText.\n\n# Two\n\nText.\n", "markdown"),
-        (b"---\ntitle: A\n---\n\nText.\n", "markdown"),
-        (b"Once upon a time.\n", "text"),
-        (b"WEBVTT is a format of subtitles.\n", "text"),
-        (b"\n\nWEBVTT\n\n00:01.000 --> 00:02.000\nHi", "vtt"),
-        (b"{\\rtf is how RTF begins.", "text"),
-        (b"INT. is short for interior.\n", "text"),
-        (b"CONTENTS\n\nChapter 1\n", "text"),
-        (b"<3 is a heart, she wrote.", "text"),
+        (b"%PDF-1.7\n", kinds.PDF),
+        (b"\xef\xbb\xbf\n%PDF-1.4\n", kinds.PDF),
+        (b"{\\rtf1\\ansi Hello}", kinds.RTF),
+        (b"Novel".ljust(60, b"\0") + b"BOOKMOBI", kinds.MOBI),
+        (b"<?xml version='1.0'?><FictionBook xmlns='x'><body/></FictionBook>", kinds.FB2),
+        (b"<?xml version='1.0'?><FinalDraft DocumentType='Script'/>", kinds.FINAL_DRAFT),
+        (b"<rss version='2.0'><channel/></rss>", kinds.FEED),
+        (b"<feed xmlns='http://www.w3.org/2005/Atom'/>", kinds.FEED),
+        (b'{"version": "https://jsonfeed.org/version/1.1", "items": []}', kinds.FEED),
+        (b"<!DOCTYPE html><title>a</title><p>b", kinds.HTML),
+        (b"<?xml version='1.0'?>\n<html xmlns='x'><body/></html>", kinds.HTML),
+        (b"<p>One paragraph.</p>\n<p>Another.</p>", kinds.HTML),
+        (b"<p>One paragraph.\n<P>Another.", kinds.HTML),
+        (b"<p><b>" + b"a " * 200_000 + b"</b></p>", kinds.TEXT),
+        (b"WEBVTT\n\n00:01.000 --> 00:02.000\nHi", kinds.VTT),
+        (b"1\r\n00:00:01,000 --> 00:00:02,000\r\nHi\r\n", kinds.SRT),
+        (SLUGS.encode(), kinds.FOUNTAIN),
+        (b"# One\n\nText.\n\n# Two\n\nText.\n", kinds.MARKDOWN),
+        (b"---\ntitle: A\n---\n\nText.\n", kinds.MARKDOWN),
+        (b"Once upon a time.\n", kinds.TEXT),
+        (b"WEBVTT is a format of subtitles.\n", kinds.TEXT),
+        (b"\n\nWEBVTT\n\n00:01.000 --> 00:02.000\nHi", kinds.VTT),
+        (b"{\\rtf is how RTF begins.", kinds.TEXT),
+        (b"INT. is short for interior.\n", kinds.TEXT),
+        (b"CONTENTS\n\nChapter 1\n", kinds.TEXT),
+        (b"<3 is a heart, she wrote.", kinds.TEXT),
     ],
 )
-def test_a_file_is_told_by_what_is_in_it(tmp_path: Path, data: bytes, kind: str) -> None:
+def test_a_file_is_told_by_what_is_in_it(tmp_path: Path, data: bytes, kind: Kind) -> None:
     path = tmp_path / "book.bin"
     path.write_bytes(data)
-    assert kind_of(path) == kind
+    assert kind_of(path) is kind
 
 
 PARAGRAPHS = "Once upon a time there was a king.\n\nHe had three sons.\n\n" * 4
@@ -94,7 +96,7 @@ def test_html_is_known_by_its_tags_whatever_stands_above_them(
 ) -> None:
     path = tmp_path / "book.txt"
     path.write_bytes(text.encode(encoding))
-    assert kind_of(path) == "html"
+    assert kind_of(path) is kinds.HTML
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_html_is_known_by_its_tags_whatever_stands_above_them(
 def test_a_text_that_mentions_tags_or_has_an_example_stays_one(tmp_path: Path, text: str) -> None:
     path = tmp_path / "book.txt"
     path.write_text(text, encoding="utf-8")
-    assert kind_of(path) == "text"
+    assert kind_of(path) is kinds.TEXT
 
 
 @pytest.mark.parametrize(
@@ -130,21 +132,21 @@ def test_a_text_that_mentions_tags_or_has_an_example_stays_one(tmp_path: Path, t
 def test_tags_in_markdown_are_markdown(tmp_path: Path, text: str) -> None:
     path = tmp_path / "book.md"
     path.write_text(text, encoding="utf-8")
-    assert kind_of(path) == "markdown"
+    assert kind_of(path) is kinds.MARKDOWN
 
 
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        (SCRIPT + PARAGRAPHS, "html"),
-        ("Once upon a time <i>there</i> was a king.\n", "html"),
-        ("Fish &amp; chips.\n", "html"),
-        (PARAGRAPHS, "text"),
+        (SCRIPT + PARAGRAPHS, kinds.HTML),
+        ("Once upon a time <i>there</i> was a king.\n", kinds.HTML),
+        ("Fish &amp; chips.\n", kinds.HTML),
+        (PARAGRAPHS, kinds.TEXT),
     ],
 )
-def test_a_page_with_few_tags_is_what_its_name_says(tmp_path: Path, text: str, kind: str) -> None:
+def test_a_page_with_few_tags_is_what_its_name_says(tmp_path: Path, text: str, kind: Kind) -> None:
     (tmp_path / "book.htm").write_text(text, encoding="utf-8")
-    assert kind_of(tmp_path / "book.htm") == kind
+    assert kind_of(tmp_path / "book.htm") is kind
 
 
 def test_scripts_above_a_page_are_not_read(tmp_path: Path) -> None:
@@ -158,26 +160,29 @@ def test_scripts_above_a_page_are_not_read(tmp_path: Path) -> None:
 def test_tags_that_never_end_cost_no_time(tmp_path: Path, piece: str) -> None:
     (tmp_path / "a.html").write_text("a " + piece * 20_000, encoding="utf-8")
     (tmp_path / "a").write_text("a " + piece * 20_000, encoding="utf-8")
-    assert kind_of(tmp_path / "a.html") in ("html", "text")
-    assert kind_of(tmp_path / "a") in ("html", "text")
+    assert kind_of(tmp_path / "a.html") in (kinds.HTML, kinds.TEXT)
+    assert kind_of(tmp_path / "a") in (kinds.HTML, kinds.TEXT)
 
 
 @pytest.mark.parametrize(
     ("names", "kind"),
     [
-        ({"mimetype": "application/epub+zip"}, "epub"),
-        ({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": ""}, "odt"),
-        ({"[Content_Types].xml": "", "word/document.xml": ""}, "docx"),
-        ({"novel.fb2": ""}, "fb2-archive"),
-        ({"TheSeaDoor.html": "", "images/image1.png": ""}, "html-archive"),
+        ({"mimetype": "application/epub+zip"}, kinds.EPUB),
+        (
+            {"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": ""},
+            kinds.OPENDOCUMENT,
+        ),
+        ({"[Content_Types].xml": "", "word/document.xml": ""}, kinds.WORD),
+        ({"novel.fb2": ""}, kinds.FB2_ARCHIVE),
+        ({"TheSeaDoor.html": "", "images/image1.png": ""}, kinds.HTML_ARCHIVE),
     ],
 )
 def test_an_archive_is_told_by_its_members(
-    tmp_path: Path, names: dict[str, str], kind: str
+    tmp_path: Path, names: dict[str, str], kind: Kind
 ) -> None:
     path = tmp_path / "book.zip"
     path.write_bytes(holding(tmp_path, names))
-    assert kind_of(path) == kind
+    assert kind_of(path) is kind
 
 
 @pytest.mark.parametrize(
@@ -225,16 +230,21 @@ def test_archives_of_other_programs_are_refused_with_what_to_do(
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("a.md", "markdown"), ("a.fountain", "fountain"), ("a.txt", "text"), ("a", "text")],
+    [
+        ("a.md", kinds.MARKDOWN),
+        ("a.fountain", kinds.FOUNTAIN),
+        ("a.txt", kinds.TEXT),
+        ("a", kinds.TEXT),
+    ],
 )
-def test_a_name_decides_where_no_content_does(tmp_path: Path, name: str, kind: str) -> None:
+def test_a_name_decides_where_no_content_does(tmp_path: Path, name: str, kind: Kind) -> None:
     (tmp_path / name).write_text("Plain words.")
-    assert kind_of(tmp_path / name) == kind
+    assert kind_of(tmp_path / name) is kind
 
 
 @pytest.mark.parametrize("text", ["<!-- a --> " * 4000 + "<", " " * 40_000 + "1", "1" * 40_000])
 def test_what_never_begins_costs_no_time(tmp_path: Path, text: str) -> None:
     (tmp_path / "a").write_text(text)
-    kinds: list[str] = []
-    assert cpu_seconds(lambda: kinds.append(kind_of(tmp_path / "a"))) < 2  # 0.02 s; else minutes
-    assert kinds == ["text"]
+    found: list[Kind] = []
+    assert cpu_seconds(lambda: found.append(kind_of(tmp_path / "a"))) < 2  # 0.02 s; else minutes
+    assert found == [kinds.TEXT]

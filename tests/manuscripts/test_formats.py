@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.manuscripts import WRITERS, novel, pdf
-from manuscripts.readers import FORMATS
-from manuscripts.readers.content import SUFFIXES
+from manuscripts.kinds import READABLE, Kind
 from narrator.importing import import_book
 
 BOOK = novel(5000)
@@ -36,5 +35,6 @@ def test_lines_of_a_pdf_are_its_paragraphs_again(tmp_path: Path) -> None:
     assert {len(paragraph.split()) for paragraph in paragraphs} == {70}
 
 
-def test_what_content_tells_can_be_read() -> None:
-    assert set(SUFFIXES.values()) <= set(FORMATS)
+@pytest.mark.parametrize("kind", READABLE, ids=lambda kind: kind.name)
+def test_every_kind_has_a_reader(kind: Kind) -> None:
+    assert callable(kind.load_reader())

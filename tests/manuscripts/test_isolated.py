@@ -133,7 +133,7 @@ def test_a_cover_comes_back_byte_for_byte(text: Path) -> None:
 
 
 def test_a_fault_of_the_program_stays_one(text: Path, program) -> None:
-    program("import manuscripts as i; i.read_book = lambda *_: 1 / 0", isolated.READER_CODE)
+    program("import manuscripts.reading as i; i.read_book = lambda *_: 1 / 0", isolated.READER_CODE)
     with pytest.raises(RuntimeError, match="ZeroDivisionError: division by zero"):
         read_isolated(text)
 
@@ -187,7 +187,8 @@ def in_a_second(program) -> None:
     """A second of processor time, whatever the size, once the readers are loaded: that takes
     longer on a busy machine."""
     program(
-        "from manuscripts import limits, readers",
+        "from manuscripts import kinds, limits",
+        "kinds.TEXT.load_reader(), kinds.RTF.load_reader()",
         "limits.BASE_SECONDS, limits.SECONDS_PER_BYTE = 0.5, 0.0",
         isolated.READER_CODE,
     )

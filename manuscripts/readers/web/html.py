@@ -22,6 +22,7 @@ from manuscripts import matter
 from manuscripts.book import Book, Choices, count_characters, count_words
 from manuscripts.encoding import NoText, decode
 from manuscripts.errors import ImportFailed
+from manuscripts.kinds import HTML
 from manuscripts.plaintext import read_data
 from manuscripts.readers import markup
 from manuscripts.readers.archive import TOTAL_LIMIT, Archive, resolve
@@ -36,7 +37,6 @@ from manuscripts.readers.web.stylesheets import apply_styles, collect_rules
 from manuscripts.readers.web.web_metadata import page_metadata
 from textbase.errors import Problem
 
-HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 _CONTENTS_NAME = re.compile(
     r"(index|toc|contents|default|table[-_ ]?of[-_ ]?contents|nav)", re.IGNORECASE
 )
@@ -105,7 +105,7 @@ class _Site:
         self.remarks: list[str] = []
         self.sheets: dict[str, str] = {}
         """Texts of linked style sheets, by name."""
-        page_names = [name for name in names if name.lower().endswith(HTML_SUFFIXES)] or list(names)
+        page_names = [name for name in names if name.lower().endswith(HTML.suffixes)] or list(names)
         self.roots = {name: self._parse_page(name) for name in sorted(page_names, key=natural_key)}
 
     def build_pages(self) -> Pages:
