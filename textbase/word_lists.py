@@ -1,13 +1,13 @@
 """Reads word lists: text files of `[sections]`, which a person can read and extend.
 
-A section has words, lines of `key: meaning`, or lines of `meaning: all words that have it`. A line
-that begins with `# ` is a comment. Knows no language.
+A section has words, lines of `key: meaning`, or lines of `meaning: all words that have it`. An
+indented line continues the one before; a line that begins with `# ` is a comment. Knows no
+language.
 """
 
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
 from pathlib import Path
 
 
@@ -22,18 +22,18 @@ class WordLists:
             elif line and not line.startswith("# "):
                 lines.append(line)
 
+    def __contains__(self, section: str) -> bool:
+        return section in self._sections
+
     def words(self, section: str) -> list[str]:
         """Return the words of a section, in order."""
         return " ".join(self._sections[section]).split()
 
     def table(self, section: str) -> dict[str, str]:
-        """Return the lines of a section, `key: meaning`; a meaning may go on in further lines of
-        the same key."""
-        lines: defaultdict[str, list[str]] = defaultdict(list)
-        for line in self._sections[section]:
-            key, _, meaning = line.partition(": ")
-            lines[key].append(meaning)
-        return {key: " ".join(meanings) for key, meanings in lines.items()}
+        """Return the meanings of a section, whose lines are `key: meaning`, by their keys."""
+        text = "\n".join(self._sections[section]).replace("\n  ", " ")
+        pairs = (line.partition(": ") for line in text.split("\n"))
+        return {key: meaning for key, _, meaning in pairs}
 
     def meanings(self, section: str) -> dict[str, str]:
         """Return the meaning of each word of a section, whose lines are `meaning: words`."""

@@ -9,21 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from narrator.text.marks import stripped_end
-from narrator.text.speech_verbs import WORD, named_in_tag, speech_of
-from textbase.languages import primary
-
-DASH_LANGUAGES = frozenset(
-    "fr es it pt ru uk be pl ro el tr sv fi da no nb nn hu ca gl bg cs sk sr hr lt lv et sq".split()
-)
-"""Languages in which a dash at a paragraph's beginning opens speech."""
-_COMMA_TAG_LANGUAGES = frozenset("fr it es pt ca".split())
-"""Languages in which a tag may stand within guillemets, between commas."""
-_DASH_TAG_LANGUAGES = frozenset("ru uk be bg pl".split())
-"""Languages in which a tag may stand within guillemets, between dashes: «Да, — сказал он, — иду».
-"""
+from narrator.text.speech_verbs import WORD, SpeechWords, folded_words, named_in_tag, speech_of
 
 _LEADING_DASH = re.compile(
     r"\s*[_*]*(?:[—–―]+|--+|-(?=[^\W\d_]|[¿¡«\"“ \u00a0]))(?![-—–―])[_*]*\s*"
@@ -32,47 +20,6 @@ _DASH = re.compile(r"(?<![\d—–―-])(?:--+|[—–―]+)|[—–―](?!\d)")
 _HYPHEN = re.compile(r"(?<=\s)-(?=[^\s\d-])|(?<=\s)-(?=\s)|(?<=[^\s-])-(?=[\s,.;:!?…]|\Z)")
 _SENTENCE_MARKS = ".!?…"
 _STOPS_AND_SPACE = re.compile(r"[\s,.;:]*")
-
-_FIRST_AND_SECOND_PERSON = {
-    "fr": "je j tu nous vous me te mon ton ma ta mes tes votre vos notre nos moi toi",
-    "es": "yo tú me te nos usted ustedes vosotros os mi mis tu tus nuestro vuestro ti mí soy eres",
-    "it": "io tu noi voi mi ti ci vi mio tuo mia tua nostro vostro me te sono sei",
-    "pt": "eu tu nós vós me te você vocês meu minha teu tua nosso sou és",
-    "ru": "я ты мы вы меня тебя мне тебе нас вас нам вам мой твой моя твоя ваш наш вами",
-    "pl": "ja ty my wy mnie ciebie mi ci nas was mój twój pan pani",
-}
-_THIRD_PERSON = {
-    "fr": "il elle ils elles",
-    "es": "él ella ellos ellas se",
-    "it": "lui lei egli ella essi si",
-    "pt": "ele ela eles elas",
-    "ru": "он она они",
-    "pl": "on ona oni",
-}
-_ASIDE_OPENERS = {
-    "es": "el la los las un una mi tu su que si como de a por con en sin y o pero para no",
-    "pt": "o a os as um uma meu teu que se como de por com em sem e ou mas para não",
-    "it": "il lo la i gli le un una mio che se come di a per con in senza e o ma non",
-    "fr": "le la les un une mon ton que si comme de à par avec en sans et ou mais pour ne",
-    "ru": "а и но что как если это не то или мой твой кто где",
-    "pl": "a i ale że jak jeśli to nie lub mój",
-}
-"""First words of a part between dashes, by language: first and second person (speech), third person
-(narration), and openers of an aside within speech."""
-
-
-@dataclass(frozen=True, slots=True)
-class _DashWords:
-    code: str
-    first_person: frozenset[str]
-    narration_words: frozenset[str]
-    aside_words: frozenset[str]
-
-
-def _dash_words(language: str) -> _DashWords:
-    code = primary(language)
-    tables = (_FIRST_AND_SECOND_PERSON, _THIRD_PERSON, _ASIDE_OPENERS)
-    return _DashWords(code, *(frozenset(table.get(code, "").split()) for table in tables))
 
 
 def speech_start(text: str) -> int:
@@ -83,7 +30,7 @@ def speech_start(text: str) -> int:
 
 def speech_after_dash(text: str, speech_start: int, language: str) -> list[tuple[int, int]]:
     """Return the pieces of speech in a paragraph that speaks from `speech_start`, after a dash."""
-    words = _dash_words(language)
+    words = speech_of(language)
     lead = text[:speech_start].strip(" \t_*\u00a0")
     is_hyphen = lead.endswith("-") and not lead.endswith("--")
     text_end = stripped_end(text, len(text))
@@ -145,7 +92,7 @@ def _ends_sentence(text: str, offset: int) -> bool:
     return text_before[-1:] in tuple(_SENTENCE_MARKS)
 
 
-def _classify_parts(text: str, parts: Sequence[tuple[int, int]], words: _DashWords) -> list[bool]:
+def _classify_parts(text: str, parts: Sequence[tuple[int, int]], words: SpeechWords) -> list[bool]:
     """Return for each part between dashes True if it is speech, by the likeliest path."""
     speech_cost, narration_cost = 0.0, 1e9
     history: list[tuple[bool, bool]] = []
@@ -169,27 +116,26 @@ def _classify_parts(text: str, parts: Sequence[tuple[int, int]], words: _DashWor
     return is_speech[::-1]
 
 
-def _narration_score(part: str, previous_character: str, words: _DashWords) -> float:
+def _narration_score(part: str, previous_character: str, words: SpeechWords) -> float:
     """Score how much a part between dashes looks like narration; negative for speech."""
-    part_words = [word.casefold() for word in WORD.findall(part[:200])]
+    part_words = folded_words(part[:200])
     if not part_words:
         return 0.0
-    verbs = speech_of(words.code).verbs
     is_lower_case = part[0].islower()
-    if is_lower_case and set(part_words[:3]) & verbs:
+    if is_lower_case and set(part_words[:3]) & words.verbs:
         return 3.0
     score = 0.0
-    if part_words[0] in words.narration_words:
+    if part_words[0] in words.third_person:
         score = 1.2
-    elif is_lower_case and set(part_words[:7]) & verbs:
+    elif is_lower_case and set(part_words[:7]) & words.verbs:
         score = 1.5
-    elif is_lower_case and part_words[0] in words.aside_words:
+    elif is_lower_case and part_words[0] in words.aside_openers:
         score = -1.0
     if is_lower_case and previous_character in tuple(_SENTENCE_MARKS):
         score += 1.0
     elif not is_lower_case and previous_character == ",":
         score -= 1.0
-    score -= 1.5 * bool(set(part_words) & words.first_person)
+    score -= 1.5 * bool(set(part_words) & words.first_and_second_person)
     score -= 3.0 * (part[0] in "¿¡")
     return score - 0.7 * (part.rstrip(" —–-")[-1:] in ("?", "!"))
 
@@ -203,16 +149,7 @@ _CLAUSE_END = re.compile(
     r"(?<!\b[^\W\d_])(?<!\bMme)(?<!\bMlle)(?<!\bDr)(?<!\bSr)(?<!\bSra)\.(?=\s|\Z)|[!?…](?=\s|\Z)"
     r"|[,;:](?=\s)|\Z"
 )
-_SPACE = re.compile(r"\s*")
-_TO_COMMA = re.compile(r"[^,.;:!?…]*")
-_TAG_CONTINUATION = {
-    "fr": re.compile(
-        r"(?:en|d|l|qui|avec|sans|tout|très|à|sur|un|une|le|la|les|son|sa|ses|après)\b"
-    ),
-    "es": re.compile(r"(?:el|la|con|sin|que|quien|muy|un|una|mientras|tras)\b"),
-    "it": re.compile(r"(?:il|la|con|senza|che|molto|un|una|mentre)\b"),
-    "pt": re.compile(r"(?:o|a|com|sem|que|muito|um|uma|enquanto)\b"),
-}
+_CLAUSE_MARKS = re.compile(r"[,.;:!?…]")
 
 
 def split_off_tags(
@@ -222,7 +159,7 @@ def split_off_tags(
 
     `in_marks`: a mark closes the quotation, so that text after a tag's sentence is speech again.
     """
-    words = _dash_words(language)
+    words = speech_of(language)
     piece_start = start
     for match in _TAG_START.finditer(text, start, stop):
         tag = match.end()
@@ -261,72 +198,58 @@ def is_tag(text: str, offset: int, stop: int, language: str) -> bool:
     return has_subject and tag_text[verb.end() :].lstrip()[:1] in (".", ",")
 
 
-def _after_tag(text: str, offset: int, stop: int, words: _DashWords, in_marks: bool) -> int:
+def _after_tag(text: str, offset: int, stop: int, words: SpeechWords, in_marks: bool) -> int:
     """Return the offset at which speech resumes after a tag; `stop` if it does not."""
-    goes_on = _TAG_CONTINUATION.get(words.code)
-    for match in _CLAUSE_END.finditer(text, offset, stop):
-        spaces = _SPACE.match(text, match.end(), stop)
-        next_start = spaces.end() if spaces else stop
+    for clause_end in _CLAUSE_END.finditer(text, offset, stop):
+        next_start = stop - len(text[clause_end.end() : stop].lstrip())
         if next_start >= stop or text[next_start] in '»”"':
             return stop
-        if match[0] in (",", ";", ":"):
-            continuation = goes_on and goes_on.match(text, next_start, stop)
-            if continuation and not _clause_words(text, next_start, stop) & words.first_person:
-                continue
+        if clause_end[0] not in (",", ";", ":"):
+            return next_start if in_marks else _skip_narration(text, next_start, stop, words)
+        next_word = WORD.match(text, next_start, stop)
+        if not next_word or next_word[0] not in words.tag_continuations:
             return next_start
-        if in_marks:
+        clause = _CLAUSE_MARKS.split(text[next_start:stop], maxsplit=1)[0]
+        if not words.first_and_second_person.isdisjoint(folded_words(clause)):
             return next_start
-        return _skip_narration(text, next_start, stop, words)
     return stop
-
-
-def _clause_words(text: str, offset: int, stop: int) -> set[str]:
-    clause = _TO_COMMA.match(text, offset, stop)
-    return {word.casefold() for word in WORD.findall(clause[0])} if clause else set()
 
 
 _SENTENCE = re.compile(r"[^.!?…]*[.!?…]*\s*")
 
 
-def _skip_narration(text: str, offset: int, stop: int, words: _DashWords) -> int:
+def _skip_narration(text: str, offset: int, stop: int, words: SpeechWords) -> int:
     """Return the offset at which speech resumes after narration that follows a tag's sentence."""
-    while offset < stop:
-        sentence = _SENTENCE.match(text, offset, stop)
-        if sentence is None or sentence.end() == offset:
-            return stop
-        sentence_words = [word.casefold() for word in WORD.findall(sentence[0])]
+    for sentence in _SENTENCE.finditer(text, offset, stop):
+        sentence_words = folded_words(sentence[0])
         is_spoken = (
-            bool(set(sentence_words) & words.first_person)
-            or "?" in sentence[0]
+            "?" in sentence[0]
             or "!" in sentence[0]
+            or not words.first_and_second_person.isdisjoint(sentence_words)
         )
-        if not is_spoken and sentence_words and sentence_words[0] in words.narration_words:
-            offset = sentence.end()
-            continue
-        return offset
+        if is_spoken or words.third_person.isdisjoint(sentence_words[:1]):
+            return sentence.start()
     return stop
 
 
 def speech_between_marks(text: str, start: int, stop: int, language: str) -> list[tuple[int, int]]:
     """Return the pieces of speech between two marks, without the tags in it."""
-    code = primary(language)
-    if code in _COMMA_TAG_LANGUAGES:
+    words = speech_of(language)
+    if "comma-tag" in words.traits:
         return list(split_off_tags(text, start, stop, language, in_marks=True)) or [(start, stop)]
-    if code not in _DASH_TAG_LANGUAGES:
+    if "dash-tag" not in words.traits:
         return [(start, stop)]
-    verbs = speech_of(code).verbs
     pieces: list[tuple[int, int]] = []
     piece_start, is_narration = start, False
     for dash in _DASH.finditer(text, start, stop):
         text_before = text[piece_start : dash.start()].rstrip()
         tag_text = text[dash.end() : min(stop, dash.end() + 60)].lstrip()
-        first_words = [word.casefold() for word in WORD.findall(tag_text)[:3]]
         if is_narration:
             piece_start, is_narration = dash.start(), False
         elif (
             text_before[-1:] in tuple(",!?….")
             and tag_text[:1].islower()
-            and set(first_words) & verbs
+            and not words.verbs.isdisjoint(folded_words(tag_text)[:3])
         ):
             pieces.append((piece_start, piece_start + len(text_before)))
             piece_start, is_narration = dash.end(), True

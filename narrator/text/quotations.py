@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from narrator.text import dashes
 from narrator.text.marks import SINGLE, Mark, Pair, Reading, Usage, read_pairs
-from narrator.text.speech_verbs import WORD, speech_of
-from textbase.languages import primary
+from narrator.text.speech_verbs import WORD, folded_words, speech_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ class _QuotationFinder:
     def _speaks_after_dashes(self) -> bool:
         """Return True if a dash at a paragraph's beginning opens speech in this text."""
         dashed_texts = [text for text in self.texts if dashes.speech_start(text)]
-        if primary(self.language) in dashes.DASH_LANGUAGES:
+        if "dash" in speech_of(self.language).traits:
             hyphens = [text for text in dashed_texts if text.lstrip("_* ")[0] == "-"]
             speech_count = sum(self._sounds_spoken(text) for text in hyphens)
             return len(dashed_texts) > len(hyphens) or 4 * speech_count >= len(hyphens)
@@ -105,8 +104,7 @@ class _QuotationFinder:
         return len(dashed_texts) >= 3 and len(dashed_texts) > quoted_count
 
     def _sounds_spoken(self, text: str) -> bool:
-        folded = {word.casefold() for word in WORD.findall(text)}
-        return bool(folded & self.speech_verbs) or "?" in text or "!" in text
+        return "?" in text or "!" in text or not self.speech_verbs.isdisjoint(folded_words(text))
 
     # -- one paragraph
 
