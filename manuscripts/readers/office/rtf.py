@@ -11,20 +11,11 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from lxml import etree
-
 from manuscripts.book import Book, Choices, word_set
-from manuscripts.chapters import OFFICE
 from manuscripts.errors import ImportFailed
 from manuscripts.plaintext import read_data
-from manuscripts.readers import markup
-from manuscripts.readers.elements import INCOMPLETE_REASON, LANGUAGE_ATTRIBUTE
-from manuscripts.readers.office.classify import classify_paragraphs
-from manuscripts.readers.office.properties import (
-    add_first_page,
-    guessed_heading_remarks,
-    metadata_of,
-)
+from manuscripts.readers.elements import INCOMPLETE_REASON
+from manuscripts.readers.office.document import build_pages, metadata_of, side_page
 from manuscripts.readers.office.rtftokens import CHARACTER_WORDS, RtfToken, tokenize
 from manuscripts.readers.office.rtfwords import (
     DOCUMENT_WORDS,
@@ -34,9 +25,10 @@ from manuscripts.readers.office.rtfwords import (
     RtfHeader,
     RtfStyle,
 )
-from manuscripts.readers.office.rtfwriter import RtfWriter, clean_text
+from manuscripts.readers.office.rtfwriter import RtfWriter
 from manuscripts.readers.office.styles import NO_PROPERTIES, Properties, apply_style_name
-from manuscripts.readers.pages import Pages, SourcePage, read_pages
+from manuscripts.readers.office.writer import clean_text
+from manuscripts.readers.pages import Pages, read_pages
 from textbase.errors import Problem
 
 _MAX_DEPTH = 2_000
@@ -101,42 +93,33 @@ class _RtfReader:
         self.bytes_to_skip = 0
         """Remaining fallback characters of a Unicode character."""
         self.is_unbalanced = False
+        self.character_count = 0
+        """Number of characters, visible or not."""
         self.property = ""
         """Name of the picture property whose value follows."""
 
     def build_pages(self) -> Pages:
         """Returns the document's pages; call it after the last token."""
         self._flush()
-        body = self.writer.finish()
-        main_languages = self.writer.languages.most_common(1)
-        language = (main_languages[0][0] if main_languages else None) or self.header.language
-        root = etree.Element("html")
-        root.append(body)
-        side_pages = list(self.writer.side_pages())
-        try:
-            for page in (root, *(side_page.root for side_page in side_pages)):
-                markup.check_depth(page)
-        except markup.TooDeep as error:
-            raise ImportFailed(Problem(self.path, None, f"broken: {error}")) from None
-        if language:
-            root.set(LANGUAGE_ATTRIBUTE, language)
-        first_page = classify_paragraphs(body, self.writer.looks)
-        document_properties = self.header.document_properties
-        metadata = metadata_of(
-            *(" ".join(document_properties.get(field, "").split()) for field in
-              ("title", "creator", "language", "description", "subject"))
-        )  # fmt: skip
-        remarks = guessed_heading_remarks(first_page)
+        writer = self.writer
+        main_page_remarks = []
         if self.stack or self.is_unbalanced:
-            remarks.append(
+            main_page_remarks.append(
                 "The file's braces do not match, as if it were cut off; compare its end."
             )
-        return Pages(
-            [SourcePage("document", root), *side_pages],
-            add_first_page(metadata, first_page),
-            rules=OFFICE,
-            characters=self.writer.characters,
-            remarks=remarks,
+        while len(writer.texts) > 1:
+            writer.close_text()
+        return build_pages(
+            self.path,
+            writer,
+            metadata_of(self.header.document_properties),
+            self.header.language,
+            [
+                side_page(f"{text.reason} {number}", text.container, text.reason)
+                for number, text in enumerate(writer.side_texts, 1)
+            ],
+            None,
+            main_page_remarks,
         )
 
     def process(self, token: RtfToken) -> None:
@@ -146,7 +129,7 @@ class _RtfReader:
             self.is_group_start = self.is_optional = False
             return
         self._flush()
-        if self.writer.pieces > _MAX_PIECES or self.writer.character_count > _MAX_CHARACTERS:
+        if self.writer.pieces > _MAX_PIECES or self.character_count > _MAX_CHARACTERS:
             raise ImportFailed(Problem(self.path, None, "has more text than a book needs"))
         if token.kind == "open":
             if len(self.stack) >= _MAX_DEPTH:
@@ -172,7 +155,7 @@ class _RtfReader:
             return
         closed_group, self.group = self.group, self.stack.pop()
         if closed_group.opens_side_text:
-            self.writer.end_side_text()
+            self.writer.close_text()
 
     # -- text --------------------------------------------------------------------------------------
 
@@ -195,12 +178,11 @@ class _RtfReader:
     def _write_text(self, text: str) -> None:
         """Writes text to the destination of the current group."""
         group, destination = self.group, self.group.destination
-        if destination == "skip":
-            return
+        self.character_count += len(text)
         if destination == "body":
             self.writer.add_text(text, self._text_properties(), self._omission_reason(text))
         elif destination == "marker":
-            self.writer.add_marker(text)
+            self.writer.text.marker += text
         elif destination == "code" and group.field is not None:
             group.field.code = (group.field.code + text)[:500]
         elif destination == "styles":
@@ -216,14 +198,11 @@ class _RtfReader:
             )[:5_000]
 
     def _text_properties(self) -> Properties:
-        """Returns the properties of the current text; its language only if not the document's."""
+        """Returns the properties of the current text."""
         properties = self.group.run_properties
         field = self.group.field if self.group.is_field_result else None
-        if field is not None and field.kind == "HYPERLINK":
-            properties = replace(properties, link=True)
-        if properties.language is None or properties.language != self.header.language:
-            return properties
-        return replace(properties, language=None)
+        is_link = field is not None and field.kind == "HYPERLINK"
+        return replace(properties, link=True) if is_link else properties
 
     def _omission_reason(self, text: str) -> str:
         """Returns why text of the current group is left out; "" if it is read."""
@@ -336,9 +315,9 @@ class _RtfReader:
             self.group = replace(self.group, destination="skip")
             return
         if word == "footnote":
-            self.writer.begin_note()
+            self.writer.open_note()
         else:
-            self.writer.begin_side_text(_SIDE_TEXTS[word])
+            self.writer.open_side_text(_SIDE_TEXTS[word])
         self.group = replace(
             self.group,
             opens_side_text=True,
@@ -349,20 +328,20 @@ class _RtfReader:
 
     def _end_element(self, word: str) -> None:
         """Handles control words that end a line, a paragraph, a cell or a page."""
+        writer = self.writer
         if word in ("line", "lbr"):
-            self.writer.break_line()
-        elif word in ("par", "sect", "cell", "nestcell", "row"):
-            block = self._resolve_paragraph()
-            if word == "row":
-                self.writer.end_row()
-            else:
-                self.writer.end_paragraph(block, self.group.in_table, word == "cell")
-            if word == "sect":
-                self.writer.starts_page = True
+            writer.add_break()
+        elif word in ("par", "sect", "nestcell"):
+            writer.end_block(self._resolve_paragraph(), self.group.in_table)
+            writer.text.starts_page = writer.text.starts_page or word == "sect"
+        elif word == "cell":
+            writer.end_cell(self._resolve_paragraph())
+        elif word == "row":
+            writer.end_row()
         elif word == "page":
-            self.writer.break_page()
+            writer.break_page()
         elif word == "sbknone":
-            self.writer.starts_page = False
+            writer.text.starts_page = False
 
     def _resolve_paragraph(self) -> Properties:
         """Returns the current paragraph's properties, with its style's level and role."""

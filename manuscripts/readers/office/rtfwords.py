@@ -80,68 +80,36 @@ def _is_on(number: int | None) -> bool:
     return number != 0
 
 
-def _reset_run(group: RtfGroup, number: int | None) -> RtfGroup:
-    return replace(group, run_properties=_PLAIN_TEXT, font=None, is_deleted=False)
+def _setter(target: str, name: str, convert: Callable[[int | None], object]) -> _GroupChange:
+    """Returns the change that sets a property of runs or paragraphs to a word's number."""
+
+    def change(group: RtfGroup, number: int | None) -> RtfGroup:
+        properties = replace(getattr(group, target), **{name: convert(number)})
+        return replace(group, **{target: properties})
+
+    return change
 
 
-def _reset_paragraph(group: RtfGroup, number: int | None) -> RtfGroup:
-    return replace(group, paragraph_properties=NO_PROPERTIES, style=None, in_table=False)
-
-
-def _set_bold(group: RtfGroup, number: int | None) -> RtfGroup:
-    return replace(group, run_properties=replace(group.run_properties, bold=_is_on(number)))
-
-
-def _set_italic(group: RtfGroup, number: int | None) -> RtfGroup:
-    return replace(group, run_properties=replace(group.run_properties, italic=_is_on(number)))
-
-
-def _set_underline(group: RtfGroup, number: int | None) -> RtfGroup:
-    return replace(group, run_properties=replace(group.run_properties, underline=_is_on(number)))
-
-
-def _clear_underline(group: RtfGroup, number: int | None) -> RtfGroup:
-    return replace(group, run_properties=replace(group.run_properties, underline=False))
-
-
-def _set_hidden(group: RtfGroup, number: int | None) -> RtfGroup:
-    return replace(group, run_properties=replace(group.run_properties, hidden=_is_on(number)))
-
-
-def _set_size(group: RtfGroup, number: int | None) -> RtfGroup:
-    return replace(group, run_properties=replace(group.run_properties, size=(number or 24) / 2))
-
-
-def _set_language(group: RtfGroup, number: int | None) -> RtfGroup:
-    return replace(
-        group, run_properties=replace(group.run_properties, language=LANGUAGES.get(number or 0))
-    )
-
-
-def _clear_centred(group: RtfGroup, number: int | None) -> RtfGroup:
-    return replace(group, paragraph_properties=replace(group.paragraph_properties, centred=False))
-
-
-def _set_centred(group: RtfGroup, number: int | None) -> RtfGroup:
-    return replace(group, paragraph_properties=replace(group.paragraph_properties, centred=True))
-
-
-def _set_page_break(group: RtfGroup, number: int | None) -> RtfGroup:
-    return replace(
-        group, paragraph_properties=replace(group.paragraph_properties, starts_page=_is_on(number))
-    )
-
-
-def _set_space_above(group: RtfGroup, number: int | None) -> RtfGroup:
-    return replace(
-        group,
-        paragraph_properties=replace(group.paragraph_properties, space_above=(number or 0) / 20),
-    )
-
-
-def _set_level(group: RtfGroup, number: int | None) -> RtfGroup:
-    level = number + 1 if number is not None and 0 <= number < 9 else None
-    return replace(group, paragraph_properties=replace(group.paragraph_properties, level=level))
+_RUN_WORDS: Mapping[str, tuple[str, Callable[[int | None], object]]] = {
+    "b": ("bold", _is_on),
+    "i": ("italic", _is_on),
+    **dict.fromkeys(
+        word_set("ul uld uldb ulw uldash uldashd uldashdd ulth ulwave"), ("underline", _is_on)
+    ),
+    "ulnone": ("underline", lambda number: False),
+    "v": ("hidden", _is_on),
+    "fs": ("size", lambda number: (number or 24) / 2),
+    "lang": ("language", lambda number: LANGUAGES.get(number or 0)),
+}
+_PARAGRAPH_WORDS: Mapping[str, tuple[str, Callable[[int | None], object]]] = {
+    **dict.fromkeys(word_set("ql qr qj"), ("centred", lambda number: False)),
+    "qc": ("centred", lambda number: True),
+    "pagebb": ("starts_page", _is_on),
+    "sb": ("space_above", lambda number: (number or 0) / 20),
+    "outlinelevel": (
+        "level", lambda number: number + 1 if number is not None and 0 <= number < 9 else None
+    ),
+}  # fmt: skip
 
 
 def _skip_character_style(group: RtfGroup, number: int | None) -> RtfGroup:
@@ -149,23 +117,15 @@ def _skip_character_style(group: RtfGroup, number: int | None) -> RtfGroup:
 
 
 GROUP_WORDS: Mapping[str, _GroupChange] = {
-    "plain": _reset_run,
-    "pard": _reset_paragraph,
-    "sectd": lambda group, number: group,
-    "b": _set_bold,
-    "i": _set_italic,
-    **dict.fromkeys(
-        word_set("ul uld uldb ulw uldash uldashd uldashdd ulth ulwave"), _set_underline
+    **{word: _setter("run_properties", *change) for word, change in _RUN_WORDS.items()},
+    **{word: _setter("paragraph_properties", *change) for word, change in _PARAGRAPH_WORDS.items()},
+    "plain": lambda group, number: replace(
+        group, run_properties=_PLAIN_TEXT, font=None, is_deleted=False
     ),
-    "ulnone": _clear_underline,
-    "v": _set_hidden,
-    "fs": _set_size,
-    "lang": _set_language,
-    **dict.fromkeys(word_set("ql qr qj"), _clear_centred),
-    "qc": _set_centred,
-    "pagebb": _set_page_break,
-    "sb": _set_space_above,
-    "outlinelevel": _set_level,
+    "pard": lambda group, number: replace(
+        group, paragraph_properties=NO_PROPERTIES, style=None, in_table=False
+    ),
+    "sectd": lambda group, number: group,
     **dict.fromkeys(word_set("cs ds ts"), _skip_character_style),
     "deleted": lambda group, number: replace(group, is_deleted=_is_on(number)),
     "f": lambda group, number: replace(group, font=number),

@@ -1,7 +1,7 @@
 """Combines the properties of styles, in word processor files of any format.
 
 Knows no format: readers find styles and their parents; this module merges their properties, and
-derives the look of paragraphs and the markup of runs.
+derives the look of paragraphs.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Literal
 
-from lxml import etree
-
-from manuscripts.readers.elements import LANGUAGE_ATTRIBUTE, OMISSION_ATTRIBUTE
 from manuscripts.readers.office.looks import ParagraphLook
 
 _HEADING_NAME = re.compile(
@@ -41,8 +39,8 @@ class Properties:
     centred: bool | None = None
     starts_page: bool | None = None
     space_above: float | None = None
-    numbering: tuple[str, str] | None = None
-    """List identifier and level."""
+    numbering: tuple[str, int] | None = None
+    """List identifier and level, from 0."""
     bold: bool | None = None
     italic: bool | None = None
     underline: bool | None = None
@@ -50,6 +48,8 @@ class Properties:
     size: float | None = None
     language: str | None = None
     link: bool | None = None
+    raised: Literal["sup", "sub"] | None = None
+    """Raised above the line, or lowered below it."""
 
     def with_base(self, base: Properties) -> Properties:
         """Returns these properties, with those of `base` where these are None."""
@@ -92,27 +92,3 @@ def look_of(
         starts_page=starts_page,
         space_above=properties.space_above or 0,
     )
-
-
-def append_run_elements(
-    parent: etree._Element,
-    properties: Properties,
-    main_language: str | None,
-    omission_reason: str = "",
-) -> etree._Element:
-    """Appends elements to `parent` for a run with these properties; returns the innermost.
-
-    Returns `parent` itself where no element is needed. `main_language` is the language of the text.
-    """
-    language = properties.language if properties.language != main_language else None
-    if omission_reason or language:
-        parent = etree.SubElement(parent, "span")
-        if omission_reason:
-            parent.set(OMISSION_ATTRIBUTE, omission_reason)
-        elif language:
-            parent.set(LANGUAGE_ATTRIBUTE, language)
-    if properties.bold:
-        parent = etree.SubElement(parent, "strong")
-    if properties.italic or (properties.underline and not properties.link):
-        parent = etree.SubElement(parent, "em")
-    return parent

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from lxml import etree
 
@@ -27,8 +28,8 @@ class _NumberLevel:
     start: int
 
 
-class HeadingNumbers:
-    """The numberings of a document. Levels are strings of numbers from 0, as in Word's files."""
+class Numbering:
+    """The numberings of a document; a list and a level of it, from 0, are a `tuple[str, int]`."""
 
     def __init__(self, root: etree._Element | None) -> None:
         self._abstract_ids: dict[str, str] = {}
@@ -45,12 +46,14 @@ class HeadingNumbers:
                 number_element.find(f"{_W}abstractNumId")
             )
 
-    def is_bare(self, numbering: tuple[str, str]) -> bool:
-        """Returns whether a list level shows neither a number nor a bullet."""
+    def list_tag(self, numbering: tuple[str, int]) -> Literal["ol", "ul"] | None:
+        """Returns the HTML tag of a list level; None where it shows neither numbers nor bullets."""
         level = self._find_level(numbering)
-        return level is not None and level.format == "none"
+        if level is None or level.format == "none":
+            return None
+        return "ul" if level.format == "bullet" else "ol"
 
-    def count_heading(self, numbering: tuple[str, str], is_empty: bool) -> str:
+    def count_heading(self, numbering: tuple[str, int], is_empty: bool) -> str:
         """Counts a heading of this list and level, and returns its automatic number.
 
         Returns "" for a plain number before the heading's text, and for no number at all.
@@ -58,7 +61,7 @@ class HeadingNumbers:
         level = self._find_level(numbering)
         if level is None or level.format in ("none", "bullet"):
             return ""
-        abstract_id, depth = self._abstract_ids[numbering[0]], int(numbering[1])
+        abstract_id, depth = self._abstract_ids[numbering[0]], numbering[1]
         levels = self._levels[abstract_id]
         counts = self._counts.setdefault(
             abstract_id, [number_level.start - 1 for number_level in levels]
@@ -74,10 +77,9 @@ class HeadingNumbers:
             lambda match: (formatted_numbers[int(match[1]) - 1 :] or [""])[0], level.text
         ).strip()
 
-    def _find_level(self, numbering: tuple[str, str]) -> _NumberLevel | None:
+    def _find_level(self, numbering: tuple[str, int]) -> _NumberLevel | None:
         levels = self._levels.get(self._abstract_ids.get(numbering[0], ""), [])
-        depth = int(numbering[1]) if numbering[1].isdecimal() and len(numbering[1]) < 3 else 0
-        return levels[depth] if depth < len(levels) else None
+        return levels[numbering[1]] if numbering[1] < len(levels) else None
 
 
 def _attribute(element: etree._Element | None, name: str = "val") -> str:

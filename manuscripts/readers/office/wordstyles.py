@@ -6,14 +6,17 @@ Knows the XML of styles and properties, not that of texts.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Literal
 
 from lxml import etree
 
+from manuscripts.readers.facts import LANGUAGE_TAG
 from manuscripts.readers.office.styles import NO_PROPERTIES, Properties, apply_style_name
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_RAISED: Mapping[str | None, Literal["sup", "sub"]] = {"superscript": "sup", "subscript": "sub"}
 
 
 def name_of(element: etree._Element) -> str:
@@ -64,7 +67,8 @@ def run_properties(rpr: etree._Element | None) -> Properties:
         underline=is_underlined,
         hidden=is_on(rpr, "vanish"),
         size=None if size is None else size / 2,
-        language=language if language and _LANGUAGE.fullmatch(language) else None,
+        language=language if language and LANGUAGE_TAG.fullmatch(language) else None,
+        raised=_RAISED.get(attribute_of(child_of(rpr, "vertAlign"))),
     )
 
 
@@ -79,7 +83,8 @@ def paragraph_properties(ppr: etree._Element | None) -> Properties:
     if list_properties is not None and (
         list_id := attribute_of(child_of(list_properties, "numId"))
     ):
-        numbering = (list_id, attribute_of(child_of(list_properties, "ilvl")) or "0")
+        depth = _parse_number(attribute_of(child_of(list_properties, "ilvl"))) or 0
+        numbering = list_id, max(int(depth), 0)
     space = _parse_number(attribute_of(child_of(ppr, "spacing"), "before"))
     return Properties(
         level=None if outline is None else (int(outline) + 1 if 0 <= outline < 9 else 0),
