@@ -18,9 +18,9 @@ from narrator.pipeline.book_plan import Selection
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.report import pickups
 from narrator.studio import app
-from narrator.studio.desk import ProjectSession
 from narrator.studio.events import Events
 from narrator.studio.guard import Keys
+from narrator.studio.session import ProjectSession
 from tests.books import Watcher
 
 BOOK = """\
@@ -149,7 +149,7 @@ class Visitor:
 class Opened:
     """A studio at work, and the page that opened it."""
 
-    desk: ProjectSession
+    session: ProjectSession
     place: app.Endpoint
     keys: Keys
     page: Visitor
@@ -167,7 +167,7 @@ class Opened:
 
     def look(self) -> None:
         """What the studio does every second."""
-        self.do(self.desk.look)
+        self.do(self.session.look)
 
     def chapter(self, number: int = 1) -> Any:
         return self.page.get(f"/api/chapters/{number}").json
@@ -186,21 +186,21 @@ class Hurried:
 @contextlib.contextmanager
 def opened(folder: Path, *, draft: bool = False) -> Iterator[Opened]:
     """A studio of a project, its errands in a thread instead of the main one."""
-    desk, links = ProjectSession(folder, draft, Events()), []
+    session, links = ProjectSession(folder, draft, Events()), []
     keys = Keys(links.append)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
-    desk.begin(loop)
+    session.begin(loop)
     place = app.listen("127.0.0.1", 0)
-    desk.read()
+    session.read()
     thread.start()
     try:
         with (
             mock.patch("uvicorn.server.asyncio", Hurried()),
-            app.serving_studio(app.Studio(desk, keys, place, pickups.page)),
+            app.serving_studio(app.Studio(session, keys, place, pickups.page)),
         ):
             page = Visitor(place.port).opened(keys.token)
-            yield Opened(desk, place, keys, page, links, loop)
+            yield Opened(session, place, keys, page, links, loop)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()

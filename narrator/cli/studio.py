@@ -35,15 +35,15 @@ def studio(
     from narrator.project.place import manifest_at
     from narrator.report import pickups as pages
     from narrator.studio import app as studios
-    from narrator.studio.desk import ProjectSession
     from narrator.studio.events import Events
     from narrator.studio.guard import Keys
+    from narrator.studio.session import ProjectSession
 
-    desk = ProjectSession(book, draft, Events())
+    session = ProjectSession(book, draft, Events())
     build = manifest_at(book).parent / "build"
     with contextlib.closing(studios.listen(listen, port, build)) as place:
         with stage(err, "reading the manuscript"):
-            desk.read()
+            session.read()
 
         def link(token: str) -> str:
             return f"{place.url}?token={token}"
@@ -58,8 +58,8 @@ def studio(
                 _open(link(keys.token))
 
         keys = Keys(lambda token: err.print(f"opened; for another browser: {link(token)}"))
-        with silence(), logging_to(desk.view.project):
-            studios.work(studios.Studio(desk, keys, place, pages.page), ready)
+        with silence(), logging_to(session.view.project):
+            studios.work(studios.Studio(session, keys, place, pages.page), ready)
     err.print("the studio is closed")
 
 

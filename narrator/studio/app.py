@@ -1,6 +1,6 @@
-"""From start to stop: a port, a server in a thread of its own, errands in the main thread.
+"""Starts and stops the studio: its port, the server's thread, tasks in the main thread.
 
-Prints nothing: who starts it is told the link.
+Prints nothing: the caller shows the link.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from pathlib import Path
 from narrator import files
 from narrator.errors import StorageError
 from narrator.studio import server
-from narrator.studio.casting import CastRoutes
-from narrator.studio.desk import POLL_SECONDS, ProjectSession
+from narrator.studio.cast_routes import CastRoutes
+from narrator.studio.edit_routes import EditRoutes, PickupsPage
 from narrator.studio.guard import Guard, Keys
 from narrator.studio.jobs import Jobs
-from narrator.studio.looking import ViewRoutes
-from narrator.studio.mending import EditRoutes, PickupsPage
+from narrator.studio.session import POLL_SECONDS, ProjectSession
+from narrator.studio.view_routes import ViewRoutes
 from narrator.web import listening
 from narrator.web.hosts import Hosts
 from narrator.web.listening import Endpoint
 
 PORT = 4747
-"""Taken where it is free, none was named, and the project had none before."""
+"""The port that is tried where none was named and the project has none yet."""
 _PORT_FILE = "studio.port"
-"""In `build`: the port of the last studio, so that a page that is open finds the next one."""
+"""File in `build` with the port of the last studio, so that an open page finds the next one."""
 
 
 def listen(address: str, port: int | None, build: Path | None = None) -> Endpoint:
-    """A port to listen at; where none was named that of the last time, the usual one, or any.
+    """Binds a port: the named one, else the project's last one, `PORT`, or any free one.
 
-    Raises UsageError where it cannot be had.
+    Raises UsageError if it is taken.
     """
     return listening.listen(address, (*_last_port(build), PORT, 0) if port is None else (port,))
 
 
 def _last_port(build: Path | None) -> Iterator[int]:
-    """The port of a project's last studio, if it had one that people's programs may have."""
+    """Yields the port of a project's last studio, unless it is a privileged one."""
     if build is not None:
         with contextlib.suppress(OSError, ValueError):
             port = int((build / _PORT_FILE).read_bytes()[:6])
@@ -50,9 +50,9 @@ def _last_port(build: Path | None) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Studio:
-    """What a studio is made of."""
+    """The parts of a studio."""
 
-    desk: ProjectSession
+    session: ProjectSession
     keys: Keys
     place: Endpoint
     print_pickups: PickupsPage | None = None
@@ -60,15 +60,15 @@ class Studio:
 
 @contextlib.contextmanager
 def serving_studio(studio: Studio) -> Iterator[None]:
-    """The server at work in a thread, until the block ends."""
-    desk, place = studio.desk, studio.place
+    """Runs the server in a thread until the block ends."""
+    session, place = studio.session, studio.place
     with contextlib.suppress(StorageError):
-        files.write(desk.view.project.build / _PORT_FILE, str(place.port).encode())
-    jobs = Jobs(desk)
+        files.write(session.view.project.build / _PORT_FILE, str(place.port).encode())
+    jobs = Jobs(session)
     routes = [
-        *ViewRoutes(desk, jobs).routes(),
-        *EditRoutes(desk, jobs, studio.print_pickups).routes(),
-        *CastRoutes(desk).routes(),
+        *ViewRoutes(session, jobs).routes(),
+        *EditRoutes(session, jobs, studio.print_pickups).routes(),
+        *CastRoutes(session).routes(),
     ]
     guard = Guard(server.app(routes), studio.keys, Hosts(place.address, place.port))
     jobs.start()
@@ -77,11 +77,11 @@ def serving_studio(studio: Studio) -> Iterator[None]:
             yield
         finally:
             jobs.close()
-            desk.events.close()
+            session.events.close()
 
 
 def work(studio: Studio, ready: Callable[[], None]) -> None:
-    """Serve until a signal ends it; in the main thread, where the text is read.
+    """Serves until a signal; in the main thread, which reads the text.
 
     `ready` is called once requests are answered.
     """
@@ -90,7 +90,7 @@ def work(studio: Studio, ready: Callable[[], None]) -> None:
 
 async def _work(studio: Studio, ready: Callable[[], None]) -> None:
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
-    studio.desk.begin(loop)
+    studio.session.begin(loop)
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:  # under nohup
             loop.add_signal_handler(name, ended.set)
@@ -100,4 +100,4 @@ async def _work(studio: Studio, ready: Callable[[], None]) -> None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(ended.wait(), POLL_SECONDS)
             if not ended.is_set():
-                studio.desk.look()
+                studio.session.look()

@@ -1,6 +1,6 @@
-"""How sure it is who says what, by chunk: as the files beside the texts have it.
+"""Certainty of the speaker of each chunk, from the speaker files beside the texts.
 
-The words of each row are looked for in the text, one after the other. Knows no requests.
+The words of each row are searched in the text, in order. Knows no requests.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from narrator.text.speaker_files import NOBODY, Row
 
 _MARKS = " “”‘’„\"'«»‹›「」『』,.;:!?…—–-"
 _MAX_LETTERS = 60
-"""Of the words that are looked for: rows give no more of a long quotation's beginning."""
+"""Most letters of a search: rows quote no more of a long quotation's beginning."""
 
 
 def certainties_of(project: Project, number: int, steps: Sequence[Step]) -> Mapping[str, float]:
-    """How sure a rule or model was of a chapter's chunks, 0 to 1, by their ids; none of those that
-    print, or a person, decided."""
+    """Returns how sure a rule or model was of the speaker of a chapter's chunks, 0 to 1, by id.
+
+    Chunks whose speaker was printed, or chosen by a person, are left out.
+    """
     name = project.chapters[number].file
     if name is None:
         return {}

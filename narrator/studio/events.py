@@ -1,7 +1,7 @@
-"""What pages are told as it happens: server-sent events.
+"""Server-sent events: messages to all open pages.
 
-A page that does not read in time loses what is old, and is told to ask for everything again. Knows
-nothing of what is said.
+A page that reads too slowly loses its old events, and is told to load everything again. Knows
+nothing of the events' contents.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 _MAX_QUEUED = 256
-"""Events that wait for one page."""
+"""Most waiting events of one page."""
 _HEARTBEAT = 15.0
-"""Seconds after which a silent line shows that a page has gone."""
+"""Seconds between comments on a silent line, which reveal closed pages."""
 MAX_PAGES = 24
 
 
@@ -25,7 +25,7 @@ class _Page:
         self.queue: asyncio.Queue[str | None] = asyncio.Queue(_MAX_QUEUED)
 
     def put(self, line: str | None) -> None:
-        """In its own loop."""
+        """Queues a line. Runs in the loop of the page."""
         if self.queue.full():
             while not self.queue.empty():
                 self.queue.get_nowait()
@@ -34,7 +34,7 @@ class _Page:
 
 
 class Events:
-    """The pages that listen."""
+    """The open pages."""
 
     def __init__(self) -> None:
         self._listeners: set[_Page] = set()
@@ -42,11 +42,11 @@ class Events:
         self._closed = False
 
     def send(self, event: Mapping[str, Any]) -> None:
-        """Tell all pages; from any thread."""
+        """Sends an event to all pages; from any thread."""
         self._put(json.dumps(event, ensure_ascii=False))
 
     def close(self) -> None:
-        """There will be no more."""
+        """Ends the streams of all pages."""
         self._closed = True
         self._put(None)
 
@@ -61,7 +61,7 @@ class Events:
         return len(self._listeners) >= MAX_PAGES
 
     async def listen(self) -> AsyncIterator[bytes]:
-        """The lines for one page, until it goes or there are no more."""
+        """Yields the lines of one page's stream, until the page or the studio closes."""
         listener = _Page()
         with self._mutex:
             self._listeners.add(listener)

@@ -1,7 +1,7 @@
-"""Who may ask: a token becomes a cookie once, Host and Origin are checked, answers are sealed off.
+"""Access control of the studio: one-time tokens, cookies, Host and Origin, security headers.
 
-Stands before every route. A page of another site can send requests to this machine, and a name of
-its own may lead here (rebinding): neither comes past. Knows nothing of books.
+Runs before every route. Pages of other sites can send requests to this machine, and their host
+names may resolve to it (DNS rebinding): both are refused. Knows nothing of books.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SEALED = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
-"""What every answer says of itself."""
+"""Security headers of every answer."""
 
 _LOCKED = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>narrator studio</title>
@@ -41,16 +41,16 @@ shows a link that has one; each link opens it once.</p>
 
 
 class Keys:
-    """The token of the next link, and the cookies that were given for earlier ones."""
+    """The token of the next link, and the cookies issued for earlier ones."""
 
     def __init__(self, used: Callable[[str], None]) -> None:
-        """`used` hears the token of the next link when one has been used."""
+        """`used` is called with the token of the next link once a link has been used."""
         self._used, self._mutex = used, threading.Lock()
         self._sessions: set[str] = set()
         self.token = secrets.token_urlsafe(32)
 
     def redeem(self, token: str) -> str | None:
-        """A cookie for a token, once."""
+        """Returns a cookie for the current token, which becomes invalid; None for any other."""
         with self._mutex:
             if not secrets.compare_digest(token.encode(), self.token.encode()):
                 return None
@@ -61,7 +61,7 @@ class Keys:
         return session
 
     def fits(self, session: str) -> bool:
-        """Whether a cookie was given here."""
+        """True if a cookie was issued here."""
         key = session.encode()
         fits = False
         for one in self._sessions:  # all of them, so that the time taken says nothing
@@ -70,12 +70,12 @@ class Keys:
 
 
 class Guard:
-    """Lets through whoever holds the cookie and asks from this page, or from no page at all."""
+    """Admits requests with the cookie that come from this page, or from no page at all."""
 
     def __init__(self, app: ASGIApp, keys: Keys, hosts: Hosts) -> None:
         self._app, self._keys, self._hosts = app, keys, hosts
         self.cookie = f"narrator-{hosts.port}"
-        """Its name: cookies are shared by all ports of a host."""
+        """The cookie's name has the port: cookies are shared by all ports of a host."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -95,7 +95,7 @@ class Guard:
         await (answer or self._app)(scope, receive, sealed)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """What a request gets that is not let through."""
+        """Returns the answer to a request that is refused or redirected; None admits it."""
         headers, path, method = Headers(scope=scope), scope["path"], scope["method"]
         host = headers.get("host", "")
         if len(headers.getlist("host")) != 1 or not self._hosts.knows(host):
@@ -119,7 +119,7 @@ class Guard:
         return _error(401, "open the link again that the terminal shows")
 
     def _is_known(self, headers: Headers) -> bool:
-        """Whether a request holds a cookie that was given here."""
+        """True if a request holds a cookie that was issued here."""
         try:
             found = SimpleCookie("; ".join(headers.getlist("cookie"))).get(self.cookie)
         except CookieError:
@@ -128,7 +128,7 @@ class Guard:
 
 
 def _foreign(headers: Headers, method: str, own: str) -> str:
-    """Why a request is taken for another site's; empty where it is this page's, or no page's."""
+    """Returns why a request seems to come from another site; empty if it does not."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     if origin is not None and origin.casefold() != own:
         return "this comes from a page of another site"

@@ -17,7 +17,7 @@ from narrator.errors import EnvironmentFailed, NarratorError
 from narrator.pipeline.jobs import client
 from narrator.pipeline.jobs.client import Link
 from narrator.pipeline.jobs.protocol import Event, Job, job_row
-from narrator.studio.desk import ProjectSession
+from narrator.studio.session import ProjectSession
 
 _OWNER_POLL = 1.0
 """Seconds between two searches for an owner of the project."""
@@ -28,8 +28,8 @@ _NOTICE_INTERVAL = 0.7
 class Jobs:
     """A link to the project's owner, and the state of its jobs."""
 
-    def __init__(self, desk: ProjectSession) -> None:
-        self._desk = desk
+    def __init__(self, session: ProjectSession) -> None:
+        self._session = session
         self._mutex = threading.RLock()
         """Guards the state of the jobs."""
         self._link_lock = threading.Lock()
@@ -69,7 +69,7 @@ class Jobs:
 
         Raises EnvironmentFailed.
         """
-        job = job.model_copy(update={"book": self._desk.view.project.path.name})
+        job = job.model_copy(update={"book": self._session.view.project.path.name})
         for _ in range(2):
             link = self._open_link(start=True)
             if link is None:
@@ -93,7 +93,7 @@ class Jobs:
 
         Raises EnvironmentFailed.
         """
-        project = self._desk.view.project
+        project = self._session.view.project
         with self._link_lock:
             if self._link is None and not self._closing.is_set():
                 link = client.connect(project)
@@ -173,7 +173,7 @@ class Jobs:
                 waiting_jobs.pop(str(lost_job["id"]), None)
         link.close()
         self._send_event({"event": "gone", "lost": [lost_job["id"] for lost_job in started_jobs]})
-        self._desk.later("reading the takes", self._desk.replan)
+        self._session.later("reading the takes", self._session.replan)
         for id, job in waiting_jobs.items() if not self._closing.is_set() else ():
             try:
                 self.submit(job, id)
@@ -224,11 +224,11 @@ class Jobs:
         self._send_event(event)
 
     def _is_other_manifest(self, job: object) -> bool:
-        """Whether a job, given as a row or an id, belongs to another manifest."""
+        """True if a job, given as a row or an id, belongs to another manifest."""
         if isinstance(job, str):
             return job in self._other_ids
         book = job.get("book") if isinstance(job, Mapping) else None
-        if isinstance(job, Mapping) and book not in (None, self._desk.view.project.path.name):
+        if isinstance(job, Mapping) and book not in (None, self._session.view.project.path.name):
             self._other_ids.add(str(job.get("id")))
             return True
         return False
@@ -249,10 +249,10 @@ class Jobs:
             self._running = self._progress = None
         self._remove_waiting(event["job"])
         self._touched_chapters.clear()
-        self._desk.later("reading the takes", self._desk.replan)
+        self._session.later("reading the takes", self._session.replan)
 
     def _mark_touched(self, chunk: str) -> None:
-        step = self._desk.view.steps.get(chunk)
+        step = self._session.view.steps.get(chunk)
         if step:
             self._touched_chapters.add(step.chapter)
 
@@ -262,10 +262,10 @@ class Jobs:
             chapters, self._touched_chapters = self._touched_chapters, set()
             self._last_notice = time.monotonic()
             for chapter in chapters:
-                self._desk.touched(chapter)
+                self._session.touched(chapter)
 
     def _send_event(self, event: Event) -> None:
-        self._desk.events.send({"type": "job", **event})
+        self._session.events.send({"type": "job", **event})
 
 
 def _summarize_job(summary: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The page and the files beside it, as they lie in this room."""
+"""The page and its static files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import resources
 from jinja2 import Environment
 
 from narrator import templates
-from narrator.studio.desk import ProjectSnapshot
+from narrator.studio.session import ProjectSnapshot
 
 _MEDIA_TYPES = {
     ".js": "text/javascript",
@@ -26,14 +26,14 @@ def _templates() -> Environment:
 
 
 def page(view: ProjectSnapshot) -> str:
-    """The page of a book."""
+    """Renders the page of a book."""
     manifest = view.project.manifest
     template = _templates().get_template("studio.html")
     return template.render(title=manifest.title, language=manifest.language)
 
 
 def static(name: str) -> tuple[bytes, str] | None:
-    """A file of the page and its media type, by its name alone; None where there is none."""
+    """Returns a static file and its media type, by its name alone; None if there is none."""
     folder = resources.files(__package__).joinpath("static")
     for file in folder.iterdir():
         kind = _MEDIA_TYPES.get(f".{file.name.rpartition('.')[2]}")

@@ -1,8 +1,7 @@
 """The waveform of a chapter: its loudest sample in every twentieth of a second, as a byte.
 
-What was heard of a take is kept under `build/peaks`, by its content: a chapter of which one take
-has changed is drawn again in a moment. Music is not drawn. Knows layouts and takes; nothing of
-requests.
+Peaks of takes are cached under `build/peaks`, by content, so that a chapter with one new take is
+drawn in a moment. Music is not drawn. Knows layouts and takes; nothing of requests.
 """
 
 from __future__ import annotations
@@ -19,20 +18,23 @@ from narrator import files
 from narrator.delivery.layout import ChapterWords
 from narrator.sound.assemble import PlacedTake
 from narrator.sound.audio import amplitude
-from narrator.studio.desk import PlayedChapter
+from narrator.studio.session import PlayedChapter
 
 PEAKS_PER_SECOND = 20
 """Peaks of a chapter."""
 _FINE_PER_PEAK = 4
-"""Peaks of a take in the time of one of a chapter, which begin anywhere within it."""
+"""Peaks of a take per peak of a chapter: a take may start anywhere within one."""
 _PEAKS_LOCK = threading.Lock()
-"""One waveform is made at a time: sound comes first."""
+"""Held while a waveform is made: one at a time, since playback comes first."""
 Bytes = NDArray[np.uint8]
 
 
 def chapter_peaks(sound: PlayedChapter, words: ChapterWords, cache_path: Path) -> bytes:
-    """The peaks of what is heard, scaled to 0..255 by their root. `words` are the takes in it,
-    `cache_path` the file of what is known of them. Raises DamagedTake, StorageError."""
+    """Returns the square roots of a chapter's peaks, scaled to 0..255.
+
+    `words` are the takes in the sound, `cache_path` the file of their peaks. Raises DamagedTake,
+    StorageError.
+    """
     line = sound.timeline
     count = -(-line.length * PEAKS_PER_SECOND // line.sample_rate)
     step = line.sample_rate / (PEAKS_PER_SECOND * _FINE_PER_PEAK)
@@ -51,7 +53,7 @@ def chapter_peaks(sound: PlayedChapter, words: ChapterWords, cache_path: Path) -
 
 
 def _load_peaks(words: ChapterWords, cache_path: Path) -> dict[str, Bytes]:
-    """Peaks of takes by content; what is not known is measured and kept.
+    """Returns peaks of takes by content; those not in the cache are measured and added.
 
     Raises as `chapter_peaks`.
     """
@@ -84,7 +86,7 @@ def _read_cache(cache_path: Path) -> dict[str, Bytes]:
 
 
 def _measure_peaks(words: ChapterWords, clip: PlacedTake) -> Bytes:
-    """Of a take's speech as it was spoken, before gain and speed."""
+    """Returns the peaks of a take's speech before gain and speed."""
     samples = np.abs(words.read(clip)[clip.start : clip.stop])
     step = words.timeline.sample_rate // (PEAKS_PER_SECOND * _FINE_PER_PEAK)
     if not len(samples):

@@ -1,7 +1,7 @@
-"""Ranges of bytes: what a browser asks of a sound, and the answer.
+"""Answers HTTP range requests.
 
-Nothing is held but the piece that is on its way: a browser that stops reading stops the making.
-Knows nothing of sound.
+Holds only the piece that is being sent: a browser that stops reading stops its production. Knows
+nothing of sound.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})", re.IGNORECASE)
 
 
 class Bytes(Protocol):
-    """Something of which any range can be had."""
+    """Content that is served by ranges."""
 
     @property
     def size(self) -> int: ...
@@ -27,16 +27,16 @@ class Bytes(Protocol):
 
     @property
     def tag(self) -> str:
-        """Names its content."""
+        """Identifies the content (an ETag)."""
         ...
 
     def read(self, start: int, stop: int) -> Iterator[bytes]:
-        """The bytes from one to another, in pieces; from a thread."""
+        """Yields the bytes `start` to `stop` in pieces; in a thread."""
         ...
 
 
 def answer(request: Request, content: Bytes) -> Response:
-    """The range that is asked for, or all of it."""
+    """Answers with the requested range, or with everything."""
     tag = f'"{content.tag}"'
     headers = {"accept-ranges": "bytes", "etag": tag}
     range_header = request.headers.get("range")
@@ -58,7 +58,7 @@ def answer(request: Request, content: Bytes) -> Response:
 
 
 def _parse_range(range_header: str, size: int) -> tuple[int, int] | None:
-    """First byte and the one after the last; None for what is no one range, or lies behind."""
+    """Returns start and stop; None for several ranges, or one beyond the end."""
     match = _RANGE.fullmatch(range_header.strip())
     if match is None or not (match[1] or match[2]):
         return None

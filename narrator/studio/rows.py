@@ -19,8 +19,8 @@ from narrator.sound.assemble import Timeline
 from narrator.speech.plan import REASON_TEXTS, Reason, Step
 from narrator.speech.store import Record
 from narrator.studio.attribution import certainties_of
-from narrator.studio.desk import PlayedChapter, ProjectSnapshot
-from narrator.studio.glance import RENDERED, ChunkState
+from narrator.studio.chunk_states import RENDERED, ChunkState
+from narrator.studio.session import PlayedChapter, ProjectSnapshot
 from narrator.text.chunks import group_unison
 
 COLOURS = 12

@@ -1,6 +1,6 @@
 """The application: all routes, and errors as answers.
 
-Errors that a person can mend are one or two lines of JSON; a fault of our own says that it is one.
+Errors that a user can mend are one or two lines of JSON; internal ones say that they are.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from starlette.routing import Route
 
 from narrator import files
 from narrator.errors import EnvironmentFailed, FileChanged, NarratorError, UsageError, UserError
-from narrator.studio.desk import NotFound
+from narrator.studio.session import NotFound
 from narrator.web import bodies
 
 _LINES = 3
-"""Of what is wrong, that are sent."""
+"""Most lines of an error in an answer."""
 
 
 def app(routes: list[Route]) -> Starlette:
-    """The application of these routes."""
+    """Returns the application of these routes."""
     return Starlette(
         routes=routes,
         exception_handlers={
@@ -57,7 +57,7 @@ def _answering(status: int) -> _Handler:
 
 
 def _closing(status: int, message: str) -> _Handler:
-    """For bodies that are not read to their end."""
+    """Handles errors of request bodies that are not read to their end."""
 
     def answer(request: Request, error: Exception) -> Response:
         return _error(status, message, {"connection": "close"})

@@ -1,8 +1,8 @@
-"""A chapter's sound by ranges: as it was mastered, or its takes with their planned pauses.
+"""A chapter's sound by ranges: the mastered file, or its takes with their planned pauses.
 
-A range costs what overlaps it: a few takes are decoded, and a few are kept. A sound is named by
-what decides its samples; where a take has changed since, the sound under its old name ends, and is
-never another's. Knows layouts and files; nothing of requests.
+A range costs only the takes that overlap it; a few decoded takes are cached. The tag of a sound
+identifies its samples: once a take has changed, reading under the old tag fails and never returns
+other samples. Knows layouts and files; nothing of requests.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from narrator.sound.formats import MEDIA_TYPES
 from narrator.speech.store import Store
 
 PLAYABLE_TYPES = {suffix: MEDIA_TYPES[suffix] for suffix in (".m4a", ".mp3", ".flac")}
-"""What browsers play of what is encoded, the best first to seek in."""
+"""Media types that browsers play, by file ending; those that seek best come first."""
 _PIECE_SIZE = 65536
-"""Samples, or bytes of a file, that are sent at a time."""
+"""Samples that are sent at a time."""
 _LARGEST_RIFF = 0xFFFFFFFF - 256
-"""Bytes of samples in a WAV file; beyond it is an RF64."""
+"""Most bytes of samples in a WAV file; longer ones become RF64."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileBytes:
-    """A file of ours."""
+    """A file that is served by ranges."""
 
     path: Path
     size: int
@@ -45,7 +45,7 @@ class FileBytes:
     tag: str
 
     def read(self, start: int, stop: int) -> Iterator[bytes]:
-        """Raises OSError where it has gone."""
+        """Yields a range of the file. Raises OSError if it is missing, EOFError if it shrank."""
         with self.path.open("rb") as file:
             while start < stop:
                 piece = os.pread(file.fileno(), min(4 * _PIECE_SIZE, stop - start), start)
@@ -57,10 +57,9 @@ class FileBytes:
 
 @dataclass(slots=True)
 class Cache:
-    """The sounds of a few takes, as they are heard in a chapter."""
+    """Decoded takes as they sound in a chapter; the least recently used are dropped."""
 
     max_bytes: int = 48_000_000
-    """Bytes."""
     _samples: OrderedDict[tuple[object, ...], Samples] = field(default_factory=OrderedDict)
     _size: int = 0
     _mutex: threading.Lock = field(default_factory=threading.Lock)
@@ -83,13 +82,13 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class WordsBytes:
-    """The takes of a chapter as a WAV file of 16 bits, made as it is read."""
+    """The takes of a chapter as a 16-bit WAV file, produced as it is read."""
 
     words: ChapterWords
     store: Store
     cache: Cache
     damaged: Callable[[], None] = lambda: None
-    """Called where a take proves to be another than it was, or none."""
+    """Called if a take has changed or is missing."""
     _spans: list[Span] = field(init=False)
     _starts: list[int] = field(init=False)
 
@@ -115,7 +114,7 @@ class WordsBytes:
         return wav_header(self.words.timeline.length, self.words.timeline.sample_rate)
 
     def read(self, start: int, stop: int) -> Iterator[bytes]:
-        """Raises DamagedTake where a take is not what it was when this was laid out."""
+        """Yields a range of the file. Raises DamagedTake if a take has changed since the layout."""
         head = self._wav_header
         if start < len(head):
             yield head[start : min(stop, len(head))]
@@ -128,7 +127,7 @@ class WordsBytes:
             start = 2 * last
 
     def samples(self, start: int, stop: int) -> Samples:
-        """What `assemble.stream` gives from one sample to another. Raises DamagedTake."""
+        """Returns the samples `start` to `stop` of `assemble.stream`. Raises DamagedTake."""
         mixed = np.zeros(stop - start, np.float32)
         span_index = max(0, bisect_right(self._starts, start) - 1)
         for span in self._spans[span_index:]:
@@ -165,7 +164,7 @@ class WordsBytes:
 
 @dataclass(frozen=True, slots=True)
 class PlainBytes:
-    """Bytes that are there already."""
+    """Bytes in memory that are served by ranges."""
 
     data: bytes
     tag: str
@@ -180,19 +179,21 @@ class PlainBytes:
 
 
 def wav(samples: Samples, rate: int) -> bytes:
-    """A WAV file of 16 bits."""
+    """Returns a mono 16-bit WAV file."""
     return wav_header(len(samples), rate) + pcm(samples)
 
 
 def pcm(samples: Samples) -> bytes:
-    """Samples as 16 bits, little end first."""
+    """Returns samples as 16-bit little-endian PCM."""
     steps = np.rint(samples * np.float32(32768)).clip(-32768, 32767)
     return steps.astype("<i2").tobytes()
 
 
 def wav_header(length: int, rate: int) -> bytes:
-    """What stands before so many mono samples of 16 bits; an RF64 where a WAV file cannot hold
-    them (EBU Tech 3306)."""
+    """Returns the header of a mono 16-bit WAV file of `length` samples.
+
+    It is an RF64 header (EBU Tech 3306) if a WAV file cannot hold them.
+    """
     size = 2 * length
     form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, 2 * rate, 2, 16)
     if size <= _LARGEST_RIFF:

@@ -18,7 +18,7 @@ class Hosts:
             self._names |= {hostname, f"{hostname}.local"}
 
     def knows(self, host: str) -> bool:
-        """Whether a Host header names this server. Any IP address does if the server is not local,
+        """True if a Host header names this server. Any IP address does if the server is not local,
         since only a domain name can be rebound."""
         name, port = _split_host(host)
         if port != self.port:
@@ -27,7 +27,7 @@ class Hosts:
 
 
 def is_local(address: str) -> bool:
-    """Whether an address can be reached from this machine alone."""
+    """True if an address can be reached from this machine alone."""
     return address == "localhost" or (
         _is_address(address) and ipaddress.ip_address(address).is_loopback
     )

@@ -29,7 +29,7 @@ HEAD_TIMEOUT = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a server listens."""
+    """The socket, address and port that a server listens at."""
 
     socket: socket.socket
     address: str
@@ -48,7 +48,7 @@ class Endpoint:
 
     @property
     def is_local(self) -> bool:
-        """Whether it can be reached from this machine alone."""
+        """True if it can be reached from this machine alone."""
         return is_local(self.address)
 
 
@@ -116,12 +116,12 @@ class _Connection(H11Protocol):
 
     @property
     def _has_head(self) -> bool:
-        """Whether the head of a request has come that is not answered yet."""
+        """True if the head of a request has arrived that is not answered yet."""
         return self.cycle is not None and not self.cycle.response_complete
 
     @property
     def _has_request(self) -> bool:
-        """Whether a request has come, with its body, that is not answered yet."""
+        """True if a complete request has arrived that is not answered yet."""
         return self._has_head and not self.cycle.more_body
 
     def _make_room(self) -> None:

@@ -127,7 +127,7 @@ def test_every_answer_is_sealed_off(shared: Opened, path: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/static/../desk.py", "/static/..%2fdesk.py", "/static/%2e%2e/desk.py",
+        "/static/../session.py", "/static/..%2fdesk.py", "/static/%2e%2e/session.py",
         "/static/..%5cdesk.py", "/static//etc/passwd", "/static/%2fetc%2fpasswd",
         "/static/__init__.py", "/static/style.css%00.js", "/static/.", "/static/..",
         "/api/chapters/../../book.yaml", "/api/chapters/..%2f1", "/api/chapters/1%00",
@@ -258,8 +258,8 @@ def test_a_clip_that_is_no_sound_is_refused_and_not_kept(studio: Opened) -> None
     for name in ("a.wav", "..%2f..%2fevil.wav", "%00.wav", "a.voice", "x" * 300):
         answer = studio.page.put(f"/api/clips/{name}", b"<script>alert(1)</script>")
         assert answer.status in (400, 404, 422), name
-    assert list(studio.desk.path.glob("voices/*")) == []
-    assert not list(studio.desk.path.parent.rglob("*evil*"))
+    assert list(studio.session.path.glob("voices/*")) == []
+    assert not list(studio.session.path.parent.rglob("*evil*"))
 
 
 def test_two_pages_at_once_see_the_same(studio: Opened) -> None:

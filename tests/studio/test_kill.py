@@ -19,8 +19,8 @@ from narrator.pipeline.jobs import client
 from narrator.pipeline.jobs.client import Link
 from narrator.project import load
 from narrator.speech.store import Store
-from narrator.studio.desk import ProjectSession
 from narrator.studio.events import Events
+from narrator.studio.session import ProjectSession
 from tests import forks, studios
 from tests.effort import quick
 from tests.faults import Disk, failing
@@ -107,10 +107,10 @@ def is_as_undisturbed(folder: Path, spoken: Path) -> None:
         book = again.page.get("/api/book").json
         assert book["jobs"]["running"] is None
         assert not book["warnings"]
-        store = again.desk.view.book.store
-        takes = sum(store.find(step.key) is not None for step in again.desk.view.book.steps)
+        store = again.session.view.book.store
+        takes = sum(store.find(step.key) is not None for step in again.session.view.book.steps)
         assert sum(one["rendered"] for one in book["chapters"]) == takes
-        for step in again.desk.view.book.steps:
+        for step in again.session.view.book.steps:
             if store.find(step.key):
                 store.read(step.key)  # raises DamagedTake
     studios.render(folder)

@@ -25,16 +25,16 @@ from tests.studios import Opened
 @pytest.fixture
 def taken(studio: Opened) -> Opened:
     """A studio of a book of which only takes are there."""
-    for path in (studio.desk.path / "build" / "encoded").rglob("*"):
+    for path in (studio.session.path / "build" / "encoded").rglob("*"):
         if path.is_file():
             path.unlink()
-    studio.do(studio.desk.replan)
+    studio.do(studio.session.replan)
     return studio
 
 
 def whole(studio: Opened, chapter: int = 0) -> tuple[layout.ChapterWords, bytes]:
     """A chapter's takes as they are streamed, as a WAV file."""
-    view = studio.desk.view
+    view = studio.session.view
     words = layout.lay_out_words(view.book, view.chapters[chapter], view.shared)
     assert words is not None
     blocks = assemble.stream(words.timeline, words.clips, words.read)
@@ -95,7 +95,9 @@ def test_the_head_of_a_sound_is_asked_for_alone(shared: Opened) -> None:
 
 def test_a_mastered_chapter_is_the_encoded_file(shared: Opened) -> None:
     sound = shared.chapter(2)["sound"]
-    (path,) = (shared.desk.path / "build" / "encoded").rglob(f"{sound['url'].split('/')[-1]}.m4a")
+    (path,) = (shared.session.path / "build" / "encoded").rglob(
+        f"{sound['url'].split('/')[-1]}.m4a"
+    )
     answer = shared.page.get(sound["url"])
     assert answer.headers["content-type"] == "audio/mp4"
     assert answer.data == path.read_bytes()
@@ -105,19 +107,19 @@ def test_a_mastered_chapter_is_the_encoded_file(shared: Opened) -> None:
 
 def test_a_mastered_chapter_that_was_altered_gives_way_to_its_takes(studio: Opened) -> None:
     name = studio.chapter(2)["sound"]["url"].split("/")[-1]
-    (path,) = (studio.desk.path / "build" / "encoded").rglob(f"{name}.m4a")
+    (path,) = (studio.session.path / "build" / "encoded").rglob(f"{name}.m4a")
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    studio.do(studio.desk.replan)
+    studio.do(studio.session.replan)
     assert studio.chapter(2)["sound"]["kind"] == "takes"
 
 
 def test_what_is_missing_is_passed_over(taken: Opened) -> None:
     rows = taken.chapter()["chunks"]
     key = rows[2]["key"]
-    (taken.desk.path / "build" / "store" / key[:2] / f"{key}.take").unlink()
-    taken.desk.touched(0)
+    (taken.session.path / "build" / "store" / key[:2] / f"{key}.take").unlink()
+    taken.session.touched(0)
     left = taken.chapter()
     assert [row["start"] is None for row in left["chunks"]] == [n == 2 for n in range(5)]
     assert left["seconds"] < rows[-1]["stop"] + 2
@@ -126,8 +128,8 @@ def test_what_is_missing_is_passed_over(taken: Opened) -> None:
 
 def test_where_the_first_of_a_chorus_is_missing_the_others_are_heard(taken: Opened) -> None:
     row = taken.chapter()["chunks"][3]
-    (taken.desk.path / "build" / "store" / row["key"][:2] / f"{row['key']}.take").unlink()
-    taken.desk.touched(0)
+    (taken.session.path / "build" / "store" / row["key"][:2] / f"{row['key']}.take").unlink()
+    taken.session.touched(0)
     words, _ = whole(taken)
     assert [cue.chunk for cue in words.timeline.cues] == ["1.1", "1.2", "1.3", "1.5", "1.6"]
     starts = [cue.start for cue in words.timeline.cues]
@@ -141,9 +143,9 @@ def test_the_sound_of_before_is_heard_on_while_its_takes_are_there(taken: Opened
     before = taken.chapter()["sound"]["url"]
     data = taken.page.get(before).data
     key = taken.chapter()["chunks"][4]["key"]
-    path = taken.desk.path / "build" / "store" / key[:2] / f"{key}.take"
+    path = taken.session.path / "build" / "store" / key[:2] / f"{key}.take"
     path.unlink()
-    taken.desk.touched(0)
+    taken.session.touched(0)
     now = taken.chapter()["sound"]["url"]
     assert now != before
     # what overlaps no take that has gone
@@ -152,7 +154,7 @@ def test_the_sound_of_before_is_heard_on_while_its_takes_are_there(taken: Opened
 
 def test_a_take_that_became_another_is_never_heard_under_the_old_name(taken: Opened) -> None:
     words, _ = whole(taken)
-    view = taken.desk.view
+    view = taken.session.view
     step = view.steps["1.1"]
     samples, rate = view.book.store.read(step.key)
     sound = WordsBytes(words, view.book.store, Cache())
@@ -168,7 +170,7 @@ def test_a_take_that_became_another_is_never_heard_under_the_old_name(taken: Ope
 def test_a_take_that_is_damaged_is_missing_once_it_was_to_be_heard(taken: Opened) -> None:
     sound, rows = taken.chapter()["sound"], taken.chapter()["chunks"]
     key = rows[1]["key"]
-    path = taken.desk.path / "build" / "store" / key[:2] / f"{key}.take"
+    path = taken.session.path / "build" / "store" / key[:2] / f"{key}.take"
     data = bytearray(path.read_bytes())
     data[200:700] = b"?" * 500
     path.write_bytes(data)
@@ -183,7 +185,7 @@ def test_a_take_that_is_damaged_is_missing_once_it_was_to_be_heard(taken: Opened
 def test_only_what_overlaps_is_decoded(taken: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     words, _ = whole(taken)
     read: list[str] = []
-    store = taken.desk.view.book.store
+    store = taken.session.view.book.store
     own = type(store).read
 
     def noting(self: object, key: str) -> object:
@@ -253,9 +255,9 @@ def test_peaks_lie_where_the_sound_is(taken: Opened) -> None:
 
 def test_peaks_of_takes_are_kept(taken: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     first = taken.page.get("/api/peaks/1").data
-    (kept,) = (taken.desk.path / "build" / "peaks").rglob("001.json")
+    (kept,) = (taken.session.path / "build" / "peaks").rglob("001.json")
     monkeypatch.setattr(
-        type(taken.desk.view.book.store), "read", lambda *_: pytest.fail("read again")
+        type(taken.session.view.book.store), "read", lambda *_: pytest.fail("read again")
     )
     assert taken.page.get("/api/peaks/1").data == first
     monkeypatch.undo()

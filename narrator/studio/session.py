@@ -1,4 +1,4 @@
-"""Holds the current reading of the book, shared by all requests until something changes.
+"""Holds the current snapshot of the book, shared by all requests until something changes.
 
 The text is read and planned in the main thread, where a user's slow patterns can be stopped, one
 task at a time; everything else queries the last reading, from any thread. The book is read again
@@ -31,9 +31,9 @@ from narrator.project.project import Project
 from narrator.sound.assemble import Timeline
 from narrator.speech.plan import Step
 from narrator.speech.store import JOURNAL, PINS, Store
-from narrator.studio import glance
+from narrator.studio import chunk_states
+from narrator.studio.chunk_states import RENDERED, ChunkState
 from narrator.studio.events import Events
-from narrator.studio.glance import RENDERED, ChunkState
 from narrator.studio.sounds import PLAYABLE_TYPES, Cache, FileBytes, WordsBytes
 from narrator.text import speaker_files
 
@@ -66,12 +66,12 @@ class Notes:
     """Description of the edit that would be undone."""
     redo: str | None = None
     trouble: str = ""
-    """Why there are no notes: their file cannot be read."""
+    """The error that kept the notes from being read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectSnapshot:
-    """One reading of a book."""
+    """The book as it was read and planned at one moment."""
 
     version: int
     book: BookPlan
@@ -79,11 +79,11 @@ class ProjectSnapshot:
     chapters: Mapping[int, tuple[Step, ...]]
     """Steps by chapter, counted from 0."""
     steps: Mapping[str, Step]
-    """By id."""
+    """Steps by id."""
     can: Mapping[str, object]
     notes: Notes
     trouble: str = ""
-    """Why this reading is out of date: the project on disk cannot be read."""
+    """The error that keeps the project on disk from being read; this snapshot is an older one."""
 
     @property
     def project(self) -> Project:
@@ -91,17 +91,17 @@ class ProjectSnapshot:
 
     @property
     def draft(self) -> bool:
-        """Whether the draft voice speaks everything."""
+        """True if the draft voice speaks everything."""
         return all(engine.name == "draft" for engine in self.book.speaking)
 
     def step(self, name: str) -> Step:
-        """A chunk by its id. Raises NotThere."""
+        """A chunk by its id. Raises NotFound."""
         if name not in self.steps:
             raise NotFound("there is no such chunk any more: the text has changed")
         return self.steps[name]
 
     def number(self, name: str) -> int:
-        """A chapter, counted from 0, by its number. Raises NotThere."""
+        """A chapter, counted from 0, by its number. Raises NotFound."""
         is_number = name.isascii() and name.isdecimal() and len(name) < 7
         index = int(name) - 1 if is_number else -1
         if not 0 <= index < len(self.book.chapters):
@@ -327,7 +327,7 @@ class ProjectSession:
             ):
                 return chapter_takes
         view.book.store.refresh()
-        chapter_takes = glance.chunk_states(view.book, view.chapters.get(chapter, ()))
+        chapter_takes = chunk_states.chunk_states(view.book, view.chapters.get(chapter, ()))
         with self._mutex:
             if self.view.book is view.book:
                 self._chapter_takes[chapter] = chapter_takes, journal, time.monotonic()

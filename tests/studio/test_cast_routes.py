@@ -11,7 +11,7 @@ import soundfile
 from narrator.cast import presets
 from narrator.engines.draft.espeak import DraftEngine
 from narrator.pipeline import auditioning
-from narrator.studio import casting
+from narrator.studio import cast_routes
 from tests.studios import Opened
 
 
@@ -49,7 +49,7 @@ def test_a_line_is_heard_in_a_speaker_s_draft_voice(shared: Opened) -> None:
 
 
 def test_an_audition_is_heard_by_its_name_and_nothing_else_is(shared: Opened) -> None:
-    place = auditioning.folder(shared.desk.view.project)
+    place = auditioning.folder(shared.session.view.project)
     place.mkdir(parents=True)
     (place / "abc123.wav").write_bytes(b"RIFF")
     link = place / "linked.wav"
@@ -83,7 +83,9 @@ def test_without_the_draft_voice_it_is_said_what_is_missing(
     shared: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(self: DraftEngine, tell: object = None) -> None:
-        raise casting.EnvironmentFailed("the draft voice is missing: pip install 'narrator[draft]'")
+        raise cast_routes.EnvironmentFailed(
+            "the draft voice is missing: pip install 'narrator[draft]'"
+        )
 
     monkeypatch.setattr(DraftEngine, "start", missing)
     answer = shared.page.post("/api/say", {"word": "wet", "spoken": "whet", "chunk": "1.2"})
@@ -93,7 +95,7 @@ def test_without_the_draft_voice_it_is_said_what_is_missing(
 
 def test_words_that_no_list_knows_are_named(studio: Opened) -> None:
     pytest.importorskip("simplemma")
-    (studio.desk.path / "home.md").write_text("They saw Vhagarion. Vhagarion slept.\n")
+    (studio.session.path / "home.md").write_text("They saw Vhagarion. Vhagarion slept.\n")
     studio.look()
     (word,) = studio.page.get("/api/names").json["words"]
     assert (word["word"], word["count"], word["chunk"]) == ("Vhagarion", 2, "2.1")
@@ -123,7 +125,7 @@ def test_a_clip_is_judged_kept_and_given_to_a_speaker(studio: Opened) -> None:
     assert answer.status == 200, answer.json
     assert answer.json["path"] == "voices/Ada Smith.flac"
     assert answer.json["seconds"] > 5
-    assert (studio.desk.path / "voices" / "Ada Smith.flac").is_file()
+    assert (studio.session.path / "voices" / "Ada Smith.flac").is_file()
     voice = {
         "reference": answer.json["path"],
         "transcript": "It was a bright day, and the two of them walked along the river until it "
@@ -141,7 +143,7 @@ def test_a_clip_is_judged_kept_and_given_to_a_speaker(studio: Opened) -> None:
 def test_a_preset_s_own_recording_is_heard(studio: Opened) -> None:
     from narrator.cast import clips
 
-    folder = studio.desk.path / "voices"
+    folder = studio.session.path / "voices"
     folder.mkdir()
     (folder / "a.flac").write_bytes(clip())
     said = "It was a bright day, and the two of them walked along the river until it was late. " * 2

@@ -9,9 +9,9 @@ import pytest
 from narrator.pipeline import pickups
 from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.pickups import Pickup
-from narrator.studio import desk
-from narrator.studio.desk import ProjectSession
+from narrator.studio import session as sessions
 from narrator.studio.events import Events
+from narrator.studio.session import ProjectSession
 from tests import studios
 from tests.studios import BOOK, OUT, Opened, Visitor
 
@@ -40,7 +40,7 @@ def test_words_are_changed_in_their_file_and_taken_back(studio: Opened) -> None:
     shown = studio.page.get("/api/chunks/1.3").json["paragraph"]
     assert (shown["file"], shown["first"], shown["text"]) == ("out.md", 5, "Ada: Not far now.")
     edit(studio, kind="text", chunk="1.3", sha=shown["sha"], text="Ada: Not far at all.")
-    path = studio.desk.path / "out.md"
+    path = studio.session.path / "out.md"
     assert path.read_text() == OUT.replace("far now", "far at all")
     row = studio.chapter()["chunks"][2]
     assert (row["text"], row["state"]) == ("Not far at all.", "missing")
@@ -60,7 +60,7 @@ def test_words_are_changed_in_their_file_and_taken_back(studio: Opened) -> None:
 
 def test_an_edit_of_what_has_changed_meanwhile_shows_both(studio: Opened) -> None:
     shown = studio.page.get("/api/chunks/1.3").json["paragraph"]
-    path = studio.desk.path / "out.md"
+    path = studio.session.path / "out.md"
     path.write_text(OUT.replace("Not far now", "Not so far now"))
     answer = studio.page.post(
         "/api/edits",
@@ -97,7 +97,7 @@ def test_a_line_is_given_to_another_speaker(studio: Opened) -> None:
 
 def test_a_word_is_said_otherwise_everywhere_or_here(studio: Opened) -> None:
     edit(studio, kind="say", word="road", spoken="rowed", chunk=None)
-    assert "rowed" in (studio.desk.path / "book.yaml").read_text()
+    assert "rowed" in (studio.session.path / "book.yaml").read_text()
     assert "rowed" in studio.page.get("/api/chunks/1.2").json["spoken"]
     edit(studio, kind="say", word="cold", spoken="called", chunk="1.6")
     assert studio.page.get("/api/chunks/1.6").json["spoken"] == "I am called."
@@ -111,12 +111,12 @@ def test_a_speaker_gets_another_voice(studio: Opened) -> None:
 
 
 def test_an_edit_that_breaks_the_project_is_refused(studio: Opened) -> None:
-    before = (studio.desk.path / "book.yaml").read_text()
+    before = (studio.session.path / "book.yaml").read_text()
     answer = studio.page.post(
         "/api/edits", {"kind": "voice", "speaker": "Nobody", "voice": {"description": "x"}}
     )
     assert answer.status == 400
-    assert (studio.desk.path / "book.yaml").read_text() == before
+    assert (studio.session.path / "book.yaml").read_text() == before
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_an_edit_that_breaks_the_project_is_refused(studio: Opened) -> None:
 def test_an_edit_of_nonsense_changes_nothing(shared: Opened, asked: dict[str, object]) -> None:
     answer = shared.page.post("/api/edits", asked)
     assert answer.status in (400, 422)
-    assert (shared.desk.path / "out.md").read_text() == OUT
+    assert (shared.session.path / "out.md").read_text() == OUT
 
 
 def test_an_edit_of_a_chunk_that_is_gone_is_said(shared: Opened) -> None:
@@ -150,21 +150,21 @@ def test_an_edit_of_a_chunk_that_is_gone_is_said(shared: Opened) -> None:
 
 
 def test_a_cast_is_found_written_and_taken_back(studio: Opened) -> None:
-    path = studio.desk.path / "book.yaml"
+    path = studio.session.path / "book.yaml"
     path.write_text(BOOK.partition("speakers:")[0] + "chapters:\n  - {title: One, file: home.md}\n")
-    (studio.desk.path / "home.md").write_text(NOVEL)
+    (studio.session.path / "home.md").write_text(NOVEL)
     studio.look()
     before = path.read_text()
     assert [one["name"] for one in studio.page.get("/api/book").json["speakers"]] == ["narrator"]
     assert edit(studio, kind="cast") == "who says what: 2 characters, 3 quotations"
     spoken = {name for row in studio.chapter()["chunks"] for name in row["speakers"]}
     assert spoken == {"narrator", "Ada", "Ben"}
-    assert (studio.desk.path / "home.speakers.txt").exists()
+    assert (studio.session.path / "home.speakers.txt").exists()
     again = studio.page.post("/api/edits", {"kind": "cast"})
     assert (again.status, again.json["error"][:6]) == (400, "nobody")
     studio.page.post("/api/undo")
     assert path.read_text() == before
-    assert not (studio.desk.path / "home.speakers.txt").exists()
+    assert not (studio.session.path / "home.speakers.txt").exists()
 
 
 # -- notes -----------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ def test_a_flag_is_a_pickup_and_is_ticked_off(studio: Opened) -> None:
     assert [row["chunk"] for row in rows] == ["1.3", "1.3"]
     table = studio.page.get("/pickups.csv")
     assert table.headers["content-disposition"].startswith("attachment")
-    assert table.data == pickups.path_of(studio.desk.view.project).read_bytes()
+    assert table.data == pickups.path_of(studio.session.view.project).read_bytes()
     assert "“far” as in fur" in studio.page.get("/pickups.html").data.decode()
     labels = studio.page.get("/labels/1.txt").data.decode()
     assert labels.endswith("\t1.3 “far” as in fur\n")
@@ -236,7 +236,7 @@ def test_of_flags_that_are_alike_the_newest_is_taken_back_and_no_other(studio: O
 
 
 def test_a_list_that_cannot_be_read_keeps_nobody_from_listening(studio: Opened) -> None:
-    pickups.path_of(studio.desk.view.project).mkdir()
+    pickups.path_of(studio.session.view.project).mkdir()
     studio.look()
     book = studio.page.get("/api/book").json
     assert "folder" in book["warnings"][0]["text"]
@@ -245,7 +245,7 @@ def test_a_list_that_cannot_be_read_keeps_nobody_from_listening(studio: Opened) 
 
 def test_a_flag_stays_with_its_words_when_text_is_inserted(studio: Opened) -> None:
     studio.page.post("/api/flags", {"chunk": "1.6", "note": "colder"})
-    (studio.desk.path / "out.md").write_text(OUT.replace("Ada: Not", "Ben: Oh.\n\nAda: Not"))
+    (studio.session.path / "out.md").write_text(OUT.replace("Ada: Not", "Ben: Oh.\n\nAda: Not"))
     studio.look()
     flagged = [row["text"] for row in studio.chapter()["chunks"] if row["flags"]]
     assert flagged == ["I am cold."]
@@ -267,7 +267,7 @@ The rain fell.
 @pytest.fixture
 def asking(studio: Opened) -> Opened:
     """A studio of a story whose quotations nobody has given to anybody."""
-    (studio.desk.path / "home.md").write_text(STORY)
+    (studio.session.path / "home.md").write_text(STORY)
     studio.look()
     return studio
 
@@ -290,7 +290,7 @@ def test_a_doubtful_quotation_is_answered(asking: Opened) -> None:
 def test_a_chunk_says_how_sure_its_speaker_is(asking: Opened) -> None:
     from narrator.pipeline import attribution
 
-    attribution.write_speaker_files(attribution.propose(asking.desk.view.project))
+    attribution.write_speaker_files(attribution.propose(asking.session.view.project))
     asking.look()
     sure = {row["text"]: row["sure"] for row in asking.chapter(2)["chunks"]}
     said = next(value for text, value in sure.items() if "I shall go" in text)
@@ -309,7 +309,7 @@ def test_pages_hear_of_what_another_changes(studio: Opened) -> None:
 
 
 def test_pages_hear_of_new_takes(studio: Opened) -> None:
-    (said,) = studio.page.told(lambda: studio.desk.touched(1), lambda event: True)
+    (said,) = studio.page.told(lambda: studio.session.touched(1), lambda event: True)
     assert said == {"type": "chapter", "number": 2}
 
 
@@ -318,17 +318,17 @@ def test_a_note_that_is_written_while_the_book_is_planned_is_shown(
 ) -> None:
     session = ProjectSession(studios.write(tmp_path), True, Events())
     session.read()
-    read_notes = desk._read_notes
+    read_notes = sessions._read_notes
 
-    def flag_meanwhile(book: BookPlan) -> desk.Notes:
+    def flag_meanwhile(book: BookPlan) -> sessions.Notes:
         notes = read_notes(book)
-        monkeypatch.setattr(desk, "_read_notes", read_notes)
+        monkeypatch.setattr(sessions, "_read_notes", read_notes)
         row = Pickup("1", "", "1.3", "Ada", "out.md:5", "Not far now.", "too loud")
         pickups.write(pickups.path_of(book.project), [row])
         session.note()
         return notes
 
-    monkeypatch.setattr(desk, "_read_notes", flag_meanwhile)
+    monkeypatch.setattr(sessions, "_read_notes", flag_meanwhile)
     session.replan()
     session.look()
     assert "1.3" in session.view.notes.flags

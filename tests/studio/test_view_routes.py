@@ -67,7 +67,7 @@ def test_what_is_not_there_is_said_in_a_line(shared: Opened) -> None:
 
 def test_a_text_that_changed_on_the_disk_is_read_again(studio: Opened) -> None:
     before = studio.page.get("/api/book").json["version"]
-    text = studio.desk.path / "home.md"
+    text = studio.session.path / "home.md"
     text.write_text("They came home, tired.\n\nAda: At last.\n")
     studio.look()
     assert studio.page.get("/api/book").json["version"] > before
@@ -80,21 +80,21 @@ def test_a_text_that_changed_on_the_disk_is_read_again(studio: Opened) -> None:
 
 
 def test_a_text_that_cannot_be_read_leaves_the_last_reading_and_says_so(studio: Opened) -> None:
-    (studio.desk.path / "book.yaml").write_text("title: [\n")
+    (studio.session.path / "book.yaml").write_text("title: [\n")
     studio.look()
     book = studio.page.get("/api/book").json
     assert book["title"].startswith("Two")
     assert "cannot be read" in book["warnings"][0]["text"]
-    studios.write(studio.desk.path)
+    studios.write(studio.session.path)
     studio.look()
     assert studio.page.get("/api/book").json["warnings"] == []
 
 
 def test_takes_that_are_gone_are_missing_at_once(studio: Opened) -> None:
     key = studio.chapter(2)["chunks"][0]["key"]
-    store = studio.desk.path / "build" / "store"
+    store = studio.session.path / "build" / "store"
     (store / key[:2] / f"{key}.take").unlink()
-    studio.desk.touched(1)
+    studio.session.touched(1)
     chapter = studio.chapter(2)
     assert [row["state"] for row in chapter["chunks"]] == ["missing", "good"]
     assert chapter["sound"]["kind"] == "takes"
@@ -124,5 +124,5 @@ def test_the_model_of_a_book_may_be_looked_at_where_it_is_known(tmp_path: Path) 
         answer = studio.page.post("/api/draft", {"draft": False})
         assert (answer.status == 200) is can["model"]
         assert studio.page.post("/api/draft", {"draft": True}).json["draft"] is True
-        assert studio.desk.view.book.engine.name == "draft"
-    assert studio.desk.view.project.engine.name == "voxcpm2"
+        assert studio.session.view.book.engine.name == "draft"
+    assert studio.session.view.project.engine.name == "voxcpm2"

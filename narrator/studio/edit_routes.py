@@ -34,8 +34,14 @@ from narrator.pipeline.edits import Edit
 from narrator.pipeline.jobs.protocol import Job
 from narrator.pipeline.pickups import Pickup
 from narrator.speech.plan import Step
-from narrator.studio.desk import NotFound, ProjectSession, ProjectSnapshot, UndoState, undo_state_of
 from narrator.studio.jobs import Jobs
+from narrator.studio.session import (
+    NotFound,
+    ProjectSession,
+    ProjectSnapshot,
+    UndoState,
+    undo_state_of,
+)
 from narrator.web import bodies
 from textbase.characters import decode_text
 
@@ -53,8 +59,10 @@ _PRINT_HEADERS = {
 class EditRoutes:
     """Routes that change the book or its notes."""
 
-    def __init__(self, desk: ProjectSession, jobs: Jobs, print_pickups: PickupsPage | None) -> None:
-        self.desk, self.jobs, self._print = desk, jobs, print_pickups
+    def __init__(
+        self, session: ProjectSession, jobs: Jobs, print_pickups: PickupsPage | None
+    ) -> None:
+        self.session, self.jobs, self._print = session, jobs, print_pickups
         self._pickups_lock = threading.Lock()
         self._proposal: tuple[object, Proposal] | None = None
 
@@ -86,7 +94,7 @@ class EditRoutes:
         """Submits a job to the project's owner."""
         body = await bodies.read_json(request)
         try:
-            job_fields = {"draft": self.desk.view.draft, **body, "book": ""}
+            job_fields = {"draft": self.session.view.draft, **body, "book": ""}
             job = Job.model_validate_json(json.dumps(job_fields))  # its lists are tuples
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
@@ -111,11 +119,11 @@ class EditRoutes:
         def apply_edit() -> tuple[Edit, UndoState]:
             if kind == _QUOTATION:
                 return self._apply_answer(body), self._undo_state()
-            edit = _EDITS[kind](self.desk.view, body)
-            edits.apply(self.desk.view.project, edit)
+            edit = _EDITS[kind](self.session.view, body)
+            edits.apply(self.session.view.project, edit)
             return edit, self._undo_state()
 
-        edit, undo_state = await self.desk.run("changing the project's files", apply_edit)
+        edit, undo_state = await self.session.run("changing the project's files", apply_edit)
         return self._edit_response(edit.what, undo_state)
 
     async def undo(self, request: Request) -> Response:
@@ -128,21 +136,21 @@ class EditRoutes:
         self, request: Request, act: Callable[..., edits.PastEdit | None], empty_message: str
     ) -> Response:
         await bodies.read_json(request)
-        past_edit, undo_state = await self.desk.run(
+        past_edit, undo_state = await self.session.run(
             "changing the project's files",
-            lambda: (act(self.desk.view.project), self._undo_state()),
+            lambda: (act(self.session.view.project), self._undo_state()),
         )
         if past_edit is None:
             raise NotFound(empty_message)
         return self._edit_response(past_edit.what, undo_state)
 
     def _undo_state(self) -> UndoState:
-        return undo_state_of(edits.history(self.desk.view.project))
+        return undo_state_of(edits.history(self.session.view.project))
 
     def _edit_response(self, description: str, undo_state: UndoState) -> Response:
         """Answers with the new undo and redo; the new reading is announced later, as an event."""
-        version = self.desk.view.version
-        self.desk.later("reading the manuscript", self.desk.look)
+        version = self.session.view.version
+        self.session.later("reading the manuscript", self.session.look)
         return JSONResponse({"what": description, "version": version, **undo_state})
 
     # -- who says what -----------------------------------------------------------------------------
@@ -153,18 +161,18 @@ class EditRoutes:
         def question_rows() -> list[dict[str, Any]]:
             proposal = self._current_proposal()
             return [
-                _question_row(self.desk.view, question)
+                _question_row(self.session.view, question)
                 for question in questions.questions(proposal)
             ]
 
-        quotations = await self.desk.run("looking at who says what", question_rows)
+        quotations = await self.session.run("looking at who says what", question_rows)
         return JSONResponse({"quotations": quotations[:_MAX_QUESTIONS], "total": len(quotations)})
 
     def _current_proposal(self) -> Proposal:
         """Returns the proposal for the current texts. Runs in the main thread: it reads text."""
-        stamp = self.desk.stamp()
+        stamp = self.session.stamp()
         if self._proposal is None or self._proposal[0] != stamp:
-            self._proposal = stamp, attribution.propose(self.desk.view.project)
+            self._proposal = stamp, attribution.propose(self.session.view.project)
         return self._proposal[1]
 
     def _apply_answer(self, body: Mapping[str, Any]) -> Edit:
@@ -174,7 +182,7 @@ class EditRoutes:
         )
         proposal, edit = questions.answer_question(self._current_proposal(), question, speaker)
         edits.apply(proposal.project, edit)
-        self._proposal = self.desk.stamp(), proposal
+        self._proposal = self.session.stamp(), proposal
         return edit
 
     # -- notes -------------------------------------------------------------------------------------
@@ -187,13 +195,13 @@ class EditRoutes:
         )
 
         def mark_reviewed() -> None:
-            view = self.desk.view
+            view = self.session.view
             with self._pickups_lock:
                 reviews.mark_reviewed(view.book, [view.step(name) for name in names], is_reviewed)
-            self.desk.note()
+            self.session.note()
 
         await run_in_threadpool(mark_reviewed)
-        return JSONResponse({"version": self.desk.view.version})
+        return JSONResponse({"version": self.session.view.version})
 
     async def flag(self, request: Request) -> Response:
         body = await bodies.read_json(request)
@@ -202,7 +210,7 @@ class EditRoutes:
             raise UsageError("what is wrong there? A flag needs a note")
 
         def add_flag() -> int:
-            view = self.desk.view
+            view = self.session.view
             (passage,) = places.passages_of(view.book, [view.step(name)])
             row = pickups.new_pickup(passage, note)
             return len(self._change_pickups(lambda: pickups.add(view.book, [row])))
@@ -216,7 +224,7 @@ class EditRoutes:
 
         def tick_flags() -> int:
             return self._change_pickups(
-                lambda: pickups.set_done(self.desk.view.book, name, note, is_done)
+                lambda: pickups.set_done(self.session.view.book, name, note, is_done)
             )
 
         ticked_count = await run_in_threadpool(tick_flags)
@@ -236,7 +244,7 @@ class EditRoutes:
         ]
 
         def remove_flags() -> int:
-            return self._change_pickups(lambda: pickups.remove(self.desk.view.book, chunk_notes))
+            return self._change_pickups(lambda: pickups.remove(self.session.view.book, chunk_notes))
 
         removed_count = await run_in_threadpool(remove_flags)
         if chunk_notes and not removed_count:
@@ -247,13 +255,15 @@ class EditRoutes:
         """Changes the list of pickups, one request at a time."""
         with self._pickups_lock:
             outcome = change()
-        self.desk.note()
+        self.session.note()
         return outcome
 
     # -- lists -------------------------------------------------------------------------------------
 
     async def listed(self, request: Request) -> Response:
-        rows, problems = await run_in_threadpool(lambda: pickups.read_pickups(self.desk.view.book))
+        rows, problems = await run_in_threadpool(
+            lambda: pickups.read_pickups(self.session.view.book)
+        )
         return JSONResponse(
             {"rows": [asdict(row) for row in rows], "problems": list(map(str, problems))}
         )
@@ -264,7 +274,7 @@ class EditRoutes:
         chapter = request.query_params.get("chapter")
 
         def add_list() -> dict[str, Any]:
-            view, text = self.desk.view, decode_text(list_bytes)[0]
+            view, text = self.session.view, decode_text(list_bytes)[0]
             number = None if chapter is None else view.number(chapter)
             rows, problems = pickups.import_text(view.book, text, Path("the list"), number)
             added_rows = self._change_pickups(lambda: pickups.add(view.book, rows))
@@ -277,9 +287,9 @@ class EditRoutes:
 
     async def table(self, request: Request) -> Response:
         def make_table() -> bytes:
-            return pickups.table_of(pickups.read_pickups(self.desk.view.book)[0])
+            return pickups.table_of(pickups.read_pickups(self.session.view.book)[0])
 
-        name = pickups.path_of(self.desk.view.project).suffixes[-1]
+        name = pickups.path_of(self.session.view.project).suffixes[-1]
         headers = {"content-disposition": f'attachment; filename="pickups{name}"'}
         return Response(await run_in_threadpool(make_table), 200, headers, "text/csv")
 
@@ -289,7 +299,9 @@ class EditRoutes:
         print_page = self._print
 
         def make_page() -> bytes:
-            return print_page(self.desk.view.book, pickups.read_pickups(self.desk.view.book)[0])
+            return print_page(
+                self.session.view.book, pickups.read_pickups(self.session.view.book)[0]
+            )
 
         return Response(await run_in_threadpool(make_page), 200, _PRINT_HEADERS, "text/html")
 
@@ -297,7 +309,7 @@ class EditRoutes:
         """Returns the pickups of a chapter as labels for an audio editor."""
 
         def make_labels() -> str:
-            view = self.desk.view
+            view = self.session.view
             number = view.number(request.path_params["number"])
             rows = pickups.read_pickups(view.book)[0]
             return pickups.labels_of(rows).get(str(number + 1), "")

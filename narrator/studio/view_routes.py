@@ -1,6 +1,6 @@
-"""What a page looks at and listens to: the book, chapters, chunks, their sound. Routes, thin.
+"""Routes that show the book: the page, chapters, chunks, their sound.
 
-No part of an address becomes the path of a file: names are looked up among those there are.
+No part of an address becomes the path of a file: names are looked up among the existing ones.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from narrator.errors import DamagedTake, UserError
 from narrator.pipeline import edits, places
 from narrator.speech.plan import Step
 from narrator.studio import peaks, ranges, rows, sounds
-from narrator.studio.desk import NotFound, ProjectSession, ProjectSnapshot
 from narrator.studio.jobs import Jobs
 from narrator.studio.pages import page, static
+from narrator.studio.session import NotFound, ProjectSession, ProjectSnapshot
 from narrator.web import bodies
 
 _KEY = re.compile("[0-9a-f]{40}")
 
 
 class ViewRoutes:
-    """What is looked at."""
+    """Routes that show the book and play its sound."""
 
-    def __init__(self, desk: ProjectSession, jobs: Jobs) -> None:
-        self.desk, self.jobs = desk, jobs
+    def __init__(self, session: ProjectSession, jobs: Jobs) -> None:
+        self.session, self.jobs = session, jobs
 
     def routes(self) -> list[Route]:
         return [
@@ -49,7 +49,7 @@ class ViewRoutes:
     # -- the page ----------------------------------------------------------------------------------
 
     async def page(self, request: Request) -> Response:
-        return Response(page(self.desk.view), media_type="text/html")
+        return Response(page(self.session.view), media_type="text/html")
 
     async def static(self, request: Request) -> Response:
         static_file = static(request.path_params["name"])
@@ -59,16 +59,16 @@ class ViewRoutes:
         return Response(content, media_type=media_type)
 
     async def events(self, request: Request) -> Response:
-        if self.desk.events.full:
+        if self.session.events.full:
             return JSONResponse({"error": "too many pages are open: close some"}, 503)
-        return StreamingResponse(self.desk.events.listen(), media_type="text/event-stream")
+        return StreamingResponse(self.session.events.listen(), media_type="text/event-stream")
 
     # -- what is looked at -------------------------------------------------------------------------
 
     async def book(self, request: Request) -> Response:
         def make_row(view: ProjectSnapshot) -> rows.Row:
-            return rows.book(view, self.desk.seen) | {
-                "busy": self.desk.busy,
+            return rows.book(view, self.session.seen) | {
+                "busy": self.session.busy,
                 "jobs": self.jobs.state(),
             }
 
@@ -77,46 +77,48 @@ class ViewRoutes:
     async def chapter(self, request: Request) -> Response:
         def make_row(view: ProjectSnapshot) -> rows.Row:
             number = view.number(request.path_params["number"])
-            return rows.chapter(view, number, self.desk.sound(number), self.desk.seen(number))
+            return rows.chapter(view, number, self.session.sound(number), self.session.seen(number))
 
         return await self._row_response(make_row)
 
     async def chunk(self, request: Request) -> Response:
         def make_row(view: ProjectSnapshot) -> rows.Row:
             step = view.step(request.path_params["id"])
-            chunk_state = self.desk.seen(step.chapter)[step.id]
+            chunk_state = self.session.seen(step.chapter)[step.id]
             return rows.chunk(view, step, chunk_state) | {"paragraph": _paragraph_row(view, step)}
 
         return await self._row_response(make_row)
 
     async def draft(self, request: Request) -> Response:
         is_draft = bodies.boolean_field(await bodies.read_json(request), "draft")
-        await self.desk.run("reading the takes", lambda: self.desk.look_at(is_draft))
-        return JSONResponse({"draft": self.desk.view.draft, "version": self.desk.view.version})
+        await self.session.run("reading the takes", lambda: self.session.look_at(is_draft))
+        return JSONResponse(
+            {"draft": self.session.view.draft, "version": self.session.view.version}
+        )
 
     async def _row_response(
         self, make_row: Callable[[ProjectSnapshot], Mapping[str, object]]
     ) -> Response:
-        """What is said of the reading there is, worked out in a thread."""
-        return await run_in_threadpool(lambda: JSONResponse(make_row(self.desk.view)))
+        """Answers with a row of the current snapshot, made in a thread."""
+        return await run_in_threadpool(lambda: JSONResponse(make_row(self.session.view)))
 
     # -- sound -------------------------------------------------------------------------------------
 
     async def chapter_sound(self, request: Request) -> Response:
-        number = self.desk.view.number(request.path_params["number"])
+        number = self.session.view.number(request.path_params["number"])
         key = request.path_params["key"]
-        played = await run_in_threadpool(self.desk.sound_named, number, key)
+        played = await run_in_threadpool(self.session.sound_named, number, key)
         if played is None:
             raise NotFound("this chapter sounds otherwise now; ask for it again")
         return ranges.answer(request, played.bytes)
 
     async def peaks(self, request: Request) -> Response:
-        """The waveform of a chapter's sound, of the name `v`."""
+        """Serves the waveform of a chapter's sound; `v` is the tag of that sound."""
 
         def make_peaks() -> bytes:
-            view = self.desk.view
+            view = self.session.view
             number = view.number(request.path_params["number"])
-            sound = self.desk.sound(number)
+            sound = self.session.sound(number)
             steps = view.chapters.get(number, ())
             words = layout.lay_out_words(view.book, steps, view.shared) if sound else None
             if sound is None or words is None or len(words.clips) != len(sound.timeline.cues):
@@ -134,7 +136,7 @@ class ViewRoutes:
         def read_sound() -> sounds.PlainBytes:
             if not (_KEY.fullmatch(key) and re.fullmatch("[0-9]{1,6}", number)):
                 raise NotFound("there is no such try")
-            store = self.desk.view.book.store
+            store = self.session.view.book.store
             try:
                 samples, rate = store.read_try(key, int(number)) if int(number) else store.read(key)
             except DamagedTake as error:
@@ -145,7 +147,7 @@ class ViewRoutes:
 
 
 def _paragraph_row(view: ProjectSnapshot, step: Step) -> rows.Row:
-    """The source lines that a chunk stands in, or why they cannot be changed here."""
+    """Returns the source paragraph of a chunk, or why it cannot be edited here."""
     try:
         paragraph = edits.paragraph(view.book, step)
     except UserError as error:

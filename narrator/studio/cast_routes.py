@@ -1,7 +1,7 @@
-"""Who speaks, and how words sound: the cast, presets and clips, a quick voice at once. Routes.
+"""Routes of the cast: speakers, presets, clips, pronunciations, quick samples of voices.
 
-What is heard at once, by Kokoro where it is here, else by the draft voice, is said in this process,
-and kept nowhere; what the book's engine says of a voice is a job, and served when it is there.
+Quick samples are spoken in this process, by Kokoro if it is installed, else by the draft voice, and
+are not stored. Samples of the book's own engine are jobs, whose sound is served once it exists.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from narrator.pipeline.edits.voices import AddedClip
 from narrator.pipeline.manuscript import Manuscript
 from narrator.speech.plan import Step
 from narrator.studio import rows, sounds
-from narrator.studio.desk import NotFound, ProjectSession, ProjectSnapshot
+from narrator.studio.session import NotFound, ProjectSession, ProjectSnapshot
 from narrator.text.normalize import Lexicon, LexiconEntry, normalize
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import sentences
@@ -41,17 +41,17 @@ from narrator.web import bodies
 
 _MAX_SAMPLES = 3
 _SAMPLE_SECONDS = (3.0, 9.0)
-"""Seconds of lines that a voice is tried on."""
+"""Shortest and longest lines that are proposed as samples of a voice."""
 _MAX_SECONDS = 30.0
-"""Seconds that are said at once."""
+"""Longest quick sample."""
 _MAX_NAMES = 2000
 
 
 class CastRoutes:
-    """Who speaks."""
+    """Routes of the cast."""
 
-    def __init__(self, desk: ProjectSession) -> None:
-        self.desk = desk
+    def __init__(self, session: ProjectSession) -> None:
+        self.session = session
         self._speech_lock, self._clip_lock = threading.Lock(), threading.Lock()
         self._cached_sounds: OrderedDict[str, bytes] = OrderedDict()
         self._names: tuple[Manuscript, dict[str, Any]] | None = None
@@ -71,7 +71,7 @@ class CastRoutes:
 
     async def cast(self, request: Request) -> Response:
         def cast_row() -> dict[str, Any]:
-            view = self.desk.view
+            view = self.session.view
             return {
                 "speakers": [
                     {**line, **_speaker_row(view, str(line["name"]))}
@@ -89,11 +89,11 @@ class CastRoutes:
         return JSONResponse(await run_in_threadpool(cast_row))
 
     async def preset(self, request: Request) -> Response:
-        """A preset's own recording."""
+        """Serves the recording of a preset."""
 
         def read_recording() -> bytes:
             try:
-                path = presets.find(request.path_params["name"], self.desk.view.project.root)
+                path = presets.find(request.path_params["name"], self.session.view.project.root)
             except UsageError as error:
                 raise NotFound(str(error)) from None
             return sounds.wav(presets.read(path).samples, clips.RATE)
@@ -101,11 +101,11 @@ class CastRoutes:
         return Response(await run_in_threadpool(read_recording), media_type="audio/wav")
 
     async def names(self, request: Request) -> Response:
-        """Words that no list of words knows."""
+        """Lists words that are in no word list."""
         return JSONResponse(await run_in_threadpool(self._unknown))
 
     def _unknown(self) -> dict[str, Any]:
-        manuscript = self.desk.view.book.manuscript
+        manuscript = self.session.view.book.manuscript
         if self._names and self._names[0] is manuscript:
             return self._names[1]
         try:
@@ -130,7 +130,7 @@ class CastRoutes:
     # -- heard at once -----------------------------------------------------------------------------
 
     async def say(self, request: Request) -> Response:
-        """A word in its sentence, said as it would be with a new entry of the lexicon."""
+        """Speaks a word in its sentence, as a new lexicon entry would have it."""
         body = await bodies.read_json(request)
         word, pronunciation = (
             bodies.text_field(body, "word", 200),
@@ -140,7 +140,7 @@ class CastRoutes:
         text = bodies.optional_text_field(body, "text", 2000)
 
         def make_sound() -> bytes:
-            view = self.desk.view
+            view = self.session.view
             step = view.step(chunk) if chunk else view.book.steps[0]
             sentence = text or (_sentence_around(step, word) if chunk else word)
             spoken_text = _spoken_text(
@@ -151,12 +151,12 @@ class CastRoutes:
         return Response(await run_in_threadpool(make_sound), media_type="audio/wav")
 
     async def audition(self, request: Request) -> Response:
-        """A line of the book as the quick voice of a speaker says it."""
+        """Speaks a line of the book with a speaker's quick voice."""
         body = await bodies.read_json(request)
         name, text = bodies.text_field(body, "speaker", 1000), bodies.text_field(body, "text", 2000)
 
         def make_sound() -> bytes:
-            view = self.desk.view
+            view = self.session.view
             if name not in view.book.cast:
                 raise NotFound("there is no such speaker any more")
             voice = view.book.cast[name]
@@ -166,11 +166,11 @@ class CastRoutes:
         return Response(await run_in_threadpool(make_sound), media_type="audio/wav")
 
     async def auditioned(self, request: Request) -> Response:
-        """What the engine of the book said, by the name that its job ended with."""
+        """Serves a sample of the book's own engine, by the name in its job's outcome."""
 
         def read() -> bytes:
             name = request.path_params["name"]
-            path = auditioning.folder(self.desk.view.project) / f"{name}.wav"
+            path = auditioning.folder(self.session.view.project) / f"{name}.wav"
             if not (name.isascii() and name.isalnum() and path.is_file()) or path.is_symlink():
                 raise NotFound("this audition is no longer kept")
             return path.read_bytes()
@@ -178,7 +178,7 @@ class CastRoutes:
         return Response(await run_in_threadpool(read), media_type="audio/wav")
 
     def _quick_sound(self, voice: Voice, text: str, language: str) -> bytes:
-        """Raises UsageError, UserError, EngineUnavailable."""
+        """Returns a WAV file, cached. Raises UsageError, UserError, EngineUnavailable."""
         expected = expected_seconds(text, language)
         if not any(map(str.isalnum, text)) or expected > _MAX_SECONDS:
             raise UsageError("say a sentence or two: there is nothing in this, or too much")
@@ -193,7 +193,7 @@ class CastRoutes:
     # -- clips -------------------------------------------------------------------------------------
 
     async def clip(self, request: Request) -> Response:
-        """A recording that is dropped onto the page, judged and kept under the project's voices."""
+        """Judges an uploaded recording, and stores it among the project's voices."""
         with tempfile.TemporaryDirectory(prefix="narrator-clip-") as folder:
             path = Path(folder) / "clip"
             await bodies.save_body(request, path, bodies.MAX_CLIP_BYTES)
@@ -201,13 +201,13 @@ class CastRoutes:
             return JSONResponse(asdict(await run_in_threadpool(self._keep_clip, name, path)))
 
     def _keep_clip(self, name: str, path: Path) -> AddedClip:
-        """One at a time: a recording may have ten minutes. Raises UserError, StorageError."""
+        """Stores one clip at a time: it may last ten minutes. Raises UserError, StorageError."""
         with self._clip_lock:
-            return edits.add_clip(self.desk.view.project, name, path.read_bytes())
+            return edits.add_clip(self.session.view.project, name, path.read_bytes())
 
 
 def _quick_engine(language: str) -> tuple[EngineSpec, EngineSettings]:
-    """The best engine that says a sentence at once on this machine."""
+    """Returns the best engine here that speaks a sentence within a moment."""
     for spec in (ENGINES["kokoro"], ENGINES["draft"]):
         raw_settings = {"slots": 1} if "slots" in spec.settings.model_fields else {}
         settings = spec.settings.model_validate(raw_settings)
@@ -232,7 +232,7 @@ def _speak_quickly(name: str, voice: Voice, text: str, language: str, expected: 
 
 
 def _sentence_around(step: Step, word: str) -> str:
-    """The sentence of a chunk that a word stands in."""
+    """Returns the sentence of a chunk that contains a word."""
     text, position = step.chunk.text, step.chunk.text.casefold().find(word.casefold())
     if position < 0:
         return word
@@ -274,7 +274,7 @@ def _speaker_row(view: ProjectSnapshot, name: str) -> dict[str, Any]:
 
 
 def _casting_state(view: ProjectSnapshot, name: str) -> str:
-    """Whether a voice is somebody's own recording, was cast, or is not there yet."""
+    """Returns "own" for a recording, "cast" for a designed voice, "uncast" for one to come."""
     if view.book.cast[name].reference is not None:
         return "own"
     return "cast" if view.book.voices.contents.get(name) else "uncast"
