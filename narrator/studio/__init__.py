@@ -1,8 +1,8 @@
 """The studio: a page to hear, compare and mend a book, and the server behind it.
 
-Holds what a page needs and a terminal does not: a server that is safe to run beside other programs
-and open pages, one snapshot of the book for all answers, sound by ranges. Decisions about a book
-are made in the rooms below. Rendering is done by the process that owns the project
+Whatever a page needs and a terminal does not belongs here: a server that is safe to run beside
+other programs and open pages, one snapshot of the book for all answers, sound by ranges. Decisions
+about a book are made in the rooms below. Rendering is done by the process that owns the project
 (`pipeline/jobs/client.py`).
 
     app.py           starts and stops the server's thread; runs tasks in the main thread
