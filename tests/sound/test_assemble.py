@@ -101,10 +101,7 @@ def test_a_timeline_survives_json() -> None:
 
 
 def test_a_timeline_that_was_altered_is_refused() -> None:
-    timeline = laid([clip(0, 100)])
-    text = timeline.to_json()
-    unsealed = "".join(line for line in text.splitlines(True) if '"seal"' not in line)
-    assert Timeline.from_json(unsealed.replace("],", "]")) == timeline  # from before
+    text = laid([clip(0, 100)]).to_json()
     for digit, other in (('"stop": ', '"stop": 1'), ('"seal"', '"sea1"'), ('"length"', '"size"')):
         with pytest.raises((ValueError, KeyError)):
             Timeline.from_json(text.replace(digit, other))
