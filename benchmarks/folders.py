@@ -29,7 +29,7 @@ from av.packet import Packet
 from av.stream import Disposition
 
 from narrator import keys
-from narrator.delivery import inspection, verify
+from narrator.delivery import postflight
 from narrator.sound import probe
 from narrator.sound.audio import Samples, decode_frames, to_frame
 from tests.sounds import blocks
@@ -287,7 +287,7 @@ FAULTS: dict[str, Fault] = {
 
 def found_in(folder: Path) -> dict[str, str]:
     """The names of files that verification fails, and why."""
-    seen = inspection.collect_files([folder]).inspect(None)
+    seen = postflight.collect_files([folder]).inspect(None)
     failed_files = [file for file in seen.inspected_files if file.failed]
     rows = {file.figures.path.name: str(file.failed[0]) for file in failed_files}
     rows |= {path.name: str(error) for path, error in seen.unreadable}
@@ -307,7 +307,7 @@ def measure_once() -> None:
             known[content] = measure(path, on_progress)
         return dataclasses.replace(known[content], path=path)
 
-    verify.measure_sound_file = figures  # type: ignore[attr-defined]
+    postflight.measure_sound_file = figures  # type: ignore[attr-defined]
 
 
 def main() -> None:

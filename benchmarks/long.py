@@ -25,7 +25,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from narrator.delivery import export, verify  # noqa: E402
+from narrator.delivery import export, postflight  # noqa: E402
 from narrator.delivery.export import ChapterAudio, OutputTarget  # noqa: E402
 from narrator.project.facts import BookFacts  # noqa: E402
 from narrator.project.profiles import PROFILES  # noqa: E402
@@ -84,7 +84,7 @@ def work(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]
     else:
         (path,) = (folder / "out").glob("*.m4b")
         figures = probe.measure_sound_file(path)
-        failed = [c.name for c in verify.checks(figures, PROFILE) if not c.ok]
+        failed = [c.name for c in postflight.checks(figures, PROFILE) if not c.ok]
         found = {
             "hours": round(figures.seconds / 3600, 4),
             "marks": len(figures.marks),

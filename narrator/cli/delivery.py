@@ -15,8 +15,7 @@ from narrator.cli.progress import StageLine
 from narrator.cli.shared import AsJson, app, display_path, err, out, pluralize
 
 if TYPE_CHECKING:
-    from narrator.delivery.inspection import Inspection
-    from narrator.delivery.verify import Check
+    from narrator.delivery.postflight import Check, Inspection
     from narrator.project.profiles import Profile
 
 
@@ -36,10 +35,10 @@ def verify(
 ) -> None:
     """Measure delivered files and hold them to a profile; of folders, find what is missing, there
     twice, or of another book. Exit code 1: something fails; 2: a file cannot be read."""
-    from narrator.delivery import inspection
+    from narrator.delivery import postflight
 
     chosen_profile = _profile(profile, book)
-    places = inspection.collect_files([_build_of(path) for path in files])
+    places = postflight.collect_files([_build_of(path) for path in files])
     with contextlib.nullcontext() if as_json else StageLine(err) as line:
         progress_label = f"measuring {pluralize(len(places.files), 'file')}"
         report = places.inspect(chosen_profile, partial(line, progress_label) if line else None)
@@ -66,14 +65,13 @@ def _build_of(path: Path) -> Path:
 
 
 def _print_json(inspection: Inspection, profile: Profile | None) -> None:
-    from narrator.delivery import inventory, verify
 
-    rows = [verify.as_json(file.figures, file.checks) for file in inspection.inspected_files]
+    rows = [file.as_json() for file in inspection.inspected_files]
     rows += [
         {"file": str(path), "ok": False, "error": str(error)}
         for path, error in inspection.unreadable
     ]
-    folders = [inventory.as_json(finding) for finding in inspection.findings]
+    folders = [finding.as_json() for finding in inspection.findings]
     name = profile.name if profile else None
     out.print_json(data={"profile": name, "files": rows, "folders": folders})
 

@@ -15,12 +15,13 @@ from threading import Event
 from typing import Any, Protocol
 
 from narrator import files, keys
-from narrator.delivery import companions, export, inspection
+from narrator.delivery import companions, export, postflight
 from narrator.delivery.export import ChapterAudio, Encoded, Exported, ListenerFile, OutputTarget
 from narrator.delivery.layout import (
     BookSound,
     RenderedBook,
     book_channels,
+    chapter_number,
     lay_out_chapters,
     spoken_chapters,
 )
@@ -313,7 +314,7 @@ def _check_profiles(
                 raise export.Cancelled
             observer.exporting("check", round(before + share * seconds), total_seconds)
 
-        inspected = inspection.inspect_files(
+        inspected = postflight.inspect_files(
             [file.path for file in profile_files],
             profile,
             {file.path: _longest_pause(pauses, file.chapters) for file in profile_files},
@@ -531,19 +532,6 @@ def _cut_sample(
         min(sample_settings.seconds, profile.sample[1]),
         profile.sample,
         project.chapters[number - 1].language or project.manifest.language,
-    )
-
-
-def chapter_number(project: Project, name: str) -> int:
-    """Returns the number in the book (credits count) of a chapter of the manifest by number or
-    title."""
-    chapters = project.manifest.chapters
-    titles = [chapter.title for chapter in chapters]
-    index = titles.index(name) if name in titles else int(name) - 1
-    return 1 + next(
-        number
-        for number in range(len(project.chapters))
-        if project.chapter_loc(number) == ("chapters", index)
     )
 
 

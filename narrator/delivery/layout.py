@@ -328,6 +328,19 @@ def pause_between(chunk: Chunk, following: Chunk, pauses: Pauses) -> tuple[float
     return pause + following.lead, "" if chunk.rest is not None or following.lead else pause_name
 
 
+def chapter_number(project: Project, name: str) -> int:
+    """Returns the number in the book (credits count) of a chapter of the manifest by number or
+    title."""
+    chapters = project.manifest.chapters
+    titles = [chapter.title for chapter in chapters]
+    index = titles.index(name) if name in titles else int(name) - 1
+    return 1 + next(
+        number
+        for number in range(len(project.chapters))
+        if project.chapter_loc(number) == ("chapters", index)
+    )
+
+
 def book_channels(project: Project, chunks: Sequence[Chunk]) -> int:
     """Returns the channel count of the whole book, so that chapters made alone match the others.
 

@@ -16,6 +16,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import av
 
@@ -484,3 +485,90 @@ def _words_around(cue: TimelineItem, share: float) -> tuple[int, int]:
     return words_end, position if any(
         map(str.isalnum, cue.text[text_offset:next_word_start])
     ) else latest
+
+
+# -- before anything is spoken ---------------------------------------------------------------------
+
+Part = Literal["head", "tail", "under", "whole"]
+"""Positions of music in a chapter: before its first word, after its last, somewhere between them,
+all through it."""
+
+
+def parts(
+    project: Project, utterances: Mapping[int, Sequence[Utterance]]
+) -> list[dict[int, set[Part]]]:
+    """Returns where each music entry sounds, as far as the text tells, by the numbers of chapters.
+
+    `utterances` holds those of each chapter with text, by its number from 0.
+    """
+    titles = [project.chapters[number].title for number in project.numbered]
+    return [
+        {
+            number: _entry_parts(project, entry, utterances[number])
+            for index, number in enumerate(project.numbered)
+            if number in utterances
+            and (entry.name is not None or index in chapters_of(entry, titles))
+        }
+        for entry in project.manifest.music
+    ]
+
+
+def _entry_parts(project: Project, entry: Music, utterances: Sequence[Utterance]) -> set[Part]:
+    """Returns where an entry's music sounds in a chapter."""
+    if entry.name is not None:
+        return _called_bed_parts(project, entry, utterances)
+    if entry.place != "bed":
+        return {"head"} if entry.place == "intro" else {"tail"}
+    scene_count = utterances[-1].scene - utterances[0].scene + 1
+    return _bed_parts(
+        project,
+        entry,
+        utterances,
+        begins_chapter=entry.scene in (None, 1),
+        ends_chapter=entry.scene in (None, scene_count),
+    )
+
+
+def _called_bed_parts(project: Project, entry: Music, utterances: Sequence[Utterance]) -> set[Part]:
+    """Returns where a bed sounds that the script calls by name."""
+    bed_name = (entry.name or "").casefold()
+    is_heard = is_on = begins_chapter = was_stopped = False
+    for utterance in utterances:
+        for mark, share in utterance.chunk.marks:
+            is_called = mark.name is not None and mark.name.casefold() == bed_name
+            if is_on and not is_called and utterance is utterances[-1] and share >= 1:
+                break  # a mark after the last words only fades it out
+            begins_chapter |= is_called and utterance is utterances[0] and share == 0
+            was_stopped |= is_on and not is_called
+            is_heard, is_on = is_heard or is_called, is_called
+    if not is_heard:
+        return set()
+    bed_parts = _bed_parts(
+        project, entry, utterances, begins_chapter=begins_chapter, ends_chapter=is_on
+    )
+    return bed_parts - {"whole"} if was_stopped else bed_parts
+
+
+def _bed_parts(
+    project: Project,
+    entry: Music,
+    utterances: Sequence[Utterance],
+    *,
+    begins_chapter: bool,
+    ends_chapter: bool,
+) -> set[Part]:
+    """Returns where a bed sounds that begins with the first words, or should end with the last."""
+    bed_parts: set[Part] = {"under"}
+    if begins_chapter:
+        bed_parts.add("head")
+    if ends_chapter and entry.loop is False:
+        try:
+            bed_seconds = entry.seconds or header_of(project.root / entry.file)
+        except Unfit:
+            bed_seconds = None  # reported elsewhere
+        ends_chapter = bed_seconds is None or bed_seconds >= sum(
+            utterance.expected for utterance in utterances
+        )
+    if ends_chapter:
+        bed_parts.add("tail")
+    return bed_parts | {"whole"} if begins_chapter and ends_chapter else bed_parts

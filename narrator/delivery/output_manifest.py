@@ -63,6 +63,10 @@ def content_facts(path: Path) -> dict[str, Any]:
     return {"size": path.stat().st_size, "sha256": keys.file_content(path)}
 
 
+_NUMBERS = ("size", "seconds", "pause")
+"""Facts that are numbers."""
+
+
 def read_ledger(ledger: Path) -> dict[str, MadeFile]:
     """Reads the complete rows of a list (made.json), by path within `build`."""
     rows = files.load_json(ledger, {})
@@ -71,7 +75,9 @@ def read_ledger(ledger: Path) -> dict[str, MadeFile]:
     for name, row in ((name, row) for name, row in row_items if "\0" not in name):
         with contextlib.suppress(OverflowError, TypeError, ValueError):
             chapters, state, facts = row
-            made_files[name] = MadeFile(tuple(map(int, chapters)), str(state), dict(facts))
+            entry = MadeFile(tuple(map(int, chapters)), str(state), dict(facts))
+            if all(isinstance(entry.facts.get(n, 0), int | float) for n in _NUMBERS):
+                made_files[name] = entry
     return made_files
 
 

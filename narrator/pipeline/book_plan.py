@@ -16,7 +16,7 @@ from typing import Any
 from narrator import files
 from narrator.cast import references
 from narrator.cast.references import Voices
-from narrator.delivery import demands
+from narrator.delivery import preflight
 from narrator.delivery.folders import Folders
 from narrator.engines import Engine, unique_engines
 from narrator.engines.registry import ENGINES
@@ -227,8 +227,8 @@ def plan(
     """
     project = manuscript.project
     engines = {name: engines.get(name, engine) for name in manuscript.cast}
-    shapes = demands.expected_shapes(project, manuscript.spoken)
-    demands.check_output(project, _highest_sample_rate(engines, manuscript), shapes)
+    shapes = preflight.expected_shapes(project, manuscript.spoken)
+    preflight.check_output(project, _highest_sample_rate(engines, manuscript), shapes)
     if problems := _find_engine_problems(manuscript, engines):
         raise ManifestError([_locate_in_manifest(project, problem) for problem in problems])
     manuscript = leave_out_unspeakable(manuscript, engines)

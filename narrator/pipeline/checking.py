@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from narrator.cast import presets
-from narrator.delivery import demands, layout
+from narrator.delivery import layout, preflight
 from narrator.engines import SilentPart
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineSettings, EngineSpec
@@ -63,14 +63,14 @@ def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Man
         tell(str(gap))
     for silent_part in find_silent_parts(manuscript, draft=False):
         tell(str(silent_part))
-    shapes = demands.expected_shapes(project, manuscript.spoken)
+    shapes = preflight.expected_shapes(project, manuscript.spoken)
     for unsupported in (
         *find_unsupported_settings(manuscript, draft=False),
         *find_unrecognised_languages(manuscript),
     ):
         tell(str(unsupported))
     sample_rate = _expected_sample_rate(manuscript)
-    demands.check_output(project, sample_rate, shapes)
+    preflight.check_output(project, sample_rate, shapes)
     if cost := stereo_cost(manuscript, sample_rate):
         tell(cost)
     if refusals := list(_find_refusals(manuscript)):
@@ -377,7 +377,7 @@ def stereo_cost(manuscript: Manuscript, sample_rate: int) -> str | None:
     """
     project = manuscript.project
     channels = layout.book_channels(project, [utterance.chunk for utterance in manuscript.spoken])
-    seconds = demands.expected_book_seconds(
-        project, demands.expected_shapes(project, manuscript.spoken)
+    seconds = preflight.expected_book_seconds(
+        project, preflight.expected_shapes(project, manuscript.spoken)
     )
-    return demands.stereo_cost(project, sample_rate, channels, seconds)
+    return preflight.stereo_cost(project, sample_rate, channels, seconds)

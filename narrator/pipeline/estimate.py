@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from narrator import files
-from narrator.delivery import demands, layout
+from narrator.delivery import layout, preflight
 from narrator.delivery.export import encode
 from narrator.engines import Engine
 from narrator.engines.cluster.engine import ClusterEngine
@@ -91,11 +91,11 @@ def estimate(
     )
     project = book.project
     chapters = book.selection.chapters
-    shapes = demands.expected_shapes(project, book.manuscript.spoken)
+    shapes = preflight.expected_shapes(project, book.manuscript.spoken)
     shapes = [shape for shape in shapes if not chapters or shape.number in chapters]
-    total_seconds = demands.expected_book_seconds(project, shapes)
+    total_seconds = preflight.expected_book_seconds(project, shapes)
     channels = layout.book_channels(project, [step.chunk for step in book.steps])
-    finished_bytes = total_seconds * demands.bytes_per_second(project, book.sample_rate, channels)
+    finished_bytes = total_seconds * preflight.bytes_per_second(project, book.sample_rate, channels)
     longest_chapters = sorted((shape.speech for shape in shapes), reverse=True)[: encode.WORKERS]
     raw_bytes = (
         sum(longest_chapters) * book.sample_rate * channels * 4

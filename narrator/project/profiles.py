@@ -83,6 +83,16 @@ class Profile:
     and the book's {name}."""
 
     @property
+    def has_book_files(self) -> bool:
+        """True where a file may hold several chapters."""
+        return self.files != "chapters" or any(FORMATS[name].is_book for name in self.formats)
+
+    @property
+    def has_chapter_files(self) -> bool:
+        """True where chapters of a complete book have files of their own."""
+        return self.files != "book" and not all(FORMATS[name].is_book for name in self.formats)
+
+    @property
     def target(self) -> Target:
         """The loudness target of an encoded chapter.
 
@@ -278,11 +288,10 @@ def custom_profile(name: str, base: str, changes: Mapping[str, Any]) -> Profile:
         for row in formats:
             if len(row.codec.rates) == 1:  # Opus gives back one rate only
                 profile = replace(profile, sample_rate=row.codec.rates[0])
-    has_chapter_files = profile.files != "book" and not all(row.is_book for row in formats)
+    has_marks = all(row.holds_marks for row in formats) and not profile.has_chapter_files
     return replace(
         profile,
-        # files of one chapter have no marks
-        marks=profile.marks and not has_chapter_files and all(row.holds_marks for row in formats),
+        marks=profile.marks and has_marks,
         cover=profile.cover and all(row.cover != "none" for row in formats),
     )
 

@@ -21,7 +21,7 @@ from urllib.parse import quote
 from jinja2 import Environment
 
 from narrator import templates
-from narrator.delivery import verify
+from narrator.delivery import postflight
 from narrator.errors import UserError
 from narrator.pipeline.places import Passage
 from narrator.report import plots
@@ -162,10 +162,10 @@ class ShownFile:
     figures: FileFigures | None
     unreadable: str
     """Reason why it could not be measured, where that is known."""
-    checks: Sequence[verify.Check]
+    checks: Sequence[postflight.Check]
 
     @property
-    def failed(self) -> list[verify.Check]:
+    def failed(self) -> list[postflight.Check]:
         return [check for check in self.checks if not check.ok]
 
 
@@ -229,7 +229,7 @@ def _shown_files(
             first_figures = first_by_profile.setdefault(
                 file.profile.name if file.profile else None, file_figures
             )
-            checks = verify.checks(file_figures, file.profile, first_figures)
+            checks = postflight.checks(file_figures, file.profile, first_figures)
             shown_files.append(ShownFile(file, file_figures, "", checks))
         else:
             shown_files.append(ShownFile(file, None, str(file_figures or ""), ()))

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator import files, keys
-from narrator.delivery import verify
+from narrator.delivery import postflight
 from narrator.errors import UserError
 from narrator.sound import media
 from narrator.sound.audio import Samples, decode_frames, filter_stream
@@ -221,7 +221,7 @@ def figures(
         if (cached_figures := curve_cache.figures(path)) is not None:
             measured[path] = cached_figures
     unmeasured = [path for path in paths if path not in measured]
-    measured_files = verify.measure_files(unmeasured, on_progress=on_progress) if unmeasured else []
+    measured_files = postflight.measure_files(unmeasured, on_progress=on_progress)
     for path, file_figures in zip(unmeasured, measured_files, strict=True):
         measured[path] = file_figures
         if isinstance(file_figures, FileFigures):

@@ -24,7 +24,7 @@ from narrator.pipeline import book_engines
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import PLAIN_PROFILE
 from tests import books
-from tests.delivery.test_verify import write
+from tests.delivery.test_postflight import write
 from tests.fakes import HumEngine
 from tests.sounds import tone
 from tests.spoken_books import spoken

@@ -1050,15 +1050,15 @@ def test_two_files_of_one_name_are_refused_before_anything_is_encoded(
     assert not tmp_path.joinpath("kept").exists()
     mine = replace(PLAIN_PROFILE, formats=("mp3",), **way)  # type: ignore[arg-type]
     with pytest.raises(UserError, match="would both be the file"):
-        export.check_names(titles, tags(), [mine])
+        export.check_names(titles, tags(), mine)
 
 
 def test_names_that_are_apart_are_no_fault() -> None:
     same = ["Same", "Same"]
     plain = replace(PLAIN_PROFILE, formats=FORMATS, book_name="B")
-    export.check_names(same, tags(), [plain, replace(plain, name="other")])
+    export.check_names(same, tags(), plain)
     alone = replace(plain, formats=("mp3",), files="book", chapter_name="{chapter}")
-    export.check_names(["B"], tags(), [alone])  # a book of one chapter is one file
+    export.check_names(["B"], tags(), alone)  # a book of one chapter is one file
 
 
 # -- again -----------------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import soundfile
 
-from narrator.delivery import demands, products
+from narrator.delivery import preflight, products
 from narrator.delivery.finish import Finished
-from narrator.delivery.verify import checks
+from narrator.delivery.postflight import checks
 from narrator.errors import ManifestError
 from narrator.pipeline import checking, estimate, manuscript, run
 from narrator.project.profiles import PROFILES
@@ -348,4 +348,4 @@ def test_disk_is_estimated_for_every_profile(tmp_path: Path) -> None:
     both = manuscript.read_manuscript(
         project(tmp_path, "output: {profile: [archive, spotify]}\n")
     ).project
-    assert demands.bytes_per_second(both, 22050) > demands.bytes_per_second(one, 22050) > 0
+    assert preflight.bytes_per_second(both, 22050) > preflight.bytes_per_second(one, 22050) > 0

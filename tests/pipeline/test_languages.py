@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from narrator.delivery import demands
+from narrator.delivery import preflight
 from narrator.engines.draft.espeak import DraftEngine
 from narrator.errors import ManifestError
 from narrator.pipeline import book_plan, checking
@@ -51,7 +51,7 @@ def told(path: Path) -> list[str]:
 def pauses(path: Path, engine: HumEngine) -> list[float]:
     """Between the chunks of the first chapter."""
     book = book_plan.plan(read_manuscript(path), engine, book_plan.Selection())
-    shape = demands.expected_shapes(book.project, book.manuscript.spoken)[0]
+    shape = preflight.expected_shapes(book.project, book.manuscript.spoken)[0]
     return [shape.lead, *(seconds for seconds, _ in shape.pauses), shape.rest]
 
 

@@ -14,7 +14,7 @@ of manifests and takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -50,7 +50,7 @@ class WrittenCompanions:
     without times."""
 
 
-def check(companion_kinds: Sequence[str], formats: Sequence[str], chapters: int) -> None:
+def check(companion_kinds: Sequence[str], formats: Collection[str], chapters: int) -> None:
     """Raises UserError for companions that files in `formats` do not allow. Knows no files yet.
 
     `chapters` is the number of chapters of the book, or of its longest part.

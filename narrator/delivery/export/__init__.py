@@ -338,9 +338,7 @@ def _plan_files(book: BookAudio, target: OutputTarget, names: _FileNames) -> lis
     """Plans all files of a target: books, chapters, retail sample."""
     profile = target.profile
     # An incomplete book is delivered as chapters, whatever the complete one will be.
-    is_chapters_only = not book.is_complete and (
-        profile.files == "book" or all(FORMATS[name].is_book for name in profile.formats)
-    )
+    is_chapters_only = not book.is_complete and not profile.has_chapter_files
     plans = []
     for format in profile.formats:
         encoding = book.encoding(format, profile)
@@ -474,23 +472,22 @@ def _describe_chapter(number: int, title: str) -> str:
     return f"chapter {number} '{title}'"
 
 
-def check_names(titles: Sequence[str], tags: BookFacts, profiles: Sequence[Profile]) -> None:
+def check_names(titles: Sequence[str], tags: BookFacts, profile: Profile) -> None:
     """Raises UserError where two files of a book with these chapters would have one name.
 
     Names count as equal that differ only in what some file systems ignore: case, composed letters.
     Chapter files count even if only the book is delivered, since a book that is not complete yet is
     delivered as chapters.
     """
-    for profile in profiles:
-        names = _FileNames(profile, BookAudio((), tags, len(titles)), Path())
-        named_paths = [(names.book_file(format), "the book") for format in profile.formats]
-        if len(titles) > 1 or profile.files != "book":
-            named_paths += [
-                (names.chapter(format, number, title), _describe_chapter(number, title))
-                for format in profile.formats
-                for number, title in enumerate(titles, 1)
-            ]
-        _check_paths(named_paths)
+    names = _FileNames(profile, BookAudio((), tags, len(titles)), Path())
+    named_paths = [(names.book_file(format), "the book") for format in profile.formats]
+    if len(titles) > 1 or profile.files != "book":
+        named_paths += [
+            (names.chapter(format, number, title), _describe_chapter(number, title))
+            for format in profile.formats
+            for number, title in enumerate(titles, 1)
+        ]
+    _check_paths(named_paths)
 
 
 def _check_paths(named_paths: Iterable[tuple[Path, str]]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from mutagen.mp3 import BitrateMode
 
-from narrator.delivery.verify import Check, as_json, checks, measure_files
+from narrator.delivery.postflight import Check, InspectedFile, checks, measure_files
 from narrator.errors import UserError
 from narrator.project.profiles import PROFILES, custom_profile
 from narrator.sound.audio import Samples, decode_frames, filter_stream, resample, to_frame
@@ -398,7 +398,7 @@ def test_what_is_no_number_fails_and_every_figure_stays_one(tmp_path: Path, valu
     assert found.invalid == 7
     assert not decoding(found).ok
     assert "7 samples are no numbers" in decoding(found).figure
-    json.dumps(as_json(found, checks(found, None)), allow_nan=False)
+    json.dumps(InspectedFile(found, checks(found, None)).as_json(), allow_nan=False)
     clean = measure_sound_file(
         write(tmp_path / "y.wav", np.where(np.abs(sound) < 2, sound, 0), codec="pcm_f32le")
     )
@@ -456,7 +456,7 @@ def test_one_odd_file_does_not_cost_the_others(
             raise ValueError("odd")
         return measure_sound_file(path, report)
 
-    monkeypatch.setattr("narrator.delivery.verify.measure_sound_file", odd)
+    monkeypatch.setattr("narrator.delivery.postflight.measure_sound_file", odd)
     found = measure_files([tmp_path / "odd.mp3", good])
     assert isinstance(found[0], UserError)
     assert "odd.mp3: cannot be measured: odd" in str(found[0])

@@ -14,11 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.delivery.findings import FolderFinding
+from narrator.delivery.findings import FolderFinding, fault_of
 from narrator.sound.clock import format_fine_clock
 from narrator.sound.probe import FileFigures
 
-_REMEDY = "copy it again, or make it anew"
 _MARK_TOLERANCE = 0.15
 """Seconds that a mark may lie from its time in a list: cue sheets count 75ths."""
 _MIN_LATENESS = 5
@@ -45,7 +44,7 @@ def findings(root: Path, sounds: Sequence[FileFigures]) -> Iterator[FolderFindin
         except (OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile):
             fault = "is torn: it cannot be read"
         if fault:
-            yield FolderFinding(path.parent, path, fault, _REMEDY)
+            yield fault_of(path, fault, "copy it again, or make it anew")
 
 
 def _find_sound(path: Path, ending: str, sounds: Sequence[FileFigures]) -> FileFigures | None:

@@ -23,7 +23,7 @@ from narrator.sound import probe
 from narrator.sound.audio import Samples
 from tests import books, spoken
 from tests.delivery.test_export import png
-from tests.delivery.test_verify import write
+from tests.delivery.test_postflight import write
 from tests.effort import quick
 from tests.fakes import HumEngine
 from tests.sounds import noise, silence, voice
@@ -49,7 +49,7 @@ def no_file_is_measured_twice(monkeypatch: pytest.MonkeyPatch) -> None:
             KNOWN[content] = probe.measure_sound_file(path, report)
         return replace(KNOWN[content], path=path)
 
-    monkeypatch.setattr("narrator.delivery.verify.measure_sound_file", figures)
+    monkeypatch.setattr("narrator.delivery.postflight.measure_sound_file", figures)
 
 
 def verify(*arguments: object) -> tuple[int, Any]:

@@ -8,8 +8,8 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from narrator.delivery import demands
-from narrator.delivery.verify import checks
+from narrator.delivery import preflight
+from narrator.delivery.postflight import checks
 from narrator.engines import Request, Speech
 from narrator.errors import ExportError, ManifestError
 from narrator.pipeline.manuscript import read_manuscript
@@ -30,9 +30,9 @@ def problems(
 ) -> list[str]:
     path = books.write(folder, plain + more, one, two)
     manuscript = read_manuscript(path)
-    chapters = demands.expected_shapes(manuscript.project, manuscript.spoken)
+    chapters = preflight.expected_shapes(manuscript.project, manuscript.spoken)
     try:
-        demands.check_output(manuscript.project, RATE, chapters)
+        preflight.check_output(manuscript.project, RATE, chapters)
     except ManifestError as error:
         return [str(problem).replace(f"{folder}/", "") for problem in error.problems]
     return []
@@ -245,7 +245,7 @@ def test_a_render_ends_with_the_checks_of_its_profile(tmp_path: Path) -> None:
     assert code == ExportError.exit_code
     assert "archive/01 - Morning.flac fails its profile: clipping: " in output
     assert (tmp_path / "build/book/archive/01 - Morning.flac").is_file()  # delivered all the same
-    with mock.patch("narrator.delivery.inspection.verify.measure_files") as measured:
+    with mock.patch("narrator.delivery.postflight.measure_files") as measured:
         code, again = faults.command(HumEngine(), "export", path)
     assert not measured.called  # what was measured once is remembered, and fails again
     assert code == ExportError.exit_code

@@ -1,7 +1,7 @@
 """Checks folders of a book: files that are missing, duplicated, or of another book.
 
 For our folders `made.json` tells; for anyone's, numbers, albums, marks and the sound itself.
-Findings are about folders, checks (`verify.py`) about single files. Opens no sound.
+Findings are about folders, checks (`rules.py`) about single files. Opens no sound.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations, groupby
 from pathlib import Path
 from typing import NamedTuple
 
 from narrator import files
-from narrator.delivery import beside, output_manifest
-from narrator.delivery.findings import FolderFinding
+from narrator.delivery import companion_checks, output_manifest
+from narrator.delivery.findings import FolderFinding, fault_of
 from narrator.delivery.folders import kind_of
 from narrator.delivery.output_manifest import MadeFile
 from narrator.project.profiles import Profile
@@ -43,8 +42,7 @@ def sounds(folder: Path) -> list[Path]:
     build_folders = {path.parent for path in folder.rglob("made*.json") if _is_list(path)}
     sound_files = []
     for path in sorted(folder.rglob("*")):
-        path_parts = path.relative_to(folder).parts
-        is_hidden = any(part.startswith(".") for part in path_parts)
+        is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
         is_sound = path.suffix.casefold() in SOUND_SUFFIXES and not is_hidden and path.is_file()
         if is_sound and not any(_is_work(path, build) for build in build_folders):
             sound_files.append(path)
@@ -80,13 +78,10 @@ def load_made_files(start: Path) -> dict[Path, MadeFile]:
     return made_files
 
 
-# -- folders of ours -------------------------------------------------------------------------------
-
-
 def findings(
     folder: Path, sounds: Sequence[FileFigures], profile: Profile | None, made_files: MadeFiles
 ) -> list[FolderFinding]:
-    """Returns the faults of a folder's files.
+    """Returns the faults of a folder's files, one of each file.
 
     `made_files` are the records of files that were made there, as far as known; `sounds` are the
     readable files.
@@ -97,21 +92,45 @@ def findings(
     delivered_files = frozenset(
         file.path for path, file in readable_files.items() if path in expected
     )
-    folder_findings = [*_missing_files(expected), *_changed_files(expected, readable_files)]
-    if expected:
-        folder_findings += [
-            FolderFinding(path.parent, file.path, "is not of what was delivered here",
-                    "move it to a folder of its own")
-            for path, file in readable_files.items() if path not in expected
-        ]  # fmt: skip
-    folder_findings += _books_beside_chapters(sounds, profile, delivered_files)
-    folder_findings += beside.findings(root, sounds)
+    folder_findings = [
+        *_record_findings(expected, readable_files),
+        *_books_beside_chapters(sounds, profile, delivered_files),
+        *companion_checks.findings(root, sounds),
+    ]
     for book in _group_books(sounds):
         folder_findings += _BookFiles(book, profile, delivered_files).findings()
     first_findings = {
         (finding.file or finding.what): finding for finding in reversed(folder_findings)
     }
     return sorted(first_findings.values(), key=lambda f: (str(f.folder), str(f.file or ""), f.what))
+
+
+# -- folders of ours -------------------------------------------------------------------------------
+
+
+def _record_findings(
+    expected: MadeFiles, readable_files: Mapping[Path, FileFigures]
+) -> Iterator[FolderFinding]:
+    """Yields files of the inventory, companions included, that are missing or have other bytes than
+    were delivered, and files that are none of it."""
+    for path, entry in expected.items():
+        file = readable_files.get(path)
+        if not path.exists():
+            numbers = [number + 1 for number in entry.chapters]
+            chapter_hint = f" ({_describe_numbers(numbers)})" if len(numbers) == 1 else ""
+            what = f"{path.name} is missing{chapter_hint}"
+            yield FolderFinding(path.parent, None, what, _remake_hint(path, entry))
+            continue
+        difference = _sound_difference(file, entry) if file else ""
+        with files.translating_errors(path):
+            difference = difference or entry.difference(path)
+        if difference:
+            shown_path = file.path if file else path
+            yield FolderFinding(path.parent, shown_path, difference, _remake_hint(path, entry))
+    for path, file in readable_files.items() if expected else ():
+        if path not in expected:
+            what, remedy = "is not of what was delivered here", "move it to a folder of its own"
+            yield FolderFinding(path.parent, file.path, what, remedy)
 
 
 def _remake_hint(path: Path, entry: MadeFile) -> str:
@@ -126,45 +145,12 @@ def _remake_hint(path: Path, entry: MadeFile) -> str:
     return f"`narrator export{option}` makes it again"
 
 
-def _missing_files(expected: MadeFiles) -> Iterator[FolderFinding]:
-    """Yields a finding for each file of the inventory that is missing."""
-    for path, entry in expected.items():
-        if not path.exists():
-            numbers = [number + 1 for number in entry.chapters]
-            chapter_hint = f" ({_describe_numbers(numbers)})" if len(numbers) == 1 else ""
-            yield FolderFinding(
-                path.parent,
-                None,
-                f"{path.name} is missing{chapter_hint}",
-                _remake_hint(path, entry),
-            )
-
-
-def _changed_files(
-    expected: MadeFiles, readable_files: Mapping[Path, FileFigures]
-) -> Iterator[FolderFinding]:
-    """Yields a finding for each file of the inventory, companions included, with other bytes than
-    were delivered."""
-    for path, entry in expected.items():
-        if not path.exists():
-            continue
-        file = readable_files.get(path)
-        difference = _sound_difference(file, entry) if file else ""
-        with files.translating_errors(path):
-            difference = difference or entry.difference(path)
-        if difference:
-            remedy = _remake_hint(path, entry)
-            yield FolderFinding(path.parent, file.path if file else path, difference, remedy)
-
-
 def _sound_difference(file: FileFigures, entry: MadeFile) -> str:
     """Describes how a file's length or marks differ from its record; "" where they do not."""
     seconds, marks = entry.facts.get("seconds"), len(file.marks)
-    if isinstance(seconds, int | float) and abs(file.seconds - seconds) > 0.5:
-        return (
-            f"lasts {format_fine_clock(file.seconds)}, and was made "
-            f"{format_fine_clock(seconds)} long"
-        )
+    if seconds is not None and abs(file.seconds - seconds) > 0.5:
+        length = format_fine_clock(file.seconds)
+        return f"lasts {length}, and was made {format_fine_clock(seconds)} long"
     if 0 < marks != len(entry.chapters) > 1:
         return f"has {marks} marks, and was made of {len(entry.chapters)} chapters"
     return ""
@@ -189,49 +175,13 @@ def _books_beside_chapters(
             continue
         is_as_delivered = {file.path, *(chapter.path for chapter in chapters)} <= delivered_files
         if profile is not None and profile.files != "both" and not is_as_delivered:
-            is_single = len(chapters) == 1
-            chapters_lie = (
-                "1 chapter of it lies" if is_single else f"{len(chapters)} chapters of it lie"
-            )
+            count = len(chapters)
+            chapters_lie = f"{count} chapters of it lie" if count > 1 else "1 chapter of it lies"
             fault = f"is the whole book, and {chapters_lie} beside it: a library reads both"
-            yield FolderFinding(file.path.parent, file.path, fault, "keep one or the other")
-        yield from _mismatched_chapters(file, chapters)
-
-
-def _mismatched_chapters(
-    book: FileFigures, chapters: Sequence[FileFigures]
-) -> Iterator[FolderFinding]:
-    """Yields findings on chapters that differ from the same chapter within the file of the whole
-    book."""
-    for file in chapters:
-        number = _track_number(file).number
-        if not 0 < number <= len(book.marks):
-            continue
-        mark = book.marks[number - 1]
-        folder, chapter_name = file.path.parent, f"chapter {number} of '{book.path.name}'"
-        title = file.tags.get("title", "")
-        if title and mark.title and title.strip() != mark.title.strip():
-            fault = f"has the title '{title}', and {chapter_name} '{mark.title}'"
-            yield FolderFinding(folder, file.path, fault, _COPY_BOTH_HINT)
-        if book.cover and not file.cover and file.codec != "pcm_s16le":
-            fault = f"has no cover, and '{book.path.name}' has one"
-            yield FolderFinding(folder, file.path, fault, _COPY_BOTH_HINT)
-        book_part = book.spectra.part(mark.start, mark.end)
-        chapter_seconds = mark.end - mark.start
-        difference_start = spectra.first_difference(file.spectra, book_part)
-        if difference_start is not None:
-            fault = (
-                f"is not the same sound as {chapter_name} from "
-                f"{format_fine_clock(difference_start)} on"
-            )
-            yield FolderFinding(folder, file.path, fault, _COPY_BOTH_HINT)
-        elif abs(chapter_seconds - file.seconds) > 0.7:
-            length = format_fine_clock(chapter_seconds)
-            fault = f"lasts {format_fine_clock(file.seconds)}, and {chapter_name} {length}"
-            yield FolderFinding(folder, file.path, fault, _COPY_BOTH_HINT)
-
-
-_COPY_BOTH_HINT = "one of the two was altered: copy both again"
+            yield fault_of(file.path, fault, "keep one or the other")
+        for chapter in chapters:
+            if fault := _chapter_mismatch(chapter, file):
+                yield fault_of(chapter.path, fault, "one of the two was altered: copy both again")
 
 
 def _is_chapter(file: FileFigures, book: FileFigures) -> bool:
@@ -242,10 +192,33 @@ def _is_chapter(file: FileFigures, book: FileFigures) -> bool:
     return is_near and is_single_chapter and _tag(file, "album") == _tag(book, "album")
 
 
+def _chapter_mismatch(file: FileFigures, book: FileFigures) -> str:
+    """Returns how a chapter differs from the same chapter within the file of the whole book."""
+    number = _track_number(file).number
+    if not 0 < number <= len(book.marks):
+        return ""
+    mark, chapter_name = book.marks[number - 1], f"chapter {number} of '{book.path.name}'"
+    title, mark_title = (text.strip() for text in (file.tags.get("title", ""), mark.title))
+    if title and mark_title and title != mark_title:
+        return f"has the title '{title}', and {chapter_name} '{mark_title}'"
+    if book.cover and not file.cover and file.codec != "pcm_s16le":
+        return f"has no cover, and '{book.path.name}' has one"
+    difference_start = spectra.first_difference(
+        file.spectra, book.spectra.part(mark.start, mark.end)
+    )
+    if difference_start is not None:
+        start = format_fine_clock(difference_start)
+        return f"is not the same sound as {chapter_name} from {start} on"
+    if abs(mark.end - mark.start - file.seconds) > 0.7:
+        length = format_fine_clock(mark.end - mark.start)
+        return f"lasts {format_fine_clock(file.seconds)}, and {chapter_name} {length}"
+    return ""
+
+
 # -- anyone's folders ------------------------------------------------------------------------------
 
 
-def _group_books(files: Sequence[FileFigures]) -> Iterator[list[FileFigures]]:
+def _group_books(files: Sequence[FileFigures]) -> list[list[FileFigures]]:
     """Groups files by folder, and joins folders in which a book continues (disc by disc, with
     consecutive numbers)."""
     files_by_folder: dict[Path, list[FileFigures]] = defaultdict(list)
@@ -258,8 +231,8 @@ def _group_books(files: Sequence[FileFigures]) -> Iterator[list[FileFigures]]:
                 book += group
                 break
         else:
-            books.append(list(group))
-    return iter(books)
+            books.append(group)
+    return books
 
 
 def _continues_book(book: Sequence[FileFigures], group: Sequence[FileFigures]) -> bool:
@@ -286,6 +259,14 @@ class _BookFiles:
     def folder(self) -> Path:
         return self.files[0].path.parent
 
+    @property
+    def by_codec(self) -> list[list[FileFigures]]:
+        """Groups of files of one codec."""
+        groups: dict[str, list[FileFigures]] = defaultdict(list)
+        for file in self.files:
+            groups[file.codec].append(file)
+        return list(groups.values())
+
     def findings(self) -> Iterator[FolderFinding]:
         yield from self._files_of_other_books()
         yield from self._duplicates()
@@ -294,91 +275,74 @@ class _BookFiles:
         yield from self._files_without_cover()
         yield from self._files_with_wrong_title()
 
-    def _is_as_delivered(self, first: FileFigures, second: FileFigures) -> bool:
-        """Returns whether two files lie side by side because that was asked for."""
-        return {first.path, second.path} <= self.ours
-
     # -- of other books --
 
     def _files_of_other_books(self) -> Iterator[FolderFinding]:
         """Yields findings on files whose album, artist, track total or sample rate is not that of
         most."""
         series_names = {_tag(file, "series") for file in self.files}
-        if len(series_names) > 1 or "" in series_names or not self._are_episodes():
-            yield from self._minority_values("album", partial(_tag_text, name="album"))
+        are_episodes = all("podcast" in _tag(file, "genre") for file in self.files)
+        if len(series_names) > 1 or "" in series_names or not are_episodes:
+            yield from self._minority_values("album", lambda file: _tag_text(file, "album"))
         if len({_tag(file, "album") for file in self.files}) == 1:
             if not _tag(self.files[0], "album"):
-                yield from self._minority_values("artist", partial(_tag_text, name="artist"))
+                yield from self._minority_values("artist", lambda file: _tag_text(file, "artist"))
             yield from self._minority_values(
                 "number of tracks", lambda file: str(_track_number(file).total or "")
             )
-            for codec in {file.codec for file in self.files}:
-                codec_files = [file for file in self.files if file.codec == codec]
+            for codec_files in self.by_codec:
                 yield from _BookFiles(codec_files, self.profile, self.ours)._minority_values(
                     "sample rate", lambda file: f"{file.sample_rate} Hz"
                 )
 
-    def _are_episodes(self) -> bool:
-        """Returns whether the files are episodes of a podcast."""
-        return all("podcast" in _tag(file, "genre") for file in self.files)
-
     def _minority_values(
-        self, tag_name: str, read_value: Callable[[FileFigures], str]
+        self, value_name: str, read_value: Callable[[FileFigures], str]
     ) -> Iterator[FolderFinding]:
-        """Yields findings on files with another value than most; `tag_name` describes it."""
-        values_by_path = {file.path: read_value(file) for file in self.files if read_value(file)}
-        folded_values = {
-            path: folded_value.casefold() for path, folded_value in values_by_path.items()
-        }
-        spellings = {
-            folded_values[path]: folded_value for path, folded_value in values_by_path.items()
-        }
-        counts = Counter(folded_values.values())
+        """Yields findings on files with another value than most."""
+        values = {file.path: value for file in self.files if (value := read_value(file))}
+        counts = Counter(value.casefold() for value in values.values())
         if len(counts) < 2:
             return
-        (majority_value, count), *_ = counts.most_common()
-        if count * 2 <= len(folded_values):
-            if len(folded_values) == 2 or self.profile is not None:
-                names = ", ".join(f"'{spellings[name]}'" for name in sorted(counts))
-                tag_name = f"holds files of more than one {tag_name}: {names}"
-                yield FolderFinding(self.folder, None, tag_name, "a folder for each book")
-            return  # a folder of many books, each one file, is fine
-        for path, folded_value in folded_values.items():
-            if folded_value != majority_value:
-                majority_note = f"that of the others '{spellings[majority_value]}'"
-                fault = (
-                    f"is of another book: its {tag_name} is '{values_by_path[path]}', "
-                    f"{majority_note}"
-                )
-                yield FolderFinding(path.parent, path, fault, "move it to a folder of its own")
+        spellings = {value.casefold(): value for value in values.values()}
+        ((majority_value, count),) = counts.most_common(1)
+        if count * 2 > len(values):
+            for path, value in values.items():
+                if value.casefold() != majority_value:
+                    fault = (
+                        f"is of another book: its {value_name} is '{value}', that of the others "
+                        f"'{spellings[majority_value]}'"
+                    )
+                    yield fault_of(path, fault, "move it to a folder of its own")
+        elif len(values) == 2 or self.profile is not None:
+            # else it is a folder of many books, each one file, which is fine
+            names = ", ".join(f"'{spellings[name]}'" for name in sorted(counts))
+            fault = f"holds files of more than one {value_name}: {names}"
+            yield FolderFinding(self.folder, None, fault, "a folder for each book")
 
     # -- twice --
 
     def _duplicates(self) -> Iterator[FolderFinding]:
         """Yields findings on files with the same sound."""
-        files = sorted(self.files, key=_name_order)
-        for first, second in combinations(files, 2):
-            if self._is_as_delivered(first, second) or _is_sample(first) != _is_sample(second):
+        for first, second in combinations(sorted(self.files, key=_name_order), 2):
+            if {first.path, second.path} <= self.ours or _is_sample(first) != _is_sample(second):
                 continue  # a sample is cut from a chapter
             if first.content != second.content and _in_other_format(first, second):
                 continue
             if first.content == second.content or spectra.alike(first.spectra, second.spectra):
                 fault = f"holds the same sound as '{first.path.name}'"
-                yield FolderFinding(second.path.parent, second.path, fault, "keep one of them")
+                yield fault_of(second.path, fault, "keep one of them")
 
-    # -- covers --
+    # -- covers and titles --
 
     def _files_without_cover(self) -> Iterator[FolderFinding]:
         """Yields findings on files without a cover, where most of their format have one."""
-        for codec in {file.codec for file in self.files}:
-            codec_files = [
-                file for file in self.files if file.codec == codec and not _is_sample(file)
-            ]
-            uncovered_files = [file for file in codec_files if file.cover is None]
-            if 0 < 2 * len(uncovered_files) < len(codec_files):
+        for codec_files in self.by_codec:
+            chapters = [file for file in codec_files if not _is_sample(file)]
+            uncovered_files = [file for file in chapters if file.cover is None]
+            if 0 < 2 * len(uncovered_files) < len(chapters):
                 for file in uncovered_files:
                     fault = "has no cover, and the others have one"
-                    yield FolderFinding(file.path.parent, file.path, fault, "copy it again")
+                    yield fault_of(file.path, fault, "copy it again")
 
     def _files_with_wrong_title(self) -> Iterator[FolderFinding]:
         """Yields findings on files whose title is not in their name, where others have it there."""
@@ -387,19 +351,18 @@ class _BookFiles:
             for file in self.files
             if file.tags.get("title") and re.match(r"\d+\W+\w", file.path.stem)
         ]
-        mistitled_files = [file for file in titled if not _has_title(file)]
-        if len(titled) > 2 and len(mistitled_files) == 1:
-            fault = (
-                f"has the title '{mistitled_files[0].tags['title']}', which is not that of its name"
-            )
-            yield FolderFinding(
-                mistitled_files[0].path.parent, mistitled_files[0].path, fault, "copy it again"
-            )
+        mistitled = [
+            file for file in titled if not _words(file.tags["title"]) <= _words(file.path.stem)
+        ]
+        if len(titled) > 2 and len(mistitled) == 1:
+            title = mistitled[0].tags["title"]
+            fault = f"has the title '{title}', which is not that of its name"
+            yield fault_of(mistitled[0].path, fault, "copy it again")
         for file in self.files:
             if file.marks and not _track_number(file).number and _is_of_another_title(file):
                 title, album = file.tags["title"], file.tags["album"]
                 fault = f"has the title '{title}', and its name and album are of '{album}'"
-                yield FolderFinding(file.path.parent, file.path, fault, "copy it again")
+                yield fault_of(file.path, fault, "copy it again")
 
     # -- numbers --
 
@@ -413,19 +376,16 @@ class _BookFiles:
             and (track := _track_number(file)).number
         ]
         is_one_disc = len({(track.disc, file.codec) for _, track, file in numbered_files}) == 1
-        name_numbers, tag_numbers = (
-            {number for number, _, _ in numbered_files},
-            {track.number for _, track, _ in numbered_files},
-        )
+        name_numbers = {number for number, _, _ in numbered_files}
+        tag_numbers = {track.number for _, track, _ in numbered_files}
         if not is_one_disc or min(len(name_numbers), len(tag_numbers)) < len(numbered_files):
             return
         by_name = sorted(numbered_files, key=lambda row: row[0])
         for (_, track, file), expected_number in zip(by_name, sorted(tag_numbers), strict=True):
-            number = track.number
-            if number != expected_number:
-                fault = f"is number {number} by its tags, and stands elsewhere by its name"
+            if track.number != expected_number:
+                fault = f"is number {track.number} by its tags, and stands elsewhere by its name"
                 remedy = "name it as its tags say, or look whether files were exchanged"
-                yield FolderFinding(file.path.parent, file.path, fault, remedy)
+                yield fault_of(file.path, fault, remedy)
 
     def _numbering_faults(self) -> Iterator[FolderFinding]:
         """Yields findings on numbers that two files have, or none."""
@@ -435,8 +395,7 @@ class _BookFiles:
             first_file = first_files.setdefault((track.disc, track.number, file.codec), file)
             if first_file is not file:
                 fault = f"has number {track.number}, as '{first_file.path.name}' has"
-                remedy = "keep one of them, or number them anew"
-                yield FolderFinding(file.path.parent, file.path, fault, remedy)
+                yield fault_of(file.path, fault, "keep one of them, or number them anew")
         tracks = sorted(track for _, track in numbered_files)
         for disc, disc_tracks in groupby(tracks, lambda track: track.disc):
             yield from self._missing_numbers(disc, list(disc_tracks), len(numbered_files))
@@ -463,20 +422,19 @@ class _BookFiles:
     def _files_with_numbers(self) -> list[tuple[FileFigures, _TrackNumber]]:
         """Returns files with their numbers by tags, or by names where most tags have none."""
         files = sorted(self.files, key=_name_order)
-        tagged_count = sum(_track_number(file).number > 0 for file in files)
-        if 2 * tagged_count >= len(files):
+        tracks = [_track_number(file) for file in files]
+        if 2 * sum(track.number > 0 for track in tracks) >= len(files):
             # files that lost their tags may have a number in their name
-            tracks = [(f, _track_number(f)) for f in files]
-            numbered_files = [
-                (f, track if track.number else _number_in_name(f, _NUMBER_PATTERNS[0]))
-                for f, track in tracks
+            numbers = [
+                track if track.number else _number_in_name(file, _NUMBER_PATTERNS[0])
+                for file, track in zip(files, tracks, strict=True)
             ]
-            return [(file, track) for file, track in numbered_files if track and track.number]
+            return [(file, track) for file, track in zip(files, numbers, strict=True) if track]
         for pattern in _NUMBER_PATTERNS:
-            name_numbers = [(file, _number_in_name(file, pattern)) for file in files]
-            files_with_number = [(file, track) for file, track in name_numbers if track]
-            if len(files_with_number) > 1 and 5 * len(files_with_number) >= 4 * len(files):
-                return files_with_number
+            numbers = [_number_in_name(file, pattern) for file in files]
+            numbered = [(file, track) for file, track in zip(files, numbers, strict=True) if track]
+            if len(numbered) > 1 and 5 * len(numbered) >= 4 * len(files):
+                return numbered
         return []
 
 
@@ -506,6 +464,10 @@ def _tag(file: FileFigures, name: str) -> str:
     return _tag_text(file, name).casefold()
 
 
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))
+
+
 class _TrackNumber(NamedTuple):
     """A file's place in its book; 0 where it is not known."""
 
@@ -530,7 +492,7 @@ def _track_number(file: FileFigures) -> _TrackNumber:
 
     number, total = parse_tag("track", "tracknumber")
     total = total or parse_tag("tracktotal", "totaltracks")[0]
-    return _TrackNumber(parse_tag("disc", "discnumber")[0], number, max(total, 0))
+    return _TrackNumber(parse_tag("disc", "discnumber")[0], number, total)
 
 
 def _in_other_format(first: FileFigures, second: FileFigures) -> bool:
@@ -546,20 +508,10 @@ def _in_other_format(first: FileFigures, second: FileFigures) -> bool:
 def _is_of_another_title(file: FileFigures) -> bool:
     """Returns whether a book's title is neither in its name nor contains all words of its album,
     while the name does."""
-    album_words, title_words = (
-        re.findall(r"\w+", _tag(file, name_words)) for name_words in ("album", "title")
-    )
-    name_words = set(re.findall(r"\w+", file.path.stem.casefold()))
-    return bool(album_words and title_words and set(album_words) <= name_words) and not (
-        set(title_words) <= name_words or set(album_words) <= set(title_words)
-    )
-
-
-def _has_title(file: FileFigures) -> bool:
-    """Returns whether a file's name contains all words of its title."""
-    title_words = re.findall(r"\w+", file.tags["title"].casefold())
-    name_words = re.findall(r"\w+", file.path.stem.casefold())
-    return set(title_words) <= set(name_words)
+    album, title, name = _words(_tag(file, "album")), _words(_tag(file, "title")), file.path.stem
+    return bool(album and title) and album <= _words(name) and not (
+        title <= _words(name) or album <= title
+    )  # fmt: skip
 
 
 def _is_sample(file: FileFigures) -> bool:
@@ -573,13 +525,3 @@ def _describe_numbers(numbers: Sequence[int]) -> str:
     """Formats "number 3" or "numbers 3, 5, 6"; the first few of many."""
     listed = ", ".join(map(str, numbers[:12])) + (" …" if len(numbers) > 12 else "")
     return f"number{'s' if len(numbers) > 1 else ''} {listed}"
-
-
-def as_json(finding: FolderFinding) -> dict[str, object]:
-    """Returns a finding for programs."""
-    return {
-        "folder": str(finding.folder),
-        "file": str(finding.file) if finding.file else None,
-        "what": finding.what,
-        "mend": finding.mend,
-    }

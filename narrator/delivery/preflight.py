@@ -1,0 +1,140 @@
+"""Finds what a project's output would fail on, before anything is spoken.
+
+Asks the rules of platforms (`rules.py`) of the plan; each problem has its file and line. Knows the
+text's expected lengths, and no takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+
+from narrator.delivery import companions, export, layout, music
+from narrator.delivery.rules import RULES, ChapterShape, PlannedBook
+from narrator.errors import ManifestError, Problem, UserError
+from narrator.project.profiles import Profile
+from narrator.project.project import Project
+from narrator.sound.formats import EREADER_FORMATS, FORMATS
+from narrator.speech.plan import Utterance
+from narrator.text.chunks import group_unison
+
+
+def expected_shapes(project: Project, spoken: Sequence[Utterance]) -> list[ChapterShape]:
+    """Returns the expected timing of all chapters with text, from all chunks of the book."""
+
+    def expected_seconds(utterance: Utterance) -> float:
+        return utterance.expected / project.speakers[utterance.chunk.speaker].speed
+
+    chapter_shapes = []
+    for number, chapter in groupby(spoken, key=lambda utterance: utterance.chapter):
+        groups = list(group_unison(chapter))
+        first_utterances = tuple(group[0] for group in groups)
+        pauses = tuple(
+            layout.pause_between(utterance.chunk, following.chunk, project.manifest.pauses)
+            for utterance, following in pairwise(first_utterances)
+        )
+        speech_seconds = sum(max(map(expected_seconds, group)) for group in groups)
+        speech_seconds += sum(seconds for seconds, _ in pauses)
+        title = project.chapters[number].title
+        chapter_shapes.append(ChapterShape(number, title, first_utterances, speech_seconds, pauses))
+    return chapter_shapes
+
+
+def check_output(project: Project, rate: int, chapters: Sequence[ChapterShape]) -> None:
+    """Checks the manifest's output against the book, before anything is spoken.
+
+    `chapters` are the `expected_shapes` of the whole book. Raises ManifestError with every problem
+    found.
+    """
+    utterances = {chapter.number: chapter.spoken for chapter in chapters}
+    book = PlannedBook(project, rate, chapters, music.parts(project, utterances))
+    problems = [
+        *_companion_problems(project),
+        *(
+            problem
+            for rule in RULES
+            if rule.before is not None
+            for profile in project.deliveries
+            for problem in rule.before(book, profile)
+        ),
+    ]
+    if problems:
+        raise ManifestError(dict.fromkeys(problems))  # several profiles may share one
+
+
+def _companion_problems(project: Project) -> Iterator[Problem]:
+    """Yields companions that none of the profiles' files allow."""
+    kinds, profiles = project.manifest.output.companions, project.deliveries
+    formats = {format for profile in profiles for format in profile.formats}
+    max_chapters = (
+        len(project.chapters) if any(profile.has_book_files for profile in profiles) else 1
+    )
+    try:
+        if (
+            "readalong" in kinds
+            and project.manifest.output.profile is not None
+            and not EREADER_FORMATS.keys() & formats
+        ):
+            raise UserError(
+                "output.companions: readalong needs sound that e-readers play; add a profile with "
+                f"one of {', '.join(EREADER_FORMATS)}"
+            )
+        companions.check(kinds, formats, max_chapters)
+    except UserError as error:
+        yield Problem(project.path, project.line("output", "companions"), str(error))
+
+
+# -- sizes -----------------------------------------------------------------------------------------
+
+
+def expected_book_seconds(project: Project, chapters: Sequence[ChapterShape]) -> float:
+    """Returns the expected length of a book, heads and tails of its chapters included."""
+    edges = project.manifest.pauses.head + project.manifest.pauses.tail
+    return sum(chapter.speech + edges for chapter in chapters)
+
+
+def bytes_per_second(project: Project, rate: int, channels: int = 1) -> float:
+    """Returns about how many bytes a second of the book takes in all its formats.
+
+    `channels` are the book's, where a delivery does not set its own. Raises UserError.
+    """
+    return sum(_bytes_per_second(profile, rate, channels) for profile in project.deliveries)
+
+
+def _bytes_per_second(profile: Profile, rate: int, channels: int) -> float:
+    """Returns about how many bytes a second takes in the formats of a profile."""
+    size = 0.0
+    for name in profile.formats:
+        format = FORMATS[name]
+        copies = 2 if profile.files == "both" and not format.is_book else 1
+        encoding = export.encoding(name, rate, profile, channels)
+        size += copies * encoding.bytes_per_second(format.codec)
+    return size
+
+
+def stereo_cost(project: Project, rate: int, channels: int, seconds: float) -> str | None:
+    """Describes what stereo costs for the sake of music, and how to save it.
+
+    None where the book is not in stereo, or its deliveries set their channels.
+    """
+    free_profiles = [profile for profile in project.deliveries if profile.channels is None]
+    mono_size, stereo_size = (
+        seconds * sum(_bytes_per_second(profile, rate, count) for profile in free_profiles)
+        for count in (1, 2)
+    )
+    if channels < 2 or stereo_size <= mono_size:
+        return None
+    setting = (
+        "`channels: mono` in a profile of your own"
+        if project.manifest.output.profile
+        else "`output.channels: mono`"
+    )
+    return (
+        f"music in stereo makes all of the book stereo, and its files about "
+        f"{_megabytes(stereo_size)} instead of {_megabytes(mono_size)}: "
+        f"{setting} saves {_megabytes(stereo_size - mono_size)}"
+    )
+
+
+def _megabytes(size: float) -> str:
+    return f"{size / 1e6:.{0 if size >= 10e6 else 1}f} MB"
