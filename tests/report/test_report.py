@@ -315,7 +315,7 @@ def test_the_same_project_gives_the_same_page_and_reads_no_sound(book, written, 
         raise AssertionError("decoded again")
 
     monkeypatch.setattr(sound, "_read_curves", never)
-    monkeypatch.setattr(sound.verify, "measure_sound_file", never)
+    monkeypatch.setattr(sound.postflight, "measure_sound_file", never)
     path = report.page_path(book)
     report.write(book, path, spectrograms=[0], on_progress=lambda what, share: None, now=NOW)
     assert path.read_text("utf-8") == written[1]
