@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -48,10 +48,9 @@ def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Man
     output or engines), UserError (clips).
     """
     project = manuscript.project
-    draft_spec, draft_specs = ENGINES["draft"], specs_of(project, draft=True)
-    specs = specs_of(project, draft=False)
+    specs, draft_specs = (specs_of(project, draft=draft) for draft in (False, True))
     texts = (
-        *find_oddities(manuscript, draft_spec.spelled_scripts),
+        *find_oddities(manuscript, specs.values()),
         *chapter_oddities(_shapes(manuscript)),
     )
     for oddity in (*project.remarks, *texts, *pending_tasks(project.path)):
@@ -132,6 +131,11 @@ class _UnavailableEngine:
 
     def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
         return True
+
+    def silent_parts(
+        self, text: str, language: str, pronunciations: Mapping[str, str]
+    ) -> Iterable[SilentPart]:
+        return ()
 
 
 def _available_specs(specs: Mapping[str, EngineSpec]) -> Mapping[str, LanguageSupport]:

@@ -7,7 +7,7 @@ that an engine cannot speak. Starts no engine; knows no takes, and no files but 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import groupby
@@ -17,6 +17,8 @@ from typing import Protocol
 from narrator import files
 from narrator.cast.cast import resolve
 from narrator.delivery import music
+from narrator.engines import SilentPart
+from narrator.engines.spec import EngineSpec
 from narrator.engines.voice import Cast
 from narrator.errors import ManifestError, Problem, ScriptError
 from narrator.pipeline import speakers
@@ -28,6 +30,7 @@ from narrator.text import labels, script
 from narrator.text.lines import Chapter, Foreign, OmittedText
 from narrator.text.memo import MemoCache
 from narrator.text.normalize import Lexicon
+from narrator.text.pace import expected_seconds
 from narrator.text.slips import Slip
 from textbase.characters import excerpt
 from textbase.languages import primary
@@ -245,6 +248,12 @@ class LanguageSupport(Protocol):
         """Like `Engine.can_say`."""
         ...
 
+    def silent_parts(
+        self, text: str, language: str, pronunciations: Mapping[str, str]
+    ) -> Iterable[SilentPart]:
+        """Like `Engine.silent_parts`."""
+        ...
+
 
 MIN_MAIN_LANGUAGE_SHARE = 0.2
 """Share of a book's speech from which the declared language counts as its main language."""
@@ -279,7 +288,8 @@ def _seconds_by_language(manuscript: Manuscript) -> dict[str, float]:
 def leave_out_unspeakable(
     manuscript: Manuscript, engines: Mapping[str, LanguageSupport]
 ) -> Manuscript:
-    """The manuscript without the text that its engines cannot say, which is listed as left out.
+    """The manuscript without the text that its engines cannot say, which is listed as left out;
+    parts of a chunk that they cannot say take no time.
 
     `engines` go by speaker. Text in the main language of the book stays, since without it nothing
     is left. Raises EngineUnavailable.
@@ -304,13 +314,21 @@ def leave_out_unspeakable(
             return None
         return f"{_WITHOUT_SOUND} {engine.name}"
 
+    def audible_seconds(utterance: Utterance) -> float:
+        spoken, language = utterance.spoken, utterance.language
+        parts = engines[utterance.chunk.speaker].silent_parts(
+            spoken.text, language, spoken.pronunciations
+        )
+        silent = "".join(part.text for part in parts if not part.ipa_error)
+        return expected_seconds(spoken.text, language) - expected_seconds(silent, language)
+
     utterances: list[Utterance] = []
     chapters = list(manuscript.chapters)
     for number, chapter_utterances in groupby(
         manuscript.spoken, key=lambda utterance: utterance.chapter
     ):
         kept_utterances, newly_left_out = split_spoken(list(chapter_utterances), left_out_reason)
-        utterances += kept_utterances
+        utterances += [replace(u, expected=audible_seconds(u)) for u in kept_utterances]
         left_out = (*chapters[number].left_out, *newly_left_out)
         chapters[number] = replace(chapters[number], left_out=left_out)
     return replace(manuscript, chapters=tuple(chapters), spoken=tuple(utterances))
@@ -350,12 +368,10 @@ def _advise_speaking(left_out: OmittedText, main: str) -> str:
     return f"; to have it read as “{main}”, write [language: {main}] before it"
 
 
-def find_oddities(manuscript: Manuscript, spelled_alphabets: Collection[str]) -> Iterator[Problem]:
-    """Yields the oddities of a book's text that keep nobody from speaking it, each kind once.
-
-    `spelled_alphabets` names the alphabets whose letters the draft voice spells out within other
-    text.
-    """
+def find_oddities(manuscript: Manuscript, engines: Iterable[EngineSpec]) -> Iterator[Problem]:
+    """Yields the oddities of a book's text that keep none of its engines from speaking it, each
+    kind once."""
+    titles = {script: engine.title for engine in engines for script in engine.spelled_scripts}
     yield from find_invisible_characters(manuscript)
     yield from dict.fromkeys(
         warning for chapter in manuscript.chapters for warning in chapter.warnings
@@ -388,9 +404,9 @@ def find_oddities(manuscript: Manuscript, spelled_alphabets: Collection[str]) ->
                 else f"write [language: {said_in}] before and [language: off] after such lines, "
                 "or set `language` of chapter or speaker"
             )
-        elif alphabet in spelled_alphabets:
+        elif alphabet in titles:
             message += (
-                ": within other text the draft voice names such letters one by one; "
+                f": within other text {titles[alphabet]} names such letters one by one; "
                 "{written|spoken} says how they sound"
             )
         else:

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from narrator.engines.kokoro import SPEC
+from narrator.engines.registry import ENGINES
 from narrator.pipeline import checking
-from narrator.pipeline.manuscript import leave_out_unspeakable, read_manuscript
+from narrator.pipeline.manuscript import find_oddities, leave_out_unspeakable, read_manuscript
+from narrator.text.pace import expected_seconds
 from tests import books
 
 MANIFEST = books.MANIFEST + "engine: kokoro\n"
@@ -32,6 +34,23 @@ def test_parts_without_a_sound_are_said_at_their_first_place(manuscript) -> None
     assert problem.line == 3
     assert "“漢字” is left out" in problem.message
     assert not list(checking.find_silent_parts(manuscript, draft=True))
+
+
+def test_parts_without_a_sound_take_no_time(manuscript) -> None:
+    kokoro, draft = (
+        leave_out_unspeakable(manuscript, dict.fromkeys(manuscript.cast, engine)).spoken
+        for engine in (SPEC, ENGINES["draft"])
+    )
+    signs = expected_seconds("漢字", "en")
+    assert kokoro[1].chunk == draft[1].chunk
+    assert kokoro[1].expected == pytest.approx(draft[1].expected - signs)
+    assert kokoro[0].expected == draft[0].expected
+
+
+@pytest.mark.parametrize(("name", "count"), [("kokoro", 0), ("draft", 1)])
+def test_only_an_engine_that_spells_letters_is_said_to(manuscript, name, count) -> None:
+    oddities = [str(oddity) for oddity in find_oddities(manuscript, [ENGINES[name]])]
+    assert len([line for line in oddities if "the draft voice names such letters" in line]) == count
 
 
 def test_a_language_that_needs_an_extra_is_said_with_it(

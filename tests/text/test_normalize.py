@@ -159,6 +159,22 @@ def test_a_word_may_have_spaces_and_marks() -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("He went. She came.", "He wandered. She came."),
+        ("“So he went.” She came.", "So he wandered. She came."),
+        ("Apples etc. are good.", "Apples and so on are good."),
+        ("Apples, etc. Then he left.", "Apples, and so on. Then he left."),
+        ("Dr. Smith came.", "Doctor Smith came."),
+        ("I saw the Dr.", "I saw the Doctor."),
+    ],
+)
+def test_a_full_stop_of_a_word_also_ends_the_sentence(written: str, said: str) -> None:
+    words = {"went.": "wandered", "Dr.": "Doctor", "etc.": "and so on"}
+    assert spoken(written, *(LexiconEntry(word=w, say=say) for w, say in words.items())) == said
+
+
+@pytest.mark.parametrize(
     ("entry", "written", "said"),
     [
         (LexiconEntry(say="doctor Who", word="Dr."), "Dr. Jones", "doctor Who Jones."),

@@ -159,6 +159,7 @@ BRITISH = {
     "Act II, scene iv": "Act Two, scene four.",
     "page xii": "page twelve.",
     "Henry VIII": "Henry the Eighth.",
+    "Henry Ⅷ and Part ⅳ": "Henry the Eighth and Part four.",
     "Henry VIII’s wives": "Henry the Eighth's wives.",
     "Louis XIV": "Louis the Fourteenth.",
     "Queen Elizabeth II": "Queen Elizabeth the Second.",

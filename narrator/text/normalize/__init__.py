@@ -114,11 +114,13 @@ def normalize(
     def look_up(text: str) -> None:
         """Hold the lexicon's matches in a text, outside of spans already read."""
         for match in lexicon.matches(text, tag, speaker, read_caught):
-            start, stop = match.start, match.stop
+            start, stop, spoken = match.start, match.stop, match.spoken
+            if text[stop - 1] == "." and _ends_sentence(text, stop, language):
+                stop, spoken = stop - 1, spoken.removesuffix(".")
             if read_mask.find(1, start, stop) < 0 and not _HELD_CHAR.search(text, start, stop):
-                hold_span(start, stop, match.spoken, "lexicon")
+                hold_span(start, stop, spoken, "lexicon")
                 if match.ipa is not None:
-                    pronunciations[match.spoken] = match.ipa
+                    pronunciations[spoken] = match.ipa
 
     look_up(plain)
     edits += apply_rules(plain, rule_groups, setting, read_mask)
@@ -162,6 +164,12 @@ def _rules_of(tag: str, primary: str, heading: bool) -> tuple[Sequence[Group], S
 _SENTENCE_END = re.compile(r"([.!?…])[\"')\]]*\s+[\"'(\[]*$")
 _LOOKBEHIND = 12
 """Characters before a word that show if a sentence ends there."""
+
+
+def _ends_sentence(text: str, stop: int, language: str) -> bool:
+    """Whether nothing is said between `stop` and a sentence's end."""
+    ends = (end for _, end in sentences(text, language) if end >= stop)
+    return not any(map(str.isalnum, text[stop : next(ends, len(text))]))
 
 
 def _capitalise_sentences(

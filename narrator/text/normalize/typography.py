@@ -51,6 +51,7 @@ _PLAIN = str.maketrans(
         "ﬅ": "st",
         "ﬆ": "st",
         "ŉ": "'n",
+        **{sign: unicodedata.normalize("NFKC", sign) for sign in map(chr, range(0x2160, 0x2180))},
         "℃": "°C",
         "℉": "°F",
         "⁄": "/",
