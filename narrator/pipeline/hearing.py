@@ -189,7 +189,7 @@ def _judge(
         return
     if transcript is None:  # stopped before, or damaged
         return
-    sound_faults = tuple(fault for fault in take.faults if not checks.is_text_fault(fault))
+    sound_faults = tuple(fault for fault in take.faults if checks.concern_of(fault) != "words")
     word_faults = tuple(map(str, recogniser.faults_of(step.text, step.language, transcript)))
     if word_faults:
         book_hearing.misheard.append(Misheard(step, word_faults, transcript.text, step.pinned))

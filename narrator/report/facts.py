@@ -27,7 +27,7 @@ from narrator.project.profiles import Profile
 from narrator.sound.assemble import Timeline
 from narrator.sound.formats import OUTPUT_SUFFIXES
 from narrator.sound.loudness import Target
-from narrator.speech.checks import is_edge_fault
+from narrator.speech.checks import concern_of
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
 from narrator.text.chunks import group_unison
@@ -528,7 +528,7 @@ def _pauses(
                 fault
                 for take_record in (record, next_record)
                 for fault in take_record.faults
-                if is_edge_fault(fault)
+                if concern_of(fault) == "edge"
             )
             yield Pause(place, kind, seconds, max(seconds, shortest_heard), tuple(faults))
 

@@ -30,10 +30,10 @@ import functools
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +55,6 @@ QUIET = -55.0
 PAUSE = -40.0
 """dB under speech: a pause, unless the take's own noise is louder; then `OVER_NOISE` above that."""
 OVER_NOISE = 6.0
-LONGEST_GAP = 2.0
-"""Seconds of silence inside a take, speech on both sides: a runaway."""
 SLOWEST, SPARE = 2.0, 1.5
 """Times the expected length, and seconds on top. Narrators lie between 0.75 and 1.3, and a slow
 speaker of a language whose pace is a guess may come to 1.8."""
@@ -65,31 +63,15 @@ FASTEST = 0.4
 PACED, PACED_SPARE = (0.65, 1.5), 1.0
 """The same relative to the speaker's own pace, for texts of `PACED_FROM` seconds or more."""
 PACED_FROM = 3.0
-CLIPPED = 8
-"""Full-scale samples in a row."""
+COMMON_RATIOS = (0.65, 1.4)
+"""`TakeFigures.ratio` of nearly all good takes."""
 OFF_LEVEL = 8.0
 """dB from the speaker's median: more than styles need, less than a change of distance."""
-SWING = 12.0
-"""dB between the loudest and the softest two seconds: a voice that fades or swells."""
-CUT = -15.0
-"""dB under speech: a take that is louder at its very end was cut off."""
 ONSET = -7.0
 """`TakeFigures.onset` of a take that is cut at its start. Of 12,000 takes of the draft voice,
 which begin with the first sample, none exceeds -8.4."""
-CLICK = 22.0
-"""dB by which a click stands out of the 10 ms on both sides; speech comes to 17."""
-TORN = -38.0
-"""dB under speech: a breath that is louder where it is cut."""
 CHIRP = 0.04
 """Seconds of a tone, or of an isolated burst, before the speech."""
-WHISTLE = 0.3
-"""Seconds of a tone: feedback, a beep, a drone."""
-NOISE = 0.6
-"""Seconds of noise; sibilants and breaths are shorter."""
-TAIL = 0.4
-"""Seconds of sound after the speech that trimming would keep."""
-REPEATED, REPEATED_BLIND = 0.7, 2.5
-"""Seconds of repeated sound, with and without a known text (which may repeat itself)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +79,7 @@ class Fault:
     """A rule that a take broke, with the figure."""
 
     kind: str
-    """finite, silent, clipped, level, swing, long, short, gap, cut, onset, click, torn, chirp,
-    whistle, noise, tail, repeat, or engine: a fault reported by the engine."""
+    """`Check.kind`."""
     detail: str
     weight: float = 1.0
     """Severity: grows with the figure and with the loss to a listener."""
@@ -159,6 +140,144 @@ class Verdict:
         return not self.faults
 
 
+@dataclass(frozen=True, slots=True)
+class _Take:
+    """The figures of a take, and what its text and its speaker ask for, as for `examine`."""
+
+    figures: TakeFigures
+    expected: float
+    capped: bool = False
+    median: float | None = None
+    spread: float = OFF_LEVEL
+    pace: float | None = None
+    has_text: bool = True
+
+    @property
+    def onset(self) -> float:
+        """A leftover of the prompt begins like a cut start."""
+        return self.figures.onset if self.figures.chirp < CHIRP else audio.SILENCE
+
+    @property
+    def breath_depth(self) -> float:
+        return -self.figures.torn
+
+    @property
+    def off_level(self) -> float:
+        return 0.0 if self.median is None else abs(self.figures.level - self.median)
+
+    @property
+    def is_paced(self) -> bool:
+        return self.pace is not None and self.expected >= PACED_FROM
+
+    @property
+    def usual_seconds(self) -> float:
+        return self.expected * (self.pace or 1.0) if self.is_paced else self.expected
+
+    @property
+    def least_seconds(self) -> float:
+        least = FASTEST * self.expected if self.expected >= 1 else 0.0
+        return max(least, PACED[0] * self.usual_seconds) if self.is_paced else least
+
+    @property
+    def most_seconds(self) -> float:
+        most = SLOWEST * self.expected + SPARE
+        paced = PACED[1] * self.usual_seconds + PACED_SPARE
+        return min(most, paced) if self.is_paced else most
+
+
+_Figure = Callable[[_Take], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A rule for takes."""
+
+    kind: str
+    """The kind of its faults, which people are told first."""
+    concerns: Literal["sound", "edge", "speaker", "engine", "words"]
+    """The sound alone; its edges, where takes meet; the speaker's other takes, which may be known
+    only later; what the engine reports; or the words that are heard (`hearing/judging.py`)."""
+    weight: float
+    """Severity at the limit: the loss to a listener."""
+    figure: _Figure | None = None
+    """None for faults that are not told by one figure."""
+    limit: _Figure | float = math.inf
+    """The lowest figure that is a fault; 0 for none."""
+    detail: str = ""
+    """What people are told of it, with the {figure}, or more of the {take}."""
+    suspicious: float = math.inf
+    """The lowest figure with which a take is worth hearing, though it is no fault."""
+    is_audible: bool = True
+    """Whether a take with this fault has anything to hear."""
+
+    def find(self, take: _Take) -> Fault | None:
+        """Returns the fault of a take that breaks the rule."""
+        if self.figure is None:
+            return None
+        figure = self.figure(take)
+        limit = self.limit if isinstance(self.limit, int | float) else self.limit(take)
+        # a length that follows from a rounded ratio may equal the limit that it passed
+        is_within = figure <= limit if self.concerns == "speaker" else figure < limit
+        if is_within or not limit:
+            return None
+        if limit > 0:
+            weight = self.weight * (1 + min(3.0, math.log2(figure / limit)))
+        else:  # dB under speech
+            weight = self.weight + min(1.0, (figure - limit) / 20)
+        return Fault(self.kind, self.detail.format(figure=figure, take=take), round(weight, 3))
+
+
+_LENGTH = "{take.figures.seconds:.1f} s where about {take.usual_seconds:.1f} s were expected"
+CHECKS = (
+    Check("finite", "sound", 100, is_audible=False),
+    Check("silent", "sound", 100, is_audible=False),
+    Check("clipped", "sound", 3, lambda take: audio.amplitude(take.figures.peak), 1.001,
+          "a peak of {figure:.2f}, beyond full scale"),
+    Check("clipped", "sound", 3, lambda take: take.figures.clipped * (take.figures.peak <= 0), 8,
+          "{figure:.0f} samples in a row at full scale"),
+    Check("level", "speaker", 2, lambda take: take.off_level, lambda take: take.spread,
+          "{take.figures.level:.1f} dB where the speaker has {take.median:.1f} dB"),
+    # a voice that fades or swells
+    Check("swing", "sound", 2, lambda take: take.figures.swing, 12.0,
+          "loudness changes by {figure:.0f} dB", suspicious=7.2),
+    Check("long", "speaker", 6, lambda take: take.figures.seconds, lambda take: take.most_seconds,
+          _LENGTH),
+    Check("short", "speaker", 10, lambda take: take.least_seconds,
+          lambda take: take.figures.seconds, _LENGTH),
+    # a runaway: there is speech on both sides
+    Check("gap", "sound", 8, lambda take: take.figures.gap, 2.0,
+          "{figure:.1f} s of silence inside", suspicious=0.8),
+    Check("cut", "edge", 8, lambda take: take.capped, 1, "stopped at its length limit"),
+    Check("cut", "edge", 6, lambda take: audio.SILENCE if take.capped else take.figures.end, -15.0,
+          "ends in the middle of a sound", suspicious=-25.0),
+    Check("onset", "edge", 4, lambda take: take.onset, ONSET, "begins in the middle of a sound"),
+    # speech comes to 17
+    Check("click", "edge", 3, lambda take: take.figures.click, 22.0,
+          "a click at an edge, {figure:.0f} dB above what is around it"),
+    Check("torn", "edge", 2, lambda take: take.figures.torn, -38.0,
+          "a breath is cut at an edge, {take.breath_depth:.0f} dB under speech"),
+    Check("chirp", "sound", 2, lambda take: take.figures.chirp, CHIRP,
+          "{figure:.2f} s of a sound before the speech", suspicious=0.02),
+    # feedback, a beep, a drone
+    Check("whistle", "sound", 5, lambda take: take.figures.whistle, 0.3,
+          "{figure:.2f} s of a tone", suspicious=0.24),
+    # sibilants and breaths are shorter
+    Check("noise", "sound", 6, lambda take: take.figures.noise, 0.6,
+          "{figure:.2f} s of noise", suspicious=0.36),
+    # more than trimming takes away
+    Check("tail", "sound", 4, lambda take: take.figures.tail, 0.4,
+          "{figure:.2f} s of sound after the speech", suspicious=0.24),
+    # a text that is not known may repeat itself
+    Check("repeat", "sound", 6, lambda take: take.figures.repeat,
+          lambda take: 0.7 if take.has_text else 2.5, "{figure:.2f} s are said twice",
+          suspicious=0.42),
+    Check("engine", "engine", 6),
+    Check("text", "words", 8),
+)  # fmt: skip
+"""All that a take must pass; every fault has it tried again."""
+_BY_KIND = {check.kind: check for check in CHECKS}
+
+
 def examine(
     samples: Floats,
     rate: int,
@@ -185,17 +304,17 @@ def examine(
     at which the engine ends its last word, where known: a long s is no tail.
     """
     if not len(samples):
-        return Verdict(TakeFigures(), (Fault("silent", "no samples", 100),))
+        return Verdict(TakeFigures(), (_fault("silent", "no samples"),))
     bad_count = int((~np.isfinite(samples)).sum())
     if bad_count or (latents is not None and not np.isfinite(latents).all()):
         bad_part = f"{bad_count} samples" if bad_count else "latents"
-        return Verdict(TakeFigures(), (Fault("finite", f"{bad_part} are not numbers", 100),))
+        return Verdict(TakeFigures(), (_fault("finite", f"{bad_part} are not numbers"),))
     frames = _analyse_frames(samples, rate)
     level, peak = audio.measure_level(samples, rate)
     loudest = float(frames.level.max())
     if loudest < QUIET or not len(frames.islands):
         figures = TakeFigures(level=round(level, 2), peak=round(peak, 2))
-        return Verdict(figures, (Fault("silent", f"loudest part at {loudest:.0f} dB", 100),))
+        return Verdict(figures, (_fault("silent", f"loudest part at {loudest:.0f} dB"),))
     islands = frames.islands
     seconds = float(islands[-1, 1] - islands[0, 0]) * HOP
     excused_repeat = max(
@@ -224,9 +343,13 @@ def examine(
         repeat=round(max(0.0, repeat), 3),
         per_token=round(len(latents) / tokens, 3) if latents is not None and tokens else 0.0,
     )
-    limits = _Limits(expected, median, spread, pace, REPEATED if text else REPEATED_BLIND)
-    faults = tuple(_find_faults(figures, limits, capped))
-    return Verdict(figures, (*faults, Fault("engine", wrong, 6)) if wrong else faults)
+    measured = _Take(figures, expected, capped, median, spread, pace, bool(text))
+    faults = [fault for check in CHECKS if (fault := check.find(measured))]
+    return Verdict(figures, (*faults, *([_fault("engine", wrong)] if wrong else [])))
+
+
+def _fault(kind: str, detail: str) -> Fault:
+    return Fault(kind, detail, _BY_KIND[kind].weight)
 
 
 def find_outliers(
@@ -242,23 +365,15 @@ def find_outliers(
     """
     take_figures = TakeFigures(**figures)
     expected = take_figures.seconds / take_figures.ratio if take_figures.ratio else 0.0
-    limits = _Limits(expected, median, spread, pace, math.inf)
-    faults = _find_faults(take_figures, limits, capped=False)
-    return tuple(fault for fault in faults if fault.kind in ("level", "long", "short"))
+    take = _Take(take_figures, expected, False, median, spread, pace)
+    speaker_checks = (check for check in CHECKS if check.concerns == "speaker")
+    return tuple(fault for check in speaker_checks if (fault := check.find(take)))
 
 
-def is_edge_fault(fault: str) -> bool:
-    """Whether a fault, as text, is audible where a take meets the next one."""
-    return _fault_kind(fault) in ("cut", "onset", "click", "torn")
-
-
-def is_text_fault(fault: str) -> bool:
-    """Whether a fault, as text, concerns the spoken words: found by recognition."""
-    return _fault_kind(fault) == "text"
-
-
-def _fault_kind(fault: str) -> str:
-    return fault.partition(":")[0]
+def concern_of(fault: str) -> str:
+    """Returns the `Check.concerns` of a fault, given as text."""
+    check = _BY_KIND.get(fault.partition(":")[0])
+    return "" if check is None else check.concerns
 
 
 def severity(faults: Iterable[Fault]) -> float:
@@ -268,105 +383,16 @@ def severity(faults: Iterable[Fault]) -> float:
 
 def is_audible(faults: Iterable[Fault]) -> bool:
     """Whether a take with these faults has anything to hear."""
-    return not any(fault.kind in ("finite", "silent") for fault in faults)
+    return all(_BY_KIND[fault.kind].is_audible for fault in faults)
 
 
 def is_suspicious(figures: TakeFigures) -> bool:
     """Whether a take without faults lies near a limit, so that recognition is worthwhile."""
-    f = figures
-    return (
-        (f.ratio > 0 and not _COMMON_RATIOS[0] < f.ratio < _COMMON_RATIOS[1])
-        or f.end > CUT - 10
-        or f.swing > 0.6 * SWING
-        or f.gap > 0.4 * LONGEST_GAP
-        or f.whistle > 0.8 * WHISTLE
-        or f.noise > 0.6 * NOISE
-        or f.tail > 0.6 * TAIL
-        or f.repeat > 0.6 * REPEATED
-        or f.chirp >= 0.5 * CHIRP
+    take = _Take(figures, 0.0)
+    is_usual = not figures.ratio or COMMON_RATIOS[0] < figures.ratio < COMMON_RATIOS[1]
+    return not is_usual or any(
+        check.figure is not None and check.figure(take) >= check.suspicious for check in CHECKS
     )
-
-
-_COMMON_RATIOS = (0.65, 1.4)
-"""`Figures.ratio` of nearly all good takes."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    """Limits that follow from the text and the speaker."""
-
-    expected: float
-    median: float | None
-    spread: float
-    pace: float | None
-    repeat: float
-
-    def seconds(self) -> tuple[float, float, float]:
-        """Returns the usual, the least and the greatest length."""
-        usual_seconds = self.expected
-        min_seconds, max_seconds = (
-            FASTEST * usual_seconds if usual_seconds >= 1 else 0.0,
-            SLOWEST * usual_seconds + SPARE,
-        )
-        if self.pace is not None and self.expected >= PACED_FROM:
-            usual_seconds *= self.pace
-            min_seconds = max(min_seconds, PACED[0] * usual_seconds)
-            max_seconds = min(max_seconds, PACED[1] * usual_seconds + PACED_SPARE)
-        return usual_seconds, min_seconds, max_seconds
-
-
-def _find_faults(figures: TakeFigures, limits: _Limits, capped: bool) -> Iterator[Fault]:
-    f = figures
-
-    def fault(kind: str, weight: float, figure: float, limit: float, detail: str) -> Fault:
-        excess = math.log2(max(1.0, figure / limit)) if limit else 0.0
-        return Fault(kind, detail, round(weight * (1 + min(3.0, excess)), 3))
-
-    if f.peak > 0:
-        peak = audio.amplitude(f.peak)
-        yield fault("clipped", 3, peak, 1, f"a peak of {peak:.2f}, beyond full scale")
-    elif f.clipped >= CLIPPED:
-        description = f"{f.clipped:.0f} samples in a row at full scale"
-        yield fault("clipped", 3, f.clipped, CLIPPED, description)
-    if limits.median is not None and (difference := abs(f.level - limits.median)) > limits.spread:
-        description = f"{f.level:.1f} dB where the speaker has {limits.median:.1f} dB"
-        yield fault("level", 2, difference, limits.spread, description)
-    if f.swing > SWING:
-        yield fault("swing", 2, f.swing, SWING, f"loudness changes by {f.swing:.0f} dB")
-    usual_seconds, min_seconds, max_seconds = limits.seconds()
-    length = f"{f.seconds:.1f} s where about {usual_seconds:.1f} s were expected"
-    if f.seconds > max_seconds:
-        yield fault("long", 6, f.seconds, max_seconds, length)
-    if f.seconds < min_seconds:
-        yield fault("short", 10, min_seconds, f.seconds, length)
-    if f.gap >= LONGEST_GAP:
-        yield fault("gap", 8, f.gap, LONGEST_GAP, f"{f.gap:.1f} s of silence inside")
-    if capped:
-        yield Fault("cut", "stopped at its length limit", 8)
-    elif f.end > CUT:
-        yield Fault("cut", "ends in the middle of a sound", 6 + min(1.0, (f.end - CUT) / 20))
-    yield from _find_edge_faults(f)
-    for kind, weight, figure, limit, description in (
-        ("chirp", 2, f.chirp, CHIRP, "of a sound before the speech"),
-        ("whistle", 5, f.whistle, WHISTLE, "of a tone"),
-        ("noise", 6, f.noise, NOISE, "of noise"),
-        ("tail", 4, f.tail, TAIL, "of sound after the speech"),
-        ("repeat", 6, f.repeat, limits.repeat, "are said twice"),
-    ):
-        if figure >= limit:
-            yield fault(kind, weight, figure, limit, f"{figure:.2f} s {description}")
-
-
-def _find_edge_faults(figures: TakeFigures) -> Iterator[Fault]:
-    f = figures
-    if f.onset > ONSET and f.chirp < CHIRP:  # a leftover begins so too
-        yield Fault(
-            "onset", "begins in the middle of a sound", 4 + min(1.0, (f.onset - ONSET) / 20)
-        )
-    if f.click > CLICK:
-        yield Fault("click", f"a click at an edge, {f.click:.0f} dB above what is around it", 3)
-    if f.torn > TORN:
-        yield Fault("torn", f"a breath is cut at an edge, {-f.torn:.0f} dB under speech", 2)
 
 
 # -- what a take sounds like -----------------------------------------------------------------------

@@ -6,7 +6,14 @@ from dataclasses import asdict, fields
 import numpy as np
 import pytest
 
-from narrator.speech.checks import Fault, TakeFigures, examine, is_suspicious, severity
+from narrator.speech.checks import (
+    Fault,
+    TakeFigures,
+    concern_of,
+    examine,
+    is_suspicious,
+    severity,
+)
 from tests import sounds
 
 RATE = 16000
@@ -412,3 +419,16 @@ def test_a_word_that_the_text_says_over_and_over_is_no_repeat() -> None:
     other = "Now then, sir... So far from cooling him it seemed to warm him."
     kinds = [fault.kind for fault in examine(said, RATE, 5.0, text=other).faults]
     assert "repeat" in kinds
+
+
+@pytest.mark.parametrize(
+    ("fault", "concern"),
+    [
+        ("click: a click at an edge, 29 dB above what is around it", "edge"),
+        ("level: -19.6 dB where the speaker has -41.2 dB", "speaker"),
+        ("text: 30% of it heard otherwise", "words"),
+        ("no kind of ours: at all", ""),
+    ],
+)
+def test_a_fault_tells_what_it_concerns(fault, concern):
+    assert concern_of(fault) == concern
