@@ -9,108 +9,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from pathlib import Path
+
+from textbase.word_lists import read_word_lists
 
 ROMAN = r"(?:(?=[ivxlc])c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))"
 """Pattern of Roman numbers below 400 in lower case; larger ones are also words ("mix", "dim")."""
 
-_CHAPTERS = {
-    "en": "chapter chap letter canto stave scene adventure story tale poem sonnet fable day night",
-    "de": "kapitel brief auftritt szene gesang abschnitt",
-    "fr": "chapitre lettre scene chant",
-    "es": "capitulo carta escena canto jornada",
-    "pt": "capitulo carta cena canto",
-    "it": "capitolo lettera scena canto giornata novella",
-    "nl": "hoofdstuk brief toneel tafereel",
-    "da": "kapitel scene brev",
-    "no": "kapittel scene brev",
-    "sv": "kapitel kapitlet scen brev",
-    "fi": "luku kohtaus kirje",
-    "pl": "rozdzial scena",
-    "cs": "kapitola",
-    "hu": "fejezet",
-    "ro": "capitolul",
-    "la": "caput capitulum",
-    "ru": "глава явление сцена картина письмо",
-    "uk": "розділ",
-    "el": "κεφαλαιο κεφαλαιον σκηνη",
-    "tr": "bolum sahne",
-    "id": "bab adegan",
-    "vi": "chuong hoi",
-    "sw": "sura",
-    "tl": "kabanata",
-    "hi": "अध्याय परिच्छेद",
-    "ar": "الفصل فصل الباب",
-    "he": "פרק",
-    "th": "บทที่ บท",
-    "lo": "ບົດທີ ບົດທີ່",
-    "km": "ជំពូកទី",
-    "my": "အခန်း",
-}
-_PARTS = {
-    "en": "part book volume phase epoch act",
-    "de": "teil buch band akt aufzug",
-    "fr": "partie livre tome acte",
-    "es": "parte libro tomo acto",
-    "pt": "parte livro tomo ato",
-    "it": "parte libro tomo atto",
-    "nl": "deel boek bedrijf",
-    "da": "del bog akt",
-    "no": "del bok akt",
-    "sv": "del delen bok boken akt akten",
-    "fi": "osa kirja naytos",
-    "pl": "czesc ksiega tom akt",
-    "cs": "cast dil",
-    "hu": "resz kotet",
-    "ro": "partea",
-    "la": "liber pars",
-    "ru": "часть книга том действие акт",
-    "uk": "частина",
-    "el": "μερος βιβλιο πραξη",
-    "tr": "kisim cilt perde",
-    "id": "bagian bahagian jilid babak",
-    "vi": "phan quyen",
-    "sw": "sehemu",
-    "tl": "bahagi",
-    "hi": "भाग खण्ड खंड",
-    "ar": "الجزء",
-    "he": "חלק",
-    "th": "ภาค ภาคที่",
-}
-_ALONE = {
-    "en": "prologue|epilogue|preface|foreword|introduction|introductory( note)?|prelude|interlude|"
-    "intermission|afterword|conclusion|postscript|epigraph|proem|envoi|induction|"
-    "(the )?final chapter|author[’']s (note|preface)",
-    "de": "prolog|epilog|vorwort|nachwort|einleitung|vorspiel|zwischenspiel|nachspiel|schluss",
-    "fr": "préface|avant-propos|épilogue|postface|dénouement|introduction|prélude|intermède",
-    "es": "prólogo|epílogo|prefacio|introducción|preludio|interludio|conclusión",
-    "pt": "prefácio|posfácio|introdução|prelúdio|interlúdio|conclusão",
-    "it": "prologo|epilogo|prefazione|introduzione|preludio|interludio|conclusione|postfazione",
-    "nl": "proloog|epiloog|voorwoord|nawoord|inleiding|slot",
-    "da": "forord|efterord|indledning|forspil|efterspil",
-    "no": "etterord|innledning|prolog|epilog",
-    "sv": "förord|efterord|inledning|förspel",
-    "fi": "prologi|epilogi|esipuhe|johdanto|jälkisanat|loppusanat",
-    "pl": "przedmowa|wstęp|posłowie|zakończenie",
-    "ru": "пролог|эпилог|предисловие|послесловие|введение|вступление|заключение|интермедия",
-    "uk": "пролог|епілог|передмова|післямова|вступ",
-    "el": "πρόλογος|επίλογος|εισαγωγή",
-    "tr": "önsöz|sonsöz|giriş|prolog|epilog",
-    "id": "prolog|epilog|prakata|pendahuluan|kata pengantar|penutup",
-    "vi": "lời nói đầu|lời tựa|lời bạt|mở đầu|kết",
-    "sw": "dibaji|utangulizi|hitimisho",
-    "tl": "paunang salita|panimula|prologo|epilogo|wakas",
-    "hi": "प्रस्तावना|भूमिका|उपसंहार",
-    "ar": "مقدمة|المقدمة|تمهيد|خاتمة|الخاتمة",
-    "he": "הקדמה|מבוא|פתח דבר|אחרית דבר|אפילוג|פרולוג",
-    "zh": "序|序章|序言|前言|楔子|引子|引言|尾声|尾聲|终章|終章|后记|後記|跋|番外",
-    "ja": "はじめに|プロローグ|エピローグ|あとがき|まえがき|序文|終わりに",
-    "ko": "프롤로그|에필로그|머리말|서문|맺음말|후기",
-    "th": "บทนำ|คำนำ|บทส่งท้าย",
-}
-ALONE = "|".join(_ALONE.values())
+_LISTS = read_word_lists(Path(__file__).with_suffix(".txt"))
+ALONE = "|".join(_LISTS.table("alone", joint="|").values())
 """Headings that need no number, such as a prologue's."""
 
 _EAST_NUMBERING = re.compile(
@@ -235,8 +145,8 @@ _LETTER_FOLDS = str.maketrans(
 def _languages_by_word() -> dict[str, tuple[bool, tuple[str, ...]]]:
     """Returns folded word -> whether it names a part, and the languages that use it."""
     languages_by_word: dict[str, tuple[bool, tuple[str, ...]]] = {}
-    for is_part, tables in ((False, _CHAPTERS), (True, _PARTS)):
-        for language, words in tables.items():
+    for is_part, section in ((False, "chapters"), (True, "parts")):
+        for language, words in _LISTS.table(section).items():
             for word in map(fold, words.split()):
                 is_part_word, languages = languages_by_word.get(word, (is_part, ()))
                 languages_by_word[word] = is_part_word, (*languages, language)
@@ -368,33 +278,6 @@ def _east_number_value(figures: str) -> int:
 
 # -- numbers in words ------------------------------------------------------------------------------
 
-_EXTRA_NUMBER_WORDS: Mapping[str, Mapping[str, int | None]] = {
-    "en": {"last": None, "final": None},
-    "de": {"letzt": None, "ein": 1, "eins": 1},
-    "fr": {"dernier": None, "second": 2, "un": 1, "unique": 1},
-    "es": {"ultim": None, "primer": 1, "tercer": 3, "septim": 7, "undecim": 11, "duodecim": 12,
-           "decimotercer": 13, "uno": 1, "un": 1, "unic": 1},
-    "pt": {"ultim": None, "um": 1, "unic": 1},
-    "it": {"ultim": None, "decimoprim": 11, "decimosecond": 12, "decimoterz": 13, "un": 1},
-    "nl": {"laatst": None},
-    "ru": {"последн": None},
-    "el": {"πρωτ": 1, "δευτερ": 2, "τριτ": 3, "τεταρτ": 4, "πεμπτ": 5, "εκτ": 6, "εβδομ": 7,
-           "ογδ": 8, "ενατ": 9, "δεκατ": 10, "ενδεκατ": 11, "δωδεκατ": 12, "τελευται": None},
-    "la": {"prim": 1, "secund": 2, "terti": 3, "quart": 4, "quint": 5, "sext": 6, "septim": 7,
-           "octav": 8, "non": 9, "decim": 10, "undecim": 11, "duodecim": 12},
-    "id": {"pertam": 1, "kedu": 2, "ketig": 3, "keempat": 4, "kelim": 5, "keenam": 6,
-           "ketujuh": 7, "kedelapan": 8, "kesembilan": 9, "kesepuluh": 10},
-    "vi": {"nhat": 1, "nhi": 2},
-    "sw": {"kwanz": 1, "pil": 2, "tat": 3, "nne": 4, "tan": 5, "sit": 6, "sab": 7, "nan": 8,
-           "tis": 9, "kum": 10, "moj": 1, "mbil": 2},
-    "tl": {"isa": 1, "un": 1, "una": 1, "ikalawa": 2, "ikatlo": 3, "dalaw": 2, "tatl": 3},
-    "ar": {"الاول": 1, "الأول": 1, "الثاني": 2, "الثالث": 3, "الرابع": 4, "الخامس": 5,
-           "السادس": 6, "السابع": 7, "الثامن": 8, "التاسع": 9, "العاشر": 10},
-    "he": {"ראשון": 1, "שני": 2, "שלישי": 3, "רביעי": 4, "חמישי": 5, "שישי": 6, "א": 1, "ב": 2,
-           "ג": 3, "ד": 4, "ה": 5, "ו": 6, "ז": 7, "ח": 8, "ט": 9, "י": 10},
-    "hi": {"एक": 1, "द": 2, "तीन": 3, "चार": 4, "पाँच": 5, "पहला": 1, "दूसरा": 2, "तीसरा": 3},
-}  # fmt: skip
-"""Stems of numbers that num2words lacks or spells otherwise; None if their value is unknown."""
 _ENDING = re.compile(r"(?:er|es|en|em|[aeiouyаяоеёыийьюуаοςηα])+$")
 _NUM2WORDS_LANGUAGES = frozenset(
     "en de fr es pt it nl da no sv fi pl cs hu ro ru uk tr id vi".split()
@@ -420,7 +303,9 @@ def _number_words(language: str, ordinal: bool) -> dict[str, int | None]:
                 except (NotImplementedError, KeyError, IndexError, TypeError, ValueError):
                     continue
                 values_by_stem.setdefault(_stems(re.findall(r"[^\W\d_]+", fold(words))), number)
-    values_by_stem.update(_EXTRA_NUMBER_WORDS.get(language, {}))
+    for stem_and_value in _LISTS.table("number stems").get(language, "").split():
+        stem, _, value = stem_and_value.partition("=")
+        values_by_stem[stem] = None if value == "?" else int(value)
     return values_by_stem
 
 

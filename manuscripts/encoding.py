@@ -11,9 +11,11 @@ import codecs
 import re
 import unicodedata
 from dataclasses import dataclass
+from pathlib import Path
 
 from manuscripts.errors import ImportFailed
 from textbase.recognise import language_of
+from textbase.word_lists import read_word_lists
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -28,39 +30,13 @@ _WEST_ENCODINGS = (
     "cp1257", "cp1258", "cp1251", "koi8-r", "koi8-u", "cp866", "iso8859-5", "mac-cyrillic",
     "cp1253", "iso8859-7", "mac-greek", "cp1255", "cp1256", "cp874",
 )  # fmt: skip
-_ENCODING_NAMES = {
-    "cp1252": "Windows-1252 (or Latin-1)", "cp1250": "Windows-1250", "cp1251": "Windows-1251",
-    "cp1253": "Windows-1253", "cp1254": "Windows-1254", "cp1255": "Windows-1255",
-    "cp1256": "Windows-1256", "cp1257": "Windows-1257", "cp1258": "Windows-1258",
-    "cp932": "Shift-JIS", "cp949": "EUC-KR", "big5": "Big5", "gb18030": "GB 18030",
-    "euc_jp": "EUC-JP", "mac-roman": "Mac Roman", "koi8-r": "KOI8-R", "koi8-u": "KOI8-U",
-    "utf-16": "UTF-16", "utf-32": "UTF-32", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16",
-}  # fmt: skip
-
-_LETTERS_BY_LANGUAGE = {
-    "en": "éèêëïôöüçæœñà", "de": "äöüß", "fr": "àâæçèéêëîïôœùûüÿ", "es": "áéíóúüñ",
-    "pt": "áâãàçéêíóôõúü", "it": "àèéìíòóùúî", "nl": "éèëïöüáó", "da": "æøåéö", "no": "æøåéòôè",
-    "sv": "åäöéà", "fi": "äöåé", "pl": "ąćęłńóśźż", "cs": "áčďéěíňóřšťúůýž", "hu": "áéíóöőúüű",
-    "ro": "ăâîșțşţ", "tr": "çğıöşüâîû", "ca": "àçèéíïòóúü·", "eo": "ĉĝĥĵŝŭ", "la": "æœëï",
-    "vi": "âăđêôơưàáảãạằắẳẵặầấẩẫậèéẻẽẹềếểễệìíỉĩịòóỏõọồốổỗộờớởỡợùúủũụừứửữựỳýỷỹỵ"
-    "\u0300\u0301\u0303\u0309\u0323",
-    "ru": "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё", "uk": "оеаинтсрвлкмдпуяіьгзбчйхжшюцщєфїґ",
-    "bg": "оеаинтсрвлкмдпуяъгзбчйхжшюцщьф",
-    "el": "αβγδεζηθικλμνξοπρστυφχψωςάέήίόύώϊϋΐΰ",
-}  # fmt: skip
-"""Non-ASCII letters of each language."""
+_LISTS = read_word_lists(Path(__file__).with_suffix(".txt"))
+_ENCODING_NAMES = _LISTS.table("names")
+_LETTERS_BY_LANGUAGE = _LISTS.table("letters")
 _COMMON_LETTERS = frozenset("оеаинтсрвлкмдпуαεηιοτσνρκλπάέίό")
 """Commonest letters of alphabets without ASCII."""
 _TYPOGRAPHIC_CHARACTERS = frozenset("“”‘’„‚«»‹›–—…·¿¡°§£€©®™½¼¾ªº×†•№΄ \xa0\xad")
-_COMMON_HAN = frozenset(
-    "的一是了我不人在他有这這个個上们們来來到时時大地为為子中你说說生国國年着就那和要她出也得里裡裏后後"
-    "自以会會家可下而过過天去能对對小多然于於心学學么麼之都好看起发發当當没沒成只如事把还還用第样樣道想"
-    "作种種开開美总總从從无無情己面最女但现現前些所同日手又行意动動方期它头頭经經长長儿兒回位分爱愛老因"
-    "很给給名法间間斯知世什两兩次使身者被高已亲親其进進此话話常与與活正感見见明问問力理尔爾点點文几幾定"
-    "本公特做外孩相西果走将將月十实實向声聲车車全信重三机機工物气氣每并並别別真打太新比才便夫再书書部水"
-    "像眼等体體却加电電主界门門利海受听聽表德少克代员員许許先口由死安写寫性马馬光白或住难難望教命花曰"
-)
-"""Characters that make up more than half of any Chinese text."""
+_COMMON_HAN = frozenset("".join(_LISTS.words("common han")))
 
 _MIN_SCORE = 0.5
 """Share of non-ASCII characters that must fit the language."""

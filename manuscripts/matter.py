@@ -12,170 +12,30 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from manuscripts.book import count_words, word_set
 from manuscripts.counting import ROMAN, parse_numbering
 from textbase.characters import strip_invisible
+from textbase.word_lists import read_word_lists
 
-_OMISSION_REASONS = {
-    "cover": "cover",
-    "titlepage": "title page",
-    "halftitlepage": "half title",
-    "seriespage": "list of books",
-    "imprint": "imprint",
-    "copyright-page": "copyright page",
-    "colophon": "colophon",
-    "dedication": "dedication",
-    "acknowledgments": "acknowledgements",
-    "toc": "table of contents",
-    "landmarks": "table of contents",
-    "page-list": "table of contents",
-    "loi": "list of illustrations",
-    "lot": "list of tables",
-    "index": "index",
-    "endnotes": "notes",
-    "footnotes": "notes",
-    "glossary": "glossary",
-    "bibliography": "bibliography",
-    "other-credits": "credits",
-    "contributors": "about the author",
-    "errata": "errata",
-    "questions": "study questions",
-    "production": "notes on this edition",
-    "advertisement": "advertisement",
+_LISTS = read_word_lists(Path(__file__).with_suffix(".txt"))
+_READ_ALOUD = frozenset(_LISTS.words("read aloud"))
+_LEFT_OUT = {
+    kind: _LISTS.table(kind, joint="|")
+    for kind in _LISTS.sections()
+    if kind not in ("read aloud", "signs of rights")
 }
-_KEPT_KINDS = {
-    "chapter", "part", "volume", "prologue", "epilogue", "preface", "foreword", "introduction",
-    "afterword", "conclusion", "epigraph", "appendix",
-}  # fmt: skip
-_SYNONYMS = {
-    "acknowledgements": "acknowledgments",
-    "title-page": "titlepage",
-    "halftitle": "halftitlepage",
-    "half-title-page": "halftitlepage",
-    "copyright": "copyright-page",
-    "rearnotes": "endnotes",
-    "notes": "endnotes",
-    "pagelist": "page-list",
-    "credit": "other-credits",
-    "credits": "other-credits",
-    "index-group": "index",
-    "loa": "loi",
-    "lov": "loi",
-    "ad": "advertisement",
-    "qna": "questions",
-}
-
-_TITLE_PATTERN_TEXTS = {
-    "cover": r"(front |back )?cover( page| image)?|"
-    r"umschlagbild|titelbild|couverture|cubierta|copertina|capa|omslag|okładka|обложка|כריכה|"
-    r"(ال)?غلاف|روی جلد|سرورق|封面|表紙|표지",
-    "titlepage": r"(full )?title[- ]?page|"
-    r"titelseite|titelblatt|page de titre|frontespizio|folha de rosto|titelpagina|titelsida|"
-    r"strona tytułowa|титульный лист|עמוד השער|صفحة العنوان|صفحه عنوان|书名页|書名頁|扉页|本扉|"
-    r"표제지|속표지",
-    "halftitlepage": r"half[- ]?title([- ]?page)?",
-    "imprint": r"imprint|impressum|mentions légales",
-    "copyright-page": r"(un)?copyright( page| notice| information)?|"
-    r"copyrights?( and| &) permissions|legal( notice)?|credits and copyright|urheberrecht|"
-    r"droits d[’']auteur|licen[cs]e|(the )?full project gutenberg licen[cs]e|permissions|"
-    r"derechos de autor|aviso legal|direitos autorais|diritti d[’']autore|note legali|"
-    r"prawa autorskie|авторские права|выходные (данные|сведения)|זכויות יוצרים|כל הזכויות שמורות|"
-    r"حقوق (النشر|الطبع|المؤلف).{0,20}|حق(وق)? (چاپ|نشر).{0,20}|شناسنامه( کتاب)?|حقوق اشاعت|"
-    r"جملہ حقوق.{0,20}|"
-    r"图书在版编目.*|版[权權](所有|信息|页|頁|声明|聲明)?|著作[权權権](声明|聲明)?|奥付|"
-    r"판권(지)?|저작권",
-    "colophon": r"colophon|kolophon|colofón|colofon",
-    "dedication": r"dedications?|widmung|dédicace|dedicatoria|dedica|"
-    r"dedicatória|dedykacja|věnování|посвящение|присвята|dedikation|αφιέρωση|הקדשה|"
-    r"(ال)?إهداء|تقدیم( به)?|تقدیم‌نامه|انتساب|献[词辞辭]|獻[詞辭]|题献|題獻|헌사|ithaf",
-    "acknowledgments": r"(the )?(author[’']s )?acknowledge?ments?|danksagung|remerciements|"
-    r"agradecimientos|ringraziamenti|dankwoord|"
-    r"agradecimentos|agraïments|podziękowania|poděkování|kiitokset|köszönetnyilvánítás|"
-    r"teşekkür(ler)?|mulțumiri|благодарности|подяки|ευχαριστίες|תודות|شكر( وتقدير)?|سپاس‌?گزاری|"
-    r"قدردانی|"
-    r"اظہار تشکر|致[谢謝]|[鸣鳴][谢謝]|謝辞|감사의 (글|말)",
-    "toc": r"(table of )?contents|toc|inhalt(sverzeichnis)?|table des matières|sommaire|"
-    r"índice( general)?|indice|inhoud(sopgave)?|оглавление|содержание|目[录錄次]|"
-    r"contenidos?|conteúdo|sumário|sommario|índex|spis treści|obsah|innehåll(sförteckning)?|"
-    r"indhold(sfortegnelse)?|innhold(sfortegnelse)?|sisällys(luettelo)?|tartalom(jegyzék)?|"
-    r"içindekiler|cuprins|"
-    r"зміст|съдържание|садржај|sadržaj|περιεχόμενα|daftar isi|mục lục|विषय[- ]?सूची|สารบัญ|"
-    r"תוכן( ה?עניי?נים)?|(جدول )?المحتويات|(ال)?فهرس( (ال)?(محتويات|موضوعات|كتاب))?|"
-    r"فهرست( مطالب| مندرجات)?|"
-    r"فہرست( مضامین)?|目\s+[录錄次]|もくじ|차\s*례|목\s*차",
-    "loi": r"(list of )?(illustrations|figures|plates)",
-    "lot": r"list of tables",
-    "index": r"(general |subject )?index|register|"
-    r"stichwortverzeichnis|(personen|sach|namen)s?register|"
-    r"índice (alfabético|onomástico|analítico)|"
-    r"(предметный|именной|алфавитный) указатель|מפתח (ה?שמות|ה?עניי?נים)|نمایه|اشاریہ|索引|색인|"
-    r"찾아보기",
-    "endnotes": r"(end|foot)?notes|notes and references|anmerkungen|fu(ß|ss)noten|примечания|"
-    r"notas|przypisy|poznámky|הערות( שוליים)?|(ال)?هوامش|(ال)?حواشي|پی‌?نوشت‌?ها|یادداشت‌?ها|"
-    r"حواشی|注[释釋釈]|註[释釋釈]|尾注|脚注|주석|미주",
-    "glossary": r"glossary|"
-    r"glossar|glossaire|glosario|glossario|glossário|מילון מונחים|واژه‌?نامه|词汇表|用語集|용어집",
-    "bibliography": r"(select(ed)? )?bibliography|works cited|references|further reading|sources|"
-    r"literaturverzeichnis|bibliographie|bibliografía|bibliografia|библиография|"
-    r"список литературы|ביבליוגרפיה|רשימת מקורות|(المصادر و)?المراجع|المصادر|کتاب‌?نامه|منابع|"
-    r"کتابیات|"
-    r"参考(文献|书目)|參考(文獻|書目)|참고 ?문헌",
-    "contributors": r"(a note )?(about|on) the "
-    r"(authors?|editors?|translators?|illustrators?|type|typeface)|"
-    r"(author|translator) bio(graphy)?|über de[nr] autor(in)?|à propos de l[’']auteur\w*|"
-    r"об авторе|"
-    r"על ה?(מחברת?|סופרת?)|عن المؤلفة?|نبذة عن المؤلفة?|درباره‌? ?ی? ?نویسنده|"
-    r"مصنف کے بارے میں|作者[简簡]介|关于作者|關於作者|著者(紹介|略歴|について)|지은이 소개|"
-    r"저자 소개|"
-    r"sobre (el|la|o|a) autora?|l[’']autrice|l[’']autore|notizie sull[’']autore|over de auteur|"
-    r"o autor(ze|ce)",
-    "seriespage": r"(also|(more |other )?(books|titles|works)) "
-    r"(in this series|by|from|available)\b.*|by the same author|du même auteur",
-    "advertisement": r"praise (for|from)\b.*|(critical |advance )acclaim\b.*|"
-    r"newsletters?( sign-?up)?|about (the publisher|this (e-?)?book|standard ebooks|"
-    r"project gutenberg)|(an )?(exclusive )?(excerpt|extract|preview|sneak peek) (from|of)\b.*|"
-    r"(thank you for (reading|buying|downloading)|join the|sign up for|read on for)\b.*",
-    "questions": r"(discussion|study|reading group|book club) (questions|guide)|"
-    r"reading group guide|questions for discussion",
-    "production": r"transcriber[’']?s?[’']? notes?|transcription notes?|production notes?|"
-    r"publisher[’']s note",
-    "errata": r"errata|corrigenda",
-}
+"""Kind -> what the list says about it."""
 _TITLE_PATTERNS = {
-    kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _TITLE_PATTERN_TEXTS.items()
+    kind: re.compile(facts["titles"], re.IGNORECASE)
+    for kind, facts in _LEFT_OUT.items()
+    if "titles" in facts
 }
-
-_KIND_BY_FILE_WORD = {
-    "cover": "cover",
-    "coverpage": "cover",
-    "titlepage": "titlepage",
-    "title": "titlepage",
-    "tp": "titlepage",
-    "halftitle": "halftitlepage",
-    "halftitlepage": "halftitlepage",
-    "htp": "halftitlepage",
-    "copyright": "copyright-page",
-    "copyrightpage": "copyright-page",
-    "cop": "copyright-page",
-    "cpy": "copyright-page",
-    "imprint": "imprint",
-    "colophon": "colophon",
-    "dedication": "dedication",
-    "ded": "dedication",
-    "acknowledgments": "acknowledgments",
-    "acknowledgements": "acknowledgments",
-    "ack": "acknowledgments",
-    "toc": "toc",
-    "contents": "toc",
-    "nav": "toc",
-    "abouttheauthor": "contributors",
-    "ata": "contributors",
-    "alsoby": "seriespage",
-    "endnotes": "endnotes",
-    "footnotes": "endnotes",
-    "newsletter": "advertisement",
-}
+_SYNONYMS, _KIND_BY_FILE_WORD = (
+    {word: kind for kind, facts in _LEFT_OUT.items() for word in facts.get(key, "").split()}
+    for key in ("markup", "files")
+)
 _MAX_WORDS_FOR_FILE_NAME = 1500
 """Number of words above which a file's name alone proves nothing."""
 
@@ -183,49 +43,17 @@ _CHAPTER = re.compile(
     rf"(prologue|epilogue|interlude)\b|\d{{1,3}}(?!\S*\d)|(?-i:{ROMAN.upper()})\s*([.:)—–-]|$)",
     re.IGNORECASE,
 )
-_SIGNS_OF_RIGHTS = {
-    "owner": r"©|\bcopyright\b|urheberrecht|droits? d[’']auteur|derechos de autor|"
-    r"direitos autorais|"
-    r"diritti d[’']autore|авторск\w+ прав|זכויות יוצרים|حقوق (?:النشر|الطبع|المؤلف)|"
-    r"حق(?:وق)? (?:چاپ|نشر|مؤلف)|کاپی رائٹ|著作[权權権]|저작권",
-    "all": r"all rights reserved|alle rechte vorbehalten|tous droits réservés|"
-    r"todos (?:los derechos|os direitos) reservados|tutti i diritti riservati|"
-    r"alle rechten voorbehouden|"
-    r"wszelkie prawa zastrzeżone|все права защищены|všechna práva vyhrazena|כל הזכויות שמורות|"
-    r"جميع الحقوق محفوظة|حقوق\b.{0,40}محفوظ|版[权權]所有|[侵翻][权權印]必究|無断(?:転載|複製|複写)|"
-    r"무단 ?(?:전재|복제)",
-    "isbn": r"\bisbn(?![a-z])|מסת[\"״”]?ב|ردمك|شابک",
-    "print": r"first published|printed in|published by|(?:erst|original)ausgabe|gedruckt in|"
-    r"printed and bound|imprimé (?:en|par)|dépôt légal|impreso en|depósito legal|"
-    r"impresso (?:em|no)|"
-    r"stampato (?:in|da)|prima edizione|primera edición|primeira edição|première édition|"
-    r"отпечатано|подписано в печать|נדפס ב|הודפס ב|الطبعة (?:الأولى|الثانية|الثالثة)|نوبت چاپ|"
-    r"چاپ (?:اول|دوم|سوم|نخست)|مشخصات نشر|出版发行|出版發行|印[张張次]|定[价價][:：]|"
-    r"初版(?:発行|第)|"
-    r"第\S{1,4}刷|発行[所者]|印刷[所者]|초판 ?\S{0,4} ?(?:발행|인쇄)|펴낸[이곳]|발행[인처]",
-    "library": r"library of congress|british library|deutschen? nationalbibliothek|"
-    r"bibliothèque nationale|图书在版编目|圖書館出版品|国会図書館|국립중앙도서관|سرشناسه|"
-    r"فهرست‌?نویسی|رده‌?بندی|كتالوج|\bcip\b",
-    "leave": r"publisher[’']s permission|public domain|work of fiction|"
-    r"no part of this (?:book|publication)|אין לשכפל|אין להעתיק|لا يجوز نسخ|يمنع نسخ",
-}
-"""Patterns of a copyright page, by meaning; two meanings make one."""
 _RIGHTS = re.compile(
-    "|".join(f"(?P<{kind}>{words})" for kind, words in _SIGNS_OF_RIGHTS.items()), re.IGNORECASE
+    "|".join(
+        f"(?P<{meaning}>{pattern})"
+        for meaning, pattern in _LISTS.table("signs of rights", joint="|").items()
+    ),
+    re.IGNORECASE,
 )
 _MAX_RIGHTS_PAGE_WORDS = 600
 _MAX_TITLE_PAGE_WORDS = 80
 _MAX_CHARACTERS_PER_WORD = 8
 """Largest average length of words; limits texts that use no spaces."""
-_MAX_WORDS_BY_KIND = {
-    "cover": 80,
-    "titlepage": _MAX_TITLE_PAGE_WORDS,
-    "halftitlepage": _MAX_TITLE_PAGE_WORDS,
-    "dedication": 400,
-    "copyright-page": 2500,
-    "imprint": 2500,
-}
-"""A longer piece is read whatever its title says, since it may be a chapter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +70,7 @@ def kind_of_type(types: str) -> str | None:
     for word in types.lower().split():
         word = word.rpartition(":")[2].removeprefix("doc-").removeprefix("other.")
         word = _SYNONYMS.get(word, word)
-        if word in _OMISSION_REASONS or word in _KEPT_KINDS:
+        if word in _LEFT_OUT or word in _READ_ALOUD:
             return word
     return None
 
@@ -299,7 +127,8 @@ def may_be_title_page(text: str) -> bool:
 
 def has_plausible_length(kind: str | None, text: str) -> bool:
     """Returns whether a piece of this kind may be as long as the text."""
-    return kind not in _MAX_WORDS_BY_KIND or has_at_most(text, _MAX_WORDS_BY_KIND[kind])
+    most_words = _LEFT_OUT.get(kind or "", {}).get("most words")
+    return most_words is None or has_at_most(text, int(most_words))
 
 
 _TITLE_PAGE_WORDS = word_set("by a an the novel story stories tale tales of and in with")
@@ -311,7 +140,7 @@ def _word_set(text: str) -> frozenset[str]:
 
 def omission_reason(kind: str | None) -> str | None:
     """Returns why a piece of this kind is left out; None if it is kept."""
-    return _OMISSION_REASONS.get(kind or "")
+    return _LEFT_OUT.get(kind or "", {}).get("reason")
 
 
 def is_part(title: str) -> bool:

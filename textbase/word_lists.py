@@ -25,13 +25,20 @@ class WordLists:
     def __contains__(self, section: str) -> bool:
         return section in self._sections
 
+    def sections(self) -> list[str]:
+        """Return the names of the sections, in order."""
+        return list(self._sections)
+
     def words(self, section: str) -> list[str]:
         """Return the words of a section, in order."""
         return " ".join(self._sections[section]).split()
 
-    def table(self, section: str) -> dict[str, str]:
-        """Return the meanings of a section, whose lines are `key: meaning`, by their keys."""
-        text = "\n".join(self._sections[section]).replace("\n  ", " ")
+    def table(self, section: str, joint: str = " ") -> dict[str, str]:
+        """Return the meanings of a section, whose lines are `key: meaning`, by their keys.
+
+        `joint` is put between a line and the indented one that continues it.
+        """
+        text = "\n".join(self._sections[section]).replace("\n  ", joint)
         pairs = (line.partition(": ") for line in text.split("\n"))
         return {key: meaning for key, _, meaning in pairs}
 
