@@ -16,7 +16,7 @@ from lxml import etree
 from manuscripts import hyphens
 from manuscripts.blocks import Block
 from manuscripts.book import Book, Choices, CoverImage, Skipped, file_name, title_from_file_name
-from manuscripts.chapters import CHOSEN, MARKUP, ChapterRule, divide
+from manuscripts.chapters import CHOSEN, MARKUP, ChapterRules, divide
 from manuscripts.chapters.outline import ContentsEntry, Outline
 from manuscripts.errors import ImportFailed
 from manuscripts.languages import keep_foreign_languages
@@ -52,7 +52,7 @@ class Pages:
     contents: Sequence[TocEntry] = ()
     guide: Sequence[tuple[str, str, str]] = ()
     """Type, document and id of places that the source declares."""
-    rules: tuple[ChapterRule, ...] = MARKUP
+    rules: ChapterRules = MARKUP
     is_script: bool = False
     """Whether the source marks speakers' names and directions."""
     characters: int | None = None

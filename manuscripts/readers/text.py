@@ -25,7 +25,7 @@ from manuscripts.book import (
     file_name,
     title_from_file_name,
 )
-from manuscripts.chapters import CHOSEN_LINES, LINES, ChapterRule, find_starts
+from manuscripts.chapters import CHOSEN_LINES, LINES, ChapterRules, find_starts
 from manuscripts.chapters.assembly import assemble
 from manuscripts.chapters.outline import Outline
 from manuscripts.dialogue import label_of, row_labels
@@ -73,7 +73,7 @@ _NOTE = re.compile(
 _MAX_SHOWN_MARKS = 5
 
 
-def read_plain_text(path: Path, choices: Choices, rules: tuple[ChapterRule, ...] = LINES) -> Book:
+def read_plain_text(path: Path, choices: Choices, rules: ChapterRules = LINES) -> Book:
     """Returns the book in a text file. Raises ImportFailed, Slow."""
     decoded = read_text(path, choices.encoding)
     text_file = _TextFile(path, strip_invisible(decoded.text).split("\n"), choices)
@@ -105,7 +105,7 @@ class _TextFile:
         self.unmatched_marks: dict[str, str] = {}
         """Marks that look like note references without a note -> where each first occurs."""
 
-    def book(self, characters: int, rules: tuple[ChapterRule, ...]) -> Book:
+    def book(self, characters: int, rules: ChapterRules) -> Book:
         """Returns the book, with every paragraph in its place."""
         self._leave_asides()
         self._find_headings()

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from manuscripts.blocks import Block, block_of_lines
-from manuscripts.chapters import LEVELS, LINES, MARKUP, ChapterRule
+from manuscripts.chapters import levels, lines, markup
 from manuscripts.chapters.outline import ContentsEntry, Outline, Start
 from manuscripts.headings import read_heading
 from manuscripts.matter import BookContext
 from manuscripts.prose import StyledSpan
 
 PROSE = "The ferry left at seven, as it had on every morning that anyone could remember."
-RULES = {rule.name: rule for rule in (*LINES, *LEVELS, *MARKUP)}
 
 
-def applied(name: str, blocks: list[Block], **hints: object) -> Outline:
+def applied(rule: Callable[[Outline], None], blocks: list[Block], **hints: object) -> Outline:
     """An outline after one rule."""
     outline = Outline(blocks, BookContext("The Sea Door"), **hints)  # type: ignore[arg-type]
-    RULES[name].apply(outline)
+    rule(outline)
     return outline
 
 
@@ -45,11 +46,6 @@ def begun(outline: Outline) -> dict[int, str]:
     return {place: start.title for place, start in sorted(outline.starts.items())}
 
 
-def test_names_of_rules_are_distinct() -> None:
-    assert len(RULES) == len(LINES) + len(LEVELS) + len(MARKUP)
-    assert all(isinstance(rule, ChapterRule) for rule in RULES.values())
-
-
 # -- plain text ------------------------------------------------------------------------------------
 
 
@@ -62,19 +58,19 @@ def test_names_of_rules_are_distinct() -> None:
     ],
 )
 def test_numbers_that_do_not_count_are_no_headings(texts: list[str], expected: list[str]) -> None:
-    outline = applied("numbers that do not count are no headings", list(map(line, texts)))
+    outline = applied(lines.keep_counted, list(map(line, texts)))
     assert kinds(outline) == expected
 
 
 def test_a_title_may_begin_with_the_word_i() -> None:
     blocks = [line("X", 2), line("I Enlist the Services of a Minion", 2), line(PROSE)]
-    outline = applied("a number's title may begin with the word I", blocks)
+    outline = applied(lines.free_titles, blocks)
     assert kinds(outline) == ["heading", "text", "text"]
 
 
 def test_a_numbers_title_may_stand_under_it() -> None:
     blocks = [line("CHAPTER I"), line("THE GATE"), line(PROSE)]
-    outline = applied("a number's title may stand under it", blocks)
+    outline = applied(lines.take_titles, blocks)
     heading = outline.blocks[0].heading
     assert heading is not None
     assert heading.parts == ("CHAPTER I", "THE GATE")
@@ -83,38 +79,34 @@ def test_a_numbers_title_may_stand_under_it() -> None:
 
 def test_a_title_above_numbers_that_begin_anew_holds_them() -> None:
     texts = [PROSE, "A SCANDAL", "CHAPTER I", PROSE, "THE LEAGUE", "CHAPTER I", PROSE]
-    outline = applied(
-        "a title above numbers that begin anew holds them", [line(text) for text in texts]
-    )
+    outline = applied(lines.find_holders, [line(text) for text in texts])
     assert [place for place, kind in enumerate(kinds(outline)) if kind == "heading"] == [1, 2, 4, 5]
 
 
 def test_headings_that_come_again_are_a_table_of_contents() -> None:
     listed = ["CHAPTER I", "CHAPTER II", "CHAPTER III"]
     texts = [*listed, PROSE, *(text for name in listed for text in (name, PROSE))]
-    outline = applied(
-        "headings that come again are a table of contents", [line(text) for text in texts]
-    )
+    outline = applied(lines.leave_contents, [line(text) for text in texts])
     assert kinds(outline)[:4] == ["table of contents"] * 3 + ["text"]
     assert kinds(outline)[4:] == ["heading", "text"] * 3
 
 
 def test_what_stands_under_contents_is_a_table_of_contents() -> None:
     blocks = [line("CONTENTS"), line("The Gate 5"), line(PROSE)]
-    outline = applied("what stands under CONTENTS is a table of contents", blocks)
+    outline = applied(lines.leave_listed, blocks)
     assert kinds(outline) == ["table of contents", "table of contents", "text"]
 
 
 def test_a_few_words_before_the_first_heading_are_a_title_page() -> None:
     blocks = [line("THE GATE"), line("by Jane Roe"), line("CHAPTER I"), line(PROSE)]
-    outline = applied("a few words before the first heading are a title page", blocks)
+    outline = applied(lines.leave_title_page, blocks)
     assert kinds(outline) == ["title page", "title page", "heading", "text"]
     assert outline.facts == {"title": "THE GATE", "author": "Jane Roe"}
 
 
 def test_a_piece_begins_at_each_heading() -> None:
     blocks = [line(PROSE), line("CHAPTER I."), line(PROSE), line("Epilogue"), line(PROSE)]
-    outline = applied("a piece begins at each heading", blocks)
+    outline = applied(lines.start_at_headings, blocks)
     assert begun(outline) == {0: "", 1: "CHAPTER I", 3: "Epilogue"}
 
 
@@ -123,13 +115,13 @@ def test_a_piece_begins_at_each_heading() -> None:
 
 def test_a_line_right_above_a_heading_may_name_a_part() -> None:
     blocks = [marked("PART TWO"), marked("One", 2), marked("PART of it"), marked("Two", 2)]
-    outline = applied("a line right above a heading may name a part", blocks)
+    outline = applied(levels.promote_parts, blocks)
     assert [block.level for block in outline.blocks] == [2, 2, 0, 2]
 
 
 def test_the_only_heading_of_the_first_level_is_the_books_title() -> None:
     blocks = [marked("The Gate", 1), marked("by Jane Roe"), marked("One", 2), marked(PROSE)]
-    outline = applied("the only heading of the first level is the book's title", blocks)
+    outline = applied(levels.leave_title, blocks)
     assert kinds(outline) == ["title page", "text", "heading", "text"]
     assert outline.facts == {"title": "The Gate", "author": "Jane Roe"}
     assert outline.blocks[1].words == 0
@@ -140,9 +132,7 @@ def test_a_piece_begins_at_each_heading_of_the_highest_level() -> None:
         marked("Part One", 1), marked("I", 2), marked(PROSE), marked("Aside", 3), marked(PROSE),
         marked("II", 2), marked("End", 1), marked(PROSE),
     ]  # fmt: skip
-    outline = applied(
-        "a piece begins at each heading of the highest level, and of those within parts", blocks
-    )
+    outline = applied(levels.start_at_levels, blocks)
     assert begun(outline) == {0: "I", 5: "II", 6: "End"}
     assert outline.starts[0].parents == outline.starts[5].parents == ("Part One",)
     assert outline.starts[5].reason == "a heading without text"
@@ -155,7 +145,7 @@ def test_runs_of_links_are_a_table_of_contents() -> None:
     links = [marked(f"Chapter {number}") for number in range(1, 6)]
     for link in links:
         link.linked_characters = link.characters
-    outline = applied("runs of links are a table of contents", [*links, marked(PROSE)])
+    outline = applied(markup.leave_links, [*links, marked(PROSE)])
     assert kinds(outline) == ["table of contents"] * 5 + ["text"]
 
 
@@ -163,7 +153,7 @@ def test_a_piece_begins_where_the_table_of_contents_points() -> None:
     blocks = [marked("Part One", 1), marked("I", 2), marked(PROSE), marked("Aside", 3)]
     aside = ContentsEntry("Aside", 3, True, ())
     entries = (ContentsEntry("I", 1, True, (aside,)), ContentsEntry("Lost", None, False, ()))
-    outline = applied("a piece begins where the table of contents points", blocks, entries=entries)
+    outline = applied(markup.start_at_entries, blocks, entries=entries)
     assert begun(outline) == {0: "I"}
 
 
@@ -178,7 +168,7 @@ def test_titles_under_numbers_are_headings_where_most_are(titles: list[str], kin
     blocks = []
     for number, title in enumerate(titles, 1):
         blocks += [marked(str(number), 2), marked(title), marked(PROSE)]
-    outline = applied("most numbers' titles may be paragraphs under them", blocks)
+    outline = applied(markup.take_titles, blocks)
     assert kinds(outline)[:6] == ["heading", kind, "text"] * 2
 
 
@@ -190,7 +180,7 @@ def test_a_line_that_names_front_matter_makes_a_piece_that() -> None:
 def test_a_piece_begins_where_a_section_says_what_it_is() -> None:
     blocks = [marked(PROSE), marked(PROSE), marked(PROSE)]
     blocks[1].matter, blocks[1].section = "index", 1
-    outline = applied("a piece begins where a section says what it is", blocks)
+    outline = applied(markup.start_at_sections, blocks)
     assert begun(outline) == {1: "", 2: ""}
 
 
@@ -200,7 +190,7 @@ def test_a_piece_begins_where_a_document_has_its_heading() -> None:
         marked("Chapter 2", 2, document=2), marked(PROSE, document=2),
     ]  # fmt: skip
     outline = applied(
-        "a piece begins where a document has a chapter's heading",
+        markup.start_at_documents,
         blocks,
         starts={0: Start("Chapter 1")},
     )
@@ -211,7 +201,7 @@ def test_chapters_inside_a_piece_are_found_by_their_headings() -> None:
     blocks = [marked("Book One", 1), marked("Chapter 1", 2), marked(PROSE), marked("Aside", 2),
               marked(PROSE), marked("Chapter 2", 2), marked(PROSE)]  # fmt: skip
     outline = applied(
-        "chapters inside a piece are found by their headings", blocks,
+        markup.start_at_headings, blocks,
         starts={0: Start("Book One"), 7: Start("Book Two")},
     )  # fmt: skip
     assert begun(outline) == {0: "", 5: "", 7: "Book Two"}
@@ -220,6 +210,6 @@ def test_chapters_inside_a_piece_are_found_by_their_headings() -> None:
 
 def test_a_part_begins_where_it_is_announced() -> None:
     blocks = [marked("Chapter 1", 2), marked(PROSE), marked("PART TWO"), marked(PROSE, document=1)]
-    outline = applied("a part begins where it is announced", blocks, starts={0: Start("Chapter 1")})
+    outline = applied(markup.start_at_parts, blocks, starts={0: Start("Chapter 1")})
     assert begun(outline) == {0: "Chapter 1", 2: ""}
     assert (blocks[2].kind, blocks[2].level) == ("heading", 1)
