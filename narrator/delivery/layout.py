@@ -9,7 +9,7 @@ files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Protocol
 
@@ -71,8 +71,7 @@ def lay_out_chapters(
     """
     project, shared = book.project, shared or book_sound(book)
     tunes = music.measure_tunes(project)
-    music_chapters = project.numbered  # credits have neither music nor a number in the manifest
-    titles = [book.chapters[number].title for number in music_chapters]
+    titles = [book.chapters[number].title for number in project.numbered]
     steps = {
         chapter: list(chapter_steps)
         for chapter, chapter_steps in groupby(book.steps, key=lambda step: step.chapter)
@@ -80,8 +79,9 @@ def lay_out_chapters(
     chapter_sounds = []
     for number in chapters:
         music_uses: Sequence[music.MusicUse] = ()
-        if number in music_chapters:
-            music_uses = music.pieces(project, tunes, titles, music_chapters.index(number))
+        if number in project.numbered:  # credits have neither music nor a number in the manifest
+            index = project.numbered.index(number)
+            music_uses = music.pieces(project, tunes, titles, index)
         chapter_sounds.append(_lay_out_chapter(book, number, steps[number], shared, music_uses))
     return chapter_sounds
 
@@ -142,88 +142,42 @@ def _lay_out_chapter(
     shared: BookSound,
     music_uses: Sequence[music.MusicUse],
 ) -> ChapterAudio:
-    """Lays out a chapter with its music."""
-    project = book.project
-    pauses = project.manifest.pauses
-    takes = {step.key: _deliverable_take(book.takes, step) for step in steps}
-    first_steps = [step for step in steps if not step.with_before]
-    pauses_after = {
-        step.id: pause_after(step, following, pauses)
-        for step, following in zip(first_steps, [*first_steps[1:], None], strict=True)
-    }
-    regions = [
-        replace(
-            _place_take(
-                step, takes[step.key], shared, pauses_after.get(step.id, 0.0), step.with_before
-            ),
-            times=_written_word_times(book.takes, step, takes[step.key]),
-        )
-        for step in steps
-    ]
-    rate = shared.rate
-    timeline = assemble.plan_timeline(
-        regions,
-        sample_rate=rate,
-        head=music.head(music_uses, rate, pauses.head) + steps[0].chunk.lead,
-        tail=music.tail(music_uses, rate, pauses.tail, pauses_after[first_steps[-1].id]),
-    )
-    layers = music.place_music(
-        music_uses, [step.utterance for step in first_steps], timeline, shared.speech
-    )
-    take_reader = _TakeReader(book, rate)
-
-    def speech_blocks() -> Iterator[Samples]:
-        return assemble.stream(timeline, regions, take_reader.read)
-
-    def mixed_blocks() -> Iterator[Samples]:
-        return mix.mix(speech_blocks(), timeline, layers)
-
+    """Lays out a chapter with its music. Raises DamagedTake where a take is missing."""
+    takes: dict[str, Record] = {}
+    for step in steps:
+        take = book.takes.deliverable(step)
+        if take is None:
+            raise DamagedTake(f"take {step.key} of chunk {step.id} has gone")
+        takes[step.key] = take
+    words = _lay_out_takes(book, steps, takes, shared, music_uses, has_word_times=True)
+    utterances = [step.utterance for step in steps if not step.with_before]
+    layers = music.place_music(music_uses, utterances, words.timeline, shared.speech)
     return ChapterAudio(
         number=number + 1,
         title=book.chapters[number].title,
-        key=mix.sound_key(
-            assemble.sound_key(
-                timeline, regions, lambda clip: take_reader.content(clip, takes[clip.key])
-            ),
-            layers,
-        ),
-        timeline=timeline,
-        blocks=mixed_blocks,
+        key=mix.sound_key(words.key, layers),
+        timeline=words.timeline,
+        blocks=lambda: mix.mix(words.blocks(), words.timeline, layers),
         channels=mix.channels(layers),
-        speech=speech_blocks if layers else None,
+        speech=words.blocks if layers else None,
     )
-
-
-class _TakeReader:
-    """Reads takes as they sound in a book, before they are laid out."""
-
-    def __init__(self, book: RenderedBook, rate: int) -> None:
-        self.store, self.rate = book.takes.store, rate
-        self.polish = {name: _speaker_polish(book.project, name) for name in book.project.speakers}
-
-    def content(self, clip: PlacedTake, take: Record) -> str:
-        """Returns the hash of a clip's samples."""
-        polish = self.polish[clip.speaker]
-        return keys.key({"take": take.content, **asdict(polish)}) if polish else take.content
-
-    def read(self, clip: PlacedTake) -> Samples:
-        """Returns a clip's take at the book's rate, filtered."""
-        samples = resample(*self.store.read(clip.key), self.rate)
-        return mastering.apply_polish(samples, self.rate, self.polish[clip.speaker])
 
 
 @dataclass(frozen=True, slots=True)
 class ChapterWords:
-    """The existing takes of a chapter, laid out with their planned pauses, without music."""
+    """Takes of a chapter, laid out with their planned pauses, without music."""
 
     key: str
     """Key of everything that decides its samples."""
     timeline: Timeline
-    clips: tuple[PlacedTake, ...]
     contents: Mapping[str, str]
     """Hash of each take, by its key: where one differs now, this is not its sound."""
     read: Callable[[PlacedTake], Samples]
-    """Raises DamagedTake."""
+    """Returns a take at the book's rate, filtered. Raises DamagedTake."""
+
+    def blocks(self) -> Iterator[Samples]:
+        """Streams the samples."""
+        return assemble.stream(self.timeline, self.read)
 
 
 def lay_out_words(
@@ -234,62 +188,63 @@ def lay_out_words(
 
     None where there are none. Missing takes are skipped, with their pauses.
     """
-    if not shared.rate:
-        return None
-    pauses, groups = book.project.manifest.pauses, list(group_unison(steps))
     takes = {step.key: take for step in steps if (take := book.takes.take(step.key))}
-    regions: list[PlacedTake] = []
+    return _lay_out_takes(book, steps, takes, shared) if takes and shared.rate else None
+
+
+def _lay_out_takes(
+    book: RenderedBook,
+    steps: Sequence[Step],
+    takes: Mapping[str, Record],
+    shared: BookSound,
+    music_uses: Sequence[music.MusicUse] = (),
+    *,
+    has_word_times: bool = False,
+) -> ChapterWords:
+    """Lays out the takes of a chapter, with room for its music."""
+    project, rate = book.project, shared.rate
+    pauses, groups = project.manifest.pauses, list(group_unison(steps))
+    clips: list[PlacedTake] = []
     for group, following in zip(groups, [*groups[1:], None], strict=True):
         pause_seconds = pause_after(group[0], following[0] if following else None, pauses)
-        available_steps = [step for step in group if step.key in takes]
-        regions += (
-            _place_take(step, takes[step.key], shared, 0.0 if index else pause_seconds, bool(index))
-            for index, step in enumerate(available_steps)
-        )
-    if not regions:
-        return None
-    take_reader = _TakeReader(book, shared.rate)
+        for index, step in enumerate(step for step in group if step.key in takes):
+            take, line = takes[step.key], step.chunk.pieces[0].line
+            clips.append(
+                PlacedTake(
+                    key=step.key,
+                    start=take.start * rate // take.sample_rate,
+                    stop=take.stop * rate // take.sample_rate,
+                    gain=shared.gains[step.chunk.speaker],
+                    speed=step.stretch,
+                    pause=0.0 if index else pause_seconds,
+                    chunk=step.id,
+                    speaker=step.chunk.speaker,
+                    text=step.chunk.text,
+                    path=line.path,
+                    line=line.line,
+                    with_before=index > 0,
+                    times=_written_word_times(book.takes, step, take) if has_word_times else None,
+                    quiet=take.room,
+                )
+            )
     timeline = assemble.plan_timeline(
-        regions,
-        sample_rate=shared.rate,
-        head=pauses.head + steps[0].chunk.lead,
-        tail=pauses.tail,
+        clips,
+        sample_rate=rate,
+        head=music.head(music_uses, rate, pauses.head) + steps[0].chunk.lead,
+        tail=music.tail(music_uses, rate, pauses.tail, groups[-1][0].chunk.rest or 0.0),
     )
-    take_key = assemble.sound_key(
-        timeline, regions, lambda clip: take_reader.content(clip, takes[clip.key])
-    )
-    contents = {take_key: take.content for take_key, take in takes.items()}
-    return ChapterWords(take_key, timeline, tuple(regions), contents, take_reader.read)
+    polish = {name: _speaker_polish(project, name) for name in project.speakers}
 
+    def content(clip: PlacedTake) -> str:
+        take_content, settings = takes[clip.key].content, polish[clip.speaker]
+        return keys.key({"take": take_content, **asdict(settings)}) if settings else take_content
 
-def _deliverable_take(takes: TakeResolver, step: Step) -> Record:
-    """Returns the take of a step. Raises DamagedTake where it has gone."""
-    take = takes.deliverable(step)
-    if take is None:
-        raise DamagedTake(f"take {step.key} of chunk {step.id} has gone")
-    return take
+    def read(clip: PlacedTake) -> Samples:
+        samples = resample(*book.takes.store.read(clip.key), rate)
+        return mastering.apply_polish(samples, rate, polish[clip.speaker])
 
-
-def _place_take(
-    step: Step, take: Record, shared: BookSound, pause: float, with_before: bool
-) -> PlacedTake:
-    """Prepares a take for the timeline."""
-    line = step.chunk.pieces[0].line
-    return PlacedTake(
-        key=step.key,
-        start=take.start * shared.rate // take.sample_rate,
-        stop=take.stop * shared.rate // take.sample_rate,
-        gain=shared.gains[step.chunk.speaker],
-        speed=step.stretch,
-        pause=pause,
-        chunk=step.id,
-        speaker=step.chunk.speaker,
-        text=step.chunk.text,
-        path=line.path,
-        line=line.line,
-        with_before=with_before,
-        quiet=take.room,
-    )
+    contents = {key: take.content for key, take in takes.items()}
+    return ChapterWords(assemble.sound_key(timeline, content), timeline, contents, read)
 
 
 def _written_word_times(takes: TakeResolver, step: Step, take: Record) -> WordTimes | None:

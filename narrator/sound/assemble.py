@@ -8,8 +8,8 @@ to the others. Knows nothing of engines, stores and files.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate, groupby
 from pathlib import Path
 from statistics import median
@@ -91,6 +91,8 @@ class Timeline:
     length: int
     """Samples in all, head and tail too."""
     cues: tuple[TimelineItem, ...]
+    takes: tuple[PlacedTake, ...] = field(default=(), compare=False, repr=False)
+    """The takes that it was planned from, one for each cue; none of a timeline that was read."""
 
     @property
     def seconds(self) -> float:
@@ -141,7 +143,7 @@ class Timeline:
 
 
 def plan_timeline(
-    clips: Iterable[PlacedTake], *, sample_rate: int, head: float, tail: float
+    clips: Sequence[PlacedTake], *, sample_rate: int, head: float, tail: float
 ) -> Timeline:
     """Places clips one after the other, each with its pause; head and tail are seconds of silence.
 
@@ -182,7 +184,7 @@ def plan_timeline(
             )
         )
     length = position + max(pause_samples, round(tail * sample_rate))
-    return Timeline(sample_rate, length, tuple(cues))
+    return Timeline(sample_rate, length, tuple(cues), tuple(clips))
 
 
 def _place_words(clip: PlacedTake, start: int, rate: int) -> tuple[tuple[int, int, int, int], ...]:
@@ -203,9 +205,7 @@ def _place_words(clip: PlacedTake, start: int, rate: int) -> tuple[tuple[int, in
     return tuple(words)
 
 
-def sound_key(
-    timeline: Timeline, clips: Sequence[PlacedTake], content_hash: Callable[[PlacedTake], str]
-) -> str:
+def sound_key(timeline: Timeline, content_hash: Callable[[PlacedTake], str]) -> str:
     """Returns a key of everything that decides the samples of `stream`, and of nothing else.
 
     `content_hash` returns the hash of a clip's samples. Texts, names and lines are left out.
@@ -213,7 +213,7 @@ def sound_key(
     clip_rows = [
         [cue.start, content_hash(clip), clip.start, clip.stop, clip.gain, clip.speed]
         + ["with before"] * cue.with_before
-        for cue, clip in zip(timeline.cues, clips, strict=True)
+        for cue, clip in zip(timeline.cues, timeline.takes, strict=True)
     ]
     return keys.key(
         {
@@ -232,19 +232,19 @@ BLOCK = 65536
 
 def stream(
     timeline: Timeline,
-    clips: Sequence[PlacedTake],
     read: Callable[[PlacedTake], Samples],
     block_size: int = BLOCK,
 ) -> Iterator[Samples]:
     """Streams a chapter's samples in blocks; holds one take (or those in unison) and one block.
 
-    `clips` are those that the timeline was planned from; `read` returns the samples of a clip's
-    take at the timeline's rate. Clips get their speed, gain and short fades; between them is
-    digital silence. Raises DamagedTake where a take is shorter than its clip, and errors of `read`.
+    `read` returns the samples of a clip's take at the timeline's rate. Clips get their speed, gain
+    and short fades; between them is digital silence. Raises DamagedTake where a take is shorter
+    than its clip, and errors of `read`.
     """
     buffer = np.zeros(min(block_size, timeline.length), np.float32)
     buffer_start = 0  # position of `buffer` on the timeline
-    for start, sound in _span_sounds(timeline, clips, read):
+    for span in spans(timeline):
+        start, sound = span.start, render_span(span, read, timeline.sample_rate)
         written_count = 0
         while written_count < len(sound):
             offset = start + written_count - buffer_start
@@ -262,14 +262,6 @@ def stream(
         buffer = np.zeros(min(block_size, timeline.length - buffer_start), np.float32)
 
 
-def _span_sounds(
-    timeline: Timeline, clips: Sequence[PlacedTake], read: Callable[[PlacedTake], Samples]
-) -> Iterator[tuple[int, Samples]]:
-    """Yields the start and the samples of each span."""
-    for span in spans(timeline, clips):
-        yield span.start, render_span(span, read, timeline.sample_rate)
-
-
 @dataclass(frozen=True, slots=True)
 class Span:
     """Clips that sound together, and their position in samples."""
@@ -280,10 +272,10 @@ class Span:
     """One, or several in unison."""
 
 
-def spans(timeline: Timeline, clips: Sequence[PlacedTake]) -> Iterator[Span]:
-    """Yields the spans of a timeline; `clips` are those that it was planned from."""
-    group_numbers = accumulate(not entry.with_before for entry in timeline.cues)
-    groups = groupby(zip(group_numbers, clips, strict=True), key=lambda placed: placed[0])
+def spans(timeline: Timeline) -> Iterator[Span]:
+    """Yields the spans of a timeline."""
+    group_numbers = accumulate(not cue.with_before for cue in timeline.cues)
+    groups = groupby(zip(group_numbers, timeline.takes, strict=True), key=lambda row: row[0])
     for cue, (_, group) in zip(timeline.heard, groups, strict=True):
         yield Span(cue.start, cue.stop, tuple(clip for _, clip in group))
 

@@ -41,7 +41,7 @@ def chapter_peaks(sound: PlayedChapter, words: ChapterWords, cache_path: Path) -
     fine = np.zeros((count + 1) * _FINE_PER_PEAK, np.float32)
     with _PEAKS_LOCK:
         peaks_by_content = _load_peaks(words, cache_path)
-    for clip, cue in zip(words.clips, line.cues, strict=True):
+    for clip, cue in zip(words.timeline.takes, line.cues, strict=True):
         take_peaks = (peaks_by_content[words.contents[clip.key]].astype(np.float32) / 255) ** 2
         take_peaks *= np.float32(amplitude(clip.gain + sound.gain))
         first, last = int(cue.start / step), min(len(fine), -(-cue.stop // int(step)) + 1)
@@ -58,7 +58,7 @@ def _load_peaks(words: ChapterWords, cache_path: Path) -> dict[str, Bytes]:
     Raises as `chapter_peaks`.
     """
     peaks_by_content = _read_cache(cache_path)
-    clips = {words.contents[clip.key]: clip for clip in words.clips}
+    clips = {words.contents[clip.key]: clip for clip in words.timeline.takes}
     missing = clips.keys() - peaks_by_content.keys()
     for content in missing:
         peaks_by_content[content] = _measure_peaks(words, clips[content])

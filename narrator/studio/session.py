@@ -416,7 +416,7 @@ class ProjectSession:
         takes_bytes = WordsBytes(
             words, view.book.store, self._cache, partial(self.touched, steps[0].chapter)
         )
-        return PlayedChapter("takes", takes_bytes, words.timeline, 0.0, len(words.clips))
+        return PlayedChapter("takes", takes_bytes, words.timeline, 0.0, len(words.timeline.takes))
 
 
 def _best_encoding(files: list[Encoded]) -> Encoded | None:

@@ -93,7 +93,7 @@ class WordsBytes:
     _starts: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        spans = list(assemble.spans(self.words.timeline, self.words.clips))
+        spans = list(assemble.spans(self.words.timeline))
         object.__setattr__(self, "_spans", spans)
         object.__setattr__(self, "_starts", [span.start for span in spans])
 

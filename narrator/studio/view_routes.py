@@ -121,7 +121,11 @@ class ViewRoutes:
             sound = self.session.sound(number)
             steps = view.chapters.get(number, ())
             words = layout.lay_out_words(view.book, steps, view.shared) if sound else None
-            if sound is None or words is None or len(words.clips) != len(sound.timeline.cues):
+            if (
+                sound is None
+                or words is None
+                or len(words.timeline.takes) != len(sound.timeline.cues)
+            ):
                 raise NotFound("nothing of this chapter is there yet")
             if request.query_params.get("v") not in (None, sound.bytes.tag):
                 raise NotFound("this chapter sounds otherwise now; ask for it again")

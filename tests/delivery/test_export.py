@@ -64,9 +64,9 @@ def chapter(number: int, title: str, sounds: Sequence[Samples]) -> ChapterAudio:
         for key, sound in takes.items()
     ]
     timeline = plan_timeline(clips, sample_rate=RATE, head=0.3, tail=0.5)
-    key = sound_key(timeline, clips, lambda clip: clip.key)
+    key = sound_key(timeline, lambda clip: clip.key)
     return ChapterAudio(
-        number, title, key, timeline, lambda: stream(timeline, clips, lambda clip: takes[clip.key])
+        number, title, key, timeline, lambda: stream(timeline, lambda clip: takes[clip.key])
     )
 
 

@@ -146,17 +146,15 @@ class Takes(dict[str, Samples]):
         return self[clip.key]
 
 
-def sound_of(
-    timeline: Timeline, clips: Sequence[PlacedTake], takes: Takes, block: int = 65536
-) -> Samples:
-    return np.concatenate([silence(0), *stream(timeline, clips, takes.read, block)])
+def sound_of(timeline: Timeline, takes: Takes, block: int = 65536) -> Samples:
+    return np.concatenate([silence(0), *stream(timeline, takes.read, block)])
 
 
 def test_each_clip_lies_at_its_cue_and_silence_between() -> None:
     takes = Takes(voice(0.4, seed=1), voice(0.7, seed=2))
     clips = [clip(0, 8000, start=1000), clip(1, 15000)]
     timeline = laid(clips)
-    sound = sound_of(timeline, clips, takes)
+    sound = sound_of(timeline, takes)
     expected = silence(timeline.length / RATE)
     for cue, one in zip(timeline.cues, clips, strict=True):
         expected[cue.start : cue.stop] = fade(takes[one.key][one.start : one.stop], RATE)
@@ -177,18 +175,16 @@ def test_blocks_of_any_size_give_the_same_sound_of_the_planned_length(
     takes = Takes(*(tone(length / RATE, peak=-3) for length in lengths))
     clips = [clip(n, length, pause=pauses[n], speed=speeds[n]) for n, length in enumerate(lengths)]
     timeline = laid(clips, head=head, tail=0.1)
-    sizes = [len(piece) for piece in stream(timeline, clips, takes.read, block)]
+    sizes = [len(piece) for piece in stream(timeline, takes.read, block)]
     assert sum(sizes) == timeline.length
     assert all(size == block for size in sizes[:-1])
-    assert_array_equal(
-        sound_of(timeline, clips, takes, block), sound_of(timeline, clips, takes, 10**6)
-    )
+    assert_array_equal(sound_of(timeline, takes, block), sound_of(timeline, takes, 10**6))
 
 
 def test_takes_are_read_one_by_one_when_they_are_due() -> None:
     takes = Takes(*(voice(1.0, seed=n) for n in range(5)))
     clips = [clip(n, RATE) for n in range(5)]
-    blocks = stream(laid(clips), clips, takes.read, RATE)
+    blocks = stream(laid(clips), takes.read, RATE)
     next(blocks)
     assert takes.asked == ["take0"]
     assert len(list(blocks)) > 0
@@ -204,7 +200,7 @@ def test_voices_in_unison_are_as_loud_as_one(voices: int) -> None:
     takes = Takes(*(voice(2.0, seed=n) for n in range(voices)))
     clips = [clip(n, 2 * RATE, with_before=n > 0) for n in range(voices)]
     (cue,) = laid(clips).heard
-    sound = sound_of(laid(clips), clips, takes)[cue.start : cue.stop]
+    sound = sound_of(laid(clips), takes)[cue.start : cue.stop]
     alone = [level(fade(take, RATE)) for take in takes.values()]
     assert level(sound) == pytest.approx(10 * np.log10(np.mean(10 ** (np.array(alone) / 10))), 0.01)
     assert np.abs(sound).max() <= 1.5 * max(np.abs(take).max() for take in takes.values())
@@ -213,9 +209,9 @@ def test_voices_in_unison_are_as_loud_as_one(voices: int) -> None:
 def test_a_take_in_unison_with_itself_is_that_take() -> None:
     takes = Takes(voice(1.0, seed=1))
     clips = [clip(0, RATE)]
-    alone = sound_of(laid(clips), clips, takes)
+    alone = sound_of(laid(clips), takes)
     twice = [*clips, clip(0, RATE, with_before=True)]
-    np.testing.assert_allclose(sound_of(laid(twice), twice, takes), alone, atol=1e-6)
+    np.testing.assert_allclose(sound_of(laid(twice), takes), alone, atol=1e-6)
 
 
 def test_voices_in_unison_end_when_they_end_and_have_their_own_gain_and_speed() -> None:
@@ -223,7 +219,7 @@ def test_voices_in_unison_end_when_they_end_and_have_their_own_gain_and_speed() 
     clips = [clip(0, RATE, gain=-60.0), clip(1, 2 * RATE, speed=2.0, with_before=True)]
     timeline = laid([*clips, clip(0, 100)])
     assert timeline.cues[2].start == timeline.cues[0].stop + round(0.5 * RATE)
-    sound = sound_of(laid(clips), clips, takes)
+    sound = sound_of(laid(clips), takes)
     half = sound[timeline.cues[0].start :][: RATE // 2] / np.abs(sound).max()
     spectrum = np.abs(np.fft.rfft(half))
     assert spectrum[200] < 0.01 * spectrum[450]
@@ -231,38 +227,36 @@ def test_voices_in_unison_end_when_they_end_and_have_their_own_gain_and_speed() 
 
 def test_silent_takes_in_unison_stay_silent() -> None:
     clips = [clip(0, 100), clip(1, 200, with_before=True)]
-    assert not sound_of(laid(clips), clips, Takes(silence(1), silence(1))).any()
+    assert not sound_of(laid(clips), Takes(silence(1), silence(1))).any()
 
 
 def test_gain_is_in_decibels() -> None:
     takes = Takes(tone(1.0, peak=-20))
     clips = [clip(0, RATE, gain=6.0)]
-    assert np.abs(sound_of(laid(clips), clips, takes)).max() == pytest.approx(
-        10 ** (-14 / 20), 1e-3
-    )
+    assert np.abs(sound_of(laid(clips), takes)).max() == pytest.approx(10 ** (-14 / 20), 1e-3)
 
 
 def test_edges_of_clips_do_not_click() -> None:
     takes = Takes(np.ones(RATE, np.float32))
     clips = [clip(0, RATE)]
-    assert np.abs(np.diff(sound_of(laid(clips), clips, takes))).max() < 0.02
+    assert np.abs(np.diff(sound_of(laid(clips), takes))).max() < 0.02
 
 
 def test_a_take_that_ends_before_its_speech_is_damaged() -> None:
     clips = [clip(0, RATE)]
     with pytest.raises(DamagedTake, match="take0"):
-        sound_of(laid(clips), clips, Takes(voice(0.5)))
+        sound_of(laid(clips), Takes(voice(0.5)))
 
 
 def test_a_chapter_without_clips_is_its_head_and_tail() -> None:
-    assert len(sound_of(laid([]), [], Takes())) == round(0.7 * RATE) + round(1.5 * RATE)
+    assert len(sound_of(laid([]), Takes())) == round(0.7 * RATE) + round(1.5 * RATE)
 
 
 # -- the key of a sound ----------------------------------------------------------------------------
 
 
 def key_of(clips: Sequence[PlacedTake], content: str = "c", head: float = 0.7) -> str:
-    return sound_key(laid(clips, head=head), clips, lambda clip: content + clip.key)
+    return sound_key(laid(clips, head=head), lambda clip: content + clip.key)
 
 
 def test_the_key_of_a_sound_changes_with_the_sound() -> None:

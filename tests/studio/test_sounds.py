@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from narrator.delivery import layout
-from narrator.sound import assemble
 from narrator.studio import sounds
 from narrator.studio.sounds import Cache, WordsBytes
 from tests import studios
@@ -37,7 +36,7 @@ def whole(studio: Opened, chapter: int = 0) -> tuple[layout.ChapterWords, bytes]
     view = studio.session.view
     words = layout.lay_out_words(view.book, view.chapters[chapter], view.shared)
     assert words is not None
-    blocks = assemble.stream(words.timeline, words.clips, words.read)
+    blocks = words.blocks()
     return words, sounds.wav(np.concatenate(list(blocks)), words.timeline.sample_rate)
 
 
