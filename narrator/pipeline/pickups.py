@@ -11,7 +11,6 @@ reported as lost.
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import re
 from collections import Counter
@@ -27,6 +26,7 @@ from narrator.pipeline.book_plan import BookPlan, find_step
 from narrator.pipeline.places import Passage
 from narrator.project.project import Project
 from narrator.sound.clock import format_fine_clock
+from narrator.text.alignment import most_similar_index, nearest_first
 from narrator.text.markup import squeeze
 from textbase.characters import decode_text
 
@@ -193,25 +193,22 @@ class _PassageFinder:
     def find_index(self, row: Pickup) -> int | None:
         """The index of a row's passage, or None."""
         expected_index = self._expected_index(row)
+        source = _file_of(row)
         if exact_indices := self.indices_by_text.get(row.text):
 
             def distance(index: int) -> tuple[bool, int]:
-                return not self._is_in_same_file(index, row), abs(index - expected_index)
+                return _file_of(self.passages[index]) != source, abs(index - expected_index)
 
             return min(exact_indices, key=distance)
-        nearby_indices = range(
-            max(0, expected_index - _SEARCH_RADIUS),
-            min(len(self.texts), expected_index + _SEARCH_RADIUS + 1),
+        nearby_indices = [
+            index
+            for index in nearest_first(len(self.texts), expected_index)
+            if abs(index - expected_index) <= _SEARCH_RADIUS
+            and _file_of(self.passages[index]) == source
+        ]
+        return most_similar_index(
+            self.texts, row.text, nearby_indices, min_similarity=_MIN_LIKENESS
         )
-        likeness_by_index = {
-            index: self._likeness(index, row)
-            for index in nearby_indices
-            if self._is_in_same_file(index, row)
-        }
-        if not likeness_by_index:
-            return None
-        best_index = max(likeness_by_index, key=lambda index: likeness_by_index[index])
-        return best_index if likeness_by_index[best_index] >= _MIN_LIKENESS else None
 
     def _expected_index(self, row: Pickup) -> int:
         """The index of a row's passage if nothing had been edited."""
@@ -224,14 +221,10 @@ class _PassageFinder:
         ]
         return chapter_indices[-1] if chapter_indices else 0
 
-    def _is_in_same_file(self, index: int, row: Pickup) -> bool:
-        """Whether a passage comes from the row's file."""
-        return self.passages[index].source.rpartition(":")[0] == row.source.rpartition(":")[0]
 
-    def _likeness(self, index: int, row: Pickup) -> float:
-        """The share of words that a passage has in common with a row, from 0 to 1."""
-        passage_words, row_words = self.texts[index].split(), row.text.split()
-        return difflib.SequenceMatcher(None, passage_words, row_words, autojunk=False).ratio()
+def _file_of(place: Passage | Pickup) -> str:
+    """The file of a passage's or a row's source."""
+    return place.source.rpartition(":")[0]
 
 
 # -- changing the list -----------------------------------------------------------------------------

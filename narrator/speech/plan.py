@@ -11,7 +11,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import partial
 from itertools import groupby
@@ -22,6 +21,7 @@ from narrator.engines import Engine
 from narrator.engines.voice import Cast, Mode, Voice
 from narrator.errors import UserError
 from narrator.text import chunks, pace
+from narrator.text.alignment import match_texts
 from narrator.text.chunks import Chunk
 from narrator.text.lines import Chapter, OmittedText, Scene
 from narrator.text.memo import MemoCache
@@ -693,25 +693,15 @@ class _LastRender:
 
 def _match_entries(steps: Sequence[Step], ledger: Ledger) -> dict[str, Mapping[str, Any]]:
     """Matches the entries of the last render with the present steps, by step id."""
-    old = [(entry["text"], entry["speaker"]) for entry in ledger]
-    new = [(step.chunk.text, step.chunk.speaker) for step in steps]
-    max_equal = min(len(old), len(new))
-    head = next((i for i in range(max_equal) if old[i] != new[i]), max_equal)
-    max_equal -= head
-    tail = next((i for i in range(max_equal) if old[-1 - i] != new[-1 - i]), max_equal)
-    entries = {steps[i].id: ledger[i] for i in range(head)}
-    entries |= {steps[-1 - i].id: ledger[-1 - i] for i in range(tail)}
-    # Equal ends are set aside: the matcher is slow on text that repeats itself.
-    middle = SequenceMatcher(
-        None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False
+    entry_indices = match_texts(
+        [f"{entry['speaker']}: {entry['text']}" for entry in ledger],
+        [f"{step.chunk.speaker}: {step.chunk.text}" for step in steps],
     )
-    for tag, old_start, old_stop, new_start, new_stop in middle.get_opcodes():
-        if tag == "equal" or (tag == "replace" and old_stop - old_start == new_stop - new_start):
-            entries |= {
-                steps[head + new_start + i].id: ledger[head + old_start + i]
-                for i in range(new_stop - new_start)
-            }
-    return entries
+    return {
+        step.id: ledger[index]
+        for step, index in zip(steps, entry_indices, strict=True)
+        if index is not None
+    }
 
 
 def _explain_change(step: Step, entry: Mapping[str, Any] | None) -> RenderReason:

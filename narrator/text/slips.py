@@ -6,12 +6,13 @@ or of an editor ("[He laughed.]", "[sic]", "[1]") and no slips; doubtful ones ar
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from narrator.text.alignment import similarity
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def is_language_word(word: str) -> bool:
 
 @functools.lru_cache(maxsize=1 << 10)
 def _is_near(word: str, keyword: str) -> bool:
-    return difflib.SequenceMatcher(None, word, keyword).ratio() >= 0.7
+    return similarity(word, keyword) >= 0.7
 
 
 def pause_of(inside: str) -> str:

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from narrator import files
 from narrator.errors import Problem, StorageError
+from narrator.text.alignment import match_texts
 from narrator.text.markup import squeeze
-from narrator.text.matching import match_texts
 from textbase.characters import decode_text, strip_invisible
 
 NOBODY = "-"

@@ -9,7 +9,7 @@ import pytest
 
 from narrator.errors import StorageError
 from narrator.text import speaker_files
-from narrator.text.matching import match_texts
+from narrator.text.alignment import match_texts
 from narrator.text.speaker_files import Row, SpeakerFile, update_rows
 from tests.effort import cpu_seconds
 

@@ -32,8 +32,8 @@ from narrator.delivery.companions import inert
 from narrator.delivery.companions.inert import TOKEN
 from narrator.delivery.companions.spoken import SpokenWord
 from narrator.errors import Problem, UserError
+from narrator.text.alignment import longest_rise
 from narrator.text.lines import Line
-from narrator.text.matching import longest_rise
 
 _XHTML = "http://www.w3.org/1999/xhtml"
 

@@ -4,7 +4,6 @@
 
     edit.py       a change of files, as full texts
     history.py    applies, undoes and redoes edits; all or nothing, even if killed
-    likeness.py   finds the text that was changed among the present ones
     checked.py    checks that the project can be read after an edit
     texts.py      where a chapter's paragraphs stand in its file or in book.yaml
     aligning.py   where a paragraph's characters stand among its marks

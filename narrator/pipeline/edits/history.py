@@ -26,9 +26,9 @@ from narrator import files, keys
 from narrator.errors import FileChanged, Locked, StorageError
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import Edit, FileChange, encode_exact, read_exact
-from narrator.pipeline.edits.likeness import find_moved_lines
 from narrator.project import load
 from narrator.project.project import Project
+from narrator.text.alignment import find_moved_lines
 from narrator.text.speaker_files import speaker_file_path
 
 _MAX_EDITS = 1000

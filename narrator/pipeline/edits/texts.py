@@ -11,12 +11,12 @@ from pathlib import Path
 
 from narrator.errors import FileChanged, Problem, ScriptError, UsageError
 from narrator.pipeline.edits.edit import FileChange, project_file, read_exact
-from narrator.pipeline.edits.likeness import most_similar_index
 from narrator.pipeline.edits.manifest import rename_entry, set_value
 from narrator.pipeline.manuscript import paragraphs_of, roles_of
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.text import script
+from narrator.text.alignment import most_similar_index, nearest_first
 from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line
 
@@ -90,9 +90,8 @@ class ChapterText:
         """The present text of a line of a book; empty if it is gone."""
         lines = [paragraph for scene in self.chapter.scenes for paragraph in scene.lines]
         expected_index = sum(paragraph.line < line.line for paragraph in lines)
-        index = most_similar_index(
-            [paragraph.text for paragraph in lines], line.text, expected_index
-        )
+        texts = [paragraph.text for paragraph in lines]
+        index = most_similar_index(texts, line.text, nearest_first(len(texts), expected_index))
         if index is None or not self.is_file:
             return "" if index is None else lines[index].text
         return lines_of(

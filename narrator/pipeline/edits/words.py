@@ -18,7 +18,6 @@ from narrator.pipeline.edits.edit import (
     read_exact,
     shorten,
 )
-from narrator.pipeline.edits.likeness import find_moved_lines
 from narrator.pipeline.edits.manifest import set_value
 from narrator.pipeline.edits.rows import rows_of
 from narrator.pipeline.edits.texts import Item, Source, chapter_text, lines_of, with_lines
@@ -26,6 +25,7 @@ from narrator.project import load
 from narrator.project.project import Project
 from narrator.speech.plan import Step
 from narrator.text import line_splitting
+from narrator.text.alignment import find_moved_lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ with its square. Knows no takes and no recogniser, and does not decide what is a
 
 from __future__ import annotations
 
-import bisect
 import difflib
 import functools
 import re
@@ -25,6 +24,7 @@ import numpy as np
 
 from narrator.speech.hearing import likeness
 from narrator.speech.hearing.likeness import Compared
+from narrator.text.alignment import find_anchors
 from narrator.text.normalize import Lexicon, normalize
 from narrator.text.words import is_lettered
 
@@ -187,11 +187,9 @@ def _find_equal_runs(
     A single equal word may be chance, and hide a better alignment: it is left to its gap, unless
     the gap is too large to be aligned exactly; there longer words count.
     """
-    split_points = [
-        (0, 0),
-        *_find_split_points(text_forms, heard_forms),
-        (len(text_forms), len(heard_forms)),
-    ]
+    is_long = max(len(text_forms), len(heard_forms)) > LONG
+    anchors = find_anchors(text_forms, heard_forms, _RUN_LENGTH) if is_long else []
+    split_points = [(0, 0), *anchors, (len(text_forms), len(heard_forms))]
     blocks: list[tuple[int, int, int]] = []
     for (first, heard_first), (last, heard_last) in pairwise(split_points):
         matcher = difflib.SequenceMatcher(
@@ -203,58 +201,20 @@ def _find_equal_runs(
                 blocks[-1] = (*blocks[-1][:2], blocks[-1][2] + count)
             elif count:
                 blocks.append((a, b, count))
-    anchors: list[tuple[int, int, int]] = []
+    runs: list[tuple[int, int, int]] = []
     single_units: list[tuple[int, int, int]] = []
-    """Runs of one unit since the last anchor."""
+    """Runs of one unit since the last longer one."""
     for block in (*blocks, (len(text_forms), len(heard_forms), 0)):
         a, b, count = block
         if count == 1:
             single_units.append(block)
             continue
-        last_anchor = anchors[-1] if anchors else (0, 0, 0)
-        if (a - last_anchor[0] - last_anchor[2]) * (
-            b - last_anchor[1] - last_anchor[2]
-        ) > _MAX_PAIRS:
-            anchors += [single for single in single_units if len(text_forms[single[0]]) > 3]
-        anchors.append(block)
+        last_run = runs[-1] if runs else (0, 0, 0)
+        if (a - last_run[0] - last_run[2]) * (b - last_run[1] - last_run[2]) > _MAX_PAIRS:
+            runs += [single for single in single_units if len(text_forms[single[0]]) > 3]
+        runs.append(block)
         single_units = []
-    return anchors
-
-
-def _find_split_points(
-    text_forms: Sequence[str], heard_forms: Sequence[str]
-) -> list[tuple[int, int]]:
-    """Finds split points of a long text: runs that occur once on both sides, in the same order."""
-    if max(len(text_forms), len(heard_forms)) <= LONG:
-        return []
-    text_runs, heard_runs = _index_unique_runs(text_forms), _index_unique_runs(heard_forms)
-    pairs = sorted(
-        (text_runs[run], heard_runs[run]) for run in text_runs.keys() & heard_runs.keys()
-    )
-    # the longest chain that grows on both sides
-    ends: list[int] = []
-    chain: list[int] = []
-    previous_pairs: list[int] = []
-    for pair_index, (_, heard_index) in enumerate(pairs):
-        insertion = bisect.bisect_left(ends, heard_index)
-        previous_pairs.append(chain[insertion - 1] if insertion else -1)
-        ends[insertion : insertion + 1] = [heard_index]
-        chain[insertion : insertion + 1] = [pair_index]
-    split_points: list[tuple[int, int]] = []
-    pair_index = chain[-1] if chain else -1
-    while pair_index >= 0:
-        split_points.append(pairs[pair_index])
-        pair_index = previous_pairs[pair_index]
-    return split_points[::-1]
-
-
-def _index_unique_runs(units: Sequence[str]) -> dict[tuple[str, ...], int]:
-    """Returns the start of each run of units that occurs once."""
-    indices: dict[tuple[str, ...], int] = {}
-    for index in range(len(units) - _RUN_LENGTH + 1):
-        run = tuple(units[index : index + _RUN_LENGTH])
-        indices[run] = -1 if run in indices else index
-    return {run: index for run, index in indices.items() if index >= 0}
+    return runs
 
 
 def _align_gap(

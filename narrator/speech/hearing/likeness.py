@@ -7,13 +7,13 @@ English; words of other languages are compared by their letters.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from narrator.text.alignment import similarity
 from narrator.text.words import is_lettered, words
 from textbase.languages import primary
 
@@ -98,8 +98,8 @@ def _word_cost(a: str, b: str, is_english: bool) -> float:
         sound = sounds(a)
         if len(sound) > 1 and sound == sounds(b):
             max_cost = SOUNDS if len(sound) > 2 else SOUNDS_SHORT
-    similarity = difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
-    return min(max_cost, 1.0 if similarity < 0.5 else 1.0 - similarity)
+    share = similarity(a, b)
+    return min(max_cost, 1.0 if share < 0.5 else 1.0 - share)
 
 
 # -- letters ---------------------------------------------------------------------------------------
