@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import TypeVar
 
 from narrator import keys
@@ -74,6 +75,20 @@ def noise_seed(request: Request) -> int:
     Chunks with the same manifest seed must not share their noise, or they would share a melody.
     """
     return keys.number(f"{request.seed} {request.attempt} {request.text}") % 2**32
+
+
+def pronounced_words(text: str, pronunciations: Mapping[str, str]) -> list[tuple[int, int, str]]:
+    """Returns where `text` has words with an IPA of their own, in order, each with that IPA.
+
+    Words are found whole ("Don", but not in "Don't"), longer ones before shorter ones within them.
+    """
+    places: list[tuple[int, int, str]] = []
+    for word in sorted(pronunciations, key=len, reverse=True):
+        for match in re.finditer(rf"(?<!\w)(?<!\w['’]){re.escape(word)}(?!\w|['’]\w)", text):
+            start, stop = match.span()
+            if not any(first < stop and start < last for first, last, _ in places):
+                places.append((start, stop, pronunciations[word]))
+    return sorted(places)
 
 
 def require_part(request: Request, field: _T | None) -> _T:

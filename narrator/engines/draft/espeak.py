@@ -17,7 +17,9 @@ import json
 import os
 import sys
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +27,9 @@ import numpy as np
 
 from narrator import keys
 from narrator.engines import Engine, Outcome, Request, Speech, ignore_message
+from narrator.engines.asking import pronounced_words
 from narrator.engines.draft import worker as wire
+from narrator.engines.draft.mnemonics import to_mnemonics
 from narrator.engines.draft.settings import DraftVoice
 from narrator.engines.voice import Voice
 from narrator.engines.workers import WorkerProgram, WorkerSession
@@ -106,6 +110,13 @@ class DraftEngine(Engine):
         rate = pick("rate", range(RATES[0], RATES[1] + 1)) if draft.rate is None else draft.rate
         return {"voice": f"{espeak_language}+{variant}", "pitch": pitch, "rate": rate}
 
+    def text_content(
+        self, text: str, language: str, voice: Voice, pronunciations: Mapping[str, str]
+    ) -> Mapping[str, Any]:
+        """Its sounds where IPA names them; a text without IPA has its letters alone."""
+        marked = MarkedText.of(text, language, pronunciations)
+        return {"sounds": marked.text} if marked.places else {}
+
     def speaks(self, language: str) -> bool:
         """Raises EngineUnavailable without the package."""
         return _espeak_language(language) is not None
@@ -181,9 +192,14 @@ class DraftProgram(WorkerProgram):
         return {"LC_ALL": "C.UTF-8"}
 
     def pack(self, request: Request) -> bytes:
-        return _pack_request(
-            request.text, self._engine.voice_content(request.voice, request.language)
-        )
+        marked = MarkedText.of(request.text, request.language, request.pronunciations)
+        content = {
+            **self._engine.voice_content(request.voice, request.language),
+            "text": _readable(marked.text),
+            "has_sounds": bool(marked.places),
+        }
+        request_bytes = json.dumps(content).encode()
+        return wire.REQUEST.pack(len(request_bytes)) + request_bytes
 
     def unpack(self, request: Request, kind: int, payload: bytes, extra: bytes) -> Outcome:
         if kind not in (wire.SPEECH, wire.CAPPED):
@@ -194,30 +210,68 @@ class DraftProgram(WorkerProgram):
         samples = np.zeros(len(pcm) + round(TAIL * wire.SAMPLE_RATE), np.float32)
         np.divide(pcm, np.float32(32768), out=samples[: len(pcm)])
         stop = "cap" if kind == wire.CAPPED else "stop"
-        speech = Speech(samples, stop=stop, words=_words(request.text, extra))
+        marked = MarkedText.of(request.text, request.language, request.pronunciations)
+        speech = Speech(samples, stop=stop, words=tuple(marked.timed_words(extra)))
         return Outcome(request.key, request.attempt, speech=speech)
 
 
-def _pack_request(text: str, content: Mapping[str, Any]) -> bytes:
-    request_bytes = json.dumps({**content, "text": _readable(text)}).encode()
-    return wire.REQUEST.pack(len(request_bytes)) + request_bytes
+@dataclass(frozen=True, slots=True)
+class MarkedText:
+    """A text as eSpeak takes it: words that have IPA as sounds in double brackets."""
+
+    text: str
+    places: Sequence[tuple[int, int, int, int]]
+    """Beginning and end of each of these words, here and in the text as it was."""
+    length: int
+    """Characters of the text as it was."""
+
+    @classmethod
+    def of(cls, text: str, language: str, pronunciations: Mapping[str, str]) -> MarkedText:
+        """Marks the words of a text; a text without IPA stays as it is."""
+        usable = {
+            word: sounds
+            for word, ipa in pronunciations.items()
+            if (sounds := to_mnemonics(ipa, language))
+        }
+        places: list[tuple[int, int, int, int]] = []
+        marked, end = "", 0
+        for start, stop, sounds in pronounced_words(text, usable):
+            marked += _without_marks(text[end:start])
+            place = len(marked)
+            marked, end = f"{marked}[[{sounds.replace(' ', ']] [[')}]]", stop
+            places.append((place, len(marked), start, stop))
+        return cls(marked + _without_marks(text[end:]) if places else text, places, len(text))
+
+    def timed_words(self, word_bytes: bytes) -> Iterator[TimedWord]:
+        """Yields the words as eSpeak has them: it takes some together, and numbers apart. None of a
+        text that it was not given letter by letter."""
+        if len(_readable(self.text)) != len(self.text):
+            return
+        starts = [place[0] for place in self.places]
+        previous_first = -1
+        for first, last, start, stop in wire.WORD.iter_unpack(word_bytes):
+            index = bisect_right(starts, first) - 1
+            if index >= 0:
+                _, marked_stop, text_start, text_stop = self.places[index]
+                if first < marked_stop:  # sounds: however many events, one word
+                    first, last = text_start, text_stop
+                else:
+                    shift = text_stop - marked_stop
+                    first, last = first + shift, last + shift
+            if previous_first < first < self.length:
+                span = first, min(last, self.length)
+                yield TimedWord(*span, start / wire.SAMPLE_RATE, stop / wire.SAMPLE_RATE)
+            previous_first = first
+
+
+def _without_marks(text: str) -> str:
+    """Text of the same length in which brackets are no marks of sounds."""
+    return text.replace("[[", "((")
 
 
 def _readable(text: str) -> str:
     # espeak looks up composed letters only, and takes control characters for commands.
     return unicodedata.normalize("NFC", text).translate(_CONTROLS)
-
-
-def _words(text: str, word_bytes: bytes) -> tuple[TimedWord, ...]:
-    """Words as espeak has them: it takes some together, and numbers apart. None of a text that it
-    was not given letter by letter."""
-    if len(_readable(text)) != len(text):
-        return ()
-    return tuple(
-        TimedWord(first, min(last, len(text)), start / wire.SAMPLE_RATE, stop / wire.SAMPLE_RATE)
-        for first, last, start, stop in wire.WORD.iter_unpack(word_bytes)
-        if first < len(text)
-    )
 
 
 def _pick(speaker: str, quality: str, choices: Sequence[_T]) -> _T:

@@ -8,10 +8,11 @@ Each line is spoken in a fork of this process, because espeak-ng keeps state fro
 no call resets (pitch flutter, gain control), so that only a copy of the untouched library gives the
 same text the same samples. It also means that a crash of the library costs one line.
 
-A request is a little-endian uint32 length and that many bytes of JSON: voice, pitch, rate, text. A
-reply is a kind (uint8), two uint32 lengths and that many bytes: 16-bit samples or a message, and of
-each word that the library says where it lies (uint32 each: its first character, the end of its
-last, and the samples at which it begins and at which the next word or its clause ends).
+A request is a little-endian uint32 length and that many bytes of JSON: voice, pitch, rate, text,
+and whether the text has sounds in double brackets. A reply is a kind (uint8), two uint32 lengths
+and that many bytes: 16-bit samples or a message, and of each word that the library says where it
+lies (uint32 each: its first character, the end of its last, and the samples at which it begins and
+at which the next word or its clause ends).
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ PATIENCE = 120
 # From espeak-ng's speak_lib.h.
 _SYNCHRONOUS = 2
 _DONT_EXIT = 0x8000
-_UTF8 = 1
+_UTF8, _PHONEMES = 1, 0x100
 _POSITION_CHARACTER = 1
 _RATE, _PITCH = 1, 3
 _BUFFER = 1000  # milliseconds: few callbacks a line
@@ -131,7 +132,8 @@ class Espeak:
         library.espeak_SetParameter(_PITCH, request["pitch"], 0)
         text = request["text"].encode() + b"\0"
         # Without the flags for SSML and phonemes, "<", "&" and "[[" are text.
-        if library.espeak_Synth(text, len(text), 0, _POSITION_CHARACTER, 0, _UTF8, None, None) != 0:
+        flags = _UTF8 | _PHONEMES if request["has_sounds"] else _UTF8
+        if library.espeak_Synth(text, len(text), 0, _POSITION_CHARACTER, 0, flags, None, None) != 0:
             raise EspeakError("espeak-ng refused the text")
         library.espeak_Synchronize()
         words = _pack_words(word_events, used // 2)

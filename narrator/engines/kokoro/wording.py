@@ -5,7 +5,6 @@ Pure; knows no model.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +14,7 @@ import numpy as np
 
 from narrator import keys, pronunciation
 from narrator.engines import Request, SilentPart
+from narrator.engines.asking import pronounced_words
 from narrator.engines.kokoro.voices import (
     VOICES,
     Blend,
@@ -87,13 +87,8 @@ def pronounce(
     Raises LookupError for a language that cannot be pronounced here.
     """
     errors = ipa_errors(language, overrides)
-    spans = list[Override]()
-    for word, ipa in sorted(overrides, key=lambda pair: -len(pair[0])):
-        for found in re.finditer(rf"(?<!\w)(?<!\w['’]){re.escape(word)}(?!\w|['’]\w)", text):
-            start, stop = found.span()
-            inside = any(span.start < stop and start < span.stop for span in spans)
-            if not inside and ipa not in errors:
-                spans.append(Override(start, stop, ipa))
+    usable = {word: ipa for word, ipa in overrides if ipa not in errors}
+    spans = [Override(*place) for place in pronounced_words(text, usable)]
     return pronunciation.pronounce(text, language, spans)
 
 

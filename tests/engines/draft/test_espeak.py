@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -31,7 +31,11 @@ SENTENCE = "The rain fell in torrents, and nobody came to the door."
 
 
 def request(
-    text: str, voice: Voice | None = None, language: str = "en-GB", key: str = ""
+    text: str,
+    voice: Voice | None = None,
+    language: str = "en-GB",
+    key: str = "",
+    pronunciations: Mapping[str, str] = {},
 ) -> Request:
     return Request(
         key=key or f"{language} {text}",
@@ -43,6 +47,7 @@ def request(
         seed=0,
         attempt=0,
         expected=len(text) / 15,
+        pronunciations=pronunciations,
     )
 
 
@@ -66,9 +71,13 @@ def run_added(session: WorkerSession, count: int) -> list[Outcome]:
 
 
 def say(
-    session: WorkerSession, text: str, voice: Voice | None = None, language: str = "en-GB"
+    session: WorkerSession,
+    text: str,
+    voice: Voice | None = None,
+    language: str = "en-GB",
+    pronunciations: Mapping[str, str] = {},
 ) -> Speech:
-    (outcome,) = run(session, [request(text, voice, language)]).values()
+    (outcome,) = run(session, [request(text, voice, language, "", pronunciations)]).values()
     assert outcome.speech is not None, outcome.failure
     return outcome.speech
 
@@ -181,6 +190,48 @@ def test_markup_is_spoken_as_text(session: WorkerSession) -> None:
 
 def test_phonemes_in_brackets_are_spoken_as_text(session: WorkerSession) -> None:
     assert seconds(say(session, "[[h@l@U]]")) > seconds(say(session, "hello")) + 0.5
+
+
+IPA = {
+    "Care": "kɛə", "thought": "θɔːt", "happy": "ˈhæpi", "goat": "ɡəʊt", "bird": "bɜːd",
+    "jam": "dʒæm", "water": "ˈwɔːtə", "measure": "ˈmɛʒə", "thing": "θɪŋ", "fleece": "fliːs", "near": "nɪə",
+}  # fmt: skip
+RHOTIC_IPA = {
+    "Care": "kɛr", "north": "nɔrθ", "start": "stɑrt", "bird": "bɜrd", "goat": "ɡoʊt",
+    "chip": "tʃɪp", "father": "ˈfɑðər", "near": "nɪr", "Sarah": "ˈsɛrə",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en-GB", IPA), ("en-US", RHOTIC_IPA)],
+)
+def test_the_ipa_of_a_word_sounds_as_the_word(
+    session: WorkerSession, language: str, words: Mapping[str, str]
+) -> None:
+    for word, ipa in words.items():
+        heard = say(session, f"{word}.", language=language)
+        spelled = say(session, "Zork.", language=language, pronunciations={"Zork": ipa})
+        assert np.array_equal(spelled.samples, heard.samples), (word, ipa)
+
+
+def test_words_of_ipa_are_timed_as_they_are_written(session: WorkerSession) -> None:
+    text = "Then Siobhan [[ Ó Cléirigh came, and Siobhan left."
+    ipa = {"Siobhan": "ʃɪˈvɔːn", "Ó Cléirigh": "oʊ ˈkliːri"}
+    words = say(session, text, pronunciations=ipa).words
+    assert [text[word.first : word.last] for word in words] == [
+        "Then", "Siobhan", "Ó Cléirigh", "came", "and", "Siobhan", "left",
+    ]  # fmt: skip
+
+
+def test_only_texts_with_ipa_have_sounds_in_their_keys() -> None:
+    content = DraftEngine().text_content
+    narrator = Voice("narrator")
+    assert content("Siobhan came.", "en", narrator, {"Siobhan": "ʃɪˈvɔːn"}) == {
+        "sounds": "[[S|I|v|'O:|n]] came."
+    }
+    for text, language in (("Siobhan's dog", "en"), ("Siobhan kam.", "de")):
+        assert content(text, language, narrator, {"Siobhan": "ʃɪˈvɔːn"}) == {}
 
 
 def test_control_characters_are_no_commands(session: WorkerSession) -> None:
