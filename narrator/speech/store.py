@@ -19,10 +19,10 @@ import os
 import re
 import threading
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from narrator.errors import DamagedTake, StorageError
 from narrator.sound import audio, timing
 from narrator.sound.timing import WordTimes
 from narrator.speech.hearing.transcripts import TRANSCRIPTS_FILE, TranscriptStore
+from narrator.speech.journal import Journal
 
 JOURNAL, PINS = "journal.jsonl", "pins.json"
 """Files of a store that change with its takes and with its pins."""
@@ -150,20 +151,25 @@ class Store:
     """Transcripts and word times of the takes."""
     damaged: list[str] = field(default_factory=list)
     """Keys of takes found torn or altered, and dropped, since this store was opened."""
-    index_mismatches: int = 0
-    """Number of journal rows that were torn, altered, or disagreed with their take; those takes
-    are read again."""
+    _journal: Journal = field(init=False)
+    _contradicted_rows: int = 0
+    """Rows of the journal that disagreed with their take."""
     _entries: dict[str, _JournalEntry] = field(default_factory=dict)
     _flags: dict[str, Flag] = field(default_factory=dict)
     _is_writer: bool = False
-    _read_mark: tuple[int, int] = (0, 0)
-    """The journal's inode, and the number of its bytes read so far."""
     _damaged_keys: set[str] = field(default_factory=set)
     """Keys of damaged takes that were not put again since."""
     _mutex: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.heard = TranscriptStore(self.root / TRANSCRIPTS_FILE)
+        self._journal = Journal(self.root / JOURNAL)
+
+    @property
+    def index_mismatches(self) -> int:
+        """Number of journal rows that were torn, altered, or disagreed with their take; those takes
+        are read again."""
+        return self._journal.damaged + self._contradicted_rows
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -179,7 +185,8 @@ class Store:
                 root.mkdir(parents=True, exist_ok=True)
                 for folder in (root, *root.glob("??")):
                     files.sweep(folder)
-            if not store._read_journal() and writing:
+            store._read_journal()
+            if writing and store._journal.damaged:
                 store._rewrite_journal()
         return store
 
@@ -214,15 +221,15 @@ class Store:
             self._note_damage(key)
             return None
         entry = _JournalEntry(record, keys.content_of(take_bytes), stat.st_size, stat.st_mtime_ns)
-        with self._mutex, files.translating_errors(self._journal):
+        with self._mutex, files.translating_errors(self._journal.path):
             self._entries[key] = entry
             if self._is_writer:  # a store that was copied is read through once, not at every run
-                self._append(_take_row(entry))
+                self._journal.append(_take_row(entry))
         return record
 
     def refresh(self) -> None:
         """Read the journal's rows that others have written since. Raises StorageError."""
-        with files.translating_errors(self._journal):
+        with files.translating_errors(self._journal.path):
             self._read_journal()
 
     def read(self, key: str) -> tuple[NDArray[np.float32], int]:
@@ -237,7 +244,7 @@ class Store:
     def state(self, key: str) -> NDArray[Any] | None:
         """Returns the engine state from which a take can be continued. Raises DamagedTake."""
         state = self._open(key)[2]
-        return None if state is None else np.load(io.BytesIO(state), allow_pickle=False)
+        return np.load(io.BytesIO(state), allow_pickle=False) if state else None
 
     def is_whole(self, key: str) -> bool:
         """Whether every byte of a take is as it was stored; damage is noted in `damaged`."""
@@ -299,13 +306,12 @@ class Store:
         `before` is called with that record before the take is written, to store what else is known
         of the take; if it fails, there is no take. Raises StorageError.
         """
-        flac_bytes, state_bytes = _encode_sound(samples, record.sample_rate, state)
-        record = replace(record, content=keys.content(flac_bytes, state_bytes))
+        record, flac_bytes, state_bytes = _encode(record, samples, state)
         before(record)
-        return self._write_take(record, _pack(record, flac_bytes, state_bytes))
+        return self._write_take(record, flac_bytes, state_bytes)
 
-    def _write_take(self, record: Record, take_bytes: bytes) -> Record:
-        path = self._path(record.key)
+    def _write_take(self, record: Record, flac_bytes: bytes, state: bytes) -> Record:
+        path, take_bytes = self._path(record.key), _pack(record, flac_bytes, state)
         with files.translating_errors(path):
             stat = files.write(path, take_bytes)
             entry = _JournalEntry(
@@ -315,7 +321,7 @@ class Store:
                 self._entries[record.key] = entry
                 self._flags.pop(record.key, None)
                 self._damaged_keys.discard(record.key)
-                self._append(_take_row(entry))
+                self._journal.append(_take_row(entry))
         return record
 
     def put_try(
@@ -328,26 +334,23 @@ class Store:
 
         Raises StorageError.
         """
-        flac_bytes, state_bytes = _encode_sound(samples, record.sample_rate, state)
-        record = replace(record, content=keys.content(flac_bytes, state_bytes))
+        return self._write_try(*_encode(record, samples, state))
+
+    def _write_try(self, record: Record, flac_bytes: bytes, state: bytes) -> int:
         with self._mutex:
             number = 1 + max(self._try_numbers(record.key), default=0)
             path = self._try_path(record.key, number)
             with files.translating_errors(path):
-                files.write(path, _pack(record, flac_bytes, state_bytes))
+                files.write(path, _pack(record, flac_bytes, state))
         return number
 
     def reject(self, key: str, faults: tuple[str, ...]) -> int:
         """Turns a take that proves bad into a try; returns its number. Raises DamagedTake,
         StorageError."""
         record, flac_bytes, state = self._open(key)
-        record = replace(record, faults=faults)
-        with self._mutex:
-            number = 1 + max(self._try_numbers(key), default=0)
-            path = self._try_path(key, number)
-            with files.translating_errors(path):
-                files.write(path, _pack(record, flac_bytes, state or b""))
-                self._path(key).unlink()
+        number = self._write_try(replace(record, faults=faults), flac_bytes, state)
+        with self._mutex, files.translating_errors(self._path(key)):
+            self._path(key).unlink()
             self._entries.pop(key, None)
         return number
 
@@ -368,13 +371,12 @@ class Store:
         record, flac_bytes, state = self._read_try(key, number)
         record = replace(record, tries=tries, wall=wall)
         before(record)
-        return self._write_take(record, _pack(record, flac_bytes, state or b""))
+        return self._write_take(record, flac_bytes, state)
 
     def mark(self, key: str, faults: tuple[str, ...]) -> Record:
         """Replaces the faults of a take. Raises DamagedTake, StorageError."""
         record, flac_bytes, state = self._open(key)
-        record = replace(record, faults=faults)
-        return self._write_take(record, _pack(record, flac_bytes, state or b""))
+        return self._write_take(replace(record, faults=faults), flac_bytes, state)
 
     def tries(self, key: str) -> dict[int, Record]:
         """Returns the tries of a step that are no takes, by number; damaged ones are left out."""
@@ -390,7 +392,7 @@ class Store:
         """Returns samples and rate of a try. Raises DamagedTake, also for a missing try."""
         return audio.decode_flac(self._read_try(key, number)[1])
 
-    def _read_try(self, key: str, number: int) -> tuple[Record, bytes, bytes | None]:
+    def _read_try(self, key: str, number: int) -> tuple[Record, bytes, bytes]:
         try:
             return _unpack(key, self._try_path(key, number).read_bytes())
         except OSError as error:
@@ -444,7 +446,7 @@ class Store:
         record, flac_bytes, state = stored_try
         # A pinned take counts whatever prompted it.
         record = replace(record, key=pin.take, prompted_by=None, voiced_by=None)
-        self._write_take(record, _pack(record, flac_bytes, state or b""))
+        self._write_take(record, flac_bytes, state)
         self._save_pins({**self.pins(), pin.place: pin})
 
     def unpin(self, places: Iterable[str]) -> None:
@@ -467,31 +469,22 @@ class Store:
         """Records that a step has no usable take. Raises StorageError."""
         with self._mutex, files.translating_errors(self.root):
             self._flags[flag.key] = flag
-            self._append(_flag_row(flag))
+            self._journal.append(_flag_row(flag))
 
     def remove(self, unwanted: Iterable[str]) -> int:
         """Delete takes; returns the bytes freed. Raises StorageError."""
         freed = 0
         with files.translating_errors(self.root):
             for key in unwanted:
-                path = self._path(key)
-                if path.exists():
-                    freed += path.stat().st_size
-                    path.unlink()
-                freed += self.remove_tries(key)
+                tries = (self._try_path(key, number) for number in self._try_numbers(key))
+                for path in (self._path(key), *tries):
+                    with contextlib.suppress(FileNotFoundError):
+                        size = path.stat().st_size
+                        path.unlink()
+                        freed += size
                 self._entries.pop(key, None)
             self._rewrite_journal()
         self.heard.retain({entry.record.content for entry in self._entries.values()})
-        return freed
-
-    def remove_tries(self, key: str) -> int:
-        """Delete the tries of a step; returns the bytes freed. Raises StorageError."""
-        freed = 0
-        with files.translating_errors(self.root):
-            for number in self._try_numbers(key):
-                path = self._try_path(key, number)
-                freed += path.stat().st_size
-                path.unlink()
         return freed
 
     # -- inside ------------------------------------------------------------------------------------
@@ -499,11 +492,7 @@ class Store:
     def _path(self, key: str) -> Path:
         return self.root / key[:2] / f"{key}.take"
 
-    @property
-    def _journal(self) -> Path:
-        return self.root / JOURNAL
-
-    def _open(self, key: str) -> tuple[Record, bytes, bytes | None]:
+    def _open(self, key: str) -> tuple[Record, bytes, bytes]:
         try:
             take_bytes = self._path(key).read_bytes()
         except OSError as error:
@@ -523,7 +512,7 @@ class Store:
         ):  # where it is cut and how loud it is was taken from it
             with self._mutex:
                 self._entries.pop(key)
-                self.index_mismatches += 1
+                self._contradicted_rows += 1
             raise DamagedTake(
                 f"the journal's row of take {key} is not what the take says of itself"
             )
@@ -536,61 +525,29 @@ class Store:
             if key not in self.damaged:
                 self.damaged.append(key)
 
-    def _append(self, row: Mapping[str, Any]) -> None:
-        """Appends a row to the journal. Raises OSError."""
-        files.append(self._journal, files.sealed_row(row))
-
-    def _read_journal(self) -> bool:
-        """Reads the new rows; returns whether all of them are complete and sealed."""
-        try:
-            with self._journal.open("rb") as file:
-                stat = os.fstat(file.fileno())
-                start_mark = (
-                    self._read_mark if self._read_mark[0] == stat.st_ino else (stat.st_ino, 0)
-                )
-                if stat.st_size < start_mark[1]:
-                    start_mark = stat.st_ino, 0
-                file.seek(start_mark[1])
-                new_bytes = file.read()
-        except FileNotFoundError:
-            return True
-        complete_length = (
-            new_bytes.rfind(b"\n") + 1
-        )  # a killed writer's torn tail is nothing to speak of
-        is_intact = complete_length == len(new_bytes)
-        self._read_mark = start_mark[0], start_mark[1] + complete_length
-        for line in new_bytes[:complete_length].splitlines():
+    def _read_journal(self) -> None:
+        """Reads the new rows. Raises OSError."""
+        for line in self._journal.read():
             try:
-                is_intact &= self._read_row(json.loads(line), files.is_sealed_row(line))
-            except _ROW_ERRORS:
-                self.index_mismatches, is_intact = self.index_mismatches + 1, False
-        return is_intact
+                self._read_row(json.loads(line))
+            except _ROW_ERRORS:  # of a version to come
+                self._contradicted_rows += 1
 
-    def _read_row(self, row: Mapping[str, Any], is_sealed: bool) -> bool:
-        """Adds a row to the index; returns `is_sealed`. Raises one of `_ROW_ERRORS`.
-
-        A take's row without a seal is not trusted: the take is read again.
-        """
-        if not is_sealed and row.keys() not in _UNSEALED_ROWS:
-            raise ValueError("altered")
+    def _read_row(self, row: Mapping[str, Any]) -> None:
         if "flag" in row:
-            faults, attempts = row["faults"], row.get("attempts", 0)
-            flag = _check_types(Flag(row["flag"], tuple(faults), attempts))
+            flag = Flag(row["flag"], tuple(row["faults"]), row["attempts"])
             self._flags[flag.key] = flag
-            return is_sealed
+            return
         record = _parse_record(row["record"])
-        entry = _check_types(_JournalEntry(record, row["sha256"], row["size"], row["mtime"]))
+        entry = _JournalEntry(record, row["sha256"], row["size"], row["mtime"])
+        self._entries[record.key] = entry
         self._flags.pop(record.key, None)
         self._damaged_keys.discard(record.key)
-        self._entries.pop(record.key, None)
-        if is_sealed:
-            self._entries[record.key] = entry
-        return is_sealed
 
     def _rewrite_journal(self) -> None:
         rows: list[Mapping[str, Any]] = [_take_row(entry) for entry in self._entries.values()]
         rows += [_flag_row(flag) for flag in self._flags.values()]
-        files.write(self._journal, b"".join(map(files.sealed_row, rows)))
+        self._journal.rewrite(files.sealed_row(row)[:-1] for row in rows)
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -598,53 +555,12 @@ class Store:
 _ROW_ERRORS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """Errors raised by reading a malformed row."""
 _KEY = re.compile("[0-9a-f]{40}")
-_WORD_TIMES = re.compile(r"(?:\d+ \d+ -?\d+ -?\d+;)*\d+ \d+ -?\d+ -?\d+", re.ASCII)
-_Row = TypeVar("_Row", Record, _JournalEntry, Flag, Pin)
-
-
-_TAKE_ROW = frozenset(("record", "sha256", "size", "mtime"))
-_FLAG_ROW = frozenset(("flag", "faults"))
-_UNSEALED_ROWS = (
-    _TAKE_ROW,
-    *(_FLAG_ROW | more for more in (set(), {"best"}, {"attempts"}, {"best", "attempts"})),
-)
-"""Fields of the rows of older versions, which had no seals."""
-_NUMBER_TYPES = frozenset((int, float))  # and no bool
-
-_TYPE_CHECKS: Mapping[str, Callable[[Any], bool]] = {
-    "str": lambda value: type(value) is str,
-    "str | None": lambda value: value is None or type(value) is str,
-    "int": lambda value: type(value) is int,
-    "float": lambda value: type(value) in _NUMBER_TYPES,
-    "tuple[str, ...]": lambda value: {str}.issuperset(map(type, value)),
-    "Mapping[str, float]": lambda value: _NUMBER_TYPES.issuperset(map(type, value.values())),
-    "Mapping[str, Any]": lambda value: type(value) is dict,
-    "Record": lambda value: type(value) is Record,
-}
-"""Checks, by a field's annotation, that a value from JSON has its type."""
-
-
-_FIELD_CHECKS: Mapping[type[object], Sequence[tuple[str, Callable[[Any], bool]]]] = {
-    kind: [(item.name, _TYPE_CHECKS[str(item.type)]) for item in fields(kind)]
-    for kind in (Record, _JournalEntry, Flag, Pin)
-}
-
-
-def _check_types(row: _Row) -> _Row:
-    """Returns the row if its fields have the right types. Raises one of `_ROW_ERRORS`."""
-    for name, fits in _FIELD_CHECKS[type(row)]:
-        if not fits(getattr(row, name)):
-            raise TypeError(f"{name} is of the wrong type")
-    return row
+_PIN_TYPES = {item.name: int if item.name == "number" else str for item in fields(Pin)}
+"""People may mend the file by hand."""
 
 
 def _parse_record(row: Mapping[str, Any]) -> Record:
-    record = _check_types(Record(**{**row, "faults": tuple(row.get("faults", ()))}))
-    if record.sample_rate <= 0:
-        raise ValueError("no sample rate")
-    if record.words and not _WORD_TIMES.fullmatch(record.words):
-        raise ValueError("no word times")
-    return record
+    return Record(**{**row, "faults": tuple(row["faults"])})
 
 
 def _parse_pins(rows: object) -> Iterator[Pin]:
@@ -653,7 +569,9 @@ def _parse_pins(rows: object) -> Iterator[Pin]:
     for row in rows:
         if not isinstance(row, dict):
             raise TypeError("a row that is no object")
-        pin = _check_types(Pin(**row))
+        pin = Pin(**row)
+        if any(type(getattr(pin, name)) is not kind for name, kind in _PIN_TYPES.items()):
+            raise TypeError("a field of the wrong type")
         if not (_KEY.fullmatch(pin.take) and _KEY.fullmatch(pin.step)):
             raise ValueError(f"chunk {pin.chunk}: no key of a take")
         yield pin
@@ -681,16 +599,17 @@ def _is_same_record(first: Record, second: Record) -> bool:
     return first == second or keys.seal(asdict(first)) == keys.seal(asdict(second))
 
 
-def _encode_sound(
-    samples: NDArray[np.float32], rate: int, state: NDArray[Any] | None
-) -> tuple[bytes, bytes]:
-    """Encodes sound as FLAC and state as npy; no state is no bytes."""
-    state_bytes = b""
+def _encode(
+    record: Record, samples: NDArray[np.float32], state: NDArray[Any] | None
+) -> tuple[Record, bytes, bytes]:
+    """Returns the record with its content, sound as FLAC, and state as npy; no state is no
+    bytes."""
+    buffer = io.BytesIO()
     if state is not None:
-        buffer = io.BytesIO()
         np.save(buffer, state, allow_pickle=False)
-        state_bytes = buffer.getvalue()
-    return audio.encode_flac(samples, rate), state_bytes
+    flac_bytes = audio.encode_flac(samples, record.sample_rate)
+    content = keys.content(flac_bytes, buffer.getvalue())
+    return replace(record, content=content), flac_bytes, buffer.getvalue()
 
 
 def _pack(record: Record, flac_bytes: bytes, state: bytes) -> bytes:
@@ -706,7 +625,7 @@ def _pack(record: Record, flac_bytes: bytes, state: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def _unpack(key: str, take_bytes: bytes) -> tuple[Record, bytes, bytes | None]:
+def _unpack(key: str, take_bytes: bytes) -> tuple[Record, bytes, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(take_bytes)) as archive:
             if take_bytes[-22:-18] != b"PK\x05\x06":  # its last record, which no comment follows
@@ -722,4 +641,4 @@ def _unpack(key: str, take_bytes: bytes) -> tuple[Record, bytes, bytes | None]:
         raise DamagedTake(f"take {key}: {error}") from None
     if record.key != key or keys.content(flac_bytes, state) != record.content:
         raise DamagedTake(f"take {key} is not what was stored")
-    return record, flac_bytes, state or None
+    return record, flac_bytes, state

@@ -3,7 +3,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import resource
 import shutil
 import subprocess
 from pathlib import Path
@@ -209,43 +208,6 @@ def test_no_byte_of_the_journal_can_change_what_is_known_of_a_take(tmp_path):
         assert store.flag(KEY) is None
 
 
-def test_a_journal_from_before_there_were_seals_is_checked_once_and_sealed(tmp_path):
-    kept = put(tmp_path)
-    put(tmp_path, OTHER)
-    journal = tmp_path / "journal.jsonl"
-    whole = journal.read_bytes()
-    rows = [json.loads(line) for line in whole.splitlines()]
-    flag = Flag("ef" + "2" * 38, ("cut: x",), 3)
-    rows.append({"flag": flag.key, "faults": ["cut: x"], "best": 1, "attempts": 3})
-    rows[0]["record"]["stop"] = 17  # nobody could have noticed
-    for row in rows:
-        row.pop("seal", None)
-    journal.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    store = Store.open(tmp_path, writing=True)
-    assert (store.find(KEY), store.index_mismatches, store.damaged) == (kept, 0, [])
-    assert store.find(OTHER)
-    assert set(whole.splitlines()) < set(journal.read_bytes().splitlines())
-    size = journal.stat().st_size
-    again = Store.open(tmp_path, writing=True)
-    assert (again.find(KEY), again.flag(flag.key)) == (kept, flag)
-    assert journal.stat().st_size == size
-
-
-def test_a_row_that_the_disk_has_no_room_for_leaves_no_half(tmp_path, monkeypatch):
-    put(tmp_path)
-    journal = tmp_path / "journal.jsonl"
-    whole = journal.read_bytes()
-    store = Store.open(tmp_path, writing=True)
-    was = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 50, was[1]))
-    try:
-        with pytest.raises(StorageError):
-            store.give_up(Flag(OTHER, ("cut: x",)))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, was)
-    assert journal.read_bytes() == whole
-
-
 def test_a_journal_of_rubbish_costs_nothing_but_time(tmp_path):
     kept = put(tmp_path)
     (tmp_path / "journal.jsonl").write_bytes(b'\xff\x00{"flag": 3}\n[1, 2]\n"x"\n\n')
@@ -359,43 +321,6 @@ def test_no_byte_of_a_takes_heads_can_do_more_than_damage_it(tmp_path):
             except DamagedTake:
                 damaged += 1
     assert damaged > len(ends)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"level": None}, {"level": True}, {"figures": None}, {"figures": {"end": "x"}},
-        {"samples": "x"}, {"samples": 1.5}, {"content": 5}, {"parameters": [1]}, {"faults": [1]},
-        {"sample_rate": 0}, {"text": None}, {"prompted_by": 3}, {"key": ["x"]},
-    ],
-    ids=str,
-)  # fmt: skip
-def test_a_record_of_the_wrong_types_is_read_from_its_take_again(change, tmp_path):
-    kept = put(tmp_path)
-    journal = tmp_path / "journal.jsonl"
-    row = json.loads(journal.read_bytes())
-    row["record"] |= change
-    journal.write_text(json.dumps(row) + "\n")
-    assert Store.open(tmp_path).find(KEY) == kept
-
-
-@pytest.mark.parametrize("change", [{"sha256": 5}, {"size": "x"}, {"mtime": None}, {"record": 3}])
-def test_a_row_of_the_wrong_types_costs_nothing_but_time(change, tmp_path):
-    kept = put(tmp_path)
-    journal = tmp_path / "journal.jsonl"
-    row = json.loads(journal.read_bytes())
-    journal.write_text(json.dumps(row | change) + "\n")
-    store = Store.open(tmp_path)
-    assert (store.find(KEY), store.damaged) == (kept, [])
-
-
-@pytest.mark.parametrize("row", ['{"flag": 3, "faults": []}', '{"flag": "k", "faults": [1]}',
-                                 '{"flag": "k", "faults": ["x"], "attempts": "1"}'])  # fmt: skip
-def test_a_flag_of_the_wrong_types_is_none(row, tmp_path):
-    put(tmp_path)
-    (tmp_path / "journal.jsonl").write_text(row + "\n")
-    Store.open(tmp_path, writing=True).remove([])
-    assert (tmp_path / "journal.jsonl").read_bytes() == b""
 
 
 def test_a_journal_that_nests_without_end_costs_nothing_but_time(tmp_path):

@@ -8,8 +8,6 @@ are counted, and those sounds are heard again. Knows nothing of plans.
 from __future__ import annotations
 
 import json
-import os
-import re
 import threading
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -19,10 +17,10 @@ from typing import Any
 from narrator import files, keys
 from narrator.sound.timing import TimedWord, WordTimes
 from narrator.speech.hearing import Transcript
+from narrator.speech.journal import Journal
 
 TRANSCRIPTS_FILE = "heard.jsonl"
 _MS_PER_SECOND = 1000
-_ROW_END = re.compile(rb',"seal":"[0-9a-f]{40}"\}')
 _LISTENERS = ("pocketsphinx", "whisper")
 """Aligners, the most exact first; any other name is an engine, which knows its own times."""
 
@@ -32,21 +30,17 @@ class TranscriptStore:
     """The file of a store. One writer at a time (the project's lock); readers at any time."""
 
     path: Path
+    unreadable: str = ""
+    """Why the file could not be read."""
+    _journal: Journal = field(init=False)
     _rows: dict[str, dict[str, bytes]] = field(default_factory=dict)
     """Rows as written, by key and listener: parsed they would be ten times as large, and a book
     has a hundred thousand words."""
-    _read_mark: tuple[int, int] = (-1, 0)
-    """Inode of the file that was read, and the bytes read so far."""
-    unreadable: str = ""
-    """Why the file could not be read."""
-    _damaged: int = 0
-    """Number of damaged rows in the part of the file read so far."""
-    _damaged_tail: int = 0
-    """Number of damaged rows after the last complete line."""
-    _is_torn: bool = False
-    """Whether the file ended within a row."""
     _mutex: threading.RLock = field(default_factory=threading.RLock)
-    """Threads of a render write concurrently; a row that the disk has no room for is cut off."""
+    """Threads of a render write concurrently."""
+
+    def __post_init__(self) -> None:
+        self._journal = Journal(self.path)
 
     def heard(self, content: str, text: str, recogniser: str) -> Transcript | None:
         """Returns a recogniser's transcript of a take, by identity and content, or None."""
@@ -85,7 +79,7 @@ class TranscriptStore:
     def damaged(self) -> int:
         """Number of rows of the file that are torn or altered."""
         self._catch_up()
-        return self._damaged + self._damaged_tail
+        return self._journal.damaged
 
     def keep(self, content: str, text: str, recogniser: str, transcript: Transcript) -> None:
         """Stores a transcript. Raises StorageError."""
@@ -124,24 +118,16 @@ class TranscriptStore:
         return count
 
     def _rewrite(self, new_rows: dict[str, dict[str, bytes]]) -> None:
-        lines = (line + b"\n" for rows in new_rows.values() for line in rows.values())
-        files.write(self.path, b"".join(lines))
-        self._rows, self._read_mark, self._damaged = new_rows, (-1, 0), 0
-        self._damaged_tail = 0
+        self._journal.rewrite(line for rows in new_rows.values() for line in rows.values())
+        self._rows = new_rows
 
     def _add(
         self, kind: str, content: str, text: str, listener: str, fields: Mapping[str, Any]
     ) -> None:
         row = {"key": _key(kind, content, text), "take": content, "by": listener, **fields}
-        line = files.sealed_row(row)
         with self._mutex, files.translating_errors(self.path):
             self._catch_up()
-            if self._is_torn and not self._damaged_tail:  # a killed writer's half of a row
-                files.append(self.path, line, size=self._read_mark[1])
-            else:
-                files.append(self.path, b"\n" * self._is_torn + line)
-            self._is_torn = False
-            self._set_row(row, line[:-1])
+            self._set_row(row, self._journal.append(row))
 
     def _set_row(self, row: Mapping[str, Any], line: bytes) -> None:
         rows = self._rows.setdefault(row["key"], {})
@@ -159,52 +145,16 @@ class TranscriptStore:
     def _catch_up(self) -> None:
         """Reads the rows that others have written since."""
         with self._mutex:
-            self._read_new_rows()
-
-    def _read_new_rows(self) -> None:
-        try:
-            with self.path.open("rb") as file:
-                stat = os.fstat(file.fileno())
-                start = self._read_mark[1] if self._read_mark[0] == stat.st_ino else 0
-                file.seek(start if start <= stat.st_size else 0)
-                start = file.tell()
-                new_bytes = file.read()
-        except FileNotFoundError:  # nothing was heard yet
-            self._is_torn = False
-            self._damaged = self._damaged_tail = 0
-            return
-        except OSError as error:  # the takes are heard again, and the reason is shown
-            self.unreadable, self._is_torn = files.reason(error), False
-            return
-        self.unreadable = ""
-        complete_length = new_bytes.rfind(b"\n") + 1
-        self._read_mark, self._is_torn = (
-            (stat.st_ino, start + complete_length),
-            complete_length < len(new_bytes),
-        )
-        if not start:
-            self._damaged = 0
-        # a killed writer's torn tail is no damage, and ends before its seal
-        self._damaged_tail = len(_ROW_END.findall(new_bytes[complete_length:]))
-        damaged = b""
-        for line in new_bytes[:complete_length].split(b"\n")[:-1]:
-            row = _parse_row(line)
-            if row is not None:
-                self._set_row(row, line)
-                self._damaged += _count_damaged_rows(damaged)
-                damaged = b""
-            else:
-                damaged += line
-        self._damaged += _count_damaged_rows(damaged)
+            try:
+                lines, self.unreadable = self._journal.read(), ""
+            except OSError as error:  # the takes are heard again, and the reason is shown
+                lines, self.unreadable = [], files.reason(error)
+            for line in lines:
+                self._set_row(json.loads(line), line)
 
 
 def _key(kind: str, content: str, text: str) -> str:
     return keys.key({"kind": kind, "take": content, "text": text})
-
-
-def _count_damaged_rows(damaged: bytes) -> int:
-    """Counts the rows in damaged lines: a flipped bit may merge two rows or split one."""
-    return max(1, len(_ROW_END.findall(damaged))) if damaged.strip() else 0
 
 
 def _parse_times(row: Mapping[str, Any]) -> WordTimes:
@@ -215,29 +165,3 @@ def _parse_times(row: Mapping[str, Any]) -> WordTimes:
 def _rank(times: WordTimes) -> int:
     name = times.by.partition(" ")[0]
     return _LISTENERS.index(name) + 1 if name in _LISTENERS else 0
-
-
-def _parse_row(line: bytes) -> Mapping[str, Any] | None:
-    """Returns a complete and sealed row; None for any other line."""
-    try:
-        row = json.loads(line)
-        is_complete = files.is_sealed_row(line.rstrip()) and (
-            _is_transcript_row(row) or _is_times_row(row)
-        )
-        has_names = all(type(row[name]) is str for name in ("key", "take", "by"))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return None
-    return row if is_complete and has_names else None
-
-
-def _is_transcript_row(row: Mapping[str, Any]) -> bool:
-    return "heard" in row and type(row["heard"]) is str and all(map(_is_number, row["doubts"]))
-
-
-def _is_times_row(row: Mapping[str, Any]) -> bool:
-    word_checks = (len(word) == 4 and all(map(_is_number, word)) for word in row["times"])
-    return type(row["name"]) is str and all(word_checks)
-
-
-def _is_number(candidate: object) -> bool:
-    return type(candidate) in (int, float)
