@@ -7,9 +7,9 @@ manifest and the takes; nothing of engines and encoders.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import chain, groupby, pairwise
+from itertools import groupby
 from pathlib import Path
 from threading import Event
 from typing import Any, Protocol
@@ -31,6 +31,8 @@ from narrator.project.facts import BookFacts
 from narrator.project.profiles import Profile
 from narrator.project.project import Project
 from narrator.project.schema import Sample
+from narrator.sound.assemble import Timeline
+from narrator.sound.formats import EREADER_FORMATS
 
 
 class FinishObserver(Protocol):
@@ -40,55 +42,22 @@ class FinishObserver(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileChecks:
-    """The results of a delivered file against its profile."""
-
-    key: str
-    """Hash of the file's bytes and of all demands on it."""
-    failed: tuple[str, ...]
-    """A line for each failed check."""
-
-    def row(self) -> list[Any]:
-        """Returns the JSON row."""
-        return [self.key, list(self.failed)]
-
-    @classmethod
-    def of_row(cls, row: Any) -> ProfileChecks | None:
-        """Reads the output of `row`; None for anything else."""
-        try:
-            key, failed = row
-            return cls(str(key), tuple(map(str, failed)))
-        except (TypeError, ValueError):
-            return None
-
-
-@dataclass(frozen=True, slots=True)
 class Finished:
     """The files of a run and their measurements."""
 
     exported: Exported
+    made_files: Mapping[Path, MadeFile]
+    """Records of all delivered files."""
     companions: tuple[Path, ...]
     """Subtitles, chapter lists and other files beside the sound."""
     remarks: tuple[str, ...]
     """Notes on the files for people."""
-    states: Mapping[str, str]
-    """Hash of everything that decides a file, by its path: `states` of its chapters when it was
-    made."""
-    pauses: Mapping[int, tuple[float, float, float]]
-    """Planned pauses of each chapter in seconds: before its first chunk, the longest, and after its
-    last."""
     folder: Path
     """Folder of the files."""
-    profile_checks: Mapping[Path, ProfileChecks] = field(default_factory=dict)
-    """Results of files against the profile that they are delivered for."""
 
     @property
     def files(self) -> list[Path]:
-        return [file.path for file in self._delivered]
-
-    @property
-    def _delivered(self) -> tuple[ListenerFile, ...]:
-        return (*self.exported.files, *self.exported.samples)
+        return [file.path for file in self.exported.delivered]
 
     @property
     def failures(self) -> list[Problem]:
@@ -99,58 +68,37 @@ class Finished:
             for failure in self.exported.failed
         ]
         unfit = [
-            f"{self._name(path)} fails its profile: {'; '.join(checks.failed)}"
-            for path, checks in self.profile_checks.items()
-            if checks.failed
+            f"{self._name(path)} fails its profile: {'; '.join(entry.failed_checks)}"
+            for path, entry in self.made_files.items()
+            if entry.failed_checks
         ]
         return [Problem(None, None, line) for line in (*missing, *unfit)]
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.folder).as_posix()
 
-    def made_files(self) -> dict[Path, MadeFile]:
-        """Returns the records of all delivered files. Raises OSError."""
-        made_files = {path: MadeFile(facts=content_facts(path)) for path in self.companions}
-        for file in self._delivered:
-            facts = content_facts(file.path) | {
-                "seconds": round(file.seconds, 3),
-                "pause": self._longest_pause(file.chapters),
-                "starts": [round(start, 3) for start in file.starts],
-            }
-            if checks := self.profile_checks.get(file.path):
-                facts["checks"] = checks.row()
-            chapters = tuple(number - 1 for number in file.chapters)
-            made_files[file.path] = MadeFile(chapters, self.states[str(file.path)], facts)
-        return made_files
-
-    def _longest_pause(self, chapters: Sequence[int]) -> float:
-        """Returns the longest planned pause in a file of these chapters."""
-        return _longest_pause(self.pauses, chapters)
-
     def to_json(self) -> dict[str, Any]:
         """Returns a summary for programs."""
-        chapter_rows = []
-        for chapter, sounds in self.exported.chapters:
-            for sound in sounds:
-                chapter_rows.append(
-                    {
-                        "number": chapter.number,
-                        "title": chapter.title,
-                        "codec": sound.encoding.codec,
-                        "seconds": round(chapter.timeline.seconds, 3),
-                        "integrated_lufs": round(sound.loudness.integrated, 2),
-                        "rms_db": round(sound.loudness.rms, 2),
-                        "true_peak_dbtp": round(sound.loudness.true_peak, 2),
-                        "encoded": sound.fresh,
-                    }
-                )
         return {
             "files": [str(path) for path in self.files],
             "starts": {str(file.path): file.starts for file in self.exported.files},
             "failed": [str(problem) for problem in self.failures],
             "companions": [str(path) for path in self.companions],
             "remarks": list(self.remarks),
-            "chapters": chapter_rows,
+            "chapters": [
+                {
+                    "number": chapter.number,
+                    "title": chapter.title,
+                    "codec": sound.encoding.codec,
+                    "seconds": round(chapter.timeline.seconds, 3),
+                    "integrated_lufs": round(sound.loudness.integrated, 2),
+                    "rms_db": round(sound.loudness.rms, 2),
+                    "true_peak_dbtp": round(sound.loudness.true_peak, 2),
+                    "encoded": sound.fresh,
+                }
+                for chapter, sounds in self.exported.chapters
+                for sound in sounds
+            ],
         }
 
 
@@ -167,62 +115,56 @@ def finish(
     altered by hand. Files that cannot be made are `Finished.failures`, beside those that were.
     Returns None when it was cancelled. Raises DamagedTake, ExportError, StorageError, UserError.
     """
-    chapter_sounds = lay_out_chapters(book, chapters)
-    for sound in chapter_sounds:
+    sounds = lay_out_chapters(book, chapters)
+    for sound in sounds:
         _save_timeline(book, sound)
-    if not chapter_sounds:
+    if not sounds:
         return None
-    silent = len(book.chapters) - len(spoken_chapters(book))
-    is_complete = len(chapter_sounds) + silent == len(book.chapters)
-    cache_folder = book.folders.work("encoded")
-    channels = book_channels(book.project, [step.chunk for step in book.steps])
-    targets, sample_remarks = _output_targets(book.project, chapter_sounds)
+    book_audio = _book_audio(book, sounds)
+    targets, sample_remarks = _output_targets(book.project, sounds)
     try:
         exported = export.export(
-            export.BookAudio(
-                chapter_sounds, _book_facts(book), len(book.chapters), channels, silent
-            ),
+            book_audio,
             targets,
             output_folder=book.folders.finished,
-            cache_folder=cache_folder,
+            cache_folder=book.folders.work("encoded"),
             outputs=outputs,
             on_progress=observer.exporting,
             cancel=cancel,
         )
-        if is_complete:
-            export.prune(cache_folder, exported)
+        if book_audio.is_complete:
+            export.prune(book.folders.work("encoded"), exported)
+        with files.translating_errors(book.folders.finished):
+            facts = {file.path: _sound_facts(file, sounds) for file in exported.delivered}
+        checks = _check_profiles(book, exported.delivered, facts, outputs, observer, cancel)
     except export.Cancelled:
         return None
-    is_complete = is_complete and not exported.failed
-    pauses = {sound.number: _pauses_of(sound) for sound in chapter_sounds}
-    try:
-        profile_checks = _check_profiles(book, exported, pauses, outputs, observer, cancel)
-    except export.Cancelled:
-        return None
+    is_complete = book_audio.is_complete and not exported.failed
     written_companions = _write_companions(
-        book, chapter_sounds, exported, outputs, observer, is_complete=is_complete
+        book, sounds, exported, outputs, observer, is_complete=is_complete
     )
-    sounds_by_number, shared_facts = (
-        {sound.number: sound for sound in chapter_sounds},
-        _shared_facts(book, channels),
-    )
+    shared_facts = _shared_facts(book, book_audio.channels)
+    sounds_by_number = {sound.number: sound for sound in sounds}
+    with files.translating_errors(book.folders.finished):
+        made_files = {
+            path: MadeFile(facts=content_facts(path)) for path in written_companions.paths
+        }
+    for file in exported.delivered:
+        state = _file_state(shared_facts, [sounds_by_number[number] for number in file.chapters])
+        numbers = tuple(number - 1 for number in file.chapters)
+        made_files[file.path] = MadeFile(
+            numbers, state, facts[file.path] | checks.get(file.path, {})
+        )
     return Finished(
         exported,
+        made_files,
         companions=written_companions.paths,
         remarks=(
             *exported.remarks,
             *(sample_remarks if is_complete else ()),
             *written_companions.remarks,
         ),
-        states={
-            str(file.path): _file_state(
-                shared_facts, [sounds_by_number[number] for number in file.chapters]
-            )
-            for file in (*exported.files, *exported.samples)
-        },
-        pauses=pauses,
         folder=book.folders.finished,
-        profile_checks=profile_checks,
     )
 
 
@@ -237,102 +179,102 @@ def load_encoded_chapter(
     if not chapter_steps or any(book.takes.deliverable(step) is None for step in chapter_steps):
         return None
     (chapter_sound,) = lay_out_chapters(book, [number], book_sound)
-    channels = book_channels(book.project, [step.chunk for step in book.steps])
-    book_audio = export.BookAudio([chapter_sound], _book_facts(book), len(book.chapters), channels)
-    cache_folder = book.folders.work("encoded")
     return chapter_sound, export.encoded_already(
-        book_audio, chapter_sound, book.project.deliveries, cache_folder
+        _book_audio(book, [chapter_sound]),
+        chapter_sound,
+        book.project.deliveries,
+        book.folders.work("encoded"),
     )
 
 
-def _pauses_of(sound: ChapterAudio) -> tuple[float, float, float]:
-    """Returns `Finished.pauses` of a chapter."""
-    timeline = sound.timeline
-    boundaries = [0, *(edge for cue in timeline.heard for edge in (cue.start, cue.stop))]
-    boundaries.append(timeline.length)
-    gaps = [
-        (stop - start) / timeline.sample_rate
-        for start, stop in zip(boundaries[::2], boundaries[1::2], strict=True)
-    ]
-    return gaps[0], max(gaps), gaps[-1]
-
-
-def _longest_pause(
-    pauses: Mapping[int, tuple[float, float, float]], chapters: Sequence[int]
-) -> float:
-    """Returns the longest planned pause, in seconds, in a file of these chapters in order."""
-    chapter_pauses = [pauses[number] for number in chapters if number in pauses]
-    join_pauses = [earlier[2] + later[0] for earlier, later in pairwise(chapter_pauses)]
-    return round(max((*join_pauses, *chain.from_iterable(chapter_pauses)), default=0.0), 3)
-
-
-def _check_profiles(
-    book: RenderedBook,
-    exported: Exported,
-    pauses: Mapping[int, tuple[float, float, float]],
-    outputs: OutputManifest,
-    observer: FinishObserver,
-    cancel: Event,
-) -> dict[Path, ProfileChecks]:
-    """Holds every file that is delivered for a platform to its profile, as `verify` does.
-
-    Files that were checked before, byte for byte, are not measured again. Raises Cancelled.
-    """
-    checks: dict[Path, ProfileChecks] = {}
-    unchecked: list[tuple[Profile, list[ListenerFile]]] = []
-    check_keys: dict[Path, str] = {}
-    for profile in book.project.deliveries:
-        profile_files = [
-            file for file in (*exported.files, *exported.samples) if file.folder == profile.name
-        ]
-        if not profile.name or not profile_files:
-            continue  # `output` without a profile demands nothing
-        with files.translating_errors(book.folders.finished):
-            contents = {file.path: keys.file_content(file.path) for file in profile_files}
-        first_content = contents[profile_files[0].path]
-        for file in profile_files:
-            pause = _longest_pause(pauses, file.chapters)
-            recipe = [_CHECKS_VERSION, asdict(profile), contents[file.path], first_content, pause]
-            check_keys[file.path] = keys.key({"checks": recipe})
-            recorded_checks = ProfileChecks.of_row(outputs.entry(file.path).facts.get("checks"))
-            if recorded_checks and recorded_checks.key == check_keys[file.path]:
-                checks[file.path] = recorded_checks
-        if any(file.path not in checks for file in profile_files):
-            unchecked.append((profile, profile_files))
-    # all files of a profile together, since they must match each other
-    total_seconds = round(
-        sum(file.seconds for _, profile_files in unchecked for file in profile_files)
+def _book_audio(book: RenderedBook, sounds: Sequence[ChapterAudio]) -> export.BookAudio:
+    """Returns the sound of a book, or of some of its chapters."""
+    return export.BookAudio(
+        sounds,
+        _book_facts(book),
+        total=len(book.chapters),
+        channels=book_channels(book.project, [step.chunk for step in book.steps]),
+        silent=len(book.chapters) - len(spoken_chapters(book)),
     )
-    finished_seconds = 0.0
-    for profile, profile_files in unchecked:
-        seconds = sum(file.seconds for file in profile_files)
 
-        def report(
-            share: float, before: float = finished_seconds, seconds: float = seconds
-        ) -> None:
-            if cancel.is_set():
-                raise export.Cancelled
-            observer.exporting("check", round(before + share * seconds), total_seconds)
 
-        inspected = postflight.inspect_files(
-            [file.path for file in profile_files],
-            profile,
-            {file.path: _longest_pause(pauses, file.chapters) for file in profile_files},
-            report,
+def _sound_facts(file: ListenerFile, sounds: Sequence[ChapterAudio]) -> dict[str, Any]:
+    """Returns the `MadeFile.facts` of a delivered file. Raises OSError."""
+    timelines = {sound.number: sound.timeline for sound in sounds}
+    return content_facts(file.path) | {
+        "seconds": round(file.seconds, 3),
+        "pause": _longest_pause([timelines[number] for number in file.chapters]),
+        "starts": [round(start, 3) for start in file.starts],
+    }
+
+
+def _longest_pause(timelines: Sequence[Timeline]) -> float:
+    """Returns the seconds of the longest planned pause in a file of these chapters in order."""
+    longest = previous_tail = 0.0
+    for timeline in timelines:
+        edges = [edge for cue in timeline.heard for edge in (cue.start, cue.stop)]
+        head, *gaps, tail = (
+            (stop - start) / timeline.sample_rate
+            for start, stop in zip([0, *edges[1::2]], [*edges[::2], timeline.length], strict=True)
         )
-        for path, inspected_file in inspected.items():
-            failed = (
-                [str(inspected_file)]
-                if isinstance(inspected_file, UserError)
-                else map(str, inspected_file.failed)
-            )
-            checks[path] = ProfileChecks(check_keys[path], tuple(failed))
-        finished_seconds += seconds
-    return checks
+        longest = max(longest, previous_tail + head, *gaps, tail)
+        previous_tail = tail
+    return round(longest, 3)
 
 
 _CHECKS_VERSION = 1
 """Version of the checks: a new one has all files measured again."""
+
+
+def _check_profiles(
+    book: RenderedBook,
+    delivered: Sequence[ListenerFile],
+    facts: Mapping[Path, Mapping[str, Any]],
+    outputs: OutputManifest,
+    observer: FinishObserver,
+    cancel: Event,
+) -> dict[Path, dict[str, Any]]:
+    """Holds every file that is delivered for a platform to its profile, as `verify` does.
+
+    Returns the `checks` of `MadeFile.facts`: a hash of the file's bytes and of all demands on it,
+    and a line for each failed check. Files that were checked before, byte for byte, are not
+    measured again. Raises Cancelled.
+    """
+    checks: dict[Path, dict[str, Any]] = {}
+    check_keys: dict[Path, str] = {}
+    unchecked: list[tuple[Profile, list[ListenerFile]]] = []
+    for profile in book.project.deliveries:
+        profile_files = [file for file in delivered if file.folder == profile.name]
+        if not profile.name:
+            continue  # `output` without a profile demands nothing
+        for file in profile_files:
+            content, pause = facts[file.path]["sha256"], facts[file.path]["pause"]
+            first_content = facts[profile_files[0].path]["sha256"]
+            recipe = [_CHECKS_VERSION, asdict(profile), content, first_content, pause]
+            check_keys[file.path] = keys.key({"checks": recipe})
+            recorded = outputs.entry(file.path).facts.get("checks")
+            if recorded and recorded[0] == check_keys[file.path]:
+                checks[file.path] = {"checks": recorded}
+        if any(file.path not in checks for file in profile_files):
+            unchecked.append((profile, profile_files))
+    # all files of a profile together, since they must match each other
+    total_seconds = sum(file.seconds for _, profile_files in unchecked for file in profile_files)
+    finished_seconds = 0.0
+    for profile, profile_files in unchecked:
+        seconds = sum(file.seconds for file in profile_files)
+
+        def report(share: float, before: float = finished_seconds, part: float = seconds) -> None:
+            if cancel.is_set():
+                raise export.Cancelled
+            observer.exporting("check", round(before + share * part), round(total_seconds))
+
+        paths = [file.path for file in profile_files]
+        pauses = {path: facts[path]["pause"] for path in paths}
+        for path, result in postflight.inspect_files(paths, profile, pauses, report).items():
+            failed = [result] if isinstance(result, UserError) else result.failed
+            checks[path] = {"checks": [check_keys[path], [str(fault) for fault in failed]]}
+        finished_seconds += seconds
+    return checks
 
 
 def _write_companions(
@@ -348,55 +290,48 @@ def _write_companions(
 
     A read-along book is made only of the whole book.
     """
-    companion_kinds, tags = book.project.manifest.output.companions, _book_facts(book)
-    if not companion_kinds:
+    output, tags = book.project.manifest.output, _book_facts(book)
+    if not output.companions:
         return companions.WrittenCompanions((), ())
     source_name = book.project.manifest.source
-    spoken_chapters = _spoken_chapters(book, sounds)
+    chunks = {
+        number + 1: tuple(step.chunk for step in chapter_steps if not step.with_before)
+        for number, chapter_steps in groupby(book.steps, key=lambda step: step.chapter)
+    }
+    chapters = [
+        companions.SpokenChapter(
+            sound.number, book.chapters[sound.number - 1], chunks[sound.number], sound.timeline
+        )
+        for sound in sounds
+    ]
     paths: list[Path] = []
     remarks: dict[str, None] = {}
     for profile in book.project.deliveries:
         epub_name = f"{export.book_name(profile.book_name, tags)}.epub"
         epub = book.folders.finished / profile.name / epub_name
         delivered = [file for file in exported.files if file.folder == profile.name]
-        has_readalong = "readalong" in companion_kinds and any(map(companions.plays, delivered))
-        if has_readalong and not is_complete:
-            remarks[f"{epub.name} is made when all chapters are there"] = None
+        kinds = list(output.companions)
+        if "readalong" in kinds:
+            is_played = any(file.format in EREADER_FORMATS for file in delivered)
+            if is_played and not is_complete:
+                remarks[f"{epub.name} is made when all chapters are there"] = None
+            if not is_played or not is_complete:
+                kinds.remove("readalong")
         profile_companions = companions.write(
-            spoken_chapters,
+            chapters,
             delivered,
-            [
-                kind
-                for kind in companion_kinds
-                if kind != "readalong" or (has_readalong and is_complete)
-            ],
+            kinds,
             tags=tags,
             book=epub,
             source=book.project.root / source_name if source_name else None,
             outputs=outputs,
             on_progress=partial(observer.exporting, "companions"),
-            ids=book.project.manifest.output.chunk_ids,
-            words=book.project.manifest.output.highlight == "words",
+            ids=output.chunk_ids,
+            words=output.highlight == "words",
         )
         paths += profile_companions.paths
         remarks |= dict.fromkeys(profile_companions.remarks)
     return companions.WrittenCompanions(tuple(paths), tuple(remarks))
-
-
-def _spoken_chapters(
-    book: RenderedBook, sounds: Sequence[ChapterAudio]
-) -> list[companions.SpokenChapter]:
-    """Combines chapters, their chunks and timelines for companions."""
-    chunks = {
-        number + 1: tuple(step.chunk for step in chapter_steps if not step.with_before)
-        for number, chapter_steps in groupby(book.steps, key=lambda step: step.chapter)
-    }
-    return [
-        companions.SpokenChapter(
-            sound.number, book.chapters[sound.number - 1], chunks[sound.number], sound.timeline
-        )
-        for sound in sounds
-    ]
 
 
 # -- what decides a file ---------------------------------------------------------------------------

@@ -40,6 +40,11 @@ class MadeFile:
         return [list(self.chapters), self.state, dict(self.facts)]
 
     @property
+    def failed_checks(self) -> list[str]:
+        """The checks against its profile that it failed."""
+        return list(self.facts["checks"][1]) if "checks" in self.facts else []
+
+    @property
     def is_feed(self) -> bool:
         return bool(self.facts.get("feed"))
 

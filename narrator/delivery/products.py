@@ -135,11 +135,9 @@ def delivered_chapters(project: Project, outputs: OutputManifest) -> set[int]:
 
 def settle(book: RenderedBook, finished: finish.Finished, outputs: OutputManifest) -> None:
     """Records what was made, and moves superseded files aside. Raises StorageError."""
-    with files.translating_errors(outputs.folder):
-        made_files = finished.made_files()
     # feeds are made elsewhere, and stay as long as their episodes
     feeds = {path: entry for path, entry in outputs.finished() if entry.is_feed and path.is_file()}
-    outputs.settle(made_files | feeds)
+    outputs.settle({**finished.made_files, **feeds})
     for path in sorted(outputs.folder.rglob("*.xml")):
         if not all(episode.exists() for episode in feed.referenced_files(path)):
             outputs.take(path)

@@ -274,7 +274,7 @@ def test_a_pause_that_two_chapters_make_together_is_known_to_be_meant(tmp_path: 
     path = books.brief(tmp_path, manifest, one, "[pause 5s]\n\nThe lamps were lit.\n")
     report, _ = books.run(path, HumEngine())
     assert report.finished is not None
-    (entry,) = report.finished.made_files().values()
+    (entry,) = report.finished.made_files.values()
     assert entry.facts["pause"] == 11.75  # with the head of the second
 
 

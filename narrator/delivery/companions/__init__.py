@@ -34,7 +34,6 @@ __all__ = [
     "SpokenChapter",
     "WrittenCompanions",
     "check",
-    "plays",
     "update",
     "write",
 ]
@@ -66,11 +65,6 @@ def check(companion_kinds: Sequence[str], formats: Collection[str], chapters: in
             f"output.companions: a CUE sheet counts {cue.MAX_TRACKS} tracks, and this book has "
             f"{chapters} chapters; leave `cue` out (`chapters` has no such limit)"
         )
-
-
-def plays(file: ListenerFile) -> bool:
-    """Returns whether a read-along book can be made of a file."""
-    return file.format in EREADER_FORMATS
 
 
 def write(

@@ -158,6 +158,11 @@ class Exported:
     """Messages on what differs from what was asked for, such as a book in parts."""
     failed: tuple[Failure, ...] = ()
 
+    @property
+    def delivered(self) -> tuple[ListenerFile, ...]:
+        """All files, samples too."""
+        return (*self.files, *self.samples)
+
 
 def export(
     book: BookAudio,
