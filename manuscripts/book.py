@@ -136,8 +136,9 @@ class Book:
 
     title: str
     authors: tuple[str, ...]
+    """Empty, until the book is read, if the source states none."""
     language: str
-    """Language tag; "" if the source states none."""
+    """Language tag; likewise "" until then."""
     chapters: tuple[ImportedChapter, ...]
     left_out: tuple[Skipped, ...] = ()
     source: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,23 +37,37 @@ def read_book(
         book = _clean_file_names(_read_source(source, choices, on_file))
     except SlowPattern as error:
         raise ImportFailed(f"--chapter-heading: {error}") from None
-    if book.language:
-        book = replace(book, language=mend_tag(book.language))
     if not book.chapters:
-        raise ImportFailed(Problem(source, None, "has no text to read aloud"))
+        reasons = ", ".join(dict.fromkeys(skipped.reason for skipped in book.left_out))
+        message = f"has no text to read aloud{f' (only {reasons})' if reasons else ''}"
+        raise ImportFailed(Problem(source, None, message))
     if choices.heading and not _has_heading(choices.heading, book):
         message = f"--chapter-heading: no line begins with {choices.heading.pattern}"
         book = replace(
             book, remarks=(f"{message}, so chapters were not parted there.", *book.remarks)
         )
-    chosen_facts = {"title": choices.title, "authors": choices.authors}
-    language, remarks = _decide_language(book, choices.language)
-    open_remarks = tuple(remark for remark in book.remarks if not _is_settled(remark, choices))
-    # A wrong language spoils all speech, so its remark comes before those of less weight.
-    is_language_doubted = any(", as the book says," in remark for remark in remarks)
-    remarks = (*remarks, *open_remarks) if is_language_doubted else (*open_remarks, *remarks)
-    known_facts = {name: fact for name, fact in chosen_facts.items() if fact}
-    return replace(book, language=language, remarks=remarks, **known_facts)  # type: ignore[arg-type]
+    language, language_remark = _decide_language(book, choices.language)
+    remarks = [*book.remarks, *_missing_facts(book, choices)]
+    if language_remark:
+        # A wrong language spoils all speech, so its remark comes before those of less weight.
+        is_doubted = ", as the book says," in language_remark
+        remarks.insert(0 if is_doubted else len(remarks), language_remark)
+    return replace(
+        book,
+        title=choices.title or book.title,
+        authors=choices.authors or book.authors or ("Unknown",),
+        language=language,
+        remarks=tuple(remarks),
+    )
+
+
+def _missing_facts(book: Book, choices: Choices) -> Iterator[str]:
+    """Yields remarks on facts that neither the book nor the user states."""
+    if not book.is_titled and not choices.title:
+        holder = "folder" if book.format == "a folder" else "file"
+        yield f"The book does not say its title; the {holder}'s name stands for it."
+    if not book.authors and not choices.authors:
+        yield "The book does not say its author."
 
 
 _ADDRESS = re.compile(r"(?:https?|ftp|feed):/", re.IGNORECASE)
@@ -122,50 +137,40 @@ def _has_heading(heading: re.Pattern[str], book: Book) -> bool:
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
-def _is_settled(remark: str, choices: Choices) -> bool:
-    """Returns whether a remark deplores a missing fact that the user has given."""
-    chosen_facts = (("its title", choices.title), ("its author", choices.authors))
-    return any(
-        remark.startswith(f"The {noun} does not say {fact}")
-        for fact, is_chosen in chosen_facts
-        for noun in ("book", "text")
-        if is_chosen
-    )
+_RELATED = {"nb", "no", "nn", "da"}
+"""Languages that are not told apart."""
 
 
-def _decide_language(book: Book, chosen_language: str | None) -> tuple[str, tuple[str, ...]]:
-    """Returns the language of a book, and remarks on it."""
+def _decide_language(book: Book, chosen_language: str | None) -> tuple[str, str]:
+    """Returns the language of a book, and a remark on it, or ""."""
     if chosen_language:
-        return chosen_language, ()
+        return chosen_language, ""
     text = "\n".join(chapter.markdown for chapter in book.chapters)
-    recognised_language = language_of(text)
+    recognised = language_of(text)
     if not book.language:
-        if recognised_language:
-            return recognised_language, (
-                f"language: {recognised_language}, recognised; --language says otherwise.",
+        if recognised is None:
+            return (
+                "en",
+                "language: not recognised, so English (en) is assumed; --language names it.",
             )
-        return "en", ("language: not recognised, so English (en) is assumed; --language names it.",)
-    stated_language = primary(book.language)
-    if recognised_language in (None, stated_language) or {recognised_language, stated_language} <= {
-        "nb",
-        "no",
-        "nn",
-        "da",
-    }:
-        return book.language, ()
+        return recognised, f"language: {recognised}, recognised; --language says otherwise."
+    stated = mend_tag(book.language)
+    if recognised in (None, primary(stated)) or {recognised, primary(stated)} <= _RELATED:
+        return stated, ""
+    script_mismatch = find_foreign_letters(text[:_SAMPLE_LENGTH], stated)
+    reason = ""
     if any(kind.writes_languages and kind.name == book.format for kind in READABLE):
-        recognised = f"language: {recognised_language}, recognised"
-        remark_start = f"{recognised}; {book.language} is what the program has set"
-        return recognised_language or "en", (f"{remark_start}. --language says otherwise.",)
-    script_mismatch = find_foreign_letters(text[:_SAMPLE_LENGTH], book.language)
-    if script_mismatch and script_mismatch.mostly:
-        recognised = f"language: {recognised_language}, recognised"
-        remark = f"{recognised}; the book says {book.language}, which is written in"
-        return recognised_language or "en", (f"{remark} other letters. --language says otherwise.",)
-    remark_start = (
-        f"language: {book.language}, as the book says, but its text reads as {recognised_language};"
+        reason = f"{stated} is what the program has set"
+    elif script_mismatch and script_mismatch.mostly:
+        reason = f"the book says {stated}, which is written in other letters"
+    if reason and recognised:
+        return recognised, (
+            f"language: {recognised}, recognised; {reason}. --language says otherwise."
+        )
+    return stated, (
+        f"language: {stated}, as the book says, but its text reads as {recognised}; "
+        f"if it is, --language {recognised}."
     )
-    return book.language, (f"{remark_start} if it is, --language {recognised_language}.",)
 
 
 _SAMPLE_LENGTH = 200_000

@@ -263,13 +263,11 @@ def _skip_file(path: Path, is_listing: bool, choices: Choices) -> Skipped:
 def _join_books(folder: Path, books: Sequence[Book], aside: Sequence[Skipped]) -> Book:
     """Returns the files' books as one; each fact comes from the first book that states it."""
     titled_book = _find_titled_book(books)
-    authors = next(
-        (book.authors for book in books if book.authors != _UNKNOWN_AUTHORS), _UNKNOWN_AUTHORS
-    )
     return replace(
         titled_book or books[0],
         title=titled_book.title if titled_book else title_from_file_name(folder.resolve()),
-        authors=authors,
+        authors=next((book.authors for book in books if book.authors), ()),
+        is_titled=titled_book is not None,
         language=next((book.language for book in books if book.language), ""),
         chapters=tuple(chapter for book in books for chapter in book.chapters),
         left_out=(*aside, *_left_out(books)),
@@ -277,7 +275,7 @@ def _join_books(folder: Path, books: Sequence[Book], aside: Sequence[Skipped]) -
         characters=sum(book.characters for book in books) + sum(i.characters for i in aside),
         speakers=merge_casts(speaker for book in books for speaker in book.speakers),
         dialogue=_describe_dialogue([book.dialogue for book in books if book.dialogue]),
-        remarks=tuple(_remarks(books, titled_book is not None, authors != _UNKNOWN_AUTHORS)),
+        remarks=tuple(dict.fromkeys(remark for book in books for remark in book.remarks)),
     )
 
 
@@ -289,9 +287,6 @@ def _describe_dialogue(descriptions: Sequence[str]) -> str:
         if descriptions
         else ""
     )
-
-
-_UNKNOWN_AUTHORS = ("Unknown",)
 
 
 def _find_titled_book(books: Sequence[Book]) -> Book | None:
@@ -309,13 +304,3 @@ def _left_out(books: Sequence[Book]) -> Iterator[Skipped]:
             replace(skipped, place=skipped.place + chapter_count) for skipped in book.left_out
         )
         chapter_count += len(book.chapters)
-
-
-def _remarks(books: Sequence[Book], is_titled: bool, is_written: bool) -> Iterator[str]:
-    """Yields the remarks of all files, each once, and remarks on facts that the folder lacks."""
-    unique_remarks = dict.fromkeys(remark for book in books for remark in book.remarks)
-    yield from (remark for remark in unique_remarks if "does not say its" not in remark)
-    if not is_titled:
-        yield "The text does not say its title; the folder's name stands for it."
-    if not is_written:
-        yield "The text does not say its author."

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -29,14 +29,13 @@ from manuscripts.book import (
 )
 from manuscripts.chapters import CHOSEN, FOLDER, LEVELS, divide
 from manuscripts.chapters.outline import Outline
-from manuscripts.errors import ImportFailed
 from manuscripts.matter import BookContext
 from manuscripts.plaintext import read_text
 from manuscripts.prose import StyledSpan, write_paragraph
-from manuscripts.readers.facts import LANGUAGE_TAG
+from manuscripts.readers.binding import bind
+from manuscripts.readers.facts import LANGUAGE_TAG, Metadata
 from textbase import files
 from textbase.characters import strip_invisible
-from textbase.errors import Problem
 
 _FACT_BY_KEY = {
     "title": "title",
@@ -112,24 +111,28 @@ def read_markdown(path: Path, choices: Choices, is_in_folder: bool = False) -> B
     divided_book = divide(
         outline, CHOSEN if choices.heading else FOLDER if is_in_folder else LEVELS
     )
-    facts = outline.facts
-    if not is_in_folder:
-        if not divided_book.chapters:
-            raise ImportFailed(Problem(path, None, "has no text to read aloud"))
-        if len(divided_book.chapters) == 1:
-            facts.setdefault("title", divided_book.chapters[0].title)
-    book = _build_book(
-        source, facts, is_titled=("title" in (source.facts if is_in_folder else facts))
+    title, author = source.fact("title"), outline.facts.get("author")
+    if title is None and not is_in_folder:
+        only_title = divided_book.chapters[0].title if len(divided_book.chapters) == 1 else None
+        title = outline.facts.get("title", only_title)
+    language = (source.fact("language") or "").replace("_", "-")
+    facts = Metadata(
+        title=title,
+        authors=tuple(source.facts.get("author", [author] if author else [])),
+        language=language if LANGUAGE_TAG.fullmatch(language) else None,
+        identifiers={key: v for key in ("isbn", "uuid", "id") if (v := source.fact(key))},
+        subtitle=source.fact("subtitle"),
+        series=source.fact("series"),
+        series_part=source.fact("series_part"),
+        publisher=source.fact("publisher"),
+        date=source.fact("date"),
+        description=source.fact("description"),
+        genre=source.fact("genre"),
+        copyright=source.fact("copyright"),
     )
-    return replace(
-        book,
-        chapters=tuple(divided_book.chapters),
-        left_out=tuple(divided_book.left_out),
-        characters=count_characters(text),
-        speakers=divided_book.speakers,
-        dialogue=divided_book.dialogue,
-        remarks=(*filter(None, [decoded.remark]), *book.remarks, *divided_book.remarks),
-    )
+    cover = _read_cover(source)
+    remarks = (*filter(None, [decoded.remark]), *source.remarks)
+    return bind(path, divided_book, facts, count_characters(text), cover=cover, remarks=remarks)
 
 
 def _build_outline(
@@ -142,37 +145,6 @@ def _build_outline(
     if is_in_folder:
         facts = {"title": facts.get("title", name)}
     return Outline(_read_blocks(source, tokens, text_start), BookContext(name), facts=facts)
-
-
-def _build_book(source: _MarkdownFile, text_facts: Mapping[str, str], is_titled: bool) -> Book:
-    """Returns the facts of a book, without its text."""
-    language = (source.fact("language") or "").replace("_", "-")
-    missing_facts = []
-    if not is_titled:
-        missing_facts.append("The text does not say its title; the file's name stands for it.")
-    if "author" not in text_facts and "author" not in source.facts:
-        missing_facts.append("The text does not say its author.")
-    titles = source.facts.get("title", [])
-    cover = _read_cover(source)
-    return Book(
-        title=next(iter(titles), text_facts.get("title", title_from_file_name(source.path))),
-        authors=tuple(source.facts.get("author", [text_facts.get("author", "Unknown")])),
-        language=language if LANGUAGE_TAG.fullmatch(language) else "",
-        chapters=(),
-        source=file_name(source.path),
-        identifiers={key: v for key in ("isbn", "uuid", "id") if (v := source.fact(key))},
-        cover=cover,
-        subtitle=source.fact("subtitle"),
-        series=source.fact("series"),
-        series_part=source.fact("series_part"),
-        publisher=source.fact("publisher"),
-        date=source.fact("date"),
-        description=source.fact("description"),
-        genre=source.fact("genre"),
-        copyright=source.fact("copyright"),
-        is_titled=is_titled,
-        remarks=(*source.remarks, *missing_facts),
-    )
 
 
 def _title_from_name(path: Path) -> str:

@@ -15,16 +15,15 @@ from lxml import etree
 
 from manuscripts import hyphens
 from manuscripts.blocks import Block
-from manuscripts.book import Book, Choices, CoverImage, Skipped, file_name, title_from_file_name
+from manuscripts.book import Book, Choices, CoverImage, Skipped, title_from_file_name
 from manuscripts.chapters import CHOSEN, MARKUP, ChapterRules, divide
 from manuscripts.chapters.outline import ContentsEntry, Outline
-from manuscripts.errors import ImportFailed
 from manuscripts.languages import keep_foreign_languages
 from manuscripts.matter import BookContext, kind_of_type
+from manuscripts.readers.binding import bind
 from manuscripts.readers.facts import LANGUAGE_TAG, Metadata, TocEntry
 from manuscripts.readers.references import note_targets
 from manuscripts.readers.xhtml import Document, read_document
-from textbase.errors import Problem
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -72,39 +71,15 @@ def read_pages(path: Path, source: Pages, choices: Choices) -> Book:
     language = source.facts.language or _document_language(documents)
     language_remarks = _mark_foreign(documents, choices.language or language or "en")
     divided_book = divide(outline, CHOSEN if choices.heading else source.rules)
-    left_out = (
-        *divided_book.left_out,
-        *_skipped_pages(documents, omission_reasons, len(divided_book.chapters)),
-    )
-    if not divided_book.chapters:
-        raise ImportFailed(Problem(path, None, _nothing_to_read(left_out)))
-    facts = _add_text_facts(source.facts, outline)
-    book = Book(
-        title=facts.title or title_from_file_name(path),
-        authors=facts.authors or ("Unknown",),
-        language=language,
-        chapters=tuple(divided_book.chapters),
-        left_out=left_out,
-        source=file_name(path),
-        characters=sum(document.characters for document in documents.values()),
-        identifiers=facts.identifiers,
+    book = bind(
+        path,
+        divided_book,
+        replace(_add_text_facts(source.facts, outline), language=language),
+        sum(document.characters for document in documents.values()),
+        left_out=_skipped_pages(documents, omission_reasons, len(divided_book.chapters)),
         cover=source.cover,
-        subtitle=facts.subtitle,
-        series=facts.series,
-        series_part=facts.series_part,
-        publisher=facts.publisher,
-        date=facts.date,
-        description=facts.description,
-        genre=facts.genre,
-        copyright=facts.copyright,
-        is_titled=facts.title is not None,
-        speakers=divided_book.speakers,
-        dialogue=divided_book.dialogue,
-        remarks=(*source.remarks, *language_remarks, *_missing_facts(facts), *divided_book.remarks),
+        remarks=(*source.remarks, *language_remarks),
     )
-    if lost_characters := book.characters - book.characters_kept - book.characters_left_out:
-        message = f"{lost_characters} characters would be lost; please report this book"
-        raise ImportFailed(Problem(path, None, message))
     return _check_characters(book, source.characters)
 
 
@@ -133,20 +108,6 @@ def _mark_foreign(documents: dict[str, Document], book_language: str) -> list[st
     if not languages:
         return []
     return [f"What is marked as {', '.join(languages)} stands between [language: …] marks."]
-
-
-def _nothing_to_read(left_out: Sequence[Skipped]) -> str:
-    reasons = ", ".join(dict.fromkeys(skipped.reason for skipped in left_out))
-    return f"has no text to read aloud{f' (only {reasons})' if reasons else ''}"
-
-
-def _missing_facts(facts: Metadata) -> list[str]:
-    """Returns remarks on facts that the book does not state."""
-    fact_values = {
-        "title; the file's name stands for it": facts.title,
-        "author": facts.authors,
-    }
-    return [f"The book does not say its {fact}." for fact in fact_values if not fact_values[fact]]
 
 
 def _build_outline(documents: Sequence[Document], source: Pages, path: Path) -> Outline:

@@ -30,13 +30,13 @@ from manuscripts.chapters.assembly import assemble
 from manuscripts.chapters.outline import Outline
 from manuscripts.dialogue import label_of, row_labels
 from manuscripts.directions import is_stage_row, is_verse
-from manuscripts.errors import ImportFailed
 from manuscripts.headings import read_heading
 from manuscripts.matter import BookContext
 from manuscripts.plaintext import emphasized_spans, read_text
 from manuscripts.prose import StyledSpan, is_scene_break, normalize_line, split_paragraphs
+from manuscripts.readers.binding import bind
+from manuscripts.readers.facts import Metadata
 from textbase.characters import strip_invisible
-from textbase.errors import Problem
 from textbase.languages import tag_of_language
 from textbase.patterns import time_limit
 
@@ -115,42 +115,25 @@ class _TextFile:
         outline.choices = self.choices
         find_starts(outline, rules)
         divided_book = assemble(outline, self._write_block)
-        if not divided_book.chapters:
-            raise ImportFailed(Problem(self.path, None, "has no text to read aloud"))
-        for notice in self.notices:
-            counts = count_characters(notice.text), count_words(notice.text)
-            chapter_count = len(divided_book.chapters)
-            divided_book.left_out.append(
-                Skipped(notice.source, "", notice.reason, *counts, place=chapter_count)
+        left_out = [
+            Skipped(
+                notice.source,
+                "",
+                notice.reason,
+                count_characters(notice.text),
+                count_words(notice.text),
+                place=len(divided_book.chapters),
             )
+            for notice in self.notices
+        ]
         author = self.facts.get("author")
-        language = self.facts.get("language", "").split(",")[0]
-        has_fact = {
-            "title; the file's name stands for it": "title" in self.facts,
-            "author": author is not None,
-        }
-        book = Book(
-            title=outline.title,
-            authors=tuple(re.split(r"\s+(?:and|&)\s+|;\s*", author)) if author else ("Unknown",),
-            language=tag_of_language(language) or "",
-            chapters=tuple(divided_book.chapters),
-            left_out=tuple(divided_book.left_out),
-            source=file_name(self.path),
-            characters=characters,
-            is_titled="title" in self.facts,
-            speakers=divided_book.speakers,
-            dialogue=divided_book.dialogue,
-            remarks=(
-                *(f"The text does not say its {fact}." for fact in has_fact if not has_fact[fact]),
-                *self._describe_unmatched_marks(),
-                *divided_book.remarks,
-            ),
+        facts = Metadata(
+            title=self.facts.get("title"),
+            authors=tuple(re.split(r"\s+(?:and|&)\s+|;\s*", author)) if author else (),
+            language=tag_of_language(self.facts.get("language", "").split(",")[0]),
         )
-        lost_characters = book.characters - book.characters_kept - book.characters_left_out
-        if lost_characters:
-            message = f"{lost_characters} characters would be lost; please report this text"
-            raise ImportFailed(Problem(self.path, None, message))
-        return book
+        remarks = self._describe_unmatched_marks()
+        return bind(self.path, divided_book, facts, characters, left_out=left_out, remarks=remarks)
 
     def _describe_unmatched_marks(self) -> Iterator[str]:
         if self.unmatched_marks:
