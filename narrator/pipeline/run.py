@@ -289,7 +289,7 @@ def _render(
     render_result: render.RenderResult,
     observer: Observer,
     cancel: Event,
-    aside: render.RequestSource | None,
+    request_source: render.RequestSource | None,
 ) -> None:
     project, selection = book.project, book.selection
     steps = [step for step in book.steps if step in selection]
@@ -299,20 +299,17 @@ def _render(
     log.info("engine %s; %d steps, %d to render", identities, len(steps), len(book.todo))
     if len(engines_in_use) > 1:
         log.info("speakers by engine: %s", describe_engines(book.engines))
-    render.render(
-        steps,
-        book.engines,
-        book.takes,
-        render_result,
+    settings = render.RenderSettings(
         # read on first use and cached for the run
         reference=cache(partial(book.voices.reference, tell=observer.starting)),
         rules=requests.TakeRules(checks.tries, checks.loudness),
-        forced=lambda step: selection.force and step.key not in render_result.renewed,
+        is_forced=lambda step: selection.force and step.key not in render_result.renewed,
         observer=LoggingObserver(observer),
         cancel=cancel,
-        ear=choosing.make_render_listener(checks, project.root),
-        aside=aside,
+        listener=choosing.make_render_listener(checks, project.root),
+        request_source=request_source,
     )
+    render.render(steps, book.engines, book.takes, render_result, settings)
     speeds, speed_names = (
         speeds_of(project),
         {book_engine.name: speed_name(book_engine) for book_engine in engines_in_use},

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
+from statistics import median_high
 from threading import Event
 from typing import Any, Protocol
 
@@ -139,20 +139,34 @@ class SpeakerStats:
     """Levels and paces of a speaker's takes."""
 
     levels: list[float] = field(default_factory=list)
-    """dB, sorted."""
+    """dB."""
     paces: list[float] = field(default_factory=list)
-    """Ratios of seconds of speech to expected seconds, sorted."""
-
-    def add(self, level: float, pace: float) -> None:
-        insort(self.levels, level)
-        if pace:
-            insort(self.paces, pace)
+    """Ratios of seconds of speech to expected seconds."""
 
     def medians(self) -> tuple[float | None, float | None]:
         """Returns the medians of level and pace; None while there are too few takes."""
-        level = self.levels[len(self.levels) // 2] if len(self.levels) >= MIN_MEDIAN_TAKES else None
-        pace = self.paces[len(self.paces) // 2] if len(self.paces) >= MIN_MEDIAN_TAKES else None
+        level, pace = (
+            median_high(figures) if len(figures) >= MIN_MEDIAN_TAKES else None
+            for figures in (self.levels, self.paces)
+        )
         return level, pace
+
+
+@dataclass(frozen=True, slots=True)
+class RenderSettings:
+    """How a render is done, and whom it tells."""
+
+    reference: Callable[[str], Reference]
+    """Returns a speaker's reference, for engines that clone; raises UserError for a missing
+    voice."""
+    rules: TakeRules
+    is_forced: Callable[[Step], bool]
+    """Whether a step is rendered though it has a fitting take."""
+    observer: RenderObserver
+    cancel: Event
+    listener: TakeListener | None = None
+    request_source: RequestSource | None = None
+    """Its requests go first, while steps remain."""
 
 
 def render(
@@ -160,39 +174,26 @@ def render(
     engines: Mapping[str, Engine],
     takes: TakeResolver,
     result: RenderResult,
-    *,
-    reference: Callable[[str], Reference],
-    rules: TakeRules,
-    forced: Callable[[Step], bool],
-    observer: RenderObserver,
-    cancel: Event,
-    ear: TakeListener | None = None,
-    aside: RequestSource | None = None,
+    settings: RenderSettings,
 ) -> None:
     """Renders the `steps` without a fitting take, and adds to `result`.
 
     `engines` are by speaker. They run one after another, each for its own speakers; no step waits
     for a step of another engine. Where memory is short, one engine is unloaded before the next is
-    loaded. For engines that clone, `reference` returns a speaker's reference, whose content must
-    match `takes`. Raises EngineUnavailable, StorageError, UserError for a missing voice, and
-    DamagedTake for a prompt or a pinned take that is not what was stored. However it ends, every
-    take that passed its checks is in the store. Requests of `aside` go first, while steps remain.
+    loaded. References must have the content that `takes` knows. Raises EngineUnavailable,
+    StorageError, UserError for a missing voice, and DamagedTake for a prompt or a pinned take that
+    is not what was stored. However it ends, every take that passed its checks is in the store.
 
     Levels and paces are compared with the speaker's medians at the end, over all takes, so that
     neither order nor slots decide what is an outlier.
     """
-    began = time.monotonic()
+    began, all_engines = time.monotonic(), unique_engines(engines)
     try:
-        for engine in unique_engines(engines):
+        for engine in all_engines:
             pending = {s.key: s for s in steps if engines[s.chunk.speaker] is engine}
             if pending and not result.cancelled:
-                loop = _RenderLoop(
-                    engine, takes, pending, reference, rules, forced, observer, cancel, ear, result,
-                    aside,
-                )  # fmt: skip
-                loop.all_engines = unique_engines(engines)
                 with _count_work(result, engine.name):
-                    loop.run()
+                    _RenderLoop(engine, all_engines, takes, pending, result, settings).run()
     finally:
         result.wall += time.monotonic() - began
 
@@ -213,28 +214,22 @@ def _count_work(result: RenderResult, name: str) -> Iterator[None]:
 
 
 class _RenderLoop:
-    all_engines: Sequence[Engine] = ()
-    """The engines of the book."""
+    """The render of one engine's steps."""
 
     def __init__(
         self,
         engine: Engine,
+        all_engines: Sequence[Engine],
         takes: TakeResolver,
         pending: Mapping[str, Step],
-        reference: Callable[[str], Reference],
-        rules: TakeRules,
-        forced: Callable[[Step], bool],
-        observer: RenderObserver,
-        cancel: Event,
-        ear: TakeListener | None,
         result: RenderResult,
-        aside: RequestSource | None,
+        settings: RenderSettings,
     ) -> None:
-        self.engine, self.takes, self.store, self.pending = engine, takes, takes.store, pending
+        self.engine, self.all_engines = engine, all_engines
+        self.takes, self.store, self.pending = takes, takes.store, pending
+        self.result, self.settings, self.observer = result, settings, settings.observer
+        self.rules = settings.rules
         self.scheduler = Scheduler(pending)
-        self.reference, self.rules = reference, rules
-        self.forced, self.observer, self.cancel, self.result = forced, observer, cancel, result
-        self.aside = aside
         self.jobs: dict[str, ChunkJob] = {}
         self.in_engine = 0
         self.work: set[Future[_LoopCall]] = set()
@@ -245,7 +240,8 @@ class _RenderLoop:
         self.varies = "seed" in engine.sound_parameters
         """Whether the engine speaks the same text differently on another attempt."""
         self.workers = ThreadPoolExecutor(2, "judge")
-        self.listening = HearingQueue[tuple[ChunkJob, CheckedAnswer]](ear) if ear else None
+        listener = settings.listener
+        self.hearing = HearingQueue[tuple[ChunkJob, CheckedAnswer]](listener) if listener else None
 
     def run(self) -> None:
         try:
@@ -255,8 +251,8 @@ class _RenderLoop:
                 self._run_pass()
         finally:
             self.workers.shutdown(wait=True)
-            if self.listening:
-                self.listening.close()
+            if self.hearing:
+                self.hearing.close()
             if self.session:
                 self.session.close()
 
@@ -269,12 +265,12 @@ class _RenderLoop:
                 self.session = self.engine.start(self.observer.starting)
             all_requests = chain((first,), requests)
             for request, outcome in speak(
-                self.session, all_requests, tick=self._tick, cancel=self.cancel
+                self.session, all_requests, tick=self._tick, cancel=self.settings.cancel
             ):
                 job = self.jobs.get(request.key)
                 if job is None:
-                    assert self.aside is not None
-                    self.aside.answered(request, outcome)
+                    assert self.settings.request_source is not None
+                    self.settings.request_source.answered(request, outcome)
                     continue
                 self.in_engine -= 1
                 self._submit(self._check, job, request, outcome)
@@ -288,8 +284,9 @@ class _RenderLoop:
         Yields None while all remaining steps wait for their parents' takes, or while too many
         takes wait for checks, which fills memory.
         """
-        while not self.cancel.is_set():
-            if self.aside and (foreign_request := self.aside.request(self.engine)):
+        while not self.settings.cancel.is_set():
+            source = self.settings.request_source
+            if source and (foreign_request := source.request(self.engine)):
                 yield foreign_request
                 continue
             if not self.scheduler.left:
@@ -324,13 +321,10 @@ class _RenderLoop:
         has_rejected = False
         for key in sorted(self.result.renewed & self.pending.keys() - self.result.flags.keys()):
             step = self.pending[key]
-            record, speaker_stats = (
-                self.takes.current(step),
-                self.speaker_stats.get(step.voice.speaker),
-            )
-            if record is None or record.faults or speaker_stats is None:
+            record, stats = self.takes.current(step), self.speaker_stats.get(step.voice.speaker)
+            if record is None or record.faults or stats is None:
                 continue
-            level, pace = speaker_stats.medians()
+            level, pace = stats.medians()
             faults = checks.find_outliers(
                 record.figures, median=level, spread=self.rules.loudness, pace=pace
             )
@@ -363,7 +357,7 @@ class _RenderLoop:
             if job := self.jobs.get(key):  # put back for another try
                 # what it continues may have changed since it was made
                 return job if job.attempts.accepted else self._add_prompt(job)
-            is_unforced = step.pinned or not self.forced(step)
+            is_unforced = step.pinned or not self.settings.is_forced(step)
             if key in self.result.flags or (is_unforced and self.takes.current(step)):
                 self.scheduler.done(key)
                 continue
@@ -381,7 +375,7 @@ class _RenderLoop:
         job = ChunkJob(step, Attempts(step.text, step.language, tries, self.varies, first=first))
         speaker = step.chunk.speaker
         if speaker in self.takes.voices:
-            job.reference = self.reference(speaker)
+            job.reference = self.settings.reference(speaker)
             if job.reference.content != self.takes.voice(speaker):
                 raise UserError(f"the voice of '{speaker}' changed meanwhile; render again")
         return self._add_prompt(job)
@@ -407,10 +401,10 @@ class _RenderLoop:
             outcome.speech, request, self.engine, self.rules, *medians,
             prompted_by=job.attempts.prompted_by,
         )  # fmt: skip
-        if answer.faults or self.listening is None:
+        if answer.faults or self.hearing is None:
             return self._judge(job, answer)
         return partial(
-            self.listening.add, (job, answer), sound_of(answer, self.engine), answer.verdict
+            self.hearing.add, (job, answer), sound_of(answer, self.engine), answer.verdict
         )
 
     def _judge(self, job: ChunkJob, answer: CheckedAnswer) -> _LoopCall:
@@ -441,8 +435,8 @@ class _RenderLoop:
     def _keep_opinion(self, step: Step, opinion: Opinion | None, record: Record) -> None:
         """Stores the transcript of a take. It is written before the take: if the disk is full, no
         take remains that looks unheard."""
-        if self.listening and opinion:
-            self.listening.ear.keep(
+        if self.hearing and opinion:
+            self.hearing.listener.keep(
                 self.store.heard, record.content, step.text, step.language, opinion
             )
 
@@ -496,19 +490,20 @@ class _RenderLoop:
         self.work.add(self.workers.submit(work, *arguments))
 
     def _collect(self, timeout: float) -> None:
-        hearing = self.listening.future if self.listening else None
-        if self.work or hearing:
-            futures: list[Future[Any]] = [*self.work, *([hearing] if hearing else [])]
+        futures: list[Future[Any]] = [*self.work]
+        if self.hearing and self.hearing.future:
+            futures.append(self.hearing.future)
+        if futures:
             wait(futures, timeout=timeout, return_when=FIRST_COMPLETED)
         for future in [future for future in self.work if future.done()]:
             self.work.remove(future)
             future.result()()
-        for (job, answer), opinion in self.listening.heard() if self.listening else ():
+        for (job, answer), opinion in self.hearing.heard() if self.hearing else ():
             self._submit(self._judge, job, add_opinion(answer, opinion))
 
     @property
     def _unheard_count(self) -> int:
-        return self.listening.waiting if self.listening else 0
+        return self.hearing.waiting if self.hearing else 0
 
 
 def collect_stats(
@@ -519,6 +514,8 @@ def collect_stats(
     for step in steps:
         record = current(step)
         if record and not record.faults:
-            speaker_stats = stats_by_speaker.setdefault(step.voice.speaker, SpeakerStats())
-            speaker_stats.add(record.level, record.figures.get("ratio", 0.0))
+            stats = stats_by_speaker.setdefault(step.voice.speaker, SpeakerStats())
+            stats.levels.append(record.level)
+            if ratio := record.figures.get("ratio", 0.0):
+                stats.paces.append(ratio)
     return stats_by_speaker

@@ -177,7 +177,7 @@ class HearingQueue(Generic[_Owner]):
     Used on the engine's thread.
     """
 
-    ear: TakeListener
+    listener: TakeListener
     future: Future[list[Opinion]] | None = None
     """The batch that is being heard on its own thread."""
     _waiting: list[tuple[_Owner, SpokenSound, checks.Verdict]] = field(default_factory=list)
@@ -209,11 +209,14 @@ class HearingQueue(Generic[_Owner]):
 
     def _begin(self) -> None:
         if self.future is None and self._waiting:
-            self._pool = self._pool or ThreadPoolExecutor(1, "ear")
-            batch, self._waiting = self._waiting[: self.ear.batch], self._waiting[self.ear.batch :]
+            self._pool = self._pool or ThreadPoolExecutor(1, "listener")
+            batch, self._waiting = (
+                self._waiting[: self.listener.batch],
+                self._waiting[self.listener.batch :],
+            )
             owners, sounds, verdicts = zip(*batch, strict=True)
             self._pending_owners = list(owners)
-            self.future = self._pool.submit(self.ear.listen, sounds, verdicts)
+            self.future = self._pool.submit(self.listener.listen, sounds, verdicts)
 
 
 def _translate_errors(name: str, work: Callable[[], _Answer]) -> _Answer:
