@@ -46,22 +46,6 @@ _MIN_WORDS_BETWEEN = 40
 """Minimum words between headings that are known by their look alone."""
 
 
-def _mark_omissions(looks: Mapping[etree._Element, ParagraphLook]) -> None:
-    """Marks paragraphs as left out whose look has a reason for it."""
-    is_endless = _is_contents_endless(looks)
-    for element, look in looks.items():
-        if look.omission_reason and not (is_endless and look.omission_reason == CONTENTS):
-            element.set(OMISSION_ATTRIBUTE, look.omission_reason)
-
-
-def _is_contents_endless(looks: Mapping[etree._Element, ParagraphLook]) -> bool:
-    """Returns whether most of the text is in a table of contents, whose end must be missing."""
-    word_counts: Counter[bool] = Counter()
-    for element, look in looks.items():
-        word_counts[look.omission_reason == CONTENTS] += count_words("".join(element.itertext()))
-    return word_counts[True] > max(word_counts[False], _MIN_ENDLESS_WORDS)
-
-
 def classify_paragraphs(
     body: etree._Element, looks: Mapping[etree._Element, ParagraphLook]
 ) -> FirstPage:
@@ -72,21 +56,41 @@ def classify_paragraphs(
     styled_headings = [line for line in lines if line.look.level and line.text]
     omit_typed_contents(lines)
     body_lines = omit_title_page(lines, first_page)
-    if not styled_headings or not _are_chapter_headings(styled_headings, lines):
+    # Headings by style are those of chapters if there are several, if one names a chapter, or if
+    # the text is short.
+    if styled_headings and (
+        len(styled_headings) > 1 or len(lines) < 20 or parse_heading(styled_headings[0])
+    ):
+        _set_levels_like_styled(body_lines, styled_headings)
+    else:
         _set_levels(body_lines, bool(styled_headings))
         first_page.guessed_headings = sum(
-            1 for line in body_lines if line.level and not line.look.level
+            bool(line.level and not line.look.level) for line in body_lines
         )
-    else:
-        _set_levels_like_styled(body_lines, styled_headings)
     omit_front_lines(body_lines, first_page)
     _join_titles(body_lines)
     spacings = Counter(
         line.look.space_above for line in lines if line.word_count > MAX_HEADING_WORDS
-    ).most_common(1)
+    )
+    usual_space = spacings.most_common(1)[0][0] if spacings else 0
     for line in lines:
-        _write_markup(line, spacings[0][0] if spacings else 0)
+        if not line.element.get(OMISSION_ATTRIBUTE):
+            _write_markup(line, usual_space)
     return first_page
+
+
+def _mark_omissions(looks: Mapping[etree._Element, ParagraphLook]) -> None:
+    """Marks paragraphs as left out whose look has a reason for it.
+
+    A table of contents that has most of the text is not one, its end must be missing.
+    """
+    word_counts: Counter[bool] = Counter()
+    for element, look in looks.items():
+        word_counts[look.omission_reason == CONTENTS] += count_words("".join(element.itertext()))
+    is_endless = word_counts[True] > max(word_counts[False], _MIN_ENDLESS_WORDS)
+    for element, look in looks.items():
+        if look.omission_reason and not (is_endless and look.omission_reason == CONTENTS):
+            element.set(OMISSION_ATTRIBUTE, look.omission_reason)
 
 
 def _read_lines(
@@ -100,18 +104,18 @@ def _read_lines(
             gap = 0
             continue
         text = " ".join("".join(_readable_text(element)).split())
-        if not text and not element.get(OMISSION_ATTRIBUTE):
+        is_omitted = bool(element.get(OMISSION_ATTRIBUTE))
+        if not text and not is_omitted:
             yield ParagraphLine(element, look, "", 0, is_candidate=False)
             gap, starts_page = gap + 1, starts_page or look.starts_page
             continue
-        if starts_page and not look.starts_page:
-            look = replace(look, starts_page=True)
+        look = replace(look, starts_page=starts_page or look.starts_page)
         is_candidate = not (
-            element.get(OMISSION_ATTRIBUTE)
+            is_omitted
             or is_scene_break(text)
             or END_OF_TEXT.fullmatch(text.strip(". "))
+            or look.role in _NON_HEADING_ROLES
         )
-        is_candidate = is_candidate and look.role not in _NON_HEADING_ROLES
         yield ParagraphLine(
             element, look, text, count_words(text), is_candidate, gap, level=look.level
         )
@@ -127,16 +131,6 @@ def _readable_text(element: etree._Element) -> Iterator[str]:
         yield child.tail or ""
 
 
-def _are_chapter_headings(
-    styled_headings: Sequence[ParagraphLine], lines: Sequence[ParagraphLine]
-) -> bool:
-    """Returns whether headings by style are those of chapters.
-
-    They are if there are several, if one names a chapter, or if the text is short.
-    """
-    return len(styled_headings) > 1 or bool(parse_heading(styled_headings[0])) or len(lines) < 20
-
-
 # -- headings --------------------------------------------------------------------------------------
 
 
@@ -147,18 +141,20 @@ def _set_levels(lines: Sequence[ParagraphLine], has_styled_headings: bool) -> No
     for line in candidates:
         line.heading = parse_heading(line)
         line.level = _heading_level(line.heading)
-    named_count = sum(bool(line.level) for line in candidates)
+    heading_count = sum(bool(line.level) for line in candidates)
     bare_numbers = [
         line
         for line in candidates
         if line.heading and not line.level and (heading_score(line, body_size) or line.gap)
     ]
-    if not named_count and not _is_chapter_count(bare_numbers):
-        bare_numbers = []
-    for line in bare_numbers:
-        line.level = 2
+    numbers = [line.heading.value for line in bare_numbers if line.heading]
+    # Bare numbers count chapters if there are several, with 1 among the first two.
+    if heading_count or (len(numbers) > 1 and 1 in numbers[:2]):
+        heading_count += len(bare_numbers)
+        for line in bare_numbers:
+            line.level = 2
     if not has_styled_headings:
-        _set_levels_by_look(lines, candidates, body_size, named_count + len(bare_numbers))
+        _set_levels_by_look(lines, candidates, body_size, heading_count)
 
 
 def _heading_level(heading: Heading | None) -> int:
@@ -191,12 +187,6 @@ def _look_key(line: ParagraphLine, body_size: float) -> tuple[object, ...]:
     return look.centred, look.bold, look.size if look.size > body_size else 0
 
 
-def _is_chapter_count(bare_numbers: Sequence[ParagraphLine]) -> bool:
-    """Returns whether bare numbers count chapters: several, with 1 among the first two."""
-    numbers = [line.heading.value for line in bare_numbers if line.heading]
-    return len(numbers) > 1 and 1 in numbers[:2]
-
-
 def _join_titles(lines: Sequence[ParagraphLine]) -> None:
     """Joins headings that are only a number with their title, the line below.
 
@@ -220,30 +210,26 @@ def _join_titles(lines: Sequence[ParagraphLine]) -> None:
 
 
 def _is_number_only(line: ParagraphLine) -> bool:
-    line.heading = line.heading or parse_heading(line)
-    heading = line.heading
+    heading = line.heading = line.heading or parse_heading(line)
     return heading is not None and len(heading.parts) == 1 and not heading.key.startswith("solo")
 
 
 def _is_title_below(number_line: ParagraphLine, title_line: ParagraphLine) -> bool:
     """Returns whether a line may be the title of the number in the line above."""
-    is_level_consistent = (
-        not title_line.look.level or title_line.look.level == number_line.look.level + 1
-    )
+    title_level, text = title_line.look.level, title_line.text
     if not (
-        is_level_consistent
-        and title_line.is_candidate
+        title_line.is_candidate
+        and title_level in (0, number_line.look.level + 1)
         and title_line.gap <= 3
         and not title_line.look.starts_page
+        and title_line.word_count <= MAX_HEADING_WORDS
+        and len(text) <= 120
+        and not text.startswith(("(", "["))  # a description of the scene in a play
+        and _may_be_title(text)
     ):
         return False
-    if title_line.text.startswith(("(", "[")):
-        return False  # a description of the scene in a play
-    is_short = title_line.word_count <= MAX_HEADING_WORDS and len(title_line.text) <= 120
     heading = parse_heading(title_line)
-    return (
-        is_short and _may_be_title(title_line.text) and (heading is None or len(heading.parts) > 1)
-    )
+    return heading is None or len(heading.parts) > 1
 
 
 def _append_content(target: etree._Element, source: etree._Element) -> None:
@@ -274,25 +260,21 @@ def _set_levels_by_look(
         look = line.look
         if (
             not line.level
-            and _looks_like_heading(line, body_size)
+            and _may_be_title(line.text)
+            and heading_score(line, body_size) >= 2
             and (heading_count <= 1 or look.starts_page)
         ):
             look_key = (look.centred, look.bold, is_larger(line, body_size), look.starts_page)
             lines_by_look.setdefault(look_key, []).append(line)
-    for appearance, alike_lines in lines_by_look.items():
+    for (*_, starts_page), alike_lines in lines_by_look.items():
         chapter_starts = [
             line
             for line in alike_lines
             if _words_after(lines, positions[id(line)]) >= _MIN_WORDS_BETWEEN
         ]
-        if len(chapter_starts) > 1 or (chapter_starts and appearance[-1] and heading_count):
+        if len(chapter_starts) > 1 or (chapter_starts and starts_page and heading_count):
             for line in chapter_starts:
                 line.level = 2
-
-
-def _looks_like_heading(line: ParagraphLine, body_size: float) -> bool:
-    """Returns whether the words and the look of a line are those of a heading."""
-    return _may_be_title(line.text) and heading_score(line, body_size) >= 2
 
 
 def _words_after(lines: Sequence[ParagraphLine], position: int) -> int:
@@ -310,26 +292,19 @@ def _words_after(lines: Sequence[ParagraphLine], position: int) -> int:
 
 def _write_markup(line: ParagraphLine, usual_space: float) -> None:
     """Changes a line's element to the markup of its classification."""
-    element = line.element
-    if element.get(OMISSION_ATTRIBUTE):
-        return
+    element, look = line.element, line.look
     if not line.text:
-        if not len(element.findall(".//img")):
+        if element.find(".//img") is None:
             etree.SubElement(element, "br")
-    elif line.look.role == "code":
+    elif look.role == "code":
         element.tag = "pre"
         element.set("class", "code")
-    elif line.look.role == "caption" and not _TABLE_CAPTION.match(line.text):
+    elif look.role == "caption" and not _TABLE_CAPTION.match(line.text):
         _make_caption(element)
     elif line.level:
         element.tag = f"h{min(6, line.level)}"
         _strip_full_emphasis(element)
-    elif (
-        line.look.space_above >= usual_space + 12
-        and not line.gap
-        and not line.look.starts_page
-        and usual_space >= 0
-    ):
+    elif not (line.gap or look.starts_page) and look.space_above >= max(usual_space, 0) + 12:
         gap = etree.Element("p")
         etree.SubElement(gap, "br")
         element.addprevious(gap)

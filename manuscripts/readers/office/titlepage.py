@@ -39,6 +39,8 @@ _BYLINE_START = re.compile(r"(?:an? [\w’' -]{1,30})?(?:written )?\b(?:by|von|p
 _PERSON_NAME = re.compile(
     r"[^\W\d_a-z][\w’'.-]*(?: [^\W\d_a-z][\w’'.-]*| (?:de|von|van|di|la)){1,4}"
 )
+_CONTACT = re.compile(r"@|\d{3}")
+"""A sign of an address or a telephone number."""
 _ENTRY_PAGE = re.compile(r"[.\s·…_]*\d{1,4}$")
 _WORD_COUNT = re.compile(
     r"(?:about|approx\S*|ca\.?)?\s*[\d,. ]{3,9}\s*(?:words|wörter|mots|palabras)\b.*",
@@ -86,37 +88,36 @@ def _omit_role_lines(lines: Sequence[ParagraphLine], first_page: FirstPage) -> N
 def omit_typed_contents(lines: Sequence[ParagraphLine]) -> None:
     """Leaves out a typed table of contents: consecutive lines that are repeated below, in order."""
     text_lines = [line for line in lines if line.text]
+    keys = [_entry_key(line.text) for line in text_lines]
+    short_keys = [
+        key
+        for line, key in zip(text_lines, keys, strict=True)
+        if line.word_count <= MAX_HEADING_WORDS
+    ]
+    counts = Counter(short_keys)
     last_positions = _last_positions(text_lines)
-    counts = Counter(
-        _entry_key(line.text) for line in text_lines if line.word_count <= MAX_HEADING_WORDS
-    )
     run: list[ParagraphLine] = []
     last_repeat = 0
     """Position where the last line of the run is repeated: entries are repeated in their order."""
     for position, line in enumerate(text_lines[: 10 * _MAX_FRONT_LINES]):
-        repeat = last_positions.get(_entry_key(line.text), position)
+        repeat = last_positions.get(keys[position], position)
         is_repeated = repeat > max(position, last_repeat if run else 0)
-        # In the contents and in the text; a name in a play is repeated often.
-        is_repeated_once = counts[_entry_key(line.text)] <= 2
-        if _may_be_entry(line, is_repeated_once) and (
-            is_repeated or (run and _ENTRY_PAGE.search(line.text))
+        if (
+            may_be_heading(line)
+            and (is_repeated or (run and _ENTRY_PAGE.search(line.text)))
+            # In the contents and in the text; a name in a play is repeated often.
+            and ((counts[keys[position]] <= 2 and is_title(line.text)) or parse_heading(line))
         ):
             run.append(line)
             last_repeat = repeat if is_repeated else last_repeat
             continue
         if len(run) > 2:
-            _omit_entries(run, text_lines[position - len(run) - 1] if position > len(run) else None)
+            for entry in run:
+                omit_line(entry, CONTENTS)
         run = []
-    _omit_contents_titles(text_lines)
-
-
-def _omit_contents_titles(text_lines: Sequence[ParagraphLine]) -> None:
-    """Leaves out titles such as "Contents" right above the entries."""
     for title_line, entry_line in pairwise(text_lines):
-        if (
-            entry_line.element.get(OMISSION_ATTRIBUTE) == CONTENTS
-            and matter.kind_of_title(title_line.text) == "toc"
-        ):
+        is_above_entry = entry_line.element.get(OMISSION_ATTRIBUTE) == CONTENTS
+        if is_above_entry and matter.kind_of_title(title_line.text) == "toc":
             omit_line(title_line, CONTENTS)
 
 
@@ -133,24 +134,6 @@ def _last_positions(text_lines: Sequence[ParagraphLine]) -> dict[str, int]:
     return positions
 
 
-def _may_be_entry(line: ParagraphLine, is_repeated_once: bool) -> bool:
-    """Returns whether a line may be an entry of a typed table of contents.
-
-    `is_repeated_once`: the text has it at most once besides.
-    """
-    return may_be_heading(line) and (
-        (is_repeated_once and is_title(line.text)) or parse_heading(line) is not None
-    )
-
-
-def _omit_entries(entries: Sequence[ParagraphLine], title_line: ParagraphLine | None) -> None:
-    """Leaves out the entries of a table of contents, and the line above if it is its title."""
-    if title_line is not None and matter.kind_of_title(title_line.text) == "toc":
-        omit_line(title_line, CONTENTS)
-    for entry in entries:
-        omit_line(entry, CONTENTS)
-
-
 def _entry_key(text: str) -> str:
     """Normalizes a heading or an entry for comparison, without a page number."""
     return re.sub(r"[\W_]+", "", _ENTRY_PAGE.sub("", text)).casefold()
@@ -165,11 +148,7 @@ def _find_title_page_end(
             not line.is_candidate and position
         ):
             break
-        title_lines = [
-            candidate
-            for candidate in front[:position]
-            if candidate.is_candidate and not _is_contact(candidate)
-        ]
+        title_lines = [n for n in front[:position] if n.is_candidate and not _is_contact(n)]
         name, name_line = _parse_byline(front, position)
         if name and title_lines:
             first_page.authors = first_page.authors or (_to_title_case(name.strip(" .")),)
@@ -187,34 +166,24 @@ def _parse_byline(front: Sequence[ParagraphLine], position: int) -> tuple[str, P
     match = _BYLINE.fullmatch(line.text) if position < 15 else None
     name = (match["name"] or match["other"]) if match else None
     next_lines = front[position + 1 : position + 2]
-    if (
-        name is None
-        and _BYLINE_START.fullmatch(line.text)
-        and next_lines
-        and next_lines[0].word_count <= 6
-    ):
-        name, line = next_lines[0].text, next_lines[0]
-    if name and count_words(name) <= 8 and name[:1].isupper():
-        return name, line
-    return "", line
+    if name is None and next_lines and _BYLINE_START.fullmatch(line.text):
+        (line,) = next_lines
+        name = line.text if line.word_count <= 6 else None
+    return (name, line) if name and count_words(name) <= 8 and name[:1].isupper() else ("", line)
 
 
 def _is_contact(line: ParagraphLine) -> bool:
     """Returns whether a line is part of an address, or states the length of the manuscript."""
-    text = line.text
-    return bool(_WORD_COUNT.fullmatch(text) or "@" in text or re.search(r"\d{3}", text)) or (
-        not line.look.centred and line.gap == 0 and not line.look.starts_page and not line.look.role
-    )
+    look = line.look
+    is_plain = not (look.centred or line.gap or look.starts_page or look.role)
+    return is_plain or bool(_CONTACT.search(line.text) or _WORD_COUNT.fullmatch(line.text))
 
 
-def _pick_title(lines: Sequence[ParagraphLine]) -> str | None:
+def _pick_title(lines: Sequence[ParagraphLine]) -> str:
     """Returns the title among the lines above the author's: the largest, or the last line."""
-    prominent_lines = [
-        line for line in lines if line.look.centred or line.look.starts_page
-    ] or list(lines[-1:])
-    largest_size = max((line.look.size for line in prominent_lines), default=0)
-    title_line = next((line for line in prominent_lines if line.look.size == largest_size), None)
-    return _to_title_case(title_line.text) if title_line else None
+    prominent_lines = [line for line in lines if line.look.centred or line.look.starts_page]
+    title_line = max(prominent_lines or lines[-1:], key=lambda line: line.look.size)
+    return _to_title_case(title_line.text)
 
 
 def _to_title_case(text: str) -> str:
@@ -226,47 +195,25 @@ def omit_front_lines(lines: Sequence[ParagraphLine], first_page: FirstPage) -> N
     """Leaves out a few lines above the first heading that look like a title page."""
     heading_position = next((position for position, line in enumerate(lines) if line.level), 0)
     front = [line for line in lines[:heading_position] if line.text and line.is_candidate]
-    if not front or first_page.title or not _is_short_front(front):
+    are_short = all(line.word_count <= MAX_HEADING_WORDS + 5 for line in front)
+    if (
+        not front
+        or first_page.title
+        or not are_short
+        or not matter.may_be_title_page(" ".join(line.text for line in front))
+    ):
         return
     body_size = body_text_size(lines)
-    if not any(heading_score(line, body_size) for line in front):
-        _omit_plain_front(front, first_page)
+    if any(heading_score(line, body_size) for line in front):
+        title_lines = [line for line in front if not _is_contact(line)]
+        title = _pick_title(title_lines) if title_lines else None
+        texts = [n.text for n in title_lines if _to_title_case(n.text) != title]
+        names = [n for n in texts if _PERSON_NAME.fullmatch(n) and not matter.says_kind_of_book(n)]
+        author = _to_title_case(names[0]) if len(names) == 1 else None
+    elif len(front) == 2 and is_title(front[0].text) and _PERSON_NAME.fullmatch(front[1].text):
+        title, author = (_to_title_case(line.text) for line in front)
+    else:
         return
-    title_lines = [line for line in front if not _is_contact(line)]
-    first_page.likely_title = _pick_title(title_lines)
-    first_page.likely_author = _only_person(
-        [line.text for line in title_lines], first_page.likely_title
-    )
+    first_page.likely_title, first_page.likely_author = title, author
     for line in front:
         omit_line(line)
-
-
-def _only_person(texts: Sequence[str], title: str | None) -> str | None:
-    """Returns the only line, besides the title, that is a person's name."""
-    names = [
-        text for text in texts if _to_title_case(text) != title and _PERSON_NAME.fullmatch(text)
-    ]
-    person_names = [text for text in names if not matter.says_kind_of_book(text)]
-    return _to_title_case(person_names[0]) if len(person_names) == 1 else None
-
-
-def _is_short_front(front: Sequence[ParagraphLine]) -> bool:
-    """Returns whether lines are few and short, as those of a title page are."""
-    are_short = all(line.word_count <= MAX_HEADING_WORDS + 5 for line in front)
-    return are_short and matter.may_be_title_page(" ".join(line.text for line in front))
-
-
-def _omit_plain_front(front: Sequence[ParagraphLine], first_page: FirstPage) -> None:
-    """Leaves out a title and a name above the first heading that look like body text."""
-    title_line, *following_lines = front
-    if (
-        len(following_lines) == 1
-        and is_title(title_line.text)
-        and _PERSON_NAME.fullmatch(following_lines[0].text)
-    ):
-        first_page.likely_title, first_page.likely_author = (
-            _to_title_case(title_line.text),
-            _to_title_case(following_lines[0].text),
-        )
-        for line in front:
-            omit_line(line)

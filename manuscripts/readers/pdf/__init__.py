@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from manuscripts.readers.pages import Pages, SourcePage, read_pages
 from manuscripts.readers.pdf.characters import PageText, TooManyCharacters, read_page
 from manuscripts.readers.pdf.contents import omit_contents
 from manuscripts.readers.pdf.layout import LayoutBlock, build_blocks
-from manuscripts.readers.pdf.lines import TextLine, build_lines
+from manuscripts.readers.pdf.lines import TextLine, build_lines, remaining
 from manuscripts.readers.pdf.markup import Bookmark, write_documents
 from manuscripts.readers.pdf.notes import mark_notes
 from manuscripts.readers.pdf.repeated import omit_repeated
@@ -138,41 +138,35 @@ class _PageReader:
 
     def check_text(self) -> None:
         """Raises ImportFailed if there is no text, or most of it has no Unicode map."""
-        if len(self.unreadable) == self.pages:
-            message = "is damaged: none of its pages can be read; make it anew, or mend it (qpdf)"
-            raise ImportFailed(Problem(self.path, None, message))
-        if not self.characters:
-            message = (
-                "is made of pictures of pages, without text; recognise its text first (OCR, e.g. "
-                "`ocrmypdf in.pdf out.pdf`), then import that"
-            )
-            raise ImportFailed(Problem(self.path, None, message))
-        if 2 * self.unmapped_count > self.characters:
-            message = (
-                "does not say which letters its signs are (fonts without Unicode); recognise its "
-                "text (OCR, e.g. `ocrmypdf --force-ocr in.pdf out.pdf`), or find another copy"
-            )
-            raise ImportFailed(Problem(self.path, None, message))
+        faults = {
+            "is damaged: none of its pages can be read; make it anew, or mend it (qpdf)": (
+                len(self.unreadable) == self.pages
+            ),
+            "is made of pictures of pages, without text; recognise its text first (OCR, e.g. "
+            "`ocrmypdf in.pdf out.pdf`), then import that": not self.characters,
+            "does not say which letters its signs are (fonts without Unicode); recognise its "
+            "text (OCR, e.g. `ocrmypdf --force-ocr in.pdf out.pdf`), or find another copy": (
+                2 * self.unmapped_count > self.characters
+            ),
+        }
+        for message, is_faulty in faults.items():
+            if is_faulty:
+                raise ImportFailed(Problem(self.path, None, message))
 
-    def remarks(self) -> Iterator[str]:
-        """Yields remarks on damaged and empty pages, recognised text and unmapped characters."""
-        if self.unreadable:
-            page_numbers = _format_numbers(self.unreadable)
-            yield (
-                f"Pages that are damaged, or no pages of a book, and were not read: {page_numbers}."
-            )
-        if self.empty:
-            yield f"Pages without text, empty or pictures: {_format_numbers(self.empty)}."
-        if 2 * self.hidden_count > self.characters:
-            yield (
-                "The text was recognised from pictures of its pages (OCR): look for misread words "
-                "before rendering."
-            )
-        if self.unmapped_count:
-            yield (
-                f"{self.unmapped_count:,} signs are of fonts that do not say "
-                "which letters they are."
-            )
+    def remarks(self) -> list[str]:
+        """Returns remarks on damaged and empty pages, recognised text and unmapped characters."""
+        remarks = {
+            "Pages that are damaged, or no pages of a book, and were not read: "
+            f"{_format_numbers(self.unreadable)}.": bool(self.unreadable),
+            f"Pages without text, empty or pictures: {_format_numbers(self.empty)}.": bool(
+                self.empty
+            ),
+            "The text was recognised from pictures of its pages (OCR): look for misread words "
+            "before rendering.": 2 * self.hidden_count > self.characters,
+            f"{self.unmapped_count:,} signs are of fonts that do not say "
+            "which letters they are.": bool(self.unmapped_count),
+        }
+        return [remark for remark, is_due in remarks.items() if is_due]
 
 
 def _build_pages(
@@ -186,9 +180,7 @@ def _build_pages(
     name = file_name(path)
     omit_repeated(lines_by_page)
     omit_contents(lines_by_page)
-    remaining_lines = [
-        line for page in lines_by_page for line in page if line.omission_reason is None
-    ]
+    remaining_lines = remaining(chain.from_iterable(lines_by_page))
     if (margins := find_margins(remaining_lines)) is not None:
         root, metadata, script_remarks = read_screenplay(lines_by_page, margins, name, metadata)
         return Pages(
@@ -206,8 +198,13 @@ def _build_pages(
     _demote_headings(blocks, metadata)
     metadata = _omit_title_page(blocks, metadata)
     pages, contents = write_documents(blocks, name, bookmarks, typesetting.is_hyphenated)
-    remarks = list(page_reader.remarks())
-    return Pages(pages, metadata, contents, characters=page_reader.characters, remarks=remarks)
+    return Pages(
+        pages,
+        metadata,
+        contents,
+        characters=page_reader.characters,
+        remarks=page_reader.remarks(),
+    )
 
 
 def _add_printed_title(blocks: Sequence[LayoutBlock], metadata: Metadata) -> Metadata:
@@ -216,32 +213,27 @@ def _add_printed_title(blocks: Sequence[LayoutBlock], metadata: Metadata) -> Met
     It is the only heading in the largest type, if it is above all others, or the first heading
     with a person's name below.
     """
-    if metadata.title:
-        return metadata
     headings = [block for block in blocks if block.kind == "heading"]
-    top_headings = [block for block in headings if block.level == 1]
-    if title_and_name := _title_and_name(blocks[:2]):
-        title, name = title_and_name
-        return replace(metadata, title=title, authors=metadata.authors or (name,))
-    if len(top_headings) != 1 or len(headings) < 2 or headings[0] is not top_headings[0]:
+    if metadata.title or len(headings) < 2 or parse_numbering(_text_of(headings[0])):
         return metadata
-    text = " ".join(top_headings[0].text.split())
-    authors = metadata.authors or tuple(_find_authors(blocks[blocks.index(top_headings[0]) + 1 :]))
-    return metadata if parse_numbering(text) else replace(metadata, title=text, authors=authors)
+    if headings[:2] == list(blocks[:2]) and _is_name(_text_of(headings[1])):
+        authors = [_text_of(headings[1])]
+    elif [block for block in headings if block.level == 1] == headings[:1]:
+        authors = list(_find_authors(blocks[blocks.index(headings[0]) + 1 :]))
+    else:
+        return metadata
+    title = _text_of(headings[0])
+    return replace(metadata, title=title, authors=metadata.authors or tuple(authors))
 
 
-def _title_and_name(blocks: Sequence[LayoutBlock]) -> tuple[str, str] | None:
-    """Returns the two headings at the top, if the second is a person's name."""
-    texts = [" ".join(block.text.split()) for block in blocks if block.kind == "heading"]
-    if len(texts) == 2 and _is_name(texts[1]) and not parse_numbering(texts[0]):
-        return texts[0], texts[1]
-    return None
+def _text_of(block: LayoutBlock) -> str:
+    return " ".join(block.text.split())
 
 
 def _find_authors(blocks: Sequence[LayoutBlock]) -> Iterator[str]:
     """Yields the author from lines below the title: `by Jane Doe`, or a name before a heading."""
     for block, following in pairwise(blocks[:3]):
-        text = " ".join(block.text.split())
+        text = _text_of(block)
         byline = _BYLINE.fullmatch(text)
         if byline or (following.kind == "heading" and _is_name(text)):
             yield byline[1] if byline else text
@@ -252,64 +244,48 @@ def _is_name(text: str) -> bool:
     return _PERSON_NAME.fullmatch(text) is not None and not says_kind_of_book(text)
 
 
-def _omit_title_page(blocks: Sequence[LayoutBlock], metadata: Metadata) -> Metadata:
-    """Leaves out everything up to the end of the page with the title, if it is a title page.
-
-    Returns the metadata, with the author if there is exactly one name below the title.
-    """
-    text_blocks = [block for block in blocks if block.kind in ("text", "heading")]
-    title = next(
-        (p for p in text_blocks[:_MAX_TITLE_HEADINGS] if _is_title(p, metadata.title)), None
-    )
-    title_page = title.lines[-1].page if title else 0
-    front_blocks = [block for block in text_blocks if block.lines[0].page <= title_page]
-    if (
-        title is None
-        or len(front_blocks) == len(text_blocks)
-        or not _is_title_page(front_blocks, metadata.title)
-    ):
-        return metadata
-    _omit_blocks(front_blocks)
-    names = [p.text for p in front_blocks[front_blocks.index(title) + 1 :] if _is_name(p.text)]
-    return replace(metadata, authors=metadata.authors or (tuple(names) if len(names) == 1 else ()))
-
-
-def _omit_blocks(blocks: Sequence[LayoutBlock]) -> None:
-    for block in blocks:
-        block.kind = "omitted"
-        for line in block.lines:
-            line.omission_reason = "title page"
-
-
-def _is_title_page(blocks: Sequence[LayoutBlock], title: str | None) -> bool:
-    """Returns whether blocks have few words, no sentence, and no heading of a section."""
-    word_count = sum(len(block.text.split()) for block in blocks)
-    has_body_text = any(
-        is_prose(block.text) or _is_section_heading(block, title) for block in blocks
-    )
-    return word_count <= _MAX_TITLE_WORDS and not has_body_text
-
-
-def _is_title(block: LayoutBlock, title: str | None) -> bool:
-    return bool(title) and letters(block.text) == letters(title or "")
-
-
-def _is_section_heading(block: LayoutBlock, title: str | None) -> bool:
-    """Returns whether a block is the heading of a chapter or section, not the book's title."""
-    section_name = parse_numbering(block.text) or matter.kind_of_title(block.text)
-    return block.kind == "heading" and bool(section_name) and not _is_title(block, title)
-
-
 def _demote_headings(blocks: Sequence[LayoutBlock], metadata: Metadata) -> None:
     """Turns headings of a title page that name an author or a year into text."""
     context = BookContext(metadata.title or "", metadata.authors)
     headings = [block for block in blocks if block.kind == "heading"]
     for block in headings[:_MAX_TITLE_HEADINGS]:
-        is_title = letters(block.text) == letters(metadata.title or "")
-        if not is_title and (
-            _YEAR.fullmatch(block.text.strip()) or is_title_page_line(block.text, context)
-        ):
+        is_author_or_year = _YEAR.fullmatch(block.text) or is_title_page_line(block.text, context)
+        if is_author_or_year and letters(block.text) != letters(metadata.title or ""):
             block.kind = "text"
+
+
+def _omit_title_page(blocks: Sequence[LayoutBlock], metadata: Metadata) -> Metadata:
+    """Leaves out everything up to the end of the page with the title, if it is a title page.
+
+    It is one if it has few words, no sentence, and no heading of a section. Returns the metadata,
+    with the author if there is exactly one name below the title.
+    """
+    text_blocks = [block for block in blocks if block.kind in ("text", "heading")]
+    title_letters = letters(metadata.title or "")
+    title = next(
+        (n for n in text_blocks[:_MAX_TITLE_HEADINGS] if letters(n.text) == title_letters), None
+    )
+    if title is None or not metadata.title:
+        return metadata
+    front = [n for n in text_blocks if n.lines[0].page <= title.lines[-1].page]
+    has_body_text = any(
+        is_prose(block.text)
+        or (
+            block.kind == "heading"
+            and letters(block.text) != title_letters
+            and (parse_numbering(block.text) or matter.kind_of_title(block.text))
+        )
+        for block in front
+    )
+    word_count = sum(len(block.text.split()) for block in front)
+    if len(front) == len(text_blocks) or word_count > _MAX_TITLE_WORDS or has_body_text:
+        return metadata
+    for block in front:
+        block.kind = "omitted"
+        for line in block.lines:
+            line.omission_reason = "title page"
+    names = [block.text for block in front[front.index(title) + 1 :] if _is_name(block.text)]
+    return replace(metadata, authors=metadata.authors or (tuple(names) if len(names) == 1 else ()))
 
 
 def _format_numbers(numbers: Sequence[int], limit: int = 8) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from manuscripts import matter
-from manuscripts.readers.pdf.lines import CELL_SEPARATOR, TextLine
+from manuscripts.readers.pdf.lines import CELL_SEPARATOR, TextLine, remaining
 
 CONTENTS = "table of contents"
 _LEADER = re.compile(r"(?:[.·…_]\s?){4,}\s*(?:\d{1,4}|[ivxlc]{1,7})?\s*$", re.IGNORECASE)
@@ -21,26 +21,16 @@ def omit_contents(pages: Sequence[Sequence[TextLine]]) -> None:
     """Marks tables of contents as left out."""
     is_previous_contents = False
     """True if the previous page is part of a table of contents."""
-    for lines in pages:
-        remaining_lines = [line for line in lines if line.omission_reason is None]
-        has_title = any(
-            matter.kind_of_title(line.text.strip()) == "toc" for line in remaining_lines[:3]
-        )
+    for lines in map(remaining, pages):
+        has_title = any(matter.kind_of_title(line.text.strip()) == "toc" for line in lines[:3])
         may_have_entries = has_title or is_previous_contents
         entries = [
-            e
-            for e in remaining_lines
-            if _LEADER.search(e.text) or (may_have_entries and _is_entry(e))
+            line
+            for line in lines
+            if _LEADER.search(line.text)
+            or (may_have_entries and CELL_SEPARATOR in line.text and _NUMBERED.match(line.text))
         ]
-        is_previous_contents = (
-            len(entries) >= _MIN_ENTRIES and len(entries) >= len(remaining_lines) * _MIN_ENTRY_SHARE
-        )
-        if is_previous_contents:
-            entries = remaining_lines
-        for line in entries if len(entries) >= _MIN_ENTRIES else ():
-            line.omission_reason = CONTENTS
-
-
-def _is_entry(line: TextLine) -> bool:
-    """Returns whether a line ends with a page number after a wide gap."""
-    return CELL_SEPARATOR in line.text and _NUMBERED.match(line.text) is not None
+        is_previous_contents = len(entries) >= max(_MIN_ENTRIES, len(lines) * _MIN_ENTRY_SHARE)
+        for line in lines if is_previous_contents else entries:
+            if len(entries) >= _MIN_ENTRIES:
+                line.omission_reason = CONTENTS

@@ -10,13 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
 from manuscripts import matter
 from manuscripts.counting import bare_value, parse_numbering
 from manuscripts.headings import END_OF_TEXT, is_prose, is_title
 from manuscripts.prose import is_ordinal, is_scene_break
-from manuscripts.readers.pdf.lines import CELL_SEPARATOR, TextLine
+from manuscripts.readers.pdf.lines import CELL_SEPARATOR, TextLine, remaining
 from manuscripts.readers.pdf.typesetting import INDENT, Typesetting
 
 _LARGE_RATIO = 1.12
@@ -30,6 +31,9 @@ _SCENE_SPACE = 0.65
 _SHORT_SHARE = 0.3
 """Share of a column's width; a line that leaves as much free is the last of its paragraph."""
 _SENTENCE_END = re.compile(r"[.!?…:;—–*\])][”’\"'»“)\]\d*]*\s*$|[”»\"]\s*$")
+_LEADER = re.compile(r"(?:[.·…_]\s?){5,}\s*\S{0,6}$")
+_FAR = 1000.0
+"""Distance of blocks of different columns or pages, in points."""
 _MAX_LEVEL = 4
 _MIN_REPEATS = 3
 """Occurrences from which a repeated line in body size is no heading."""
@@ -39,11 +43,14 @@ _FILLED_SHARE = 0.7
 """Share of a page's height; after a page filled less, the next one begins something new."""
 
 
+BlockKind = Literal["text", "heading", "scene", "omitted", "note"]
+
+
 @dataclass(slots=True)
 class LayoutBlock:
     """A paragraph, a heading, a scene break, a note, or left-out lines."""
 
-    kind: Literal["text", "heading", "scene", "omitted", "note"]
+    kind: BlockKind
     lines: list[TextLine] = field(default_factory=list)
     level: int = 0
     begins_page: bool = False
@@ -70,75 +77,61 @@ def _join_lines(
     pages: Sequence[Sequence[TextLine]], typesetting: Typesetting
 ) -> Iterator[LayoutBlock]:
     """Joins lines to paragraphs; notes and left-out lines follow the paragraph around them."""
+    text_pages = [[line for line in remaining(lines) if line.note_id is None] for lines in pages]
     block = LayoutBlock("text")
     asides: list[LayoutBlock] = []
     """Notes and left-out lines within the current paragraph."""
-    for lines in pages:
-        for line in lines:
-            if line.omission_reason is not None or line.note_id is not None:
-                _add_aside(asides, line)
-                continue
-            if block.lines and not _continues(block.lines[-1], line, typesetting):
-                yield block
-                yield from asides
-                block, asides = LayoutBlock("text"), []
-            if not block.lines:
-                block.begins_page = _begins_page(line, pages, typesetting)
-            block.lines.append(line)
-    if block.lines:
-        yield block
+    for line in chain.from_iterable(pages):
+        if (key := _aside_key(line)) is not None:
+            if asides and _aside_key(asides[-1].lines[0]) == key:
+                asides[-1].lines.append(line)
+            else:
+                kind: BlockKind = "note" if line.omission_reason is None else "omitted"
+                asides.append(LayoutBlock(kind, [line]))
+            continue
+        if block.lines and not _continues(block.lines[-1], line, typesetting):
+            yield block
+            yield from asides
+            block, asides = LayoutBlock("text"), []
+        if not block.lines:
+            block.begins_page = _begins_page(line, text_pages, typesetting)
+        block.lines.append(line)
+    yield from [block] if block.lines else []
     yield from asides
 
 
-def _add_aside(asides: list[LayoutBlock], line: TextLine) -> None:
-    """Adds a note's or left-out line to the last of these blocks, or to a new one."""
-    kind: Literal["omitted", "note"] = "omitted" if line.omission_reason is not None else "note"
-    last_aside = asides[-1] if asides else None
-    is_same = last_aside is not None and last_aside.kind == kind and (
-        last_aside.lines[0].note_id == line.note_id
-        and last_aside.lines[0].omission_reason == line.omission_reason
-    )  # fmt: skip
-    if (
-        last_aside is not None
-        and is_same
-        and (kind == "note" or last_aside.lines[0].page == line.page)
-    ):
-        last_aside.lines.append(line)
-    else:
-        asides.append(LayoutBlock(kind, [line]))
+def _aside_key(line: TextLine) -> tuple[str | None, str | None, int] | None:
+    """Returns a key that is equal for lines of one note, or left out of one page for one reason.
+
+    None for a line of the text.
+    """
+    if line.omission_reason is None and line.note_id is None:
+        return None
+    return line.note_id, line.omission_reason, 0 if line.omission_reason is None else line.page
 
 
 def _begins_page(
-    line: TextLine, pages: Sequence[Sequence[TextLine]], typesetting: Typesetting
+    line: TextLine, text_pages: Sequence[Sequence[TextLine]], typesetting: Typesetting
 ) -> bool:
     """Returns whether a line is the first of its page, and the previous page ends early."""
-    if (
-        next(
-            page_line
-            for page_line in pages[line.page]
-            if page_line.omission_reason is None and page_line.note_id is None
-        )
-        is not line
-    ):
+    if text_pages[line.page][0] is not line:
         return False
-    if not line.page:
-        return True
-    previous_lines = [
-        page_line
-        for page_line in pages[line.page - 1]
-        if page_line.omission_reason is None and page_line.note_id is None
-    ]
-    if not previous_lines:
-        return True
-    lowest = min(page_line.baseline for page_line in previous_lines)
+    previous_lines = text_pages[line.page - 1] if line.page else []
+    lowest = min((previous.baseline for previous in previous_lines), default=math.inf)
     return lowest > typesetting.foot + (typesetting.top - typesetting.foot) * (1 - _FILLED_SHARE)
 
 
 def _continues(previous: TextLine, line: TextLine, typesetting: Typesetting) -> bool:
     """Returns whether a line continues the paragraph of the line above."""
-    if _starts_block(previous, line):
+    differs_in_size = abs(previous.size - line.size) > max(previous.size, line.size) * 0.08
+    if differs_in_size or (previous.page != line.page and _is_chapter_number(line.text)):
         return False
-    is_right_above = _is_right_above(previous, line, typesetting)
+    is_spanning_heading = (
+        previous.size >= typesetting.size * _LARGE_RATIO and previous.baseline > line.baseline
+    )
+    is_right_above = previous.page == line.page and (
+        previous.column == line.column or is_spanning_heading
+    )
     leading = typesetting.leading * max(1.0, line.size / typesetting.size)
     if is_right_above and previous.baseline - line.baseline > leading * _PARAGRAPH_RATIO:
         return False
@@ -146,32 +139,15 @@ def _continues(previous: TextLine, line: TextLine, typesetting: Typesetting) -> 
         return line.initial == 2
     if previous.text.rstrip().endswith("-") and line.text.lstrip()[:1].islower():
         return True
-    if any(
-        is_scene_break(either_line.text) or CELL_SEPARATOR in either_line.text
-        for either_line in (previous, line)
-    ):
+    if any(is_scene_break(n.text) or CELL_SEPARATOR in n.text for n in (previous, line)):
         return False
     if _is_displayed(previous, line, typesetting):
         return is_right_above and not is_ordinal(previous.text)
-    if _differs_in_style(previous, line, typesetting):
-        return False
-    return not (_is_indented(line, typesetting) or _ends_paragraph(previous, line, typesetting))
-
-
-def _is_right_above(previous: TextLine, line: TextLine, typesetting: Typesetting) -> bool:
-    """Returns whether two lines are in the same column, or below a heading across both."""
-    if previous.page != line.page:
-        return False
-    is_spanning_heading = (
-        previous.size >= typesetting.size * _LARGE_RATIO and previous.baseline > line.baseline
+    return not (
+        _differs_in_style(previous, line, typesetting)
+        or line.x0 - typesetting.frame(line).x0 > typesetting.size * INDENT
+        or _ends_paragraph(previous, line, typesetting)
     )
-    return previous.column == line.column or is_spanning_heading
-
-
-def _starts_block(previous: TextLine, line: TextLine) -> bool:
-    """Returns whether a line differs in size, or is a chapter heading at the top of a page."""
-    differs_in_size = abs(previous.size - line.size) > max(previous.size, line.size) * 0.08
-    return differs_in_size or (previous.page != line.page and _is_chapter_number(line.text))
 
 
 def _is_displayed(previous: TextLine, line: TextLine, typesetting: Typesetting) -> bool:
@@ -191,11 +167,6 @@ def _differs_in_style(previous: TextLine, line: TextLine, typesetting: Typesetti
     return differs_in_indent and previous.page == line.page
 
 
-def _is_indented(line: TextLine, typesetting: Typesetting) -> bool:
-    """Returns whether a line is indented relative to its column."""
-    return line.x0 - typesetting.frame(line).x0 > typesetting.size * INDENT
-
-
 def _ends_paragraph(line: TextLine, next_line: TextLine, typesetting: Typesetting) -> bool:
     """Returns whether a line is short enough to end its paragraph.
 
@@ -207,12 +178,9 @@ def _ends_paragraph(line: TextLine, next_line: TextLine, typesetting: Typesettin
     word = next_line.text.strip().split(" ", 1)[0]
     word_width = (next_line.x1 - next_line.x0) * len(word) / max(1, len(next_line.text.strip()))
     min_free_width = max(typesetting.size * 1.5, word_width + typesetting.size * 0.5)
-    ends_sentence = _SENTENCE_END.search(line.text) is not None
-    return free_width > (
-        min_free_width
-        if ends_sentence
-        else max(min_free_width, (frame.x1 - frame.x0) * _SHORT_SHARE)
-    )
+    if not _SENTENCE_END.search(line.text):
+        min_free_width = max(min_free_width, (frame.x1 - frame.x0) * _SHORT_SHARE)
+    return free_width > min_free_width
 
 
 # -- headings --------------------------------------------------------------------------------------
@@ -231,14 +199,9 @@ def _find_headings(blocks: Sequence[LayoutBlock], typesetting: Typesetting) -> N
         is_speaker = is_repeated and not parse_numbering(block.text)  # at the top of a page
         if rank and not is_speaker:
             ranked_blocks.append((block, rank))
-    if max((rank for _, rank in ranked_blocks), default=math.inf) > typesetting.size + 0.3:
-        ranked_blocks += [
-            (block, typesetting.size + 0.3) for block in _counting_numbers(text_blocks, typesetting)
-        ]
-    _set_levels(ranked_blocks)
-
-
-def _set_levels(ranked_blocks: Sequence[tuple[LayoutBlock, float]]) -> None:
+    named_rank = typesetting.size + 0.3
+    if max((rank for _, rank in ranked_blocks), default=math.inf) > named_rank:
+        ranked_blocks += [(n, named_rank) for n in _counting_numbers(text_blocks, typesetting)]
     levels = _levels_by_rank([rank for _, rank in ranked_blocks])
     for block, rank in ranked_blocks:
         block.kind, block.level = "heading", levels[rank]
@@ -275,29 +238,24 @@ def _heading_rank(
 
 def _cannot_be_title(text: str) -> bool:
     """Returns whether a text has no letters, ends with a dot leader, or says that the book ends."""
-    no_words = not any(map(str.isalnum, text))
-    return no_words or _is_leader(text) or END_OF_TEXT.fullmatch(text.strip(". ")) is not None
+    return bool(
+        not any(map(str.isalnum, text))
+        or _LEADER.search(text)
+        or END_OF_TEXT.fullmatch(text.strip(". "))
+    )
 
 
 def _body_size_rank(block: LayoutBlock, is_bold: bool, typesetting: Typesetting) -> float:
     """Ranks a heading in body size by its words, capitals and bold; 0 for no heading."""
     text = block.text
-    numbered_heading = parse_numbering(text) if len(text) <= 120 else None
-    is_named = bool(
-        numbered_heading
-        and (
-            not numbered_heading.title or numbered_heading.mark or is_title(numbered_heading.title)
-        )
+    heading = parse_numbering(text) if len(text) <= 120 else None
+    is_named = matter.kind_of_title(text) is not None or (
+        heading is not None and bool(not heading.title or heading.mark or is_title(heading.title))
     )
-    is_named = is_named or matter.kind_of_title(text) is not None
     is_capitals = text.isupper() and sum(map(str.isalpha, text)) > 3
-    if (is_named or is_capitals) and (
-        is_bold or is_capitals or _is_centred(block.lines, typesetting)
-    ):
+    if is_capitals or (is_named and (is_bold or _is_centred(block.lines, typesetting))):
         return typesetting.size + 0.3
-    if is_bold and not text.rstrip().endswith((",", ";")):
-        return typesetting.size + 0.1
-    return 0.0
+    return typesetting.size + 0.1 if is_bold and not text.rstrip().endswith((",", ";")) else 0.0
 
 
 def _is_chapter_number(text: str) -> bool:
@@ -335,12 +293,12 @@ def _is_isolated(
 
 
 def _space_between(previous: LayoutBlock | None, following: LayoutBlock | None) -> float:
-    """Returns the distance of baselines between two blocks; 1000 across columns or pages."""
+    """Returns the distance of baselines between two blocks, large across columns or pages."""
     if previous is None or following is None:
-        return 1000.0
+        return _FAR
     last_line, first_line = previous.lines[-1], following.lines[0]
     if (last_line.page, last_line.column) != (first_line.page, first_line.column):
-        return 1000.0
+        return _FAR
     return last_line.baseline - first_line.baseline
 
 
@@ -349,15 +307,10 @@ def _is_centred(lines: Sequence[TextLine], typesetting: Typesetting) -> bool:
     for line in lines:
         frame = typesetting.frame(line)
         left_space, right_space = line.x0 - frame.x0, frame.x1 - line.x1
-        if left_space < typesetting.size or abs(left_space - right_space) > max(
-            typesetting.size * 2, left_space * 0.2
-        ):
+        tolerance = max(typesetting.size * 2, left_space * 0.2)
+        if left_space < typesetting.size or abs(left_space - right_space) > tolerance:
             return False
     return True
-
-
-def _is_leader(text: str) -> bool:
-    return re.search(r"(?:[.·…_]\s?){5,}\s*\S{0,6}$", text) is not None
 
 
 def _levels_by_rank(ranks: Sequence[float]) -> dict[float, int]:
@@ -392,31 +345,17 @@ def _add_scene_breaks(
 def _is_scene(previous: LayoutBlock, following: LayoutBlock, typesetting: Typesetting) -> bool:
     """Returns whether the space between two paragraphs is a scene break."""
     last_line, first_line = previous.lines[-1], following.lines[0]
-    is_body_text = all(
-        abs(line.size - typesetting.size) <= typesetting.size * 0.06
+    if any(
+        abs(line.size - typesetting.size) > typesetting.size * 0.06
+        or id(line) in typesetting.indented_frames
         for line in (last_line, first_line)
-    )
-    if (
-        not is_body_text
-        or last_line.page != first_line.page
-        or last_line.column != first_line.column
-    ):
-        return False
-    if is_scene_break(previous.text) or is_scene_break(following.text):
-        return False
-    if (
-        id(last_line) in typesetting.indented_frames
-        or id(first_line) in typesetting.indented_frames
     ):
         return False
     if any(
-        block.lines[0].x0 - typesetting.frame(block.lines[0]).x0 > typesetting.size * 2.2
+        is_scene_break(block.text)
+        or block.lines[0].x0 - typesetting.frame(block.lines[0]).x0 > typesetting.size * 2.2
         for block in (previous, following)
     ):
         return False  # indented blocks have extra space around them anyway
-    space = last_line.baseline - first_line.baseline
-    return (
-        typesetting.paragraph_step + typesetting.leading * _SCENE_SPACE
-        < space
-        < typesetting.paragraph_step + typesetting.leading * 4
-    )
+    extra_space = _space_between(previous, following) - typesetting.paragraph_step
+    return typesetting.leading * _SCENE_SPACE < extra_space < typesetting.leading * 4

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from dataclasses import dataclass
+from itertools import accumulate, groupby, pairwise
 from statistics import median
 
-from manuscripts.readers.pdf.characters import Box, Face, Glyph, PageText, Snippet, is_leftward
+from manuscripts.readers.pdf.characters import Box, Glyph, PageText, Snippet, is_leftward
 
 _BASELINE_TOLERANCE = 0.15
 """Maximum difference of baselines within a line, in ems."""
@@ -84,6 +84,11 @@ class TextLine:
     @property
     def is_bold(self) -> bool:
         return all(run.is_bold for run in self.runs if run.text.strip() and not run.is_raised)
+
+
+def remaining(lines: Iterable[TextLine]) -> list[TextLine]:
+    """Returns the lines that are not left out."""
+    return [line for line in lines if line.omission_reason is None]
 
 
 def build_lines(page: PageText, page_index: int) -> list[TextLine]:
@@ -207,13 +212,11 @@ def _separates_columns(
     right_spans = [span for span in spans if span[0] >= begin]
     if min(len(left_spans), len(right_spans)) < _MIN_COLUMN_LINES:
         return False
-    if (
-        min(median(s[2] for s in side_spans) for side_spans in (left_spans, right_spans))
-        < _MIN_COLUMN_CHARACTERS
-    ):
-        return False
+    usual_characters = [median(span[2] for span in side) for side in (left_spans, right_spans)]
     flush_count = sum(x0 - end < size * 2.5 for x0, _, _ in right_spans)
-    return flush_count * 5 >= len(right_spans) * 3
+    return min(usual_characters) >= _MIN_COLUMN_CHARACTERS and (
+        flush_count * 5 >= len(right_spans) * 3
+    )
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -228,36 +231,26 @@ def _group_rows(snippets: Iterable[Snippet]) -> list[list[Snippet]]:
         else:
             rows.append([snippet])
     for row_index, row in enumerate(rows):
+        nearby_rows = [
+            nearby_row
+            for nearby_row in rows[max(0, row_index - 2) : row_index + 3]
+            if nearby_row is not row and len(nearby_row) <= _MAX_ROW_SNIPPETS
+        ]
         if len(row) <= _MAX_ROW_SNIPPETS:
-            nearby_rows = rows[max(0, row_index - 2) : row_index + 3]
-            _join_raised(
-                row,
-                [
-                    nearby_row
-                    for nearby_row in nearby_rows
-                    if nearby_row is not row and len(nearby_row) <= _MAX_ROW_SNIPPETS
-                ],
-            )
+            _join_raised(row, nearby_rows)
     return [row for row in rows if row]
 
 
 def _join_raised(row: list[Snippet], nearby_rows: Sequence[list[Snippet]]) -> None:
     """Moves small snippets of a row to a nearby row with adjacent larger ones."""
     for snippet in list(row):
-        target_row = next(
-            (
-                nearby_row
-                for nearby_row in nearby_rows
-                if nearby_row and _is_attached(snippet, nearby_row)
-            ),
-            None,
-        )
-        if target_row is not None:
-            row.remove(snippet)
-            snippet.is_raised = (
-                snippet.baseline - target_row[0].baseline > target_row[0].size * _MIN_RISE
-            )
-            target_row.append(snippet)
+        for target_row in nearby_rows:
+            if target_row and _is_attached(snippet, target_row):
+                row.remove(snippet)
+                rise = snippet.baseline - target_row[0].baseline
+                snippet.is_raised = rise > target_row[0].size * _MIN_RISE
+                target_row.append(snippet)
+                break
 
 
 def _is_attached(snippet: Snippet, row: Sequence[Snippet]) -> bool:
@@ -324,26 +317,12 @@ def _word_gaps(row: Sequence[Snippet]) -> list[float]:
 
 def _split_runs(snippet: Snippet, follows_space: bool) -> Iterator[Run]:
     """Splits a snippet into runs of one style; `follows_space`: a space precedes it."""
-    characters: list[str] = []
-    previous: Glyph | None = None
-    for glyph, has_space in zip(
-        snippet.glyphs, (follows_space, *_space_flags(snippet.glyphs)), strict=True
+    spaced_glyphs = zip(snippet.glyphs, (follows_space, *_space_flags(snippet.glyphs)), strict=True)
+    for (is_italic, is_bold), group in groupby(
+        spaced_glyphs, key=lambda pair: (pair[0].face.is_italic, pair[0].face.is_bold)
     ):
-        if previous is not None and _face_style(previous.face) != _face_style(glyph.face):
-            yield Run("".join(characters), *_face_style(previous.face), snippet.is_raised)
-            characters = []
-        if has_space and not (
-            previous is not None and is_cjk(previous.text) and is_cjk(glyph.text)
-        ):
-            characters.append(" ")
-        characters.append(glyph.text)
-        previous = glyph
-    if previous is not None:
-        yield Run("".join(characters), *_face_style(previous.face), snippet.is_raised)
-
-
-def _face_style(face: Face) -> tuple[bool, bool]:
-    return face.is_italic, face.is_bold
+        text = "".join(f" {glyph.text}" if has_space else glyph.text for glyph, has_space in group)
+        yield Run(text, is_italic, is_bold, snippet.is_raised)
 
 
 def _space_flags(glyphs: Sequence[Glyph]) -> list[bool]:
@@ -352,26 +331,22 @@ def _space_flags(glyphs: Sequence[Glyph]) -> list[bool]:
     space_count = sum(glyph.follows_space for glyph in glyphs[1:])
     if space_count + 1 >= _MIN_SPACED_LETTERS and space_count > len(glyphs) * 0.7:
         usual_gap = median(gaps)
-        return [gap > usual_gap * 1.6 for gap in gaps]
-    neighbours = zip(gaps, glyphs, glyphs[1:], strict=False)
+        flags = [gap > usual_gap * 1.6 for gap in gaps]
+    else:
+        flags = [
+            glyph.follows_space or gap > previous.face.size * 0.5
+            for gap, previous, glyph in zip(gaps, glyphs, glyphs[1:], strict=False)
+        ]
     return [
-        glyph.follows_space or gap > previous.face.size * 0.5 for gap, previous, glyph in neighbours
+        has_space and not (is_cjk(previous.text) and is_cjk(glyph.text))
+        for has_space, (previous, glyph) in zip(flags, pairwise(glyphs), strict=True)
     ]
 
 
 def _merge_runs(runs: Iterable[Run]) -> list[Run]:
     """Merges adjacent runs of one style."""
-    merged_runs: list[Run] = []
-    for run in runs:
-        if merged_runs and _run_style(merged_runs[-1]) == _run_style(run):
-            merged_runs[-1] = replace(run, text=merged_runs[-1].text + run.text)
-        else:
-            merged_runs.append(run)
-    return merged_runs
-
-
-def _run_style(run: Run) -> tuple[bool, bool, bool]:
-    return run.is_italic, run.is_bold, run.is_raised
+    groups = groupby(runs, key=lambda run: (run.is_italic, run.is_bold, run.is_raised))
+    return [Run("".join(run.text for run in group), *style) for style, group in groups]
 
 
 # -- initials --------------------------------------------------------------------------------------

@@ -42,13 +42,14 @@ def write_documents(
     blocks: Sequence[LayoutBlock], name: str, bookmarks: Sequence[Bookmark], is_hyphenated: bool
 ) -> tuple[list[SourcePage], list[TocEntry]]:
     """Returns documents, and the entries of a table of contents that point into them."""
-    bookmarks_by_block = dict(_bookmark_targets(blocks, bookmarks))
+    bookmarks_by_block = _bookmark_targets(blocks, bookmarks)
     pages: list[SourcePage] = []
     paths_by_bookmark: dict[int, str] = {}
     """Path of a document by the number of a bookmark."""
     for group in _split_documents(blocks):
-        path = f"{name}, page {_first_page_index(group) + 1}"
-        path = path if all(path != page.path for page in pages[-1:]) else f"{path} (more)"
+        first_page = next((block.lines[0].page for block in group if block.lines), 0)
+        path = f"{name}, page {first_page + 1}"
+        path += " (more)" * any(path == page.path for page in pages[-1:])
         root = etree.Element("html")
         body = etree.SubElement(root, "body")
         for previous, block in zip((None, *group), group, strict=False):
@@ -62,9 +63,9 @@ def write_documents(
                 f"{name}, page {block.lines[0].page + 1}" if block.lines else path,
             )
             for number in bookmarks_by_block.get(id(block), ()):
-                etree.SubElement(element, "a", id=f"entry-{number}")
-                element.insert(0, element[-1])
-                _move_text(element)
+                anchor = etree.Element("a", id=f"entry-{number}")
+                anchor.tail, element.text = element.text, None
+                element.insert(0, anchor)
                 paths_by_bookmark[number] = path
         pages.append(SourcePage(path, root))
     level_entries = [
@@ -83,11 +84,6 @@ def _is_title_of(previous: LayoutBlock, block: LayoutBlock) -> bool:
     return are_headings and is_ordinal(previous.text) and not is_ordinal(block.text)
 
 
-def _move_text(element: etree._Element) -> None:
-    """Moves an element's text behind the anchor that was inserted at its beginning."""
-    element[0].tail, element.text = element.text, None
-
-
 def _nest_entries(entries: Sequence[tuple[int, TocEntry]]) -> list[TocEntry]:
     """Nests entries by their levels."""
     top_entries: list[TocEntry] = []
@@ -101,10 +97,6 @@ def _nest_entries(entries: Sequence[tuple[int, TocEntry]]) -> list[TocEntry]:
         top_entries.append(TocEntry(entry.title, entry.path, entry.fragment, children))
         position = end
     return top_entries
-
-
-def _first_page_index(blocks: Sequence[LayoutBlock]) -> int:
-    return next((block.lines[0].page for block in blocks if block.lines), 0)
 
 
 def _split_documents(blocks: Sequence[LayoutBlock]) -> Iterator[list[LayoutBlock]]:
@@ -124,8 +116,8 @@ def _split_documents(blocks: Sequence[LayoutBlock]) -> Iterator[list[LayoutBlock
 
 def _bookmark_targets(
     blocks: Sequence[LayoutBlock], bookmarks: Sequence[Bookmark]
-) -> Iterator[tuple[int, list[int]]]:
-    """Yields the `id()` of blocks with the numbers of the bookmarks that point to them."""
+) -> dict[int, list[int]]:
+    """Returns the numbers of the bookmarks that point to blocks, by the `id()` of the block."""
     text_blocks = [block for block in blocks if block.kind in ("text", "heading")]
     blocks_by_page = {
         page: list(group)
@@ -136,15 +128,14 @@ def _bookmark_targets(
     for number, bookmark in enumerate(bookmarks):
         page_blocks = blocks_by_page.get(bookmark.page, [])
         next_index = bisect_right(pages, bookmark.page)
-        following = text_blocks[next_index] if next_index < len(text_blocks) else None
         block = (
             _find_by_title(page_blocks, bookmark)
             or _find_by_height(page_blocks, bookmark)
-            or following
+            or next(iter(text_blocks[next_index : next_index + 1]), None)
         )
         if block is not None:
             bookmarks_by_block.setdefault(id(block), []).append(number)
-    yield from bookmarks_by_block.items()
+    return bookmarks_by_block
 
 
 @lru_cache(50_000)
@@ -162,7 +153,11 @@ def _find_by_title(blocks: Sequence[LayoutBlock], bookmark: Bookmark) -> LayoutB
                 break
             block_letters += _cached_letters(title_block.text)
             if title_letters and block_letters == title_letters:
-                _make_headings(blocks[index : index + count], bookmark)
+                title_blocks = blocks[index : index + count]
+                levels = [n.level for n in title_blocks if n.kind == "heading"]
+                for title_block in title_blocks:
+                    title_block.kind = "heading"
+                    title_block.level = levels[0] if levels else min(6, bookmark.level + 1)
                 return block
     return next(
         (
@@ -174,14 +169,6 @@ def _find_by_title(blocks: Sequence[LayoutBlock], bookmark: Bookmark) -> LayoutB
         ),
         None,
     )
-
-
-def _make_headings(blocks: Sequence[LayoutBlock], bookmark: Bookmark) -> None:
-    level = next(
-        (block.level for block in blocks if block.kind == "heading"), min(6, bookmark.level + 1)
-    )
-    for block in blocks:
-        block.kind, block.level = "heading", level
 
 
 def _find_by_height(blocks: Sequence[LayoutBlock], bookmark: Bookmark) -> LayoutBlock | None:
@@ -201,32 +188,21 @@ def _append_element(
     """Appends the element of a block to the body."""
     if block.kind == "scene":
         return etree.SubElement(body, "hr")
+    is_row = len(block.lines) == 1 and CELL_SEPARATOR in block.text.strip()
+    if block.kind == "text" and is_row:
+        return _append_row(body, block)
+    element = etree.SubElement(body, f"h{block.level}" if block.kind == "heading" else "p")
+    runs = join_runs(block.lines, is_hyphenated)
     if block.kind == "heading":
-        element = etree.SubElement(body, f"h{block.level}")
-        _write_runs(
-            element,
-            (
-                replace(run, is_italic=False, is_bold=False)
-                for run in join_runs(block.lines, is_hyphenated)
-            ),
-        )
-        return element
-    if block.kind == "note":
+        runs = (replace(run, is_italic=False, is_bold=False) for run in runs)
+    elif block.kind == "omitted":
+        element.set(elements.OMISSION_ATTRIBUTE, block.lines[0].omission_reason or "")
+    elif block.kind == "note":
         aside = etree.SubElement(body, "aside", {_EPUB_TYPE: "footnote"})
         aside.set("id", block.lines[0].note_id or "")
-        _write_runs(etree.SubElement(aside, "p"), join_runs(block.lines, is_hyphenated))
-        return aside
-    if _is_row(block):
-        return _append_row(body, block)
-    element = etree.SubElement(body, "p")
-    if block.kind == "omitted":
-        element.set(elements.OMISSION_ATTRIBUTE, block.lines[0].omission_reason or "")
-    _write_runs(element, join_runs(block.lines, is_hyphenated))
-    return element
-
-
-def _is_row(block: LayoutBlock) -> bool:
-    return block.kind == "text" and len(block.lines) == 1 and CELL_SEPARATOR in block.text.strip()
+        aside.append(element)
+    _write_runs(element, runs)
+    return body[-1]
 
 
 def _append_row(body: etree._Element, block: LayoutBlock) -> etree._Element:
@@ -235,10 +211,8 @@ def _append_row(body: etree._Element, block: LayoutBlock) -> etree._Element:
     row = etree.SubElement(table, "tr")
     cell = etree.SubElement(row, "td")
     for run in block.lines[0].runs:
-        first_text, *further_texts = run.text.split(CELL_SEPARATOR)
-        _write_runs(cell, [replace(run, text=first_text)])
-        for text in further_texts:
-            cell = etree.SubElement(row, "td")
+        for index, text in enumerate(run.text.split(CELL_SEPARATOR)):
+            cell = etree.SubElement(row, "td") if index else cell
             _write_runs(cell, [replace(run, text=text)])
     return row
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from manuscripts.readers.pdf.lines import Run, TextLine
+from manuscripts.readers.pdf.lines import Run, TextLine, remaining
 
 _SMALL_RATIO = 0.93
 """Maximum size of notes, relative to the text."""
@@ -22,20 +22,14 @@ def mark_notes(pages: Sequence[Sequence[TextLine]], size: float) -> None:
     """Marks the lines of footnotes and the references to them; `size` is that of the text."""
     last_note: str | None = None
     """Id of the note at the end of the previous page; None if it ends without one."""
-    for page_index, lines in enumerate(pages):
-        remaining_lines = [line for line in lines if line.omission_reason is None]
+    for page_index, lines in enumerate(map(remaining, pages)):
         notes: dict[str, str] = {}
-        page_end_note = None
-        for _, column in groupby(remaining_lines, key=lambda line: line.column):
-            column_notes = _mark_column_notes(
+        for _, column in groupby(lines, key=lambda line: line.column):
+            notes |= _mark_column_notes(
                 list(column), size, f"{page_index + 1}", last_note, len(notes)
             )
-            notes |= column_notes
-            page_end_note = next(
-                (line.note_id for line in reversed(remaining_lines) if line.note_id), None
-            )
-        last_note = page_end_note
-        for line in remaining_lines:
+        last_note = next((line.note_id for line in reversed(lines) if line.note_id), None)
+        for line in lines:
             if line.note_id is None:
                 line.runs = list(_split_references(line, notes))
 
@@ -53,24 +47,18 @@ def _mark_column_notes(
     if not first_note_line:
         return {}  # all in small type: nothing that the notes could be below
     notes: dict[str, str] = {}
-    left_edge = min((line.x0 for line in lines[first_note_line:]), default=0.0)
-    current = last_note
-    if last_note is not None and not _is_note_start(lines[first_note_line:]):
-        current = None
-    for line in lines[first_note_line:]:
+    note_lines = lines[first_note_line:]
+    left_edge = min((line.x0 for line in note_lines), default=0.0)
+    current = last_note if _is_note_start(note_lines) else None
+    for line in note_lines:
         mark = _leading_mark(line, left_edge, size)
         if mark is not None and mark not in notes:
             current = f"note-{page}-{count + len(notes) + 1}"
             notes[mark] = current
-            _add_space_after_mark(line)
+            if line.runs[0].is_raised and len(line.runs) > 1:
+                line.runs[1] = replace(line.runs[1], text=f" {line.runs[1].text}")
         line.note_id = current
     return notes
-
-
-def _add_space_after_mark(line: TextLine) -> None:
-    """Adds a space after the raised mark of a note."""
-    if line.runs[0].is_raised and len(line.runs) > 1 and not line.runs[1].text[:1].isspace():
-        line.runs[1] = replace(line.runs[1], text=f" {line.runs[1].text}")
 
 
 def _is_note_start(lines: Sequence[TextLine]) -> bool:

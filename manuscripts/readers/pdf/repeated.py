@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, takewhile
 from statistics import median
 
 from manuscripts.chapters.outline import letters
 from manuscripts.counting import ROMAN, bare_value, parse_numbering
-from manuscripts.readers.pdf.lines import TextLine
+from manuscripts.readers.pdf.lines import TextLine, remaining
 
 RUNNING_HEAD = "running head or foot"
 PAGE_NUMBER = "page number"
@@ -58,10 +58,7 @@ def omit_repeated(pages: Sequence[Sequence[TextLine]]) -> None:
     """Marks running heads, feet and page numbers as left out."""
     for at_top in (True, False):
         for _ in range(_MAX_EDGE_LINES):
-            remaining_lines = [
-                [line for line in lines if line.omission_reason is None] for lines in pages
-            ]
-            if not _omit_outermost(remaining_lines, at_top, _LargeHeadings(remaining_lines)):
+            if not _omit_outermost([remaining(lines) for lines in pages], at_top):
                 break
 
 
@@ -95,59 +92,69 @@ class _LargeHeadings:
         )
 
 
-def _omit_outermost(
-    pages: Sequence[Sequence[TextLine]], at_top: bool, headings: _LargeHeadings
-) -> bool:
+def _omit_outermost(pages: Sequence[Sequence[TextLine]], at_top: bool) -> bool:
     """Marks running heads or feet in the outermost lines; returns whether there were any."""
-    edges = [list(_outermost_lines(lines, at_top)) for lines in pages]
-    page_count = sum(bool(edge) for edge in edges)
-    min_pages = 2 if page_count <= _FEW_PAGES else _MIN_PAGES
-    lines = [line for edge in edges for line in edge if len(line.text) <= _MAX_CHARACTERS]
-    small_lines = [line for line in lines if line.size <= headings.body_size * _LARGE_RATIO]
-    inner_counts = _inner_text_counts(pages, {id(line) for line in small_lines})
-    repeated_lines = [
-        *_repeated_lines(small_lines, inner_counts),
-        *_lines_with_page_number(small_lines, min_pages),
+    headings = _LargeHeadings(pages)
+    pick = max if at_top else min
+    edges = [(lines, pick(line.baseline for line in lines)) for lines in pages if lines]
+    min_pages = 2 if len(edges) <= _FEW_PAGES else _MIN_PAGES
+    edge_lines = [
+        line
+        for lines, height in edges
+        for line in lines
+        if abs(line.baseline - height) < _HEIGHT_TOLERANCE and len(line.text) <= _MAX_CHARACTERS
     ]
-    repeated_lines += _lines_repeating_headings(small_lines, headings, min_pages)
-    large_lines = [line for line in lines if line.size > headings.body_size * _LARGE_RATIO]
-    heads = list(_large_running_heads(pages, large_lines, headings, page_count))
-    _omit_running_heads(small_lines, repeated_lines, max(_MIN_PAGES, page_count * _SLOT_SHARE))
-    for line in heads:
-        line.omission_reason = (
-            PAGE_NUMBER if _BARE_PAGE_NUMBER.fullmatch(line.text.strip()) else RUNNING_HEAD
-        )
-    for line in (
-        _wrapped_running_heads(pages, (*repeated_lines, *heads), headings) if at_top else ()
-    ):
-        line.omission_reason = RUNNING_HEAD
-    return bool(repeated_lines or heads)
-
-
-def _lines_repeating_headings(
-    lines: Iterable[TextLine], headings: _LargeHeadings, min_pages: int
-) -> Iterator[TextLine]:
-    """Yields lines that repeat headings, at a height where several pages have such lines."""
+    max_size = headings.body_size * _LARGE_RATIO
+    lines = [line for line in edge_lines if line.size <= max_size]
     heading_lines = [line for line in lines if headings.contains(line)]
-    heights = _pages_by_height(heading_lines)
-    yield from (line for line in heading_lines if len(heights[round(line.baseline)]) >= min_pages)
+    heading_pages = _pages_by_height(heading_lines)
+    repeated_lines = [
+        *_repeated_lines(lines, _inner_text_counts(pages, lines)),
+        *_lines_with_page_number(lines, min_pages),
+        *(n for n in heading_lines if len(heading_pages[round(n.baseline)]) >= min_pages),
+    ]
+    large_lines = [line for line in edge_lines if line.size > max_size]
+    heads = list(_large_running_heads(pages, large_lines, headings, len(edges)))
+    heads += _lines_beside(repeated_lines, lines, max(_MIN_PAGES, len(edges) * _SLOT_SHARE))
+    for line in heads:
+        is_number = _BARE_PAGE_NUMBER.fullmatch(line.text.strip())
+        line.omission_reason = PAGE_NUMBER if is_number else RUNNING_HEAD
+    for line in _wrapped_running_heads(pages, heads, headings) if at_top else ():
+        line.omission_reason = RUNNING_HEAD
+    return bool(heads)
+
+
+def _lines_beside(
+    repeated_lines: Sequence[TextLine], lines: Iterable[TextLine], min_pages: float
+) -> Iterator[TextLine]:
+    """Yields repeated lines, and lines at a height where enough pages have repeated ones."""
+    pages_by_height = _pages_by_height(repeated_lines)
+    repeated_ids = set(map(id, repeated_lines))
+    sizes = {round(line.size) for line in repeated_lines}
+    for line in lines:
+        is_beside = (
+            len(pages_by_height[round(line.baseline)]) >= min_pages and round(line.size) in sizes
+        )
+        if id(line) in repeated_ids or (is_beside and _is_complete(line)):
+            yield line
 
 
 def _wrapped_running_heads(
     pages: Sequence[Sequence[TextLine]], heads: Iterable[TextLine], headings: _LargeHeadings
 ) -> Iterator[TextLine]:
     """Yields the lines of wrapped running heads, near the height of known ones."""
-    known_places = {
+    places = {
         (round(line.size), line.baseline) for line in heads if line.omission_reason == RUNNING_HEAD
     }
 
     def is_near(line: TextLine) -> bool:
-        sizes = (size for size, base in known_places if abs(line.baseline - base) < 2 * size)
-        return round(line.size) in sizes
+        return any(
+            size == round(line.size) and abs(line.baseline - baseline) < 2 * size
+            for size, baseline in places
+        )
 
     for lines in pages:
-        remaining_lines = [line for line in lines if line.omission_reason is None]
-        top_lines = sorted(remaining_lines, key=lambda line: -line.baseline)[:_MAX_HEAD_LINES]
+        top_lines = sorted(remaining(lines), key=lambda line: -line.baseline)[:_MAX_HEAD_LINES]
         head_lines = list(takewhile(is_near, top_lines))
         for count in range(len(head_lines), 1, -1):
             if headings.contains(*head_lines[:count]):
@@ -168,12 +175,13 @@ def _large_running_heads(
     """
     lines_by_slot: dict[tuple[int, int], list[TextLine]] = defaultdict(list)
     for line in lines:
-        near_slots = (
-            key
-            for key in lines_by_slot
-            if abs(key[0] - line.baseline) < _HEIGHT_TOLERANCE and key[1] == round(line.size)
+        size = round(line.size)
+        slots = (
+            s
+            for s in lines_by_slot
+            if s[1] == size and abs(s[0] - line.baseline) < _HEIGHT_TOLERANCE
         )
-        lines_by_slot[next(near_slots, (round(line.baseline), round(line.size)))].append(line)
+        lines_by_slot[next(slots, (round(line.baseline), size))].append(line)
     for (_, size), slot_lines in lines_by_slot.items():
         slot_page_count = len({line.page for line in slot_lines})
         if slot_page_count < max(_MIN_PAGES, page_count * _COVERED_SHARE):
@@ -194,11 +202,10 @@ def _large_running_heads(
         confirmed_pages = {
             line.page
             for line in slot_lines
-            if id(line) in numbered_ids or headings.contains(line)
-            or any(
-                0 < abs(page - line.page) <= 2 for page in pages_by_text[_mask_numbers(line.text)]
-            )
-        }  # fmt: skip
+            if id(line) in numbered_ids
+            or headings.contains(line)
+            or any(0 < abs(p - line.page) <= 2 for p in pages_by_text[_mask_numbers(line.text)])
+        }
         if 2 * len(confirmed_pages) >= slot_page_count:
             yield from slot_lines
 
@@ -207,51 +214,24 @@ def _count_interruptions(pages: Sequence[Sequence[TextLine]], lines: Iterable[Te
     """Counts the lines that interrupt a sentence, as no heading does."""
     count = 0
     for line in lines:
-        page_lines = [
-            page_line
-            for page_line in pages[line.page]
-            if page_line is not line and page_line.omission_reason is None
-        ]
-        previous_page = pages[line.page - 1] if line.page else []
-        last_line = next(
-            (
-                page_line
-                for page_line in reversed(previous_page)
-                if page_line.omission_reason is None
-            ),
-            None,
-        )
-        is_continued = bool(page_lines) and page_lines[0].text.lstrip()[:1].islower()
-        count += is_continued and last_line is not None and not _SENTENCE_END.search(last_line.text)
+        below = next((other for other in pages[line.page] if other is not line), None)
+        above = next(reversed(pages[line.page - 1]), None) if line.page else None
+        is_continued = below is not None and below.text.lstrip()[:1].islower()
+        count += is_continued and above is not None and not _SENTENCE_END.search(above.text)
     return count
 
 
-def _omit_running_heads(
-    lines: Iterable[TextLine], repeated_lines: Sequence[TextLine], min_pages: float
-) -> None:
-    """Marks repeated lines as left out, and lines at the same height on other pages."""
-    heights = _pages_by_height(repeated_lines)
-    repeated_ids = {id(line) for line in repeated_lines}
-    sizes = {round(line.size) for line in repeated_lines}
-    for line in lines:
-        is_in_slot = len(heights[round(line.baseline)]) >= min_pages and round(line.size) in sizes
-        if id(line) in repeated_ids or (is_in_slot and _is_complete(line)):
-            line.omission_reason = (
-                PAGE_NUMBER if _BARE_PAGE_NUMBER.fullmatch(line.text.strip()) else RUNNING_HEAD
-            )
-
-
 def _inner_text_counts(
-    pages: Sequence[Sequence[TextLine]], edge_ids: Collection[int]
+    pages: Sequence[Sequence[TextLine]], edge_lines: Iterable[TextLine]
 ) -> Counter[str]:
     """Counts the texts of short lines that are not at the edge of a page."""
-    remaining_lines = (line for page in pages for line in page if line.omission_reason is None)
-    short_lines = (
-        line
-        for line in remaining_lines
+    edge_ids = set(map(id, edge_lines))
+    return Counter(
+        _mask_numbers(line.text)
+        for lines in pages
+        for line in lines
         if id(line) not in edge_ids and len(line.text) <= _MAX_CHARACTERS
     )
-    return Counter(_mask_numbers(line.text) for line in short_lines)
 
 
 def _pages_by_height(lines: Iterable[TextLine]) -> Mapping[int, set[int]]:
@@ -263,18 +243,6 @@ def _pages_by_height(lines: Iterable[TextLine]) -> Mapping[int, set[int]]:
         ):
             pages_by_height[height].add(line.page)
     return pages_by_height
-
-
-def _outermost_lines(lines: Iterable[TextLine], at_top: bool) -> Iterator[TextLine]:
-    """Yields the top or bottom lines of a page that are at the same height."""
-    remaining_lines = [line for line in lines if line.omission_reason is None]
-    if remaining_lines:
-        edge_height = (
-            max(x.baseline for x in remaining_lines)
-            if at_top
-            else min(x.baseline for x in remaining_lines)
-        )
-        yield from (x for x in remaining_lines if abs(x.baseline - edge_height) < _HEIGHT_TOLERANCE)
 
 
 def _is_complete(line: TextLine) -> bool:
@@ -289,17 +257,13 @@ def _repeated_lines(lines: Iterable[TextLine], inner_counts: Mapping[str, int]) 
     """
     lines_by_text: dict[str, list[TextLine]] = defaultdict(list)
     for line in lines:
-        if len(line.text) <= _MAX_CHARACTERS and _is_complete(line):
+        if _is_complete(line):
             lines_by_text[_mask_numbers(line.text)].append(line)
     repeated_lines: list[TextLine] = []
     for text, text_lines in lines_by_text.items():
-        median_height = median(line.baseline for line in text_lines)
-        level_lines = [
-            line for line in text_lines if abs(line.baseline - median_height) < _HEIGHT_TOLERANCE
-        ]
-        is_frequent = len(level_lines) >= _MIN_PAGES and inner_counts.get(text, 0) < len(
-            level_lines
-        )
+        height = median(line.baseline for line in text_lines)
+        level_lines = [n for n in text_lines if abs(n.baseline - height) < _HEIGHT_TOLERANCE]
+        is_frequent = len(level_lines) >= max(_MIN_PAGES, inner_counts.get(text, 0) + 1)
         if is_frequent and ("#" not in text or _are_running_heads(level_lines)):
             repeated_lines += level_lines
     return repeated_lines
@@ -333,21 +297,18 @@ def _lines_with_page_number(lines: Sequence[TextLine], min_pages: int) -> Iterat
 def _are_running_heads(lines: Sequence[TextLine]) -> bool:
     """Returns whether lines with numbers are running heads rather than chapter headings.
 
-    Their numbers grow with the pages, or repeat.
+    Their first or last numbers grow with the pages, or they repeat.
     """
     texts = Counter(line.text.strip() for line in lines)
-    repeat_count = sum(count for count in texts.values() if count > 1)
-    return (
-        2 * repeat_count >= len(lines)
-        or _numbers_follow_pages(lines, 0)
-        or _numbers_follow_pages(lines, -1)
-    )
-
-
-def _numbers_follow_pages(lines: Sequence[TextLine], numeral_index: int) -> bool:
-    """Returns whether the first or last numbers of most lines grow with their pages."""
-    page_numerals = [
-        (line.page, bare_value(_NUMERAL.findall(line.text)[numeral_index])) for line in lines
-    ]
-    offsets = Counter(number - page for page, number in page_numerals if number is not None)
-    return bool(offsets) and offsets.most_common(1)[0][1] * 2 >= len(lines)
+    if 2 * sum(count for count in texts.values() if count > 1) >= len(lines):
+        return True
+    for numeral_index in (0, -1):
+        numbers = [bare_value(_NUMERAL.findall(line.text)[numeral_index]) for line in lines]
+        offsets = Counter(
+            number - line.page
+            for number, line in zip(numbers, lines, strict=True)
+            if number is not None
+        )
+        if offsets and 2 * offsets.most_common(1)[0][1] >= len(lines):
+            return True
+    return False

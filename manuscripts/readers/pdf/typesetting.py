@@ -129,7 +129,7 @@ def _lines_frame(lines: Sequence[TextLine], size: float) -> Frame:
     first_start = min(frequent_starts, default=min(start_counts))
     lefts = [line.x0 for line in lines if abs(line.x0 - first_start * 2) <= size * 0.4]
     rights = sorted(line.x1 for line in lines)
-    return Frame(min(lefts), rights[int((len(rights) - 1) * 0.95)])
+    return Frame(min(lefts, default=first_start * 2.0), rights[int((len(rights) - 1) * 0.95)])
 
 
 def _column_frame(frames: Frames, line: TextLine) -> Frame:
