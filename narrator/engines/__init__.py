@@ -227,14 +227,41 @@ class SilentPart:
     """Why it cannot be spoken, where `text` is IPA."""
 
 
-class Engine(ABC):
+class LanguageSupport:
+    """The languages and texts that an engine can say, as far as this is known without a model; by
+    default all."""
+
+    name: str
+
+    def speaks(self, language: str) -> bool:
+        """Whether it speaks a language, by BCP 47 tag. Raises EngineUnavailable."""
+        return True
+
+    def language_advice(self, language: str) -> str:
+        """Explains how to make it speak a language that it does not, as the end of a sentence that
+        says so; "" when nothing helps."""
+        return ""
+
+    def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
+        """Whether any part of a text has sounds in this engine; `pronunciations` as in
+        `text_content`."""
+        return True
+
+    def silent_parts(
+        self, text: str, language: str, pronunciations: Mapping[str, str]
+    ) -> Iterable[SilentPart]:
+        """Returns the parts of a text that it leaves out, as far as this is known without a model;
+        `pronunciations` as in `text_content`."""
+        return ()
+
+
+class Engine(LanguageSupport, ABC):
     """A cheap description of something that speaks.
 
     A subclass has a name, a rate, an identity, voices and a session. The defaults suit an engine
     that speaks each chunk by itself, in its own voices, and keeps nothing in memory.
     """
 
-    name: str
     sample_rate: int
     """Hz."""
     continues: bool = False
@@ -290,27 +317,6 @@ class Engine(ABC):
         """Whether a voice needs a reference, so that one without it is cast first."""
         return self.clones
 
-    def speaks(self, language: str) -> bool:
-        """Whether it speaks a language, by BCP 47 tag. Raises EngineUnavailable."""
-        return True
-
-    def language_advice(self, language: str) -> str:
-        """Explains how to make it speak a language that it does not, as the end of a sentence that
-        says so; "" when nothing helps."""
-        return ""
-
-    def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
-        """Whether any part of a text has sounds in this engine; `pronunciations` as in
-        `text_content`."""
-        return True
-
-    def silent_parts(
-        self, text: str, language: str, pronunciations: Mapping[str, str]
-    ) -> Iterable[SilentPart]:
-        """Returns the parts of a text that it leaves out, as far as this is known without a model;
-        `pronunciations` as in `text_content`."""
-        return ()
-
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """Returns problems that keep this engine from speaking this cast, before anything runs."""
         return ()
@@ -329,6 +335,6 @@ class Engine(ABC):
         takes little, None for memory that is not visible from here, such as a GPU's own."""
         return 0
 
-    def release(self) -> None:  # noqa: B027  # most hold nothing
+    def release(self) -> None:  # most hold nothing
         """Frees what `start` and `encode_reference` have loaded, while no session is open; it is
         loaded again when needed."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from pydantic import PrivateAttr, ValidationError
 
-from narrator.engines import Engine, SilentPart
+from narrator.engines import Engine, LanguageSupport
 from narrator.engines.models import Family, Model
 from narrator.engines.voice import Cast, Voice
 from narrator.errors import UsageError, nearest
@@ -63,10 +63,9 @@ class EngineModel:
     arithmetic, not measured."""
 
 
-class EngineSpec(ABC):
+class EngineSpec(LanguageSupport, ABC):
     """One kind of engine. The defaults are those of an engine without settings or voices."""
 
-    name: ClassVar[str]
     title: ClassVar[str]
     """Its name in messages."""
     packages: ClassVar[tuple[str, ...]] = ()
@@ -110,26 +109,8 @@ class EngineSpec(ABC):
             return ""
         return f"{self.title} needs {', '.join(missing)}: {install_command(self.name)}"
 
-    def speaks(self, language: str) -> bool:
-        """As `Engine.speaks`."""
-        return True
-
-    def language_advice(self, language: str) -> str:
-        """As `Engine.language_advice`."""
-        return ""
-
-    def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
-        """As `Engine.can_say`."""
-        return True
-
     def problems(self, settings: EngineSettings, voices: Cast) -> Iterable[str]:
         """What keeps it from speaking at all, or from speaking a cast."""
-        return ()
-
-    def silent_parts(
-        self, text: str, language: str, pronunciations: Mapping[str, str]
-    ) -> Iterable[SilentPart]:
-        """As `Engine.silent_parts`."""
         return ()
 
     def cast(self, people: Sequence[Voice], language: str, cast: Cast) -> Mapping[str, Any]:

@@ -12,14 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from narrator import files
-from narrator.engines import Engine, has_known_identity, ignore_message, unique_engines
+from narrator.engines import (
+    Engine,
+    LanguageSupport,
+    has_known_identity,
+    ignore_message,
+    unique_engines,
+)
 from narrator.engines.cluster import credentials, parcels
 from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.engines.cluster.engine import ClusterEngine
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.errors import EngineUnavailable, UsageError
-from narrator.pipeline.manuscript import LanguageSupport, Manuscript
+from narrator.pipeline.manuscript import Manuscript
 from narrator.project.preferences import FROM_PREFERENCES, ClusterOptions
 from narrator.project.project import Project
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from narrator.cast import presets
 from narrator.delivery import layout, preflight
-from narrator.engines import SilentPart
+from narrator.engines import LanguageSupport, SilentPart
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineSettings, EngineSpec
 from narrator.errors import (
@@ -27,7 +27,6 @@ from narrator.importing.project import pending_tasks
 from narrator.pipeline.book_engines import is_available, settings_of, specs_of
 from narrator.pipeline.book_plan import chain_rules
 from narrator.pipeline.manuscript import (
-    LanguageSupport,
     Manuscript,
     find_oddities,
     find_unspoken,
@@ -118,24 +117,10 @@ def _expected_sample_rate(manuscript: Manuscript) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _UnavailableEngine:
+class _UnavailableEngine(LanguageSupport):
     """An engine whose packages are missing, so that it is assumed to speak everything."""
 
     name: str
-
-    def speaks(self, language: str) -> bool:
-        return True
-
-    def language_advice(self, language: str) -> str:
-        return ""
-
-    def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
-        return True
-
-    def silent_parts(
-        self, text: str, language: str, pronunciations: Mapping[str, str]
-    ) -> Iterable[SilentPart]:
-        return ()
 
 
 def _available_specs(specs: Mapping[str, EngineSpec]) -> Mapping[str, LanguageSupport]:

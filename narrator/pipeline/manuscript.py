@@ -12,12 +12,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
-from typing import Protocol
 
 from narrator import files
 from narrator.cast.cast import resolve
 from narrator.delivery import music
-from narrator.engines import SilentPart
+from narrator.engines import LanguageSupport
 from narrator.engines.spec import EngineSpec
 from narrator.engines.voice import Cast
 from narrator.errors import ManifestError, Problem, ScriptError
@@ -228,31 +227,6 @@ def _describe_slow_pattern(project: Project, error: SlowPattern) -> Problem:
     patterns = [entry.pattern for entry in project.lexicon]
     loc = ("lexicon", patterns.index(error.pattern)) if error.pattern in patterns else ("lexicon",)
     return Problem(project.path, project.line(*loc), str(error))
-
-
-class LanguageSupport(Protocol):
-    """An engine, or what is known about it before it is made."""
-
-    @property
-    def name(self) -> str: ...
-
-    def speaks(self, language: str) -> bool:
-        """Raises EngineUnavailable."""
-        ...
-
-    def language_advice(self, language: str) -> str:
-        """Like `Engine.language_advice`."""
-        ...
-
-    def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
-        """Like `Engine.can_say`."""
-        ...
-
-    def silent_parts(
-        self, text: str, language: str, pronunciations: Mapping[str, str]
-    ) -> Iterable[SilentPart]:
-        """Like `Engine.silent_parts`."""
-        ...
 
 
 MIN_MAIN_LANGUAGE_SHARE = 0.2

@@ -10,22 +10,19 @@ tokens.py        what is wrong with a take as its tokens show it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from narrator.engines import Engine, models
 from narrator.engines.cosyvoice2.checkpoint import FAMILY
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings, CosyVoice2Voice
-from narrator.engines.cosyvoice2.wording import TITLE, speaks, voice_errors
-from narrator.engines.spec import EngineContext, EngineModel, EngineSettings, EngineSpec
+from narrator.engines.cosyvoice2.wording import TITLE, CosyVoice2Languages, voice_errors
+from narrator.engines.mlx.spec import ModelSpec, finder
+from narrator.engines.spec import EngineModel, EngineSettings
 from narrator.engines.voice import Cast
 
-
-def _find_models(
-    settings: EngineSettings, root: Path | None, tell: Callable[[str], None]
-) -> Iterator[tuple[str, models.Model]]:
-    assert isinstance(settings, CosyVoice2Settings)
-    yield "model", models.find(FAMILY, settings.model, root=root, tell=tell)
+if TYPE_CHECKING:
+    from narrator.engines.mlx.engine import ModelEngine
 
 
 def _time_step(path: Path) -> float:
@@ -35,10 +32,9 @@ def _time_step(path: Path) -> float:
     return tried(read(path))
 
 
-class CosyVoice2Spec(EngineSpec):
+class CosyVoice2Spec(CosyVoice2Languages, ModelSpec):
     """CosyVoice2: its characters are those of all its languages, so it spells no script."""
 
-    name = "cosyvoice2"
     title = TITLE
     packages = ("mlx_lm", "onnxruntime", "kaldi_native_fbank")
     settings = CosyVoice2Settings
@@ -47,30 +43,18 @@ class CosyVoice2Spec(EngineSpec):
     can_design_voices = False
     model = EngineModel(
         family=FAMILY,
-        find=_find_models,
+        find=finder(FAMILY),
         time_step=_time_step,
         unguarded={"earliest_stop": 0.0},
     )
 
-    def make(
-        self, settings: EngineSettings, context: EngineContext, tell: Callable[[str], None]
-    ) -> Engine:
+    def engine_type(self) -> type[ModelEngine]:
         from narrator.engines.cosyvoice2.engine import CosyVoice2Engine
 
-        assert isinstance(settings, CosyVoice2Settings)
-        return CosyVoice2Engine(
-            settings,
-            cache=context.cache,
-            root=context.root,
-            remembered=context.load_identity_record(),
-            tell=tell,
-        )
+        return CosyVoice2Engine
 
     def sample_rate(self, settings: EngineSettings) -> int:
         return 24_000
-
-    def speaks(self, language: str) -> bool:
-        return speaks(language)
 
     def problems(self, settings: EngineSettings, voices: Cast) -> Iterable[str]:
         return voice_errors(voices)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from narrator.engines import ignore_message, models
+from narrator.engines import models
 from narrator.engines.cosyvoice2 import SPEC
 from narrator.engines.cosyvoice2.checkpoint import FAMILY, SPEAKERS
 from narrator.engines.cosyvoice2.loaded import LoadingCosyVoice2
@@ -16,8 +15,8 @@ from narrator.engines.cosyvoice2.settings import CosyVoice2Settings
 from narrator.engines.cosyvoice2.wording import (
     LANGUAGES,
     TITLE,
+    CosyVoice2Languages,
     describe_unknown_speaker,
-    speaks,
     stored_speaker,
     voice_errors,
 )
@@ -26,33 +25,19 @@ from narrator.engines.voice import Voice
 from narrator.errors import EngineUnavailable, Problem
 
 
-class CosyVoice2Engine(ModelEngine):
-    """As `ModelEngine`; `root` is what a relative `model` folder is looked for under.
+class CosyVoice2Engine(CosyVoice2Languages, ModelEngine):
+    """As `ModelEngine`.
 
     A voice is a clip with its transcript, or a speaker that is stored with the model: nobody is
     cast from a description.
     """
 
-    name = "cosyvoice2"
+    settings: CosyVoice2Settings
     family = FAMILY
     sampler = 1
     clones = True
     sample_rate = 24_000
     sound_parameters: Sequence[str] = ("seed", "earliest_stop")
-
-    def __init__(
-        self,
-        settings: CosyVoice2Settings,
-        *,
-        cache: Path,
-        root: Path | None = None,
-        memory: Path | None = None,
-        remembered: object = MappingProxyType({}),
-        tell: Callable[[str], None] = ignore_message,
-    ) -> None:
-        model = models.find(FAMILY, settings.model, root=root, tell=tell)
-        super().__init__(settings, model, cache=cache, memory=memory, remembered=remembered)
-        self.settings = settings
 
     def identity_record(self) -> Mapping[str, Any]:
         """As `ModelEngine.identity_record`, with what names the stored speakers."""
@@ -68,15 +53,12 @@ class CosyVoice2Engine(ModelEngine):
             return super().voice_content(voice, language)
         return {"stored": name, "speakers": self._speakers()}
 
-    def speaks(self, language: str) -> bool:
-        return speaks(language)
-
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """Languages that it does not speak, and voices that it has not."""
         messages = [
             f'{TITLE} was not trained on "{tag}"; its languages are {", ".join(sorted(LANGUAGES))}'
             for tag in languages
-            if not speaks(tag)
+            if not self.speaks(tag)
         ]
         messages += (*voice_errors(voices), *self._unknown(voices))
         return [Problem(None, None, message) for message in messages]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
+from narrator.engines import LanguageSupport
 from narrator.engines.asking import end_with_stop, primary_language
 from narrator.engines.voice import Voice
 
@@ -31,8 +32,13 @@ _TAG = re.compile(
 """What the model knows as [breath], as a text can hold it: brackets are an author's."""
 
 
-def speaks(language: str) -> bool:
-    return primary_language(language) in LANGUAGES | ALSO
+class CosyVoice2Languages(LanguageSupport):
+    """The languages that it was trained on."""
+
+    name = "cosyvoice2"
+
+    def speaks(self, language: str) -> bool:
+        return primary_language(language) in LANGUAGES | ALSO
 
 
 def stored_speaker(voice: Voice) -> str | None:

@@ -14,40 +14,28 @@ worker.py        one of these processes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from narrator import pronunciation
-from narrator.engines import Engine, SilentPart, models
 from narrator.engines.kokoro.checkpoint import FAMILY
 from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
 from narrator.engines.kokoro.voices import VOICES, cast_blends
-from narrator.engines.kokoro.wording import (
-    can_say,
-    language_advice,
-    silent_parts,
-    voice_errors,
-)
-from narrator.engines.spec import EngineContext, EngineModel, EngineSettings, EngineSpec
+from narrator.engines.kokoro.wording import KokoroLanguages, voice_errors
+from narrator.engines.mlx.spec import ModelSpec, finder
+from narrator.engines.spec import EngineModel, EngineSettings
 from narrator.engines.voice import Cast, Voice
 
-
-def _find_models(
-    settings: EngineSettings, root: Path | None, tell: Callable[[str], None]
-) -> Iterator[tuple[str, models.Model]]:
-    assert isinstance(settings, KokoroSettings)
-    yield "model", models.find(FAMILY, settings.model, root=root, tell=tell)
+if TYPE_CHECKING:
+    from narrator.engines.mlx.engine import ModelEngine
 
 
 _NO_CHAINS = "Kokoro speaks each chunk by itself"
 
 
-class KokoroSpec(EngineSpec):
+class KokoroSpec(KokoroLanguages, ModelSpec):
     """Kokoro: it says what it is told in one way, in voices of its own."""
 
-    name = "kokoro"
     title = "Kokoro"
     packages = ("onnxruntime",)
     cpu_seconds = 0.8
@@ -55,21 +43,12 @@ class KokoroSpec(EngineSpec):
     voice = KokoroVoice
     voice_names = VOICES.keys()
     can_design_voices = False
-    model = EngineModel(family=FAMILY, find=_find_models)
+    model = EngineModel(family=FAMILY, find=finder(FAMILY))
 
-    def make(
-        self, settings: EngineSettings, context: EngineContext, tell: Callable[[str], None]
-    ) -> Engine:
+    def engine_type(self) -> type[ModelEngine]:
         from narrator.engines.kokoro.engine import KokoroEngine
 
-        assert isinstance(settings, KokoroSettings)
-        return KokoroEngine(
-            settings,
-            cache=context.cache,
-            root=context.root,
-            remembered=context.load_identity_record(),
-            tell=tell,
-        )
+        return KokoroEngine
 
     def missing_packages(self, settings: EngineSettings) -> str:
         assert isinstance(settings, KokoroSettings)
@@ -77,9 +56,6 @@ class KokoroSpec(EngineSpec):
 
     def sample_rate(self, settings: EngineSettings) -> int:
         return 24_000
-
-    def speaks(self, language: str) -> bool:
-        return pronunciation.speaks(language)
 
     def unsupported(self, settings: EngineSettings) -> Mapping[str, str]:
         return {
@@ -89,22 +65,11 @@ class KokoroSpec(EngineSpec):
             "chain.continuation": _NO_CHAINS,
         }
 
-    def silent_parts(
-        self, text: str, language: str, pronunciations: Mapping[str, str]
-    ) -> Iterable[SilentPart]:
-        return silent_parts(text, language, pronunciations)
-
     def cast(self, people: Sequence[Voice], language: str, cast: Cast) -> Mapping[str, Any]:
         return {
             name: {"voice": next(iter(blend)) if len(blend) == 1 else dict(blend)}
             for name, blend in cast_blends(people, language, cast).items()
         }
-
-    def language_advice(self, language: str) -> str:
-        return language_advice(language)
-
-    def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
-        return can_say(text, language, pronunciations)
 
     def problems(self, settings: EngineSettings, voices: Cast) -> Iterable[str]:
         # what a folder has, the engine knows

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from narrator import keys, pronunciation
-from narrator.engines import Session, SilentPart, ignore_message, models
+from narrator.engines import Session, ignore_message, models
 from narrator.engines.kokoro import SPEC
 from narrator.engines.kokoro.checkpoint import FAMILY
 from narrator.engines.kokoro.cpu import SHARED_BYTES, WORKER_BYTES, start_workers
@@ -18,12 +17,10 @@ from narrator.engines.kokoro.gpu import LoadingKokoro
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
 from narrator.engines.kokoro.voices import VOICES, language_of
 from narrator.engines.kokoro.wording import (
+    KokoroLanguages,
     blend_of,
-    can_say,
     dialect,
-    language_advice,
     pronounce,
-    silent_parts,
     voice_errors,
 )
 from narrator.engines.mlx.engine import ModelEngine, path_of
@@ -31,14 +28,14 @@ from narrator.engines.voice import Voice
 from narrator.errors import EngineUnavailable, Problem
 
 
-class KokoroEngine(ModelEngine):
-    """As `ModelEngine`; `root` is what a relative `model` folder is looked for under.
+class KokoroEngine(KokoroLanguages, ModelEngine):
+    """As `ModelEngine`.
 
     It says a text in one way, whatever the seed. A take is the same on a GPU and on a CPU but for
     what nobody hears, so its key says nothing of either.
     """
 
-    name = "kokoro"
+    settings: KokoroSettings
     family = FAMILY
     sampler = 1
     sample_rate = 24_000
@@ -46,20 +43,6 @@ class KokoroEngine(ModelEngine):
     anchors = False
     has_speed = True
     max_context_seconds = float("inf")
-
-    def __init__(
-        self,
-        settings: KokoroSettings,
-        *,
-        cache: Path,
-        root: Path | None = None,
-        memory: Path | None = None,
-        remembered: object = MappingProxyType({}),
-        tell: Callable[[str], None] = ignore_message,
-    ) -> None:
-        found = models.find(FAMILY, settings.model, root=root, tell=tell)
-        super().__init__(settings, found, cache=cache, memory=memory, remembered=remembered)
-        self.settings = settings
 
     def identity(self) -> Mapping[str, Any]:
         """Weights and our sampler's version; the precision where it was chosen."""
@@ -102,20 +85,6 @@ class KokoroEngine(ModelEngine):
             )
             for name in self._voices()
         }
-
-    def speaks(self, language: str) -> bool:
-        return pronunciation.speaks(language)
-
-    def language_advice(self, language: str) -> str:
-        return language_advice(language)
-
-    def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
-        return can_say(text, language, pronunciations)
-
-    def silent_parts(
-        self, text: str, language: str, pronunciations: Mapping[str, str]
-    ) -> Iterable[SilentPart]:
-        return silent_parts(text, language, pronunciations)
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """Languages that cannot be pronounced here, and voices that it has not."""

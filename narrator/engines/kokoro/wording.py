@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from narrator import keys, pronunciation
-from narrator.engines import Request, SilentPart
+from narrator.engines import LanguageSupport, Request, SilentPart
 from narrator.engines.asking import pronounced_words
 from narrator.engines.kokoro.voices import (
     VOICES,
@@ -92,35 +92,38 @@ def pronounce(
     return pronunciation.pronounce(text, language, spans)
 
 
-def can_say(text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
-    """Whether anything in a text has a sound; of a language that is not spoken here it is not
-    known."""
-    try:
-        return bool(pronounce(text, language, tuple(pronunciations.items())).words)
-    except LookupError:
-        return True
+class KokoroLanguages(LanguageSupport):
+    """What has phonemes."""
 
+    name = "kokoro"
 
-def silent_parts(
-    text: str, language: str, pronunciations: Mapping[str, str]
-) -> Sequence[SilentPart]:
-    """The parts of a text that have no sound, and IPA that has none; nothing of a language that is
-    not spoken here."""
-    overrides = tuple(pronunciations.items())
-    try:
-        unspoken = pronounce(text, language, overrides).unspoken
-    except LookupError:
-        return []
-    return [
-        *(SilentPart(span.text) for span in unspoken),
-        *(SilentPart(f"/{ipa}/", e) for ipa, e in ipa_errors(language, overrides).items()),
-    ]
+    def speaks(self, language: str) -> bool:
+        return pronunciation.speaks(language)
 
+    def language_advice(self, language: str) -> str:
+        extra = pronunciation.missing_extra(language)
+        return f"; it needs an extra: {install_command(extra)}" if extra else ""
 
-def language_advice(language: str) -> str:
-    """The extra that pronounces a language, if there is one."""
-    extra = pronunciation.missing_extra(language)
-    return f"; it needs an extra: {install_command(extra)}" if extra else ""
+    def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
+        """As `LanguageSupport.can_say`; true of a language that is not spoken here."""
+        try:
+            return bool(pronounce(text, language, tuple(pronunciations.items())).words)
+        except LookupError:
+            return True
+
+    def silent_parts(
+        self, text: str, language: str, pronunciations: Mapping[str, str]
+    ) -> Sequence[SilentPart]:
+        """As `LanguageSupport.silent_parts`; none of a language that is not spoken here."""
+        overrides = tuple(pronunciations.items())
+        try:
+            unspoken = pronounce(text, language, overrides).unspoken
+        except LookupError:
+            return []
+        return [
+            *(SilentPart(span.text) for span in unspoken),
+            *(SilentPart(f"/{ipa}/", e) for ipa, e in ipa_errors(language, overrides).items()),
+        ]
 
 
 def ipa_errors(language: str, overrides: tuple[tuple[str, str], ...]) -> dict[str, str]:

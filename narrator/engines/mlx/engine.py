@@ -28,12 +28,14 @@ from narrator.errors import EngineUnavailable
 class ModelEngine(Engine):
     """Cheap until started, and loaded once for all its sessions.
 
-    `cache` is the folder of encoded references, `memory` the folder of the best number of slots of
+    `root` is what a relative folder of the settings is looked for under, `cache` the folder of
+    encoded references, `memory` the folder of the best number of slots of
     this machine (the user's library unless set). `remembered` is an earlier identity, as read from
     a file: its weights stand for a model that is not here, as long as its `model`, if it has one,
     is that of the settings.
     """
 
+    settings: ModelSettings
     family: ClassVar[models.Family]
     sampler: ClassVar[int]
     """Raised when the same request would give other samples with the same weights."""
@@ -45,13 +47,15 @@ class ModelEngine(Engine):
     def __init__(
         self,
         settings: ModelSettings,
-        model: models.Model,
         *,
         cache: Path,
+        root: Path | None = None,
         memory: Path | None = None,
         remembered: object = MappingProxyType({}),
+        tell: Callable[[str], None] = ignore_message,
     ) -> None:
-        self._chosen, self._found, self._cache = settings, model, cache
+        self.settings, self._cache = settings, cache
+        self._found = models.find(self.family, settings.model, root=root, tell=tell)
         self._memory = (memory or files.library()) / "slots.json"
         # the file may be damaged
         self._remembered = remembered if isinstance(remembered, Mapping) else {}
@@ -68,12 +72,12 @@ class ModelEngine(Engine):
             "name": self.name,
             "sampler": self.sampler,
             "weights": self._weights(),
-            "dtype": self._chosen.dtype,
+            "dtype": self.settings.dtype,
         }
 
     def identity_record(self) -> Mapping[str, Any]:
         """Returns its identity, and its model's name in the manifest."""
-        return {"model": self._chosen.model, **self.identity()}
+        return {"model": self.settings.model, **self.identity()}
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         """Returns the hash of the reference, or what the voice is cast from."""
@@ -90,8 +94,8 @@ class ModelEngine(Engine):
 
     def precision(self) -> str:
         """As `Loading.dtype`, for this machine's device; MLX is queried in another process."""
-        if self._chosen.dtype != "auto":
-            return self._chosen.dtype
+        if self.settings.dtype != "auto":
+            return self.settings.dtype
         return "float32" if machine.device().kind == "CPU" else self._found.precision or "its own"
 
     def required_memory(self) -> int | None:
@@ -101,7 +105,7 @@ class ModelEngine(Engine):
         if _on_cuda():
             return None
         is_half_precision = self._found.precision in ("bfloat16", "float16")
-        dtype = self._chosen.dtype
+        dtype = self.settings.dtype
         # on a CPU auto is float32
         is_float32 = dtype == "float32" or (dtype == "auto" and sys.platform == "linux")
         return self._found.bytes * (2 if is_half_precision and is_float32 else 1) + WORK_BYTES
@@ -129,7 +133,7 @@ class ModelEngine(Engine):
     def _weights(self) -> str:
         if self._found.path is not None:
             return self._found.weights
-        spec = self._chosen.model
+        spec = self.settings.model
         is_same_model = self._remembered.get("model", spec) == spec
         return self._recalled("weights", spec, is_same_model)
 
@@ -140,7 +144,7 @@ class ModelEngine(Engine):
     @cached_property
     def _apart(self) -> ModelProcesses | None:
         """The model's separate process, if settings and device require one."""
-        loading, placement = self._make_loading(), self._chosen.process
+        loading, placement = self._make_loading(), self.settings.process
         uses_process = _on_cuda() if placement == "auto" else placement == "own"
         return ModelProcesses(loading, self._memory) if uses_process else None
 

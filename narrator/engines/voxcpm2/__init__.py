@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from narrator.engines import Engine, models
-from narrator.engines.spec import EngineContext, EngineModel, EngineSettings, EngineSpec
+from narrator.engines import models
+from narrator.engines.mlx.spec import ModelSpec, finder
+from narrator.engines.spec import EngineModel, EngineSettings
 from narrator.engines.voxcpm2.checkpoint import FAMILY, TUNED
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
-from narrator.engines.voxcpm2.wording import speaks
+from narrator.engines.voxcpm2.wording import VoxCPM2Languages
+
+if TYPE_CHECKING:
+    from narrator.engines.mlx.engine import ModelEngine
 
 SPEED_LIMITS: Mapping[str, tuple[float, float]] = {
     "Apple M1": (1.4, 4.0),
@@ -27,7 +32,7 @@ def _find_models(
     settings: EngineSettings, root: Path | None, tell: Callable[[str], None]
 ) -> Iterator[tuple[str, models.Model]]:
     assert isinstance(settings, VoxCPM2Settings)
-    yield "model", models.find(FAMILY, settings.model, root=root, tell=tell)
+    yield from finder(FAMILY)(settings, root, tell)
     if settings.lora:
         yield "lora", models.find_with_layout(TUNED, settings.lora, root=root, tell=tell)
 
@@ -41,10 +46,9 @@ def _time_step(path: Path) -> float:
     return tried(Config.from_dict(read_config(path)))
 
 
-class VoxCPM2Spec(EngineSpec):
+class VoxCPM2Spec(VoxCPM2Languages, ModelSpec):
     """VoxCPM2: its characters are those of all its languages, so it spells no script."""
 
-    name = "voxcpm2"
     title = "VoxCPM2"
     settings = VoxCPM2Settings
     chapter_settings = ("steps", "cfg", "seed")
@@ -56,25 +60,13 @@ class VoxCPM2Spec(EngineSpec):
         speed_limits=SPEED_LIMITS,
     )
 
-    def make(
-        self, settings: EngineSettings, context: EngineContext, tell: Callable[[str], None]
-    ) -> Engine:
+    def engine_type(self) -> type[ModelEngine]:
         from narrator.engines.voxcpm2.engine import VoxCPM2Engine
 
-        assert isinstance(settings, VoxCPM2Settings)
-        return VoxCPM2Engine(
-            settings,
-            cache=context.cache,
-            root=context.root,
-            remembered=context.load_identity_record(),
-            tell=tell,
-        )
+        return VoxCPM2Engine
 
     def sample_rate(self, settings: EngineSettings) -> int:
         return 48_000
-
-    def speaks(self, language: str) -> bool:
-        return speaks(language)
 
 
 SPEC = VoxCPM2Spec()

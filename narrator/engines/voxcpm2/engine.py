@@ -13,18 +13,18 @@ from narrator.engines.voice import Voice
 from narrator.engines.voxcpm2.checkpoint import FAMILY, TUNED
 from narrator.engines.voxcpm2.loaded import LoadingVoxCPM2
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
-from narrator.engines.voxcpm2.wording import LANGUAGES, speaks
+from narrator.engines.voxcpm2.wording import LANGUAGES, VoxCPM2Languages
 from narrator.errors import Problem
 
 
-class VoxCPM2Engine(ModelEngine):
-    """As `ModelEngine`; `root` is what a relative `model` or `lora` folder is looked for under.
+class VoxCPM2Engine(VoxCPM2Languages, ModelEngine):
+    """As `ModelEngine`.
 
     The remembered LoRA stands for one that is not here if its `lora_spec` is the settings'. Naming
     the bytes of a model takes seconds the first time, and is told.
     """
 
-    name = "voxcpm2"
+    settings: VoxCPM2Settings
     family = FAMILY
     sampler = 1
     sound_parameters: Sequence[str] = ("steps", "cfg", "seed", "earliest_stop")
@@ -40,15 +40,15 @@ class VoxCPM2Engine(ModelEngine):
         remembered: object = MappingProxyType({}),
         tell: Callable[[str], None] = ignore_message,
     ) -> None:
-        model = models.find(FAMILY, settings.model, root=root, tell=tell)
-        super().__init__(settings, model, cache=cache, memory=memory, remembered=remembered)
-        self.settings = settings
+        super().__init__(
+            settings, cache=cache, root=root, memory=memory, remembered=remembered, tell=tell
+        )
         self._found_lora = (
             None
             if settings.lora is None
             else models.find_with_layout(TUNED, settings.lora, root=root, tell=tell)
         )
-        config = _config(model.path)
+        config = _config(self._found.path)
         self._first_generation = (
             bool(config) and str(config.get("architecture", "voxcpm")).lower() == "voxcpm"
         )
@@ -64,15 +64,12 @@ class VoxCPM2Engine(ModelEngine):
         """As `ModelEngine.identity_record`, with what its LoRA is called in the manifest."""
         return {"lora_spec": self.settings.lora, **super().identity_record()}
 
-    def speaks(self, language: str) -> bool:
-        return speaks(language)
-
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """Languages that it does not speak, and references to a model that has none."""
         found = [
             f'VoxCPM2 was not trained on "{tag}"; its languages are {", ".join(sorted(LANGUAGES))}'
             for tag in languages
-            if not speaks(tag)
+            if not self.speaks(tag)
         ]
         if self._first_generation:
             found += [

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from narrator.engines import LanguageSupport
 from narrator.engines.asking import UNSPACED_LANGUAGES, end_with_stop, primary_language
 
 LANGUAGES = frozenset(
@@ -22,8 +23,13 @@ which is read as new."""
 _BRACKETS = re.compile(r"[()（）\s]+")
 
 
-def speaks(language: str) -> bool:
-    return primary_language(language) in LANGUAGES | ALSO
+class VoxCPM2Languages(LanguageSupport):
+    """The languages that it was trained on."""
+
+    name = "voxcpm2"
+
+    def speaks(self, language: str) -> bool:
+        return primary_language(language) in LANGUAGES | ALSO
 
 
 def before(text: str, language: str) -> str:

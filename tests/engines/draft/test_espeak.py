@@ -194,7 +194,8 @@ def test_phonemes_in_brackets_are_spoken_as_text(session: WorkerSession) -> None
 
 IPA = {
     "Care": "kɛə", "thought": "θɔːt", "happy": "ˈhæpi", "goat": "ɡəʊt", "bird": "bɜːd",
-    "jam": "dʒæm", "water": "ˈwɔːtə", "measure": "ˈmɛʒə", "thing": "θɪŋ", "fleece": "fliːs", "near": "nɪə",
+    "jam": "dʒæm", "water": "ˈwɔːtə", "measure": "ˈmɛʒə", "thing": "θɪŋ", "fleece": "fliːs",
+    "near": "nɪə",
 }  # fmt: skip
 RHOTIC_IPA = {
     "Care": "kɛr", "north": "nɔrθ", "start": "stɑrt", "bird": "bɜrd", "goat": "ɡoʊt",
