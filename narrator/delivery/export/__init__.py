@@ -171,7 +171,7 @@ def export(
     output_folder: Path,
     cache_folder: Path,
     outputs: OutputManifest | None = None,
-    on_progress: Callable[[str, int, int], None] | None = None,
+    on_progress: Callable[[str, int, int], None] = lambda stage, done_count, total: None,
     cancel: Event | None = None,
 ) -> Exported:
     """Encodes missing chapters, and writes every file to `output_folder` that is not up to date.
@@ -188,7 +188,6 @@ def export(
     StorageError, Cancelled, and errors of `blocks`. Then files are complete or absent, and the next
     export continues from there.
     """
-    report_progress = on_progress or (lambda stage, done_count, total: None)
     plans = [
         plan
         for target in targets
@@ -198,53 +197,43 @@ def export(
     covers = _fit_covers(book.tags, targets)
     for folder in {cache_folder, *(plan.path.parent for plan in plans)}:
         sweep(folder)
-    encoded = _encode_jobs(plans, cache_folder, report_progress, cancel)
-    encoded_jobs = {
-        job: encoded_chapter
-        for job, encoded_chapter in encoded.items()
-        if isinstance(encoded_chapter, Encoded)
-    }
+    results = _encode_jobs(plans, cache_folder, on_progress, cancel)
     if outputs is not None:
         outputs.expect_files(plan.path for plan in plans)
     writer = _Writer(book.tags, covers, _Ledger(cache_folder / "files.json"), outputs)
-    files, samples = _deliver_files(plans, encoded_jobs, writer, report_progress, cancel)
-    encoded_by_key: dict[str, list[Encoded]] = {}
-    for job, encoded_chapter in encoded_jobs.items():
-        encoded_by_key.setdefault(job.key, []).append(encoded_chapter)
+    files: list[ListenerFile] = []
+    samples: list[ListenerFile] = []
+    paths_by_fault: dict[str, list[Path]] = {}
+    for number, plan in enumerate(plans):
+        if cancel is not None and cancel.is_set():
+            raise Cancelled
+        on_progress("files", number, len(plans))
+        parts = [results[job] for job in plan.jobs]
+        faults = [str(part) for part in parts if isinstance(part, ExportError)]
+        for fault in [plan.fault] if plan.fault else faults:
+            paths_by_fault.setdefault(fault, []).append(plan.path)
+        if not plan.fault and not faults:
+            sounds = [part for part in parts if isinstance(part, Encoded)]
+            (samples if plan.sample else files).append(writer.deliver(plan, sounds))
+    on_progress("files", len(plans), len(plans))
+    encoded_by_key: dict[str, list[Encoded]] = {chapter.key: [] for chapter in book.chapters}
+    for job, result in results.items():
+        if isinstance(result, Encoded):
+            encoded_by_key.setdefault(job.key, []).append(result)
     return Exported(
         files=tuple(files),
         samples=tuple(samples),
-        chapters=tuple(
-            (chapter, tuple(encoded_by_key.get(chapter.key, ()))) for chapter in book.chapters
-        ),
-        encoded=tuple(encoded_jobs.values()),
+        chapters=tuple((chapter, tuple(encoded_by_key[chapter.key])) for chapter in book.chapters),
+        encoded=tuple(result for result in results.values() if isinstance(result, Encoded)),
         remarks=(
             *dict.fromkeys(plan.remark for plan in plans if plan.remark),
-            *map(_remade_remark, writer.ledger.altered),
+            *(
+                f"{path.name} had been altered since it was made; it is made again"
+                for path in writer.ledger.altered
+            ),
         ),
-        failed=_collect_failures(plans, encoded),
+        failed=tuple(Failure(fault, tuple(paths)) for fault, paths in paths_by_fault.items()),
     )
-
-
-def _deliver_files(
-    plans: Sequence[_Plan],
-    encoded_jobs: Mapping[EncodeJob, Encoded],
-    writer: _Writer,
-    progress: Callable[[str, int, int], None],
-    cancel: Event | None,
-) -> tuple[list[ListenerFile], list[ListenerFile]]:
-    """Writes the files whose chapters are all encoded; returns files and samples."""
-    files: list[ListenerFile] = []
-    samples: list[ListenerFile] = []
-    for done_count, plan in enumerate(plans):
-        if cancel is not None and cancel.is_set():
-            raise Cancelled
-        progress("files", done_count, len(plans))
-        if not plan.fault and encoded_jobs.keys() >= set(plan.jobs):
-            file = writer.deliver(plan, [encoded_jobs[job] for job in plan.jobs])
-            (samples if plan.sample else files).append(file)
-    progress("files", len(plans), len(plans))
-    return files, samples
 
 
 def encoded_already(
@@ -252,31 +241,13 @@ def encoded_already(
 ) -> list[Encoded]:
     """Returns the encoded files of a chapter that exist for one of the profiles; makes nothing."""
     jobs = dict.fromkeys(
-        EncodeJob(chapter, chapter.key, encoding, profile.target, profile.room_tone)
+        EncodeJob(chapter, book.encoding(format, profile), profile.target, profile.room_tone)
         for profile in profiles
-        for encoding in (book.encoding(format, profile) for format in profile.formats)
+        for format in profile.formats
     )
     return [
         encoded_chapter for job in jobs if (encoded_chapter := load_encoded_job(job, cache_folder))
     ]
-
-
-def _remade_remark(path: Path) -> str:
-    """Returns the remark on an altered file that is made again."""
-    return f"{path.name} had been altered since it was made; it is made again"
-
-
-def _collect_failures(
-    plans: Sequence[_Plan], encoded: Mapping[EncodeJob, Encoded | ExportError]
-) -> tuple[Failure, ...]:
-    """Groups the files that could not be made by reason."""
-    paths_by_reason: dict[str, list[Path]] = {}
-    for plan in plans:
-        errors = [encoded[job] for job in plan.jobs]
-        reasons = [str(error) for error in errors if isinstance(error, ExportError)]
-        for reason in [plan.fault] if plan.fault else reasons:
-            paths_by_reason.setdefault(reason, []).append(plan.path)
-    return tuple(Failure(reason, tuple(paths)) for reason, paths in paths_by_reason.items())
 
 
 def _fit_covers(tags: BookFacts, targets: Sequence[OutputTarget]) -> dict[str, Cover | None]:
@@ -286,13 +257,10 @@ def _fit_covers(tags: BookFacts, targets: Sequence[OutputTarget]) -> dict[str, C
         return dict.fromkeys(profile.name for profile in profiles)
     cover = read_cover(tags.cover)
     return {
-        output_profile.name: fit_cover(
-            cover,
-            tags.cover,
-            square=output_profile.cover_square,
-            pixels=output_profile.cover_pixels,
+        profile.name: fit_cover(
+            cover, tags.cover, square=profile.cover_square, pixels=profile.cover_pixels
         )
-        for output_profile in profiles
+        for profile in profiles
     }
 
 
@@ -319,24 +287,22 @@ class _Plan:
     @property
     def jobs(self) -> list[EncodeJob]:
         """The encoding jobs that it needs."""
-        if self.fault:
-            return []
         target, room_tone = self.profile.target, self.profile.room_tone
-        return [
-            EncodeJob(chapter, chapter.key, self.encoding, target, room_tone)
-            for chapter in self.chapters
-        ]
+        chapters = () if self.fault else self.chapters
+        return [EncodeJob(chapter, self.encoding, target, room_tone) for chapter in chapters]
 
     @property
     def description(self) -> str:
         """The file in words, for messages."""
+        if self.marks:
+            return "the book"
         if self.sample:
             return "the retail sample"
-        return (
-            "the book"
-            if self.marks
-            else _describe_chapter(self.chapters[0].number, self.chapters[0].title)
-        )
+        return _describe_chapter(self.chapters[0].number, self.chapters[0].title)
+
+
+def _describe_chapter(number: int, title: str) -> str:
+    return f"chapter {number} '{title}'"
 
 
 def _plan_files(book: BookAudio, target: OutputTarget, names: _FileNames) -> list[_Plan]:
@@ -346,8 +312,7 @@ def _plan_files(book: BookAudio, target: OutputTarget, names: _FileNames) -> lis
     is_chapters_only = not book.is_complete and not profile.has_chapter_files
     plans = []
     for format in profile.formats:
-        encoding = book.encoding(format, profile)
-        is_book = FORMATS[format].is_book
+        encoding, is_book = book.encoding(format, profile), FORMATS[format].is_book
         if book.is_complete and (is_book or profile.files != "chapters"):
             plans += _plan_book(book, profile, format, encoding, names)
         if not is_chapters_only and (is_book or profile.files == "book"):
@@ -361,9 +326,8 @@ def _plan_files(book: BookAudio, target: OutputTarget, names: _FileNames) -> lis
             )
     if target.sample is not None and book.is_complete:
         format, sample = profile.formats[0], target.sample
-        encoding = book.encoding(format, profile)
+        encoding, track = book.encoding(format, profile), Track(sample.title, 0, 0)
         path = names.sample(format, sample.title)
-        track = Track(sample.title, 0, 0)
         plans.append(
             _Plan(path, format, profile, encoding, (sample,), track, marks=False, sample=True)
         )
@@ -387,46 +351,46 @@ def _plan_book(
     """Plans the file of the whole book; several where one cannot mark all chapters or gets too
     long."""
     max_marks = FORMATS[format].max_marks
-    book_path = names.book_file(format)
-    for chapter in book.chapters:
-        if fault := _length_fault(chapter, profile):
-            return [_Plan(book_path, format, profile, encoding, tuple(book.chapters), fault=fault)]
+    max_seconds = float("inf") if profile.longest is None else profile.longest * 60
+    path, chapters = names.book_file(format), tuple(book.chapters)
+    for fault in (_length_fault(chapter, profile) for chapter in chapters):
+        if fault:
+            return [_Plan(path, format, profile, encoding, chapters, fault=fault)]
     parts: list[list[ChapterAudio]] = [[]]
     seconds = 0.0  # length of the current part, with padding between chapters
-    for chapter in book.chapters:
-        is_full = len(parts[-1]) == max_marks
-        if profile.longest is not None:
-            is_full |= seconds + chapter.timeline.seconds > profile.longest * 60
-        if is_full and parts[-1]:
+    for chapter in chapters:
+        is_too_long = seconds + chapter.timeline.seconds > max_seconds
+        if parts[-1] and (is_too_long or len(parts[-1]) == max_marks):
             parts.append([])
             seconds = 0.0
         parts[-1].append(chapter)
         seconds += chapter.timeline.seconds + encoding.join
     if len(parts) == 1:
-        remark = _unlisted_remark(book_path.name, len(book.chapters)) if format == "m4b" else ""
-        return [_Plan(book_path, format, profile, encoding, tuple(book.chapters), remark=remark)]
+        remark = ""
+        if format == "m4b" and len(chapters) > m4b.MAX_NERO_CHAPTERS:
+            remark = (
+                f"{path.name} marks its {len(chapters)} chapters in its chapter track alone: "
+                f"Nero's list, which some players read, ends at {m4b.MAX_NERO_CHAPTERS}"
+            )
+        return [_Plan(path, format, profile, encoding, chapters, remark=remark)]
     reason = (
         f"{format.upper()} marks at most {max_marks} chapters"
-        if max_marks is not None and len(book.chapters) > max_marks
+        if max_marks is not None and len(chapters) > max_marks
         else f"a file may last {profile.longest or 0:g} min"
     )
-    remark = f"{book_path.name} is delivered in {len(parts)} parts: {reason}"
-    plans = []
-    for number, part in enumerate(parts, 1):
-        track = Track(f"{book.tags.title}, part {number}", number, len(parts))
-        path = names.part(format, number)
-        plans.append(_Plan(path, format, profile, encoding, tuple(part), track, remark=remark))
-    return plans
-
-
-def _unlisted_remark(name: str, chapters: int) -> str:
-    """Returns a remark on a book with more chapters than Nero's list can hold."""
-    if chapters <= m4b.MAX_NERO_CHAPTERS:
-        return ""
-    return (
-        f"{name} marks its {chapters} chapters in its chapter track alone: Nero's list, which some "
-        f"players read, ends at {m4b.MAX_NERO_CHAPTERS}"
-    )
+    remark = f"{path.name} is delivered in {len(parts)} parts: {reason}"
+    return [
+        _Plan(
+            names.part(format, number),
+            format,
+            profile,
+            encoding,
+            tuple(part),
+            Track(f"{book.tags.title}, part {number}", number, len(parts)),
+            remark=remark,
+        )
+        for number, part in enumerate(parts, 1)
+    ]
 
 
 # -- names -----------------------------------------------------------------------------------------
@@ -448,33 +412,26 @@ class _FileNames:
 
     def book_file(self, format: str) -> Path:
         """Returns the path of the whole book."""
-        return _with_ending(self.stem, format)
+        return self._beside_book(self.stem.name, format)
 
     def part(self, format: str, number: int) -> Path:
         """Returns the path of a part of the book."""
-        return _with_ending(self.stem.with_name(f"{self.stem.name} - part {number}"), format)
+        return self._beside_book(f"{self.stem.name} - part {number}", format)
+
+    def sample(self, format: str, title: str) -> Path:
+        """Returns the path of the retail sample."""
+        return self._beside_book(f"{self.stem.name} - {file_name(title)}", format)
 
     def chapter(self, format: str, number: int, title: str) -> Path:
         """Returns the path of a chapter."""
         digits = max(2, len(str(self.book.count)))
         chapter_facts = {"number": f"{number:0{digits}}", "chapter": title, "format": format}
         facts = self.book.tags.in_names() | chapter_facts | {"name": self.stem.name}
-        return _with_ending(
-            self.stem.parent / _expand_template(self.profile.chapter_name, facts), format
-        )
+        return self._beside_book(_expand_template(self.profile.chapter_name, facts), format)
 
-    def sample(self, format: str, title: str) -> Path:
-        """Returns the path of the retail sample."""
-        name = f"{self.stem.name} - {file_name(title)}"
-        return _with_ending(self.stem.with_name(name), format)
-
-
-def _with_ending(path: Path, format: str) -> Path:
-    return path.with_name(f"{path.name}.{format}")
-
-
-def _describe_chapter(number: int, title: str) -> str:
-    return f"chapter {number} '{title}'"
+    def _beside_book(self, name: str | Path, format: str) -> Path:
+        path = self.stem.parent / name
+        return path.with_name(f"{path.name}.{format}")
 
 
 def check_names(titles: Sequence[str], tags: BookFacts, profile: Profile) -> None:
@@ -533,7 +490,7 @@ def book_name(template: str, tags: BookFacts) -> str:
 def _encode_jobs(
     plans: Sequence[_Plan],
     cache_folder: Path,
-    progress: Callable[[str, int, int], None],
+    on_progress: Callable[[str, int, int], None],
     cancel: Event | None,
 ) -> dict[EncodeJob, Encoded | ExportError]:
     """Encodes the chapters of all plans; returns results by job."""
@@ -541,12 +498,12 @@ def _encode_jobs(
     seconds = [job.chapter.timeline.seconds for job in jobs]
     shares = [0.0] * len(jobs)
 
-    def on_progress(job: int, share: float) -> None:
+    def report(job: int, share: float) -> None:
         shares[job] = share
         done_seconds = sum(share * length for share, length in zip(shares, seconds, strict=True))
-        progress("encode", round(done_seconds), round(sum(seconds)))
+        on_progress("encode", round(done_seconds), round(sum(seconds)))
 
-    encoded = export_chapters(jobs, cache_folder, on_progress=on_progress, cancel=cancel)
+    encoded = export_chapters(jobs, cache_folder, on_progress=report, cancel=cancel)
     return dict(zip(jobs, encoded, strict=True))
 
 
@@ -572,7 +529,7 @@ def prune(cache_folder: Path, exported: Exported) -> int:
 class _Writer:
     """Writes files from encoded chapters, where they are not up to date."""
 
-    tags: BookFacts
+    facts: BookFacts
     covers: Mapping[str, Cover | None]
     """Covers by names of profiles."""
     ledger: _Ledger
@@ -580,15 +537,15 @@ class _Writer:
 
     def deliver(self, plan: _Plan, sounds: Sequence[Encoded]) -> ListenerFile:
         """Writes the file of a plan, unless it is up to date. Raises ExportError, StorageError."""
-        tags = replace(self.tags, genre=self.tags.genre or plan.profile.genre)
-        cover = self.covers[plan.profile.name]
+        facts = replace(self.facts, genre=self.facts.genre or plan.profile.genre)
+        cover, format = self.covers[plan.profile.name], FORMATS[plan.format]
         titles = [chapter.title for chapter in plan.chapters]
         recipe = {
             "file": 4,
             "format": plan.format,
             "sounds": [sound.sha256 for sound in sounds],
             "titles": titles,
-            "tags": asdict(replace(tags, cover=None)),
+            "tags": asdict(replace(facts, cover=None)),
             "cover": keys.content(cover.data) if cover else None,
             "track": asdict(plan.track) if plan.track else None,
         }
@@ -597,10 +554,16 @@ class _Writer:
         is_fresh = starts is None
         if starts is None:
             parts = list(zip(titles, sounds, strict=True))
+            tags = file_tags(facts, plan.track, format)
             if self.outputs is not None:
                 self.outputs.clear_path(plan.path, self.ledger.written_sha256(plan.path))
             with replacing(plan.path) as temporary:
-                starts = _write_file(temporary, plan, parts, tags, cover)
+                if format.tags == "mp4":
+                    starts = m4b.write(temporary, parts, tags, cover)
+                else:
+                    starts = containers.write(
+                        temporary, format, parts, tags, cover, marks=plan.marks
+                    )
             self.ledger.note(plan.path, key, starts)
         rate = plan.encoding.sample_rate
         return ListenerFile(
@@ -614,21 +577,6 @@ class _Writer:
             chapters=tuple(chapter.number for chapter in plan.chapters),
             folder=plan.profile.name,
         )
-
-
-def _write_file(
-    path: Path,
-    plan: _Plan,
-    parts: Sequence[tuple[str, Encoded]],
-    tags: BookFacts,
-    cover: Cover | None,
-) -> tuple[int, ...]:
-    """Writes a file in its format; returns the sample at which each chapter begins."""
-    format = FORMATS[plan.format]
-    if format.tags == "mp4":
-        return m4b.write(path, parts, tags, cover, plan.track)
-    facts = file_tags(tags, plan.track, format)
-    return containers.write(path, format, parts, facts, cover, marks=plan.marks)
 
 
 class _Ledger:

@@ -142,12 +142,15 @@ class EncodeJob:
     """One chapter's sound in one encoding at one target."""
 
     chapter: ChapterAudio = field(compare=False)
-    key: str
-    """The chapter's key."""
     encoding: Encoding
     target: Target
     room_tone: float | None = None
     """dB RMS of noise under everything."""
+    key: str = field(init=False)
+    """The chapter's key."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", self.chapter.key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ Specification (chapter lists), and the output of FFmpeg, which players are known
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.delivery.export.encode import Encoded, Encoding, open_encoded
-from narrator.delivery.export.tags import GENRE, Cover, Track, three_letters
+from narrator.delivery.export.tags import Cover, three_letters
 from narrator.errors import ExportError
-from narrator.project.facts import BookFacts
 
 FRAME_SAMPLES = 1024
 """Samples of an AAC packet."""
@@ -50,14 +49,13 @@ class _ChapterFile:
 def write(
     path: Path,
     chapters: Sequence[tuple[str, Encoded]],
-    tags: BookFacts,
+    tags: Mapping[str, str],
     cover: Cover | None,
-    track: Track | None = None,
 ) -> tuple[int, ...]:
     """Joins encoded chapters (title, sound); returns the sample at which each begins.
 
-    A chapter begins where its timeline has its zero. `track` is set where the file is a part of its
-    book. Raises ExportError, OSError.
+    A chapter begins where its timeline has its zero. `tags` are `file_tags`. Raises ExportError,
+    OSError.
     """
     parts = [_read_index(encoded) for _, encoded in chapters]
     encoding = chapters[0][1].encoding
@@ -75,9 +73,7 @@ def write(
     file_type = _atom(b"ftyp", b"M4B ", _u32(0x200), b"M4B M4A isomiso2mp42")
     is_wide = payload > 0xF000_0000  # 64-bit offsets
     chapter_titles = [title for title, _ in chapters]
-    meta = _atom(
-        b"udta", _metadata(tags, cover, track), _nero_chapters(chapter_titles, starts, rate)
-    )
+    meta = _atom(b"udta", _metadata(tags, cover), _nero_chapters(chapter_titles, starts, rate))
 
     def build_movie(base: int) -> bytes:
         return _movie_atom(
@@ -88,7 +84,7 @@ def write(
             ),
             text_table=_text_table([len(t) for t in titles], starts, length, rate, base, is_wide),
             packet_count=len(sizes),
-            language=three_letters(tags.language),
+            language=three_letters(tags.get("language", "")),
             user_data=meta,
         )
 
@@ -381,40 +377,23 @@ def _nero_chapters(titles: Sequence[str], starts: Sequence[int], rate: int) -> b
     return _full_atom(b"chpl", bytes(4), bytes([len(rows)]), *rows, version=1)
 
 
-def _metadata(tags: BookFacts, cover: Cover | None, track: Track | None) -> bytes:
-    atoms = [
-        _text_item(atom_name, text)
-        for atom_name, text in (
-            (b"\xa9nam", track.title if track else tags.title),
-            (b"\xa9ART", tags.author),
-            (b"aART", tags.author),
-            (b"\xa9alb", tags.title),
-            (b"\xa9wrt", tags.narrator),
-            (b"\xa9gen", tags.genre or GENRE),
-            (b"\xa9day", tags.year),  # players show it as the year
-            (b"cprt", tags.copyright),
-            (b"desc", tags.description),
-            (b"ldes", tags.description),
-        )
-        if text
-    ]
-    atoms += [
-        _free_item(name, text)
-        for name, text in (
-            ("SUBTITLE", tags.subtitle),
-            ("SERIES", tags.series),
-            ("SERIES-PART", tags.part),
-            ("PUBLISHER", tags.publisher),
-            ("RELEASEDATE", tags.day),
-            ("LANGUAGE", tags.language),
-            ("ISBN", tags.isbn),
-            ("ASIN", tags.asin),
-        )
-        if text
-    ]
-    if track and track.number:
-        place = _u16(0, track.number, track.total, 0)
-        atoms.append(_atom(b"trkn", _data_atom(0, place)))
+_TEXT_ATOMS = (
+    ("title", b"\xa9nam"), ("artist", b"\xa9ART"), ("album_artist", b"aART"), ("album", b"\xa9alb"),
+    ("composer", b"\xa9wrt"), ("genre", b"\xa9gen"), ("date", b"\xa9day"), ("copyright", b"cprt"),
+    ("description", b"desc"), ("description", b"ldes"),
+)  # fmt: skip
+"""Tags with an atom of their own."""
+_FREE_TAGS = (
+    "subtitle", "series", "series-part", "publisher", "releasedate", "language", "isbn", "asin"
+)  # fmt: skip
+
+
+def _metadata(tags: Mapping[str, str], cover: Cover | None) -> bytes:
+    atoms = [_text_item(atom_name, tags[name]) for name, atom_name in _TEXT_ATOMS if name in tags]
+    atoms += [_free_item(name.upper(), tags[name]) for name in _FREE_TAGS if name in tags]
+    if "track" in tags:
+        number, total = map(int, tags["track"].split("/"))
+        atoms.append(_atom(b"trkn", _data_atom(0, _u16(0, number, total, 0))))
     atoms.append(_atom(b"stik", _data_atom(21, b"\x02")))  # audiobook
     atoms.append(_atom(b"pgap", _data_atom(21, b"\x01")))  # no gap
     if cover:

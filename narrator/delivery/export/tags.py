@@ -12,7 +12,7 @@ GENRE = "Audiobook"
 
 
 def file_tags(tags: BookFacts, track: Track | None, format: OutputFormat) -> dict[str, str]:
-    """Returns tags by FFmpeg's names, for ID3, Vorbis comments and RIFF.
+    """Returns tags by FFmpeg's names, for ID3, Vorbis comments, RIFF, and `m4b.py`.
 
     As Audiobookshelf reads them: the artist is the author, the composer the narrator, the album the
     book. FFmpeg splits a day for ID3 into its year and date tags; Vorbis comments have a date, and
@@ -25,7 +25,9 @@ def file_tags(tags: BookFacts, track: Track | None, format: OutputFormat) -> dic
         "album_artist": tags.author,
         "composer": tags.narrator,
         "genre": tags.genre or GENRE,
-        "date": tags.date,
+        # players show that of MP4 as the year
+        "date": tags.year if format.tags == "mp4" else tags.date,
+        "releasedate": tags.day if format.tags == "mp4" else "",
         "year": tags.year if tags.day and format.tags == "vorbis" else "",
         "publisher": tags.publisher,
         "copyright": tags.copyright,
