@@ -19,7 +19,7 @@ from lxml import etree
 
 from manuscripts.errors import ImportFailed
 from narrator.delivery import companions
-from narrator.delivery.companions import SpokenChapter, inert
+from narrator.delivery.companions import SpokenChapter, sanitize
 from narrator.errors import UserError
 from narrator.importing import import_book
 from narrator.project.facts import BookFacts
@@ -554,12 +554,12 @@ def test_taking_out_what_acts_loses_no_word(tmp_path: Path) -> None:
     ],
 )
 def test_only_what_acts_is_taken_out(page: str, left: str | None) -> None:
-    assert inert.page(page) == (page if left is None else left)
+    assert sanitize.page(page) == (page if left is None else left)
 
 
 @pytest.mark.parametrize("style", ["url(" + " " * 40_000, "url( '" * 20_000, "behavior  " * 20_000])
 def test_a_style_that_never_ends_costs_no_time(style: str) -> None:
-    assert cpu_seconds(lambda: inert.style(style)) < 5  # 0.1 s; else minutes
+    assert cpu_seconds(lambda: sanitize.style(style)) < 5  # 0.1 s; else minutes
 
 
 def test_every_overlay_says_which_element_it_reads(tmp_path: Path) -> None:

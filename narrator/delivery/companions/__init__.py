@@ -8,13 +8,13 @@ of manifests and takes.
     spoken.py     a chapter and its timeline; the times of each part of a take
     captions.py   text in pieces of a caption's size
     vtt.py  srt.py  podcast.py  cue.py  labels.py    one format each
-    readalong.py  EPUB 3 with media overlays; weave.py marks the sentences in the source book
+    readalong.py  EPUB 3 with media overlays; overlays.py marks the sentences in the source book
     feed.py       RSS for a folder of episodes
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -45,7 +45,7 @@ class WrittenCompanions:
 
     paths: tuple[Path, ...]
     remarks: tuple[str, ...]
-    """Notes for listeners: on a read-along that is not woven into the book's own pages, on words
+    """Notes for listeners: on a read-along that is not in the book's own pages, on words
     without times."""
 
 
@@ -92,28 +92,37 @@ def write(
     """
     max_chapters = max((len(file.chapters) for file in files if file.chapter is None), default=0)
     check(companion_kinds, [file.format for file in files], max_chapters)
-    planned_texts = list(_plan_texts(chapters, files, companion_kinds, tags, ids, words))
+    names = {chunk.names for chapter in chapters for chunk in chapter.chunks}
+    wide_captions = _Captions(vtt.LINE_WIDTH, labels=False)
+    narrow_captions = _Captions(srt.LINE_WIDTH, labels=len(names) > 1, ids=ids)
+    chapters_by_number = {chapter.number: chapter for chapter in chapters}
+    planned_texts: list[tuple[Path, Callable[[], str]]] = []
+    for file in files:
+        file_chapters = [chapters_by_number[number] for number in file.chapters]
+        texts = _FileTexts(file, file_chapters, tags, wide_captions, narrow_captions, ids, words)
+        planned_texts += [
+            (companion_path(file, files, kind.ending), partial(kind.text, texts))
+            for name, kind in _KINDS.items()
+            if name in companion_kinds and not (kind.is_of_books and file.chapter is not None)
+        ]
+    paths = [path for path, _ in planned_texts]
     has_readalong = "readalong" in companion_kinds and bool(files)
-    total = len(planned_texts) + has_readalong
-    if outputs is not None:
-        outputs.expect_files(
-            [*(path for path, _ in planned_texts), *([book] if has_readalong else ())]
-        )
-    paths: list[Path] = []
-    remarks = _untimed_remark(chapters, companion_kinds) if words else ()
-    for path, text in planned_texts:
-        on_progress(len(paths), total)
-        update(path, text().encode(), outputs)
-        paths.append(path)
     if has_readalong:
-        on_progress(len(paths), total)
-        if outputs is not None:
-            outputs.clear_path(book)
+        paths.append(book)
+    if outputs is not None:
+        outputs.expect_files(paths)
+    for number, (path, text) in enumerate(planned_texts):
+        on_progress(number, len(paths))
+        update(path, text().encode(), outputs)
+    remarks = _untimed_remark(chapters, companion_kinds) if words else ()
+    if has_readalong:
         from narrator.delivery.companions import readalong  # it loads all readers of EPUB
 
+        on_progress(len(planned_texts), len(paths))
+        if outputs is not None:
+            outputs.clear_path(book)
         remarks += readalong.write(book, chapters, files, tags, source, words=words)
-        paths.append(book)
-    on_progress(total, total)
+    on_progress(len(paths), len(paths))
     return WrittenCompanions(tuple(paths), remarks)
 
 
@@ -139,46 +148,8 @@ def companion_path(file: ListenerFile, files: Sequence[ListenerFile], ending: st
     stem_path = file.path.with_suffix("")
     name = fold_path(stem_path)  # "The End.mp3" and "the end.m4b" share subtitles on some disks
     is_only_format = sum(fold_path(sibling.path.with_suffix("")) == name for sibling in files) == 1
-    return stem_path.with_name(
-        f"{stem_path.name}{ending}"
-        if is_only_format
-        else f"{stem_path.name} ({file.format}){ending}"
-    )
-
-
-def _plan_texts(
-    chapters: Sequence[SpokenChapter],
-    files: Sequence[ListenerFile],
-    companion_kinds: Sequence[str],
-    tags: BookFacts,
-    ids: bool,
-    words: bool,
-) -> Iterable[tuple[Path, Callable[[], str]]]:
-    """Yields the path of each text companion, and the function that makes its text."""
-    has_several_speakers = (
-        len({chunk.names for chapter in chapters for chunk in chapter.chunks}) > 1
-    )
-    wide_captions = _Captions(vtt.LINE_WIDTH, labels=False)
-    narrow_captions = _Captions(srt.LINE_WIDTH, labels=has_several_speakers, ids=ids)
-    chapters_by_number = {chapter.number: chapter for chapter in chapters}
-    for file in files:
-        file_chapters = [chapters_by_number[number] for number in file.chapters]
-        title = file_chapters[0].title if file.chapter is not None else tags.title
-        marks = list(zip((chapter.title for chapter in file_chapters), file.starts, strict=True))
-        text_makers: dict[str, tuple[str, Callable[[], str]]] = {
-            "vtt": (
-                ".vtt",
-                partial(_vtt_text, wide_captions, file_chapters, file, title, ids, words),
-            ),
-            "srt": (".srt", partial(_srt_text, narrow_captions, file_chapters, file)),
-            "labels": (".labels.txt", partial(_labels_text, file_chapters, file)),
-        }
-        if file.chapter is None:
-            text_makers["chapters"] = (".chapters.json", partial(_chapters_text, marks, file, tags))
-            text_makers["cue"] = (".cue", partial(_cue_text, marks, file, tags))
-        for companion_kind, (ending, make_text) in text_makers.items():
-            if companion_kind in companion_kinds:
-                yield companion_path(file, files, ending), make_text
+    format_note = "" if is_only_format else f" ({file.format})"
+    return stem_path.with_name(f"{stem_path.name}{format_note}{ending}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,36 +180,64 @@ class _Captions:
         return file_captions
 
 
-def _vtt_text(
-    file_captions: _Captions,
-    chapters: Sequence[SpokenChapter],
-    file: ListenerFile,
-    title: str,
-    ids: bool,
-    words: bool,
-) -> str:
-    return vtt.text(file_captions.of(chapters, file), title, ids=ids, words=words)
+@dataclass(frozen=True, slots=True)
+class _FileTexts:
+    """The texts beside a finished file."""
+
+    file: ListenerFile
+    chapters: Sequence[SpokenChapter]
+    tags: BookFacts
+    wide_captions: _Captions
+    narrow_captions: _Captions
+    ids: bool
+    words: bool
+
+    @property
+    def marks(self) -> list[tuple[str, float]]:
+        """The title and the start of each chapter."""
+        titles = [chapter.title for chapter in self.chapters]
+        return list(zip(titles, self.file.starts, strict=True))
+
+    def vtt(self) -> str:
+        title = self.tags.title if self.file.chapter is None else self.chapters[0].title
+        file_captions = self.wide_captions.of(self.chapters, self.file)
+        return vtt.text(file_captions, title, ids=self.ids, words=self.words)
+
+    def srt(self) -> str:
+        return srt.text(self.narrow_captions.of(self.chapters, self.file))
+
+    def labels(self) -> str:
+        return labels.text(zip(self.chapters, self.file.starts, strict=True))
+
+    def chapter_list(self) -> str:
+        name, tags = self.file.path.name, self.tags
+        return podcast.text(
+            self.marks, self.file.seconds, title=tags.title, author=tags.author, file_name=name
+        )
+
+    def cue(self) -> str:
+        name, tags = self.file.path.name, self.tags
+        return cue.text(name, self.file.format, tags.title, tags.author, self.marks)
 
 
-def _srt_text(
-    file_captions: _Captions, chapters: Sequence[SpokenChapter], file: ListenerFile
-) -> str:
-    return srt.text(file_captions.of(chapters, file))
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of text beside a file."""
+
+    ending: str
+    text: Callable[[_FileTexts], str]
+    is_of_books: bool = False
+    """True where a file of one chapter has none."""
 
 
-def _labels_text(chapters: Sequence[SpokenChapter], file: ListenerFile) -> str:
-    return labels.text(zip(chapters, file.starts, strict=True))
-
-
-def _chapters_text(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: BookFacts) -> str:
-    titles, starts = [title for title, _ in marks], [start for _, start in marks]
-    return podcast.text(
-        titles, starts, file.seconds, title=tags.title, author=tags.author, file_name=file.path.name
-    )
-
-
-def _cue_text(marks: Sequence[tuple[str, float]], file: ListenerFile, tags: BookFacts) -> str:
-    return cue.text(file.path.name, file.format, tags.title, tags.author, marks)
+_KINDS = {
+    "vtt": _Kind(".vtt", _FileTexts.vtt),
+    "srt": _Kind(".srt", _FileTexts.srt),
+    "labels": _Kind(".labels.txt", _FileTexts.labels),
+    "chapters": _Kind(".chapters.json", _FileTexts.chapter_list, is_of_books=True),
+    "cue": _Kind(".cue", _FileTexts.cue, is_of_books=True),
+}
+"""Kinds by their names in `output.companions`."""
 
 
 def update(path: Path, content: bytes, outputs: OutputManifest | None = None) -> None:

@@ -12,20 +12,19 @@ TYPE = "application/json+chapters"
 
 
 def text(
-    titles: Sequence[str],
-    starts: Sequence[float],
+    marks: Sequence[tuple[str, float]],
     seconds: float,
     *,
     title: str = "",
     author: str = "",
     file_name: str = "",
 ) -> str:
-    """Returns the marks of a file that lasts `seconds`; `starts` are in seconds too."""
-    ends = [*starts[1:], seconds]
+    """Returns the marks (title, start in seconds) of a file that lasts `seconds`."""
+    ends = [*(start for _, start in marks[1:]), seconds]
     facts = {"version": "1.2.0", "title": title, "author": author, "fileName": file_name}
-    marks = [
+    chapters = [
         {"startTime": round(start, 3), "title": name, "endTime": round(end, 3)}
-        for name, start, end in zip(titles, starts, ends, strict=True)
+        for (name, start), end in zip(marks, ends, strict=True)
     ]
-    record = {name: fact for name, fact in facts.items() if fact} | {"chapters": marks}
+    record = {name: fact for name, fact in facts.items() if fact} | {"chapters": chapters}
     return json.dumps(record, ensure_ascii=False, indent=1) + "\n"

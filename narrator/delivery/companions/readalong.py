@@ -1,7 +1,7 @@
 """A read-along book: EPUB 3 with media overlays that highlight sentences or words as they are
 heard.
 
-If the project came from an EPUB 3, it is that book, page for page (`weave.py`); else a plain one
+If the project came from an EPUB 3, it is that book, page for page (`overlays.py`); else a plain one
 made from the script. Its sound is that of the finished files. Each overlay plays its chapter
 without gaps: the clip of a sentence or a word lasts until the next one begins.
 
@@ -15,16 +15,24 @@ import uuid
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
 from lxml import etree
 
 from narrator import keys
-from narrator.delivery.companions import inert, weave
+from narrator.delivery.companions import sanitize
+from narrator.delivery.companions.overlays import (
+    HeardSentence,
+    MarkedBook,
+    SyncPoint,
+    embed_overlays,
+    parse_xml,
+    relative_reference,
+    resolve_href,
+)
 from narrator.delivery.companions.spoken import SpokenChapter, moments, words_within
-from narrator.delivery.companions.weave import HeardSentence, SyncPoint
 from narrator.delivery.export import ListenerFile, read_cover
 from narrator.errors import UserError
 from narrator.files import replacing, translating_errors
@@ -61,11 +69,9 @@ def write(
     sound_files = _choose_sound_files(chapters, files)
     sentence_units = _heard_sentences(chapters, words)
     remarks: list[str] = []
-    woven = weave.weave(source, sentence_units, remarks) if source is not None else None
-    if woven is None:
+    book = embed_overlays(source, sentence_units, remarks) if source is not None else None
+    if book is None:
         book = _build_plain_book(chapters, sentence_units, tags)
-    else:
-        book = _Epub(woven.members, woven.package, woven.marks, woven.folder)
     chapter_seconds = {chapter.number: chapter.timeline.seconds for chapter in chapters}
     members = _add_overlays(book, sound_files, chapter_seconds, tags)
     _write_epub(
@@ -74,25 +80,6 @@ def write(
         {book.base + name: file.path for name, (file, _) in sound_files.sound_names.items()},
     )
     return tuple(remarks)
-
-
-@dataclass(frozen=True, slots=True)
-class _Epub:
-    """An EPUB without its overlays."""
-
-    members: dict[str, bytes]
-    """Files by name, in order, the package document included."""
-    package: str
-    """Name of the package document."""
-    marks: Sequence[SyncPoint]
-    """Marks in spoken order."""
-    folder: str
-    """Folder of overlays and sound, beside the package document, with a slash."""
-
-    @property
-    def base(self) -> str:
-        """The same folder, from the root of the book."""
-        return weave.resolve_href(self.package, self.folder) + "/"
 
 
 # -- what is heard ---------------------------------------------------------------------------------
@@ -114,26 +101,18 @@ def _choose_sound_files(
     """Chooses the chapters' own files, which e-readers load fast, else the whole book's."""
     numbers = {chapter.number for chapter in chapters}
     for format, (ending, media_type) in EREADER_FORMATS.items():
-        for is_book_file in (False, True):
+        for are_books in (False, True):
             sound_files = _SoundFiles({}, {})
             for file in files:
-                has_new_chapters = not set(file.chapters) & sound_files.chapter_starts.keys()
-                if (
-                    file.format == format
-                    and (file.chapter is None) == is_book_file
-                    and has_new_chapters
-                ):
-                    stem = (
-                        f"book-{len(sound_files.sound_names) + 1}"
-                        if is_book_file
-                        else f"{file.chapters[0]:03}"
-                    )
-                    name = f"audio/{stem}.{ending}"
-                    sound_files.sound_names[name] = file, media_type
-                    chapter_starts = zip(file.chapters, file.starts, strict=True)
-                    sound_files.chapter_starts.update(
-                        (number, (name, start)) for number, start in chapter_starts
-                    )
+                is_known = bool(set(file.chapters) & sound_files.chapter_starts.keys())
+                if file.format != format or (file.chapter is None) != are_books or is_known:
+                    continue
+                book_number = len(sound_files.sound_names) + 1
+                stem = f"book-{book_number}" if are_books else f"{file.chapters[0]:03}"
+                name = f"audio/{stem}.{ending}"
+                sound_files.sound_names[name] = file, media_type
+                for number, start in zip(file.chapters, file.starts, strict=True):
+                    sound_files.chapter_starts[number] = name, start
             if numbers <= sound_files.chapter_starts.keys():
                 return sound_files
     names = ", ".join(EREADER_FORMATS)
@@ -175,27 +154,20 @@ def _heard_sentences(chapters: Sequence[SpokenChapter], words: bool) -> list[Hea
 
 
 def _add_overlays(
-    book: _Epub, sound_files: _SoundFiles, chapter_seconds: Mapping[int, float], tags: BookFacts
+    book: MarkedBook,
+    sound_files: _SoundFiles,
+    chapter_seconds: Mapping[int, float],
+    tags: BookFacts,
 ) -> dict[str, bytes]:
     """Returns a book's files with overlays, and a package that lists them and the sound."""
-    starts_by_chapter: dict[int, list[float]] = {}
-    for mark in book.marks:
-        starts_by_chapter.setdefault(mark.chapter, []).append(mark.start)
     documents: dict[str, list[tuple[SyncPoint, float, float]]] = {}
-    mark_counts: dict[int, int] = {}
-    for mark in book.marks:
-        number = mark_counts.get(mark.chapter, 0)
-        mark_counts[mark.chapter] = number + 1
-        chapter_starts = starts_by_chapter[mark.chapter]
+    for chapter, chapter_marks in groupby(book.marks, key=lambda mark: mark.chapter):
+        marks = list(chapter_marks)
+        offset = sound_files.chapter_starts[chapter][1]
         # clips are contiguous, so that all of a chapter is played
-        start = mark.start if number else 0.0
-        stop = (
-            chapter_starts[number + 1]
-            if number + 1 < len(chapter_starts)
-            else chapter_seconds[mark.chapter]
-        )
-        offset = sound_files.chapter_starts[mark.chapter][1]
-        documents.setdefault(mark.document, []).append((mark, offset + start, offset + stop))
+        edges = [0.0, *(mark.start for mark in marks[1:]), chapter_seconds[chapter]]
+        for mark, (start, stop) in zip(marks, pairwise(edges), strict=True):
+            documents.setdefault(mark.document, []).append((mark, offset + start, offset + stop))
     members = dict(book.members)
     overlays: dict[str, tuple[str, float]] = {}
     for number, (document, clips) in enumerate(documents.items(), 1):
@@ -216,7 +188,7 @@ def _build_overlay(
     folder: str,
 ) -> tuple[bytes, float]:
     """Returns an overlay, and the seconds that it plays."""
-    page = weave.relative_reference(name, document)
+    page = relative_reference(name, document)
     root = etree.Element(f"{{{_SMIL}}}smil", nsmap={None: _SMIL, "epub": _EPUB_OPS}, version="3.0")
     body = etree.SubElement(root, f"{{{_SMIL}}}body")
     # checkers of EPUB 3.2 and before require a fragment: the first highlighted element
@@ -237,9 +209,7 @@ def _build_overlay(
         etree.SubElement(
             par,
             f"{{{_SMIL}}}audio",
-            src=weave.relative_reference(
-                name, folder + sound_files.chapter_starts[mark.chapter][0]
-            ),
+            src=relative_reference(name, folder + sound_files.chapter_starts[mark.chapter][0]),
             clipBegin=_clock(clip_times[0]),
             clipEnd=_clock(clip_times[1]),
         )
@@ -248,14 +218,14 @@ def _build_overlay(
 
 
 def _build_package(
-    book: _Epub,
+    book: MarkedBook,
     overlays: Mapping[str, tuple[str, float]],
     sounds: Mapping[str, str],
     tags: BookFacts,
 ) -> bytes:
     """Returns the package document with overlays, sound and metadata added."""
-    opf = weave.parse_xml(book.members[book.package])
-    inert.package(opf)
+    opf = parse_xml(book.members[book.package])
+    sanitize.package(opf)
     metadata, manifest = opf.find(f"{{{_OPF}}}metadata"), opf.find(f"{{{_OPF}}}manifest")
     ids = {element.get("id") for element in opf.iter() if element.get("id")}
 
@@ -267,7 +237,7 @@ def _build_package(
         return name
 
     def add_manifest_item(id: str, name: str, kind: str) -> None:
-        href = weave.relative_reference(book.package, name)
+        href = relative_reference(book.package, name)
         etree.SubElement(manifest, f"{{{_OPF}}}item", {"id": id, "href": href, "media-type": kind})
 
     def meta(property: str, text: str, refines: str = "") -> None:
@@ -278,7 +248,7 @@ def _build_package(
         element.text = text
 
     manifest_items = {
-        weave.resolve_href(book.package, item_element.get("href", "")): item_element
+        resolve_href(book.package, item_element.get("href", "")): item_element
         for item_element in manifest.iterfind(f"{{{_OPF}}}item")
     }
     for number, (document, (name, seconds)) in enumerate(overlays.items(), 1):
@@ -326,7 +296,7 @@ _MODIFIED = "2000-01-01T00:00:00Z"
 
 def _build_plain_book(
     chapters: Sequence[SpokenChapter], units: Sequence[HeardSentence], tags: BookFacts
-) -> _Epub:
+) -> MarkedBook:
     """Builds a book of the script's lines: all text, headings and scene breaks, and no more."""
     members = {"META-INF/container.xml": _CONTAINER.encode(), "EPUB/package.opf": b""}
     marks: list[SyncPoint] = []
@@ -349,7 +319,7 @@ def _build_plain_book(
         language,
         (cover_name, cover.mime) if cover else None,
     )
-    return _Epub(members, "EPUB/package.opf", marks, "read-along/")
+    return MarkedBook(members, "EPUB/package.opf", marks, "read-along/")
 
 
 def _build_page(

@@ -16,7 +16,7 @@ import unicodedata
 import zipfile
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -28,8 +28,8 @@ from lxml import etree
 from manuscripts.errors import ImportFailed
 from manuscripts.readers.archive import Archive
 from manuscripts.readers.ebook.package import Package, read_package
-from narrator.delivery.companions import inert
-from narrator.delivery.companions.inert import TOKEN
+from narrator.delivery.companions import sanitize
+from narrator.delivery.companions.sanitize import TOKEN
 from narrator.delivery.companions.spoken import SpokenWord
 from narrator.errors import Problem, UserError
 from narrator.text.alignment import longest_rise
@@ -69,15 +69,26 @@ class SyncPoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MarkedBook:
-    """A book's files with marks in its pages, for `readalong`."""
+    """An EPUB with marks in its pages, without its overlays."""
 
     members: dict[str, bytes]
+    """Files by name, in order, the package document included."""
     package: str
-    marks: tuple[SyncPoint, ...]
+    """Name of the package document."""
+    marks: Sequence[SyncPoint]
+    """Marks in spoken order."""
     folder: str
+    """Folder of overlays and sound, beside the package document, with a slash."""
+
+    @property
+    def base(self) -> str:
+        """The same folder, from the root of the book."""
+        return resolve_href(self.package, self.folder) + "/"
 
 
-def weave(source: Path, units: Sequence[HeardSentence], remarks: list[str]) -> MarkedBook | None:
+def embed_overlays(
+    source: Path, units: Sequence[HeardSentence], remarks: list[str]
+) -> MarkedBook | None:
     """Marks all sentences of a book in its pages; None, with a remark, for a book that cannot be
     marked.
 
@@ -102,8 +113,8 @@ def weave(source: Path, units: Sequence[HeardSentence], remarks: list[str]) -> M
     for page in pages:
         if page.inserts:
             style = relative_reference(page.name, posixpath.join(base, f"{folder}style.css"))
-            members[page.name] = page.woven(style).encode()
-    return MarkedBook(members, package.path, tuple(marks), folder)
+            members[page.name] = page.marked_text(style).encode()
+    return MarkedBook(members, package.path, marks, folder)
 
 
 def _unsuitable_reason(archive: Archive, package: Package) -> str:
@@ -117,7 +128,7 @@ def _unsuitable_reason(archive: Archive, package: Package) -> str:
 
 def _markable_pages(
     source: Path, package: Package, members: dict[str, bytes], remarks: list[str]
-) -> Iterator[_WovenPage]:
+) -> Iterator[_MarkedPage]:
     """Yields the documents that can be marked, in reading order."""
     for resource, _ in package.spine:
         page_name = unquote(resource.path)
@@ -125,7 +136,7 @@ def _markable_pages(
             continue
         text = members[page_name].decode()
         if _can_hold_spans(text):
-            yield _WovenPage(page_name, text)
+            yield _MarkedPage(page_name, text)
         else:
             remarks.append(
                 f"{page_name} of {source.name} is no well-formed XHTML; it is not read along"
@@ -162,10 +173,10 @@ def _read_members(archive: Archive, package: Package, remarks: list[str]) -> dic
     tamed_count = 0
     for name in _member_names(archive.path):
         media_type = media_types.get(name) or _MEDIA_TYPES.get(name.rpartition(".")[2].lower(), "")
-        if inert.is_script(media_type, name):
+        if sanitize.is_script(media_type, name):
             tamed_count += 1
         elif media_type in _PAGE_TYPES or media_type == "text/css":
-            members[name], is_changed = _read_inert(archive, name, media_type)
+            members[name], is_changed = _read_sanitized(archive, name, media_type)
             tamed_count += is_changed
         else:
             members[name] = archive.read(name)
@@ -177,19 +188,19 @@ def _read_members(archive: Archive, package: Package, remarks: list[str]) -> dic
     return members
 
 
-def _read_inert(archive: Archive, name: str, media_type: str) -> tuple[bytes, bool]:
+def _read_sanitized(archive: Archive, name: str, media_type: str) -> tuple[bytes, bool]:
     """Returns a page or a style sheet without active content, and whether it had any."""
     if media_type == "text/css":
         text = archive.read(name).decode(errors="surrogateescape")
-        inert_text = inert.style(text)
-        return inert_text.encode(errors="surrogateescape"), inert_text != text
+        clean_text = sanitize.style(text)
+        return clean_text.encode(errors="surrogateescape"), clean_text != text
     text = _without_entities(_read_text(archive, name))
-    inert_text = text
+    clean_text = text
     if _is_well_formed(text):
-        inert_text = inert.page(text)
+        clean_text = sanitize.page(text)
     elif _SUSPICIOUS_MARKUP.search(text):
-        inert_text = inert.page(_reparse(archive, name))
-    return _ENCODING.sub(r"\1utf-8", inert_text, count=1).encode(), inert_text != text
+        clean_text = sanitize.page(_reparse(archive, name))
+    return _ENCODING.sub(r"\1utf-8", clean_text, count=1).encode(), clean_text != text
 
 
 _MEDIA_TYPES = {
@@ -347,7 +358,7 @@ def _tokens(text: str) -> Iterator[tuple[re.Match[str], str, bool]]:
 
 
 @dataclass(slots=True)
-class _WovenPage:
+class _MarkedPage:
     """A document of the book: its source text, its letters, and the position of each."""
 
     name: str
@@ -383,7 +394,7 @@ class _WovenPage:
             self.starts.append(start)
             self.stops.append(stop)
 
-    def woven(self, style: str) -> str:
+    def marked_text(self, style: str) -> str:
         """Returns the document with all insertions, and a link to a style sheet."""
         head = re.search(r"</(?:\w+:)?head\s*>", self.text)
         inserts = list(self.inserts)
@@ -414,7 +425,9 @@ _ANCHOR_LENGTHS = (24, 10)
 chapters without anchors of the first length."""
 
 
-def _find_sentences(pages: Sequence[_WovenPage], units: Sequence[HeardSentence]) -> list[_TextSpan]:
+def _find_sentences(
+    pages: Sequence[_MarkedPage], units: Sequence[HeardSentence]
+) -> list[_TextSpan]:
     """Locates units in the book, in its order; the results never overlap."""
     book = "".join(page.letters for page in pages)
     edges = _word_edges(pages)
@@ -516,7 +529,7 @@ def _search_range(text: str) -> int:
     return 60 + 5 * len(text)
 
 
-def _word_edges(pages: Sequence[_WovenPage]) -> bytearray:
+def _word_edges(pages: Sequence[_MarkedPage]) -> bytearray:
     """Returns 1 for each letter that begins a word or belongs to a script without spaces."""
     edges = bytearray()
     for page in pages:
@@ -533,7 +546,7 @@ def _word_edges(pages: Sequence[_WovenPage]) -> bytearray:
 
 
 def _insert_spans(
-    pages: Sequence[_WovenPage],
+    pages: Sequence[_MarkedPage],
     units: Sequence[HeardSentence],
     spans: Sequence[_TextSpan],
     prefix: str,
@@ -594,7 +607,7 @@ def _insert_spans(
 
 
 def _share_time(
-    page: _WovenPage, pieces: Sequence[tuple[int, int]], start: float, stop: float
+    page: _MarkedPage, pieces: Sequence[tuple[int, int]], start: float, stop: float
 ) -> Iterator[tuple[tuple[int, int], float, float]]:
     """Divides a time among pieces of one text by their letters."""
     weights = [len(_letters_of(_visible_text(page, *piece))) for piece in pieces]
@@ -607,7 +620,7 @@ def _share_time(
 
 
 def _word_places(
-    page: _WovenPage, unit: HeardSentence, first_letter: int, bounds: tuple[int, int]
+    page: _MarkedPage, unit: HeardSentence, first_letter: int, bounds: tuple[int, int]
 ) -> Iterator[tuple[int, int, float, float]]:
     """Yields start and stop of each word of a sentence in a page, with adjacent punctuation, and
     its times.
@@ -636,7 +649,7 @@ def _word_places(
 
 
 def _clip_to_piece(
-    page: _WovenPage, piece: tuple[int, int], first: int, last: int
+    page: _MarkedPage, piece: tuple[int, int], first: int, last: int
 ) -> Iterator[tuple[int, int]]:
     """Yields the parts of a range that lie in a piece, as spans may hold them."""
     first, last = max(first, piece[0]), min(last, piece[1])
@@ -648,58 +661,44 @@ def _clip_to_piece(
         )
 
 
-def _extend_start(page: _WovenPage, start: int, low: int) -> int:
+def _extend_start(page: _MarkedPage, start: int, low: int) -> int:
     """Moves the start of a sentence over its quotes, and the emphasis of its first word."""
     while True:
         previous_start = start
         if marks_before := _MARKS_BEFORE.search(page.text, low, start):
             start = marks_before.start()
-        tag = _tag_before(page, start)
+        tag = _tag_with(page.tags, lambda tag: tag.stop, start)
         if tag is not None and tag.kind == "open" and tag.start >= low:
             start = tag.start
         if start == previous_start:
             return start
 
 
-def _extend_end(page: _WovenPage, stop: int) -> int:
+def _extend_end(page: _MarkedPage, stop: int) -> int:
     """Moves the end of a sentence over its punctuation, and the end of an emphasis."""
     while True:
         previous_stop = stop
         if marks_after := _MARKS_AFTER.match(page.text, stop):
             stop = marks_after.end()
-        tag = _tag_at(page, stop)
+        tag = _tag_with(page.tags, lambda tag: tag.start, stop)
         if tag is not None and tag.kind == "close":
             stop = tag.stop
         if stop == previous_stop:
             return stop
 
 
-def _tag_before(page: _WovenPage, position: int) -> _Tag | None:
-    """Returns the tag that ends at a position."""
-    number = bisect_left(page.tags, position, key=lambda tag: tag.stop)
-    return (
-        page.tags[number]
-        if number < len(page.tags) and page.tags[number].stop == position
-        else None
-    )
+def _tag_with(tags: Sequence[_Tag], edge: Callable[[_Tag], int], position: int) -> _Tag | None:
+    """Returns the tag whose edge, its start or stop, lies at a position."""
+    number = bisect_left(tags, position, key=edge)
+    return tags[number] if number < len(tags) and edge(tags[number]) == position else None
 
 
-def _tag_at(page: _WovenPage, position: int) -> _Tag | None:
-    """Returns the tag that begins at a position."""
-    number = bisect_left(page.tags, position, key=lambda tag: tag.start)
-    return (
-        page.tags[number]
-        if number < len(page.tags) and page.tags[number].start == position
-        else None
-    )
-
-
-def _visible_text(page: _WovenPage, start: int, stop: int) -> str:
+def _visible_text(page: _MarkedPage, start: int, stop: int) -> str:
     """Returns the text of a range without its markup."""
     return html.unescape(re.sub(r"<[^>]*>", "", page.text[start:stop]))
 
 
-def _balanced_pieces(page: _WovenPage, start: int, stop: int) -> Iterator[tuple[int, int]]:
+def _balanced_pieces(page: _MarkedPage, start: int, stop: int) -> Iterator[tuple[int, int]]:
     """Splits a range into pieces that a span may hold: no tag opens or closes alone in one."""
     open_tags: list[_Tag] = []
 
