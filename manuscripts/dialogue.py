@@ -2,21 +2,21 @@
 whether it is a play.
 
 Writes nothing. A novel in which `ALICE:` occurs now and then, a list, a recipe or running heads are
-not dialogue; see `_is_dialogue`.
+not dialogue; see `_has_shape_of_dialogue`.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress, pairwise
+from itertools import chain, pairwise
 from statistics import median
 
 from manuscripts import evidence, persons
 from manuscripts.blocks import Block
-from manuscripts.book import count_words, word_set
+from manuscripts.book import count_words
 from manuscripts.counting import parse_numbering
 from manuscripts.directions import (
     StyledText,
@@ -30,8 +30,8 @@ from manuscripts.directions import (
 )
 from manuscripts.labels import (
     COLONS,
+    WORDS,
     Label,
-    Setting,
     common_settings,
     find_labels,
     key_of,
@@ -56,8 +56,6 @@ _MAX_UNLABELLED_PARAGRAPHS = 12
 _MAX_SPEECH_WORDS = 100
 """Largest median number of words below a name that stands alone; below the running heads of pages
 there are more. If markup identifies the names, the largest average for the whole piece."""
-_MAX_LABEL_LENGTH = 120
-"""Characters at the start of a row within which a label's colon must stand."""
 _MAX_SINGLE_SPEAKERS = 12
 """With more names than this, labels must outnumber the names two to one."""
 _FORM_ORDER_SHARE = 0.9
@@ -70,10 +68,7 @@ _TITLE_PARAGRAPHS = 3
 _LIST_MARK = re.compile(r"\s*(?:[-+*]|\d+[.)])\s+|\s*#+\s*")
 _MAX_CAST_ROWS = 80
 """Largest number of rows in a list of persons."""
-_ACTS = word_set(
-    "act akt aufzug acte acto ato atto bedrijf akten naytos действие явление scene szene auftritt "
-    "scena escena cena сцена πραξη σκηνη perde babak 幕 막"
-)
+_ACTS = frozenset(WORDS.words("acts"))
 
 
 @dataclass(slots=True, eq=False)
@@ -84,9 +79,11 @@ class Passage:
     lines: list[Line]
     """Empty if the block is not a paragraph."""
     styled: StyledText
-    label_options: tuple[Label, ...]
+    label_options: tuple[Label, ...] = ()
     """Labels that the passage may begin with, the likeliest first."""
-    is_direction: bool
+    is_direction: bool = False
+    repeated: Label | None = None
+    """The likeliest label whose name begins other passages, too."""
     label: Label | None = None
     """The label that was chosen."""
     is_continuation: bool = False
@@ -94,9 +91,39 @@ class Passage:
     leads_into_speech: bool = False
     """Whether this is a direction within a speech that continues below it; scripts only."""
 
+    @property
+    def text(self) -> str:
+        return self.styled.text
+
+    @property
     def is_label_alone(self) -> bool:
-        """Returns whether the passage is nothing but a label."""
-        return any(label.speech_start >= len(self.styled.text) for label in self.label_options)
+        """Whether the passage is nothing but a label."""
+        return any(label.speech_start >= len(self.text) for label in self.label_options)
+
+
+@dataclass(slots=True, eq=False)
+class Piece:
+    """The passages of a chapter, or of another piece of the book."""
+
+    passages: Sequence[Passage]
+    is_dialogue: bool = False
+
+    @property
+    def paragraphs(self) -> list[Passage]:
+        return [passage for passage in self.passages if passage.lines]
+
+    @property
+    def labelled(self) -> list[Passage]:
+        """The passages that begin with a repeated label."""
+        return [passage for passage in self.passages if passage.repeated]
+
+    @property
+    def repeated_labels(self) -> list[Label]:
+        return [passage.repeated for passage in self.passages if passage.repeated]
+
+    @property
+    def direction_count(self) -> int:
+        return sum(passage.is_direction and not passage.repeated for passage in self.passages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +139,7 @@ class DoubtfulLabels:
 class PrintedDialogue:
     """The pieces of a book, and which of them are printed dialogue."""
 
-    pieces: Sequence[Sequence[Passage]]
-    dialogue_flags: Sequence[bool]
+    pieces: Sequence[Piece]
     personas: Sequence[Persona]
     known_keys: frozenset[str]
     """Keys of repeated names and of the list of persons."""
@@ -124,20 +150,18 @@ class PrintedDialogue:
     @property
     def is_screenplay(self) -> bool:
         """Whether the text has a screenplay's transitions or scene headings."""
-        return any(
-            is_screenplay_row(passage.styled.text) for passage in chain.from_iterable(self.pieces)
-        )
+        return any(is_screenplay_row(passage.text) for passage in _passages_of(self.pieces))
 
     @property
     def passages(self) -> Iterator[Passage]:
         """The passages of pieces that are dialogue."""
-        return chain.from_iterable(compress(self.pieces, self.dialogue_flags))
+        return _passages_of(piece for piece in self.pieces if piece.is_dialogue)
 
     @property
     def is_majority(self) -> bool:
         """Whether at least half of the book is dialogue."""
-        words = [sum(passage.block.words for passage in passages) for passages in self.pieces]
-        return 2 * sum(compress(words, self.dialogue_flags)) >= sum(words)
+        words = sum(passage.block.words for passage in _passages_of(self.pieces))
+        return 2 * sum(passage.block.words for passage in self.passages) >= words
 
 
 def find_dialogue(
@@ -152,60 +176,56 @@ def find_dialogue(
     declared a script.
     """
     all_blocks = list(all_blocks)
-    pieces = _read_passages(pieces_of_blocks, is_certain)
-    personas = _find_cast_list(pieces) or _find_cast_list(
-        [[_passage_of(block) for block in all_blocks]]
+    pieces = _read_pieces(pieces_of_blocks, is_certain)
+    personas = _find_cast_list(_passages_of(pieces)) or _find_cast_list(
+        map(_passage_of, all_blocks)
     )
-    label_counts = _count_labels(chain.from_iterable(pieces))
+    label_counts = _count_labels(_passages_of(pieces))
+    # A short scene may have one speech of each.
+    min_count = 1 if is_certain and max(label_counts.values(), default=0) == 1 else 2
+    for passage in _passages_of(pieces):
+        options = (o for o in passage.label_options if label_counts[o.key] >= min_count)
+        passage.repeated = next(options, None)
+    shaped_pieces = [
+        piece
+        for piece in pieces
+        if (piece.labelled if is_certain else _has_shape_of_dialogue(piece))
+    ]
     if is_certain:
-        if max(label_counts.values(), default=0) == 1:  # a short scene, one speech each
-            label_counts.update(list(label_counts))
-        is_sure_by_piece = [bool(_repeated_labels(passages, label_counts)) for passages in pieces]
+        sure_pieces = shaped_pieces
     else:
-        has_shape_by_piece = [_is_dialogue(passages, label_counts) for passages in pieces]
-        is_sure_by_piece = _weigh_evidence(
-            pieces, has_shape_by_piece, label_counts, personas, all_blocks
-        )
-        if any(has_shape_by_piece) and not any(is_sure_by_piece):
-            return _doubtful_labels(compress(pieces, has_shape_by_piece), label_counts)
-    if not any(is_sure_by_piece):
-        return None
-    label_counts = _count_labels(chain.from_iterable(compress(pieces, is_sure_by_piece)))
+        sure_pieces = list(_convincing_pieces(shaped_pieces, personas, all_blocks))
+    if not sure_pieces:
+        return _doubtful_labels(shaped_pieces) if shaped_pieces else None
+    label_counts = _count_labels(_passages_of(sure_pieces))
     known_keys = {key for key, count in label_counts.items() if count > 1}
     known_keys |= {key_of(persona.name) for persona in personas}
-    dialogue_flags = [
-        is_sure or _continues_dialogue(passages, known_keys)
-        for passages, is_sure in zip(pieces, is_sure_by_piece, strict=True)
-    ]
-    label_counts = _count_labels(chain.from_iterable(compress(pieces, dialogue_flags)))
+    for piece in pieces:
+        piece.is_dialogue = piece in sure_pieces or _continues_dialogue(piece, known_keys)
+    dialogue_pieces = [piece for piece in pieces if piece.is_dialogue]
+    label_counts = _count_labels(_passages_of(dialogue_pieces))
     known_keys |= {key for key, count in label_counts.items() if count > 2}
-    for passages, is_sure in zip(pieces, is_sure_by_piece, strict=True):
-        for passage in passages:
+    for piece in pieces:
+        is_sure = piece in sure_pieces
+        for passage in piece.passages:
             passage.label = _choose_label(passage, known_keys, is_sure)
-    is_play = bool(personas) or _is_play(pieces, dialogue_flags)
-    return PrintedDialogue(pieces, dialogue_flags, personas, frozenset(known_keys), is_play)
+    is_play = bool(personas) or _is_play(dialogue_pieces, pieces)
+    return PrintedDialogue(pieces, personas, frozenset(known_keys), is_play)
 
 
 def find_script(pieces_of_blocks: Sequence[Sequence[Block]]) -> PrintedDialogue | None:
     """Returns the dialogue of a script, in which exactly those words are names that its markup
     calls names."""
-    pieces = [[_passage_of_script(block) for block in blocks] for blocks in pieces_of_blocks]
-    known_keys = frozenset(
-        passage.label.key for passage in chain.from_iterable(pieces) if passage.label
-    )
-    if not known_keys and not any(passage.is_direction for passage in chain.from_iterable(pieces)):
+    pieces = [Piece(list(map(_passage_of_script, blocks)), True) for blocks in pieces_of_blocks]
+    passages = list(_passages_of(pieces))
+    known_keys = frozenset(passage.label.key for passage in passages if passage.label)
+    if not known_keys and not any(passage.is_direction for passage in passages):
         return None
-    for passages in pieces:
-        for passage_above, passage_below in pairwise(
-            passage for passage in passages if passage.lines
-        ):
-            ends_direction = (
-                passage_below.label or passage_below.is_direction or passage_below.block.is_narrated
-            )
-            passage_above.leads_into_speech = passage_above.is_direction and not ends_direction
-    return PrintedDialogue(
-        pieces, [True] * len(pieces), (), known_keys, is_play=True, has_speaker_markup=True
-    )
+    for piece in pieces:
+        for above, below in pairwise(piece.paragraphs):
+            is_speech = not (below.label or below.is_direction or below.block.is_narrated)
+            above.leads_into_speech = above.is_direction and is_speech
+    return PrintedDialogue(pieces, (), known_keys, is_play=True, has_speaker_markup=True)
 
 
 _AFTER_NAME = re.compile(r"[\s.:：]*")
@@ -213,11 +233,10 @@ _AFTER_NAME = re.compile(r"[\s.:：]*")
 
 def _passage_of_script(block: Block) -> Passage:
     if block.kind != "text" or not block.lines:
-        return Passage(block, [], StyledText(""), (), False)
+        return Passage(block, [], StyledText(""))
     styled = _style_lines(block.lines)
-    passage = Passage(
-        block, list(block.lines), styled, (), cover_text(styled.direction_ranges, styled.text)
-    )
+    passage = Passage(block, list(block.lines), styled)
+    passage.is_direction = cover_text(styled.direction_ranges, styled.text)
     if block.is_name and block.lead_words:
         end = len(block.lead_words) if styled.text.startswith(block.lead_words) else 0
         name_end = _AFTER_NAME.match(styled.text, end)
@@ -230,23 +249,26 @@ def _passage_of_script(block: Block) -> Passage:
 # -- looking ---------------------------------------------------------------------------------------
 
 
-def _read_passages(
-    pieces_of_blocks: Sequence[Sequence[Block]], is_certain: bool
-) -> list[list[Passage]]:
+def _passages_of(pieces: Iterable[Piece]) -> Iterator[Passage]:
+    return chain.from_iterable(piece.passages for piece in pieces)
+
+
+def _read_pieces(pieces_of_blocks: Sequence[Sequence[Block]], is_certain: bool) -> list[Piece]:
     """Returns blocks as passages with the labels that are set in the usual way of their piece, or
     of the whole book if `is_certain`."""
-    unsplit_pieces = [[_passage_of(block) for block in blocks] for blocks in pieces_of_blocks]
+    unsplit_pieces = [list(map(_passage_of, blocks)) for blocks in pieces_of_blocks]
     label_counts = Counter(
         label.key
         for passage in chain.from_iterable(unsplit_pieces)
-        for label in _strong_labels(passage)
+        for label in chain(passage.label_options, *map(_labels_within, passage.lines[1:]))
     )
     pieces = [
-        [part for passage in passages for part in _split_passage(passage, label_counts)]
+        Piece([part for passage in passages for part in _split_passage(passage, label_counts)])
         for passages in unsplit_pieces
     ]
-    _trust_markup(list(chain.from_iterable(pieces)))
-    for passages in [list(chain.from_iterable(pieces))] if is_certain else pieces:
+    all_passages = list(_passages_of(pieces))
+    _trust_markup(all_passages)
+    for passages in [all_passages] if is_certain else [piece.passages for piece in pieces]:
         _keep_common_labels(passages, is_certain)
     return pieces
 
@@ -271,7 +293,7 @@ def _keep_common_labels(passages: Sequence[Passage], is_certain: bool) -> None:
 def _passage_of(block: Block) -> Passage:
     lines = block.lines if block.source_markdown is None else _lines_of_markdown(block)
     if block.kind != "text" or not lines:
-        return Passage(block, [], StyledText(""), (), False)
+        return Passage(block, [], StyledText(""))
     return _passage_of_lines(block, list(lines), block.lead_words)
 
 
@@ -314,61 +336,40 @@ def _style_lines(lines: Sequence[Line]) -> StyledText:
     offset = 0
     for line in lines:
         for span in line:
-            end = offset + len(span.text)
-            italic_ranges += [(offset, end)] if span.em else []
-            direction_ranges += [(offset, end)] if span.is_direction else []
-            offset = end
+            span_range = (offset, offset + len(span.text))
+            italic_ranges += [span_range] * span.em
+            direction_ranges += [span_range] * span.is_direction
+            offset += len(span.text)
         offset += 1
-    return StyledText(
-        "\n".join(map(plain_text, lines)), tuple(italic_ranges), tuple(direction_ranges)
-    )
+    text = "\n".join(map(plain_text, lines))
+    return StyledText(text, tuple(italic_ranges), tuple(direction_ranges))
 
 
-def _strong_labels(passage: Passage) -> Iterator[Label]:
-    """Yields the labels that a passage may begin with, and prominent ones of its further lines."""
-    yield from passage.label_options
-    for line in passage.lines[1:]:
-        yield from _labels_within(line)
-
-
-def _labels_within(line: Line) -> Iterator[Label]:
-    """Returns labels at the beginning of a line within a paragraph."""
+def _labels_within(line: Line) -> list[Label]:
+    """Returns prominent labels at the beginning of a line within a paragraph."""
     lead_words = line[0].text if line[0].em or line[0].strong else ""
-    return (o for o in find_labels(plain_text(line), lead_words) if o.stands_out and o.mark)
+    return [o for o in find_labels(plain_text(line), lead_words) if o.stands_out and o.mark]
 
 
-def _split_passage(passage: Passage, label_counts: Mapping[str, int]) -> list[Passage]:
+def _split_passage(passage: Passage, label_counts: Counter[str]) -> list[Passage]:
     """Splits a passage before lines that begin with a repeated label and around a screenplay's
     transitions and headings."""
-    repeated_settings = {
-        label.setting for label in passage.label_options if label_counts[label.key] > 1
-    }
+    settings = {label.setting for label in passage.label_options if label_counts[label.key] > 1}
     is_screenplay_line = [is_screenplay_row(plain_text(line)) for line in passage.lines]
     part_starts = [
-        number
-        for number, line in enumerate(passage.lines)
-        if number
-        and (
-            is_screenplay_line[number]
-            or is_screenplay_line[number - 1]
-            or (
-                repeated_settings
-                and any(
-                    label_counts[label.key] > 1 or label.setting in repeated_settings
-                    for label in _labels_within(line)
-                )
-            )
-        )
-    ]
+        index
+        for index, line in enumerate(passage.lines[1:], 1)
+        if any(is_screenplay_line[index - 1 : index + 1])
+        or (settings and any(label_counts[label.key] > 1 or label.setting in settings
+                             for label in _labels_within(line)))
+    ]  # fmt: skip
     if not part_starts:
         return [passage]
     parts = []
     for begin, end in pairwise([0, *part_starts, len(passage.lines)]):
-        part = _passage_of_lines(
-            passage.block, passage.lines[begin:end], "" if begin else passage.block.lead_words
-        )
-        part.is_continuation = begin > 0
-        parts.append(part)
+        lead_words = "" if begin else passage.block.lead_words
+        parts.append(_passage_of_lines(passage.block, passage.lines[begin:end], lead_words))
+        parts[-1].is_continuation = begin > 0
     return parts
 
 
@@ -380,18 +381,19 @@ def _trust_markup(passages: Sequence[Passage]) -> None:
     speaker_keys = {passage.label_options[0].key for passage in marked_passages}
     if len(marked_passages) >= _MIN_SPEECHES:
         for passage in passages:
-            if not passage.block.is_name:
-                passage.label_options = tuple(
-                    label for label in passage.label_options if label.key in speaker_keys
-                )
+            passage.label_options = tuple(
+                label
+                for label in passage.label_options
+                if passage.block.is_name or label.key in speaker_keys
+            )
 
 
-def _find_cast_list(pieces: Iterable[Sequence[Passage]]) -> list[Persona]:
+def _find_cast_list(passages: Iterable[Passage]) -> list[Persona]:
     """Returns the persons in the book's list of persons; its rows lose their labels."""
     rows: list[str] = []
     remaining_rows = 0
-    for passage in chain.from_iterable(pieces):
-        block, lines = passage.block, passage.styled.text.split("\n")
+    for passage in passages:
+        block, lines = passage.block, passage.text.split("\n")
         if not passage.lines:  # a list of Markdown
             lines = [_LIST_MARK.sub("", row) for row in block.rows] or [block.text]
         if persons.is_cast_heading(lines[0] or block.text):
@@ -413,7 +415,7 @@ def _count_labels(passages: Iterable[Passage]) -> Counter[str]:
     return Counter(label.key for passage in passages for label in passage.label_options)
 
 
-def _is_dialogue(passages: Sequence[Passage], label_counts: Mapping[str, int]) -> bool:
+def _has_shape_of_dialogue(piece: Piece) -> bool:
     """Returns whether the same few names begin paragraphs again and again.
 
     That is: four speeches, two speakers with two each, and labels on half of the paragraphs, or on
@@ -421,125 +423,72 @@ def _is_dialogue(passages: Sequence[Passage], label_counts: Mapping[str, int]) -
     lines are not running heads: their speeches are short. Three or more names in a fixed order are
     a form, such as a recipe or a letter.
     """
-    paragraphs = [passage for passage in passages if passage.lines]
-    label_by_passage = _repeated_labels(passages, label_counts)
-    labelled_passages = list(label_by_passage)
-    if not _has_few_speakers(label_by_passage.values()) or _is_form(label_by_passage.values()):
+    paragraphs, labelled, labels = piece.paragraphs, piece.labelled, piece.repeated_labels
+    if not _has_few_speakers(labels) or _is_form([label.key for label in labels]):
         return False
-    if any(passage.block.is_name for passage in labelled_passages):
-        return _count_passage_words(paragraphs) <= _MAX_SPEECH_WORDS * len(labelled_passages)
-    label_only_passages = list(filter(Passage.is_label_alone, labelled_passages))
-    if 2 * len(label_only_passages) > len(labelled_passages):
-        return _is_short_under(paragraphs, label_only_passages)
-    direction_count = sum(
-        passage.is_direction for passage in paragraphs if passage not in label_by_passage
-    )
-    share = len(labelled_passages) / (len(paragraphs) - direction_count)
-    is_prominently_labelled = share >= _PROMINENT_SHARE and _many_stand_out(
-        label_by_passage.values()
-    )
-    return share >= _LABELLED_SHARE or (
-        is_prominently_labelled and _is_evenly_labelled(paragraphs, labelled_passages)
-    )
+    if any(passage.block.is_name for passage in labelled):
+        return sum(count_words(p.text) for p in paragraphs) <= _MAX_SPEECH_WORDS * len(labelled)
+    names_alone = [passage for passage in labelled if passage.is_label_alone]
+    if 2 * len(names_alone) > len(labelled):
+        return _is_short_under(paragraphs, names_alone)
+    share = len(labelled) / (len(paragraphs) - piece.direction_count)
+    if share >= _LABELLED_SHARE:
+        return True
+    return share >= _PROMINENT_SHARE and _many_stand_out(labels) and _is_evenly_labelled(paragraphs)
 
 
-def _repeated_labels(
-    passages: Iterable[Passage], label_counts: Mapping[str, int]
-) -> dict[Passage, Label]:
-    """Returns the passages that begin with a repeated label, with that label."""
-    return {
-        passage: label
-        for passage in passages
-        if passage.lines
-        for label in _first_repeated(passage, label_counts)
-    }
-
-
-def _count_passage_words(passages: Iterable[Passage]) -> int:
-    return sum(count_words(passage.styled.text) for passage in passages)
-
-
-def _weigh_evidence(
-    pieces: Sequence[Sequence[Passage]],
-    has_shape_by_piece: Sequence[bool],
-    label_counts: Mapping[str, int],
-    personas: Sequence[Persona],
-    all_blocks: Sequence[Block],
-) -> list[bool]:
-    """Returns for each piece in the form of dialogue whether it is dialogue, by its own evidence or
-    by that of all such pieces."""
+def _convincing_pieces(
+    shaped_pieces: Sequence[Piece], personas: Sequence[Persona], all_blocks: Sequence[Block]
+) -> Iterator[Piece]:
+    """Yields those pieces in the shape of dialogue that are dialogue, by their own evidence or by
+    that of all such pieces."""
     is_in_acts = _is_in_acts(all_blocks)
     titles = [
         b.text for n, b in enumerate(all_blocks) if b.kind == "heading" or n < _TITLE_PARAGRAPHS
     ]
     has_question_title = any(map(evidence.answers_questions, titles))
 
-    def weight(passages: Sequence[Passage]) -> float:
-        speeches = list(_speeches(passages, label_counts))
-        label_by_passage = _repeated_labels(passages, label_counts)
-        chosen_labels = label_by_passage.values()
-        direction_count = sum(
-            passage.is_direction for passage in passages if passage not in label_by_passage
-        )
-        answers_questions = has_question_title or any(
-            evidence.answers_questions(o.styled.text) for o in passages[:_TITLE_PARAGRAPHS]
-        )
+    def weigh(piece: Piece) -> float:
+        labels = piece.repeated_labels
+        tops = (passage.text for passage in piece.passages[:_TITLE_PARAGRAPHS])
+        labelled_share = (len(labels) + piece.direction_count) / max(1, len(piece.paragraphs))
         circumstances = evidence.Circumstances(
-            share=(len(label_by_passage) + direction_count)
-            / max(1, sum(bool(passage.lines) for passage in passages)),
-            is_set_apart=2 * sum(label.form != "mixed" for label in chosen_labels)
-            > len(label_by_passage),
-            is_tabular=2 * sum(passage.block.is_tabular for passage in label_by_passage)
-            > len(label_by_passage),
+            labelled_share,
+            is_set_apart=2 * sum(label.form != "mixed" for label in labels) > len(labels),
+            is_tabular=2 * sum(p.block.is_tabular for p in piece.labelled) > len(labels),
             is_in_acts=is_in_acts,
-            has_cast=_has_cast(personas, {label.key for label in chosen_labels}),
-            answers_questions=answers_questions,
+            has_cast=_has_cast(personas, {label.key for label in labels}),
+            answers_questions=has_question_title or any(map(evidence.answers_questions, tops)),
         )
-        return evidence.weigh_labels(speeches, circumstances)
+        return evidence.weigh_labels(list(_speeches(piece)), circumstances)
 
-    def is_marked_up(passages: Iterable[Passage]) -> bool:
-        return (
-            sum(passage.block.is_name for passage in _repeated_labels(passages, label_counts))
-            >= _MIN_SPEECHES
-        )
-
-    total_weight = weight(list(chain.from_iterable(compress(pieces, has_shape_by_piece))))
-    min_weight = (
-        evidence.MIN_WEIGHT / 2 if total_weight >= evidence.MIN_WEIGHT else evidence.MIN_WEIGHT
-    )
-    return [
-        is_shaped and (is_marked_up(passages) or weight(passages) >= min_weight)
-        for passages, is_shaped in zip(pieces, has_shape_by_piece, strict=True)
-    ]
+    total_weight = weigh(Piece(list(_passages_of(shaped_pieces))))
+    min_weight = evidence.MIN_WEIGHT / (2 if total_weight >= evidence.MIN_WEIGHT else 1)
+    for piece in shaped_pieces:
+        marked_count = sum(passage.block.is_name for passage in piece.labelled)
+        if marked_count >= _MIN_SPEECHES or weigh(piece) >= min_weight:
+            yield piece
 
 
-def _speeches(
-    passages: Iterable[Passage], label_counts: Mapping[str, int]
-) -> Iterator[evidence.LabelledSpeech]:
+def _speeches(piece: Piece) -> Iterator[evidence.LabelledSpeech]:
     """Yields the repeated labels, each with the text up to the next label."""
-    label: Label | None = None
-    speech_texts: list[str] = []
-    has_style = False
-    for passage in (*passages, None):
-        begins_speech = (
-            passage is None or not passage.lines or bool(_first_repeated(passage, label_counts))
-        )
-        if label and begins_speech:
-            yield evidence.LabelledSpeech(
-                label.name, " ".join(speech_texts), bool(label.time_ranges), has_style
+    speech: evidence.LabelledSpeech | None = None
+    for passage in piece.passages:
+        if speech and (passage.repeated or not passage.lines):
+            yield speech
+            speech = None
+        if label := passage.repeated:
+            manner = manner_of_speaking(passage.text[slice(*label.aside_range)])
+            speech = evidence.LabelledSpeech(
+                label.key,
+                passage.text[label.speech_start :],
+                bool(label.time_ranges),
+                manner is not None,
             )
-            label = None
-        if passage is None or not passage.lines:
-            continue
-        if begins_speech:
-            label = _first_repeated(passage, label_counts)[0]
-            begin, end = label.aside_range
-            has_style = (
-                begin < end and manner_of_speaking(passage.styled.text[begin:end]) is not None
-            )
-            speech_texts = [passage.styled.text[label.speech_start :]]
-        elif not passage.is_direction:
-            speech_texts.append(passage.styled.text)
+        elif speech and not passage.is_direction:
+            speech.text += f" {passage.text}"
+    if speech:
+        yield speech
 
 
 def _has_cast(personas: Iterable[Persona], keys: Collection[str]) -> bool:
@@ -554,21 +503,10 @@ def _has_cast(personas: Iterable[Persona], keys: Collection[str]) -> bool:
     return labelled_count > 1
 
 
-def _doubtful_labels(
-    pieces: Iterable[Sequence[Passage]], label_counts: Mapping[str, int]
-) -> DoubtfulLabels:
+def _doubtful_labels(pieces: Iterable[Piece]) -> DoubtfulLabels:
     """Returns the words that look like speakers' names in pieces that are not dialogue."""
-    label_list = [
-        label for passages in pieces for label in _repeated_labels(passages, label_counts).values()
-    ]
-    names_by_frequency = Counter(label.name for label in label_list).most_common()
-    return DoubtfulLabels(tuple(name for name, _ in names_by_frequency), len(label_list))
-
-
-def _first_repeated(passage: Passage, label_counts: Mapping[str, int]) -> tuple[Label, ...]:
-    """Returns the first repeated label of a passage's options as a tuple of one, or an empty
-    tuple."""
-    return tuple(label for label in passage.label_options if label_counts[label.key] > 1)[:1]
+    names = [label.name for piece in pieces for label in piece.repeated_labels]
+    return DoubtfulLabels(tuple(name for name, _ in Counter(names).most_common()), len(names))
 
 
 def _has_few_speakers(labels: Collection[Label]) -> bool:
@@ -581,71 +519,61 @@ def _has_few_speakers(labels: Collection[Label]) -> bool:
 
 def _many_stand_out(labels: Iterable[Label]) -> bool:
     """Returns whether many labels can be told from prose, of two that come three times at least."""
-    keys = [label.key for label in labels if label.stands_out]
-    frequent_names = sum(count > 2 for count in Counter(keys).values())
-    return len(keys) >= _MIN_PROMINENT_LABELS and frequent_names > 1
+    label_counts = Counter(label.key for label in labels if label.stands_out)
+    frequent_names = sum(count > 2 for count in label_counts.values())
+    return label_counts.total() >= _MIN_PROMINENT_LABELS and frequent_names > 1
 
 
-def _is_evenly_labelled(
-    paragraphs: Sequence[Passage], labelled_passages: Sequence[Passage]
-) -> bool:
+def _is_evenly_labelled(paragraphs: Sequence[Passage]) -> bool:
     """Returns whether labels begin early, and no long stretch is without one: no novel quotes a
     play."""
-    label_indexes = [n for n, passage in enumerate(paragraphs) if passage in labelled_passages]
+    label_indexes = [n for n, passage in enumerate(paragraphs) if passage.repeated]
     longest_gap = max(
         index_below - index_above
         for index_above, index_below in pairwise([*label_indexes, len(paragraphs)])
     )
-    return (
-        label_indexes[0] <= _MAX_FIRST_LABEL_POSITION * len(paragraphs)
-        and longest_gap <= _MAX_UNLABELLED_PARAGRAPHS
-    )
+    begins_early = label_indexes[0] <= _MAX_FIRST_LABEL_POSITION * len(paragraphs)
+    return begins_early and longest_gap <= _MAX_UNLABELLED_PARAGRAPHS
 
 
-def _is_form(labels: Iterable[Label]) -> bool:
+def _is_form(keys: Sequence[str]) -> bool:
     """Returns whether labels follow one another as they do in recipes."""
-    keys = [label.key for label in labels]
-    successors_by_key: dict[str, Counter[str]] = {}
+    successors_by_key: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for key_above, key_below in pairwise(keys):
-        successors_by_key.setdefault(key_above, Counter())[key_below] += 1
-    frequent_keys = {key for key, count in Counter(keys).items() if count > 3}
-    successor_counts = [
-        counter for key, counter in successors_by_key.items() if key in frequent_keys
-    ]
+        successors_by_key[key_above][key_below] += 1
+    frequent_keys = [key for key, count in Counter(keys).items() if count > 3]
+    successor_counts = [successors_by_key[key] for key in frequent_keys]
     common_successors = sum(counter.most_common(1)[0][1] for counter in successor_counts)
     total_successors = sum(counter.total() for counter in successor_counts)
     return len(frequent_keys) > 2 and common_successors >= _FORM_ORDER_SHARE * total_successors
 
 
-def _is_short_under(paragraphs: Sequence[Passage], label_only_passages: Sequence[Passage]) -> bool:
+def _is_short_under(paragraphs: Sequence[Passage], names_alone: Collection[Passage]) -> bool:
     """Returns whether names that stand alone have short speeches under them."""
     words_by_speech = [0]
     for passage in paragraphs:
-        if passage in label_only_passages:
+        if passage in names_alone:
             words_by_speech.append(0)
         else:
-            words_by_speech[-1] += count_words(passage.styled.text)
+            words_by_speech[-1] += count_words(passage.text)
     return median(words_by_speech[1:]) <= _MAX_SPEECH_WORDS
 
 
-def _continues_dialogue(passages: Sequence[Passage], known_keys: set[str]) -> bool:
+def _continues_dialogue(piece: Piece, known_keys: set[str]) -> bool:
     """Returns whether a piece belongs to the same dialogue: names that are known, or come three
     times here, label a third of it."""
-    paragraphs = [passage for passage in passages if passage.lines and not passage.is_direction]
-    label_counts = _count_labels(passages)
+    paragraphs = [passage for passage in piece.paragraphs if not passage.is_direction]
+    label_counts = _count_labels(piece.passages)
     frequent_keys = {key for key, count in label_counts.items() if count > 2}
-    labelled_passages = [
-        passage
-        for passage in paragraphs
-        if any(is_known(o, known_keys | frequent_keys) for o in passage.label_options)
-    ]
-    has_known_label = any(
-        is_known(label, known_keys) for passage in paragraphs for label in passage.label_options
-    )
-    return has_known_label and 3 * len(labelled_passages) >= len(paragraphs)
+
+    def count_labelled(keys: set[str]) -> int:
+        return sum(any(is_known(o, keys) for o in p.label_options) for p in paragraphs)
+
+    labelled_count = count_labelled(known_keys | frequent_keys)
+    return count_labelled(known_keys) > 0 and 3 * labelled_count >= len(paragraphs)
 
 
-def is_known(label: Label, known_keys: Iterable[str]) -> bool:
+def is_known(label: Label, known_keys: Collection[str]) -> bool:
     """Returns whether a label has a known name, or several of them."""
     names = split_names(label.name)
     return label.key in known_keys or (
@@ -658,44 +586,36 @@ def _choose_label(passage: Passage, known_keys: set[str], is_sure: bool) -> Labe
 
     It is a known name or, in a piece that `is_sure` to be dialogue, a short prominent one.
     """
-    for label in passage.label_options:
-        if is_known(label, known_keys):
-            return label
-    prominent_labels = (
-        label for label in passage.label_options if label.stands_out and not passage.is_direction
-    )
-    short_labels = (label for label in prominent_labels if len(label.name.split()) <= 3)
-    return next(short_labels, None) if is_sure else None
+    known_labels = [label for label in passage.label_options if is_known(label, known_keys)]
+    if known_labels or not is_sure or passage.is_direction:
+        return next(iter(known_labels), None)
+    prominent_labels = (label for label in passage.label_options if label.stands_out)
+    return next((label for label in prominent_labels if len(label.name.split()) <= 3), None)
 
 
-def _is_play(pieces: Sequence[Sequence[Passage]], dialogue_flags: Sequence[bool]) -> bool:
+def _is_play(dialogue_pieces: Sequence[Piece], pieces: Sequence[Piece]) -> bool:
     """Returns whether a dialogue without a list of persons is a play: it has acts, many speakers,
     verse, directions, or marks names by a full stop."""
-    passages = list(chain.from_iterable(compress(pieces, dialogue_flags)))
+    passages = list(_passages_of(dialogue_pieces))
     speeches = [(passage, passage.label) for passage in passages if passage.label]
-    names = {label.key for _, label in speeches}
-    if any(label.time_ranges for _, label in speeches) or all(len(key) == 1 for key in names):
+    labels = [label for _, label in speeches]
+    names = {label.key for label in labels}
+    if any(label.time_ranges for label in labels) or all(len(key) == 1 for key in names):
         return False
-    if len(names) > _MAX_CONVERSATION_SPEAKERS or _is_in_acts(
-        o.block for o in chain.from_iterable(pieces)
-    ):
+    all_passages = list(_passages_of(pieces))
+    if len(names) > _MAX_CONVERSATION_SPEAKERS or _is_in_acts(o.block for o in all_passages):
         return True
-    rows = [passage.styled.text for passage in chain.from_iterable(pieces)]
+    rows = [passage.text for passage in all_passages]
     transitions = sum(match_transition(row) is not None for row in rows)
-    extensions = sum(
-        is_extension(passage.styled.text[slice(*label.aside_range)]) for passage, label in speeches
-    )
+    extensions = sum(is_extension(o.text[slice(*label.aside_range)]) for o, label in speeches)
     # The transcript of any recording may contain a single transition.
     if any(map(is_scene_heading, rows)) or (transitions and transitions + extensions > 1):
         return True
-    verse_count = sum(
-        is_verse(passage.styled.text[label.speech_start :]) for passage, label in speeches
-    )
+    verse_count = sum(is_verse(o.text[label.speech_start :]) for o, label in speeches)
     direction_count = sum(passage.is_direction for passage in passages)
-    colon_count = sum(label.mark in COLONS for _, label in speeches)
-    return max(4 * verse_count, 10 * direction_count) >= len(speeches) or 2 * colon_count < len(
-        speeches
-    )
+    colon_count = sum(label.mark in COLONS for label in labels)
+    has_marks_of_play = max(4 * verse_count, 10 * direction_count) >= len(labels)
+    return has_marks_of_play or 2 * colon_count < len(labels)
 
 
 def is_screenplay_row(text: str) -> bool:
@@ -718,45 +638,27 @@ def row_labels(rows: Sequence[str]) -> frozenset[str]:
 
     The text is then split into speeches by them, even without blank lines.
     """
-    labels = list(_find_row_labels(rows))
+    rows = [row if row.strip() else "" for row in rows]
+    labels: list[Label] = []
+    """Those that begin a paragraph, or stand out within one."""
+    single_labels: list[Label] = []
+    """Those that need not be repeated, since they stand out from the text after or below them."""
+    for row_above, row, row_below in zip(["", *rows], rows, [*rows[1:], ""], strict=False):
+        for label in _labels_of_row(row) if row else ():
+            labels += [label] * (not row_above or _is_prominent(label, row))
+            single_labels += [label] * (label.stands_out and bool(row_below or not label.is_alone))
     settings = common_settings(labels)
-    labels = [label for label in labels if label.setting in settings]
-    label_counts = Counter(label.key for label in labels)
+    label_counts = Counter(label.key for label in labels if label.setting in settings)
     repeated_keys = {key for key, count in label_counts.items() if count > 1}
     repeated_count = sum(label_counts[key] for key in repeated_keys)
     if len(repeated_keys) < 2 or repeated_count < _MIN_SPEECHES:
         return frozenset()
-    stripped_rows = [row.strip() for row in rows]
-    group_count = sum(row_above == "" != row for row_above, row in pairwise(["", *stripped_rows]))
-    if (
-        2 * len(labels) < len(stripped_rows) - stripped_rows.count("")
-        and repeated_count < _PROMINENT_SHARE * group_count
-    ):
+    group_count = sum(not row_above and bool(row) for row_above, row in pairwise(["", *rows]))
+    is_rare = repeated_count < _PROMINENT_SHARE * group_count
+    if is_rare and 2 * label_counts.total() < len(rows) - rows.count(""):
         return frozenset()
-    return frozenset(
-        repeated_keys | {key for key, setting in _single_labels(rows) if setting in settings}
-    )
-
-
-def _single_labels(rows: Sequence[str]) -> Iterator[tuple[str, Setting]]:
-    """Yields key and setting of labels that need not be repeated, since they stand out from the
-    text after or below them."""
-    for row, next_row in pairwise([*rows, ""]):
-        for label in _labels_of_row(row) if row.strip() else ():
-            if label.stands_out and (next_row.strip() or not label.is_alone):
-                yield label.key, label.setting
-
-
-def _find_row_labels(rows: Sequence[str]) -> Iterator[Label]:
-    """Yields the labels that rows begin with; within a paragraph only prominent ones."""
-    for row_above, row in pairwise(["", *rows]):
-        begins_paragraph = not row_above.strip()
-        if row.strip() and (begins_paragraph or _may_have_prominent_label(row)):
-            yield from (
-                label
-                for label in _labels_of_row(row)
-                if begins_paragraph or _is_prominent(label, row)
-            )
+    single_keys = {label.key for label in single_labels if label.setting in settings}
+    return frozenset(repeated_keys | single_keys)
 
 
 def label_of(row: str, keys: frozenset[str], is_within_paragraph: bool = False) -> Label | None:
@@ -772,14 +674,6 @@ def label_of(row: str, keys: frozenset[str], is_within_paragraph: bool = False) 
 def _labels_of_row(row: str) -> tuple[Label, ...]:
     line = normalize_line(emphasized_spans(row))
     return find_labels(plain_text(line), line[0].text if line and line[0].em else "")
-
-
-def _may_have_prominent_label(row: str) -> bool:
-    """Returns whether a row may begin with a label that stands out; most of prose does not."""
-    stripped_row = row.strip()
-    first_word = stripped_row.split(maxsplit=1)[0].strip(".,:")
-    is_set_apart = row[:2].isspace() or not stripped_row[0].isalpha() or first_word.isupper()
-    return is_set_apart or any(colon in stripped_row[:_MAX_LABEL_LENGTH] for colon in COLONS)
 
 
 def _is_prominent(label: Label, row: str) -> bool:

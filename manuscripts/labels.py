@@ -11,12 +11,13 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-from manuscripts.book import word_set
 from manuscripts.counting import ROMAN, parse_numbering
 from manuscripts.directions import match_transition
-from textbase.initialisms import AMBIGUOUS_CAPITALS, SPELLED
+from narrator.text.normalize.english_lists import AMBIGUOUS_CAPITALS, SPELLED
+from narrator.text.word_lists import read_word_lists
 
 Form = Literal["capitals", "apart", "mixed"]
 """How a name differs from the text after it: by capitals, by style or markup, or not at all."""
@@ -52,7 +53,6 @@ _LETTER_LABEL = re.compile(r"(?P<name>[^\W\d_])(?P<mark>(?<![IVX])\.|:)(?P<gap>[
 """`Q.`, `A:`."""
 
 _ROMAN_NUMERAL = re.compile(ROMAN.upper())
-_CONJUNCTIONS = word_set("and & et und y e i ed o og och ja и и, і en")
 _NAME_SEPARATOR = re.compile(
     r"\s*,\s*(?:(?:and|et|und|y|ed|e|og|och|en|и|&)\s+)?|\s*&\s*|\s*/\s*|\s+\+\s+|"
     r"\s+(?:and|et|und|y|ed|e|og|och|en|и)\s+",
@@ -60,22 +60,11 @@ _NAME_SEPARATOR = re.compile(
 )
 _SCENE_HEADING_START = re.compile(r"(?:INT|EXT|EST|I/E)(?:\.|/)\s?(?=\w)")
 """Beginning of a screenplay's scene heading."""
-_LOWER_CASE_WORDS = _CONJUNCTIONS | word_set(
-    "of the a an in at to from with le la les l' du de des d' von der den dem zu zum zur van di "
-    "del della da do dos das el los las с из за от до св на"
-)
-_OTHER_LABELS = word_set(
-    "note notes nota anmerkung nb ps pps n.b p.s end finis fin fine ende конец act akt acte atto "
-    "scene szene scène scena сцена действие явление time zeit temps время place ort lieu место "
-    "fig figure table chapter part step example exercise problem theorem lemma proof definition "
-    "corollary remark warning tip caution important hint ingredients method mode instructions "
-    "serves serving yield contents summary abstract date to from subject cc re tel fax source see "
-    "curtain vorhang rideau sipario занавес exit exeunt enter reenter re-enter yes no oh ah well "
-    "да нет oui non ja nein prologue epilogue prolog epilog strophe antistrophe epode refrain "
-    "monday tuesday wednesday thursday friday saturday sunday sufficient seasonable average"
-)
-"""Words often set before a full stop or a colon that are not persons."""
+WORDS = read_word_lists(Path(__file__).with_name("dialogue.txt"))
+_LOWER_CASE_WORDS = frozenset(WORDS.words("conjunctions") + WORDS.words("particles"))
+_OTHER_LABELS = frozenset(WORDS.words("not names"))
 COLONS = (":", "：")
+_ENDS = ("the end", "the curtain", "le rideau")
 _MAX_NAME_LENGTH = 60
 _MAX_RARITY = 20
 """A setting is dropped if it occurs less than once per this many labels of the commonest setting.
@@ -150,11 +139,11 @@ def find_labels(
         candidates.append(
             Label(letter_match["name"], form, letter_match["mark"], letter_match.end(), is_alone)
         )
-    name_like = (label for label in candidates if may_name(label.name))
     return tuple(
         label
-        for label in name_like
-        if label.form != "mixed" or letter_match or _may_be_mixed_case_label(label, text)
+        for label in candidates
+        if may_name(label.name)
+        and (label.form != "mixed" or letter_match or _may_be_mixed_case_label(label, text))
     )
 
 
@@ -197,20 +186,13 @@ def _label_at(
     if form is None or is_table_cell or not is_delimited or len(aside_ranges) > 1:
         return
     is_alone = "\n" in tail_match["gap"] or tail_match.end() == len(text)
-    time_ranges = _time_ranges(text, [before_range, tail_match.span("after"), *aside_ranges])
-    aside_range = (*(stretch for stretch in aside_ranges if stretch not in time_ranges), (0, 0))[0]
+    time_ranges = tuple(
+        (begin, end)
+        for begin, end in (before_range, tail_match.span("after"), *aside_ranges)
+        if end > 0 and any(map(TIME.fullmatch, (text[begin:end], text[begin + 1 : end - 1])))
+    )
+    aside_range = next((part for part in aside_ranges if part not in time_ranges), (0, 0))
     yield Label(name, form, (mark or "")[:1], tail_match.end(), is_alone, aside_range, time_ranges)
-
-
-def _time_ranges(text: str, ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Returns those ranges of a text that are times, bare or in brackets."""
-    time_ranges = []
-    for begin, end in ranges:
-        if end > 0 and (
-            TIME.fullmatch(text, begin, end) or TIME.fullmatch(text, begin + 1, end - 1)
-        ):
-            time_ranges.append((begin, end))
-    return tuple(time_ranges)
 
 
 def _split_tail(name: str, tail_match: re.Match[str]) -> tuple[str, list[tuple[int, int]]]:
@@ -218,7 +200,9 @@ def _split_tail(name: str, tail_match: re.Match[str]) -> tuple[str, list[tuple[i
     spoken."""
     aside_ranges = [tail_match.span("aside")] if tail_match["aside"] else []
     full_name = f"{name}{tail_match['tail'] or ''}"
-    if full_name == name or all(map(_is_capitalized_name, split_names(full_name))):
+    names = split_names(full_name)
+    are_names = all(n[:1].isupper() and (n.isupper() or len(n.split()) <= 3) for n in names)
+    if full_name == name or are_names:
         return full_name, aside_ranges
     return name, [tail_match.span("tail"), *aside_ranges]
 
@@ -228,19 +212,13 @@ def _form_of(name: str, lead_words: str, text_to_label_end: str) -> Form | None:
     name."""
     if _ROMAN_NUMERAL.fullmatch(name):
         return None
-    if lead_words:
-        name_letters, lead_letters = _only_letters(name), _only_letters(lead_words)
-        if (
-            name_letters
-            and lead_letters.startswith(name_letters)
-            and _only_letters(text_to_label_end).startswith(lead_letters)
-        ):
-            return "apart"
+    letters, lead_letters = _only_letters(name), _only_letters(lead_words)
+    leads = lead_letters.startswith(letters) and bool(letters)
+    if leads and _only_letters(text_to_label_end).startswith(lead_letters):
+        return "apart"
     if is_capitals(name):
         return "capitals"
-    return (
-        "mixed" if not lead_words or _only_letters(lead_words) not in _only_letters(name) else None
-    )
+    return None if lead_words and lead_letters in letters else "mixed"
 
 
 def _only_letters(text: str) -> str:
@@ -250,32 +228,17 @@ def _only_letters(text: str) -> str:
 def may_name(name: str) -> bool:
     """Returns whether words may be a name: a capital at their head, and none that heads something
     else."""
-    words = name.split()
-    first_word = words[0].strip(".’'").casefold() if words else ""
-    if (
-        not words
-        or len(name) > _MAX_NAME_LENGTH
-        or first_word in _OTHER_LABELS
-        or not any(map(str.isalpha, name))
-    ):
+    first_word = next(iter(name.split()), "").strip(".’'").casefold()
+    if len(name) > _MAX_NAME_LENGTH or first_word in _OTHER_LABELS:
         return False
     numbering = parse_numbering(name)
-    if (
-        numbering is not None
-        and (numbering.value is not None or not numbering.title)
-        and numbering.word
-    ):
-        return False
-    if key_of(name) in ("the end", "the curtain", "le rideau"):
+    counts = numbering and numbering.word and (numbering.value is not None or not numbering.title)
+    if counts or key_of(name) in _ENDS or not any(map(str.isalpha, name)):
         return False
     if _SCENE_HEADING_START.match(name) or match_transition(f"{name}:"):
         return False
-    first_character = next((c for c in name if c.isalnum()), "")
-    return (
-        first_character.isdigit()
-        or first_character.isupper()
-        or unicodedata.category(first_character) in ("Lo", "Lt")
-    )
+    first_character = next(filter(str.isalnum, name))
+    return not first_character.islower() and unicodedata.category(first_character) != "Lm"
 
 
 def is_capitals(name: str) -> bool:
@@ -296,10 +259,6 @@ def is_capitals(name: str) -> bool:
     return has_capital_word
 
 
-def _is_capitalized_name(name: str) -> bool:
-    return name[:1].isupper() and (name.isupper() or len(name.split()) <= 3)
-
-
 def _may_be_mixed_case_label(label: Label, text: str) -> bool:
     """Returns whether a name in ordinary letters may be a label, judging by the text around it."""
     words = label.name.split()
@@ -307,9 +266,7 @@ def _may_be_mixed_case_label(label: Label, text: str) -> bool:
         return False
     speech = text[label.speech_start :].lstrip("“\"'‘«„([—–- ¿¡")
     if label.mark in COLONS or label.time_ranges:
-        return all(w[0].isupper() or not w[0].isalpha() or not w[0].islower() for w in words) or (
-            len(words) <= 2
-        )
+        return len(words) <= 2 or not any(word[0].islower() for word in words)
     if not label.mark:
         return label.is_alone or bool(label.aside_range[1])
     return not speech or not speech[0].islower()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from manuscripts.blocks import Block, block_of_lines, left_out_block
 from manuscripts.book import PrintedSpeaker, Reading, Treatment
@@ -94,15 +94,13 @@ def label_dialogue(
         )
         return DialogueSummary(remarks=(remark,) if reading == "script" else ())
     labeller = _Labeller(dialogue, directions)
-    for blocks, passages, is_dialogue in zip(
-        pieces_of_blocks, dialogue.pieces, dialogue.dialogue_flags, strict=True
-    ):
-        if is_dialogue and _is_script_markdown(passages):
-            labeller.count(passages)
-        elif is_dialogue:
-            blocks[:] = labeller.write_dialogue(passages)
+    for blocks, piece in zip(pieces_of_blocks, dialogue.pieces, strict=True):
+        if piece.is_dialogue and _is_script_markdown(piece.passages):
+            labeller.count(piece.passages)
+        elif piece.is_dialogue:
+            blocks[:] = labeller.write_dialogue(piece.passages)
         elif labeller.is_screenplay:
-            _leave_transitions(passages)
+            _leave_transitions(piece.passages)
     counts = labeller.counts
     cast = build_cast(counts.printed_names, dialogue.personas)
     return DialogueSummary(cast, counts.describe(dialogue), tuple(counts.remarks()))
@@ -125,7 +123,7 @@ def _describe_doubtful(doubtful: DoubtfulLabels) -> str:
 
 def _leave_transitions(passages: Iterable[Passage]) -> None:
     for passage in passages:
-        if match_transition(passage.styled.text):
+        if match_transition(passage.text):
             passage.block.leave("transition")
 
 
@@ -135,18 +133,14 @@ _SCRIPT_LABEL = re.compile(r"[^\s:：(（][^:：(（\n]{0,59}?\s?(?:\([^()\n]{0,
 def _is_script_markdown(passages: Sequence[Passage]) -> bool:
     """Returns whether a piece of Markdown is labelled as scripts are, in ordinary letters: then it
     stays its author's."""
-    if any(passage.block.source_markdown is None for passage in passages):
-        return False
-    labelled_passages = [(passage, passage.label) for passage in passages if passage.label]
-    colon_passages = [passage for passage, label in labelled_passages if label.mark in COLONS]
-    has_capitals = all(is_capitals(label.name) for _, label in labelled_passages)
-    has_capitals |= any(
-        _split_extensions(passage, label)[0] for passage, label in labelled_passages
-    )
+    speeches = [(passage, passage.label) for passage in passages if passage.label]
+    colon_texts = [passage.text for passage, label in speeches if label.mark in COLONS]
     return (
-        bool(colon_passages)
-        and not has_capitals
-        and all(_SCRIPT_LABEL.match(o.styled.text) for o in colon_passages)
+        all(passage.block.source_markdown is not None for passage in passages)
+        and not all(is_capitals(label.name) for _, label in speeches)
+        and not any(_split_extensions(passage, label)[0] for passage, label in speeches)
+        and bool(colon_texts)
+        and all(map(_SCRIPT_LABEL.match, colon_texts))
     )
 
 
@@ -155,14 +149,12 @@ _PARENTHESIZED = re.compile(r"\([^()]*\)")
 
 def _split_extensions(passage: Passage, label: Label) -> tuple[list[str], str]:
     """Returns the extensions after a name, such as `(V.O.)`, and the remaining bracketed text."""
-    bracketed_text = passage.styled.text[slice(*label.aside_range)]
-    extensions = [
-        bracket for bracket in _PARENTHESIZED.findall(bracketed_text) if is_extension(bracket)
-    ]
-    capital_extensions = [bracket for bracket in extensions if bracket.upper() == bracket]
-    for bracket in capital_extensions:
-        bracketed_text = bracketed_text.replace(bracket, "", 1)
-    return capital_extensions, bracketed_text.strip()
+    bracketed_text = passage.text[slice(*label.aside_range)]
+    brackets = _PARENTHESIZED.findall(bracketed_text)
+    extensions = [text for text in brackets if is_extension(text) and text.upper() == text]
+    for extension in extensions:
+        bracketed_text = bracketed_text.replace(extension, "", 1)
+    return extensions, bracketed_text.strip()
 
 
 @dataclass(slots=True)
@@ -179,29 +171,26 @@ class _SpeechCounts:
 
     def describe(self, dialogue: PrintedDialogue) -> str:
         """Returns the kind of dialogue with its counts, for people."""
-        has_few_speakers = len(self.printed_names) <= 3
-        talk = (
-            "a transcript"
-            if self.times
-            else "an interview"
-            if has_few_speakers
-            else "a conversation"
-        )
+        kinds = {
+            "a script": dialogue.has_speaker_markup,
+            "a play": dialogue.is_play,
+            "a transcript": self.times > 0,
+            "an interview": len(self.printed_names) <= 3,
+            "a conversation": True,
+        }
+        kind = next(kind for kind, is_kind in kinds.items() if is_kind)
+        if not dialogue.is_majority:
+            chapter_count = sum(piece.is_dialogue for piece in dialogue.pieces)
+            kind += f", {_count_of(chapter_count, 'chapter')} of it"
         parts = []
         if self.printed_names:
-            parts += [
-                _count_of(len(self.printed_names), "speaker"),
-                _count_of(self.speech_count, "speech"),
-            ]
-        parts += [_count_of(self.directions, "stage direction")] if self.directions else []
-        parts += [f"{_count_of(self.times, 'time')} left out"] if self.times else []
-        extent = (
-            ""
-            if dialogue.is_majority
-            else f", {_count_of(sum(dialogue.dialogue_flags), 'chapter')} of it"
-        )
-        talk = "a script" if dialogue.has_speaker_markup else "a play" if dialogue.is_play else talk
-        return f"{talk}{extent}: {', '.join(parts)}"
+            parts.append(_count_of(len(self.printed_names), "speaker"))
+            parts.append(_count_of(self.speech_count, "speech"))
+        if self.directions:
+            parts.append(_count_of(self.directions, "stage direction"))
+        if self.times:
+            parts.append(f"{_count_of(self.times, 'time')} left out")
+        return f"{kind}: {', '.join(parts)}"
 
     def remarks(self) -> Iterator[str]:
         """Yields remarks on paragraphs that the author should check."""
@@ -219,15 +208,14 @@ class _Labeller:
         self.directions = directions
         self.is_screenplay = dialogue.is_play and dialogue.is_screenplay
         self.counts = _SpeechCounts()
-        texts = [passage.styled.text for passage in dialogue.passages]
-        bracketed = (
-            bracketed_text for text in texts for bracketed_text in _SQUARE_BRACKETED.findall(text)
-        )
-        square_count = sum(any(map(str.isalpha, bracketed_text)) for bracketed_text in bracketed)
+        texts = [passage.text for passage in dialogue.passages]
+        bracketed = [words for text in texts for words in _SQUARE_BRACKETED.findall(text)]
+        square_count = sum(any(map(str.isalpha, words)) for words in bracketed)
         parenthesis_count = sum(text.count("(") for text in texts)
-        uses_square_brackets = square_count > 2 and 2 * square_count >= parenthesis_count
         self.habits = DirectionStyle(
-            dialogue.is_play, uses_square_brackets, dialogue.has_speaker_markup
+            dialogue.is_play,
+            uses_square_brackets=square_count > 2 and 2 * square_count >= parenthesis_count,
+            has_markup=dialogue.has_speaker_markup,
         )
         self.key_by_letters: dict[str, str] = {}
         """Letters of a name -> the first key that had them."""
@@ -254,57 +242,35 @@ class _Labeller:
             if not parts[0].lines:
                 if block.kind in ("heading", "scene"):
                     blocks += self._take_pending_name()
-                    self.open_speech = None
                 blocks.append(block)
                 continue
             if (parts[0].label or block.is_narrated) and self.pending_name:
                 blocks += self._take_pending_name()
-            last_spoken = next(
-                (
-                    written_block
-                    for written_block in reversed(blocks)
-                    if written_block.kind != "left"
-                ),
-                None,
-            )
-            if last_spoken and last_spoken.kind == "text" and any(map(self._heads_scene, parts)):
-                blocks.append(Block("scene", block.source, source_markdown=_scene_break_for(block)))
-            blocks += self._settle_counts(
-                block,
-                [
-                    written_block
-                    for passage in parts
-                    for written_block in self._write_passage(passage)
-                ],
-            )
+            kinds_above = (written.kind for written in reversed(blocks) if written.kind != "left")
+            if next(kinds_above, None) == "text" and any(map(self._heads_scene, parts)):
+                source_markdown = None if block.source_markdown is None else "***\n"
+                blocks.append(Block("scene", block.source, source_markdown=source_markdown))
+            written_blocks = [b for passage in parts for b in self._write_passage(passage)]
+            self._settle_counts(block, written_blocks)
+            blocks += written_blocks
         return [*blocks, *self._take_pending_name()]
 
-    def _settle_counts(self, block: Block, blocks: Sequence[Block]) -> Sequence[Block]:
+    def _settle_counts(self, block: Block, blocks: Sequence[Block]) -> None:
         """Adjusts the counts of the blocks that replace a block, so that their sum is its own plus
         that of a pending name."""
-        characters, words = (
-            block.characters + self.pending_counts[0],
-            block.words + self.pending_counts[1],
-        )
+        characters = block.characters + self.pending_counts[0]
+        words = block.words + self.pending_counts[1]
         if not blocks:
             self.pending_name, self.pending_counts = block, (characters, words)
-            return blocks
+            return
         self.pending_name, self.pending_counts = None, (0, 0)
-        first_spoken = next(
-            (written_block for written_block in blocks if written_block.kind != "left"), blocks[0]
-        )
-        further_blocks = [
-            written_block for written_block in blocks if written_block is not first_spoken
-        ]
-        first_spoken.characters = characters - sum(
-            written_block.characters for written_block in further_blocks
-        )
-        first_spoken.words = words - sum(written_block.words for written_block in further_blocks)
-        return blocks
+        first_spoken = next((b for b in blocks if b.kind != "left"), blocks[0])
+        first_spoken.characters += characters - sum(b.characters for b in blocks)
+        first_spoken.words += words - sum(b.words for b in blocks)
 
     def _write_passage(self, passage: Passage) -> Iterator[Block]:
         """Yields the blocks of a passage: speech, narration, or words that are left out."""
-        label, text, block = passage.label, passage.styled.text, passage.block
+        label, text, block = passage.label, passage.text, passage.block
         if label is None:
             yield from self._write_unlabelled(passage)
             return
@@ -314,26 +280,24 @@ class _Labeller:
         self.counts.times += len(label.time_ranges)
         for start, end in label.time_ranges:
             yield _left_out_block(block, text[start:end], "time of a transcript")
-        style = None
-        start, end = label.aside_range
         extensions, direction_text = _split_extensions(passage, label)
         for extension in extensions:
             yield _left_out_block(block, extension, EXTENSION_REASON)
-        if direction_text:
-            manner = lower_capitals(direction_text, False) if self.is_screenplay else direction_text
-            style = manner_of_speaking(manner, before_colon=label.mark in COLONS)
+        manner = lower_capitals(direction_text, False) if self.is_screenplay else direction_text
+        style = manner_of_speaking(manner, before_colon=label.mark in COLONS)
         self.open_speech = _OpenSpeech(block, self._note_speaker(label), style)
         if direction_text and style is None:
+            start, end = label.aside_range
             start += text[start] == ","
             yield self._direction_block(passage, SpeechPiece(start, end, True), is_of_label=True)
         yield from self._write_speech(passage, label.speech_start)
 
     def _write_unlabelled(self, passage: Passage) -> Iterator[Block]:
-        text = passage.styled.text
-        is_pending = self.open_speech is not None and self.open_speech.is_pending
+        text, open_speech = passage.text, self.open_speech
+        whole_piece = SpeechPiece(0, len(text), passage.is_direction)
         if passage.block.is_narrated:
             self.open_speech = None
-            yield _unlabelled_block(passage, 0, len(text))
+            yield _unlabelled_block(passage, whole_piece)
         elif match_transition(text):
             self.open_speech = None
             yield _left_out_block(passage.block, text, "transition")
@@ -341,18 +305,17 @@ class _Labeller:
             self.open_speech = None
             yield _paragraph_block(passage.block, _lower_capitals_of_lines(passage.lines), "")
         elif passage.is_direction:
-            whole_piece = SpeechPiece(0, len(text), True)
-            if self.open_speech:
-                self.open_speech.leads_into_speech = is_parenthetical(text)
+            if open_speech:
+                open_speech.leads_into_speech = is_parenthetical(text)
             if not self._takes_style(passage, whole_piece):
                 yield self._direction_block(passage, whole_piece)
-        elif self.open_speech and (is_pending or self._continues_speech(passage)):
-            if not is_pending and not self.dialogue.has_speaker_markup:
+        elif open_speech and (open_speech.is_pending or self._continues_speech(passage)):
+            if not open_speech.is_pending and not self.dialogue.has_speaker_markup:
                 self.counts.unlabelled.append(passage.block.source)
-            self.open_speech.leads_into_speech = False
+            open_speech.leads_into_speech = False
             yield from self._write_speech(passage, 0)
         else:
-            yield _unlabelled_block(passage, 0, len(text))
+            yield _unlabelled_block(passage, whole_piece)
 
     def _continues_speech(self, passage: Passage) -> bool:
         """Returns whether an unlabelled paragraph continues the speech above.
@@ -360,60 +323,40 @@ class _Labeller:
         In an interview it does. In a play verse does, and words in the first or second person,
         which directions hardly have; in a screenplay only what a parenthetical leads into.
         """
-        if self.dialogue.has_speaker_markup:
-            return True
-        if self.is_screenplay:
+        if self.is_screenplay and not self.dialogue.has_speaker_markup:
             return self.open_speech is not None and self.open_speech.leads_into_speech
-        return (
-            not self.dialogue.is_play
-            or is_verse(passage.styled.text)
-            or is_personal(passage.styled.text)
-        )
+        is_play = self.dialogue.is_play and not self.dialogue.has_speaker_markup
+        return not is_play or is_verse(passage.text) or is_personal(passage.text)
 
     def _heads_scene(self, passage: Passage) -> bool:
-        return (
-            self.is_screenplay and passage.label is None and is_scene_heading(passage.styled.text)
-        )
+        return self.is_screenplay and passage.label is None and is_scene_heading(passage.text)
 
     def _write_speech(self, passage: Passage, start: int) -> Iterator[Block]:
         """Yields a speech as a labelled paragraph, with its directions before, in and after it."""
-        if self.open_speech is None:
-            return
-        speech_pieces = split_speech(passage.styled, start, self.habits)
-        if (
-            speech_pieces
-            and speech_pieces[0].is_direction
-            and self._takes_style(passage, speech_pieces[0])
-        ):
-            del speech_pieces[0]
-        text = passage.styled.text
-        is_left_out = [
-            piece.is_direction
-            and (
-                self.directions == "omit"
-                or self._is_unspoken_parenthetical(text[piece.start : piece.stop])
-            )
-            for piece in speech_pieces
-        ]
-        spoken_indexes = [
-            number for number, piece in enumerate(speech_pieces) if not piece.is_direction
-        ]
-        first, last = (
-            (spoken_indexes[0], spoken_indexes[-1] + 1)
-            if spoken_indexes
-            else (len(speech_pieces), len(speech_pieces))
-        )
-        for number, piece in enumerate(speech_pieces):
-            if is_left_out[number] or (piece.is_direction and not first <= number < last):
+        pieces = split_speech(passage.styled, start, self.habits)
+        if pieces and pieces[0].is_direction and self._takes_style(passage, pieces[0]):
+            del pieces[0]
+        spoken_indexes = [index for index, piece in enumerate(pieces) if not piece.is_direction]
+        first, last = (spoken_indexes[0], spoken_indexes[-1]) if spoken_indexes else (-1, -1)
+        unspoken_pieces = {
+            index
+            for index, piece in enumerate(pieces)
+            if piece.is_direction
+            and (self.directions == "omit" or self._is_parenthetical(passage, piece))
+        }
+        for index, piece in enumerate(pieces):
+            if index in unspoken_pieces or not first <= index <= last:
                 yield self._direction_block(passage, piece)
-            elif number == first:
-                yield self._speech_block(
-                    passage, [speech_pieces[n] for n in range(first, last) if not is_left_out[n]]
-                )
+            elif index == first:
+                kept_pieces = [
+                    pieces[n] for n in range(first, last + 1) if n not in unspoken_pieces
+                ]
+                yield self._speech_block(passage, kept_pieces)
 
-    def _is_unspoken_parenthetical(self, text: str) -> bool:
+    def _is_parenthetical(self, passage: Passage, piece: SpeechPiece) -> bool:
         """Returns whether a direction is a play's or a screenplay's parenthetical, which nobody
         speaks."""
+        text = passage.text[piece.start : piece.stop]
         if text.isupper() and (self.is_screenplay or self.dialogue.has_speaker_markup):
             text = text.lower()
         return self.dialogue.is_play and is_parenthetical(text)
@@ -426,46 +369,28 @@ class _Labeller:
             open_speech.style if open_speech.is_pending else not passage.leads_into_speech
         ):
             return False
-        style = manner_of_speaking(passage.styled.text[piece.start : piece.stop])
+        style = manner_of_speaking(passage.text[piece.start : piece.stop])
         if style is not None:
             open_speech.style, open_speech.is_pending = style, True
         return style is not None
 
-    def _speech_block(self, passage: Passage, speech_pieces: Sequence[SpeechPiece]) -> Block:
+    def _speech_block(self, passage: Passage, pieces: Sequence[SpeechPiece]) -> Block:
         """Returns a labelled paragraph of speech pieces; directions among them are marked for the
         narrator."""
-        direction_pieces = [piece for piece in speech_pieces if piece.is_direction]
-        self.counts.directions += len(direction_pieces)
-        lines = _mark_directions(passage.lines, direction_pieces)
-        texts_between = (
-            passage.styled.text[piece_above.stop : piece_below.start]
-            for piece_above, piece_below in pairwise(speech_pieces)
-        )
-        if not "".join(texts_between).strip():
-            lines = _cut_lines(lines, speech_pieces[0].start, speech_pieces[-1].stop)
-        else:
-            lines = [
-                line
-                for piece in speech_pieces
-                for line in _cut_lines(lines, piece.start, piece.stop)
-            ]
-            if len(speech_pieces) > 1 and not is_verse(passage.styled.text):
-                lines = [
-                    normalize_line(span for line in lines for span in (*line, StyledSpan(" ")))
-                ]
-        label = self.open_speech.label() if self.open_speech else ""
-        return _paragraph_block(passage.block, lines, label)
+        self.counts.directions += sum(piece.is_direction for piece in pieces)
+        label = self.open_speech.take_label() if self.open_speech else ""
+        return _paragraph_block(passage.block, _cut_lines(passage.lines, pieces), label)
 
     def _direction_block(
         self, passage: Passage, piece: SpeechPiece, is_of_label: bool = False
     ) -> Block:
-        text = passage.styled.text[piece.start : piece.stop]
-        if self.open_speech and not is_of_label and self._is_unspoken_parenthetical(text):
+        text = passage.text[piece.start : piece.stop]
+        if self.open_speech and not is_of_label and self._is_parenthetical(passage, piece):
             return _left_out_block(passage.block, text, PARENTHETICAL_REASON)
         self.counts.directions += 1
         if self.directions == "omit":
             return _left_out_block(passage.block, text, "stage direction")
-        return _unlabelled_block(passage, piece.start, piece.stop)
+        return _unlabelled_block(passage, piece)
 
     def _note_speaker(self, label: Label) -> str:
         """Returns the name to write for a label, and notes it as a member of the cast."""
@@ -487,10 +412,8 @@ class _Labeller:
     def _take_pending_name(self) -> Iterator[Block]:
         """Yields the block of a name without a speech, and resets the open speech."""
         if self.open_speech and self.open_speech.is_pending:
-            style = f" ({self.open_speech.style})" if self.open_speech.style else ""
-            block = _paragraph_block(
-                self.open_speech.block, [(StyledSpan(self.open_speech.name + style),)], ""
-            )
+            name = StyledSpan(self.open_speech.take_label().removesuffix(":"))
+            block = _paragraph_block(self.open_speech.block, [(name,)], "")
             block.characters, block.words = self.pending_counts
             yield block
         self.open_speech, self.pending_name, self.pending_counts = None, None, (0, 0)
@@ -514,16 +437,11 @@ class _OpenSpeech:
     leads_into_speech: bool = False
     """Whether a parenthetical right above announces that the speech continues."""
 
-    def label(self) -> str:
+    def take_label(self) -> str:
         """Returns the label of the next paragraph; only the first one carries the style."""
         style = f" ({self.style})" if self.style and self.is_pending else ""
         self.is_pending = False
         return f"{self.name}{style}:"
-
-
-def _scene_break_for(block: Block) -> str | None:
-    """Returns the Markdown of a scene break if the block has Markdown of its own."""
-    return None if block.source_markdown is None else "***\n"
 
 
 def _lower_capitals_of_lines(lines: Sequence[Line]) -> list[Line]:
@@ -540,16 +458,19 @@ def _lower_capitals_of_lines(lines: Sequence[Line]) -> list[Line]:
 _SQUARE_BRACKETED = re.compile(r"\[[^\[\]]*\]")
 
 
-def _cut_lines(lines: Sequence[Line], start: int, stop: int) -> list[Line]:
-    """Returns the part of lines between two offsets in their joined text."""
+def _cut_lines(lines: Sequence[Line], pieces: Sequence[SpeechPiece]) -> list[Line]:
+    """Returns the parts of lines that pieces of their joined text cover, with directions among
+    speech marked for the narrator."""
+    is_speech = not all(piece.is_direction for piece in pieces)
     cut_lines = []
     offset = 0
     for line in lines:
         spans = []
         for span in line:
-            cut_start, cut_end = max(start - offset, 0), min(stop - offset, len(span.text))
-            if cut_start < cut_end:
-                spans.append(replace(span, text=span.text[cut_start:cut_end]))
+            for piece in pieces:
+                text = span.text[max(piece.start - offset, 0) : max(piece.stop - offset, 0)]
+                is_for_narrator = piece.is_direction and is_speech
+                spans.append(replace(span, text=text, is_for_narrator=is_for_narrator))
             offset += len(span.text)
         offset += 1
         if cut_line := normalize_line(spans):
@@ -557,37 +478,13 @@ def _cut_lines(lines: Sequence[Line], start: int, stop: int) -> list[Line]:
     return cut_lines
 
 
-def _mark_directions(lines: Sequence[Line], direction_pieces: Sequence[SpeechPiece]) -> list[Line]:
-    """Returns lines in which the directions of a speech are marked for the narrator."""
-    marked_lines = []
-    offset = 0
-    for line in lines:
-        spans = []
-        for span in line:
-            end = offset + len(span.text)
-            borders = {border for piece in direction_pieces for border in (piece.start, piece.stop)}
-            cut_offsets = [
-                offset,
-                *sorted(border for border in borders if offset < border < end),
-                end,
-            ]
-            for begin, stop in pairwise(cut_offsets):
-                is_direction = any(piece.start <= begin < piece.stop for piece in direction_pieces)
-                text = span.text[begin - offset : stop - offset]
-                spans.append(replace(span, text=text, is_for_narrator=is_direction))
-            offset = end
-        offset += 1
-        marked_lines.append(tuple(spans))
-    return marked_lines
-
-
-def _unlabelled_block(passage: Passage, start: int, stop: int) -> Block:
+def _unlabelled_block(passage: Passage, piece: SpeechPiece) -> Block:
     """Returns part of a passage as a block without a label; the block itself if the part is all of
     it."""
-    is_whole_block = start == 0 and stop == len(passage.styled.text) and not passage.is_continuation
-    if is_whole_block and passage.lines == (passage.block.lines or passage.lines):
+    is_whole = piece.stop - piece.start == len(passage.text) and not passage.is_continuation
+    if is_whole and passage.lines == (passage.block.lines or passage.lines):
         return passage.block
-    return _paragraph_block(passage.block, _cut_lines(passage.lines, start, stop), "")
+    return _paragraph_block(passage.block, _cut_lines(passage.lines, [piece]), "")
 
 
 def _paragraph_block(block: Block, lines: Sequence[Line], speaker: str) -> Block:

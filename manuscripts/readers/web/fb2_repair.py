@@ -9,24 +9,19 @@ import re
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
-_RANKS = {
-    name: rank
-    for rank, row in enumerate(
-        (
-            "FictionBook",
-            "description body binary stylesheet",
-            "section",
-            "title epigraph annotation cite poem table",
-            "stanza tr",
-            "p v subtitle text-author date td th empty-line",
-            "strong emphasis style a strikethrough sub sup code image",
-        )
-    )
-    for name in row.split()
-}
+_ROWS = (
+    "FictionBook",
+    "description body binary stylesheet",
+    "section",
+    "title epigraph annotation cite poem table",
+    "stanza tr",
+    "p v subtitle text-author date td th empty-line",
+    "strong emphasis style a strikethrough sub sup code image",
+)
+_RANKS = {name: rank for rank, row in enumerate(_ROWS) for name in row.split()}
 """Nesting rank of elements: an element may be within one of a smaller rank, and some elements
 (`_NESTED` and inline ones) within one of the same rank."""
-_NESTED = ("section", "title", "epigraph", "annotation", "cite", "poem", "table")
+_NESTED = ("section", *_ROWS[3].split())
 _DESCRIPTION_ELEMENTS = (
     "title-info src-title-info document-info publish-info custom-info genre author first-name "
     "middle-name last-name nickname home-page email book-title keywords coverpage lang src-lang "
@@ -35,14 +30,13 @@ _DESCRIPTION_ELEMENTS = (
 ).split()
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _REFERENCE = re.compile(r"&#(?:x([0-9A-Fa-f]+)|([0-9]+));")
-_COMMENT = re.compile(r"<!--.*?-->|<\?.*?\?>", re.DOTALL)
-_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+COMMENT = re.compile(r"<!--.*?-->|<\?.*?\?>", re.DOTALL)
+CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _UNESCAPED = re.compile(
     rf"<(?!/?(?:\w+:)?(?:{'|'.join((*_RANKS, *_DESCRIPTION_ELEMENTS))})(?=[\s/>])[^<>]*>)|"
     r"&(?!(?:amp|lt|gt|quot|apos);)|(?<=\]\])>"
 )
 """Unescaped `<`, `&` and `>`."""
-_ESCAPES = {"<": "&lt;", "&": "&amp;", ">": "&gt;"}
 _TAG = re.compile(r"<(?P<end>/?)(?:\w+:)?(?P<name>[A-Za-z][\w-]*)(?P<rest>[^<>]*)>")
 _ATTRIBUTE = re.compile(r"\s(?:\w+:)?([A-Za-z][A-Za-z-]*)\s*=\s*(\"[^\"]*\"|'[^']*')")
 
@@ -53,9 +47,9 @@ def repair(text: str) -> str:
     Escapes stray characters, and closes tags at the end, or where another begins that cannot be
     nested.
     """
-    text = _CDATA.sub(lambda match: escape(match[1]), _COMMENT.sub("", text))
+    text = CDATA.sub(lambda match: escape(match[1]), COMMENT.sub("", text))
     text = _CONTROL.sub("", _REFERENCE.sub(_decode_reference, text))
-    text = _UNESCAPED.sub(lambda stray: _ESCAPES[stray[0]], text)
+    text = _UNESCAPED.sub(lambda stray: escape(stray[0]), text)
     return "".join(_close_tags(text))
 
 
@@ -79,10 +73,12 @@ def _close_tags(text: str) -> Iterator[str]:
         if not tag["end"]:
             while open_names and not _may_contain(open_names[-1], name):
                 yield f"</{open_names.pop()}>"
+            # Readable attributes, without duplicates and prefixes of namespaces.
+            quoted = {key: text for key, text in _ATTRIBUTE.findall(tag["rest"]) if key != "xmlns"}
+            attributes = "".join(f" {key}={text}" for key, text in quoted.items())
             is_closed = tag["rest"].endswith("/")
-            yield f"<{name}{_clean_attributes(tag['rest'])}{'/' if is_closed else ''}>"
-            if not is_closed:
-                open_names.append(name)
+            yield f"<{name}{attributes}{'/' if is_closed else ''}>"
+            open_names += [] if is_closed else [name]
         elif name in open_names:
             while (open_name := open_names.pop()) != name:
                 yield f"</{open_name}>"
@@ -92,18 +88,10 @@ def _close_tags(text: str) -> Iterator[str]:
     yield "</FictionBook>"
 
 
-def _clean_attributes(source: str) -> str:
-    """Returns readable attributes without duplicates and namespace prefixes."""
-    attributes = {name: quoted for name, quoted in _ATTRIBUTE.findall(source) if name != "xmlns"}
-    return "".join(f" {name}={quoted}" for name, quoted in attributes.items())
-
-
 def _may_contain(outer: str, inner: str) -> bool:
     """Returns whether an element may contain another, by their ranks."""
     rank = _RANKS.get(inner)
-    if rank is None:
-        return True
     outer_rank = _RANKS.get(outer, 0)
-    return outer_rank < rank or (
-        outer_rank == rank and (inner in _NESTED or rank == max(_RANKS.values()))
-    )
+    if rank is None or outer_rank < rank:
+        return True
+    return outer_rank == rank and (inner in _NESTED or rank == len(_ROWS) - 1)

@@ -1,59 +1,63 @@
 """Reads FictionBook 2 (FB2), plain or zipped; each section of the text becomes a page.
 
-Knows sections, titles, notes and verse of the format, and that many files are not well-formed.
-Pictures are not extracted, except for the cover.
+Knows sections, titles, notes, verse and metadata of the format, and that many files are not
+well-formed. Pictures are not extracted, except for the cover.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import html
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from lxml import etree
 
-from manuscripts.book import Book, Choices, count_characters, file_name, word_set
+from manuscripts.book import (
+    Book,
+    Choices,
+    CoverImage,
+    count_characters,
+    file_name,
+    word_set,
+)
 from manuscripts.encoding import NoText, decode
-from manuscripts.errors import ImportFailed
 from manuscripts.plaintext import read_data
 from manuscripts.prose import is_scene_break
 from manuscripts.readers import markup
 from manuscripts.readers.archive import Archive
+from manuscripts.readers.ebook.cover import cover_of
 from manuscripts.readers.elements import (
     OMISSION_ATTRIBUTE,
     SOURCE_ATTRIBUTE,
     append_text,
     element_name,
 )
-from manuscripts.readers.facts import TocEntry
+from manuscripts.readers.facts import LANGUAGE_TAG, Metadata, TocEntry, genre_of
 from manuscripts.readers.pages import Pages, SourcePage, read_pages
-from manuscripts.readers.web.fb2_metadata import (
-    find_cover,
-    href_of,
-    metadata_of_book,
-    remove_pictures,
-    text_in,
-)
-from manuscripts.readers.web.fb2_repair import repair
-from textbase.errors import Problem
+from manuscripts.readers.web.fb2_repair import CDATA, COMMENT, repair
+from narrator.characters import strip_invisible
+from narrator.errors import ImportFailed, Problem
 
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _BODY = re.compile(r"<body\b.*?</body\s*>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _ALT = re.compile(r"<(?:\w+:)?image\b[^<>]*?\salt\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)')")
+_BINARY = re.compile(r"<binary\b([^<>]*)>([^<]*)</binary\s*>")
+_COVER_LIMIT = 32_000_000
+"""Limit on the encoded characters of a cover."""
 _NOTE_BODY_NAMES = word_set("notes comments footnotes endnotes note comment")
 _NOTE_DEPTH = 99
 """Depth for notes, whose titles are no headings."""
-_INLINE = {
-    "strong": "strong", "emphasis": "em", "strikethrough": "span", "sub": "sub", "sup": "sup",
-    "code": "code", "style": "span",
+_ELEMENTS = {
+    "section": "section", "p": "p", "v": "p", "text-author": "p", "date": "p", "empty-line": "p",
+    "cite": "blockquote", "poem": "div", "stanza": "div", "epigraph": "div", "annotation": "div",
+    "table": "table", "tr": "tr", "td": "td", "th": "th", "strong": "strong", "emphasis": "em",
+    "sub": "sub", "sup": "sup", "code": "code", "image": "img", "a": "a",
 }  # fmt: skip
-_BLOCK = {
-    "p": "p", "v": "p", "text-author": "p", "date": "p", "cite": "blockquote", "poem": "div",
-    "table": "table", "tr": "tr", "td": "td", "th": "th", "annotation": "div",
-}  # fmt: skip
+"""Elements -> those of XHTML; others become `span`."""
 
 
 def read_fictionbook(path: Path, choices: Choices) -> Book:
@@ -77,25 +81,21 @@ def _read_book(path: Path, content: bytes, choices: Choices) -> Book:
     """Reads the book in the bytes of a file. Raises ImportFailed, Slow."""
     try:
         full_text, remarks = _decode_text(content, choices.encoding)
-        text, root, parse_remarks = _parse(remove_pictures(full_text))
+        text, root, repair_remarks = _parse(_BINARY.sub("", full_text))
     except markup.BadMarkup as error:
         raise ImportFailed(Problem(path, None, str(error))) from None
-    remarks += parse_remarks
-    book = _FictionBook(root, file_name(path))
-    book.convert()
-    cover, parse_remarks = find_cover(full_text, root)
-    return read_pages(
-        path,
-        Pages(
-            book.pages,
-            metadata_of_book(root),
-            book.contents,
-            characters=_count_characters(text),
-            cover=cover,
-            remarks=[*remarks, *parse_remarks],
-        ),
-        choices,
+    cover, cover_remarks = _find_cover(full_text, root)
+    metadata = _read_metadata(root)
+    pages, contents = _read_pages(root, file_name(path))
+    source = Pages(
+        pages,
+        metadata,
+        contents,
+        characters=_count_characters(text),
+        cover=cover,
+        remarks=[*remarks, *repair_remarks, *cover_remarks],
     )
+    return read_pages(path, source, choices)
 
 
 def _decode_text(content: bytes, encoding: str | None) -> tuple[str, list[str]]:
@@ -135,233 +135,123 @@ def _parse(text: str) -> tuple[str, etree._Element, list[str]]:
     return text, root, remarks
 
 
-def _count_characters(text: str) -> int | None:
+def _count_characters(text: str) -> int:
     """Counts the visible characters in all bodies, independently of the parsed elements."""
-    count = 0
-    for body in _BODY.finditer(markup.sanitize(text)):
-        inner = re.sub(r"<!--.*?-->|<\?.*?\?>", "", body[0], flags=re.DOTALL)
-        alts = [a or b for a, b in _ALT.findall(inner)]
-        plain_text = _TAG.sub("", _CDATA.sub(lambda match: escape(match[1]), inner))
-        count += sum(count_characters(_unescape(piece)) for piece in (*alts, plain_text))
-    return count
+    bodies = [COMMENT.sub("", body[0]) for body in _BODY.finditer(markup.sanitize(text))]
+    alts = [a or b for body in bodies for a, b in _ALT.findall(body)]
+    texts = [_TAG.sub("", CDATA.sub(lambda match: html.escape(match[1]), body)) for body in bodies]
+    return sum(count_characters(html.unescape(piece)) for piece in (*alts, *texts))
 
 
-_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+# -- metadata --------------------------------------------------------------------------------------
 
 
-def _unescape(text: str) -> str:
-    text = re.sub(r"&#(?:x([0-9A-Fa-f]{1,6})|(\d{1,7}));", _decode_reference, text)
-    for name, character in (("lt", "<"), ("gt", ">"), ("quot", '"'), ("apos", "'"), ("amp", "&")):
-        text = text.replace(f"&{name};", character)
-    return text
+def _read_metadata(root: etree._Element) -> Metadata:
+    """Returns the metadata in the description of a file."""
+    language = (_first_text(root, "title-info", "lang") or "").replace("_", "-")
+    date = next(root.iterfind(".//{*}title-info/{*}date"), None)
+    date_text = "" if date is None else date.get("value") or text_in(date)
+    isbn = _first_text(root, "publish-info", "isbn")
+    sequences = [
+        (name, sequence.get("number") or None)
+        for holder in ("title-info", "publish-info")
+        for sequence in root.iterfind(f".//{{*}}{holder}/{{*}}sequence")
+        if (name := " ".join(strip_invisible(sequence.get("name", "")).split()))
+    ]
+    series, series_part = (*sequences, (None, None))[0]
+    return Metadata(
+        title=_first_text(root, "title-info", "book-title")
+        or _first_text(root, "publish-info", "book-name"),
+        authors=tuple(_author_names(root)),
+        language=language if LANGUAGE_TAG.fullmatch(language) else None,
+        identifiers={"isbn": isbn} if isbn else {},
+        publisher=_first_text(root, "publish-info", "publisher"),
+        date=date_text.partition("T")[0] or _first_text(root, "publish-info", "year"),
+        description=_first_text(root, "title-info", "annotation"),
+        genre=genre_of(map(text_in, root.iterfind(".//{*}title-info/{*}genre"))),
+        series=series,
+        series_part=series_part,
+    )
 
 
-def _decode_reference(reference: re.Match[str]) -> str:
-    code = int(reference[1], 16) if reference[1] else int(reference[2])
-    return chr(code) if code < 0x110000 else ""
+def _first_text(root: etree._Element, *names: str) -> str | None:
+    """Returns the first text of the elements at a path below an element; None for none."""
+    elements = root.iterfind(".//" + "/".join(f"{{*}}{name}" for name in names))
+    return next(filter(None, map(text_in, elements)), None)
+
+
+def _author_names(root: etree._Element) -> Iterator[str]:
+    for author in root.iterfind(".//{*}title-info/{*}author"):
+        parts = (_first_text(author, name) for name in ("first-name", "middle-name", "last-name"))
+        if author_name := " ".join(filter(None, parts)) or _first_text(author, "nickname"):
+            yield author_name
+
+
+def text_in(element: etree._Element) -> str:
+    """Returns the text of an element on one line."""
+    return " ".join(strip_invisible(" ".join(element.itertext())).split())
+
+
+def _find_cover(text: str, root: etree._Element) -> tuple[CoverImage | None, list[str]]:
+    """Returns the embedded cover that a file declares, and remarks on it."""
+    hrefs = [href_of(image) for image in root.iterfind(".//{*}coverpage//{*}image")]
+    cover_id = next((name.removeprefix("#") for name in hrefs if name.startswith("#")), None)
+    if cover_id is None:
+        return None, []
+    for attributes, encoded in _BINARY.findall(text):
+        if not re.search(rf"\bid\s*=\s*[\"']{re.escape(cover_id)}[\"']", attributes):
+            continue
+        try:
+            content = base64.b64decode("".join(encoded[:_COVER_LIMIT].split()), validate=False)
+        except (binascii.Error, ValueError):
+            return None, [f"The cover ({cover_id}) is broken, so it is left out."]
+        cover, remark = cover_of(content, cover_id)
+        return cover, [remark] if remark else []
+    return None, [f"The book names a cover, {cover_id}, that it does not hold."]
+
+
+def href_of(element: etree._Element) -> str:
+    """Returns the `href` of a link, whatever its prefix; "" for none."""
+    hrefs = (str(href) for name, href in element.attrib.items() if str(name).endswith("href"))
+    return next(hrefs, "").strip()
 
 
 # -- the text --------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _FictionBook:
-    """Converts the bodies of a file to pages."""
+def _read_pages(root: etree._Element, name: str) -> tuple[list[SourcePage], list[TocEntry]]:
+    """Returns the pages of a file, of which notes come last, and the table of contents.
 
-    root: etree._Element
-    name: str
-    pages: list[SourcePage] = field(default_factory=list)
-    contents: list[TocEntry] = field(default_factory=list)
-    pages_by_id: dict[str, str] = field(default_factory=dict)
-    """Page of each id."""
-    note_ids: set[str] = field(default_factory=set)
-    """Ids of notes."""
-
-    def convert(self) -> None:
-        """Writes the pages and the table of contents; notes come last."""
-        bodies = [element for element in self.root if element_name(element) == "body"]
-        bodies.sort(key=_is_notes)
-        for number, section in enumerate(self.root.iter("{*}section")):
-            if not section.get("id"):
-                section.set("id", f"section-{number}")
-        sources = [
-            (_is_notes(body), elements) for body in bodies for elements in _split_pages(body)
-        ]
-        for number, (is_note, elements) in enumerate(sources):
-            self._record_ids(elements, f"p{number}", is_note)
-        section = 0
-        for number, (is_note, elements) in enumerate(sources):
-            root = etree.Element("html")
-            body = etree.SubElement(root, "body")
-            section += element_name(elements[0]) == "section" and not is_note
-            body.set(
-                SOURCE_ATTRIBUTE, f"{self.name}, {'notes' if is_note else f'section {section}'}"
-            )
-            page = f"p{number}"
-            append_text(body, None if is_note or number else self._stray_text())
-            for element in elements:
-                if is_note:
-                    self._write_note(element, body)
-                else:
-                    self._write_block(element, body, 1)
-                    self.contents += self._contents_entries(element, page)
-            self.pages.append(SourcePage(page, root))
-
-    def _record_ids(self, elements: Sequence[etree._Element], page: str, is_note: bool) -> None:
-        """Records the ids on a page, and which of them belong to notes."""
-        for descendant in (e for element in elements for e in element.iter("{*}*")):
-            if element_id := descendant.get("id"):
-                self.pages_by_id.setdefault(element_id, page)
-                if is_note:
-                    self.note_ids.add(element_id)
-
-    def _stray_text(self) -> str:
-        """Returns text in bodies before their first elements, where none should be."""
-        bodies = (element for element in self.root if element_name(element) == "body")
-        return " ".join(body.text or "" for body in bodies if not _is_notes(body))
-
-    def _contents_entries(self, element: etree._Element, page: str) -> Iterator[TocEntry]:
-        """Yields the titles of a section and its subsections as entries of a table of contents."""
-        if element_name(element) != "section":
-            return
-        inner_entries = tuple(
-            entry for child in element for entry in self._contents_entries(child, page)
-        )
-        title = next((child for child in element if element_name(child) == "title"), None)
-        title_text = "" if title is None else text_in(title)
-        if title_text:
-            yield TocEntry(title_text, page, element.get("id", ""), inner_entries)
-        else:
-            yield from inner_entries
-
-    def _write_note(self, element: etree._Element, parent: etree._Element) -> None:
-        """Writes a note, or a section that contains notes."""
-        holds_notes = any(element_name(child) == "section" for child in element)
-        if element_name(element) == "section" and not holds_notes:
-            container = etree.SubElement(parent, "aside", id=element.get("id", ""))
-            container.set(_EPUB_TYPE, "footnote")
-            self._write_blocks(element, container, _NOTE_DEPTH)
-        elif element_name(element) in ("section", "body"):
-            container = etree.SubElement(parent, "div")
-            append_text(container, element.text)
-            for child in element:
-                self._write_note(child, container)
-        else:
-            container = etree.SubElement(parent, "div")
-            container.set(OMISSION_ATTRIBUTE, "note")
-            self._write_block(element, container, _NOTE_DEPTH)
-            return
-        if element_name(element) != "body":
-            append_text(parent, element.tail)
-
-    def _write_block(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
-        """Writes a block element as XHTML; `depth` is that of the sections around it."""
-        name = element_name(element)
-        if name == "section":
-            container = self._append_with_id(parent, "section", element)
-            self._write_blocks(element, container, depth + 1)
-        elif name == "title":
-            self._write_title(element, parent, depth)
-        elif name == "subtitle":
-            self._write_subtitle(element, parent, depth)
-        elif name == "empty-line":
-            etree.SubElement(parent, "p").text = "\xa0"
-        elif name == "epigraph":
-            container = self._append_with_id(parent, "div", element)
-            container.set(_EPUB_TYPE, "epigraph")
-            self._write_blocks(element, container, depth)
-        elif name == "stanza":
-            container = self._append_with_id(parent, "div", element)
-            container.set("class", "stanza")
-            self._write_blocks(element, container, depth)
-        elif name in ("cite", "poem", "table", "tr", "annotation"):
-            self._write_blocks(element, self._append_with_id(parent, _BLOCK[name], element), depth)
-        elif name in _BLOCK:
-            self._write_inline(element, self._append_with_id(parent, _BLOCK[name], element))
-        else:
-            self._write_inline_element(element, parent)
-        append_text(parent, element.tail)
-
-    def _append_with_id(
-        self, parent: etree._Element, name: str, element: etree._Element
-    ) -> etree._Element:
-        """Appends a child of this name, with the id of a source element."""
-        child = etree.SubElement(parent, name)
-        if element_id := element.get("id"):
-            child.set("id", element_id)
-        return child
-
-    def _write_blocks(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
-        append_text(parent, element.text)
-        for child in element:
-            if isinstance(child.tag, str):
-                self._write_block(child, parent, depth)
-
-    def _write_title(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
-        """Writes a title as a heading; in verse and notes as a line.
-
-        The title of a body is left out, as the title page.
-        """
-        parent_name = element_name(element.getparent()) if element.getparent() is not None else ""
-        if depth == _NOTE_DEPTH:
-            heading = self._append_with_id(parent, "p", element)
-        elif parent_name in ("poem", "stanza", "cite", "epigraph"):
-            heading = etree.SubElement(etree.SubElement(parent, "p"), "strong")
-        else:
-            heading = self._append_with_id(parent, f"h{min(6, max(1, depth - 1))}", element)
-            if parent_name == "body":
-                heading.set(OMISSION_ATTRIBUTE, "title page")
-        append_text(heading, element.text)
-        for number, line in enumerate(e for e in element if isinstance(e.tag, str)):
-            if number:
-                etree.SubElement(heading, "br")
-            self._write_inline(line, heading)
-            append_text(heading, line.tail)
-
-    def _write_subtitle(self, element: etree._Element, parent: etree._Element, depth: int) -> None:
-        """Writes a subtitle as a heading within a section, or as a scene break."""
-        text = " ".join("".join(element.itertext()).split())
-        tag = "p" if not text or is_scene_break(text) else f"h{min(6, depth)}"
-        self._write_inline(element, self._append_with_id(parent, tag, element))
-
-    # -- inside a paragraph ------------------------------------------------------------------------
-
-    def _write_inline(self, element: etree._Element, parent: etree._Element) -> None:
-        append_text(parent, element.text)
-        for child in element:
-            if isinstance(child.tag, str):
-                self._write_inline_element(child, parent)
-                append_text(parent, child.tail)
-
-    def _write_inline_element(self, element: etree._Element, parent: etree._Element) -> None:
-        """Writes an inline element, a picture or a link."""
-        name = element_name(element)
-        if name == "image":
-            etree.SubElement(parent, "img", alt=element.get("alt", ""))
-            self._write_inline(element, parent)
-        elif name == "a":
-            self._write_link(element, parent)
-        else:
-            inline = self._append_with_id(parent, _INLINE.get(name, "span"), element)
-            if name == "style" and element.get("name"):
-                inline.set("class", element.get("name", ""))
-            self._write_inline(element, inline)
-
-    def _write_link(self, element: etree._Element, parent: etree._Element) -> None:
-        """Writes a link, to the page of its target if that is in the file."""
-        target = href_of(element)
-        target_id = target.removeprefix("#")
-        link = self._append_with_id(parent, "a", element)
-        is_note = target.startswith("#") and (
-            element.get("type") == "note" or target_id in self.note_ids
-        )
-        if target.startswith("#") and target_id in self.pages_by_id:
-            link.set("href", f"{self.pages_by_id[target_id]}#{target_id}")
-        elif target:
-            link.set("href", target)
-        if is_note:
-            link.set(_EPUB_TYPE, "noteref")
-        self._write_inline(element, link)
+    The elements are moved to the pages and become those of XHTML.
+    """
+    for number, section in enumerate(root.iter("{*}section")):
+        if not section.get("id"):
+            section.set("id", f"section-{number}")
+    bodies = sorted(root.iterchildren("{*}body"), key=_is_notes)
+    stray_text = " ".join(body.text or "" for body in bodies if not _is_notes(body))
+    sources = [(_is_notes(body), elements) for body in bodies for elements in _split_pages(body)]
+    pages_by_id: dict[str, str] = {}
+    note_ids: set[str] = set()
+    for number, (is_note, elements) in enumerate(sources):
+        ids = [e.get("id") for element in elements for e in element.iter() if e.get("id")]
+        pages_by_id = dict.fromkeys(ids, f"p{number}") | pages_by_id
+        note_ids.update(ids if is_note else ())
+    pages: list[SourcePage] = []
+    contents: list[TocEntry] = []
+    section_count = 0
+    for number, (is_note, elements) in enumerate(sources):
+        for element in elements:
+            contents += () if is_note else _contents_entries(element, f"p{number}")
+            _convert(element, is_note, pages_by_id, note_ids)
+        page_root = etree.Element("html")
+        body = etree.SubElement(page_root, "body")
+        section_count += elements[0].tag == "section" and not is_note
+        place = "notes" if is_note else f"section {section_count}"
+        body.set(SOURCE_ATTRIBUTE, f"{name}, {place}")
+        append_text(body, None if is_note or number else stray_text)
+        body.extend(elements)
+        pages.append(SourcePage(f"p{number}", page_root))
+    return pages, contents
 
 
 def _is_notes(body: etree._Element) -> bool:
@@ -371,12 +261,11 @@ def _is_notes(body: etree._Element) -> bool:
 def _split_pages(body: etree._Element) -> Iterator[list[etree._Element]]:
     """Yields the elements of each page: a section, or what is between sections."""
     if _is_notes(body):
+        body.tail = None
         yield [body]
         return
     loose_elements: list[etree._Element] = []
     for child in body:
-        if not isinstance(child.tag, str):
-            continue
         if element_name(child) != "section":
             loose_elements.append(child)
             continue
@@ -386,3 +275,86 @@ def _split_pages(body: etree._Element) -> Iterator[list[etree._Element]]:
         yield [child]
     if loose_elements:
         yield loose_elements
+
+
+def _contents_entries(element: etree._Element, page: str) -> Iterator[TocEntry]:
+    """Yields the titles of a section and its subsections as entries of a table of contents."""
+    if element_name(element) != "section":
+        return
+    inner_entries = tuple(entry for child in element for entry in _contents_entries(child, page))
+    title = next(element.iterchildren("{*}title"), None)
+    if title is not None and (title_text := text_in(title)):
+        yield TocEntry(title_text, page, element.get("id", ""), inner_entries)
+    else:
+        yield from inner_entries
+
+
+def _convert(
+    root: etree._Element, is_note: bool, pages_by_id: dict[str, str], note_ids: set[str]
+) -> None:
+    """Turns an element and those within into XHTML."""
+    names = {element: element_name(element) for element in root.iter()}
+    for element, name in names.items():
+        parent = element.getparent()
+        parent_name = "" if parent is None else names.get(parent, element_name(parent))
+        attributes = dict(element.attrib)
+        href = href_of(element)
+        element.attrib.clear()
+        if element_id := attributes.get("id"):
+            element.set("id", element_id)
+        depth = 1 + sum(names.get(ancestor) == "section" for ancestor in element.iterancestors())
+        if is_note:
+            depth = _NOTE_DEPTH
+            if name in ("body", "section"):
+                holds_notes = next(element.iterchildren("{*}section"), None) is not None
+                element.tag = "div" if holds_notes or name == "body" else "aside"
+                if element.tag == "aside":
+                    element.set(_EPUB_TYPE, "footnote")
+                continue
+            if parent is not None and parent.tag == "div" and parent_name in ("body", "section"):
+                element.set(OMISSION_ATTRIBUTE, "note")
+                append_text(element, element.tail)
+                element.tail = None
+        element.tag = _ELEMENTS.get(name, "span")
+        if name == "title":
+            _convert_title(element, parent_name, depth)
+        elif name == "subtitle":
+            text = " ".join("".join(element.itertext()).split())
+            element.tag = "p" if not text or is_scene_break(text) else f"h{min(6, depth)}"
+        elif name == "empty-line":
+            element.text = "\xa0"
+        elif name == "epigraph":
+            element.set(_EPUB_TYPE, "epigraph")
+        elif name == "image":
+            element.set("alt", attributes.get("alt", ""))
+        elif name == "a":
+            target = href.removeprefix("#")
+            is_inner = href.startswith("#")
+            if is_inner and (attributes.get("type") == "note" or target in note_ids):
+                element.set(_EPUB_TYPE, "noteref")
+            if href:
+                is_found = is_inner and target in pages_by_id
+                element.set("href", f"{pages_by_id[target]}#{target}" if is_found else href)
+        elif name in ("stanza", "style"):
+            element.set("class", attributes.get("name", name))
+
+
+def _convert_title(title: etree._Element, parent_name: str, depth: int) -> None:
+    """Turns a title into a heading; in verse and notes into a line.
+
+    The title of a body is left out, as the title page.
+    """
+    title.tag = "p" if depth == _NOTE_DEPTH else f"h{min(6, max(1, depth - 1))}"
+    for number, line in enumerate(list(title)):
+        if number:
+            line.addprevious(etree.Element("br"))
+        line.tag = "line"
+    etree.strip_tags(title, "line")
+    if parent_name == "body" and depth != _NOTE_DEPTH:
+        title.set(OMISSION_ATTRIBUTE, "title page")
+    elif parent_name in ("poem", "stanza", "cite", "epigraph") and depth != _NOTE_DEPTH:
+        title.tag = "p"
+        strong = etree.Element("strong")
+        strong.text, title.text = title.text, None
+        strong.extend(list(title))
+        title.append(strong)
