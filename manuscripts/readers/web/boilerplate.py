@@ -100,84 +100,38 @@ class _WebPage:
 
     def omit(self, element: etree._Element, reason: str) -> None:
         """Marks an element as left out, unless it contains most of the page or notes."""
-        if self.sizes.get(element, 0) <= self.max_size and not self._contains_notes(element):
+        has_notes = self.notes and not self.notes.isdisjoint(element.iter("{*}*"))
+        if self.sizes.get(element, 0) <= self.max_size and not has_notes:
             element.set(OMISSION_ATTRIBUTE, reason)
-
-    def _contains_notes(self, element: etree._Element) -> bool:
-        if not self.notes:
-            return False
-        return any(descendant in self.notes for descendant in element.iter("{*}*"))
 
     def omit_by_name(self) -> None:
         """Leaves out boilerplate by element names, roles, classes and ids."""
-        for element in self.body.iter("{*}*"):
-            if element is self.body or element.get(OMISSION_ATTRIBUTE) is not None:
-                continue
-            if reason := self._name_reason(element):
+        for element in self.body.iterdescendants("{*}*"):
+            if not _is_marked(element) and (reason := _name_reason(element)):
                 self.omit(element, reason)
-
-    def _name_reason(self, element: etree._Element) -> str | None:
-        """Returns why an element is boilerplate by name, role, class or id; None if it is not."""
-        name, types = element_name(element), types_of(element).split()
-        if "note" in " ".join(types):
-            return None
-        if name == "header":
-            if _is_within_text(element):
-                return None
-            return _BESIDE_TEXT if _is_navigation(element) else "title page"
-        tag_reason = (
-            None if name == "footer" and _is_within_text(element) else _TAG_REASONS.get(name)
-        )
-        if role_reason := tag_reason or next(
-            (_ROLE_REASONS[type_name] for type_name in types if type_name in _ROLE_REASONS), None
-        ):
-            return role_reason
-        class_and_id = f"{element.get('class', '')} {element.get('id', '')}"
-        patterns = _SHARING_REASONS if name in _INLINE else _CLASS_REASONS
-        return next((reason for pattern, reason in patterns if pattern.search(class_and_id)), None)
 
     def omit_outside_main(self) -> None:
         """Leaves out everything outside of the element declared as the main text, if any."""
-        main_elements = self._main_elements() or self._outermost("article")
-        if (
-            not main_elements
-            or sum(self.sizes[element] for element in main_elements) <= self.max_size
-        ):
+        declared = {*self._outermost("main"), *self.body.iterfind(".//{*}*[@role='main']")}
+        main_elements = declared if len(declared) == 1 else set(self._outermost("article"))
+        if sum(self.sizes[element] for element in main_elements) <= self.max_size:
             return
-        ancestors = {
-            ancestor for main_element in main_elements for ancestor in main_element.iterancestors()
-        }
+        ancestors = {ancestor for element in main_elements for ancestor in element.iterancestors()}
         for ancestor in ancestors & self.sizes.keys():
             for child in ancestor.iterchildren("{*}*"):
-                if (
-                    child not in ancestors
-                    and child not in main_elements
-                    and child.get(OMISSION_ATTRIBUTE) is None
-                ):
+                if child not in ancestors | main_elements and not _is_marked(child):
                     self.omit(child, _OUTSIDE_TEXT)
 
-    def _main_elements(self) -> list[etree._Element]:
-        """Returns the only element declared as the main text; [] for none or several."""
-        elements = self._outermost("main")
-        elements += [
-            element
-            for element in self.body.iter("{*}*")
-            if element.get("role") == "main" and element not in elements
-        ]
-        return elements if len(elements) == 1 else []
-
     def _outermost(self, name: str) -> list[etree._Element]:
-        return [
-            element for element in self.body.iter(f"{{*}}{name}") if not _is_within(element, name)
-        ]
+        tag = f"{{*}}{name}"
+        elements = self.body.iter(tag)
+        return [element for element in elements if next(element.iterancestors(tag), None) is None]
 
     def omit_program_additions(self) -> None:
         """Leaves out additions of Word, Google Docs and LibreOffice."""
         for element in self.body.iter("{*}*"):
-            if element.get(OMISSION_ATTRIBUTE) is not None:
-                continue
-            name = element_name(element)
-            if reason := self._program_reason(element, name):
+            name = "" if _is_marked(element) else element_name(element)
+            if reason := name and self._program_reason(element, name):
                 self.omit(element, reason)
             elif name == "a" and _GOOGLE_COMMENT.fullmatch(element.get("href", "")):
                 self.omit(_comment_box(element), _COMMENT)
@@ -200,16 +154,15 @@ class _WebPage:
     def omit_note_boxes(self) -> None:
         """Leaves out boxes with a note of several paragraphs, as word processors write them."""
         ids = {fragment for _, fragment in note_targets(self.body, self.path, set())}
-        named_elements = (
-            (element, {element.get("id"), element.get("name")})
-            for element in self.body.iter("{*}*")
-        )
-        self.notes = {element for element, names in named_elements if ids & names}
+        self.notes = {e for e in self.body.iter("{*}*") if ids & {e.get("id"), e.get("name")}}
         for element in self.notes:
-            box = None if element.get(OMISSION_ATTRIBUTE) else _note_box(element)
-            if box is None or _has_heading(box):
+            paragraph = next((e for e in (element, *element.iterancestors("{*}p"))
+                              if element_name(e) == "p"), None)  # fmt: skip
+            box = None if paragraph is None else paragraph.getparent()
+            if box is None or element_name(box) != "div" or box[0] is not paragraph:
                 continue
-            if sum(descendant in self.notes for descendant in box.iter("{*}*")) == 1:
+            note_count = len(self.notes.intersection(box.iter("{*}*")))
+            if note_count == 1 and next(box.iter(*_HEADINGS), None) is None:
                 box.set(OMISSION_ATTRIBUTE, "note")
 
     def omit_titles(self) -> None:
@@ -222,14 +175,10 @@ class _WebPage:
 
     def omit_contents(self) -> None:
         """Leaves out a table of contents: lines of links into the page, perhaps with numbers."""
-        lines = [
-            element
-            for element in self.body.iter("{*}p", "{*}li", "{*}tr")
-            if _is_contents_line(element)
-        ]
+        lines = list(filter(_is_contents_line, self.body.iter("{*}p", "{*}li", "{*}tr")))
         for line in lines if len(lines) > 1 else ():
             self.omit(line, _CONTENTS)
-        if any(marked.get(OMISSION_ATTRIBUTE) == _CONTENTS for marked in self.body.iter("{*}*")):
+        if self.body.find(f".//*[@{OMISSION_ATTRIBUTE}='{_CONTENTS}']") is not None:
             for heading in self.body.iter(*_HEADINGS):
                 if matter.kind_of_title("".join(heading.itertext())) == "toc":
                     self.omit(heading, _CONTENTS)
@@ -259,6 +208,31 @@ class _WebPage:
                 return
 
 
+def _is_marked(element: etree._Element) -> bool:
+    return element.get(OMISSION_ATTRIBUTE) is not None
+
+
+def _name_reason(element: etree._Element) -> str | None:
+    """Returns why an element is boilerplate by name, role, class or id; None if it is not."""
+    name, types = element_name(element), types_of(element).split()
+    if "note" in " ".join(types):
+        return None
+    is_within_text = next(element.iterancestors("{*}article", "{*}main", "{*}section"), None)
+    if name == "header":
+        if is_within_text is not None:
+            return None
+        # The header of a page may contain navigation, not only its title.
+        tools = element.iter("{*}nav", "{*}form", "{*}button", "{*}ul", "{*}img")
+        return "title page" if next(tools, None) is None else _BESIDE_TEXT
+    tag_name = "" if name == "footer" and is_within_text is not None else name
+    reasons = (_TAG_REASONS.get(tag_name), *map(_ROLE_REASONS.get, types))
+    if reason := next(filter(None, reasons), None):
+        return reason
+    class_and_id = f"{element.get('class', '')} {element.get('id', '')}"
+    patterns = _SHARING_REASONS if name in _INLINE else _CLASS_REASONS
+    return next((reason for pattern, reason in patterns if pattern.search(class_and_id)), None)
+
+
 def _comment_box(link: etree._Element) -> etree._Element:
     """Returns the box of a Google Docs comment by its back link, or the link itself."""
     line = link.getparent()
@@ -267,30 +241,15 @@ def _comment_box(link: etree._Element) -> etree._Element:
     return link if is_reference or box is None or element_name(box) != "div" else box
 
 
-def _note_box(element: etree._Element) -> etree._Element | None:
-    """Returns the `div` whose first paragraph is or contains an element; None for none."""
-    paragraph = next(
-        (
-            ancestor
-            for ancestor in (element, *element.iterancestors())
-            if element_name(ancestor) == "p"
-        ),
-        None,
-    )
-    box = None if paragraph is None else paragraph.getparent()
-    return box if box is not None and element_name(box) == "div" and box[0] is paragraph else None
-
-
 def _is_contents_line(line: etree._Element) -> bool:
     """Returns whether a line belongs to a table of contents."""
     links = list(line.iter("{*}a"))
     if not links or not all(link.get("href", "#").startswith("#") for link in links):
         return False
-    link_texts = ["".join(link.itertext()) for link in links if link.get("href")]
-    if not any(sum(map(str.isalpha, text)) > 1 for text in link_texts):
-        return False
     remaining_text = "".join(line.itertext())
-    if len(remaining_text) > _MAX_LINE_CHARACTERS:
+    link_texts = ["".join(link.itertext()) for link in links if link.get("href")]
+    has_words = any(sum(map(str.isalpha, text)) > 1 for text in link_texts)
+    if not has_words or len(remaining_text) > _MAX_LINE_CHARACTERS:
         return False
     for text in link_texts:
         remaining_text = remaining_text.replace(text, "", 1)
@@ -303,14 +262,11 @@ def _is_rule(image: etree._Element) -> bool:
     return width.isdecimal() and height.isdecimal() and int(width) >= 100 and int(height) <= 4
 
 
-def _has_heading(box: etree._Element) -> bool:
-    return next(box.iter(*_HEADINGS), None) is not None
-
-
 def _mark_notice(body: etree._Element, element: etree._Element, is_before: bool) -> None:
     """Marks an element as notice, and everything before or after it."""
     while element is not body:
-        if not _contains_marked(element):
+        # Unless a part of it is marked already: then it is not only the notice.
+        if element.find(f".//*[@{OMISSION_ATTRIBUTE}='{_NOTICE}']") is None:
             element.set(OMISSION_ATTRIBUTE, _NOTICE)
         for sibling in element.itersiblings("{*}*", preceding=is_before):
             sibling.set(OMISSION_ATTRIBUTE, _NOTICE)
@@ -319,39 +275,11 @@ def _mark_notice(body: etree._Element, element: etree._Element, is_before: bool)
         element = parent
 
 
-def _contains_marked(element: etree._Element) -> bool:
-    """Returns whether an element contains one that is marked already, so is not only the notice."""
-    return any(
-        descendant is not element and descendant.get(OMISSION_ATTRIBUTE) == _NOTICE
-        for descendant in element.iter("{*}*")
-    )
-
-
 def _count_characters(body: etree._Element) -> dict[etree._Element, int]:
     """Counts the visible characters of each element."""
     sizes: dict[etree._Element, int] = {}
     for element in reversed(list(body.iter("{*}*"))):
-        if element_name(element) in ("script", "style", "template"):
-            sizes[element] = 0
-            continue
-        inner_count = sum(
-            sizes.get(child, 0) + count_characters(child.tail or "") for child in element
-        )
-        sizes[element] = inner_count + count_characters(element.text or "")
+        texts = (element.text or "", *(child.tail or "" for child in element))
+        size = sum(map(count_characters, texts)) + sum(sizes.get(child, 0) for child in element)
+        sizes[element] = 0 if element_name(element) in ("script", "style", "template") else size
     return sizes
-
-
-def _is_within(element: etree._Element, name: str) -> bool:
-    return any(element_name(ancestor) == name for ancestor in element.iterancestors())
-
-
-def _is_within_text(element: etree._Element) -> bool:
-    return any(
-        element_name(ancestor) in ("article", "main", "section")
-        for ancestor in element.iterancestors()
-    )
-
-
-def _is_navigation(header: etree._Element) -> bool:
-    """Returns whether the header of a page contains navigation, not only its title."""
-    return next(header.iter("{*}nav", "{*}form", "{*}button", "{*}ul", "{*}img"), None) is not None

@@ -43,6 +43,7 @@ _LOCAL_FORMATS = {
     ".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".markdown": "markdown",
     ".txt": "text", ".text": "text",
 }  # fmt: skip
+_ADVICE = "save the pages beside the feed, name these files in its links, or import the pages alone"
 
 
 @dataclass(slots=True)
@@ -62,24 +63,35 @@ class _FeedItem:
     is_summary: bool = False
     """True if `content` is only the summary."""
 
+    def set_content(self, content_format: str, content: object) -> None:
+        """Sets the content, unless it is empty or there is one already."""
+        if self.content is None and isinstance(content, str) and content.strip():
+            self.content, self.content_format = content, content_format
 
-@dataclass(slots=True)
-class _SeriesFeed:
-    metadata: Metadata
-    feed_items: list[_FeedItem]
+    def add_link(self, address: str | None, media_type: str = "") -> None:
+        self.links.append(address or "")
+        self.is_recording |= media_type.startswith(("audio/", "video/"))
+
+    def set_order(self, *dates: str | None, number: str | None = None) -> None:
+        """Sets the date of the first that is stated, and the number, as stated or in the title."""
+        self.date = _parse_date(next(filter(None, dates), None))
+        match = _NUMBER.search(number or "") or _NUMBER.search(self.title)
+        self.number = float(match[0]) if match else None
 
 
 def read_feed(path: Path, choices: Choices) -> Book:
     """Reads the series in a feed. Raises ImportFailed, Slow."""
     text = read_text(path, choices.encoding).text
     try:
-        feed = _read_json_feed(text) if text.lstrip()[:1] == "{" else _read_xml_feed(text)
+        is_json = text.lstrip()[:1] == "{"
+        metadata, feed_items = _read_json_feed(text) if is_json else _read_xml_feed(text)
     except markup.BadMarkup as error:
         raise ImportFailed(Problem(path, None, str(error))) from None
     remarks: list[str] = []
-    feed_items = _sort_items(feed.feed_items, remarks)
+    feed_items = _sort_items(feed_items, remarks)
     for feed_item in feed_items:
-        _fill_content(feed_item, path, choices)
+        if feed_item.content is None:
+            _find_content(feed_item, path, choices)
     readable_items = [feed_item for feed_item in feed_items if feed_item.content is not None]
     remarks += _list_remarks(feed_items, readable_items)
     if not readable_items:
@@ -94,35 +106,48 @@ def read_feed(path: Path, choices: Choices) -> Book:
         next(root.iter("{*}body"), root).set(SOURCE_ATTRIBUTE, f"{file_name(path)}, item {number}")
         pages.append(SourcePage(f"item-{number}", root))
         contents.append(TocEntry(feed_item.title, f"item-{number}", ""))
-    return read_pages(path, Pages(pages, feed.metadata, contents, remarks=remarks), choices)
+    return read_pages(path, Pages(pages, metadata, contents, remarks=remarks), choices)
 
 
 # -- kinds of feeds --------------------------------------------------------------------------------
 
 
-def _read_xml_feed(text: str) -> _SeriesFeed:
+def _read_xml_feed(text: str) -> tuple[Metadata, list[_FeedItem]]:
     """Reads RSS, RDF or Atom. Raises BadMarkup."""
     try:
         root = markup.xml_of(text)
     except markup.BadMarkup:
         root = markup.recover_xml(markup.sanitize(text))
     markup.check_depth(root)
-    if _local_name(root) == "feed":
-        return _SeriesFeed(
-            _read_metadata(root, root), [_read_atom_entry(entry) for entry in root.iter("{*}entry")]
-        )
-    channel = next(root.iter("{*}channel"), None)
+    is_atom = _local_name(root) == "feed"
+    channel = root if is_atom else next(root.iter("{*}channel"), None)
     if channel is None:
         raise markup.BadMarkup(f"no feed, but <{_local_name(root)}>")
-    feed_items = [
-        _read_rss_item(feed_item) for feed_item in root.iter("{*}item") if _is_post(feed_item)
+    # Exports of blogs also contain pictures and menus.
+    posts = [
+        element
+        for element in root.iter("{*}entry" if is_atom else "{*}item")
+        if _child_text(element, "post_type") in (None, "post", "page")
     ]
-    return _SeriesFeed(_read_metadata(channel, root), feed_items)
-
-
-def _is_post(element: etree._Element) -> bool:
-    """Returns whether an item is a post; exports of blogs also contain pictures and menus."""
-    return _child_text(element, "post_type") in (None, "post", "page")
+    feed_items = [_read_entry(post) if is_atom else _read_rss_item(post) for post in posts]
+    names = [single_line_text(name) for name in channel.iterfind("{*}author/{*}name")]
+    creators = {_child_text(post, "creator") for post in posts}
+    authors = (
+        names,
+        [_child_text(channel, "author")],
+        [_child_text(channel, "creator")],
+        list(creators) if len(creators) == 1 else [],
+    )
+    tag = (_child_text(channel, "language") or root.get(LANGUAGE_ATTRIBUTE) or "").replace("_", "-")
+    description = _child_text(channel, "description") or _child_text(channel, "subtitle")
+    metadata = Metadata(
+        title=_strip_tags(_child_text(channel, "title") or "") or None,
+        authors=tuple(filter(None, next(filter(any, authors), ()))),
+        language=tag if LANGUAGE_TAG.fullmatch(tag) else None,
+        description=_strip_tags(description) if description else None,
+        copyright=_child_text(channel, "copyright") or _child_text(channel, "rights"),
+    )
+    return metadata, feed_items
 
 
 def _read_rss_item(element: etree._Element) -> _FeedItem:
@@ -130,131 +155,119 @@ def _read_rss_item(element: etree._Element) -> _FeedItem:
     title = _child_text(element, "title") or ""
     feed_item = _FeedItem(_strip_tags(title) if _MARKUP.search(title) else title)
     encoded = element.find(_CONTENT)
-    if encoded is not None and (content := "".join(encoded.itertext()).strip()):
-        feed_item.content, feed_item.content_format = content, "html"
+    feed_item.set_content("html", None if encoded is None else "".join(encoded.itertext()).strip())
     feed_item.summary = _child_text(element, "description", keep_lines=True) or ""
     for enclosure in element.iterchildren("{*}enclosure"):
-        feed_item.links.append(enclosure.get("url", ""))
-        feed_item.is_recording |= enclosure.get("type", "").startswith(("audio/", "video/"))
-    feed_item.links.append(_child_text(element, "link") or "")
-    feed_item.date = _parse_date(_child_text(element, "pubDate") or _child_text(element, "date"))
-    feed_item.number = _episode_number(_child_text(element, "episode"), feed_item.title)
+        feed_item.add_link(enclosure.get("url"), enclosure.get("type", ""))
+    feed_item.add_link(_child_text(element, "link"))
+    dates = (_child_text(element, name) for name in ("pubDate", "date"))
+    feed_item.set_order(*dates, number=_child_text(element, "episode"))
     return feed_item
 
 
-def _read_atom_entry(element: etree._Element) -> _FeedItem:
+def _read_entry(element: etree._Element) -> _FeedItem:
     """Converts an entry of Atom."""
     title, content = element.find("{*}title"), element.find("{*}content")
-    feed_item = _FeedItem(_atom_title(title))
+    text = single_line_text(title)
+    is_html = title is not None and title.get("type") == "html"
+    feed_item = _FeedItem(_strip_tags(text) if is_html else text)
     if content is not None:
-        if source := content.get("src"):
-            feed_item.links.append(source)
-        elif content.get("type", "text") in ("xhtml", "application/xhtml+xml") and len(content):
+        kind = content.get("type", "text")
+        if content.get("src"):
+            feed_item.add_link(content.get("src"))
+        elif kind in ("xhtml", "application/xhtml+xml") and len(content):
             feed_item.content, feed_item.content_format = content[0], "element"
-        elif text := "".join(content.itertext()).strip():
-            feed_item.content = text
-            feed_item.content_format = "html" if "html" in content.get("type", "text") else "text"
+        else:
+            text = "".join(content.itertext()).strip()
+            feed_item.set_content("html" if "html" in kind else "text", text)
     feed_item.summary = _child_text(element, "summary", keep_lines=True) or ""
     for link in element.iterchildren("{*}link"):
         if link.get("rel", "alternate") in ("alternate", "enclosure"):
-            feed_item.links.append(link.get("href", ""))
-            feed_item.is_recording |= link.get("type", "").startswith(("audio/", "video/"))
-    feed_item.date = _parse_date(
-        _child_text(element, "published") or _child_text(element, "updated")
-    )
-    feed_item.number = _episode_number(None, feed_item.title)
+            feed_item.add_link(link.get("href"), link.get("type", ""))
+    feed_item.set_order(*(_child_text(element, name) for name in ("published", "updated")))
     return feed_item
 
 
-def _atom_title(title: etree._Element | None) -> str:
-    text = single_line_text(title)
-    return _strip_tags(text) if title is not None and title.get("type") == "html" else text
-
-
-def _read_json_feed(text: str) -> _SeriesFeed:
+def _read_json_feed(text: str) -> tuple[Metadata, list[_FeedItem]]:
     """Reads a JSON Feed. Raises BadMarkup."""
     try:
         feed = json.loads(text.lstrip())
     except (ValueError, RecursionError) as error:
         raise markup.BadMarkup(f"broken JSON: {markup.summarize_error(error)}") from None
-    entries = feed.get("items") if isinstance(feed, dict) else None
-    feed_items = [_read_json_item(entry) for entry in entries or () if isinstance(entry, dict)]
-    authors = [feed.get("author"), *_as_list(feed.get("authors"))]
-    author_names = (_as_text(entry.get("name")) for entry in authors if isinstance(entry, dict))
-    language = _as_text(feed.get("language"))
+    feed_items = [_read_json_item(entry) for entry in _mappings(feed.get("items"))]
+    authors = (feed.get("author"), *_mappings(feed.get("authors")))
+    author_names = [_text_of(author, "name") for author in _mappings(list(authors))]
+    language = _text_of(feed, "language")
     metadata = Metadata(
-        title=_as_text(feed.get("title")) or None,
+        title=_text_of(feed, "title") or None,
         authors=tuple(dict.fromkeys(filter(None, author_names))),
         language=language if LANGUAGE_TAG.fullmatch(language) else None,
-        description=_as_text(feed.get("description")) or None,
+        description=_text_of(feed, "description") or None,
     )
-    return _SeriesFeed(metadata, feed_items)
+    return metadata, feed_items
 
 
 def _read_json_item(entry: dict[str, Any]) -> _FeedItem:
     """Converts an item of a JSON Feed."""
-    feed_item = _FeedItem(_as_text(entry.get("title")))
-    html_content, text_content = entry.get("content_html"), entry.get("content_text")
-    if isinstance(html_content, str) and html_content.strip():
-        feed_item.content, feed_item.content_format = html_content, "html"
-    elif isinstance(text_content, str) and text_content.strip():
-        feed_item.content = text_content
-    feed_item.summary = _as_text(entry.get("summary"))
-    for attachment in _as_list(entry.get("attachments")):
-        if isinstance(attachment, dict):
-            feed_item.links.append(_as_text(attachment.get("url")))
-            media_type = _as_text(attachment.get("mime_type"))
-            feed_item.is_recording |= media_type.startswith(("audio/", "video/"))
-    feed_item.links.append(_as_text(entry.get("url")))
-    feed_item.date = _parse_date(_as_text(entry.get("date_published")))
-    feed_item.number = _episode_number(None, feed_item.title)
+    feed_item = _FeedItem(_text_of(entry, "title"), summary=_text_of(entry, "summary"))
+    feed_item.set_content("html", entry.get("content_html"))
+    feed_item.set_content("text", entry.get("content_text"))
+    for attachment in _mappings(entry.get("attachments")):
+        feed_item.add_link(_text_of(attachment, "url"), _text_of(attachment, "mime_type"))
+    feed_item.add_link(_text_of(entry, "url"))
+    feed_item.set_order(_text_of(entry, "date_published"))
     return feed_item
 
 
-def _read_metadata(channel: etree._Element, root: etree._Element) -> Metadata:
-    """Returns a channel's metadata of the series."""
-    names = [_child_text(channel, "author"), _child_text(channel, "creator")]
-    authors = [single_line_text(name) for name in channel.iterfind("{*}author/{*}name")] or names[
-        :1
-    ]
-    authors = authors if any(authors) else names[1:]
-    authors = authors if any(authors) else _common_creator(channel)
-    tag = _child_text(channel, "language") or root.get(LANGUAGE_ATTRIBUTE) or ""
-    tag = tag.replace("_", "-")
-    description = _child_text(channel, "description") or _child_text(channel, "subtitle")
-    return Metadata(
-        title=_strip_tags(_child_text(channel, "title") or "") or None,
-        authors=tuple(filter(None, authors)),
-        language=tag if LANGUAGE_TAG.fullmatch(tag) else None,
-        description=_strip_tags(description) if description else None,
-        copyright=_child_text(channel, "copyright") or _child_text(channel, "rights"),
-    )
+def _mappings(json_value: object) -> list[dict[str, Any]]:
+    """Returns those entries of a list that are mappings; none for anything else."""
+    entries = json_value if isinstance(json_value, list) else []
+    return [entry for entry in entries if isinstance(entry, dict)]
 
 
-def _common_creator(channel: etree._Element) -> list[str | None]:
-    """Returns the author of all items, if all have the same."""
-    item_elements = [
-        item_element for item_element in channel.iter("{*}item") if _is_post(item_element)
-    ]
-    names = {_child_text(item_element, "creator") for item_element in item_elements}
-    return list(names) if len(names) == 1 else []
+def _text_of(entry: dict[str, Any], key: str) -> str:
+    text = entry.get(key)
+    return strip_invisible(text).strip() if isinstance(text, str) else ""
+
+
+def _local_name(element: etree._Element) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def _child_text(element: etree._Element, name: str, keep_lines: bool = False) -> str | None:
+    """Returns the text of the first non-empty child of a name; `keep_lines` keeps its line ends."""
+    for child in element.iterchildren(f"{{*}}{name}"):
+        if text := strip_invisible("".join(child.itertext())).strip():
+            return text if keep_lines else " ".join(text.split())
+    return None
+
+
+def _strip_tags(text: str) -> str:
+    """Returns text without tags and entities, on one line."""
+    return " ".join(strip_invisible(html.unescape(re.sub(r"<[^<>]*>", " ", text))).split())
+
+
+def _parse_date(text: str | None) -> float | None:
+    """Parses a date as seconds since 1970; None for no valid date."""
+    for parse in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            moment = parse((text or "").strip())
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, TypeError, IndexError, OverflowError):
+            continue
+    return None
 
 
 # -- texts of items --------------------------------------------------------------------------------
 
-_ADVICE = "save the pages beside the feed, name these files in its links, or import the pages alone"
 
-
-def _fill_content(feed_item: _FeedItem, path: Path, choices: Choices) -> None:
-    """Sets an item's content if it has none: from a linked local file, or the summary."""
-    if feed_item.content is not None:
-        return
-    for link in feed_item.links:
-        if file := _find_local_file(path, link):
-            feed_item.content = read_text(file, choices.encoding).text
-            feed_item.content_format = _LOCAL_FORMATS[file.suffix.lower()]
-            return
-    if feed_item.summary.strip():
+def _find_content(feed_item: _FeedItem, path: Path, choices: Choices) -> None:
+    """Sets the content of an item that has none: from a linked local file, or the summary."""
+    file = next((f for link in feed_item.links if (f := _find_local_file(path, link))), None)
+    if file:
+        feed_item.content = read_text(file, choices.encoding).text
+        feed_item.content_format = _LOCAL_FORMATS[file.suffix.lower()]
+    elif feed_item.summary.strip():
         feed_item.content, feed_item.is_summary = feed_item.summary, True
         feed_item.content_format = "html" if _MARKUP.search(feed_item.summary) else "text"
 
@@ -279,9 +292,7 @@ def _build_page(feed_item: _FeedItem) -> etree._Element:
     body = etree.SubElement(root, "body")
     content = _content_body(feed_item)
     heading = next(content.iter(*(f"{{*}}h{level}" for level in range(1, 7))), None)
-    if feed_item.title and (
-        heading is None or single_line_text(heading).casefold() != feed_item.title.casefold()
-    ):
+    if feed_item.title and single_line_text(heading).casefold() != feed_item.title.casefold():
         etree.SubElement(body, "h1").text = feed_item.title
     content.tag = "div"
     body.append(content)
@@ -299,16 +310,13 @@ def _content_body(feed_item: _FeedItem) -> etree._Element:
     if feed_item.content_format == "markdown":
         text = MarkdownIt("commonmark").enable("table").render(text)
     elif feed_item.content_format == "text":
-        text = "".join(f"<p>{html.escape(paragraph)}</p>" for paragraph in _paragraphs(text))
-    page, _ = markup.document_of(f"<html><body>{strip_invisible(text)}</body></html>" if
-                                 "<body" not in text else strip_invisible(text))  # fmt: skip
+        # Paragraphs end at blank lines, or with each line where there are none.
+        parts = re.split(r"\n[ \t]*\n", text.strip())
+        paragraphs = parts if len(parts) > 1 else text.split("\n")
+        text = "".join(f"<p>{html.escape(part)}</p>" for part in paragraphs if part.strip())
+    text = strip_invisible(text)
+    page, _ = markup.document_of(text if "<body" in text else f"<html><body>{text}</body></html>")
     return next(page.iter("{*}body"), page)
-
-
-def _paragraphs(text: str) -> Iterator[str]:
-    """Splits text into paragraphs at blank lines, or into lines where there are none."""
-    parts = re.split(r"\n[ \t]*\n", text.strip())
-    return (part for part in (parts if len(parts) > 1 else text.split("\n")) if part.strip())
 
 
 # -- order and remarks -----------------------------------------------------------------------------
@@ -316,10 +324,10 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 def _sort_items(feed_items: Sequence[_FeedItem], remarks: list[str]) -> list[_FeedItem]:
     """Returns items in reading order: by date, or by their numbers."""
-    numbered_items = list(enumerate(feed_items))
     if all(feed_item.date is not None for feed_item in feed_items):
-        numbered_items.sort(key=lambda pair: (pair[1].date or 0.0, pair[1].number or 0.0, -pair[0]))
-        return [feed_item for _, feed_item in numbered_items]
+        # The newest stands first, so of two with one date the later is the older.
+        newest_last = list(reversed(feed_items))
+        return sorted(newest_last, key=lambda item: (item.date or 0.0, item.number or 0.0))
     numbers = [feed_item.number for feed_item in feed_items if feed_item.number is not None]
     if 2 * len(numbers) > len(feed_items) > 1:
         falling = sum(previous > following for previous, following in pairwise(numbers))
@@ -333,69 +341,15 @@ def _list_remarks(
     feed_items: Sequence[_FeedItem], readable_items: Sequence[_FeedItem]
 ) -> Iterator[str]:
     """Yields remarks on items without text, excerpts, and recordings."""
-    missing_titles = [
-        feed_item.title or "?" for feed_item in feed_items if feed_item.content is None
-    ]
+    total = f"of {len(feed_items)} items"
+    missing_titles = [item.title or "?" for item in feed_items if item.content is None]
     if missing_titles:
         title_list = ", ".join(f"“{title}”" for title in missing_titles[:_MAX_LISTED_TITLES])
         ellipsis = "…" if len(missing_titles) > _MAX_LISTED_TITLES else ""
-        count = f"{len(missing_titles)} of {len(feed_items)} items"
-        yield f"{count} hold no text ({title_list}{ellipsis}): {_ADVICE}."
-    excerpt_count = sum(
-        feed_item.is_summary and bool(_EXCERPT_END.search(_strip_tags(feed_item.summary)))
-        for feed_item in readable_items
-    )
-    if excerpt_count:
-        count = f"{excerpt_count} of {len(feed_items)} items"
-        yield f"{count} are excerpts that end in the middle: {_ADVICE}."
+        yield f"{len(missing_titles)} {total} hold no text ({title_list}{ellipsis}): {_ADVICE}."
+    summaries = [_strip_tags(item.summary) for item in readable_items if item.is_summary]
+    if excerpt_count := sum(map(bool, map(_EXCERPT_END.search, summaries))):
+        yield f"{excerpt_count} {total} are excerpts that end in the middle: {_ADVICE}."
     recording_count = sum(feed_item.is_recording for feed_item in readable_items)
     if 2 * recording_count > len(readable_items):
-        yield (
-            f"{recording_count} of {len(feed_items)} items are recordings; "
-            "what is read are the notes to them."
-        )
-
-
-# -- helpers ---------------------------------------------------------------------------------------
-
-
-def _local_name(element: etree._Element) -> str:
-    return str(element.tag).rpartition("}")[2]
-
-
-def _child_text(element: etree._Element, name: str, keep_lines: bool = False) -> str | None:
-    """Returns the text of the first non-empty child of a name; `keep_lines` keeps its line ends."""
-    for child in element.iterchildren(f"{{*}}{name}"):
-        if text := strip_invisible("".join(child.itertext())).strip():
-            return text if keep_lines else " ".join(text.split())
-    return None
-
-
-def _strip_tags(text: str) -> str:
-    """Returns text without tags and entities, on one line."""
-    return " ".join(strip_invisible(html.unescape(re.sub(r"<[^<>]*>", " ", text))).split())
-
-
-def _as_text(json_value: object) -> str:
-    return strip_invisible(json_value).strip() if isinstance(json_value, str) else ""
-
-
-def _as_list(json_value: object) -> list[Any]:
-    return json_value if isinstance(json_value, list) else []
-
-
-def _episode_number(stated: str | None, title: str) -> float | None:
-    """Returns the number of an episode, as stated or in its title."""
-    match = _NUMBER.search(stated or "") or _NUMBER.search(title)
-    return float(match[0]) if match else None
-
-
-def _parse_date(text: str | None) -> float | None:
-    """Parses a date as seconds since 1970; None for no valid date."""
-    for parse in (datetime.fromisoformat, parsedate_to_datetime):
-        try:
-            moment = parse((text or "").strip())
-            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, TypeError, IndexError, OverflowError):
-            continue
-    return None
+        yield f"{recording_count} {total} are recordings; what is read are the notes to them."

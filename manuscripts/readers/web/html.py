@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import posixpath
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -65,7 +65,11 @@ def read_html_archive(path: Path, choices: Choices) -> Book:
     Raises ImportFailed, Slow.
     """
     with Archive(path, "an archive of HTML") as archive:
-        names = [name for name in archive.names if not _is_hidden(name)]
+        names = [
+            name
+            for name in archive.names
+            if not any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
+        ]
         pages = _Site(path, choices, names, archive.read).build_pages()
         if package := archive.find("metadata.opf"):
             metadata, cover = metadata_of(archive.xml(package)), archive.find("cover.jpg")
@@ -77,20 +81,15 @@ def read_html_archive(path: Path, choices: Choices) -> Book:
 
 def read_html_folder(folder: Path, files: Sequence[Path], choices: Choices) -> Book:
     """Reads the book in HTML files in a folder. Raises ImportFailed, Slow."""
-    names = {path.relative_to(folder).as_posix(): path for path in files}
     resolved_folder = folder.resolve()
-    sheets = {
-        path.relative_to(folder).as_posix(): path
+    sheets = [
+        path
         for path in folder.rglob("*.css")
         if path.is_file() and path.resolve().is_relative_to(resolved_folder)
-    }
-    files_by_name = sheets | names
-    site = _Site(folder, choices, tuple(files_by_name), lambda name: read_data(files_by_name[name]))
+    ]
+    paths = {path.relative_to(folder).as_posix(): path for path in (*sheets, *files)}
+    site = _Site(folder, choices, tuple(paths), lambda name: read_data(paths[name]))
     return read_pages(resolved_folder, site.build_pages(), choices)
-
-
-def _is_hidden(name: str) -> bool:
-    return any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
 
 
 class _Site:
@@ -184,34 +183,25 @@ class _Site:
         if len(self.roots) > 1:
             _omit_page_links(root, lambda href: self._linked_page(name, href) is not None)
 
-    def _linked_sheets(self, root: etree._Element, name: str) -> list[str]:
-        """Returns the texts of the style sheets that a page links to."""
-        sheets = []
+    def _linked_sheets(self, root: etree._Element, name: str) -> Iterator[str]:
+        """Yields the texts of the style sheets that a page links to."""
         for link in root.iter("{*}link"):
-            if "stylesheet" in link.get("rel", "").lower():
-                target = resolve(name, unquote(link.get("href", "")))[0]
-                sheet_name = self.names.get(target.casefold())
-                if sheet_name and sheet_name not in self.roots:
-                    if sheet_name not in self.sheets:
-                        self.sheets[sheet_name] = self._read_bytes(sheet_name).decode(
-                            "utf-8", "replace"
-                        )
-                    sheets.append(self.sheets[sheet_name])
-        return sheets
+            target = resolve(name, unquote(link.get("href", "")))[0]
+            sheet = self.names.get(target.casefold())
+            if "stylesheet" in link.get("rel", "").lower() and sheet and sheet not in self.roots:
+                if sheet not in self.sheets:
+                    self.sheets[sheet] = self._read_bytes(sheet).decode("utf-8", "replace")
+                yield self.sheets[sheet]
 
     # -- the table of contents ---------------------------------------------------------------------
 
     def _find_contents_page(self) -> str | None:
         """Returns the name of the page that links to most of the others; None for none."""
-        candidates = [
-            name
-            for name in self.roots
-            if _CONTENTS_NAME.fullmatch(posixpath.splitext(_base_name(name))[0])
-        ]
-        for name in candidates:
-            linked = {entry.path for entry in self._page_links(name)} - {name}
-            if 2 * len(linked) > len(self.roots) - 1:
-                return name
+        for name in self.roots:
+            if _CONTENTS_NAME.fullmatch(posixpath.splitext(posixpath.basename(name))[0]):
+                linked = {entry.path for entry in self._page_links(name)} - {name}
+                if 2 * len(linked) > len(self.roots) - 1:
+                    return name
         return None
 
     def _page_links(self, name: str) -> list[TocEntry]:
@@ -227,44 +217,33 @@ class _Site:
 
     def _linked_page(self, name: str, href: str) -> str | None:
         """Returns the other page that a link points to; None for other targets."""
-        if not href.partition("#")[0] or ":" in href.partition("#")[0]:
+        address = href.partition("#")[0]
+        if not address or ":" in address:
             return None
-        target = self.names.get(resolve(name, unquote(href.partition("#")[0]))[0].casefold())
+        target = self.names.get(resolve(name, unquote(address))[0].casefold())
         return target if target in self.roots and target != name else None
 
     def _is_mostly_links(self, name: str) -> bool:
         body = next(self.roots[name].iter("{*}body"), self.roots[name])
-        text_length = count_characters("".join(body.itertext()))
         link_length = sum(count_characters("".join(link.itertext())) for link in body.iter("{*}a"))
-        return 2 * link_length >= text_length
+        return 2 * link_length >= count_characters("".join(body.itertext()))
 
 
-def _base_name(name: str) -> str:
-    return posixpath.basename(name)
-
-
-def _merge_metadata(page_metadata_list: Sequence[Metadata], has_contents_page: bool) -> Metadata:
+def _merge_metadata(facts_of_pages: Sequence[Metadata], has_contents_page: bool) -> Metadata:
     """Merges the metadata of pages; titles of pages are not the book's, unless all are equal.
 
     `has_contents_page`: the first page is the table of contents, whose metadata is the book's.
     """
-    if len(page_metadata_list) == 1:
-        return page_metadata_list[0]
-    is_book_title = (
-        has_contents_page or len({metadata.title for metadata in page_metadata_list}) == 1
-    )
-    title = (
-        page_metadata_list[0].title
-        if is_book_title and matter.kind_of_title(page_metadata_list[0].title or "") is None
-        else None
-    )
+    first_facts = facts_of_pages[0]
+    if len(facts_of_pages) == 1:
+        return first_facts
+    is_book_title = has_contents_page or len({facts.title for facts in facts_of_pages}) == 1
+    is_matter = matter.kind_of_title(first_facts.title or "") is not None
     return replace(
-        page_metadata_list[0] if has_contents_page else Metadata(),
-        title=title,
-        authors=next((metadata.authors for metadata in page_metadata_list if metadata.authors), ()),
-        language=next(
-            (metadata.language for metadata in page_metadata_list if metadata.language), None
-        ),
+        first_facts if has_contents_page else Metadata(),
+        title=first_facts.title if is_book_title and not is_matter else None,
+        authors=next((facts.authors for facts in facts_of_pages if facts.authors), ()),
+        language=next((facts.language for facts in facts_of_pages if facts.language), None),
     )
 
 
@@ -285,9 +264,7 @@ def _omit_page_links(root: etree._Element, is_page: Callable[[str], bool]) -> No
 def _lower_names(root: etree._Element) -> None:
     """Changes names of elements and attributes to lower case."""
     for element in root.iter("{*}*"):
+        attributes = {str(key).lower(): text for key, text in element.attrib.items()}
         element.tag = element.tag.lower()
-        attributes = [
-            (str(key).lower(), attribute_value) for key, attribute_value in element.attrib.items()
-        ]
         element.attrib.clear()
         element.attrib.update(attributes)

@@ -53,33 +53,18 @@ def parse_declarations(style: str) -> dict[str, str]:
 
 def apply_styles(root: etree._Element, rules: Rules) -> None:
     """Adds rules for the classes of elements to their `style` attributes, which take precedence."""
-    if not rules:
-        return
     order = {rule_key: position for position, rule_key in enumerate(rules)}
-    for element in root.iter("{*}*"):
-        classes = element.get("class", "").split()
-        name = element_name(element)
-        rule_keys = {
-            rule_key
-            for class_name in classes
-            for rule_key in (("", class_name), (name, class_name))
-            if rule_key in rules
-        }
-        if not rule_keys:
-            continue
-        inherited: dict[str, str] = {}
+    for element in root.iter("{*}*") if rules else ():
+        classes, names = element.get("class", "").split(), ("", element_name(element))
+        rule_keys = rules.keys() & {(name, class_name) for class_name in classes for name in names}
+        declarations: dict[str, str] = {}
         for rule_key in sorted(rule_keys, key=order.__getitem__):
-            inherited |= rules[rule_key]
-        own_style = element.get("style", "")
-        inherited = {
-            name: property_value
-            for name, property_value in inherited.items()
-            if name not in parse_declarations(own_style)
-        }
-        added_style = "; ".join(
-            f"{name}: {property_value}" for name, property_value in inherited.items()
-        )
-        element.set("style", "; ".join(filter(None, (own_style.strip().rstrip(";"), added_style))))
+            declarations |= rules[rule_key]
+        style = element.get("style", "").strip().rstrip(";")
+        own_names = parse_declarations(style)
+        added = [f"{name}: {text}" for name, text in declarations.items() if name not in own_names]
+        if added:
+            element.set("style", "; ".join(filter(None, (style, *added))))
 
 
 def _top_level_rules(sheet: str) -> Iterable[tuple[str, str]]:

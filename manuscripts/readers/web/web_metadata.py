@@ -7,7 +7,6 @@ not JSON-LD.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from lxml import etree
 
@@ -29,7 +28,12 @@ def page_metadata(root: etree._Element) -> Metadata:
     title = meta_tags.first_of("citation_title", "dc.title", "dcterms.title", "og:title")
     title = title or single_line_text(next(root.iter("{*}title"), None))
     authors = meta_tags.all_of("citation_author", "dc.creator", "dcterms.creator", "book:author")
-    authors = authors or meta_tags.all_of("author", "article:author") or _author_names(root)
+    author_links = (link for link in root.iter("{*}a") if "author" in link.get("rel", "").split())
+    authors = (
+        authors
+        or meta_tags.all_of("author", "article:author")
+        or tuple(dict.fromkeys(filter(None, map(single_line_text, author_links))))
+    )
     if gutenberg := _GUTENBERG.fullmatch(title):
         title, authors = gutenberg["title"], authors or tuple(filter(None, [gutenberg["author"]]))
     title = _clean_title(title, _first_heading(root)) or _find_title(root)
@@ -73,25 +77,17 @@ class _MetaTags:
 def _find_language(root: etree._Element, meta_tags: _MetaTags) -> str | None:
     """Returns the first valid language tag of a page; None for none."""
     body = next(root.iter("{*}body"), root)
-    tags = [
-        element.get(attribute)
-        for element in (root, body)
-        for attribute in ("lang", LANGUAGE_ATTRIBUTE)
-    ]
+    tags = [e.get(attribute) for e in (root, body) for attribute in ("lang", LANGUAGE_ATTRIBUTE)]
     tags += [meta_tags.first_of("dc.language", "dcterms.language", "language", "content-language")]
     tags += [meta_tags.first_of("og:locale")]
-    normalized_tags = (_normalize_tag(tag.strip().replace("_", "-")) for tag in tags if tag)
-    return next(
-        (tag for tag in normalized_tags if LANGUAGE_TAG.fullmatch(tag) and tag != "und"), None
-    )
-
-
-def _normalize_tag(tag: str) -> str:
-    """Normalizes the case of a language tag: Word writes `EN-GB`."""
-    language, *subtags = tag.split("-")
-    return "-".join(
-        (language.lower(), *(subtag.upper() if len(subtag) == 2 else subtag for subtag in subtags))
-    )
+    for tag in filter(None, tags):
+        # Word writes `EN-GB`.
+        language, *subtags = tag.strip().replace("_", "-").split("-")
+        subtags = [subtag.upper() if len(subtag) == 2 else subtag for subtag in subtags]
+        normalized_tag = "-".join((language.lower(), *subtags))
+        if LANGUAGE_TAG.fullmatch(normalized_tag) and normalized_tag != "und":
+            return normalized_tag
+    return None
 
 
 def _clean_title(title: str, heading: str) -> str | None:
@@ -117,11 +113,3 @@ def _find_title(root: etree._Element) -> str | None:
             return single_line_text(paragraph)
     heading = _first_heading(root)
     return heading if heading and not matter.is_chapter(heading) else None
-
-
-def _author_names(root: etree._Element) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, map(single_line_text, _author_links(root)))))
-
-
-def _author_links(root: etree._Element) -> Iterator[etree._Element]:
-    return (link for link in root.iter("{*}a") if "author" in link.get("rel", "").split())
