@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from manuscripts.book import count_words
 from manuscripts.labels import WORDS
-from narrator.text.recognise import language_of
+from textbase.recognise import language_of
 
 MIN_WEIGHT = 0.45
 """Weight from which labels count as those of speakers."""

@@ -16,8 +16,8 @@ from typing import Literal
 
 from manuscripts.counting import ROMAN, parse_numbering
 from manuscripts.directions import match_transition
-from narrator.text.normalize.english_lists import AMBIGUOUS_CAPITALS, SPELLED
-from narrator.text.word_lists import read_word_lists
+from textbase.initialisms import AMBIGUOUS_CAPITALS, SPELLED
+from textbase.word_lists import read_word_lists
 
 Form = Literal["capitals", "apart", "mixed"]
 """How a name differs from the text after it: by capitals, by style or markup, or not at all."""

@@ -24,6 +24,7 @@ from manuscripts.book import (
     word_set,
 )
 from manuscripts.encoding import NoText, decode
+from manuscripts.errors import ImportFailed
 from manuscripts.plaintext import read_data
 from manuscripts.prose import is_scene_break
 from manuscripts.readers import markup
@@ -38,8 +39,8 @@ from manuscripts.readers.elements import (
 from manuscripts.readers.facts import LANGUAGE_TAG, Metadata, TocEntry, genre_of
 from manuscripts.readers.pages import Pages, SourcePage, read_pages
 from manuscripts.readers.web.fb2_repair import CDATA, COMMENT, repair
-from narrator.characters import strip_invisible
-from narrator.errors import ImportFailed, Problem
+from textbase.characters import strip_invisible
+from textbase.errors import Problem
 
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _BODY = re.compile(r"<body\b.*?</body\s*>", re.DOTALL)
