@@ -132,8 +132,8 @@ def _read_xml_feed(text: str) -> tuple[Metadata, list[_FeedItem]]:
     feed_items = [_read_entry(post) if is_atom else _read_rss_item(post) for post in posts]
     names = [single_line_text(name) for name in channel.iterfind("{*}author/{*}name")]
     creators = {_child_text(post, "creator") for post in posts}
-    authors = (
-        names,
+    authors: tuple[list[str | None], ...] = (
+        [*names],
         [_child_text(channel, "author")],
         [_child_text(channel, "creator")],
         list(creators) if len(creators) == 1 else [],
@@ -142,7 +142,7 @@ def _read_xml_feed(text: str) -> tuple[Metadata, list[_FeedItem]]:
     description = _child_text(channel, "description") or _child_text(channel, "subtitle")
     metadata = Metadata(
         title=_strip_tags(_child_text(channel, "title") or "") or None,
-        authors=tuple(filter(None, next(filter(any, authors), ()))),
+        authors=tuple(filter(None, next((names for names in authors if any(names)), []))),
         language=tag if LANGUAGE_TAG.fullmatch(tag) else None,
         description=_strip_tags(description) if description else None,
         copyright=_child_text(channel, "copyright") or _child_text(channel, "rights"),
