@@ -11,8 +11,6 @@ en-US, plain "en", Canada and the Philippines; all others are British.
 
 from __future__ import annotations
 
-import re
-
 from narrator.text.normalize.english_calendar import CALENDAR, SPANS
 from narrator.text.normalize.english_figures import MONEY, NUMBERS, PLURALS, SHILLINGS
 from narrator.text.normalize.english_measures import MEASURES, VULGAR, WORDED
@@ -34,8 +32,9 @@ RULES = (
     FORMULAS,
     SPANS,
     Group(
-        re.compile(rf"[\d{VULGAR}]|\b(?:[Pp]p?|[Vv]ols?|[Cc]h|[Cc]hap|[Ff]ig)\.\s[IVXLCivxlc]"),
-        TELEPHONES + STREET_NUMBERS + MONEY + CALENDAR + SHILLINGS + PLURALS + MEASURES + NUMBERS,
+        rf"[\d{VULGAR}]|\b(?:[Pp]p?|[Vv]ols?|[Cc]h|[Cc]hap|[Ff]ig)\.\s[IVXLCivxlc]",
+        *(TELEPHONES + STREET_NUMBERS + MONEY + CALENDAR + SHILLINGS),
+        *(PLURALS + MEASURES + NUMBERS),
     ),
     WORDED,
     STATE_NAMES,

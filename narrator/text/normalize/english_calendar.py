@@ -17,17 +17,7 @@ from narrator.text.normalize.english_lists import (
     YEAR_VERBS,
 )
 from narrator.text.normalize.english_parts import DOT, FREE, OPENS, TO
-from narrator.text.normalize.rules import (
-    Group,
-    Match,
-    Rule,
-    Setting,
-    alternatives,
-    preceded_by,
-    say_always,
-    text_after,
-    text_before,
-)
+from narrator.text.normalize.rules import Group, Rule, RuleMatch, alternatives, preceded_by
 
 _AMBIGUOUS_MONTHS = ("may", "march", "mar", "sep", "jun", "dec")
 """In lower case they are months only with a day and a year, or an ordinal."""
@@ -43,14 +33,6 @@ _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 YEAR = r"(?:1\d{3}|20\d\d)"
 
 
-def _ordinal_words(number: int, setting: Setting) -> str:
-    return numbers.ordinal(number, british=setting.british)
-
-
-def _year_words(number: int, setting: Setting) -> str:
-    return numbers.year(number, british=setting.british)
-
-
 # Dates -------------------------------------------------------------------------------------------
 
 
@@ -64,89 +46,75 @@ def _weekday(text: str) -> str:
     return DAYS.get(text, text)
 
 
-def _day_month(match: Match, setting: Setting) -> str | None:
+def _day_month(match: RuleMatch) -> str | None:
     """Speak a date with the day first: 12 March 1920; 12-14 March."""
     day, first_day = int(match["day"]), match["from"]
     if not 1 <= day <= 31:
         return None
-    article = "" if re.search(r"\b[Tt]he\s$", text_before(match)) else "the "
-    date_words = f"{article}{_ordinal_words(day, setting)} of {_month(match['month'])}"
+    article = "" if re.search(r"\b[Tt]he\s$", match.before) else "the "
+    date_words = f"{article}{match.ordinal(day)} of {_month(match['month'])}"
     if first_day:
-        start = _ordinal_words(int(first_day), setting)
+        start = match.ordinal(first_day)
         date_words = f"{article}{start} to the {date_words.removeprefix(article)}"
-    return (
-        f"{date_words} {_year_words(int(match['year']), setting)}" if match["year"] else date_words
-    )
+    return f"{date_words} {match.year(match['year'])}" if match["year"] else date_words
 
 
 _COUNT_FOLLOWS = re.compile(r"\s?(?:%|(?:years?|percent|miles?|times|men|people)\b)", re.IGNORECASE)
 
 
-def _month_day(match: Match, setting: Setting) -> str | None:
+def _month_day(match: RuleMatch) -> str | None:
     """Speak a date with the month first: March 3rd, 1920."""
     day, last_day = int(match["day"]), match["upto"]
-    if not 1 <= day <= 31 or _COUNT_FOLLOWS.match(text_after(match)):
+    if not 1 <= day <= 31 or _COUNT_FOLLOWS.match(match.after):
         return None
-    article = "the " if setting.british else ""
-    date_words = f"{_month(match['month'])} {article}{_ordinal_words(day, setting)}"
+    article = "the " if match.british else ""
+    date_words = f"{_month(match['month'])} {article}{match.ordinal(day)}"
     if last_day:
-        date_words += f" to {article}{_ordinal_words(int(last_day), setting)}"
-    return (
-        f"{date_words}, {_year_words(int(match['year']), setting)}" if match["year"] else date_words
-    )
+        date_words += f" to {article}{match.ordinal(last_day)}"
+    return f"{date_words}, {match.year(match['year'])}" if match["year"] else date_words
 
 
-def _date(day: int, month: int, year: int, setting: Setting) -> str | None:
-    """Speak a date; None if day or month is out of range."""
+def _date(match: RuleMatch, day: int, month: int, year: int | None = None) -> str | None:
+    """Speak a date in the order of the language; None if day or month is out of range."""
     if not (1 <= month <= 12 and 1 <= day <= 31):
         return None
-    name = MONTHS[month - 1]
-    if setting.british:
-        return f"the {_ordinal_words(day, setting)} of {name} {_year_words(year, setting)}"
-    return f"{name} {_ordinal_words(day, setting)}, {_year_words(year, setting)}"
+    name, year_words = MONTHS[month - 1], "" if year is None else match.year(year)
+    if match.british:
+        return f"the {match.ordinal(day)} of {name} {year_words}".rstrip()
+    return f"{name} {match.ordinal(day)}, {year_words}".rstrip(", ")
 
 
-def _numeric_date(match: Match, setting: Setting) -> str | None:
+def _numeric_date(match: RuleMatch) -> str | None:
     """Speak 12/03/2020, in the order of the language unless only the other is possible."""
     first, second, year = int(match[1]), int(match[3]), int(match[4])
     if len(match[4]) == 2:
         year += 1900 if year > 50 else 2000
-    day, month = (first, second) if setting.british else (second, first)
-    return _date(day, month, year, setting) or _date(month, day, year, setting)
+    day, month = (first, second) if match.british else (second, first)
+    return _date(match, day, month, year) or _date(match, month, day, year)
 
 
-def _iso(match: Match, setting: Setting) -> str | None:
+def _iso(match: RuleMatch) -> str | None:
     """Speak an ISO date: 2017-12-11, 2017/12/11T10:30Z."""
-    date_words = _date(int(match[4]), int(match[3]), int(match[1]), setting)
-    if date_words is None or match["hour"] is None:
+    date_words = _date(match, int(match[4]), int(match[3]), int(match[1]))
+    if date_words is None or not match["hour"]:
         return date_words
     hour, minute = int(match["hour"]), int(match["minute"])
-    zone = " U.T.C" if match["zone"] else ""
-    return (
-        f"{date_words} at {_clock(hour, minute, None)}{zone}" if hour < 24 and minute < 60 else None
-    )
+    if hour > 23 or minute > 59:
+        return None
+    return f"{date_words} at {_clock(match, hour, minute)}{' U.T.C' if match['zone'] else ''}"
 
 
-def _iso_month(match: Match, setting: Setting) -> str | None:
+def _iso_month(match: RuleMatch) -> str | None:
     """Speak 2017-12 as a month, if it cannot be a span of years."""
     month, year = int(match[2]), int(match[1])
-    if not 1 <= month <= 12 or month > year % 100:
-        return None
-    return f"{MONTHS[month - 1]} {_year_words(year, setting)}"
+    can_be_month = 1 <= month <= min(12, year % 100)
+    return f"{MONTHS[month - 1]} {match.year(year)}" if can_be_month else None
 
 
-def _on_day(match: Match, setting: Setting) -> str | None:
+def _on_day(match: RuleMatch) -> str | None:
     """Speak "on 12/25" as day and month, in the order of the language."""
     first, second = int(match[1]), int(match[2])
-    day, month = (first, second) if setting.british else (second, first)
-    if not (1 <= day <= 31 and 1 <= month <= 12):
-        return None
-    name = MONTHS[month - 1]
-    return (
-        f"the {_ordinal_words(day, setting)} of {name}"
-        if setting.british
-        else f"{name} {_ordinal_words(day, setting)}"
-    )
+    return _date(match, first, second) if match.british else _date(match, second, first)
 
 
 # Years -------------------------------------------------------------------------------------------
@@ -165,41 +133,41 @@ _OBJECT_FOLLOWS = re.compile(
 )
 
 
-def _bare_year(match: Match, setting: Setting) -> str | None:
+def _bare_year(match: RuleMatch) -> str | None:
     """Speak four figures without a comma as a year, unless they count or number something."""
-    next_word = _NEXT_WORD.match(text_after(match))
+    next_word = _NEXT_WORD.match(match.after)
     word = next_word[1] if next_word else ""
-    if word in COUNTED or word in UNITS or _LABEL_CUE.search(text_before(match)):
+    if word in COUNTED or word in UNITS or _LABEL_CUE.search(match.before):
         return None
     is_plural = len(word) > 3 and word.endswith("s") and word not in NOT_NOUNS
-    if is_plural and not _YEAR_CUE.search(text_before(match)):
+    if is_plural and not _YEAR_CUE.search(match.before):
         # "1500 soldiers fell", "1914 dawns bright": nobody begins a sentence with a plain number
-        is_verb = word in YEAR_VERBS or _OBJECT_FOLLOWS.match(text_after(match))
-        if not (is_verb and OPENS.search(text_before(match))):
+        is_verb = word in YEAR_VERBS or _OBJECT_FOLLOWS.match(match.after)
+        if not (is_verb and OPENS.search(match.before)):
             return None
-    return _year_words(int(match[0]), setting)
+    return match.year(match[0])
 
 
-def _years(match: Match, setting: Setting) -> str | None:
+def _years(match: RuleMatch) -> str | None:
     """Speak a span of years: 1914-18."""
     first, second = match[1], match[2]
     last = int(first[: 4 - len(second)] + second)
     if last <= int(first):
         return None
-    last_year_words = numbers.pair(last % 100) if len(second) < 4 else _year_words(last, setting)
-    return f"{_year_words(int(first), setting)} to {last_year_words}"
+    last_year_words = numbers.pair(last % 100) if len(second) < 4 else match.year(last)
+    return f"{match.year(first)} to {last_year_words}"
 
 
-def _era(match: Match, setting: Setting) -> str:
+def _era(match: RuleMatch) -> str:
     """Speak a year with its era: 44 BC, AD 79."""
     letters = ".".join((match["era"] or match["first"]).replace(".", ""))
     year = int(match["year"] or match["only"])
     if 100 < year < 1000 and year % 100:
-        year_words = f"{numbers.cardinal(year // 100, british=False)} {numbers.pair(year % 100)}"
+        year_words = f"{match.cardinal(year // 100)} {numbers.pair(year % 100)}"
     else:
-        year_words = _year_words(year, setting)
+        year_words = match.year(year)
     if match["upto"]:
-        year_words += f" to {numbers.cardinal(int(match['upto']), british=setting.british)}"
+        year_words += f" to {match.cardinal(match['upto'])}"
     return f"{letters} {year_words}" if match["first"] else f"{year_words} {letters}"
 
 
@@ -210,66 +178,60 @@ _AGE_CUE = re.compile(
 _OTHER_DECADE = re.compile(r"\d0'?s(?:,| and| or| to|[-–])? ?$")
 
 
-def _decade(match: Match, setting: Setting) -> str | None:
+def _decade(match: RuleMatch) -> str | None:
     """Speak decades, ages and round numbers in the plural: 1920s, '90s, his 40s; 100s and 1000s."""
-    figures, possessive = match[2], "'" in match[3]
+    figures, possessive, preceding = match[2], "'" in match[3], match.before
     number = int(figures)
     if len(figures) == 4:
         if possessive and number % 10:
-            return f"{_year_words(number, setting)}'s"
-        if number % 1000 == 0 and number != 2000:
-            return numbers.plural(numbers.cardinal(number, british=False))
-        return numbers.plural(_year_words(number, setting))
+            return f"{match.year(number)}'s"
+        is_count = number % 1000 == 0 and number != 2000
+        return numbers.plural(match.cardinal(number) if is_count else match.year(number))
     if len(figures) == 3 or number % 10 or not number:
         return "hundreds" if number == 100 else None
-    preceding = text_before(match)
-    if match[1] or possessive or _AGE_CUE.search(preceding) or _OTHER_DECADE.search(preceding):
-        return numbers.plural(numbers.cardinal(number, british=False))
-    return None
+    is_decade = match[1] or possessive or _AGE_CUE.search(preceding)
+    is_decade = is_decade or _OTHER_DECADE.search(preceding)
+    return numbers.plural(match.cardinal(number)) if is_decade else None
 
 
 # Times -------------------------------------------------------------------------------------------
 
 
-def _clock(hour: int, minute: int, half_day: str | None) -> str:
+def _hour_words(match: RuleMatch, hour: int, minute: int) -> str:
+    """Return "six" or "six thirty"."""
+    return match.cardinal(hour) + (f" {numbers.pair(minute)}" if minute else "")
+
+
+def _clock(match: RuleMatch, hour: int, minute: int, half_day: str = "") -> str:
     """Speak a time of day; `half_day` is "a" or "p" for a.m. and p.m."""
-    hour_words = numbers.cardinal(hour, british=False)
+    words = _hour_words(match, hour, minute)
     if half_day:
-        return f"{hour_words}{f' {numbers.pair(minute)}' if minute else ''} {half_day.lower()}.m"
+        return f"{words} {half_day.lower()}.m"
     if minute:
-        return f"{hour_words} {numbers.pair(minute)}"
-    if hour == 0:
-        return "midnight"
-    return f"{hour_words} o'clock" if hour <= 12 else f"{hour_words} hundred"
+        return words
+    return "midnight" if hour == 0 else f"{words} o'clock" if hour <= 12 else f"{words} hundred"
 
 
-def _time(match: Match, setting: Setting) -> str | None:
+def _time(match: RuleMatch) -> str | None:
     """Speak a time, with seconds, a.m. or p.m. if given; None after hour 23."""
-    groups = match.groupdict()
-    hour, minute = int(groups["hour"]), int(groups["minute"] or 0)
+    hour, minute, second = int(match["hour"]), int(match.get("minute") or 0), match.get("second")
     if hour > 23:
         return None
-    if groups.get("second"):
-        time_parts = (
-            numbers.cardinal(hour, british=False),
-            numbers.pair(minute).replace("oh zero", ""),
-        )
-        return f"{' '.join(time_parts).strip()} {numbers.pair(int(groups['second']))}"
-    return _clock(hour, minute, groups.get("half"))
+    if second:
+        return f"{_hour_words(match, hour, minute)} {numbers.pair(int(second))}"
+    return _clock(match, hour, minute, match.get("half"))
 
 
-def _times(match: Match, setting: Setting) -> str:
+def _times(match: RuleMatch) -> str:
     """Speak a span of times: 6-8 p.m., 10.30-11.15 a.m."""
-    ends = []
-    for hour, minute in ((match["hour"], match["minute"]), (match["hour2"], match["minute2"])):
-        pair = f" {numbers.pair(int(minute))}" if minute and int(minute) else ""
-        ends.append(numbers.cardinal(int(hour), british=False) + pair)
-    return f"{ends[0]} to {ends[1]} {match['half'].lower()}.m"
+    start = _hour_words(match, int(match["hour"]), int(match["minute"] or 0))
+    end = _clock(match, int(match["hour2"]), int(match["minute2"] or 0), match["half"])
+    return f"{start} to {end}"
 
 
-def _british_time(match: Match, setting: Setting) -> str | None:
+def _british_time(match: RuleMatch) -> str | None:
     """Speak a British time without a.m. or p.m.: We took the 5.20."""
-    return _time(match, setting) if setting.british else None
+    return _time(match) if match.british else None
 
 
 _BOOK = re.compile(rf"\b(?:{alternatives([*BIBLE_BOOKS, *BIBLE_BOOKS_SHORT])})\.? $")
@@ -280,28 +242,21 @@ _NTH_BOOK = alternatives(
         *(short for short, name in BIBLE_BOOKS_SHORT.items() if name in _FIRST_AND_SECOND),
     ]
 )
-_OF_BOOKS = {
-    "1": "First",
-    "2": "Second",
-    "3": "Third",
-    "I": "First",
-    "II": "Second",
-    "III": "Third",
-}
+_OF_BOOKS = dict(
+    zip(("1", "2", "3", "I", "II", "III"), ("First", "Second", "Third") * 2, strict=True)
+)
 _PLACE = r"\d{1,3}:[1-9]"
 
 
-def _verse(match: Match, setting: Setting) -> str | None:
+def _verse(match: RuleMatch) -> str | None:
     """Speak a Bible verse: John 3:7; Genesis 1:1-2:3."""
-    if not _BOOK.search(text_before(match)[-20:]):
+    if not _BOOK.search(match.before[-20:]):
         return None
-    figures = [
-        numbers.cardinal(int(part), british=setting.british) for part in match.groups() if part
-    ]
+    figures = [match.cardinal(part) for part in match.match.groups() if part]
     return " to ".join(" ".join(figures[index : index + 2]) for index in range(0, len(figures), 2))
 
 
-def _military(match: Match, setting: Setting) -> str:
+def _military(match: RuleMatch) -> str:
     hour, minute = int(match[1]), int(match[2])
     hour_words = numbers.pair(hour) if hour else "zero"
     return f"{hour_words} {numbers.pair(minute) if minute else 'hundred'}"
@@ -315,172 +270,120 @@ _DAY_SHORT = alternatives([*DAYS, *map(str.upper, DAYS)])
 CALENDAR = (
     Rule(
         "weekday",
-        re.compile(rf"\b({_DAY_SHORT})\b\.?(?=,? (?:the )?(?:\d|{_MONTH}))"),
-        lambda match, setting: _weekday(match[1]),
+        rf"\b({_DAY_SHORT})\b\.?(?=,? (?:the )?(?:\d|{_MONTH}))",
+        lambda match: _weekday(match[1]),
     ),
     Rule(
         "date",
-        re.compile(
-            rf"{FREE}({YEAR})([/.-])(\d\d)\2(\d\d)(?:(?:T|\s)(?P<hour>\d\d):(?P<minute>\d\d)"
-            r"(?::\d\d(?:\.\d{1,9})?)?(?P<zone>Z)?)?(?![\w-])"
-        ),
+        rf"{FREE}({YEAR})([/.-])(\d\d)\2(\d\d)(?:(?:T|\s)(?P<hour>\d\d):(?P<minute>\d\d)"
+        r"(?::\d\d(?:\.\d{1,9})?)?(?P<zone>Z)?)?(?![\w-])",
         _iso,
     ),
-    Rule("date", re.compile(rf"{FREE}({YEAR})-(\d\d)(?![\w/–-]|[.,:]\d)"), _iso_month),
+    Rule("date", rf"{FREE}({YEAR})-(\d\d)(?![\w/–-]|[.,:]\d)", _iso_month),
     Rule(
         "date",
-        re.compile(
-            preceded_by(r"\b[Oo]n ", r"\b[Dd]ated ", r"\b[Bb]y ")
-            + r"(\d{1,2})/(\d{1,2})(?![\w/]|[.,]\d| (?:of|cup|an?|inch|mile)\b)"
-        ),
+        preceded_by(r"\b[Oo]n ", r"\b[Dd]ated ", r"\b[Bb]y ")
+        + r"(\d{1,2})/(\d{1,2})(?![\w/]|[.,]\d| (?:of|cup|an?|inch|mile)\b)",
         _on_day,
     ),
-    Rule(
-        "date", re.compile(rf"{FREE}(\d{{1,2}})([/.-])(\d{{1,2}})\2(\d{{4}})(?!\w)"), _numeric_date
-    ),
-    Rule(
-        "date", re.compile(rf"{FREE}(\d{{1,2}})(/)(\d{{1,2}})\2(\d{{2}})(?![\w/])"), _numeric_date
-    ),
+    Rule("date", rf"{FREE}(\d{{1,2}})([/.-])(\d{{1,2}})\2(\d{{4}})(?!\w)", _numeric_date),
+    Rule("date", rf"{FREE}(\d{{1,2}})(/)(\d{{1,2}})\2(\d{{2}})(?![\w/])", _numeric_date),
     Rule(
         "date",
-        re.compile(
-            rf"{FREE}(?:(?P<from>\d{{1,2}})(?:st|nd|rd|th)?{TO})?{_DAY}(?: of)? "
-            rf"(?P<month>{_ANY_MONTH})(?:,? (?P<year>\d{{3,4}})(?![\w,]\d|\d))?"
-        ),
+        rf"{FREE}(?:(?P<from>\d{{1,2}})(?:st|nd|rd|th)?{TO})?{_DAY}(?: of)? "
+        rf"(?P<month>{_ANY_MONTH})(?:,? (?P<year>\d{{3,4}})(?![\w,]\d|\d))?",
         _day_month,
     ),
     Rule(
         "date",
-        re.compile(
-            rf"{FREE}(?P<from>)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? "
-            rf"(?P<month>(?:{_LOWER_AMBIGUOUS_MONTHS})\b\.?),? (?P<year>{YEAR})(?!\w)"
-        ),
+        rf"{FREE}(?P<from>)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? "
+        rf"(?P<month>(?:{_LOWER_AMBIGUOUS_MONTHS})\b\.?),? (?P<year>{YEAR})(?!\w)",
         _day_month,
     ),
     Rule(
         "date",
-        re.compile(
-            rf"{FREE}(?P<from>)(?P<day>\d{{1,2}})(?:st|nd|rd|th) of "
-            rf"(?P<month>(?:may|march)\b)(?P<year>)"
-        ),
+        rf"{FREE}(?P<from>)(?P<day>\d{{1,2}})(?:st|nd|rd|th) of "
+        rf"(?P<month>(?:may|march)\b)(?P<year>)",
         _day_month,
     ),
     Rule(
         "date",
-        re.compile(
-            rf"\b(?P<month>{_ANY_MONTH}) (?:the )?{_DAY}"
-            rf"(?:{TO}(?P<upto>\d{{1,2}})(?:st|nd|rd|th)?)?"
-            rf"(?![\d:]|[.,]\d)(?:,? (?P<year>{YEAR})(?!\w))?"
-        ),
+        rf"\b(?P<month>{_ANY_MONTH}) (?:the )?{_DAY}"
+        rf"(?:{TO}(?P<upto>\d{{1,2}})(?:st|nd|rd|th)?)?"
+        rf"(?![\d:]|[.,]\d)(?:,? (?P<year>{YEAR})(?!\w))?",
         _month_day,
     ),
     Rule(
         "date",
-        re.compile(
-            rf"\b(?P<month>(?:{_LOWER_AMBIGUOUS_MONTHS})\b\.?) (?P<day>\d{{1,2}})(?P<upto>)"
-            rf"(?:(?:st|nd|rd|th)(?: |\b)|,? (?={YEAR}))(?:(?<= )(?P<year>{YEAR})(?!\w))?"
-        ),
+        rf"\b(?P<month>(?:{_LOWER_AMBIGUOUS_MONTHS})\b\.?) (?P<day>\d{{1,2}})(?P<upto>)"
+        rf"(?:(?:st|nd|rd|th)(?: |\b)|,? (?={YEAR}))(?:(?<= )(?P<year>{YEAR})(?!\w))?",
         _month_day,
     ),
-    Rule("range", re.compile(rf"(?<=\d){TO}(?=(?:{_ANY_MONTH}) \d)"), say_always(" to ")),
+    Rule("range", rf"(?<=\d){TO}(?=(?:{_ANY_MONTH}) \d)", " to "),
     Rule(
         "month",
-        re.compile(rf"\b({alternatives(_SHORT_NAMES)})\b\.?(?=,? '?\d)"),
-        lambda match, setting: _month(match[1]),
+        rf"\b({alternatives(_SHORT_NAMES)})\b\.?(?=,? '?\d)",
+        lambda match: _month(match[1]),
     ),
-    Rule(
-        "month",
-        re.compile(rf"\b({_LOWER_MONTHS})\b\.?(?=,? {YEAR}(?!\w))"),
-        lambda match, setting: _month(match[1]),
-    ),
+    Rule("month", rf"\b({_LOWER_MONTHS})\b\.?(?=,? {YEAR}(?!\w))", lambda match: _month(match[1])),
     Rule(
         "era",
-        re.compile(
-            rf"{FREE}(?P<year>\d{{1,4}}) ?(?P<era>BCE|BC|AD|CE|B\.C\.E|B\.C|A\.D|C\.E)\b{DOT}"
-            r"|\b(?P<first>AD|A\.D\.) ?(?P<only>\d{1,4})(?:[-–](?P<upto>\d{1,4}))?(?!\w)"
-        ),
+        rf"{FREE}(?P<year>\d{{1,4}}) ?(?P<era>BCE|BC|AD|CE|B\.C\.E|B\.C|A\.D|C\.E)\b{DOT}"
+        r"|\b(?P<first>AD|A\.D\.) ?(?P<only>\d{1,4})(?:[-–](?P<upto>\d{1,4}))?(?!\w)",
         _era,
     ),
-    Rule("decade", re.compile(r"(?<![\w.,])(')?(\d{2,4})('?)s\b(?! *\d*[½¼¾]?d\b)"), _decade),
+    Rule("decade", r"(?<![\w.,])(')?(\d{2,4})('?)s\b(?! *\d*[½¼¾]?d\b)", _decade),
+    Rule("years", rf"{FREE}({YEAR})\s?[-–/]\s?(\d{{4}}|\d{{1,2}})(?![\w,-]|\.\d)", _years),
+    Rule("year", r"(?<!\w)'(\d\d)(?![\w'])", lambda match: numbers.pair(int(match[1]))),
+    Rule("military time", r"\b([01]\d|2[0-3])([0-5]\d)(?= ?(?:hours|hrs|h)\b)", _military),
     Rule(
-        "years",
-        re.compile(rf"{FREE}({YEAR})\s?[-–/]\s?(\d{{4}}|\d{{1,2}})(?![\w,-]|\.\d)"),
-        _years,
-    ),
-    Rule(
-        "year",
-        re.compile(r"(?<!\w)'(\d\d)(?![\w'])"),
-        lambda match, setting: numbers.pair(int(match[1])),
-    ),
-    Rule(
-        "military time",
-        re.compile(r"\b([01]\d|2[0-3])([0-5]\d)(?= ?(?:hours|hrs|h)\b)"),
-        _military,
+        "book",
+        rf"\b([123]|I{{1,3}})(?= (?:(?:{_NTH_BOOK})\.? {_PLACE}|(?:Cor|Thess|Chron)\.))",
+        _OF_BOOKS,
     ),
     Rule(
         "book",
-        re.compile(
-            rf"\b([123]|I{{1,3}})(?= (?:(?:{_NTH_BOOK})\.? {_PLACE}|(?:Cor|Thess|Chron)\.))"
-        ),
-        lambda match, setting: _OF_BOOKS[match[1]],
-    ),
-    Rule(
-        "book",
-        re.compile(
-            rf"\b({alternatives(BIBLE_BOOKS_SHORT)})\b\.?(?= {_PLACE})"
-            rf"|{preceded_by('[123] ', 'I ')}(Cor|Thess|Chron)\."
-        ),
-        lambda match, setting: BIBLE_BOOKS_SHORT[match[1] or match[2]],
+        rf"\b({alternatives(BIBLE_BOOKS_SHORT)})\b\.?(?= {_PLACE})"
+        rf"|{preceded_by('[123] ', 'I ')}(Cor|Thess|Chron)\.",
+        BIBLE_BOOKS_SHORT,
     ),
     Rule(
         "verse",
-        re.compile(
-            r"(?<=[a-z.] )(\d{1,3}):([1-9]\d{0,2})(?:[-–](\d{1,3}):([1-9]\d{0,2}))?"
-            r"(?!\d|:|\s?[ap]\.?m)"
-        ),
+        r"(?<=[a-z.] )(\d{1,3}):([1-9]\d{0,2})(?:[-–](\d{1,3}):([1-9]\d{0,2}))?"
+        r"(?!\d|:|\s?[ap]\.?m)",
         _verse,
     ),
     Rule(
         "time",
-        re.compile(
-            r"(?<![\w.:])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?"
-            rf"(?![\d:]|,\d{{3}})(?:{_HALF})?"
-        ),
+        r"(?<![\w.:])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?"
+        rf"(?![\d:]|,\d{{3}})(?:{_HALF})?",
         _time,
     ),
     Rule(
         "time",
-        re.compile(
-            rf"(?<![\w.:/])(?<!\d,){_HOUR12}(?:[.:](?P<minute>[0-5]\d))?{TO}"
-            rf"(?P<hour2>0?[1-9]|1[0-2])(?:[.:](?P<minute2>[0-5]\d))?{_HALF}"
-        ),
+        rf"(?<![\w.:/])(?<!\d,){_HOUR12}(?:[.:](?P<minute>[0-5]\d))?{TO}"
+        rf"(?P<hour2>0?[1-9]|1[0-2])(?:[.:](?P<minute2>[0-5]\d))?{_HALF}",
         _times,
     ),
-    Rule("time", re.compile(rf"(?<![\w.:]){_HOUR12}(?:\.(?P<minute>[0-5]\d))?{_HALF}"), _time),
+    Rule("time", rf"(?<![\w.:]){_HOUR12}(?:\.(?P<minute>[0-5]\d))?{_HALF}", _time),
     Rule(
         "time",
-        re.compile(
-            preceded_by(r"\b[Aa]t ", r"\b[Bb]y ") + r"(?P<hour>\d{1,2})\.(?P<minute>[0-5]\d)"
-            r"(?![\w%.]| ?(?:per|percent|million|billion|points?)\b)"
-        ),
+        preceded_by(r"\b[Aa]t ", r"\b[Bb]y ") + r"(?P<hour>\d{1,2})\.(?P<minute>[0-5]\d)"
+        r"(?![\w%.]| ?(?:per|percent|million|billion|points?)\b)",
         _time,
     ),
     Rule(
         "time",
-        re.compile(
-            preceded_by(r"\b[Tt]he ", r"\b[Aa] ") + rf"{_HOUR12}\.(?P<minute>[0-5]\d)"
-            r"(?= (?:train|express|bus|boat|up|down|to|from|for)\b)"
-        ),
+        preceded_by(r"\b[Tt]he ", r"\b[Aa] ") + rf"{_HOUR12}\.(?P<minute>[0-5]\d)"
+        r"(?= (?:train|express|bus|boat|up|down|to|from|for)\b)",
         _time,
     ),
     Rule(
         "time",
-        re.compile(
-            rf"(?<=\b[Tt]he ){_HOUR12}\.(?P<minute>[0-5]\d)(?=[.;!?]?[\"')]*(?:\s(?![a-z%])|$))"
-        ),
+        rf"(?<=\b[Tt]he ){_HOUR12}\.(?P<minute>[0-5]\d)(?=[.;!?]?[\"')]*(?:\s(?![a-z%])|$))",
         _british_time,
     ),
-    Rule("year", re.compile(rf"{FREE}{YEAR}(?![\w%]|[,.:/]\d)"), _bare_year),
+    Rule("year", rf"{FREE}{YEAR}(?![\w%]|[,.:/]\d)", _bare_year),
 )
 
 _DAY_ANY = alternatives([*DAYS, *DAYS.values()])
@@ -488,26 +391,20 @@ _MONTH_ANY = alternatives([*MONTHS, *MONTH_SHORT])
 _SPAN_DOT = r"(?:\.(?![\"')\]]*(?:\s*$|\s+[\"'(\[]*[A-Z])))?"
 
 
-def _days(match: Match, setting: Setting) -> str:
+def _days(match: RuleMatch) -> str:
     return f"{_weekday(match[1])} to {_weekday(match[2])}"
 
 
-def _months(match: Match, setting: Setting) -> str | None:
+def _months(match: RuleMatch) -> str | None:
     if match[0] == "May-December":  # a romance
         return None
     return f"{_month(match[1])} to {_month(match[2])}"
 
 
 SPANS = Group(
-    re.compile(r"[-–] ?[A-Z]"),
-    (
-        Rule("range", re.compile(rf"\b({_DAY_ANY})\.?{TO}({_DAY_ANY})\b{_SPAN_DOT}"), _days),
-        Rule(
-            "range",
-            re.compile(rf"\b({_MONTH_ANY})\.?{TO}({_MONTH_ANY})\b{_SPAN_DOT}(?! \d{{1,2}}\b)"),
-            _months,
-        ),
-        Rule("range", re.compile(r"(?<=\bA)[-–](?=Z\b)"), say_always(" to ")),
-    ),
+    r"[-–] ?[A-Z]",
+    Rule("range", rf"\b({_DAY_ANY})\.?{TO}({_DAY_ANY})\b{_SPAN_DOT}", _days),
+    Rule("range", rf"\b({_MONTH_ANY})\.?{TO}({_MONTH_ANY})\b{_SPAN_DOT}(?! \d{{1,2}}\b)", _months),
+    Rule("range", r"(?<=\bA)[-–](?=Z\b)", " to "),
 )
 """Mon.-Sun., May–June, A–Z: spans without a figure."""

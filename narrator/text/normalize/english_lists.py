@@ -31,6 +31,8 @@ BIBLE_BOOKS = _LISTS.words("bible books")
 BIBLE_BOOKS_SHORT = _LISTS.table("bible books short")
 
 UNITS = {unit: tuple(names.split(", ")) for unit, names in _LISTS.table("units").items()}
+CURRENCY_COUNTRIES = _LISTS.table("currency countries")
+MONEY_SCALES = _LISTS.meanings("money scales")
 DOTTED_UNITS = _LISTS.words("dotted units")
 _TEENS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "

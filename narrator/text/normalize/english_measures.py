@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from narrator.text.normalize import numbers
 from narrator.text.normalize.english_lists import (
+    COMPASS,
     COUNT_WORDS,
     DOTTED_UNITS,
     FUNCTION,
     ONE_WORDS,
     UNITS,
 )
-from narrator.text.normalize.english_parts import (
-    ARTICLE,
-    FREE,
-    NOUN,
-    NUM,
-    article,
-    describes,
-    figure,
-    in_words,
-)
-from narrator.text.normalize.rules import (
-    Group,
-    Match,
-    Rule,
-    Setting,
-    alternatives,
-    preceded_by,
-    say_always,
-    text_after,
-    text_before,
-)
+from narrator.text.normalize.english_parts import ARTICLE, FREE, NOUN, NUM, article, describes
+from narrator.text.normalize.rules import Group, Rule, RuleMatch, alternatives, preceded_by
 
 # Fractions ---------------------------------------------------------------------------------------
 
@@ -53,12 +36,38 @@ _EYE_CHART = frozenset((15, 20, 25, 30, 40, 50, 60, 70, 80, 100, 200, 400))
 """Numbers that are read from an eye chart after "20/"."""
 
 
-def _split_fraction(text: str, setting: Setting) -> tuple[str, int, str] | None:
-    """Split a written fraction into its whole number ("" for none), numerator and name of its
-    parts.
+class _Fraction(NamedTuple):
+    integer: str
+    """The whole number before it, in words, or ""."""
+    numerator: int
+    name: str
+    """Name of its parts: "quarter"."""
 
-    "3 1/4" is three, one and "quarter"; None if it is not a fraction.
-    """
+    @property
+    def article(self) -> str:
+        return "an" if self.name[0] == "e" else "a"
+
+    def __str__(self) -> str:
+        """Return a half, three and an eighth, three quarters, seven halves."""
+        if self.numerator == 1:
+            parts = f"{self.article} {self.name}"
+        else:
+            plural = "halves" if self.name == "half" else f"{self.name}s"
+            parts = f"{numbers.cardinal(self.numerator, british=True)} {plural}"
+        return f"{self.integer} and {parts}" if self.integer else parts
+
+    @property
+    def compound(self) -> str:
+        """The form before a hyphen: half-inch, three-quarter-inch, two-and-a-half-inch."""
+        if self.numerator > 1:
+            parts = f"{numbers.cardinal(self.numerator, british=True)}-{self.name}"
+        else:
+            parts = f"{self.article}-{self.name}" if self.integer else self.name
+        return f"{self.integer}-and-{parts}".replace(" ", "-") if self.integer else parts
+
+
+def _read_fraction(text: str, match: RuleMatch) -> _Fraction | None:
+    """Read a written fraction, "3 1/4"; None if it is not one."""
     if text[-1] in _FRACTIONS:
         integer, (numerator, denominator) = text[:-1].strip(" -"), _FRACTIONS[text[-1]]
     else:
@@ -68,47 +77,24 @@ def _split_fraction(text: str, setting: Setting) -> tuple[str, int, str] | None:
             return None
     name = {2: "half", 4: "quarter"}.get(denominator) or numbers.ordinal(denominator, british=True)
     name = name.removeprefix("one ")  # a hundredth
-    return in_words(int(integer), setting) if integer else "", numerator, name
-
-
-def _fraction_parts(numerator: int, name: str) -> str:
-    """Return a half, an eighth, three quarters, seven halves."""
-    if numerator == 1:
-        return f"{'an' if name[0] == 'e' else 'a'} {name}"
-    return (
-        f"{numbers.cardinal(numerator, british=True)} {'halves' if name == 'half' else f'{name}s'}"
-    )
+    return _Fraction(match.cardinal(integer) if integer else "", numerator, name)
 
 
 def _is_fraction(text: str) -> bool:
     return text[-1] in _FRACTIONS or "/" in text
 
 
-def _quantity(text: str, setting: Setting) -> str | None:
+def _quantity(text: str, match: RuleMatch) -> str | None:
     """Return a number or fraction in words; None for an improper fraction."""
     if not _is_fraction(text):
-        return figure(text, setting)
-    if (fraction := _split_fraction(text, setting)) is None:
-        return None
-    integer, numerator, name = fraction
-    return (
-        f"{integer} and {_fraction_parts(numerator, name)}"
-        if integer
-        else _fraction_parts(numerator, name)
-    )
+        return match.figure(text)
+    fraction = _read_fraction(text, match)
+    return None if fraction is None else str(fraction)
 
 
-def _compound(text: str, setting: Setting) -> str | None:
-    """Speak a fraction before a hyphen: half-inch, three-quarter-inch, two-and-a-half-inch."""
-    if (fraction := _split_fraction(text, setting)) is None:
-        return None
-    integer, numerator, name = fraction
-    parts = name if numerator == 1 else f"{numbers.cardinal(numerator, british=True)}-{name}"
-    if not integer:
-        return parts
-    if numerator == 1:
-        parts = f"{'an' if name[0] == 'e' else 'a'}-{parts}"
-    return f"{integer}-and-{parts}".replace(" ", "-")
+def _compound(text: str, match: RuleMatch) -> str | None:
+    fraction = _read_fraction(text, match)
+    return None if fraction is None else fraction.compound
 
 
 def _slash_pair(text: str) -> str | None:
@@ -129,72 +115,54 @@ _ODDS = re.compile(r"\b(?:odds\s(?:of|were|are|at|on)|priced\sat)\s$")
 _ON = re.compile(r"\s(?:on|against|favourite|favorite|outsider|shot|chance)\b")
 
 
-def _beats_or_odds(match: Match, setting: Setting) -> str | None:
+def _beats_or_odds(match: RuleMatch) -> str | None:
     """Speak 6/8 time, odds of 7/2."""
     if not re.fullmatch(r"\d+/\d+", match[0]):
         return None
-    upper, lower = (in_words(int(part), setting) for part in match[0].split("/"))
-    if _BEATS.match(text_after(match)):
+    upper, lower = (match.cardinal(part) for part in match[0].split("/"))
+    if _BEATS.match(match.after):
         return f"{upper}-{lower}"
-    if _ODDS.search(text_before(match)) or _ON.match(text_after(match)):
+    if _ODDS.search(match.before) or _ON.match(match.after):
         return f"{upper} to {lower}"
     return None
 
 
-def _fraction(match: Match, setting: Setting) -> str | None:
+def _fraction(match: RuleMatch) -> str | None:
     """Speak a fraction, with an article as its context needs."""
-    text = match[0]
-    if pair := _slash_pair(text) or _beats_or_odds(match, setting):
+    if pair := _slash_pair(match[0]) or _beats_or_odds(match):
         return pair
-    following = text_after(match)
-    if re.match(r"-[a-z]", following):
-        return _compound(text, setting)
-    quantity = _quantity(text, setting)
-    if quantity is None or (quantity[:2] != "a " and quantity[:3] != "an "):
-        return _shared_parts(match, setting, quantity)
-    if ARTICLE.search(text_before(match)):
-        return quantity.partition(" ")[2]  # "a ¼ past" has one already
+    fraction, following = _read_fraction(match[0], match), match.after
+    if fraction is None or re.match(r"-[a-z]", following):
+        return fraction and fraction.compound
+    quantity = str(fraction)
+    noun_match = NOUN.match(following)
+    noun = noun_match[1] if noun_match and noun_match[1] not in FUNCTION else ""
+    if fraction.integer or fraction.numerator > 1:
+        # "two thirds of it", but "a two-thirds majority"
+        is_describing = noun and quantity.count(" ") == 1 and _INDEFINITE.search(match.before)
+        return quantity.replace(" ", "-") if is_describing else quantity
+    if ARTICLE.search(match.before):
+        return fraction.name  # "a ¼ past" has one already
     if quantity != "a half":
         return quantity
     if re.match(r"\s(?:an?|past)\b", following):
         return "half"
-    noun = NOUN.match(following)
-    return f"half {article(noun[1])}" if noun and noun[1] not in FUNCTION else quantity
+    return f"half {article(noun)}" if noun else quantity
 
 
-def _shared_parts(match: Match, setting: Setting, quantity: str | None) -> str | None:
-    """Hyphenate several parts where they describe a noun: "two thirds of it", but "a two-thirds
-    majority"."""
-    noun = NOUN.match(text_after(match))
-    if quantity and quantity.count(" ") == 1 and re.search(r"\b[Aa]n?\s$", text_before(match)):
-        return quantity.replace(" ", "-") if noun and noun[1] not in FUNCTION else quantity
-    return quantity
+_INDEFINITE = re.compile(r"\b[Aa]n?\s$")
 
 
-def _ordinal_fraction(match: Match, setting: Setting) -> str | None:
+def _ordinal_fraction(match: RuleMatch) -> str | None:
     """Speak 4/5th, 3/4ths, 1/100th."""
-    fraction = _split_fraction(match[1], setting)
+    fraction = _read_fraction(match[1], match)
     if fraction is None:
         return None
-    quantity = _quantity(match[1], setting)
-    assert quantity is not None
-    is_single = not fraction[0] and fraction[1] == 1 and ARTICLE.search(text_before(match))
-    return quantity.partition(" ")[2] if is_single else quantity
+    is_single = not fraction.integer and fraction.numerator == 1 and ARTICLE.search(match.before)
+    return fraction.name if is_single else str(fraction)
 
 
 # Units -------------------------------------------------------------------------------------------
-
-
-def _is_measure(match: Match, setting: Setting) -> bool:
-    """Return True if a unit follows a number, and not a word, plural or ordinal."""
-    text, gap, name = match["number"], match["gap"], match["unit"]
-    if name == "s":
-        return not gap
-    if name in ("in", "h", "W", "V", "pt") and gap and not match[0].endswith("."):
-        return False
-    return name != "st" or (
-        setting.british and text.isdecimal() and (gap == " " or _is_stone(match))
-    )
 
 
 SECONDS = re.compile(
@@ -205,63 +173,62 @@ SECONDS = re.compile(
 """Context before "10s" that means seconds, neither tens nor shillings."""
 
 
-def _is_stone(match: Match) -> bool:
-    """Return True for stone and not an ordinal: 12st, 11st 4lb."""
-    text = match["number"]
-    if match["gap"] or len(text) not in (1, 2):
-        return False
-    has_pounds = re.match(r"\s?\d{1,2}\s?lbs?\b", text_after(match))
-    return bool(has_pounds) or text[-1] != "1" or text == "11"
+def _is_measure(match: RuleMatch) -> bool:
+    """Return True if a unit follows a number, and not a word, plural or ordinal."""
+    text, gap, name = match["number"], match["gap"], match["unit"]
+    if name == "s":
+        return not gap
+    if name == "st":  # stone and not an ordinal: 12 st, 11st 4lb
+        has_pounds = re.match(r"\s?\d{1,2}\s?lbs?\b", match.after)
+        is_ordinal = len(text) > 2 or (text[-1] == "1" and text != "11" and not has_pounds)
+        is_stone = gap == " " or not (gap or is_ordinal)
+        return match.british and text.isdecimal() and is_stone
+    is_word = name in ("in", "h", "W", "V", "pt") and gap
+    return not is_word or match[0].endswith(".")
 
 
-def _unit_names(name: str, setting: Setting) -> tuple[str, str]:
+def _unit_names(name: str, match: RuleMatch) -> tuple[str, ...]:
     """Return singular and plural of a unit, in the spelling of the language."""
-    singular, plural = UNITS[name]
-    if setting.british:
-        return singular, plural
-    singular, plural = (re.sub(r"(lit|met)re", r"\1er", word) for word in (singular, plural))
-    return singular, plural
+    names = UNITS[name]
+    return names if match.british else tuple(re.sub(r"(lit|met)re", r"\1er", n) for n in names)
 
 
 def _part_of_unit(singular: str, quantity: str, *, has_article: bool) -> str:
     """Speak less than one unit: half a mile, three quarters of an inch; a quarter mile."""
     if has_article:
-        if quantity[0] == "a":
-            return f"{quantity.partition(' ')[2]} {singular}"
-        return f"{quantity.replace(' ', '-')} {singular}"
+        parts = quantity.partition(" ")[2] if quantity[0] == "a" else quantity.replace(" ", "-")
+        return f"{parts} {singular}"
     if quantity == "a half":
         return f"half {article(singular)} {singular}"
     return f"{quantity} of {article(singular)} {singular}"
 
 
-def _plural_number(match: Match, setting: Setting) -> str | None:
+def _plural_number(match: RuleMatch) -> str | None:
     """Speak plural numbers that are not seconds: fours, tens, Porsche 911s."""
     text = match["number"]
-    if match["unit"] != "s" or not text.isdecimal() or SECONDS.search(text_before(match)[-40:]):
+    if match["unit"] != "s" or not text.isdecimal() or SECONDS.search(match.before[-40:]):
         return None
     if len(text) == 1 or int(text) % 10 == 0:
-        return numbers.plural(figure(text, setting))
+        return numbers.plural(match.figure(text))
     return numbers.plural(numbers.label(text)) if len(text) == 3 else None
 
 
-def _unit(match: Match, setting: Setting) -> str | None:
+def _unit(match: RuleMatch) -> str | None:
     """Speak a number with its unit; None if no unit follows."""
-    if not _is_measure(match, setting):
+    if not _is_measure(match):
         return None
-    if plural_number := _plural_number(match, setting):
+    if plural_number := _plural_number(match):
         return plural_number
     text, gap, name = match["number"], match["gap"], match["unit"]
-    singular, plural = _unit_names(name, setting)
+    singular, plural = _unit_names(name, match)
     if gap == "-" and _is_fraction(text):
-        compound = _compound(text, setting)
+        compound = _compound(text, match)
         return compound and f"{compound}-{singular}"
-    quantity = _quantity(text, setting)
+    quantity = _quantity(text, match)
     if quantity is None:
         return None
     if re.match(r"an? |\w+ (?:half|third|quarter|\w+th)s$", quantity):
-        return _part_of_unit(
-            singular, quantity, has_article=bool(ARTICLE.search(text_before(match)))
-        )
+        return _part_of_unit(singular, quantity, has_article=bool(ARTICLE.search(match.before)))
     is_singular = text == "1" or gap == "-" or describes(match)
     return f"{quantity}{'-' if gap == '-' else ' '}{singular if is_singular else plural}"
 
@@ -269,46 +236,38 @@ def _unit(match: Match, setting: Setting) -> str | None:
 _AFTER_FEET = re.compile(r"\b(?:ft\.|feet|foot|by),?\s(?:and\s)?$", re.IGNORECASE)
 
 
-def _dotted_unit(match: Match, setting: Setting) -> str | None:
+def _dotted_unit(match: RuleMatch) -> str | None:
     """Speak a unit with its full stop after a number in words: five ft. seven in."""
-    name, following = match["unit"].lower(), text_after(match).removeprefix(".")
-    if (
-        name == "in"
-        and not _AFTER_FEET.search(text_before(match))
-        and not _CLAUSE_GOES_ON.match(following)
-    ):
+    name, following = match["unit"].lower(), match.after.removeprefix(".")
+    goes_on = _AFTER_FEET.search(match.before) or re.match(r",|\s[a-z]", following)
+    if name == "in" and not goes_on:
         return None
-    singular, plural = _unit_names(name, setting)
+    singular, plural = _unit_names(name, match)
     is_singular = match["count"].lower() in ONE_WORDS or match["gap"] == "-" or describes(match)
     return f"{match['count']}{match['gap']}{singular if is_singular else plural}"
-
-
-_CLAUSE_GOES_ON = re.compile(r",|\s[a-z]")
 
 
 # Marks of feet and inches, degrees, minutes and seconds ------------------------------------------
 
 
-def _sixtieths(first: str, second: str, setting: Setting, names: tuple[str, str]) -> str:
-    amounts = []
-    for text, name in zip((first, second), names, strict=True):
-        amounts.append(f"{figure(text, setting)} {name}{'s' * (text != '1')}")
-    return " ".join(amounts)
+def _amounts(match: RuleMatch, *amounts: tuple[str, str]) -> str:
+    """Return the amounts, each with its unit, that are not empty."""
+    return " ".join(match.amount(text, unit) for text, unit in amounts if text)
 
 
-def _height(match: Match, setting: Setting) -> str:
+def _height(match: RuleMatch) -> str:
     """Speak 5'10", 5′ 10½″; 4′33″ is a time, since a foot has twelve inches."""
     first, second, fraction = match["feet"], match["inches"], match["part"]
     if int(second) > 12 and not fraction:
-        return _sixtieths(first, second, setting, ("minute", "second"))
-    inches = _quantity(f"{second} {fraction}" if fraction else second, setting)
-    return f"{in_words(int(first), setting)} foot {inches}"
+        return _amounts(match, (first, "minute"), (second, "second"))
+    inches = _quantity(f"{second} {fraction}" if fraction else second, match)
+    return f"{match.cardinal(first)} foot {inches}"
 
 
-def _length(text: str, mark: str, setting: Setting, *, is_describing: bool = False) -> str | None:
+def _length(text: str, mark: str, match: RuleMatch, *, is_describing: bool = False) -> str | None:
     """Speak feet or inches by their mark; singular if the length describes a noun."""
     singular, plural = ("foot", "feet") if mark in "'′" else ("inch", "inches")
-    quantity = _quantity(text, setting)
+    quantity = _quantity(text, match)
     if quantity is None:
         return None
     if re.match(r"an? ", quantity):
@@ -328,18 +287,14 @@ _SIZED_IN_INCHES = re.compile(
 """Things sized in inches; elsewhere the mark ends a quotation."""
 
 
-def _feet(match: Match, setting: Setting) -> str | None:
-    noun = match[2] in '"″' and _SIZED_IN_INCHES.match(text_after(match))
-    return _length(match[1], match[2], setting, is_describing=bool(noun) or describes(match))
+def _feet(match: RuleMatch) -> str | None:
+    noun = match[2] in '"″' and _SIZED_IN_INCHES.match(match.after)
+    return _length(match[1], match[2], match, is_describing=bool(noun) or describes(match))
 
 
-def _hours(match: Match, setting: Setting) -> str:
+def _hours(match: RuleMatch) -> str:
     """Speak 2h 30m, 5m 20s, where "m" means minutes."""
-    amounts = []
-    for name in ("hour", "minute", "second"):
-        if number := match[name]:
-            amounts.append(f"{in_words(int(number), setting)} {name}{'s' * (number != '1')}")
-    return " ".join(amounts)
+    return _amounts(match, *((match[unit], unit) for unit in ("hour", "minute", "second")))
 
 
 _COUNTED_IN_MILLIONS = (
@@ -349,43 +304,34 @@ _COUNTED_IN_MILLIONS = (
 )
 
 
-def _scaled_number(match: Match, setting: Setting) -> str:
+def _scaled_number(match: RuleMatch) -> str:
     """Speak 5m people."""
     scale = {"k": "thousand", "m": "million", "bn": "billion"}[match[2]]
-    return f"{figure(match[1], setting)} {scale}"
+    return f"{match.figure(match[1])} {scale}"
 
 
-def _slashes(match: Match, setting: Setting) -> str:
+def _slashes(match: RuleMatch) -> str:
     """Speak 1/2/3."""
-    parts = match[0].split("/")
     if match[0] == "24/7/365":
         return "twenty-four seven three sixty-five"
-    return ", ".join(in_words(int(part), setting) for part in parts)
+    return ", ".join(map(match.cardinal, match[0].split("/")))
 
 
-def _area(match: Match, setting: Setting) -> str | None:
+def _area(match: RuleMatch) -> str | None:
     """Speak 10' × 12'."""
-    sides = (_length(match[1], match[2], setting), _length(match[3], match[4], setting))
+    sides = (_length(match[1], match[2], match), _length(match[3], match[4], match))
     return " by ".join(side for side in sides if side) if all(sides) else None
 
 
-_POINTS = {"N": "north", "S": "south", "E": "east", "W": "west"}
-
-
-def _arc(match: Match, setting: Setting) -> str:
+def _arc(match: RuleMatch) -> str:
     """Speak degrees, minutes and seconds, with a compass point."""
-    words = []
-    for text, name in ((match[1], "degree"), (match[2], "minute"), (match[3], "second")):
-        if text:
-            words.append(f"{figure(text, setting)} {name}{'s' * (text != '1')}")
-    if match[4]:
-        words.append(_POINTS[match[4]])
-    return " ".join(words)
+    words = _amounts(match, (match[1], "degree"), (match[2], "minute"), (match[3], "second"))
+    return f"{words} {COMPASS[match[4]].lower()}" if match[4] else words
 
 
-def _temperature(match: Match, setting: Setting) -> str:
+def _temperature(match: RuleMatch) -> str:
     scale = {"C": "Celsius", "F": "Fahrenheit", "K": "kelvin"}[match[2]]
-    return f"{figure(match[1], setting)} degree{'s' * (match[1] != '1')} {scale}"
+    return f"{match.amount(match[1], 'degree')} {scale}"
 
 
 _UNIT = rf"(?P<gap>\s|-|)(?P<unit>{alternatives(UNITS)})(?![\w²³]|[/.]\w)"
@@ -397,83 +343,59 @@ _INCHES = rf"(?P<inches>\d{{1,2}})(?:[\s-]?(?P<part>[{VULGAR}]|[1-9]/[1-9]\d?(?!
 MEASURES = (
     Rule(
         "arc",
-        re.compile(
-            rf"{FREE}(\d+)°\s?(\d+(?:\.\d+)?)['′](?:\s?(\d+(?:\.\d+)?)(?:[\"″]|''|′′))?"
-            r"(?:\s?([NSEW])\b)?"
-        ),
+        rf"{FREE}(\d+)°\s?(\d+(?:\.\d+)?)['′](?:\s?(\d+(?:\.\d+)?)(?:[\"″]|''|′′))?"
+        r"(?:\s?([NSEW])\b)?",
         _arc,
     ),
-    Rule("arc", re.compile(rf"{FREE}({NUM})°()()\s?([NSEW])\b(?!\.?\w)"), _arc),
+    Rule("arc", rf"{FREE}({NUM})°()()\s?([NSEW])\b(?!\.?\w)", _arc),
     Rule(
-        "height",
-        re.compile(rf"{FREE}(?P<feet>\d{{1,2}})['′][\s-]?{_INCHES}(?:\"|″|''|′′|(?![\w'′]))"),
-        _height,
+        "height", rf"{FREE}(?P<feet>\d{{1,2}})['′][\s-]?{_INCHES}(?:\"|″|''|′′|(?![\w'′]))", _height
     ),
     Rule(
         "height",
-        re.compile(
-            rf"{FREE}(?P<feet>\d{{1,2}}) ?(?:ft|feet|foot)\b\.?,? ?{_INCHES} ?(?:ins?|inches)\b"
-            + _UNIT_DOT
-        ),
+        rf"{FREE}(?P<feet>\d{{1,2}}) ?(?:ft|feet|foot)\b\.?,? ?{_INCHES} ?(?:ins?|inches)\b"
+        + _UNIT_DOT,
         _height,
     ),
-    Rule(
-        "feet",
-        re.compile(rf"{FREE}({_LENGTH})(['′\"″])\s?[x×]\s?({_LENGTH})(['′\"″])(?!\w)"),
-        _area,
-    ),
-    Rule("feet", re.compile(rf"{FREE}({_LENGTH})(['′″])(?![\w'])"), _feet),
-    Rule("feet", re.compile(rf"{FREE}({_LENGTH})(\")(?={_SIZED_IN_INCHES.pattern})"), _feet),
+    Rule("feet", rf"{FREE}({_LENGTH})(['′\"″])\s?[x×]\s?({_LENGTH})(['′\"″])(?!\w)", _area),
+    Rule("feet", rf"{FREE}({_LENGTH})(['′″])(?![\w'])", _feet),
+    Rule("feet", rf"{FREE}({_LENGTH})(\")(?={_SIZED_IN_INCHES.pattern})", _feet),
     # elsewhere this mark ends a quotation
-    Rule("feet", re.compile(rf"(?<=\b[Aa] )({_LENGTH})(\")(?= [a-z])"), _feet),
-    Rule("temperature", re.compile(rf"{FREE}({NUM})\s?°\s?([CFK])\b"), _temperature),
-    Rule("degrees", re.compile(r"(?<![\w.])1°(?!\w)"), say_always("one degree")),
+    Rule("feet", rf"(?<=\b[Aa] )({_LENGTH})(\")(?= [a-z])", _feet),
+    Rule("temperature", rf"{FREE}({NUM})\s?°\s?([CFK])\b", _temperature),
+    Rule("degrees", r"(?<![\w.])1°(?!\w)", "one degree"),
     Rule(
         "unit",
-        re.compile(
-            rf"{FREE}(?P<hour>\d{{1,3}}) ?(?:h|hrs?) ?(?P<minute>\d{{1,2}}) ?m(?:ins?)?"
-            r"(?: ?(?P<second>\d{1,2}) ?s(?:ecs?)?)?\b"
-        ),
+        rf"{FREE}(?P<hour>\d{{1,3}}) ?(?:h|hrs?) ?(?P<minute>\d{{1,2}}) ?m(?:ins?)?"
+        r"(?: ?(?P<second>\d{1,2}) ?s(?:ecs?)?)?\b",
         _hours,
     ),
     Rule(
         "unit",
-        re.compile(
-            rf"{FREE}(?P<hour>)(?P<minute>\d{{1,2}}) ?m(?:ins?)? ?"
-            r"(?P<second>[0-5]?\d) ?s(?:ecs?)?\b"
-        ),
+        rf"{FREE}(?P<hour>)(?P<minute>\d{{1,2}}) ?m(?:ins?)? ?"
+        r"(?P<second>[0-5]?\d) ?s(?:ecs?)?\b",
         _hours,
     ),
     Rule(
         "number",
-        re.compile(
-            rf"{FREE}({NUM})(k|m|bn)(?=(?:[-–]{NUM}(?:k|m|bn))? (?:{_COUNTED_IN_MILLIONS})\b(?!'))"
-        ),
+        rf"{FREE}({NUM})(k|m|bn)(?=(?:[-–]{NUM}(?:k|m|bn))? (?:{_COUNTED_IN_MILLIONS})\b(?!'))",
         _scaled_number,
     ),
-    Rule("unit", re.compile(rf"{FREE}(?P<number>{_FRACTION}|{NUM}){_UNIT}{_UNIT_DOT}"), _unit),
-    Rule("list", re.compile(rf"{FREE}(?<!/)\d+(?:/\d+){{2,}}(?!\w)"), _slashes),
-    Rule(
-        "fraction",
-        re.compile(rf"{FREE}({_SLASHED})(?:st|nd|rd|th)s?(?!\w)"),
-        _ordinal_fraction,
-    ),
-    Rule("fraction", re.compile(rf"{FREE}(?:{_FRACTION})"), _fraction),
-    Rule("fraction", re.compile(rf"[{VULGAR}]"), _fraction),
+    Rule("unit", rf"{FREE}(?P<number>{_FRACTION}|{NUM}){_UNIT}{_UNIT_DOT}", _unit),
+    Rule("list", rf"{FREE}(?<!/)\d+(?:/\d+){{2,}}(?!\w)", _slashes),
+    Rule("fraction", rf"{FREE}({_SLASHED})(?:st|nd|rd|th)s?(?!\w)", _ordinal_fraction),
+    Rule("fraction", rf"{FREE}(?:{_FRACTION})", _fraction),
+    Rule("fraction", rf"[{VULGAR}]", _fraction),
 )
 WORDED = Group(
     re.compile(
         r"\." + preceded_by(*(rf"[ -]{re.escape(unit)}\." for unit in DOTTED_UNITS)), re.IGNORECASE
     ),
-    (
-        Rule(
-            "unit",
-            re.compile(
-                rf"\b(?P<count>(?i:{alternatives(COUNT_WORDS)}))(?P<gap>[ -])"
-                rf"(?P<unit>(?i:{alternatives(DOTTED_UNITS)}))(?=\.){_UNIT_DOT}"
-            ),
-            _dotted_unit,
-        ),
+    Rule(
+        "unit",
+        rf"\b(?P<count>(?i:{alternatives(COUNT_WORDS)}))(?P<gap>[ -])"
+        rf"(?P<unit>(?i:{alternatives(DOTTED_UNITS)}))(?=\.){_UNIT_DOT}",
+        _dotted_unit,
     ),
 )
 """Units whose number is written in words."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from narrator.text.normalize import numbers
 from narrator.text.normalize.english_lists import FUNCTION, STARTERS
-from narrator.text.normalize.rules import Match, Setting, text_after, text_before
+from narrator.text.normalize.rules import RuleMatch
 
 INT = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)"
 NUM = rf"(?:{INT}(?:\.\d+)?|\.\d+)"
@@ -26,26 +25,17 @@ OPENS = re.compile(r"(?:^|[.!?…][\"')\]]*\s|\n)[\"'(\[]*$")
 """Matches the text before the beginning of a sentence."""
 
 
-def in_words(number: int, setting: Setting) -> str:
-    return numbers.cardinal(number, british=setting.british)
-
-
-def figure(text: str, setting: Setting) -> str:
-    """Return the words of a written number with commas and a point."""
-    return numbers.decimal(text, british=setting.british)
-
-
 ARTICLE = re.compile(r"\b(?:an?|another|every|each|one|that|this|the|his|her|my)\s$", re.IGNORECASE)
 NOUN = re.compile(r"\s([a-z]{3,})")
 _CASH = re.compile(r"\s(?:bill|note|coin|piece|stamp)s?\b")
 
 
-def describes(match: Match) -> bool:
+def describes(match: RuleMatch) -> bool:
     """Return True if the amount describes a noun: "a $5 bill", "a 6 ft man"."""
-    noun = NOUN.match(text_after(match))
+    noun = NOUN.match(match.after)
     if noun is None or noun[1] in FUNCTION:
         return False
-    return bool(_CASH.match(text_after(match)) or ARTICLE.search(text_before(match)))
+    return bool(_CASH.match(match.after) or ARTICLE.search(match.before))
 
 
 def article(noun: str) -> str:

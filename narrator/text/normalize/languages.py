@@ -17,15 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from narrator.text.normalize import numbers
-from narrator.text.normalize.rules import (
-    Group,
-    Match,
-    Rule,
-    Setting,
-    say_always,
-    text_after,
-    text_before,
-)
+from narrator.text.normalize.rules import Group, Rule, RuleMatch
 from textbase.initialisms import SPELLED
 
 
@@ -46,7 +38,7 @@ class Language:
     """Word between hours and minutes."""
     says_centuries: bool = False
     """True if 1984 is spoken by its centuries."""
-    ordinal: tuple[str, Callable[[Match, str], str | None]] | None = None
+    ordinal: tuple[str, Callable[[RuleMatch, str], str | None]] | None = None
     """A pattern, and the function that speaks its matches (the second argument is `code`)."""
 
 
@@ -75,7 +67,7 @@ _TURKISH = re.compile(  # the library writes a number as one word
 )
 
 
-def _german_ordinal(match: Match, code: str) -> str:
+def _german_ordinal(match: RuleMatch, code: str) -> str:
     """Speak a German ordinal, declined by its article and noun."""
     word = _spell_number(int(match[2]), code, "ordinal")
     article = (match[1] or "").strip().lower()
@@ -86,7 +78,7 @@ def _german_ordinal(match: Match, code: str) -> str:
     return word + ("s" if match[3] in ("Kapitel", "Jahrhundert", "Mal") else "r")
 
 
-def _french_ordinal(match: Match, code: str) -> str | None:
+def _french_ordinal(match: RuleMatch, code: str) -> str | None:
     """Speak a French ordinal; None if its Roman numeral is malformed."""
     number = int(match[1]) if match[1].isdigit() else numbers.roman(match[1])
     if number is None:
@@ -99,7 +91,7 @@ def _french_ordinal(match: Match, code: str) -> str | None:
     return _spell_number(number, code, "ordinal")
 
 
-def _romance_ordinal(match: Match, code: str) -> str:
+def _romance_ordinal(match: RuleMatch, code: str) -> str:
     """Speak a Spanish, Italian or Portuguese ordinal by its suffix."""
     word = _spell_number(int(match[1]), code, "ordinal")
     if match[2] == "er":
@@ -109,7 +101,7 @@ def _romance_ordinal(match: Match, code: str) -> str:
     return word
 
 
-def _plain_ordinal(match: Match, code: str) -> str:
+def _plain_ordinal(match: RuleMatch, code: str) -> str:
     return _spell_number(int(match[1]), code, "ordinal")
 
 
@@ -206,7 +198,7 @@ def _build_rules(spec: Language) -> tuple[Group, ...]:
     def cardinal(text: str) -> str:
         return _spell_number(int(re.sub(r"\D", "", text)), code)
 
-    def number(match: Match, setting: Setting) -> str | None:
+    def number(match: RuleMatch) -> str | None:
         """Speak a number with minus and decimals; None if it is long or begins with 0."""
         text = match["figure"]
         if len(text) > 15 or re.match(r"0\d", text):
@@ -227,78 +219,67 @@ def _build_rules(spec: Language) -> tuple[Group, ...]:
             )
         return f"{spec.minus_word} {number_words}" if match["minus"] else number_words
 
-    def money(match: Match, setting: Setting) -> str | None:
+    def money(match: RuleMatch) -> str | None:
         assert spec.euro is not None
         integer_part, _, fraction_part = (match["before"] or match["after"]).partition(spec.decimal)
         words = f"{cardinal(integer_part)} {spec.euro[0 if integer_part == '1' else 1]}"
         return f"{words} {cardinal(fraction_part)}" if fraction_part.strip("0") else words
 
-    def time(match: Match, setting: Setting) -> str | None:
+    def time(match: RuleMatch) -> str | None:
         hour, minute = cardinal(match[1]), int(match[2] or 0)
         hour_words = f"{hour}{spec.clock or ''}"
         return f"{hour_words} {_spell_number(minute, code)}" if minute else hour_words
 
-    def heading(match: Match, setting: Setting) -> str | None:
+    def heading(match: RuleMatch) -> str | None:
         """Speak a Roman numeral that is a heading."""
         number_value = numbers.roman(match[1])
         return (
             _spell_number(number_value, code).capitalize()
-            if setting.heading and number_value
+            if match.heading and number_value
             else None
         )
 
-    def division(match: Match, setting: Setting) -> str | None:
+    def division(match: RuleMatch) -> str | None:
         """Speak a Roman numeral after the name of a division."""
         number_value = numbers.roman(match[0])
         return (
             _spell_number(number_value, code)
-            if number_value and _DIVISION.search(text_before(match))
+            if number_value and _DIVISION.search(match.before)
             else None
         )
 
     table = []
     if spec.ordinal:
         pattern, words = spec.ordinal
-        table.append(
-            Rule("ordinal", re.compile(pattern), lambda match, setting: words(match, code))
-        )
+        table.append(Rule("ordinal", pattern, lambda match: words(match, code)))
     if spec.euro:
         amount = rf"{integer}(?:{point}\d\d)?"
         euros = rf"€\s?(?P<before>{amount}){right_boundary}|{left_boundary}(?P<after>{amount})\s?€"
-        table.append(Rule("money", re.compile(euros), money))
+        table.append(Rule("money", euros, money))
     hour, minute = r"([01]?\d|2[0-4])", r"([0-5]\d)"
     if spec.clock == " heures":
-        table.append(
-            Rule("time", re.compile(rf"{left_boundary}{hour}\s?h(?:\s?{minute})?\b"), time)
-        )
+        table.append(Rule("time", rf"{left_boundary}{hour}\s?h(?:\s?{minute})?\b", time))
     if spec.clock:
         hour_word = re.escape(spec.clock)
-        table.append(
-            Rule("time", re.compile(rf"{left_boundary}{hour}[.:]{minute}{hour_word}\b"), time)
-        )
-    table.append(Rule("time", re.compile(rf"{left_boundary}{hour}:{minute}{right_boundary}"), time))
+        table.append(Rule("time", rf"{left_boundary}{hour}[.:]{minute}{hour_word}\b", time))
+    table.append(Rule("time", rf"{left_boundary}{hour}:{minute}{right_boundary}", time))
     figure = rf"(?P<figure>{integer}(?:{point}\d+)?)"
     minus = r"(?P<minus>(?<![\w)\].,%-])[-−])?"
-    table.append(
-        Rule("number", re.compile(rf"{minus}{left_boundary}{figure}{right_boundary}"), number)
-    )
+    table.append(Rule("number", rf"{minus}{left_boundary}{figure}{right_boundary}", number))
     if spec.range_word:
-        range_dash = re.compile(r"(?<=\d)\s?[–-]\s?(?=\d)")
-        table.append(Rule("range", range_dash, say_always(f" {spec.range_word} ")))
+        table.append(Rule("range", r"(?<=\d)\s?[–-]\s?(?=\d)", f" {spec.range_word} "))
     if spec.percent:
-        table.append(Rule("percent", re.compile(r"(?<=\d)\s?%"), say_always(f" {spec.percent}")))
+        table.append(Rule("percent", r"(?<=\d)\s?%", f" {spec.percent}"))
     return (
-        Group(re.compile(r"\d|\b[IVXLC]+(?:er|e|ème)\b"), tuple(table)),
+        Group(r"\d|\b[IVXLC]+(?:er|e|ème)\b", *table),
         Group(
-            re.compile(r"\b[IVXLC]+\b"),
-            (
-                Rule("roman", re.compile(r"^\W*([IVXLC]+)(?=\W*$|[.:)])"), heading),
-                Rule("roman", re.compile(r"(?<=\w )[IVXLC]+\b"), division),
-            ),
+            r"\b[IVXLC]+\b",
+            Rule("roman", r"^\W*([IVXLC]+)(?=\W*$|[.:)])", heading),
+            Rule("roman", r"(?<=\w )[IVXLC]+\b", division),
         ),
         Group(
-            re.compile(r"[^\W\d_a-z]{4}"),
-            (Rule("capitals", re.compile(r"[^\W\d_]{2,}"), _unshout_capitals),),
+            r"[^\W\d_a-z]{4}",
+            Rule("capitals", r"[^\W\d_]{2,}", _unshout_capitals),
         ),
     )
 
@@ -320,18 +301,18 @@ _DIVISION = re.compile(
 )
 
 
-def _unshout_capitals(match: Match, setting: Setting) -> str | None:
+def _unshout_capitals(match: RuleMatch) -> str | None:
     """Lower a word in capitals if it is emphasis: next to a longer such word, or long itself."""
     word = match[0]
     if not word.isupper() or word in SPELLED or numbers.roman(word):
         return None
-    preceding = text_before(match)
-    context = f"{preceding[-16:]} {text_after(match)[:16]}"
+    preceding = match.before
+    context = f"{preceding[-16:]} {match.after[:16]}"
     is_beside_shouting = any(
         len(neighbour) > 3 and neighbour.isupper() and neighbour not in SPELLED
         for neighbour in re.findall(r"[^\W\d_]+", context)
     )
-    if not (is_beside_shouting or len(word) > (3 if setting.heading else 5)):
+    if not (is_beside_shouting or len(word) > (3 if match.heading else 5)):
         return None
-    opens_sentence = setting.heading or not re.search(r"[\w,;:]\W*$", preceding)
+    opens_sentence = match.heading or not re.search(r"[\w,;:]\W*$", preceding)
     return word.capitalize() if opens_sentence else word.lower()

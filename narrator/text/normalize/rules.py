@@ -1,15 +1,13 @@
-"""Rules, and how a table of them is applied to a text. Knows no language."""
+"""Rules, and how a table of them is applied to a text. Of languages it knows English numbers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from narrator.text.normalize import numbers
 from narrator.text.normalize.edits import Replacement
-
-Match = re.Match[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,23 +18,99 @@ class Setting:
     heading: bool
 
 
-Speak = Callable[[Match, Setting], str | None]
+_CONTEXT = 400
+"""Characters around a match that its meaning may depend on; more would be slow."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleMatch:
+    """A match of a rule's pattern, with the text around it, and English numbers in words."""
+
+    match: re.Match[str]
+    setting: Setting
+
+    def __getitem__(self, group: int | str) -> str:
+        text: str = self.match[group]
+        return text
+
+    def get(self, group: str) -> str:
+        """Return the text of a group; "" if it caught nothing, or the pattern has no such group."""
+        return self.match.groupdict().get(group) or ""
+
+    @property
+    def before(self) -> str:
+        """The text before the match, up to the context's length."""
+        start = self.match.start()
+        return self.match.string[max(0, start - _CONTEXT) : start]
+
+    @property
+    def after(self) -> str:
+        """The text after the match, up to the context's length."""
+        stop = self.match.end()
+        return self.match.string[stop : stop + _CONTEXT]
+
+    @property
+    def british(self) -> bool:
+        return self.setting.british
+
+    @property
+    def heading(self) -> bool:
+        return self.setting.heading
+
+    def cardinal(self, number: int | str) -> str:
+        return numbers.cardinal(int(number), british=self.british)
+
+    def ordinal(self, number: int | str) -> str:
+        return numbers.ordinal(int(number), british=self.british)
+
+    def year(self, number: int | str) -> str:
+        return numbers.year(int(number), british=self.british)
+
+    def figure(self, text: str) -> str:
+        """Return the words of a written number with commas and a point."""
+        return numbers.decimal(text, british=self.british)
+
+    def amount(self, number: int | str, singular: str, plural: str = "") -> str:
+        """Return a number with its noun: "one pound", "two pounds", "1.5 pounds" in words."""
+        noun = singular if str(number) == "1" else plural or f"{singular}s"
+        return f"{self.figure(str(number))} {noun}"
+
+
+Speak = Callable[[RuleMatch], str | None]
 """Returns the spoken form of a match, or None to decline it."""
 
 
-class Rule(NamedTuple):
-    """A named rule: matches of `pattern` are spoken as `speak` returns."""
+class Rule:
+    """A named rule: how matches of a pattern are spoken.
 
-    name: str
-    pattern: re.Pattern[str]
-    speak: Speak
+    `spoken` is a function, a table by the first group that caught text, or a template as for
+    `re.sub`.
+    """
+
+    __slots__ = ("name", "pattern", "speak")
+
+    def __init__(
+        self, name: str, pattern: str | re.Pattern[str], spoken: Speak | Mapping[str, str] | str
+    ) -> None:
+        self.name = name
+        self.pattern = re.compile(pattern)
+        self.speak: Speak
+        if isinstance(spoken, str):
+            self.speak = lambda match: match.match.expand(spoken)
+        elif isinstance(spoken, Mapping):
+            self.speak = lambda match: spoken[next(filter(None, match.match.groups()))]
+        else:
+            self.speak = spoken
 
 
-class Group(NamedTuple):
-    """Rules that are skipped unless `gate` matches somewhere in the text."""
+class Group:
+    """Rules that are skipped unless the pattern `gate` matches somewhere in the text."""
 
-    gate: re.Pattern[str]
-    rules: tuple[Rule, ...]
+    __slots__ = ("gate", "rules")
+
+    def __init__(self, gate: str | re.Pattern[str], *rules: Rule) -> None:
+        self.gate = re.compile(gate)
+        self.rules = rules
 
 
 def apply_rules(
@@ -50,10 +124,9 @@ def apply_rules(
     if read_mask is None:
         read_mask = bytearray(len(text))
     edits: list[Replacement] = []
-    for gate, rules in groups:
-        if not gate.search(text):
-            continue
-        for name, pattern, speak in rules:
+    for group in groups:
+        for rule in group.rules if group.gate.search(text) else ():
+            pattern = rule.pattern
             match = pattern.search(text)
             while match:
                 start, stop = match.span()
@@ -67,9 +140,9 @@ def apply_rules(
                         match = pattern.search(text, next_free) if next_free >= 0 else None
                         continue
                     match, stop = shortened, shortened.end()
-                replacement = speak(match, setting)
+                replacement = rule.speak(RuleMatch(match, setting))
                 if replacement is not None and stop > start:
-                    edits.append(Replacement(start, stop, replacement, name))
+                    edits.append(Replacement(start, stop, replacement, rule.name))
                     read_mask[start:stop] = b"\x01" * (stop - start)
                 match = pattern.search(text, max(stop, start + 1))
     return edits
@@ -83,22 +156,3 @@ def alternatives(words: Iterable[str]) -> str:
 def preceded_by(*contexts: str) -> str:
     """Return a look-behind for any of several patterns, each of a fixed width."""
     return f"(?:{'|'.join(f'(?<={context})' for context in contexts)})"
-
-
-def say_always(words: str) -> Speak:
-    """Return a function that speaks every match of a rule alike."""
-    return lambda match, setting: words
-
-
-_CONTEXT = 400
-"""Characters around a match that its meaning may depend on; more would be slow."""
-
-
-def text_before(match: Match) -> str:
-    """Return the text before a match, up to the context's length."""
-    return match.string[max(0, match.start() - _CONTEXT) : match.start()]
-
-
-def text_after(match: Match) -> str:
-    """Return the text after a match, up to the context's length."""
-    return match.string[match.end() : match.end() + _CONTEXT]
