@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -21,7 +22,6 @@ from narrator import keys
 from narrator.cast import clips, presets
 from narrator.cast.clips import Clip, Recording
 from narrator.cast.presets import Preset
-from narrator.cast.texts import KIN, SAME, TEXTS
 from narrator.engines import Engine, Outcome, Request, Session, Speech, speak
 from narrator.engines.voice import CASTING, Mode, Reference, Voice
 from narrator.errors import UsageError, UserError
@@ -30,7 +30,14 @@ from narrator.speech.checks import Verdict, severity
 from narrator.speech.plan import EngineParameters
 from narrator.speech.requests import CheckedAnswer, check_answer
 from narrator.text.pace import expected_seconds
+from textbase.word_lists import read_word_lists
 
+_LISTS = read_word_lists(Path(__file__).with_name("casting_texts.txt"))
+TEXTS = _LISTS.table("texts")
+"""Casting texts, by primary language subtag."""
+NEAREST_LANGUAGES = _LISTS.meanings("nearest")
+"""The nearest of these languages for other languages."""
+_SAME_LANGUAGES = frozenset(_LISTS.words("same"))
 COUNT = 3
 """Candidates for a voice: with one bad take in twenty, all of them fail once in 8,000 voices."""
 CLEAN_NOISE_DISTANCE = 40.0
@@ -53,9 +60,9 @@ class AuditionText:
 def text_for(language: str) -> AuditionText:
     """Returns the casting text of a BCP 47 language, or of the nearest one available."""
     code = language.lower().replace("_", "-").partition("-")[0]
-    text_language = code if code in TEXTS else KIN.get(code, "en")
+    text_language = code if code in TEXTS else NEAREST_LANGUAGES.get(code, "en")
     note = ""
-    if code != text_language and code not in SAME:
+    if code != text_language and code not in _SAME_LANGUAGES:
         note = (
             f"there is no casting text in '{language}': the voice is cast in '{text_language}' "
             "and may keep its accent; a reference clip avoids that"

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,58 +24,7 @@ from narrator.text.pace import expected_seconds
 
 LANGUAGE = "en"
 VOICE = Voice("measure", description="A calm narrator with a clear, even voice")
-SENTENCES = (
-    "Come in.",
-    "Not yet.",
-    "Nobody answered.",
-    "Who is there?",
-    "It was late.",
-    "She closed the door.",
-    "What did he say?",
-    "The rain had stopped.",
-    "They walked on in silence.",
-    "Have you seen my brother?",
-    "I never asked you to wait.",
-    "The kettle began to sing again.",
-    "Every window in the street was dark.",
-    "You may keep it, if you like.",
-    "He put the letter back into his pocket.",
-    "Is that the road to the old mill?",
-    "The children had built a boat out of boxes.",
-    "Before noon the whole village knew what had happened.",
-    "A thin line of smoke rose straight above the roofs.",
-    "If you turn left here, you will come to the river.",
-    "She counted the coins twice and laid them in a row.",
-    "The clock in the hall had not been right for many years.",
-    "He spoke slowly, as people do who have thought about it for long.",
-    "Behind the garden wall there was nothing but fields, and then the sea.",
-    "Nobody could remember who had planted the tree, or why it stood there alone.",
-    "The last train leaves at ten, so we ought to say our goodbyes before nine.",
-    "When the lamp went out, they sat still and listened to the wind in the chimney.",
-    "My aunt, who disliked surprises, had written down everything that might go wrong on the way.",
-    "There were three keys on the ring, and none of them would open the small green door.",
-    "He had learned to read from labels on jars, and still read slowly, with his lips moving.",
-    "The bread was warm, the butter was cold, and for a while no one at the table said a word.",
-    "In the morning the snow lay so deep against the gate that we had to climb out through a "
-    "window.",
-    "What she wanted, more than money or thanks, was for somebody to tell her that it had been "
-    "worth the trouble.",
-    "The map showed a bridge, a church and a row of houses, but when we came there we found only "
-    "the bridge.",
-    "Because the harbour was shallow, the larger ships lay far out, and all day long small boats "
-    "went to and fro between them.",
-    "He told the story so often, and with so many small changes, that in the end he could not have "
-    "said which part was true.",
-    "Whoever had lived in the house before them had been fond of clocks, for there was a pale "
-    "round mark on the wall of every single room.",
-    "They had agreed to meet under the arch at noon, and at half past two, when the market was "
-    "already being cleared away, she was still standing there with her umbrella.",
-    "It was one of those long grey afternoons in which nothing at all seems to happen, and yet, as "
-    "the old man used to say later, everything that mattered was decided before supper.",
-    "She took the narrow path along the cliff, past the ruined chapel and the coastguard's empty "
-    "cottage, and did not once look back, although the dog stood at the gate and barked until at "
-    "last she was out of sight.",
-)
+SENTENCES = tuple(Path(__file__).with_name("measure_sentences.txt").read_text("utf-8").splitlines())
 """Two to some forty words; nothing in them asks for a choice of how it is read."""
 
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from narrator.cast import auditions, presets
-from narrator.cast.auditions import Candidate, Role
-from narrator.cast.texts import KIN, SAME, TEXTS
+from narrator.cast.auditions import NEAREST_LANGUAGES, TEXTS, Candidate, Role
 from narrator.engines import Request, Speech
 from narrator.engines.voice import Voice
 from narrator.errors import EngineFailure, UserError
@@ -34,9 +33,8 @@ def silent(request: Request) -> Speech:
 
 def test_there_is_a_text_for_each_of_the_model_s_thirty_languages():
     assert len(TEXTS) == 30
-    assert set(KIN.values()) <= set(TEXTS)
-    assert not set(KIN) & set(TEXTS)
-    assert set(KIN) >= SAME
+    assert set(NEAREST_LANGUAGES.values()) <= set(TEXTS)
+    assert not set(NEAREST_LANGUAGES) & set(TEXTS)
 
 
 @pytest.mark.parametrize("language", sorted(TEXTS))

@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from narrator.text.alignment import similarity
 from narrator.text.words import is_lettered, words
 from textbase.languages import primary
+from textbase.word_lists import read_word_lists
 
 SOUNDS, SOUNDS_SHORT = 0.15, 0.4
 """Most cost of a word that sounds alike, with three consonants or more, and with two: "Beale" may
@@ -93,7 +94,7 @@ def _is_english(language: str) -> bool:
 def _word_cost(a: str, b: str, is_english: bool) -> float:
     max_cost = 1.0
     if is_english:
-        if a in _SHORT.get(b, ()) or b in _SHORT.get(a, ()):
+        if a in _UNSTRESSED.get(b, ()) or b in _UNSTRESSED.get(a, ()):
             return 0.0
         sound = sounds(a)
         if len(sound) > 1 and sound == sounds(b):
@@ -137,62 +138,16 @@ def _fold(piece: str, *, drop_apostrophes: bool = False) -> str:
 
 # -- English ---------------------------------------------------------------------------------------
 
-_EXPANSIONS: Mapping[str, tuple[str, ...]] = {
-    written: tuple(said.split())
-    for written, said in (
-        pair.strip().split("=")
-        for pair in """
-        gonna=going to|wanna=want to|gotta=got to|gimme=give me|lemme=let me|dunno=do not know
-        |kinda=kind of|sorta=sort of|outta=out of|cuppa=cup of|'tis=it is|'twas=it was|tis=it is
-        |twas=it was|can't=can not|cant=can not|cannot=can not|won't=will not|shan't=shall not
-        |y'all=you all|o'clock=oclock|ma'am=madam|let's=let us|d'you=do you|alright=all right
-        |mrs=missus|missis=missus|mr=mister|dr=doctor|ok=okay|em=them|cos=because|cause=because
-        |til=till|etc=et cetera|vs=versus|st=saint|ah=oh|ha=oh|mum=mom|whilst=while
-        |amongst=among|towards=toward|afterwards=afterward|backwards=backward|forwards=forward
-        """.replace("\n", " ")
-        .replace("  ", "")
-        .split("|")
-    )
-}
-_ENDINGS: Mapping[str, str] = {
-    "n't": "not", "'ll": "will", "'ve": "have", "'re": "are", "'m": "am", "'s": "s", "'d": "d",
-}  # fmt: skip
+_WORDS = read_word_lists(Path(__file__).with_name("likeness_words.txt"))
+_EXPANSIONS = {word: expansion.split() for word, expansion in _WORDS.meanings("expansions").items()}
+_ENDINGS = _WORDS.table("endings")
+_UNSTRESSED = {word: others.split() for word, others in _WORDS.table("unstressed").items()}
+_CONTRACTED = _WORDS.table("joined")
+_HOMOPHONES = _WORDS.meanings("homophones")
 _ENDING = re.compile(r"(.+?)(n't|'(?:ll|ve|re|m|s|d))")
 _UNMARKED = re.compile(
     r"(do|does|did|is|was|are|were|have|has|had|could|would|should|must|might|need)nt"
 )
-_SHORT: Mapping[str, tuple[str, ...]] = {
-    "s": ("is", "has", "as", "us", "his"),
-    "d": ("had", "would", "should", "did"),
-    "a": ("one", "the", "of", "uh"),
-    "an": ("and",),
-    "in": ("and", "n"),
-}
-"""Words that are so short where they are unstressed that nobody hears which it is."""
-_HOMOPHONES: Mapping[str, str] = {
-    word: group.split()[0]
-    for group in """
-    their there|to too two|for four fore|your yore|its|hear here|no know|right write
-    rite|by buy bye|sea see|son sun|would wood|through threw|knew new|wait weight|whole hole|our
-    hour|be bee|one won|some sum|which witch|whether weather|blue blew|road rode rowed|peace piece
-    |male mail|tale tail|meet meat|week weak|pair pear pare|bear bare|stair stare|hair hare|fair
-    fare|way weigh|great grate|break brake|steel steal|night knight|not knot|so sew sow|eight ate
-    |heard herd|seen scene|made maid|plane plain|waste waist|wear where ware|past passed|led lead
-    |red read|principal principle|practice practise|story storey|tire tyre|check cheque|gray grey
-    |plow plough|draft draught|jewelry jewellery|kernel colonel|flour flower|heir air|him hymn|in
-    inn|dear deer|die dye|feet feat|find fined|guest guessed|idle idol|loan lone|mind mined|none nun
-    |pray prey|rain reign rein|roll role|sail sale|sell cell|sent cent scent|site sight|soul sole
-    |stake steak|throne thrown|toe tow|vain vein vane|wore war|yolk yoke|oh owe
-    |councillor counselor councilor counsellor|curb kerb|skeptic sceptic|pajamas pyjamas|program
-    programme|ax axe|omelet omelette|mustache moustache|aluminum aluminium
-    """.replace("\n", " ").split("|")
-    for word in group.split()
-}
-_CONTRACTED: Mapping[str, str] = {
-    "theyare": "their", "youare": "your", "weare": "were", "wewill": "well", "iwill": "ill",
-    "hewill": "heel", "shewill": "shell", "whos": "whose",
-}  # fmt: skip
-"""What is joined sounds like another word: "they're"."""
 _SPELLINGS = tuple(
     (re.compile(pattern), to)
     for pattern, to in (
