@@ -23,7 +23,7 @@ from narrator import files, keys
 from narrator.delivery import postflight
 from narrator.errors import UserError
 from narrator.sound import media
-from narrator.sound.audio import Samples, decode_frames, filter_stream
+from narrator.sound.audio import BlockReader, Samples, decode_frames, filter_stream
 from narrator.sound.loudness import Loudness
 from narrator.sound.probe import ChapterMark, FileFigures
 from narrator.sound.spectra import Spectra
@@ -294,32 +294,17 @@ class _SoundStream:
 
     def __init__(self, blocks: Iterator[Samples], passed: Callable[[int], None]) -> None:
         self.position = 0
-        self._blocks = blocks
+        self._reader = BlockReader(blocks)
         self._passed = passed
-        self._leftover: Samples | None = None
 
     def until(self, stop: int) -> Iterator[Samples]:
         """Yields blocks of some thousands of samples up to a position, or to the end."""
-        while self.position < stop:
-            block = self._next(min(BLOCK, stop - self.position))
-            if not len(block):
-                return
+        while self.position < stop and len(
+            block := self._reader.take(min(BLOCK, stop - self.position))
+        ):
             self.position += len(block)
             self._passed(len(block))
             yield block
-
-    def _next(self, count: int) -> Samples:
-        """Returns up to `count` samples; none at the end."""
-        blocks = [] if self._leftover is None else [self._leftover]
-        count_so_far = sum(map(len, blocks))
-        while count_so_far < count and (block := next(self._blocks, None)) is not None:
-            blocks.append(block)
-            count_so_far += len(block)
-        if not blocks:
-            return np.zeros(0, np.float32)
-        joined = np.concatenate(blocks)
-        self._leftover = joined[count:] if count_so_far > count else None
-        return joined[:count]
 
 
 BLOCK = 65536

@@ -107,6 +107,25 @@ def make_silence(length: int, channels: int = 1) -> Samples:
     return np.zeros(length if channels == 1 else (length, channels), np.float32)
 
 
+class BlockReader:
+    """Reads a stream of blocks in pieces of any length."""
+
+    def __init__(self, blocks: Iterator[Samples]) -> None:
+        self._blocks = blocks
+        self._leftover: Samples | None = None
+
+    def take(self, count: int) -> Samples:
+        """Returns the next `count` samples; fewer at the end of the stream."""
+        blocks = [] if self._leftover is None else [self._leftover]
+        size = sum(map(len, blocks))
+        while (size < count or not blocks) and (block := next(self._blocks, None)) is not None:
+            blocks.append(block)
+            size += len(block)
+        samples = np.concatenate(blocks) if len(blocks) > 1 else [*blocks, make_silence(0)][0]
+        self._leftover = samples[count:]
+        return samples[:count]
+
+
 # -- filters ---------------------------------------------------------------------------------------
 
 

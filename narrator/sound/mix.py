@@ -19,6 +19,7 @@ from narrator.errors import UserError
 from narrator.sound import media
 from narrator.sound.assemble import BLOCK, Timeline, TimelineItem
 from narrator.sound.audio import (
+    BlockReader,
     Samples,
     amplitude,
     as_channels,
@@ -142,7 +143,7 @@ def mix(
     Speech goes to both channels unchanged. Raises UserError where a music file has gone.
     """
     channel_count = channels(layers)
-    playing = [(layer, _BlockReader(play(layer, timeline))) for layer in layers]
+    playing = [(layer, BlockReader(play(layer, timeline))) for layer in layers]
     block_start = 0
     for block in as_channels(speech, channel_count):
         block_stop = block_start + len(block)
@@ -163,7 +164,7 @@ def mix(
 def play(layer: Layer, timeline: Timeline) -> Iterator[Samples]:
     """Streams the samples of a layer from its start to its stop: looped, faded, ducked."""
     ducking = _ducking_curve(timeline.heard, layer, timeline.sample_rate)
-    reader = _BlockReader(_loop_tune(layer, timeline.sample_rate))
+    reader = BlockReader(_loop_tune(layer, timeline.sample_rate))
     for start in range(layer.start, layer.stop, BLOCK):
         stop = min(start + BLOCK, layer.stop)
         block = reader.take(stop - start)
@@ -187,31 +188,12 @@ def _loop_tune(layer: Layer, rate: int) -> Iterator[Samples]:
         rise, fall = rise[:, np.newaxis], fall[:, np.newaxis]
     pass_end = None
     while True:
-        reader = _BlockReader(play_once())
+        reader = BlockReader(play_once())
         beginning = reader.take(seam_length)
         yield beginning if pass_end is None else pass_end * fall + beginning * rise
         for start in range(seam_length, layer.length - seam_length, BLOCK):
             yield reader.take(min(BLOCK, layer.length - seam_length - start))
         pass_end = reader.take(seam_length)
-
-
-class _BlockReader:
-    """Reads a stream of blocks in pieces of any length."""
-
-    def __init__(self, blocks: Iterator[Samples]) -> None:
-        self._blocks = blocks
-        self._leftover: Samples | None = None
-
-    def take(self, count: int) -> Samples:
-        """Returns the next `count` samples; the stream must have that many."""
-        blocks = [] if self._leftover is None else [self._leftover]
-        size = sum(map(len, blocks))
-        while size < count or not blocks:
-            blocks.append(next(self._blocks))
-            size += len(blocks[-1])
-        samples = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
-        self._leftover = samples[count:]
-        return samples[:count]
 
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
