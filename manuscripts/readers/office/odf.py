@@ -7,21 +7,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from lxml import etree
 
+from manuscripts.book import word_set
 from manuscripts.readers.elements import element_name
 from manuscripts.readers.facts import LANGUAGE_TAG
-from manuscripts.readers.office.styles import NO_PROPERTIES, Properties, apply_style_name
+from manuscripts.readers.office.styles import (
+    NO_PROPERTIES,
+    Properties,
+    StyleSheet,
+    when_set,
+)
 
 _FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
 _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _ENCODED = re.compile(r"_([0-9a-f]{2,4})_")
 _POINTS = {"pt": 1.0, "in": 72.0, "cm": 28.35, "mm": 2.835, "px": 0.75, "pc": 12.0}
 _LENGTH = re.compile(r"(-?\d{1,6}(?:\.\d{1,6})?)(pt|in|cm|mm|px|pc)")
-_MAX_DEPTH = 30
+_LIGHT_WEIGHTS = word_set("normal 100 200 300 400")
 
 
 def attribute_of(element: etree._Element, name: str) -> str | None:
@@ -41,14 +47,26 @@ class OdfStyles:
     """The styles of a text, looked up by name."""
 
     def __init__(self, roots: Sequence[etree._Element]) -> None:
-        self._styles: dict[tuple[str, str], etree._Element] = {}
+        self._sheet = StyleSheet()
+        self._page_ends: set[str] = set()
+        """Paragraph styles after which a page ends."""
         self._lists: dict[str, etree._Element] = {}
-        self._resolved: dict[tuple[str, str], Properties] = {}
         self.default = Properties(size=12)
         for root in roots:
             for style in root.iter(f"{_STYLE}style"):
-                key = attribute_of(style, "family") or "", attribute_of(style, "name") or ""
-                self._styles.setdefault(key, style)
+                family, name, parent, visible_name = (
+                    attribute_of(style, attribute) or ""
+                    for attribute in ("family", "name", "parent-style-name", "display-name")
+                )
+                self._sheet.add(
+                    (family, name),
+                    # `Heading_20_1` is the internal name of `Heading 1`.
+                    visible_name or _ENCODED.sub(lambda code: chr(int(code[1], 16)), name),
+                    (family, parent),
+                    partial(_read_style, style),
+                )
+                if any(element.get(f"{_FO}break-after") == "page" for element in style):
+                    self._page_ends.add(name)
             for style in root.iter("{*}list-style"):
                 self._lists.setdefault(attribute_of(style, "name") or "", style)
             for style in root.iter(f"{_STYLE}default-style"):
@@ -57,33 +75,15 @@ class OdfStyles:
 
     def paragraph_style(self, name: str | None) -> Properties:
         """Returns a paragraph style's properties, with those of its parents and the default."""
-        return self._resolve("paragraph", name or "Standard").with_base(self.default)
+        return self._sheet.resolve(("paragraph", name or "Standard")).with_base(self.default)
 
     def text_style(self, name: str | None) -> Properties:
         """Returns the properties of a text style, with those of its parents."""
-        return self._resolve("text", name or "")
-
-    def _resolve(self, family: str, name: str, depth: int = 0) -> Properties:
-        """Returns a style's properties, with those of its parents."""
-        key = family, name
-        style = self._styles.get(key)
-        if style is None or depth > _MAX_DEPTH:
-            return NO_PROPERTIES
-        if key not in self._resolved:
-            parent = attribute_of(style, "parent-style-name")
-            base = self._resolve(family, parent, depth + 1) if parent else NO_PROPERTIES
-            visible_name = attribute_of(style, "display-name") or _decode_name(name)
-            self._resolved[key] = apply_style_name(
-                visible_name, _read_style(style, base)
-            ).with_base(base)
-        return self._resolved[key]
+        return self._sheet.resolve(("text", name or ""))
 
     def ends_page(self, name: str | None) -> bool:
         """Returns whether the page ends after a paragraph of this style."""
-        style = self._styles.get(("paragraph", name or ""))
-        if style is None:
-            return False
-        return any(e.get(f"{_FO}break-after") == "page" for e in style)
+        return name in self._page_ends
 
     def list_kind(self, name: str, depth: int) -> Literal["ol", "ul"] | None:
         """Returns the HTML tag of a list level; None where it shows neither numbers nor bullets."""
@@ -97,59 +97,30 @@ class OdfStyles:
         return "ul"
 
 
-def _decode_name(name: str) -> str:
-    """Decodes a style's internal name to the visible one: `Heading_20_1` is `Heading 1`."""
-    return _ENCODED.sub(lambda match: chr(int(match[1], 16)), name)
-
-
 def _read_style(style: etree._Element, base: Properties) -> Properties:
-    """Reads the properties that a style itself sets; `base` are those of its parent."""
-    text_element = style.find(f"{_STYLE}text-properties")
-    paragraph_element = style.find(f"{_STYLE}paragraph-properties")
+    """Reads the properties that a style itself sets; sizes in % are relative to `base`."""
     level = attribute_of(style, "default-outline-level") or ""
-    properties = replace(
-        NO_PROPERTIES if text_element is None else _read_text_properties(text_element, base),
-        level=int(level) if level.isdigit() and len(level) < 3 else None,
-    )
-    if attribute_of(style, "master-page-name"):
-        properties = replace(properties, starts_page=True)
-    return (
-        properties
-        if paragraph_element is None
-        else _read_paragraph_properties(paragraph_element).with_base(properties)
-    )
-
-
-def _read_paragraph_properties(element: etree._Element) -> Properties:
-    """Reads the properties of a `paragraph-properties` element."""
-    alignment, page_break = element.get(f"{_FO}text-align"), element.get(f"{_FO}break-before")
-    return Properties(
-        centred=None if alignment is None else alignment == "center",
-        starts_page=None if page_break is None else page_break == "page",
-        space_above=_points(element.get(f"{_FO}margin-top")),
-    )
-
-
-def _read_text_properties(element: etree._Element, base: Properties) -> Properties:
-    """Reads the properties of a `text-properties` element; sizes in % are relative to `base`."""
-    weight, slant = element.get(f"{_FO}font-weight"), element.get(f"{_FO}font-style")
-    underline, display = (
-        element.get(f"{_STYLE}text-underline-style"),
-        attribute_of(element, "display"),
-    )
-    size = element.get(f"{_FO}font-size", "")
+    text = style.find(f"{_STYLE}text-properties")
+    text = etree.Element("none") if text is None else text
+    paragraph = style.find(f"{_STYLE}paragraph-properties")
+    paragraph = etree.Element("none") if paragraph is None else paragraph
+    size = text.get(f"{_FO}font-size", "")
     points = _points(size)
-    if points is None and re.fullmatch(r"\d{1,3}%", size):
+    if re.fullmatch(r"\d{1,3}%", size):
         points = (base.size or 12) * int(size[:-1]) / 100
-    language, country = element.get(f"{_FO}language", ""), element.get(f"{_FO}country", "")
+    language, country = text.get(f"{_FO}language", ""), text.get(f"{_FO}country", "")
     language_tag = f"{language}-{country}" if country not in ("", "none") else language
+    is_language = LANGUAGE_TAG.fullmatch(language_tag) and language not in ("none", "zxx")
+    starts_page = when_set(paragraph.get(f"{_FO}break-before"), "page".__eq__)
     return Properties(
-        bold=None if weight is None else weight not in ("normal", "100", "200", "300", "400"),
-        italic=None if slant is None else slant != "normal",
-        underline=None if underline is None else underline != "none",
-        hidden=None if display is None else display == "none",
+        level=int(level) if level.isdigit() and len(level) < 3 else None,
+        centred=when_set(paragraph.get(f"{_FO}text-align"), "center".__eq__),
+        starts_page=bool(attribute_of(style, "master-page-name")) or starts_page,
+        space_above=_points(paragraph.get(f"{_FO}margin-top")),
+        bold=when_set(text.get(f"{_FO}font-weight"), lambda weight: weight not in _LIGHT_WEIGHTS),
+        italic=when_set(text.get(f"{_FO}font-style"), "normal".__ne__),
+        underline=when_set(text.get(f"{_STYLE}text-underline-style"), "none".__ne__),
+        hidden=when_set(attribute_of(text, "display"), "none".__eq__),
         size=points,
-        language=language_tag
-        if LANGUAGE_TAG.fullmatch(language_tag) and language not in ("none", "zxx")
-        else None,
+        language=language_tag if is_language else None,
     )

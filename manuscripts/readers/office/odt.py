@@ -39,7 +39,7 @@ from textbase.errors import Problem
 _SKIPPED = word_set(
     "change-info creator date creator-initials sender-initials binary-data forms script "
     "event-listeners sequence-decls variable-decls user-field-decls dde-connection-decls "
-    "title desc"
+    "title desc index-title-template index-entry-span"
 )
 """Elements whose text is not part of the book and not listed either."""
 _OMITTED_BLOCKS = {

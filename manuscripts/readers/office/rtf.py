@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from manuscripts.book import Book, Choices, word_set
@@ -18,15 +19,15 @@ from manuscripts.readers.elements import INCOMPLETE_REASON
 from manuscripts.readers.office.document import build_pages, metadata_of, side_page
 from manuscripts.readers.office.rtftokens import CHARACTER_WORDS, RtfToken, tokenize
 from manuscripts.readers.office.rtfwords import (
+    DESTINATION_WORDS,
     DOCUMENT_WORDS,
     GROUP_WORDS,
-    RtfField,
     RtfGroup,
     RtfHeader,
     RtfStyle,
 )
 from manuscripts.readers.office.rtfwriter import RtfWriter
-from manuscripts.readers.office.styles import NO_PROPERTIES, Properties, apply_style_name
+from manuscripts.readers.office.styles import NO_PROPERTIES, Properties, StyleSheet
 from manuscripts.readers.office.writer import clean_text
 from manuscripts.readers.pages import Pages, read_pages
 from textbase.errors import Problem
@@ -39,10 +40,6 @@ _MAX_PIECES = 1_000_000
 _MAX_CHARACTERS = 20_000_000
 """Limit on characters. The longest novels have 10 million."""
 
-_SKIPPED_DESTINATIONS = word_set(
-    "colortbl pict nonshppict objdata sp tc xe rxe ftnsep ftnsepc ftncn aftnsep aftnsepc aftncn "
-    "nonesttables template mmathPict filetbl listtable revtbl bkmkstart bkmkend"
-)
 _READ_DESTINATIONS = word_set(
     "shppict shptxt shpinst shprslt moMath moMathPara mmath do dptxbxtext result"
 )
@@ -61,10 +58,6 @@ _OMITTED_FIELDS = {"TOC": "table of contents", "INDEX": "index", "PAGE": "page n
            "NUMPAGES": "page number"}  # fmt: skip
 _PICTURE_PLACEHOLDER = re.compile(r"SPECIAL_IMAGE-.*REPLACE_ME")
 """Placeholder that Calibre writes for a picture it cannot convert."""
-_DESTINATIONS = {
-    "fonttbl": "fonts", "stylesheet": "styles", "info": "info", "listtext": "marker",
-    "pntext": "marker", "fldinst": "code",
-}  # fmt: skip
 
 
 def read_rtf(path: Path, choices: Choices) -> Book:
@@ -92,6 +85,8 @@ class _RtfReader:
         """Encoded text that is not decoded yet."""
         self.bytes_to_skip = 0
         """Remaining fallback characters of a Unicode character."""
+        self.sheet: StyleSheet | None = None
+        """The styles of the header, once a paragraph has ended."""
         self.is_unbalanced = False
         self.character_count = 0
         """Number of characters, visible or not."""
@@ -102,11 +97,8 @@ class _RtfReader:
         """Returns the document's pages; call it after the last token."""
         self._flush()
         writer = self.writer
-        main_page_remarks = []
-        if self.stack or self.is_unbalanced:
-            main_page_remarks.append(
-                "The file's braces do not match, as if it were cut off; compare its end."
-            )
+        is_cut = self.is_unbalanced or bool(self.stack)
+        remark = "The file's braces do not match, as if it were cut off; compare its end."
         while len(writer.texts) > 1:
             writer.close_text()
         return build_pages(
@@ -119,7 +111,7 @@ class _RtfReader:
                 for number, text in enumerate(writer.side_texts, 1)
             ],
             None,
-            main_page_remarks,
+            [remark] if is_cut else [],
         )
 
     def process(self, token: RtfToken) -> None:
@@ -136,8 +128,7 @@ class _RtfReader:
                 message = f"not RTF, or broken: groups more than {_MAX_DEPTH} deep"
                 raise ImportFailed(Problem(self.path, None, message))
             self.stack.append(self.group)
-            if self.group.opens_side_text:
-                self.group = replace(self.group, opens_side_text=False)
+            self.group = replace(self.group, opens_side_text=False)
             self.is_group_start, self.bytes_to_skip = True, 0
         elif token.kind == "close":
             self._close()
@@ -199,27 +190,21 @@ class _RtfReader:
 
     def _text_properties(self) -> Properties:
         """Returns the properties of the current text."""
+        is_link = self.group.shown_field == "HYPERLINK"
         properties = self.group.run_properties
-        field = self.group.field if self.group.is_field_result else None
-        is_link = field is not None and field.kind == "HYPERLINK"
         return replace(properties, link=True) if is_link else properties
 
     def _omission_reason(self, text: str) -> str:
         """Returns why text of the current group is left out; "" if it is read."""
         group = self.group
-        if _PICTURE_PLACEHOLDER.search(text):
-            return "picture"
-        if group.is_deleted:
-            return "deleted by a tracked change"
-        if group.run_properties.hidden:
-            return "hidden"
-        if group.is_formula:
-            return INCOMPLETE_REASON
-        return (
-            _OMITTED_FIELDS.get(group.field.kind, "")
-            if group.field and group.is_field_result
-            else ""
-        )
+        reasons = {
+            "picture": _PICTURE_PLACEHOLDER.search(text),
+            "deleted by a tracked change": group.is_deleted,
+            "hidden": group.run_properties.hidden,
+            INCOMPLETE_REASON: group.is_formula,
+            _OMITTED_FIELDS.get(group.shown_field, ""): True,
+        }
+        return next(reason for reason, is_given in reasons.items() if is_given)
 
     def _name_style(self, text: str) -> None:
         style = self.header.styles.setdefault(self.group.style or 0, RtfStyle())
@@ -231,17 +216,12 @@ class _RtfReader:
     def _control_word(self, token: RtfToken) -> None:
         """Processes a control word."""
         word, number = token.word, token.number
-        is_group_start, is_optional, self.is_group_start, self.is_optional = (
-            self.is_group_start,
-            self.is_optional,
-            False,
-            False,
-        )
+        is_group_start, is_optional = self.is_group_start, self.is_optional
+        self.is_group_start = self.is_optional = False
         if (is_group_start or is_optional) and self._set_destination(word, is_optional):
             return
         if word == "u":
-            code = (number or 0) % 65_536
-            self._write_text(chr(code))
+            self._write_text(chr((number or 0) % 65_536))
             self.bytes_to_skip = self.group.fallback_length
         elif word in CHARACTER_WORDS:
             self._write_symbol(CHARACTER_WORDS[word])
@@ -270,42 +250,25 @@ class _RtfReader:
     def _set_destination(self, word: str, is_optional: bool) -> bool:
         """Sets the group's destination by a control word; returns whether the word named one."""
         group = self.group
-        destination = _DESTINATIONS.get(word)
         if group.destination == "skip":
             self._resume_skipped(word)
-            return True
-        if destination is not None:
-            self.group = replace(group, destination=destination)
         elif word in _INFO_FIELDS and group.destination == "info":
             self.group = replace(group, destination=_INFO_FIELDS[word])
-        elif word == "field":
-            self.group = replace(group, field=RtfField(), is_field_result=False)
-        elif word == "fldrslt":
-            self.group = replace(group, is_field_result=True)
-        elif word in ("footnote", "annotation") or word in _SIDE_TEXTS:
+        elif word == "footnote" or word in _SIDE_TEXTS:
             self._begin_side_text(word)
-        elif word in ("moMath", "mmath"):
-            self.group = replace(group, is_formula=True)
-        elif word in ("upr", *_SKIPPED_DESTINATIONS) or (
-            is_optional and word not in _READ_DESTINATIONS and word != "cs"
-        ):
+        elif (change := DESTINATION_WORDS.get(word)) is not None:
+            self.group = change(group)
+        elif is_optional and word not in _READ_DESTINATIONS and word != "cs":
             self.group = replace(group, destination="skip")
-        elif word not in _READ_DESTINATIONS:
-            return False
+        else:
+            return word in _READ_DESTINATIONS
         return True
 
     def _resume_skipped(self, word: str) -> None:
         """Resumes reading inside a skipped group, at Unicode text or a picture's properties."""
         if word == "ud":
-            destination = next(
-                (
-                    group.destination
-                    for group in reversed(self.stack)
-                    if group.destination != "skip"
-                ),
-                "body",
-            )
-            self.group = replace(self.group, destination=destination)
+            outer = [group.destination for group in self.stack if group.destination != "skip"]
+            self.group = replace(self.group, destination=outer[-1] if outer else "body")
         elif word in ("sn", "sv"):
             self.group = replace(self.group, destination=word)
 
@@ -345,14 +308,15 @@ class _RtfReader:
 
     def _resolve_paragraph(self) -> Properties:
         """Returns the current paragraph's properties, with its style's level and role."""
-        style, depth = self.header.styles.get(self.group.style or 0), 0
-        properties = self.group.paragraph_properties
-        while style is not None and depth < 20:
-            style_properties = apply_style_name(style.name, NO_PROPERTIES)
-            level = style.level if style.level is not None else style_properties.level
-            properties = properties.with_base(Properties(level=level, role=style_properties.role))
-            style, depth = (
-                self.header.styles.get(style.base or 0) if style.base else None,
-                depth + 1,
-            )
-        return properties
+        if self.sheet is None:
+            self.sheet = StyleSheet()
+            for number, style in self.header.styles.items():
+                self.sheet.add(
+                    number, style.name, style.base or None, partial(_own_properties, style)
+                )
+        style_properties = self.sheet.resolve(self.group.style or 0)
+        return self.group.paragraph_properties.with_base(style_properties)
+
+
+def _own_properties(style: RtfStyle, base: Properties) -> Properties:
+    return Properties(level=style.level)

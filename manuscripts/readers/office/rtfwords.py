@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from manuscripts.book import word_set
 from manuscripts.readers.office.rtftokens import CODE_PAGES, LANGUAGES
@@ -50,6 +51,11 @@ class RtfGroup:
     """True if its paragraphs are in a table."""
     opens_side_text: bool = False
     """True if the group is a note, a comment, a header or a footer."""
+
+    @property
+    def shown_field(self) -> str:
+        """The kind of the field whose visible result this is; "" for none."""
+        return self.field.kind if self.field is not None and self.is_field_result else ""
 
 
 @dataclass(slots=True)
@@ -136,6 +142,36 @@ GROUP_WORDS: Mapping[str, _GroupChange] = {
 """Control words that change the rest of their group: functions of the group and the number."""
 
 
+def _goes_to(destination: str) -> Callable[[RtfGroup], RtfGroup]:
+    return lambda group: replace(group, destination=destination)
+
+
+DESTINATION_WORDS: Mapping[str, Callable[[RtfGroup], RtfGroup]] = {
+    "fonttbl": _goes_to("fonts"),
+    "stylesheet": _goes_to("styles"),
+    "info": _goes_to("info"),
+    "listtext": _goes_to("marker"),
+    "pntext": _goes_to("marker"),
+    "fldinst": _goes_to("code"),
+    "field": lambda group: replace(group, field=RtfField(), is_field_result=False),
+    "fldrslt": lambda group: replace(group, is_field_result=True),
+    "moMath": lambda group: replace(group, is_formula=True),
+    "mmath": lambda group: replace(group, is_formula=True),
+    **dict.fromkeys(
+        word_set(
+            "colortbl pict nonshppict objdata sp tc xe rxe ftnsep ftnsepc ftncn aftnsep aftnsepc "
+            "aftncn nonesttables template mmathPict filetbl listtable revtbl bkmkstart bkmkend upr"
+        ),
+        _goes_to("skip"),
+    ),
+}
+"""Control words at the beginning of a group that say what becomes of its text."""
+
+
+def _set_encoding(encoding: str, header: RtfHeader, group: RtfGroup, number: int | None) -> None:
+    header.encoding = encoding
+
+
 def _set_code_page(header: RtfHeader, group: RtfGroup, number: int | None) -> None:
     header.encoding = _encoding(number) or header.encoding
 
@@ -170,18 +206,10 @@ def _set_style_base(header: RtfHeader, group: RtfGroup, number: int | None) -> N
         header.styles.setdefault(group.style or 0, RtfStyle()).base = number
 
 
-def _set_mac_encoding(header: RtfHeader, group: RtfGroup, number: int | None) -> None:
-    header.encoding = "mac-roman"
-
-
-def _set_dos_encoding(header: RtfHeader, group: RtfGroup, number: int | None) -> None:
-    header.encoding = "cp437"
-
-
 DOCUMENT_WORDS: Mapping[str, Callable[[RtfHeader, RtfGroup, int | None], None]] = {
     "ansicpg": _set_code_page,
-    "mac": _set_mac_encoding,
-    "pc": _set_dos_encoding,
+    "mac": partial(_set_encoding, "mac-roman"),
+    "pc": partial(_set_encoding, "cp437"),
     "deflang": _set_document_language,
     "fcharset": _set_font_charset,
     "cpg": _set_font_code_page,

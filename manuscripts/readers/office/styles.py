@@ -7,8 +7,8 @@ derives the look of paragraphs.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
 from manuscripts.readers.office.looks import ParagraphLook
@@ -27,6 +27,8 @@ _ROLE_NAMES = {
     "code": r"(source )?code( block)?|html preformatted|preformatted text|macro text|quelltext",
     "toc": r"toc( heading)?( \d)?|contents( heading)?( \d)?|table of contents",
 }
+_MAX_DEPTH = 30
+"""Limit on the parents of a style, which may be each other's."""
 _ROLE_PATTERNS = {role: re.compile(pattern, re.IGNORECASE) for role, pattern in _ROLE_NAMES.items()}
 
 
@@ -54,9 +56,9 @@ class Properties:
     def with_base(self, base: Properties) -> Properties:
         """Returns these properties, with those of `base` where these are None."""
         overrides = {
-            field.name: setting
-            for field in fields(self)
-            if (setting := getattr(self, field.name)) is not None
+            each.name: setting
+            for each in fields(self)
+            if (setting := getattr(self, each.name)) is not None
         }
         return replace(base, **overrides) if overrides else base
 
@@ -73,6 +75,42 @@ def apply_style_name(name: str, properties: Properties) -> Properties:
     )
     link = True if "hyperlink" in name.lower() or "internet" in name.lower() else None
     return replace(properties, role=role, link=link)
+
+
+@dataclass(slots=True)
+class StyleSheet:
+    """The styles of a document by their keys."""
+
+    _styles: dict[Hashable, tuple[str, Hashable, Callable[[Properties], Properties]]] = field(
+        default_factory=dict
+    )
+    """Name, key of the parent, and a function that reads the style's own properties."""
+    _resolved: dict[Hashable, Properties] = field(default_factory=dict)
+
+    def add(
+        self,
+        key: Hashable,
+        name: str,
+        parent: Hashable,
+        read: Callable[[Properties], Properties],
+    ) -> None:
+        """Adds a style, unless its key is taken; `read` gets the properties of its parent."""
+        self._styles.setdefault(key, (name, parent, read))
+
+    def resolve(self, key: Hashable, depth: int = 0) -> Properties:
+        """Returns a style's properties, with those of its parents."""
+        if key not in self._styles or depth > _MAX_DEPTH:
+            return NO_PROPERTIES
+        if key not in self._resolved:
+            name, parent, read = self._styles[key]
+            base = self.resolve(parent, depth + 1)
+            self._resolved[key] = apply_style_name(name, read(base)).with_base(base)
+        return self._resolved[key]
+
+
+def when_set(setting: str | None, is_on: Callable[[str], bool]) -> bool | None:
+    """Returns whether a property is on by its setting; None where it is not set."""
+    return None if setting is None else is_on(setting)
 
 
 def look_of(

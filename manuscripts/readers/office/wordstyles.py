@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 from lxml import etree
 
 from manuscripts.readers.facts import LANGUAGE_TAG
-from manuscripts.readers.office.styles import NO_PROPERTIES, Properties, apply_style_name
+from manuscripts.readers.office.styles import (
+    NO_PROPERTIES,
+    Properties,
+    StyleSheet,
+    when_set,
+)
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _RAISED: Mapping[str | None, Literal["sup", "sub"]] = {"superscript": "sup", "subscript": "sub"}
@@ -47,26 +52,24 @@ def is_on(parent: etree._Element | None, name: str) -> bool | None:
     return None if switch is None else attribute_of(switch) not in ("0", "false", "off", "none")
 
 
-def _parse_number(text: str | None) -> float | None:
-    return float(text) if text and re.fullmatch(r"-?\d{1,6}(\.\d{1,4})?", text) else None
+def _scaled(text: str | None, divisor: int = 1) -> float | None:
+    """Returns a number in units of `divisor`; None where there is none."""
+    is_number = text is not None and re.fullmatch(r"-?\d{1,6}(\.\d{1,4})?", text)
+    return float(text or 0) / divisor if is_number else None
 
 
 def run_properties(rpr: etree._Element | None) -> Properties:
     """Reads the run properties of an `rPr` element."""
     if rpr is None or not len(rpr):
         return NO_PROPERTIES
-    size = _parse_number(attribute_of(child_of(rpr, "sz")))
     language = attribute_of(child_of(rpr, "lang"))
-    underline = child_of(rpr, "u")
-    is_underlined = (
-        None if underline is None else attribute_of(underline) not in (None, "none", "0", "false")
-    )
+    is_underlined = is_on(rpr, "u")
     return Properties(
         bold=is_on(rpr, "b"),
         italic=is_on(rpr, "i"),
-        underline=is_underlined,
+        underline=is_underlined and attribute_of(child_of(rpr, "u")) is not None,
         hidden=is_on(rpr, "vanish"),
-        size=None if size is None else size / 2,
+        size=_scaled(attribute_of(child_of(rpr, "sz")), 2),
         language=language if language and LANGUAGE_TAG.fullmatch(language) else None,
         raised=_RAISED.get(attribute_of(child_of(rpr, "vertAlign"))),
     )
@@ -76,22 +79,15 @@ def paragraph_properties(ppr: etree._Element | None) -> Properties:
     """Reads the paragraph properties of a `pPr` element."""
     if ppr is None or not len(ppr):
         return NO_PROPERTIES
-    alignment = attribute_of(child_of(ppr, "jc"))
-    outline = _parse_number(attribute_of(child_of(ppr, "outlineLvl")))
-    list_properties = child_of(ppr, "numPr")
-    numbering = None
-    if list_properties is not None and (
-        list_id := attribute_of(child_of(list_properties, "numId"))
-    ):
-        depth = _parse_number(attribute_of(child_of(list_properties, "ilvl"))) or 0
-        numbering = list_id, max(int(depth), 0)
-    space = _parse_number(attribute_of(child_of(ppr, "spacing"), "before"))
+    outline = _scaled(attribute_of(child_of(ppr, "outlineLvl")))
+    list_id = attribute_of(child_of(child_of(ppr, "numPr"), "numId"))
+    depth = _scaled(attribute_of(child_of(child_of(ppr, "numPr"), "ilvl"))) or 0
     return Properties(
         level=None if outline is None else (int(outline) + 1 if 0 <= outline < 9 else 0),
-        centred=None if alignment is None else alignment == "center",
+        centred=when_set(attribute_of(child_of(ppr, "jc")), "center".__eq__),
         starts_page=is_on(ppr, "pageBreakBefore"),
-        space_above=None if space is None else space / 20,
-        numbering=numbering,
+        space_above=_scaled(attribute_of(child_of(ppr, "spacing"), "before"), 20),
+        numbering=(list_id, max(int(depth), 0)) if list_id else None,
     )
 
 
@@ -99,43 +95,36 @@ class Styles:
     """The styles of a document, with the styles on which they are based."""
 
     def __init__(self, root: etree._Element | None) -> None:
-        self._styles: dict[str, etree._Element] = {}
-        self._resolved: dict[str, Properties] = {}
+        self._sheet = StyleSheet()
         self._paragraphs: dict[str, Properties] = {}
         self.default = Properties(size=10)  # Word's default if a file sets none
         self.normal = ""
         for style in () if root is None else root.iter(f"{{{W}}}style"):
-            style_id, is_default = (
-                attribute_of(style, "styleId") or "",
-                attribute_of(style, "default"),
-            )
-            self._styles.setdefault(style_id, style)
-            if attribute_of(style, "type") == "paragraph" and is_default in ("1", "true"):
+            style_id = attribute_of(style, "styleId") or ""
+            name = attribute_of(child_of(style, "name")) or style_id
+            base_id = attribute_of(child_of(style, "basedOn"))
+            self._sheet.add(style_id, name, base_id, partial(_own_properties, style))
+            is_default = attribute_of(style, "default") in ("1", "true")
+            if is_default and attribute_of(style, "type") == "paragraph":
                 self.normal = style_id
-        if root is not None and (defaults := child_of(root, "docDefaults")) is not None:
-            rpr, ppr = (
-                child_of(child_of(defaults, f"{tag}Default"), tag) for tag in ("rPr", "pPr")
-            )
-            properties = run_properties(rpr).with_base(paragraph_properties(ppr))
-            self.default = properties.with_base(self.default)
+        defaults = child_of(root, "docDefaults")
+        run_defaults = run_properties(child_of(child_of(defaults, "rPrDefault"), "rPr"))
+        paragraph_defaults = child_of(child_of(defaults, "pPrDefault"), "pPr")
+        properties = run_defaults.with_base(paragraph_properties(paragraph_defaults))
+        self.default = properties.with_base(self.default)
 
-    def paragraph_style(self, name: str) -> Properties:
+    def paragraph_style(self, style_id: str) -> Properties:
         """Returns a paragraph style's properties with the defaults, the same object each time."""
-        if name not in self._paragraphs:
-            self._paragraphs[name] = self.resolve(name).with_base(self.default)
-        return self._paragraphs[name]
+        if style_id not in self._paragraphs:
+            self._paragraphs[style_id] = self.resolve(style_id).with_base(self.default)
+        return self._paragraphs[style_id]
 
-    def resolve(self, name: str | None, depth: int = 0) -> Properties:
+    def resolve(self, style_id: str | None) -> Properties:
         """Returns the properties of a style, with those of the styles on which it is based."""
-        style = self._styles.get(name or "")
-        if style is None or name is None or depth > 20:
-            return NO_PROPERTIES
-        if name not in self._resolved:
-            base = self.resolve(attribute_of(child_of(style, "basedOn")), depth + 1)
-            properties = run_properties(child_of(style, "rPr")).with_base(
-                paragraph_properties(child_of(style, "pPr"))
-            )
-            self._resolved[name] = apply_style_name(
-                attribute_of(child_of(style, "name")) or name, properties
-            ).with_base(base)
-        return self._resolved[name]
+        return self._sheet.resolve(style_id)
+
+
+def _own_properties(style: etree._Element, base: Properties) -> Properties:
+    """Reads the properties that a style itself sets."""
+    paragraph = paragraph_properties(child_of(style, "pPr"))
+    return run_properties(child_of(style, "rPr")).with_base(paragraph)
