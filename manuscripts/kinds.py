@@ -12,6 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from textbase.extensions import Registry
+
 if TYPE_CHECKING:
     from manuscripts.book import Book, Choices
 
@@ -28,8 +30,9 @@ class Kind:
 
     name: str
     """For people: "was read as EPUB", or "is a picture"."""
-    reader: str = ""
-    """Module below `manuscripts.readers`, and function: `ebook.epub:read_epub`."""
+    reader: str | Reader = ""
+    """Module below `manuscripts.readers`, and function: `ebook.epub:read_epub`; of another package
+    the function itself."""
     advice: str = ""
     """What to do about a kind that has no reader."""
     suffixes: tuple[str, ...] = ()
@@ -52,6 +55,8 @@ class Kind:
         return f"is {self.name}; {self.advice}" if self.advice else f"is {self.name}"
 
     def load_reader(self) -> Reader:
+        if not isinstance(self.reader, str):
+            return self.reader
         module, _, function = self.reader.partition(":")
         reader: Reader = getattr(import_module(f"manuscripts.readers.{module}"), function)
         return reader
@@ -277,6 +282,14 @@ KINDS: tuple[Kind, ...] = (
 READABLE = tuple(kind for kind in KINDS if kind.reader)
 SUFFIXES = {suffix: kind for kind in READABLE for suffix in kind.suffixes}
 """Of manuscripts that can be read."""
+READERS = Registry(
+    "narrator.manuscripts",
+    "reader",
+    Kind,
+    READABLE,
+    lambda kind: [suffix.removeprefix(".") for suffix in kind.suffixes],
+)
+"""Kinds that can be read, by suffix without its dot: these, and those of other packages."""
 UNREADABLE_SUFFIXES = tuple(
     suffix for kind in KINDS if not kind.reader and not kind.is_named for suffix in kind.suffixes
 )

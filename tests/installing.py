@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from manuscripts.kinds import READERS
 from narrator.engines.registry import ENGINES
-from narrator.extensions import Registry
 from narrator.speech.hearing.choosing import RECOGNISERS
+from textbase.extensions import Registry
 
-REGISTRIES: tuple[Registry, ...] = (ENGINES, RECOGNISERS)
+REGISTRIES: tuple[Registry, ...] = (ENGINES, RECOGNISERS, READERS)
 EXAMPLES = Path(__file__).parents[1] / "examples"
 EntryPoints = Mapping[str, Mapping[str, str]]
 """Objects by name, by the group of their entry points."""

@@ -8,15 +8,18 @@ import sys
 
 import pytest
 
+from manuscripts.kinds import MARKDOWN
+from manuscripts.readers.content import kind_of
 from narrator.engines.registry import ENGINES
 from narrator.errors import UsageError
-from narrator.extensions import Registry
+from narrator.project import load
 from narrator.project.schema import Checks
 from narrator.speech.hearing import SpokenSound, choosing
 from tests import books
 from tests.installing import install, install_example
 from tests.sounds import RATE, voice
 from tests.test_docs import EXTENDING
+from textbase.extensions import Registry
 
 __all__ = ["install"]
 
@@ -94,6 +97,41 @@ def test_doctor_looks_at_the_recogniser_of_a_book(install, narrator, tmp_path):
     rows = json.loads(narrator("doctor", path, "--json")[1])["checks"]
     row = next(row for row in rows if row["name"] == "recognition")
     assert (row["state"], row["said"][:19]) == ("fail", "set HEARING_COMMAND")
+
+
+# -- readers of manuscripts ------------------------------------------------------------------------
+
+ORG = """\
+#+TITLE: The Ferry
+#+AUTHOR: A. Author
+* Morning
+The ferry left at /seven/.
+# to be mended
+* Evening
+The lamps were lit.
+"""
+
+
+def test_a_reader_of_manuscripts_can_come_from_another_package(install, narrator, tmp_path):
+    path = tmp_path / "ferry.org"
+    path.write_text(ORG)
+    assert "is Org; `pandoc book.org" in narrator("new", tmp_path / "book", "--from", path)[2]
+    install_example("reader-org", install)
+    code, _, errors = narrator("new", tmp_path / "book", "--from", path)
+    assert code == 0, errors
+    project = load.load(tmp_path / "book")
+    assert (project.manifest.title, project.manifest.author) == ("The Ferry", ("A. Author",))
+    assert [chapter.title for chapter in project.chapters] == ["Morning", "Evening"]
+    text = (tmp_path / "book" / project.chapters[0].file).read_text()
+    assert "*seven*" in text
+    assert "<!-- to be mended -->" in text  # which is not spoken
+
+
+def test_endings_that_narrator_reads_stay_its_own(install, tmp_path):
+    install("narrator-x", {"narrator.manuscripts": {"md": "x:KIND"}})
+    path = tmp_path / "ferry.md"
+    path.write_text("# Morning\n\nThe ferry left.\n")
+    assert kind_of(path) is MARKDOWN
 
 
 # -- packages that are at fault --------------------------------------------------------------------

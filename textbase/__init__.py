@@ -6,6 +6,7 @@
     tongues.py      the language of passages    files.py        files that nobody vouches for
     errors.py       the base of the errors      pictures.py     sizes of pictures
     processes.py    other processes            word_lists.py   files of word lists
+    extensions.py   what other packages bring
 
 Knows no manuscript, no project and no speech; imports neither package.
 """

@@ -14,7 +14,7 @@ from pathlib import Path
 from manuscripts import kinds
 from manuscripts.encoding import NoText, decode
 from manuscripts.errors import ImportFailed
-from manuscripts.kinds import KINDS, SUFFIXES, Kind
+from manuscripts.kinds import KINDS, READERS, SUFFIXES, Kind
 from manuscripts.plaintext import MAX_FILE_SIZE
 from textbase import files
 from textbase.errors import Problem
@@ -30,7 +30,11 @@ _KIND_BY_ROOT: Mapping[str, Kind] = {root.casefold(): kind for kind in KINDS for
 
 
 def kind_of(path: Path) -> Kind:
-    """Returns the kind of a file. Raises ImportFailed for one that cannot be read, with advice."""
+    """Returns the kind of a file. Raises ImportFailed for one that cannot be read, with advice, and
+    UsageError for a damaged reader of another package."""
+    suffix = path.suffix.lower().removeprefix(".")
+    if not READERS.is_own(suffix) and READERS.knows(suffix):
+        return READERS[suffix]
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_SIZE)

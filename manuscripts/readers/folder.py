@@ -28,7 +28,7 @@ from manuscripts.kinds import (
     HTML,
     IMPORTABLE,
     MARKDOWN,
-    SUFFIXES,
+    READERS,
     TEXT,
     UNREADABLE_SUFFIXES,
     Reader,
@@ -42,8 +42,6 @@ from manuscripts.readers.web.html import read_html_folder
 from textbase.errors import Problem
 
 _READ_HERE = (*MARKDOWN.suffixes, *TEXT.suffixes)
-_MANUSCRIPTS = tuple(dict.fromkeys((*_READ_HERE, *SUFFIXES, *UNREADABLE_SUFFIXES)))
-"""Suffixes of possible manuscripts; of files with the same stem the first suffix wins."""
 _SPEAKERS_ENDING = ".speakers.txt"
 """Of the lists of who says what that narrator writes beside texts."""
 _MAX_SHOWN = 3
@@ -163,14 +161,14 @@ def _order_files(paths: Sequence[Path], listing: Path | None, choices: Choices) 
 def _find_files(folder: Path, remarks: list[str]) -> list[Path]:
     """Returns the manuscripts in a folder and its subfolders, without hidden ones, in natural
     order."""
-    resolved_folder = folder.resolve()
+    resolved_folder, suffixes = folder.resolve(), _manuscript_suffixes()
     paths: list[Path] = []
     outside_paths: list[Path] = []
     try:
         for path in folder.rglob("*"):
             parts = path.relative_to(folder).parts
             if (
-                path.suffix.lower() in _MANUSCRIPTS
+                path.suffix.lower() in suffixes
                 and not path.name.endswith(_SPEAKERS_ENDING)
                 and not any(part.startswith((".", "~$", "__MACOSX")) for part in parts)
                 and not any(_EXCLUDED_FOLDER.fullmatch(part) for part in parts[:-1])
@@ -191,10 +189,17 @@ def _find_files(folder: Path, remarks: list[str]) -> list[Path]:
     return list(_without_duplicates(ordered_paths, remarks))
 
 
+def _manuscript_suffixes() -> Sequence[str]:
+    """Suffixes of possible manuscripts; of files with the same stem the first suffix wins."""
+    readable = (f".{name}" for name in READERS.names())
+    return tuple(dict.fromkeys((*_READ_HERE, *readable, *UNREADABLE_SUFFIXES)))
+
+
 def _without_duplicates(paths: Sequence[Path], remarks: list[str]) -> Iterator[Path]:
     """Yields files, without those that repeat another one in another format."""
     path_by_stem: dict[Path, Path] = {}
-    for path in sorted(paths, key=lambda path: _MANUSCRIPTS.index(path.suffix.lower())):
+    suffixes = _manuscript_suffixes()
+    for path in sorted(paths, key=lambda path: suffixes.index(path.suffix.lower())):
         path_by_stem.setdefault(path.with_suffix(""), path)
     for path in paths:
         preferred_path = path_by_stem[path.with_suffix("")]

@@ -445,11 +445,12 @@ def _recognition(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
 
 def _extensions() -> Iterator[Diagnosis]:
     """What other packages bring, as their metadata says; none of it is loaded."""
+    from manuscripts.kinds import READERS
     from narrator.engines.registry import ENGINES
-    from narrator.extensions import distribution
     from narrator.speech.hearing.choosing import RECOGNISERS
+    from textbase.extensions import distribution
 
-    for registry in (ENGINES, RECOGNISERS):
+    for registry in (ENGINES, RECOGNISERS, READERS):
         for entry in registry.extensions:
             message = f"{registry.noun} {entry.name} of the package {distribution(entry)}"
             if registry.is_own(entry.name):

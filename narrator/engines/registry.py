@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from narrator.engines import cosyvoice2, draft, kokoro, server, voxcpm2
 from narrator.engines.spec import EngineSpec
-from narrator.extensions import Registry
+from textbase.extensions import Registry
 
 ENGINES = Registry[EngineSpec](
     "narrator.engines",

@@ -13,12 +13,12 @@ from pathlib import Path
 from narrator.engines import ignore_message, machine, models
 from narrator.engines.models import Model, Tell
 from narrator.errors import EngineUnavailable, UsageError
-from narrator.extensions import Registry
 from narrator.project.schema import Checks
 from narrator.speech.hearing import Aligner, RecogniserSpec, sphinx, whisper
 from narrator.speech.hearing.listening import TakeListener
 from narrator.speech.hearing.sphinx import Sphinx
 from narrator.speech.hearing.whisper import Whisper
+from textbase.extensions import Registry
 
 DEFAULTS = ((14e9, "large-v3-turbo"), (0.0, "small"))
 """Least bytes of memory for each model that `auto` may choose: of 1.6 and 0.5 GB."""

@@ -6,22 +6,14 @@ somebody asks for it by name. Does not know what the parts are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
-from narrator.errors import UsageError
+from textbase.errors import UsageError
 
-
-class Named(Protocol):
-    """A part that is asked for by its name."""
-
-    @property
-    def name(self) -> str: ...
-
-
-T = TypeVar("T", bound=Named)
+T = TypeVar("T")
 
 
 class Registry(dict[str, T]):
@@ -31,10 +23,18 @@ class Registry(dict[str, T]):
     package's.
     """
 
-    def __init__(self, group: str, noun: str, kind: type[T], parts: Iterable[T]) -> None:
-        """`group` is that of the entry points, each an object of this `kind`."""
-        super().__init__({part.name: part for part in parts})
-        self.group, self.noun, self._kind = group, noun, kind
+    def __init__(
+        self,
+        group: str,
+        noun: str,
+        kind: type[T],
+        parts: Iterable[T],
+        names: Callable[[T], Collection[str]] = lambda part: [getattr(part, "name", "")],
+    ) -> None:
+        """`group` is that of the entry points, each an object of this `kind`; `names` are those
+        that a part may be asked for by."""
+        super().__init__({name: part for part in parts for name in names(part)})
+        self.group, self.noun, self._kind, self._names_of = group, noun, kind, names
         self._own_names = frozenset(self)
 
     @cached_property
@@ -77,8 +77,9 @@ class Registry(dict[str, T]):
             ) from error
         if not isinstance(part, self._kind):
             raise UsageError(f"{label}: {entry.value} is no {self._kind.__name__}")
-        if part.name != entry.name:
-            raise UsageError(f"{label}: {entry.value} calls itself {part.name!r}")
+        if entry.name not in self._names_of(part):
+            names = ", ".join(self._names_of(part))
+            raise UsageError(f"{label}: {entry.value} calls itself {names!r}")
         return part
 
 
