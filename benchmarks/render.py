@@ -536,7 +536,7 @@ def main() -> None:
         own = ", earliest_stop: 0.9" if given is None else ""
         path = project(folder / "book", model, options.minutes, options.slots, own)
         settings = manuscript.read_manuscript(path).project
-        engine = book_engines.make_main_engine(settings, draft=False)
+        engine = book_engines.make_main_engine(settings)
         assert isinstance(engine, VoxCPM2Engine)
         found = compare(path, engine, options.slots, options.rounds)
     figures = {name: round(value, 4) for name, value in found.figures().items()}

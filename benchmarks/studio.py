@@ -70,7 +70,7 @@ def fill(path: Path) -> dict[str, Any]:
     manuscript = read_manuscript(path)
     reading = time.perf_counter() - began
     began = time.perf_counter()
-    engine = book_engines.make_main_engine(manuscript.project, draft=False)
+    engine = book_engines.make_main_engine(manuscript.project)
     book = book_plan.plan(manuscript, engine, Selection())
     planning = time.perf_counter() - began
     store = Store.open(manuscript.project.build / "store", writing=True)

@@ -14,7 +14,8 @@ from narrator.delivery import finish
 from narrator.engines import Engine
 from narrator.pipeline import book_plan
 from narrator.pipeline import run as pipeline_run
-from narrator.pipeline.manuscript import read_manuscript
+from narrator.pipeline.manuscript import Manuscript, read_manuscript
+from narrator.pipeline.options import RenderOptions
 from narrator.pipeline.run import Report
 from narrator.speech.plan import RenderReason, Step
 from narrator.speech.store import Record
@@ -148,6 +149,14 @@ class Watcher:
         return {step.chunk.text.strip() for step, _ in self.takes}
 
 
+def read(
+    path: Path, engine: Engine, engines: Mapping[str, Engine] = MappingProxyType({})
+) -> Manuscript:
+    """The manuscript as these engines speak it: a draft if all of them are called so."""
+    names = {engine.name, *(other.name for other in engines.values())}
+    return read_manuscript(path).spoken_by("draft" if names == {"draft"} else "")
+
+
 def run(
     path: Path,
     engine: Engine,
@@ -161,8 +170,9 @@ def run(
 ) -> tuple[Report, Watcher]:
     """What `narrator render` does, with any engine, and those of speakers that have their own."""
     watcher = watcher or Watcher()
-    manuscript = read_manuscript(path)
-    selection = book_plan.select(manuscript, chapters, speakers, force)
+    manuscript = read(path, engine, engines)
+    options = RenderOptions(chapters=tuple(chapters), speakers=tuple(speakers), force=force)
+    selection = book_plan.select(manuscript, options)
     report = pipeline_run.run(
         manuscript,
         engine,
@@ -186,7 +196,8 @@ def speak(
 def plan(
     path: Path, engine: Engine, engines: Mapping[str, Engine] = MappingProxyType({})
 ) -> book_plan.BookPlan:
-    return book_plan.plan(read_manuscript(path), engine, book_plan.Selection(), engines=engines)
+    manuscript = read(path, engine, engines)
+    return book_plan.plan(manuscript, engine, book_plan.Selection(), engines=engines)
 
 
 def todo(

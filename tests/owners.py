@@ -121,9 +121,10 @@ class Rendering:
         threading.Thread(target=wait, daemon=True).start()
 
     def _run(self) -> Report:
-        reading = book_reading.read_book(self.path)
-        job = Job(kind="render", draft=self.draft, chapters=self.chapters, force=self.force)
-        selection = book_plan.select(reading.manuscript, job.chapters, (), job.force)
+        reading = book_reading.read_book(self.path).spoken_by("draft" if self.draft else "")
+        engine = "draft" if self.draft else ""
+        job = Job(kind="render", engine=engine, chapters=self.chapters, force=self.force)
+        selection = book_plan.select(reading.manuscript, job)
         project, joined = reading.manuscript.project, threading.Event()
         with client.submit_or_run(project, job, self.screen, self.cancel, joined) as owner:
             assert not isinstance(owner, Answer)

@@ -176,7 +176,7 @@ def render(
 ) -> tuple[run.Report, books.Watcher]:
     """What `narrator render` does, leniently; where nothing is to `deliver`, up to the takes."""
     with lenient():
-        engines = book_engines.engines_for(manuscript.read_manuscript(path).project, draft=False)
+        engines = book_engines.engines_for(manuscript.read_manuscript(path).project)
         options["engines"] = engines.by_speaker
         return (books.run if deliver else books.speak)(path, engines.main, watcher, **options)
 
@@ -184,7 +184,7 @@ def render(
 if __name__ == "__main__":
     with lenient():
         project = manuscript.read_manuscript(Path(sys.argv[1]))
-        engines = book_engines.engines_for(project.project, draft=False)
+        engines = book_engines.engines_for(project.project)
         run.run(
             project,
             engines.main,

@@ -16,6 +16,7 @@ from unittest import mock
 from narrator.pipeline import book_engines, run
 from narrator.pipeline.book_plan import Selection
 from narrator.pipeline.manuscript import read_manuscript
+from narrator.project import other_engine
 from narrator.report import pickups
 from narrator.studio import app
 from narrator.studio.events import Events
@@ -65,8 +66,8 @@ def rendered(folder: Path) -> Path:
 
 
 def render(folder: Path, *, speak: bool = True, chapters: frozenset[int] = frozenset()) -> None:
-    manuscript = read_manuscript(folder)
-    engine = book_engines.make_main_engine(manuscript.project, draft=True)
+    manuscript = read_manuscript(folder).spoken_by("draft")
+    engine = book_engines.make_main_engine(manuscript.project)
     selection = Selection(chapters)
     run.run(
         manuscript, engine, selection, observer=Watcher(), cancel=threading.Event(), speak=speak
@@ -186,7 +187,8 @@ class Hurried:
 @contextlib.contextmanager
 def opened(folder: Path, *, draft: bool = False) -> Iterator[Opened]:
     """A studio of a project, its errands in a thread instead of the main one."""
-    session, links = ProjectSession(folder, draft, Events()), []
+    with other_engine.speaking_with("draft" if draft else ""):
+        session, links = ProjectSession(folder, Events()), []
     keys = Keys(links.append)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)

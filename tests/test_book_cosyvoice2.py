@@ -185,7 +185,7 @@ def test_a_finished_book_is_planned_without_its_model(rendered: CosyBook, tmp_pa
     path.write_text(path.read_text().replace(str(CHECKPOINT), str(gone)))
     small_model.render(path)
     shutil.rmtree(gone)
-    engine = book_engines.make_main_engine(manuscript.read_manuscript(path).project, draft=False)
+    engine = book_engines.make_main_engine(manuscript.read_manuscript(path).project)
     assert not books.todo(path, engine)
 
 
@@ -196,7 +196,7 @@ def test_a_speaker_with_a_description_alone_is_refused_in_words(rendered: CosyBo
     read = manuscript.read_manuscript(path)
     with pytest.raises(ManifestError, match=r"'bob' has none: give one .*cosyvoice2: {speaker:"):
         checking.check_manuscript(read, lambda _: None)
-    engine = book_engines.make_main_engine(read.project, draft=False)
+    engine = book_engines.make_main_engine(read.project)
     with pytest.raises(ManifestError, match="speaks after a clip"):
         book_plan.plan(read, engine, book_plan.Selection())
 

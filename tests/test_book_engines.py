@@ -104,7 +104,7 @@ def edited(path: Path, old: str, new: str) -> None:
 
 
 def engines_of(path: Path) -> BookEngines:
-    return book_engines.engines_for(manuscript.read_manuscript(path).project, draft=False)
+    return book_engines.engines_for(manuscript.read_manuscript(path).project)
 
 
 def todo(path: Path) -> set[str]:
@@ -184,7 +184,7 @@ def test_a_draft_of_a_book_of_several_engines_is_spoken_by_the_draft_voice_alone
     rendered: run.Report, tmp_path: Path
 ):
     path = copy(rendered, tmp_path / "book")
-    engines = book_engines.engines_for(manuscript.read_manuscript(path).project, draft=True)
+    engines = book_engines.engines_for(manuscript.read_manuscript(path).project.spoken_by("draft"))
     plan = books.plan(path, engines.main, engines.by_speaker)
     assert {step.engine for step in plan.steps} == {"draft"}
     assert plan.folders.draft

@@ -217,9 +217,7 @@ def test_a_voice_that_is_cast_anew_with_another_sound_makes_its_takes_stale(
     theirs = path.parent / voices.files["cy"].relative_to(rendered.path.parent)
     shutil.copyfile(theirs, ours)
     with small_model.lenient():
-        engine = book_engines.make_main_engine(
-            manuscript.read_manuscript(path).project, draft=False
-        )
+        engine = book_engines.make_main_engine(manuscript.read_manuscript(path).project)
         todo = books.todo(path, engine)
     assert set(todo) == {step.chunk.text.strip() for step in rendered.said("ann")}
     assert {why.changes for why in todo.values()} == {("its voice was cast anew",)}
@@ -233,15 +231,13 @@ def test_a_finished_book_is_planned_and_exported_without_its_model(
     gone = tmp_path / "gone"
     path.write_text(path.read_text().replace(str(model), str(gone)))
     # the model is known by its bytes: only a folder of the same name is taken at its word
-    assert books.todo(
-        path, book_engines.make_main_engine(manuscript.read_manuscript(path).project, draft=False)
-    )
+    assert books.todo(path, book_engines.make_main_engine(manuscript.read_manuscript(path).project))
     shutil.copytree(model, gone)
-    engine = book_engines.make_main_engine(manuscript.read_manuscript(path).project, draft=False)
+    engine = book_engines.make_main_engine(manuscript.read_manuscript(path).project)
     assert not books.todo(path, engine)
     small_model.render(path)
     shutil.rmtree(gone)
-    engine = book_engines.make_main_engine(manuscript.read_manuscript(path).project, draft=False)
+    engine = book_engines.make_main_engine(manuscript.read_manuscript(path).project)
     assert not books.todo(path, engine)
     report, _ = books.run(path, engine, speak=False)
     assert len(report.finished.files) == 3

@@ -246,7 +246,7 @@ def _print_next(proposal: Proposal, book: Path, is_written: bool, project: Proje
             out.print(
                 f"Next: narrator cast{book_argument} --review    asks about {doubtful:,} of them"
             )
-        draft = " --draft" if missing_models(project, draft=False) else ""
+        draft = " --draft" if missing_models(project) else ""
         out.print(f"{'then' if doubtful else 'Next'}: narrator render{book_argument}{draft}")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrator.cli.shared import Draft, check_replaceable, display_path, err, out, pluralize
+from narrator.cli.shared import check_replaceable, display_path, err, out, pluralize
 from narrator.cli.voices import (
     InLibrary,
     Language,
@@ -50,7 +50,6 @@ def design(
     library: InLibrary = False,
     replacing: Replace = False,
     project: ProjectFolder = None,
-    draft: Draft = False,
 ) -> None:
     """Cast a voice from a description: a few candidates are rendered, the best is kept."""
     from narrator.cast import auditions, presets
@@ -64,7 +63,7 @@ def design(
     new = NewVoice(presets.validate_name(name), None if library else root, replacing)
     new.check()
     spoken_language = language_of(root, language)
-    engine = _caster(root, draft)
+    engine = _caster(root)
     _check_clones(engine, "design a voice")
     voice = Voice(new.name, description=" ".join(description.split()), seed=seed, style=style)
     _check_problems(engine, voice, spoken_language)
@@ -116,7 +115,6 @@ def audition(
     target: Annotated[Path | None, typer.Option("--out", "-o", help="The WAV to write.")] = None,
     style: Style = None,
     project: ProjectFolder = None,
-    draft: Draft = False,
 ) -> None:
     """Hear a voice: writes a WAV in which it speaks."""
     from narrator.cast import auditions, presets
@@ -128,7 +126,7 @@ def audition(
     preset = presets.read(path)
     target = target or Path(f"{path.stem}-audition.wav")
     check_replaceable(target, b"WAVE", "WAV file")
-    engine = engine_for(root, draft)
+    engine = engine_for(root)
     _check_clones(engine, "speak in a voice of yours")
     spoken_text = (
         auditions.text_for(preset.language).text if text is None else _spoken_text(text, preset)
@@ -156,22 +154,22 @@ def _spoken_text(text: str, preset: Preset) -> str:
     ).text
 
 
-def _caster(root: Path | None, draft: bool) -> Engine:
+def _caster(root: Path | None) -> Engine:
     """The engine that designs: the project's, or the default one where that casts nobody."""
     from narrator.engines.registry import ENGINES
 
     book_spec, default_spec = ENGINES[speech_of(root).engine.name], next(iter(ENGINES.values()))
-    if draft or book_spec.can_design_voices:
-        return engine_for(root, draft)
+    if book_spec.can_design_voices:
+        return engine_for(root)
     err.print(f"{book_spec.name} speaks after a clip: {default_spec.name} casts the voice")
     return _make_engine(default_spec, default_spec.settings(), root)
 
 
-def engine_for(root: Path | None, draft: bool) -> Engine:
+def engine_for(root: Path | None) -> Engine:
     """The engine that designs and auditions: the project's, or the default one."""
     from narrator.engines.registry import ENGINES
 
-    settings = ENGINES["draft"].settings() if draft else speech_of(root).engine
+    settings = speech_of(root).engine
     return _make_engine(ENGINES[settings.name], settings, root)
 
 

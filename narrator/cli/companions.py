@@ -17,6 +17,8 @@ from narrator.errors import UsageError
 if TYPE_CHECKING:
     from narrator.delivery.companions.feed import Episode, Show
 
+_ENGINES = ("", "draft")
+"""Engines that replace those of a manifest, whose files a feed may hold."""
 _COVERS = ("cover.jpg", "cover.jpeg", "cover.png")
 
 
@@ -27,7 +29,6 @@ def feed(
     chapters: Annotated[
         bool, typer.Option("--chapters", help="Chapters are the episodes, not whole books.")
     ] = False,
-    draft: Annotated[bool, typer.Option("--draft", help="Of projects, the draft's files.")] = False,
     title: Annotated[str, typer.Option(help="Of the show; else the files' series or book.")] = "",
     description: Annotated[str, typer.Option(help="Of the show; else the files' own.")] = "",
     author: Annotated[str, typer.Option(help="Else the files' own.")] = "",
@@ -51,9 +52,9 @@ def feed(
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder")
     folder = Path(os.path.abspath(folder))  # a link stays what the web has it as
-    episodes = feeds.episodes(_finished(folder, draft), chapters=chapters)
+    episodes = feeds.episodes(_finished(folder), chapters=chapters)
     if not episodes:
-        raise _nothing(folder, chapters, draft)
+        raise _nothing(folder, chapters)
     base = base_url.rstrip("/") + "/"
     cover = next((base + picture for picture in _COVERS if (folder / picture).is_file()), "")
     show = feeds.Show(
@@ -87,13 +88,16 @@ def _note(path: Path) -> None:
 
     build = next((parent for parent in path.parents if parent.name == "build"), None)
     for manifest in feeds.find_manifests(build.parent) if build else ():
-        for draft in (False, True):
-            products.record_feed(load.load(manifest), draft, path)
+        project = load.load(manifest)
+        for engine in _ENGINES:
+            products.record_feed(project.spoken_by(engine), path)
 
 
-def _nothing(folder: Path, chapters: bool, draft: bool) -> UsageError:
+def _nothing(folder: Path, chapters: bool) -> UsageError:
+    from narrator.project.other_engine import chosen_engine
+
     wanted_kind, other_kind = ("chapters", "without") if chapters else ("books", "with")
-    drafts = "" if draft else "; a draft's with --draft"
+    drafts = "" if chosen_engine() == "draft" else "; a draft's with --draft"
     return UsageError(
         f"{display_path(folder)} holds no finished {wanted_kind}; try {other_kind} "
         f"--chapters{drafts}"
@@ -112,26 +116,28 @@ def _print_lacks(show: Show, episodes: Sequence[Episode]) -> None:
         err.print("Apple Podcasts plays .mp3 and .m4a only: add mp3 to output.formats")
 
 
-def _finished(folder: Path, draft: bool) -> dict[Path, Collection[str]]:
+def _finished(folder: Path) -> dict[Path, Collection[str]]:
     """Finished files under a folder, and the kinds of companions that belong to each.
 
     Of projects those that are as the project is now; what is not is told. Within a project's
     `build` the folder says whether it is the draft's.
     """
     from narrator.delivery.companions import feed as feeds
+    from narrator.project.other_engine import chosen_engine
 
     build = next((p for p in (folder, *folder.parents) if p.name == "build"), None)
     if build is not None and (around := feeds.find_manifests(build.parent)):
-        of_both = _of_projects(around, (False, True))
+        of_both = _of_projects(around, _ENGINES)
         return {path: kinds for path, kinds in of_both.items() if path.is_relative_to(folder)}
     loose, manifests = feeds.find_sounds_and_manifests(folder)
-    return dict.fromkeys(loose, feeds.COMPANIONS) | _of_projects(manifests, (draft,))
+    return dict.fromkeys(loose, feeds.COMPANIONS) | _of_projects(manifests, (chosen_engine(),))
 
 
-def _of_projects(manifests: Sequence[Path], drafts: Sequence[bool]) -> dict[Path, Collection[str]]:
+def _of_projects(manifests: Sequence[Path], engines: Sequence[str]) -> dict[Path, Collection[str]]:
     from narrator.delivery import products
     from narrator.delivery.companions import feed as feeds
     from narrator.delivery.folders import Folders
+    from narrator.pipeline.options import RenderOptions
     from narrator.project import load
 
     finished: dict[Path, Collection[str]] = {}
@@ -139,10 +145,14 @@ def _of_projects(manifests: Sequence[Path], drafts: Sequence[bool]) -> dict[Path
         for path in manifests:
             project = load.load(path)
             kinds = feeds.COMPANIONS & set(project.manifest.output.companions)
-            for draft in sorted({draft and project.has_draft for draft in drafts}):
-                if not Folders(project, draft).sounds():
+            renditions = {
+                rendition.other_engine: rendition for rendition in map(project.spoken_by, engines)
+            }
+            for engine, rendition in renditions.items():
+                if not Folders(rendition).sounds():
                     continue  # nothing to ask for, so no engine is needed
-                for file, note in products.list_sound_files(plan_of(path, draft)):
+                options = RenderOptions(engine=engine)
+                for file, note in products.list_sound_files(plan_of(path, options)):
                     if note:
                         err.print(f"{display_path(file)}: left out: {note}")
                     else:

@@ -245,7 +245,7 @@ def _engines(manuscript: Manuscript | None) -> list[EngineSettings]:
 
     settings_seen: dict[EngineSettings, EngineSettings] = {}
     if manuscript is not None:
-        for engine_settings in book_engines.settings_of(manuscript.project, draft=False).values():
+        for engine_settings in book_engines.settings_of(manuscript.project).values():
             plain = dict.fromkeys(ENGINES[engine_settings.name].chapter_settings)
             settings_seen.setdefault(engine_settings.model_copy(update=plain), engine_settings)
     return list(settings_seen.values())
@@ -526,7 +526,7 @@ def _cost(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterOptio
 
     seconds, wall, disk = sum(u.expected for u in manuscript.spoken), None, None
     try:
-        engines = book_engines.engines_for(manuscript.project, draft=False, cluster_wish=wish)
+        engines = book_engines.engines_for(manuscript.project, wish)
         book = book_plan.plan(
             manuscript, engines.main, book_plan.Selection(), engines=engines.by_speaker
         )

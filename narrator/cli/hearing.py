@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +18,6 @@ from narrator.cli.rendering import STOPPED, stop_on_signals
 from narrator.cli.shared import (
     AsJson,
     Chapters,
-    Draft,
     Speakers,
     app,
     display_path,
@@ -37,6 +35,7 @@ from narrator.sound.clock import format_clock, format_fine_clock
 if TYPE_CHECKING:
     from narrator.pipeline.book_plan import BookPlan
     from narrator.pipeline.hearing import BookHearing
+    from narrator.pipeline.options import RenderOptions
     from narrator.pipeline.recordings import Recital, RecitalResult
     from narrator.speech.hearing.listening import TakeListener
 
@@ -54,7 +53,6 @@ def hear(
         Path,
         typer.Argument(help="The manifest, or its folder; or recordings with their texts beside."),
     ] = Path("book.yaml"),
-    draft: Draft = False,
     chapter: Chapters = None,
     speaker: Speakers = None,
     align: Annotated[
@@ -78,25 +76,26 @@ def hear(
     """Listen to what is rendered: whether it says its text, and when each word is said. Exit code
     1: some takes do not say theirs, and are doubtful from now on."""
     from narrator.pipeline import recordings
+    from narrator.pipeline.options import RenderOptions
+    from narrator.project.other_engine import chosen_engine
 
     cancel = threading.Event()
     stop_on_signals(cancel)
     if recordings.are_recordings(book):
-        if draft or chapter or speaker:
+        if chosen_engine() == "draft" or chapter or speaker:
             raise UsageError("--draft, --chapter and --speaker are for a book, not for recordings")
         recording_options = _RecordingOptions(text, language, model, align, times)
         _hear_recordings(book, recording_options, cancel, as_json)
     elif text or language or times:
         raise UsageError("--text, --language and --out are for recordings, not for a book")
     else:
-        _hear_book(book, draft, chapter or (), speaker or (), align, model, cancel, as_json)
+        options = RenderOptions(chapters=tuple(chapter or ()), speakers=tuple(speaker or ()))
+        _hear_book(book, options, align, model, cancel, as_json)
 
 
 def _hear_book(
     book: Path,
-    draft: bool,
-    chapters: Sequence[str],
-    speakers: Sequence[str],
+    options: RenderOptions,
     align: bool,
     model: str | None,
     cancel: threading.Event,
@@ -109,8 +108,8 @@ def _hear_book(
     with contextlib.nullcontext() if as_json else stage(err, "reading the manuscript"):
         manuscript = read_manuscript(book)
         project = manuscript.project
-        selection = book_plan.select(manuscript, chapters, speakers, False)
-        engines = book_engines.engines_for(project, draft=draft)
+        selection = book_plan.select(manuscript, options)
+        engines = book_engines.engines_for(project)
     ear = choosing.make_listener(project.manifest.checks, project.root, model=model, align=align)
     activity = "timing words" if align else "listening"
     with keep_awake(), contextlib.nullcontext() if as_json else StageLine(err) as line:
@@ -192,8 +191,10 @@ def _print_misheard(hearing_report: BookHearing) -> None:
 
 def _has_draft(book: BookPlan) -> bool:
     """Whether the draft voice has spoken a book that another engine is to speak."""
-    draft = replace(book.folders, draft=book.project.has_draft)
-    return draft != book.folders and bool(draft.sounds())
+    from narrator.delivery.folders import Folders
+
+    draft = Folders(book.project.spoken_by("draft"))
+    return draft.finished != book.folders.finished and bool(draft.sounds())
 
 
 def _print_times(hearing_report: BookHearing) -> None:

@@ -15,7 +15,6 @@ from narrator.cli.shared import (
     AsJson,
     Book,
     BookOption,
-    Draft,
     app,
     check_replaceable,
     display_path,
@@ -45,7 +44,6 @@ def flag(
         ),
     ],
     book: BookOption = None,
-    draft: Draft = False,
     note: Annotated[
         str, typer.Option("--note", "-n", help="What is wrong, and what it should be.")
     ] = "",
@@ -58,7 +56,7 @@ def flag(
         raise UsageError(
             "what is wrong there? Say it with --note, as in: --note '“bow” as in arrow'"
         )
-    planned, passages = _named_passages(words, book, draft)
+    planned, passages = _named_passages(words, book)
     chunks = [passage.chunk for passage in passages]
     if done:
         settled = pickups.mark_done(planned, chunks)
@@ -71,23 +69,20 @@ def flag(
     out.print(f"on the list: {display_path(pickups.path_of(planned.project))}")
 
 
-def _named_passages(
-    words: Sequence[str], option: Path | None, draft: bool
-) -> tuple[BookPlan, list[Passage]]:
+def _named_passages(words: Sequence[str], option: Path | None) -> tuple[BookPlan, list[Passage]]:
     """A book, and what is named in it."""
-    if timed := at_time(words, option, draft):
+    if timed := at_time(words, option):
         planned, _, passages = timed
         return planned, [found_place.passage for found_place in passages]
     chunks, place = split_arguments(words, option)
     if not chunks:
         raise UsageError("which place? A chunk, 3.12, or a chapter and a time, 3 12:34")
-    return of_chunks(chunks, place, draft)
+    return of_chunks(chunks, place)
 
 
 @app.command("pickups")
 def list_pickups(
     book: Book = Path("book.yaml"),
-    draft: Draft = False,
     bring: Annotated[
         Path | None,
         typer.Option("--from", help="Add a list: CSV, lines of “3 00:12:34 — note”, labels."),
@@ -107,7 +102,7 @@ def list_pickups(
     from narrator import report as reports
     from narrator.pipeline import pickups
 
-    planned = plan_of(book, draft)
+    planned = plan_of(book)
     if page is not None:
         reports.require_packages("jinja2")
         from narrator.report import pickups as pages

@@ -17,7 +17,6 @@ from narrator.cli.shared import (
     AsJson,
     BookOption,
     Chunks,
-    Draft,
     app,
     display_path,
     err,
@@ -45,21 +44,20 @@ def where(
         ),
     ],
     book: BookOption = None,
-    draft: Draft = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what is spoken at a time, and where it is written; or when chunks are heard."""
-    if timed := at_time(words, book, draft):
+    if timed := at_time(words, book):
         _print_heard(*timed, as_json)
         return
     chunks, place = split_arguments(words, book)
     if not chunks:
         raise UsageError("which place? A chapter and a time, 3 12:34, or a chunk, 3.12")
-    _print_passages(*of_chunks(chunks, place, draft), as_json)
+    _print_passages(*of_chunks(chunks, place), as_json)
 
 
 def at_time(
-    words: Sequence[str], option: Path | None, draft: bool
+    words: Sequence[str], option: Path | None
 ) -> tuple[BookPlan, str, list[HeardAt]] | None:
     """The book, where a time was looked for, if no chapter was named, and what is heard there; None
     where the words name no time. Raises UsageError."""
@@ -69,23 +67,24 @@ def at_time(
     if not times:
         return None
     chapter, place = _chapter_and_book([word for word in words if word not in times], option)
-    book = plan_of(place, draft)
+    book = plan_of(place)
     return book, *_find_times(book, chapter, times)
 
 
-def of_chunks(chunks: Sequence[str], place: Path, draft: bool) -> tuple[BookPlan, list[Passage]]:
+def of_chunks(chunks: Sequence[str], place: Path) -> tuple[BookPlan, list[Passage]]:
     """A book and chunks of it. Raises UsageError."""
     from narrator.pipeline import book_plan, places
 
-    book = plan_of(place, draft)
+    book = plan_of(place)
     return book, places.passages_of(book, book_plan.find_steps(book, chunks))
 
 
 def one_chapter(book: BookPlan, name: str) -> int:
     """A chapter, counted from 0, by its number or title. Raises UsageError."""
     from narrator.pipeline import book_plan
+    from narrator.pipeline.options import RenderOptions
 
-    chosen = book_plan.select(book.manuscript, [name], (), False).chapters
+    chosen = book_plan.select(book.manuscript, RenderOptions(chapters=(name,))).chapters
     if len(chosen) != 1:
         raise UsageError(f"“{name}” are several chapters: name one")
     return min(chosen)
@@ -197,7 +196,6 @@ _PLAYERS = {
 def play(
     chunks: Chunks,
     book: BookOption = None,
-    draft: Draft = False,
     number: Annotated[
         int | None,
         typer.Option("--try", min=0, help="Another try than the one in use, as `takes` has them."),
@@ -210,7 +208,7 @@ def play(
     if not names:
         raise UsageError(f"which chunks of {place}? Name them chapter.number, as 3.12")
     player = _player()
-    planned = plan_of(place, draft)
+    planned = plan_of(place)
     with tempfile.TemporaryDirectory(prefix="narrator-") as folder:
         for step in book_plan.find_steps(planned, names):
             tries = retakes.tries_of(planned, step)

@@ -27,7 +27,6 @@ from narrator.cli.shared import (
     BookOption,
     Chapters,
     Chunks,
-    Draft,
     Force,
     Speakers,
     app,
@@ -46,6 +45,7 @@ from narrator.sound.clock import format_clock
 if TYPE_CHECKING:
     from narrator.pipeline.book_plan import BookPlan
     from narrator.pipeline.estimate import Estimate
+    from narrator.pipeline.options import RenderOptions
     from narrator.project.preferences import ClusterOptions
     from narrator.speech.plan import Step
 
@@ -56,7 +56,6 @@ LISTED = 20
 @app.command()
 def plan(
     book: Book = Path("book.yaml"),
-    draft: Draft = False,
     chapter: Chapters = None,
     speaker: Speakers = None,
     force: Force = False,
@@ -71,28 +70,41 @@ def plan(
     """Show what a render would do, and why; nothing is rendered."""
     from narrator.cli.text import tell_of_cast
 
-    planned = plan_of(book, draft, chapter, speaker, force, wish_of(cluster, tls, insecure))
+    options = options_of(chapter, speaker, force, wish_of(cluster, tls, insecure))
+    planned = plan_of(book, options)
     print_plan(planned, as_json, chunks)
     if not as_json:
         tell_of_cast(planned.manuscript, book)
 
 
-def plan_of(
-    book: Path,
-    draft: bool,
-    chapter: Sequence[str] | None = None,
-    speaker: Sequence[str] | None = None,
-    force: bool = False,
-    wish: ClusterOptions | None = None,
-) -> BookPlan:
+def options_of(
+    chapters: Sequence[str] | None,
+    speakers: Sequence[str] | None,
+    force: bool,
+    cluster: ClusterOptions,
+) -> RenderOptions:
+    """The options that were typed."""
+    from narrator.pipeline.options import RenderOptions
+
+    return RenderOptions(
+        chapters=tuple(chapters or ()),
+        speakers=tuple(speakers or ()),
+        force=force,
+        cluster=cluster,
+    )
+
+
+def plan_of(book: Path, options: RenderOptions | None = None) -> BookPlan:
+    """The plan of a book, or of the part that is asked for."""
     from narrator.pipeline import book_engines, book_plan
     from narrator.pipeline.manuscript import read_manuscript
+    from narrator.pipeline.options import RenderOptions
 
+    options = options or RenderOptions()
     with stage(err, "reading the manuscript"):
-        manuscript = read_manuscript(book)
-    selection = book_plan.select(manuscript, chapter or (), speaker or (), force)
-    wish = wish or wish_of(None)
-    engines = book_engines.engines_for(manuscript.project, draft=draft, cluster_wish=wish)
+        manuscript = read_manuscript(book).spoken_by(options.engine)
+    selection = book_plan.select(manuscript, options)
+    engines = book_engines.engines_for(manuscript.project, options.cluster)
     return book_plan.plan(manuscript, engines.main, selection, engines=engines.by_speaker)
 
 
@@ -131,7 +143,7 @@ def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
     print_machines(clusters)
     _print_costs(costs)
     if book.todo and not clusters:
-        for note in book_engines.missing_models(book.project, draft=book.folders.draft):
+        for note in book_engines.missing_models(book.project):
             out.print(f"missing: {note}")
     _print_outdated(book)
     warn_of_unspoken(book)
@@ -197,7 +209,7 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
         "disk_free_bytes": costs.free,
         "characters_to_send": costs.sent,
         "price": costs.price or None,
-        "missing_models": book_engines.missing_models(book.project, draft=book.folders.draft),
+        "missing_models": book_engines.missing_models(book.project),
         "files_made_anew": [
             str(path) for path in products.list_outdated_files(book, book.selection.chapters)
         ],
@@ -318,7 +330,6 @@ def _speaker_rows(book: BookPlan) -> list[_SpeakerRow]:
 @app.command()
 def status(
     book: Book = Path("book.yaml"),
-    draft: Draft = False,
     deep: Annotated[
         bool, typer.Option("--deep", help="Read every byte of takes and tries, not only of files.")
     ] = False,
@@ -326,7 +337,7 @@ def status(
 ) -> None:
     """Show how far a project is: takes, chunks given up or doubtful, finished files; and what of
     it was altered on disk."""
-    planned = plan_of(book, draft)
+    planned = plan_of(book)
     damaged_tries: Sequence[Path] = ()
     if deep:
         damaged_tries = list(planned.store.damaged_tries())
@@ -433,14 +444,13 @@ def _state(row: _ChapterRow, held_back: bool) -> str:
 def why(
     chunk: Chunks,
     book: BookOption = None,
-    draft: Draft = False,
     as_json: AsJson = False,
 ) -> None:
     """Say why a chunk will or will not be rendered, and what went into it."""
     from narrator.pipeline import book_plan
 
     name, book_path = one_chunk(chunk, book)
-    planned = plan_of(book_path, draft)
+    planned = plan_of(book_path)
     step = book_plan.find_step(planned, name)
     reason, record = planned.why[step.key], planned.store.find(step.key)
     if as_json:
@@ -483,7 +493,7 @@ def warn_of_unasked(book: BookPlan) -> None:
 
     print_problems(
         "warning",
-        list(checking.find_unsupported_settings(book.manuscript, draft=book.folders.draft)),
+        list(checking.find_unsupported_settings(book.manuscript)),
     )
     print_problems("warning", list(checking.find_unrecognised_languages(book.manuscript)))
 

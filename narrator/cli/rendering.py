@@ -6,7 +6,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,6 +15,7 @@ import typer
 
 from narrator.cli.cluster import Insecure, OnCluster, Tls, wish_of
 from narrator.cli.planning import (
+    options_of,
     plan_of,
     print_doubtful,
     print_lost,
@@ -26,7 +27,6 @@ from narrator.cli.shared import (
     AsJson,
     Book,
     Chapters,
-    Draft,
     Force,
     Speakers,
     app,
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from narrator.delivery.finish import Finished
     from narrator.pipeline.jobs.client import Answer
     from narrator.pipeline.manuscript import Manuscript
+    from narrator.pipeline.options import RenderOptions
     from narrator.pipeline.run import Report
-    from narrator.project.preferences import ClusterOptions
     from narrator.speech.render import RenderResult
     from narrator.speech.store import Store
 
@@ -60,7 +60,6 @@ STOPPED = 130
 @app.command()
 def render(
     book: Book = Path("book.yaml"),
-    draft: Draft = False,
     chapter: Chapters = None,
     speaker: Speakers = None,
     force: Force = False,
@@ -71,29 +70,22 @@ def render(
     insecure: Insecure = False,
 ) -> None:
     """Render a book to its finished files; run it again to go on where it stopped."""
-    wish = wish_of(cluster, tls, insecure)
+    options = options_of(chapter, speaker, force, wish_of(cluster, tls, insecure))
     if dry_run:
-        print_plan(plan_of(book, draft, chapter, speaker, force, wish), as_json)
+        print_plan(plan_of(book, options), as_json)
         return
-    _run("render", book, draft, chapter, speaker, force, as_json, wish)
+    _run("render", book, options, as_json)
 
 
 @app.command()
-def export(book: Book = Path("book.yaml"), draft: Draft = False, chapter: Chapters = None,
+def export(book: Book = Path("book.yaml"), chapter: Chapters = None,
            as_json: AsJson = False) -> None:  # fmt: skip
     """Assemble and encode what is rendered already; nothing is spoken."""
-    _run("export", book, draft, chapter, None, False, as_json, wish_of("none"))
+    _run("export", book, options_of(chapter, None, False, wish_of("none")), as_json)
 
 
 def _run(
-    kind: Literal["render", "export"],
-    book: Path,
-    draft: bool,
-    chapter: Sequence[str] | None,
-    speaker: Sequence[str] | None,
-    force: bool,
-    as_json: bool,
-    wish: ClusterOptions,
+    kind: Literal["render", "export"], book: Path, options: RenderOptions, as_json: bool
 ) -> None:
     from narrator.pipeline import book_engines, book_plan, book_reading, checking, run
     from narrator.pipeline.jobs import client, execution
@@ -104,19 +96,14 @@ def _run(
     began = time.monotonic()
     with contextlib.nullcontext() if as_json else stage(err, "reading the manuscript"):
         reading = book_reading.read_book(book)
-        project, chapters, speakers = reading.manuscript.project, chapter or (), speaker or ()
-        selection = book_plan.select(reading.manuscript, chapters, speakers, force)
-        engines = book_engines.engines_for(
-            project, draft=draft, on_message=err.print, cluster_wish=wish
-        )
+        project = reading.manuscript.project
+        selection = book_plan.select(reading.manuscript, options)
+        engines = book_engines.engines_for(project, options.cluster, on_message=err.print)
     if kind == "render" and not as_json:
-        print_problems(
-            "warning", list(checking.find_unsupported_settings(reading.manuscript, draft=draft))
-        )
+        print_problems("warning", list(checking.find_unsupported_settings(reading.manuscript)))
         print_problems("warning", list(checking.find_unrecognised_languages(reading.manuscript)))
-        print_problems("warning", list(checking.find_silent_parts(reading.manuscript, draft=draft)))
-    job = Job(kind=kind, draft=draft, chapters=tuple(chapters), speakers=tuple(speakers),
-              force=force, cluster=wish.address, tls=wish.tls, insecure=wish.insecure)  # fmt: skip
+        print_problems("warning", list(checking.find_silent_parts(reading.manuscript)))
+    job = Job.of(kind, options)
     progress_class = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress
     with (
         keep_awake(),
@@ -127,7 +114,7 @@ def _run(
             outcome: Report | client.Answer = owner
         else:
             ticket = owner.new_ticket(job, cancel)
-            with owner.doing(ticket), naming_alternatives(reading.manuscript, draft):
+            with owner.doing(ticket), naming_alternatives(reading.manuscript):
                 outcome = execution.render(owner, ticket, reading, selection, engines, progress)
     if isinstance(outcome, client.Answer):
         print_answer(outcome, as_json)
@@ -143,7 +130,7 @@ def _run(
 
 
 @contextlib.contextmanager
-def naming_alternatives(manuscript: Manuscript, draft: bool) -> Iterator[None]:
+def naming_alternatives(manuscript: Manuscript) -> Iterator[None]:
     """A model that is missing is told with all that can speak the book instead."""
     from narrator.pipeline import book_engines
     from narrator.pipeline.alternatives import alternatives
@@ -151,10 +138,14 @@ def naming_alternatives(manuscript: Manuscript, draft: bool) -> Iterator[None]:
     try:
         yield
     except EngineUnavailable as error:
-        missing = book_engines.missing_models(manuscript.project, draft=draft)
+        missing = book_engines.missing_models(manuscript.project)
         if not missing:
             raise
-        lines = ["; ".join(missing), "what can speak this book here:", *alternatives(manuscript)]
+        lines = [
+            "; ".join(missing),
+            "what can speak this book here:",
+            *alternatives(manuscript.spoken_by("")),
+        ]
         raise EngineUnavailable("\n".join(lines)) from error
 
 

@@ -13,7 +13,6 @@ from narrator.cli.progress import StageLine
 from narrator.cli.shared import (
     Book,
     Chapters,
-    Draft,
     app,
     check_replaceable,
     display_path,
@@ -27,7 +26,6 @@ from narrator.cli.shared import (
 @app.command()
 def report(
     book: Book = Path("book.yaml"),
-    draft: Draft = False,
     spectrograms: Annotated[
         bool, typer.Option("--spectrograms", help="Of every chapter; the page grows by far.")
     ] = False,
@@ -43,12 +41,13 @@ def report(
     """
     from narrator import report as reports
     from narrator.pipeline import book_plan
+    from narrator.pipeline.options import RenderOptions
 
     if to is not None:
         check_replaceable(to, reports.MARK.encode(), "report")
-    planned = plan_of(book, draft)
+    planned = plan_of(book)
     manuscript = planned.manuscript
-    chosen = book_plan.select(manuscript, chapter or (), (), False).chapters
+    chosen = book_plan.select(manuscript, RenderOptions(chapters=tuple(chapter or ()))).chapters
     if spectrograms:
         chosen = frozenset(range(len(manuscript.chapters)))
     path = to or reports.page_path(planned)

@@ -14,7 +14,7 @@ import typer
 
 from narrator.cli.casting import engine_for
 from narrator.cli.progress import silence
-from narrator.cli.shared import Draft, app, err, out, pluralize
+from narrator.cli.shared import app, err, out, pluralize
 from narrator.cli.voices import Language, language_of, speech_of
 from narrator.errors import UsageError
 from textbase.characters import excerpt
@@ -35,7 +35,6 @@ def serve(
         Path | None,
         typer.Option("--project", "-p", help="A book whose cast, lexicon and engine it has."),
     ] = None,
-    draft: Draft = False,
     language: Language = None,
     port: Annotated[
         int | None,
@@ -77,7 +76,7 @@ def serve(
         shown_token = None
         if token is None and not place.is_local:
             token = shown_token = secrets.token_urlsafe(24)
-        server = _server(book, draft, language, longest, minutes, most)
+        server = _server(book, language, longest, minutes, most)
         terms = AccessTerms(Hosts(place.address, place.port), token, tuple(cors or ()))
 
         def ready() -> None:
@@ -98,7 +97,7 @@ def serve(
 
 
 def _server(
-    book: Project | None, draft: bool, language: str | None, longest: int, minutes: int, most: int
+    book: Project | None, language: str | None, longest: int, minutes: int, most: int
 ) -> SpeechServer:
     from narrator.cast.voicebook import VoiceBook
     from narrator.pipeline.book_engines import make_main_engine as engine_of
@@ -109,11 +108,9 @@ def _server(
     from narrator.speech.service import SpeechService
     from narrator.text.normalize import Lexicon
 
-    engine = (
-        engine_for(None, draft) if book is None else engine_of(book, draft=draft, tell=err.print)
-    )
+    engine = engine_for(None) if book is None else engine_of(book, err.print)
     settings = speech_of(None).engine if book is None else book.engine
-    if book is not None and not draft:
+    if book is not None:
         _tell_of_others(book)
     spoken_language = language_of(book.root if book else None, language)
     voices = VoiceBook(engine, spoken_language, book)

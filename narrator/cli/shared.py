@@ -39,7 +39,21 @@ PURPOSES = {
 """What one wants, and the commands that do it, as `--help` lists them."""
 
 
-class _ByPurpose(TyperGroup):
+class ProjectGroup(TyperGroup):
+    """Commands of which those on a project take the options of all such commands."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, remaining_args = super().resolve_command(ctx, args)
+        parameters = command.params if command else []
+        names = {parameter.name for parameter in parameters}
+        if names & _PROJECT_PARAMETERS and "build" not in names:
+            parameters += _project_options()
+        return name, command, remaining_args
+
+
+class _ByPurpose(ProjectGroup):
     """Commands in the order in which a book needs them; each takes its book with --book, too."""
 
     def resolve_command(
@@ -49,9 +63,6 @@ class _ByPurpose(TyperGroup):
             _refuse_path(Path(args[0]))
         name, command, remaining_args = super().resolve_command(ctx, args)
         parameters = command.params if command else []
-        names = {parameter.name for parameter in parameters}
-        if names & _PROJECT_PARAMETERS and "build" not in names:
-            parameters += _project_options()
         known_options = {option for parameter in parameters for option in parameter.opts}
         if "book" in known_options and "--book" not in known_options:
             remaining_args = _without_flag(remaining_args)
@@ -73,7 +84,8 @@ _PROJECT_PARAMETERS = frozenset(("book", "project", "base_url"))
 
 
 def _project_options() -> list[click.Parameter]:
-    """`--build` and `--engine`, which every command of a project takes and none has to pass on."""
+    """`--build`, `--engine` and `--draft`, which every command of a project takes and none has to
+    pass on."""
     options = typer.Typer(add_completion=False)
 
     def project(
@@ -100,6 +112,15 @@ def _project_options() -> list[click.Parameter]:
                 is_eager=True,
             ),
         ] = None,
+        draft: Annotated[
+            bool,
+            typer.Option(
+                "--draft",
+                help="Use the draft voice, whatever the engine: --engine draft.",
+                callback=_speak_draft,
+                expose_value=False,
+            ),
+        ] = False,
     ) -> None: ...
 
     options.command()(project)
@@ -118,6 +139,15 @@ def _speak_with(context: typer.Context, name: str | None) -> str | None:
 
     context.with_resource(speaking_with(name))
     return name
+
+
+def _speak_draft(context: typer.Context, draft: bool) -> bool:
+    """Raises UsageError where `--engine` stands beside it."""
+    source = context.get_parameter_source("other_engine")
+    if draft and source is not None and source.name == "COMMANDLINE":
+        raise UsageError("--draft is `--engine draft`: give one of the two")
+    _speak_with(context, "draft" if draft else None)
+    return draft
 
 
 def _refuse_path(path: Path) -> None:
@@ -236,24 +266,6 @@ Chunks = Annotated[
         metavar="CHUNK... [BOOK]",
         help="Chunks, as messages and the report name them, 3.12, and their book, in any order.",
         show_default=False,
-    ),
-]
-
-
-def _check_draft_alone(context: typer.Context, draft: bool) -> bool:
-    """Raises UsageError where `--engine` stands beside it: which of the two is meant?"""
-    source = context.get_parameter_source("other_engine")
-    if draft and source is not None and source.name == "COMMANDLINE":
-        raise UsageError("--draft is `--engine draft`: give one of the two")
-    return draft
-
-
-Draft = Annotated[
-    bool,
-    typer.Option(
-        "--draft",
-        help="Use the draft voice, whatever the engine.",
-        callback=_check_draft_alone,
     ),
 ]
 Chapters = Annotated[

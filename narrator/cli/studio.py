@@ -11,13 +11,12 @@ from typing import Annotated
 import typer
 
 from narrator.cli.progress import silence, stage
-from narrator.cli.shared import Book, Draft, app, err, out
+from narrator.cli.shared import Book, app, err, out
 
 
 @app.command()
 def studio(
     book: Book = Path("book.yaml"),
-    draft: Draft = False,
     port: Annotated[
         int | None,
         typer.Option("--port", min=1, max=65535, help="To listen at; else any free one."),
@@ -39,7 +38,7 @@ def studio(
     from narrator.studio.guard import Keys
     from narrator.studio.session import ProjectSession
 
-    session = ProjectSession(book, draft, Events())
+    session = ProjectSession(book, Events())
     build = manifest_at(book).parent / "build"
     with contextlib.closing(studios.listen(listen, port, build)) as place:
         with stage(err, "reading the manuscript"):

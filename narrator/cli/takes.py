@@ -17,7 +17,6 @@ from narrator.cli.shared import (
     AsJson,
     BookOption,
     Chunks,
-    Draft,
     app,
     display_path,
     err,
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 def list_takes(
     chunks: Chunks,
     book: BookOption = None,
-    draft: Draft = False,
     sounds: Annotated[
         Path | None, typer.Option("--out", help="Write every try there as a WAV to listen to.")
     ] = None,
@@ -52,7 +50,7 @@ def list_takes(
     from narrator.pipeline import book_plan, retakes
 
     names, book_path = some_chunks(chunks, book)
-    planned = plan_of(book_path, draft)
+    planned = plan_of(book_path)
     steps = book_plan.find_steps(planned, names)
     tries = [(step, retakes.tries_of(planned, step)) for step in steps]
     if as_json:
@@ -115,7 +113,6 @@ def _table(tries: Sequence[Try]) -> Table:
 def retake(
     chunks: Chunks,
     book: BookOption = None,
-    draft: Draft = False,
     count: Annotated[int, typer.Option("--count", "-n", min=1, max=32, help="Tries each.")] = 1,
     seed: Annotated[int | None, typer.Option(min=0, max=2**32 - 1, help="Of the noise.")] = None,
     settings: Annotated[
@@ -134,11 +131,9 @@ def retake(
     stop_on_signals(cancel)
     reading = book_reading.read_book(book_path)
     project = reading.manuscript.project
-    parameters = book_engines.parse_typed_settings(
-        reading.manuscript, names, settings or (), draft=draft
-    )
-    engines = book_engines.engines_for(project, draft=draft)
-    job = Job(kind="retake", draft=draft, chunks=tuple(names), count=count, seed=seed,
+    parameters = book_engines.parse_typed_settings(reading.manuscript, names, settings or ())
+    engines = book_engines.engines_for(project)
+    job = Job(kind="retake", chunks=tuple(names), count=count, seed=seed,
               parameters=parameters)  # fmt: skip
     rows = _run_job(
         job, project, cancel,
@@ -202,7 +197,6 @@ def pin(
         ),
     ],
     book: BookOption = None,
-    draft: Draft = False,
 ) -> None:
     """Choose a try for a chunk; it stays until the chunk's text changes."""
     from narrator.pipeline.jobs.protocol import Job
@@ -212,7 +206,7 @@ def pin(
     if len(numbers) != 1:
         raise UsageError(f"which try of {name}? Its number follows: narrator pin {name} 0")
     number = int(numbers[0])
-    outcome = _run_marking(Job(kind="pin", draft=draft, chunks=(name,), number=number), book_path)
+    outcome = _run_marking(Job(kind="pin", chunks=(name,), number=number), book_path)
     out.print(
         f"{outcome['pinned']}: try {number} is pinned; `narrator render` makes the files anew"
     )
@@ -225,7 +219,7 @@ def _run_marking(job: Job, book_path: Path) -> Mapping[str, Any]:
     with stage(err, "reading the manuscript"):
         reading = book_reading.read_book(book_path)
     project = reading.manuscript.project
-    engines = book_engines.engines_for(project, draft=job.draft)
+    engines = book_engines.engines_for(project)
     cancel = threading.Event()
     stop_on_signals(cancel)
     return _run_job(
@@ -243,7 +237,6 @@ def unpin(
         ),
     ] = None,
     book: BookOption = None,
-    draft: Draft = False,
     lost: Annotated[
         bool, typer.Option("--lost", help="Forget pins whose text is no longer in the book.")
     ] = False,
@@ -255,7 +248,7 @@ def unpin(
     if not (lost or names):
         raise UsageError("name the chunks to unpin, or --lost")
     chunk_names = () if lost else tuple(dict.fromkeys(names))
-    outcome = _run_marking(Job(kind="unpin", draft=draft, chunks=chunk_names), book_path)
+    outcome = _run_marking(Job(kind="unpin", chunks=chunk_names), book_path)
     if lost:
         out.print(f"{pluralize(outcome['forgotten'], 'pin')} forgotten")
         return

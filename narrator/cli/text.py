@@ -86,7 +86,7 @@ def check(
         _print_names(manuscript)
     _print_left_out(left_out)
     _print_counts(manuscript)
-    for note in book_engines.missing_models(manuscript.project, draft=False):
+    for note in book_engines.missing_models(manuscript.project):
         out.print(f"missing: {note}; `narrator render --draft` needs no model")
     tell_of_cast(manuscript, book)
 
@@ -114,7 +114,7 @@ def _print_counts(manuscript: Manuscript) -> None:
               f"{counts['left_out']} left out")  # fmt: skip
     if silent:
         out.print(f"without a line: {', '.join(silent)}")
-    kinds = book_engines.specs_of(manuscript.project, draft=False)
+    kinds = book_engines.specs_of(manuscript.project)
     if len({kinds[name].name for name in speakers}) > 1:
         speaker_kinds = {name: kind for name, kind in kinds.items() if name in speakers}
         out.print(f"spoken by {book_engines.describe_engines(speaker_kinds)}")
@@ -216,7 +216,7 @@ def _has_words(change: Change) -> bool:
 def _check_json(manuscript: Manuscript, left_out: Sequence[OmittedText]) -> dict[str, object]:
     from narrator.pipeline import book_engines
 
-    kinds = book_engines.specs_of(manuscript.project, draft=False)
+    kinds = book_engines.specs_of(manuscript.project)
     return {
         "title": manuscript.project.manifest.title,
         "engines": {name: kind.name for name, kind in kinds.items()},
@@ -236,7 +236,7 @@ def _check_json(manuscript: Manuscript, left_out: Sequence[OmittedText]) -> dict
             }
             for u in manuscript.spoken
         ],
-        "missing_models": book_engines.missing_models(manuscript.project, draft=False),
+        "missing_models": book_engines.missing_models(manuscript.project),
         "left_out": [
             {"file": str(o.path), "line": o.line, "text": o.text, "reason": o.reason}
             for o in left_out

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
-from typer.core import TyperGroup
 
-from narrator.cli.shared import AsJson, app, display_path, err, out, shorten
+from narrator.cli.shared import AsJson, ProjectGroup, app, display_path, err, out, shorten
 from narrator.errors import Problem, UsageError, UserError
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from narrator.project.schema import SpeechSettings
 
 
-class _ByVoice(TyperGroup):
+class _ByVoice(ProjectGroup):
     """`--cut` may stand without a number."""
 
     def resolve_command(

@@ -7,29 +7,33 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrator.engines.registry import ENGINES
-from narrator.project import buildfolder, other_engine
+from narrator.project import buildfolder
 from narrator.project.project import Project
 from narrator.sound.formats import OUTPUT_SUFFIXES
 
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The folders of one manifest (a project may hold several) or of its draft."""
+    """The folders of one manifest (a project may hold several), as an engine speaks it."""
 
     project: Project
-    draft: bool
-    """True where the draft voice speaks a book that has a real engine."""
+
+    @property
+    def draft(self) -> bool:
+        """Whether the draft voice speaks a book that has a real engine."""
+        return self.project.other_engine == "draft"
 
     @property
     def option(self) -> str:
         """Command-line options that select these folders."""
-        engine = " --draft" if self.draft else other_engine.engine_option()
-        return engine + buildfolder.build_option()
+        engine = self.project.other_engine
+        option = " --draft" if self.draft else f" --engine {engine}" if engine else ""
+        return option + buildfolder.build_option()
 
     @property
     def kind(self) -> str:
         """The name that distinguishes renditions of one book by several engines."""
-        return "draft" if self.draft else self.project.other_engine or "book"
+        return self.project.other_engine or "book"
 
     @property
     def finished(self) -> Path:

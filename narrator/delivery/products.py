@@ -92,9 +92,9 @@ def _note_of(book: RenderedBook, path: Path, entry: MadeFile) -> str:
     return f"{fault}; `{command}` makes it again"
 
 
-def record_feed(project: Project, draft: bool, path: Path) -> None:
+def record_feed(project: Project, path: Path) -> None:
     """Adds a feed that lies among finished files to the inventory. Raises StorageError."""
-    folders = Folders(project, draft)
+    folders = Folders(project)
     if path.is_relative_to(folders.finished) and folders.finished.is_dir():
         outputs = _open(folders)
         with files.translating_errors(path):

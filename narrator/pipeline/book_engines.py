@@ -58,29 +58,25 @@ class BookEngines:
         return unique_engines({"": self.main, **self.by_speaker})
 
 
-def settings_of(project: Project, *, draft: bool) -> Mapping[str, EngineSettings]:
+def settings_of(project: Project) -> Mapping[str, EngineSettings]:
     """The engine settings of each speaker in the cast."""
-    if draft:
-        return dict.fromkeys(project.speakers, ENGINES["draft"].settings())
     return {name: project.engine_of(name) for name in project.speakers}
 
 
-def specs_of(project: Project, *, draft: bool) -> Mapping[str, EngineSpec]:
+def specs_of(project: Project) -> Mapping[str, EngineSpec]:
     """The engine spec of each speaker, available before any engine is made."""
-    return {
-        name: ENGINES[settings.name] for name, settings in settings_of(project, draft=draft).items()
-    }
+    return {name: ENGINES[settings.name] for name, settings in settings_of(project).items()}
 
 
 def missing_models(
-    project: Project, *, draft: bool, on_message: Callable[[str], None] = ignore_message
+    project: Project, on_message: Callable[[str], None] = ignore_message
 ) -> list[str]:
     """Lists the packages and models that the book's engines lack on this machine.
 
     Each entry names the command that fetches it. Engines that run elsewhere lack nothing.
     """
     notes: list[str] = []
-    for settings in settings_of(project, draft=draft).values():
+    for settings in settings_of(project).values():
         spec = ENGINES[settings.name]
         if spec.model is None:
             continue
@@ -93,25 +89,22 @@ def missing_models(
 
 def make_main_engine(
     project: Project,
-    *,
-    draft: bool,
-    tell: Callable[[str], None] = ignore_message,
-    wish: ClusterOptions = FROM_PREFERENCES,
+    on_message: Callable[[str], None] = ignore_message,
+    cluster: ClusterOptions = FROM_PREFERENCES,
 ) -> Engine:
     """Make the engine of all speakers that have none of their own.
 
-    `tell` hears of steps that take long. Raises EngineUnavailable.
+    `on_message` hears of steps that take long. Raises EngineUnavailable.
     """
-    return _make_engine(project, _main_settings(project, draft), tell, wish)
+    return _make_engine(project, project.engine, on_message, cluster)
 
 
 def engines_for(
     project: Project,
+    cluster: ClusterOptions = FROM_PREFERENCES,
     *,
-    draft: bool,
     on_message: Callable[[str], None] = ignore_message,
     existing_engines: Sequence[tuple[EngineSettings, Engine]] = (),
-    cluster_wish: ClusterOptions = FROM_PREFERENCES,
 ) -> BookEngines:
     """The engines that a render would use, on this machine or a cluster.
 
@@ -119,26 +112,22 @@ def engines_for(
     engines in `existing_engines`, with their settings, are shared in the same way. Raises
     EngineUnavailable.
     """
-    settings = _main_settings(project, draft)
+    settings = project.engine
     main_engine = _find_equal_engine(existing_engines, settings)
     if main_engine is None:
-        main_engine = make_main_engine(project, draft=draft, tell=on_message, wish=cluster_wish)
+        main_engine = make_main_engine(project, on_message, cluster)
     engines_by_settings, speaker_engines = [(settings, main_engine)], dict[str, Engine]()
-    for name, speaker in project.speakers.items() if not draft else ():
+    for name, speaker in project.speakers.items():
         if speaker.engine is None:
             continue
         settings = project.engine_of(name)
         engine = _find_equal_engine((*engines_by_settings, *existing_engines), settings)
         if engine is None:
-            engine = _make_engine(project, settings, on_message, cluster_wish)
+            engine = _make_engine(project, settings, on_message, cluster)
         engines_by_settings.append((settings, engine))
         if engine is not main_engine:
             speaker_engines[name] = engine
     return BookEngines(main_engine, speaker_engines, engines_by_settings)
-
-
-def _main_settings(project: Project, draft: bool) -> EngineSettings:
-    return ENGINES["draft"].settings() if draft else project.engine
 
 
 def _find_equal_engine(
@@ -159,7 +148,7 @@ def _make_engine(
     project: Project,
     settings: EngineSettings,
     on_message: Callable[[str], None],
-    wish: ClusterOptions,
+    cluster: ClusterOptions,
 ) -> Engine:
     """Make an engine, with the identity record of its last run here. Raises EngineUnavailable."""
     spec = ENGINES[settings.name]
@@ -178,8 +167,8 @@ def _make_engine(
             engine = candidate
             break
     # a draft is fast, so it runs on a cluster only if an address is given explicitly
-    may_use_cluster = spec.model is not None or wish.address
-    cluster_place = wish.place() if spec.runs_on_clusters and may_use_cluster else None
+    may_use_cluster = spec.model is not None or cluster.address
+    cluster_place = cluster.place() if spec.runs_on_clusters and may_use_cluster else None
     return (
         engine
         if cluster_place is None
@@ -216,14 +205,14 @@ def _carry_to_cluster(
 
 
 def parse_typed_settings(
-    manuscript: Manuscript, chunks: Collection[str], typed_settings: Sequence[str], *, draft: bool
+    manuscript: Manuscript, chunks: Collection[str], typed_settings: Sequence[str]
 ) -> dict[str, Any]:
     """Parse settings that were typed for the engines that speak the chunks with these ids.
 
     If the ids match no chunk, all of the book's engines are tried. The result is that of
     `EngineSpec.parse_overrides`. Raises UsageError.
     """
-    specs = specs_of(manuscript.project, draft=draft)
+    specs = specs_of(manuscript.project)
     speaker_names = [
         utterance.chunk.speaker for utterance in manuscript.spoken if utterance.id in chunks
     ] or list(specs)

@@ -33,6 +33,7 @@ from narrator.pipeline.manuscript import (
     leave_out_unspeakable,
     main_language,
 )
+from narrator.pipeline.options import RenderOptions
 from narrator.project.project import Project
 from narrator.speech.plan import (
     ChainRules,
@@ -69,23 +70,18 @@ class Selection:
         )
 
 
-def select(
-    manuscript: Manuscript, chapters: Sequence[str], speakers: Sequence[str], force: bool
-) -> Selection:
-    """Select chapters by number ("3"), range ("2-5") or title, and speakers by name.
-
-    Raises UsageError.
-    """
+def select(manuscript: Manuscript, options: RenderOptions) -> Selection:
+    """The selection that options name. Raises UsageError."""
     titles = [chapter.title for chapter in manuscript.chapters]
     numbers: set[int] = set()
-    for name in chapters:
+    for name in options.chapters:
         numbers |= _chapter_numbers(name, titles)
-    for name in speakers:
+    for name in options.speakers:
         if name not in manuscript.cast:
             guess = nearest(name, list(manuscript.cast))
             hint = f"did you mean '{guess}'?" if guess else f"cast: {', '.join(manuscript.cast)}"
             raise UsageError(f"no speaker '{name}'; {hint}")
-    return Selection(frozenset(numbers), frozenset(speakers), force)
+    return Selection(frozenset(numbers), frozenset(options.speakers), options.force)
 
 
 def _chapter_numbers(name: str, titles: Sequence[str]) -> set[int]:
@@ -162,8 +158,8 @@ class BookPlan:
 
     @property
     def folders(self) -> Folders:
-        """The output folders; the draft of a book with a real engine has its own."""
-        return Folders(self.project, self.project.has_draft and _are_draft(self.engines))
+        """The output folders."""
+        return Folders(self.project)
 
     @property
     def todo(self) -> tuple[Step, ...]:
@@ -269,10 +265,6 @@ def _speaking_engines(
 def _highest_sample_rate(engines: Mapping[str, Engine], manuscript: Manuscript) -> int:
     """The highest sample rate, in Hz, of the engines that speak."""
     return max(engine.sample_rate for engine in _speaking_engines(engines, manuscript).values())
-
-
-def _are_draft(engines: Mapping[str, Engine]) -> bool:
-    return all(engine.name == "draft" for engine in engines.values())
 
 
 def _find_engine_problems(manuscript: Manuscript, engines: Mapping[str, Engine]) -> list[Problem]:

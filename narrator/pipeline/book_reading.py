@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from narrator.pipeline import manuscript as manuscripts
@@ -35,6 +35,10 @@ class BookReading:
     def again(self) -> BookReading:
         """The book in its present state. Raises ManifestError, ScriptError."""
         return self if self.is_current() else read_book(self.manuscript.project.path, self.before)
+
+    def spoken_by(self, engine: str) -> BookReading:
+        """As `Project.spoken_by`."""
+        return replace(self, manuscript=self.manuscript.spoken_by(engine))
 
     def is_current(self) -> bool:
         """Whether reading the files again would give the same book."""

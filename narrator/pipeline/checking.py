@@ -47,7 +47,7 @@ def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Man
     output or engines), UserError (clips).
     """
     project = manuscript.project
-    specs, draft_specs = (specs_of(project, draft=draft) for draft in (False, True))
+    specs, draft_specs = specs_of(project), specs_of(project.spoken_by("draft"))
     texts = (
         *find_oddities(manuscript, specs.values()),
         *chapter_oddities(_shapes(manuscript)),
@@ -59,11 +59,11 @@ def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Man
             tell(str(gap))
     for gap in _find_gaps(manuscript, draft_specs, "`narrator render --draft`"):
         tell(str(gap))
-    for silent_part in find_silent_parts(manuscript, draft=False):
+    for silent_part in find_silent_parts(manuscript):
         tell(str(silent_part))
     shapes = preflight.expected_shapes(project, manuscript.spoken)
     for unsupported in (
-        *find_unsupported_settings(manuscript, draft=False),
+        *find_unsupported_settings(manuscript),
         *find_unrecognised_languages(manuscript),
     ):
         tell(str(unsupported))
@@ -104,14 +104,14 @@ def _find_refusals(manuscript: Manuscript) -> Iterator[Problem]:
 def _names_by_settings(project: Project) -> Mapping[EngineSettings, Sequence[str]]:
     """The names of the speakers of each engine, by the engine's settings."""
     names_by_settings: dict[EngineSettings, list[str]] = {}
-    for name, settings in settings_of(project, draft=False).items():
+    for name, settings in settings_of(project).items():
         names_by_settings.setdefault(settings, []).append(name)
     return names_by_settings
 
 
 def _expected_sample_rate(manuscript: Manuscript) -> int:
     """The sample rate of a book in Hz, unless a model turns out to have another."""
-    settings = settings_of(manuscript.project, draft=False)
+    settings = settings_of(manuscript.project)
     speaker_names = {utterance.chunk.speaker for utterance in manuscript.spoken} or settings.keys()
     return max(ENGINES[settings[name].name].sample_rate(settings[name]) for name in speaker_names)
 
@@ -161,9 +161,9 @@ def _find_gaps(
         yield replace(problem, message=f"{command}: {problem.message}")
 
 
-def find_silent_parts(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
+def find_silent_parts(manuscript: Manuscript) -> Iterator[Problem]:
     """Yields the parts of a text without a sound in their engine, each once, at its first place."""
-    specs = specs_of(manuscript.project, draft=draft)
+    specs = specs_of(manuscript.project)
     first_utterances: dict[tuple[str, SilentPart], Utterance] = {}
     counts: Counter[tuple[str, SilentPart]] = Counter()
     for utterance in manuscript.spoken:
@@ -186,11 +186,10 @@ def find_silent_parts(manuscript: Manuscript, *, draft: bool) -> Iterator[Proble
         yield Problem(piece.line.path, line_number, message)
 
 
-def find_unsupported_settings(manuscript: Manuscript, *, draft: bool) -> Iterator[Problem]:
+def find_unsupported_settings(manuscript: Manuscript) -> Iterator[Problem]:
     """Yields the settings of the manifest that its engines lack, each once, with advice."""
     project, names_by_settings = manuscript.project, _names_by_settings(manuscript.project)
-    # the manifest's settings are not meant for a draft or for another engine
-    if project.other_engine or (draft and project.has_draft):
+    if project.other_engine:  # for which the manifest's settings are not meant
         return
     unsupported_by_settings = {
         settings: ENGINES[settings.name].unsupported(settings) for settings in names_by_settings

@@ -49,6 +49,10 @@ class Manuscript:
     cast: Cast
     spoken: tuple[Utterance, ...]
 
+    def spoken_by(self, engine: str) -> Manuscript:
+        """As `Project.spoken_by`."""
+        return replace(self, project=self.project.spoken_by(engine))
+
 
 @dataclass(frozen=True, slots=True)
 class Readings:

@@ -125,7 +125,7 @@ class HeardChapter:
         timeline = timeline_of(book, chapter)
         if timeline is None or not timeline.cues:
             hint = f"`narrator render{book.folders.option}` makes it"
-            draft_folders = replace(book.folders, draft=book.project.has_draft)
+            draft_folders = Folders(book.project.spoken_by("draft"))
             if (
                 draft_folders.option != book.folders.option
                 and _timeline_file(draft_folders, chapter).exists()

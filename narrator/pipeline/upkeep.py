@@ -69,17 +69,15 @@ def _plan_with_all_engines(path: Path, unknown_engines: set[str]) -> Iterator[bo
 
     Names of engines that are not available are added to `unknown_engines`.
     """
-    manuscript = manuscripts.read_manuscript(path)
-    project, cast = manuscript.project, manuscript.cast
-    for draft in (False, True):
+    own_manuscript = manuscripts.read_manuscript(path)
+    for manuscript in (own_manuscript, own_manuscript.spoken_by("draft")):
+        project, cast = manuscript.project, manuscript.cast
         try:
-            engines = book_engines.engines_for(project, draft=draft)
+            engines = book_engines.engines_for(project)
         except EngineUnavailable:
-            engine_names = {
-                settings.name
-                for settings in book_engines.settings_of(project, draft=draft).values()
+            unknown_engines |= {
+                settings.name for settings in book_engines.settings_of(project).values()
             }
-            unknown_engines |= engine_names
             continue
         engines_in_use = unique_engines({name: engines.of(name) for name in cast})
         unavailable_names = {

@@ -34,13 +34,12 @@ from textbase.characters import excerpt, strip_invisible
 def load(path: Path, text: str | None = None) -> Project:
     """Read and validate a manifest, optionally with this text instead of its own.
 
-    Raises ManifestError with every problem found.
+    The chosen engine, if any, replaces those of the manifest. Raises ManifestError with every
+    problem found.
     """
     path = manifest_at(path)
-    reader, own_values = read_yaml(path, text)
+    reader, values = read_yaml(path, text)
     lines, problems = reader.lines, reader.problems
-    engine = other_engine.chosen_engine()
-    values = other_engine.replace_engine(own_values, engine) if engine else own_values
     try:
         manifest = Manifest.model_validate(values)
     except ValidationError as error:
@@ -54,20 +53,13 @@ def load(path: Path, text: str | None = None) -> Project:
     unseen = tuple(
         (character, path, line, count) for character, (line, count) in reader.unseen.items()
     )
-    project = Project(
-        path,
-        build_folder(path.parent),
-        manifest,
-        lines,
-        unseen,
-        other_engine="" if values is own_values else engine,
-    )
+    project = Project(path, build_folder(path.parent), manifest, lines, unseen)
     checks = _run_cross_checks(project)
     problems += checks.problems
     if problems:
         raise ManifestError(_sort_problems(problems, reader.remarks))
     remarks = sorted([*reader.remarks, *checks.remarks], key=_sort_key)
-    return replace(project, remarks=tuple(remarks))
+    return replace(project, remarks=tuple(remarks)).spoken_by(other_engine.chosen_engine())
 
 
 def _sort_problems(problems: Iterable[Problem], remarks: Iterable[Problem]) -> list[Problem]:
@@ -83,14 +75,16 @@ def load_speech(path: Path | None) -> SpeechSettings:
     The defaults without a manifest. Raises ManifestError.
     """
     values = {} if path is None else read_yaml(path)[1]
-    if engine := other_engine.chosen_engine():
-        values = other_engine.replace_engine(values, engine)
     try:
-        return SpeechSettings.model_validate(values)
+        settings = SpeechSettings.model_validate(values)
     except ValidationError:
         if path is not None:
             load(path)  # raises an error with all problems
         raise
+    engine = other_engine.chosen_engine()
+    if engine in ("", settings.engine.name):
+        return settings
+    return settings.model_copy(update={"engine": ENGINES[engine].settings()})
 
 
 def is_manifest(path: Path) -> bool:

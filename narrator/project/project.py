@@ -15,6 +15,7 @@ from narrator.engines.spec import EngineSettings
 from narrator.errors import Problem
 from narrator.project import profiles
 from narrator.project.facts import BookFacts, facts_of
+from narrator.project.other_engine import require_known_engine
 from narrator.project.profiles import Profile
 from narrator.project.schema import (
     ChapterSettings,
@@ -41,6 +42,8 @@ class Project:
     place, and the number of places."""
     other_engine: str = ""
     """The engine that speaks in place of the manifest's, or ""."""
+    own_manifest: Manifest | None = None
+    """The manifest with its own engines, if another speaks."""
     remarks: tuple[Problem, ...] = ()
     """Valid values of the manifest that were perhaps meant otherwise."""
     _listed: list[tuple[tuple[ChapterSettings, ...], tuple[Loc, ...]]] = dataclasses.field(
@@ -68,6 +71,19 @@ class Project:
         is_unique = self.path.suffix == ".yaml" or not twin.is_file()
         return self.path.stem if is_unique else self.path.name
 
+    def spoken_by(self, engine: str) -> Project:
+        """The project with everything spoken by this engine, or by its own if the name is "".
+
+        Raises UsageError for an unknown engine.
+        """
+        own = self.own_manifest or self.manifest
+        if engine:
+            require_known_engine(engine)
+        manifest = own.spoken_by(engine) if engine else own
+        if manifest is own:
+            return dataclasses.replace(self, manifest=own, own_manifest=None, other_engine="")
+        return dataclasses.replace(self, manifest=manifest, own_manifest=own, other_engine=engine)
+
     @property
     def engine(self) -> EngineSettings:
         return self.manifest.engine
@@ -80,12 +96,6 @@ class Project:
         if speaker_engine.name != self.engine.name:
             return speaker_engine
         return self.engine.model_copy(update=speaker_engine.model_dump(exclude_unset=True))
-
-    @property
-    def has_draft(self) -> bool:
-        """Whether a draft differs from the book, since not all is spoken by the draft voice
-        anyway."""
-        return any(self.engine_of(name).name != "draft" for name in self.speakers)
 
     @property
     def speakers(self) -> Mapping[str, Speaker]:

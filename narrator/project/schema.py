@@ -704,6 +704,24 @@ class Manifest(Strict):
         )
         return self
 
+    def spoken_by(self, engine: str) -> Manifest:
+        """This manifest with everything spoken by one engine; itself if that is so already."""
+        speaker_engines = {s.engine.name for s in self.speakers.values() if s.engine}
+        if {self.engine.name, *speaker_engines} == {engine}:
+            return self
+        is_book_engine = self.engine.name == engine
+        speakers = {
+            name: speaker
+            if is_book_engine and speaker.engine and speaker.engine.name == engine
+            else speaker.model_copy(update={"engine": None})
+            for name, speaker in self.speakers.items()
+        }
+        settings = {name: getattr(self, name) for name in type(self).model_fields} | {
+            "engine": self.engine if is_book_engine else ENGINES[engine].settings(),
+            "speakers": speakers,
+        }
+        return self.model_construct(self.model_fields_set, **settings)
+
     @cached_property
     def cast(self) -> Mapping[str, Speaker]:
         """The speakers, and after them the characters that they play.

@@ -12,7 +12,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -31,7 +30,7 @@ from narrator.pipeline import (
 from narrator.pipeline.attribution import Proposal
 from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.edits import Edit
-from narrator.pipeline.jobs.protocol import Job
+from narrator.pipeline.jobs.protocol import Job, decode
 from narrator.pipeline.pickups import Pickup
 from narrator.speech.plan import Step
 from narrator.studio.jobs import Jobs
@@ -94,12 +93,13 @@ class EditRoutes:
         """Submits a job to the project's owner."""
         body = await bodies.read_json(request)
         try:
-            job_fields = {"draft": self.session.view.draft, **body, "book": ""}
-            job = Job.model_validate_json(json.dumps(job_fields))  # its lists are tuples
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            location = ".".join(map(str, first["loc"]))
-            raise UsageError(f"{location}: {first['msg'].lower()}") from None
+            fields = {"draft": self.session.view.draft, **body, "book": ""}
+            is_draft = bodies.boolean_field(fields, "draft")
+            del fields["draft"]
+            fields["engine"] = "draft" if is_draft else self.session.model_engine
+            job = decode(Job, json.dumps(fields))
+        except ValueError as error:
+            raise UsageError(str(error)) from None
         return JSONResponse({"job": dict(await run_in_threadpool(self.jobs.submit, job))})
 
     async def stop(self, request: Request) -> Response:

@@ -10,6 +10,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ class Jobs:
 
         Raises EnvironmentFailed.
         """
-        job = job.model_copy(update={"book": self._session.view.project.path.name})
+        job = replace(job, book=self._session.view.project.path.name)
         for _ in range(2):
             link = self._open_link(start=True)
             if link is None:

@@ -27,6 +27,7 @@ from narrator.pipeline import book_engines, book_plan, edits, pickups, reviews
 from narrator.pipeline.book_plan import BookPlan, Selection
 from narrator.pipeline.manuscript import Manuscript, Readings, read_manuscript
 from narrator.pipeline.pickups import Pickup
+from narrator.project.other_engine import chosen_engine
 from narrator.project.project import Project
 from narrator.sound.assemble import Timeline
 from narrator.speech.plan import Step
@@ -125,9 +126,12 @@ class PlayedChapter:
 class ProjectSession:
     """The current reading of the book, and the sound of its chapters."""
 
-    def __init__(self, path: Path, draft: bool, events: Events) -> None:
+    def __init__(self, path: Path, events: Events) -> None:
         self.path, self.events = path, events
-        self.draft = draft
+        self.engine = chosen_engine()
+        """Name of the engine that replaces those of the manifest, or ""."""
+        self.model_engine = "" if self.engine == "draft" else self.engine
+        """The engine that is shown where the draft voice is not."""
         self.busy: str | None = None
         self._view: ProjectSnapshot | None = None
         self._manuscript: Manuscript | None = None
@@ -243,12 +247,12 @@ class ProjectSession:
 
     def look_at(self, draft: bool) -> None:
         """Switches between the draft's and the model's takes. Raises NarratorError."""
-        previous_draft, self.draft = self.draft, draft
+        previous_engine, self.engine = self.engine, "draft" if draft else self.model_engine
         assert self._manuscript is not None
         try:
             self._plan(self._manuscript)
         except NarratorError:
-            self.draft = previous_draft
+            self.engine = previous_engine
             raise
 
     def _read(self) -> None:
@@ -262,8 +266,10 @@ class ProjectSession:
         self._text_stamps = {path: stamps[path] for path in _text_files(manuscript.project)}
 
     def _plan(self, manuscript: Manuscript) -> None:
+        own_project = manuscript.project.spoken_by(self.model_engine)
+        manuscript = manuscript.spoken_by(self.engine)
         sound_stamps = _read_stamps(_sound_files(manuscript.project))
-        engines = book_engines.engines_for(manuscript.project, draft=self.draft)
+        engines = book_engines.engines_for(manuscript.project)
         store = self._store
         if store is None or store.root != manuscript.project.takes:
             store = Store.open(manuscript.project.takes)
@@ -279,7 +285,7 @@ class ProjectSession:
         }
         note_stamps = _read_stamps(_note_files(book.project))
         notes = _read_notes(book)
-        shared, voices = layout.book_sound(book), _available_voices(manuscript.project)
+        shared, voices = layout.book_sound(book), _available_voices(own_project)
         with self._mutex:
             # with the view: `note` may have read newer notes meanwhile, which `look` reads again
             self._sound_stamps, self._note_stamps = sound_stamps, note_stamps
@@ -427,11 +433,12 @@ def _best_encoding(files: list[Encoded]) -> Encoded | None:
 
 def _available_voices(project: Project) -> Mapping[str, object]:
     """Returns the voices (draft, model) that a book can be shown in, and why not."""
-    availability: dict[str, object] = {"draft": True, "model": project.has_draft}
+    has_model = any(spec.name != "draft" for spec in book_engines.specs_of(project).values())
+    availability: dict[str, object] = {"draft": True, "model": has_model}
     why = "the book's own engine is the draft voice" if not availability["model"] else ""
     if availability["model"]:
         try:
-            book_engines.engines_for(project, draft=False)
+            book_engines.engines_for(project)
         except NarratorError as error:
             availability["model"], why = False, str(error)
     return {**availability, "why_not": why}

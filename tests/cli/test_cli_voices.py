@@ -52,7 +52,7 @@ def narrator(narrator):
 @pytest.fixture
 def stage(monkeypatch) -> StageEngine:
     engine = StageEngine()
-    monkeypatch.setattr(casting, "engine_for", lambda root, draft: engine)
+    monkeypatch.setattr(casting, "engine_for", lambda root: engine)
     return engine
 
 
@@ -73,9 +73,9 @@ def book() -> Path:
 def test_where_the_engine_of_a_book_casts_nobody_the_usual_one_does(book, capsys):
     text = MANIFEST.replace("{steps: 6, seed: 5}", "cosyvoice2")
     Path("book.yaml").write_text(text, encoding="utf-8")
-    assert casting._caster(book, draft=False).name == "voxcpm2"
+    assert casting._caster(book).name == "voxcpm2"
     assert "voxcpm2 casts the voice" in capsys.readouterr().err
-    assert casting.engine_for(book, draft=False).name == "cosyvoice2"
+    assert casting.engine_for(book).name == "cosyvoice2"
 
 
 # -- clips that are too long --------------------------------------------------------------------

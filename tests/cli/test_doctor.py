@@ -226,9 +226,7 @@ def test_a_folder_that_cannot_be_written_fails(narrator, fit, monkeypatch):
 
 def test_a_book_that_was_measured_says_its_time(narrator, fit, book, monkeypatch):
     engine = fakes.HumEngine()
-    monkeypatch.setattr(
-        book_engines, "make_main_engine", lambda project, *, draft, tell, wish: engine
-    )
+    monkeypatch.setattr(book_engines, "make_main_engine", lambda *_: engine)
     monkeypatch.setattr(estimate, "speeds_of", lambda project: {"hum": 2.0})
     cost = checks(narrator, book)[1]["book"]["cost"]
     assert cost["basis"] == "measured"
@@ -238,9 +236,7 @@ def test_a_book_that_was_measured_says_its_time(narrator, fit, book, monkeypatch
 
 
 def test_a_book_that_was_not_has_arithmetic_that_says_so(narrator, fit, book, monkeypatch):
-    monkeypatch.setattr(
-        book_engines, "make_main_engine", lambda project, *, draft, tell, wish: fakes.HumEngine()
-    )
+    monkeypatch.setattr(book_engines, "make_main_engine", lambda *_: fakes.HumEngine())
     _, said, _ = narrator("doctor", book)
     assert "at the very best (arithmetic for Apple M1, not measured)" in said
     cost = checks(narrator, book)[1]["book"]["cost"]
@@ -248,9 +244,7 @@ def test_a_book_that_was_not_has_arithmetic_that_says_so(narrator, fit, book, mo
 
 
 def test_a_device_without_figures_has_no_time(narrator, fit, book, monkeypatch):
-    monkeypatch.setattr(
-        book_engines, "make_main_engine", lambda project, *, draft, tell, wish: fakes.HumEngine()
-    )
+    monkeypatch.setattr(book_engines, "make_main_engine", lambda *_: fakes.HumEngine())
     cpu = machine.Device("CPU", "AMD EPYC", None, "0.32.4")
     monkeypatch.setattr(machine, "device", lambda: cpu)
     found = checks(narrator, book)[1]["book"]
@@ -259,7 +253,7 @@ def test_a_device_without_figures_has_no_time(narrator, fit, book, monkeypatch):
 
 
 def test_without_an_engine_a_book_still_has_its_length(narrator, fit, book, monkeypatch):
-    def none(project, *, draft, tell, wish):
+    def none(project, *_):
         raise EngineUnavailable("no engine")
 
     monkeypatch.setattr(book_engines, "make_main_engine", none)
@@ -373,9 +367,7 @@ def test_settings_that_are_wrong_are_named_with_their_file(narrator, fit, book):
 
 
 def test_a_books_own_model_and_lora_are_looked_at(narrator, fit, book, monkeypatch):
-    monkeypatch.setattr(
-        book_engines, "make_main_engine", lambda project, *, draft, tell, wish: fakes.HumEngine()
-    )
+    monkeypatch.setattr(book_engines, "make_main_engine", lambda *_: fakes.HumEngine())
     book.write_text(books.MANIFEST + "engine: {model: ./mine, lora: ./voice}\n")
     code, found = checks(narrator, book)
     assert code == 3

@@ -28,7 +28,7 @@ def read_out(tmp_path_factory):
     """A book that the draft voice has read."""
     folder = tmp_path_factory.mktemp("hear")
     path = books.brief(folder)
-    books.run(path, book_engines.engines_for(load.load(path), draft=True).main)
+    books.run(path, book_engines.engines_for(load.load(path).spoken_by("draft")).main)
     return folder
 
 

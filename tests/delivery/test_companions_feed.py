@@ -383,7 +383,7 @@ def project(rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(
         book_engines,
         "make_main_engine",
-        lambda _, draft, tell, wish: HumEngine("draft" if draft else "hum"),
+        lambda project, *_: HumEngine("draft" if project.engine.name == "draft" else "hum"),
     )
     return Path(shutil.copytree(rendered, tmp_path / "show")) / "book.yaml"
 

@@ -424,7 +424,7 @@ def test_a_feed_is_of_the_inventory_and_outlives_a_render(
     project = load.load(path)
     feed_path = tmp_path / "build" / "book" / "feed.xml"
     feed_path.write_text("<rss/>")
-    products.record_feed(project, False, feed_path)
+    products.record_feed(project, feed_path)
     report, _ = books.run(path, HumEngine())
     assert report.superseded == ()
     assert output_manifest.read_ledger(tmp_path / "build" / "made.json")["book/feed.xml"].is_feed

@@ -160,6 +160,6 @@ def test_a_stopped_audition_ends_as_stopped(path):
 
 def test_an_audition_without_a_line_is_refused(path):
     reading = book_reading.read_book(path)
-    engines = book_engines.engines_for(reading.manuscript.project, draft=True)
+    engines = book_engines.engines_for(reading.manuscript.project.spoken_by("draft"))
     with pytest.raises(NarratorError, match="of a line"):
         concurrent.prepare_audition(Job(kind="audition"), reading, engines, ignore_message)

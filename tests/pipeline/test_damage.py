@@ -197,7 +197,7 @@ def test_damage_at_many_places_changes_no_product_in_silence(
 
 def through_the_model(path: Path) -> tuple[int, str]:
     with small_model.lenient():
-        real = book_engines.make_main_engine(manuscript.read_manuscript(path).project, draft=False)
+        real = book_engines.make_main_engine(manuscript.read_manuscript(path).project)
         return faults.command(real, "render", path)
 
 
@@ -220,7 +220,7 @@ def test_damage_to_what_the_model_left_changes_no_product_in_silence(
     if kind == "an encoded voice":  # which is read when something is spoken
         last = books.plan(
             path,
-            book_engines.make_main_engine(manuscript.read_manuscript(path).project, draft=False),
+            book_engines.make_main_engine(manuscript.read_manuscript(path).project),
         )
         gone = last.steps[-1].key
         (path.parent / "build" / "store" / gone[:2] / f"{gone}.take").unlink()

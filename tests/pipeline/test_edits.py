@@ -9,6 +9,7 @@ import pytest
 from narrator.errors import UsageError
 from narrator.pipeline import book_plan
 from narrator.pipeline.manuscript import read_manuscript
+from narrator.pipeline.options import RenderOptions
 from narrator.speech.plan import Reason
 from tests import books
 from tests.books import MANIFEST, ONE
@@ -180,11 +181,11 @@ def test_the_case_of_a_language_tag_renders_nothing(book, engine):
 )
 def test_chapters_are_chosen_by_number_range_title_or_a_part_of_it(tmp_path, given, found):
     manuscript = read_manuscript(books.write(tmp_path))
-    assert book_plan.select(manuscript, given, (), False).chapters == found
+    assert book_plan.select(manuscript, RenderOptions(chapters=tuple(given))).chapters == found
 
 
 @pytest.mark.parametrize("given", ["3", "2-1", "0", "1-3", "n", "1,2"])
 def test_a_chapter_that_is_not_there_is_said(tmp_path, given):
     manuscript = read_manuscript(books.write(tmp_path))
     with pytest.raises(UsageError, match=f"no chapter '{given}'"):
-        book_plan.select(manuscript, [given], (), False)
+        book_plan.select(manuscript, RenderOptions(chapters=(given,)))

@@ -223,7 +223,7 @@ def cast(path, *speakers, engine="", chapter=""):
 
 
 def settings(path):
-    return book_engines.settings_of(load(path), draft=False)
+    return book_engines.settings_of(load(path))
 
 
 def test_a_speaker_s_settings_are_over_the_book_s_of_the_same_engine(tmp_path):
@@ -256,11 +256,11 @@ def test_engines_that_differ_in_what_goes_with_each_request_are_one(tmp_path):
         "cy: {engine: {model: ./other, steps: 4}}",
         "dan: {engine: draft}",
     )
-    engines = book_engines.engines_for(load(path), draft=False)
+    engines = book_engines.engines_for(load(path))
     assert engines.of("ann") is engines.main
     assert engines.of("bob") is engines.of("cy") is not engines.main
     assert [engine.name for engine in engines.all] == ["voxcpm2", "voxcpm2", "draft"]
-    again = book_engines.engines_for(load(path), draft=False, existing_engines=engines.settings)
+    again = book_engines.engines_for(load(path), existing_engines=engines.settings)
     assert [again.of(name) is engines.of(name) for name in ("ann", "bob", "cy", "dan")] == [
         True, True, True, True,
     ]  # fmt: skip
@@ -268,7 +268,7 @@ def test_engines_that_differ_in_what_goes_with_each_request_are_one(tmp_path):
 
 def test_a_draft_makes_every_speaker_draft(tmp_path):
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: {model: ./other}}")
-    engines = book_engines.engines_for(load(path), draft=True)
+    engines = book_engines.engines_for(load(path).spoken_by("draft"))
     assert [engine.name for engine in engines.all] == ["draft"]
 
 
@@ -371,7 +371,7 @@ def test_each_engine_knows_its_own_weights_again_without_them(tmp_path):
     ]
     for order in (rows, rows[::-1]):
         files.save_json(book_engines.identity_path(project), order)
-        engines = book_engines.engines_for(project, draft=False)
+        engines = book_engines.engines_for(project)
         weights = [engine.identity()["weights"] for engine in engines.all]
         assert weights == ["a", "b"]
 
@@ -380,7 +380,7 @@ def test_what_an_engine_of_another_name_remembers_is_nobody_s(tmp_path):
     project = load(books.brief(tmp_path))
     row = {"name": "another", "model": "auto", "lora_spec": None, "weights": "c"}
     files.save_json(book_engines.identity_path(project), row)
-    engine = book_engines.make_main_engine(project, draft=False)
+    engine = book_engines.make_main_engine(project)
     assert isinstance(engine, VoxCPM2Engine)
     assert engine.identity()["weights"].startswith("absent:")
 
@@ -409,7 +409,7 @@ def test_takes_of_every_engine_of_a_book_are_kept_by_gc(tmp_path, monkeypatch):
         "_make_engine",
         lambda project, own, tell, wish: other if own.name == "draft" else one,
     )
-    engines = book_engines.engines_for(load(path), draft=False)
+    engines = book_engines.engines_for(load(path))
     assert books.run(path, engines.main, engines=engines.by_speaker)[0].complete
     assert upkeep.find_unreferenced_takes(load(path)) == []
     path.write_text(path.read_text().replace("ann: {engine: draft}", "ann:"))
@@ -425,7 +425,7 @@ def test_takes_of_an_engine_that_is_not_known_here_stay(tmp_path, monkeypatch):
         "_make_engine",
         lambda project, own, tell, wish: other if "other" in str(own) else one,
     )
-    engines = book_engines.engines_for(load(path), draft=False)
+    engines = book_engines.engines_for(load(path))
     assert books.run(path, engines.main, engines=engines.by_speaker)[0].complete
     monkeypatch.setattr(other, "identity", lambda: {"name": "voxcpm2", "weights": "absent:x"})
     assert upkeep.find_unreferenced_takes(load(path)) == []
@@ -451,12 +451,10 @@ def test_a_setting_for_another_try_is_of_the_engine_that_speaks_the_chunk(tmp_pa
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: draft}")
     manuscript = read_manuscript(path)
     ids = {one.chunk.speaker: one.id for one in manuscript.spoken}
-    asked = book_engines.parse_typed_settings(
-        manuscript, [ids["narrator"]], ["cfg=2.5"], draft=False
-    )
+    asked = book_engines.parse_typed_settings(manuscript, [ids["narrator"]], ["cfg=2.5"])
     assert asked == {"cfg": 2.5}
     with pytest.raises(UsageError, match="of the engine draft"):
-        book_engines.parse_typed_settings(manuscript, [ids["ann"]], ["cfg=2.5"], draft=False)
+        book_engines.parse_typed_settings(manuscript, [ids["ann"]], ["cfg=2.5"])
 
 
 def test_no_engine_is_asked_twice_whose_turn_has_passed(tmp_path):

@@ -11,6 +11,7 @@ from narrator.errors import EngineUnavailable
 from narrator.pipeline import book_plan, hearing, retakes
 from narrator.pipeline.book_engines import BookEngines
 from narrator.pipeline.manuscript import read_manuscript
+from narrator.pipeline.options import RenderOptions
 from narrator.speech.hearing import choosing
 from narrator.speech.hearing.listening import TakeListener
 from narrator.speech.store import Store
@@ -51,7 +52,8 @@ def heard(path, ear, *, cancel=None, **chosen):
     engine = chosen.pop("engine", HumEngine())
     manuscript = read_manuscript(path)
     selection = book_plan.select(
-        manuscript, chosen.get("chapters", ()), chosen.get("speakers", ()), False
+        manuscript,
+        RenderOptions(chapters=chosen.get("chapters", ()), speakers=chosen.get("speakers", ())),
     )
     shares = []
     _, found = hearing.hear_book(

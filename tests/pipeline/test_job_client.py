@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -15,6 +16,7 @@ from narrator.pipeline import session
 from narrator.pipeline.jobs import client
 from narrator.pipeline.jobs.protocol import Job
 from narrator.pipeline.jobs.server import JobServer
+from narrator.project.preferences import ClusterOptions
 from tests import books, forks
 from tests.fakes import hum
 from tests.owners import SOON, Coming, GatedEngine, Rendering, ended, linked, project_of, until
@@ -32,7 +34,7 @@ def gated(**more) -> GatedEngine:
     return GatedEngine(name="draft", **more)
 
 
-RENDER = Job(kind="render", draft=True)
+RENDER = Job(kind="render", engine="draft")
 
 
 def test_a_second_render_joins_the_first_and_ends_as_it_does(brief, tmp_path):
@@ -90,10 +92,10 @@ def test_an_error_of_the_owner_ends_those_who_joined_it(tmp_path):
 @pytest.mark.parametrize(
     "job",
     [
-        pytest.param(RENDER.model_copy(update={"force": True}), marks=pytest.mark.slow),
-        Job(kind="render", draft=True, chapters=("1-2",)),
-        pytest.param(Job(kind="render", draft=True, speakers=("ann",)), marks=pytest.mark.slow),
-        Job(kind="export", draft=True, chapters=("1",)),
+        pytest.param(replace(RENDER, force=True), marks=pytest.mark.slow),
+        Job(kind="render", engine="draft", chapters=("1-2",)),
+        pytest.param(Job(kind="render", engine="draft", speakers=("ann",)), marks=pytest.mark.slow),
+        Job(kind="export", engine="draft", chapters=("1",)),
     ],
     ids=["forced", "more chapters", "all chapters of one", "another kind"],
 )
@@ -111,7 +113,7 @@ def test_what_the_owner_does_not_do_waits_and_is_done_then(job, brief, tmp_path)
 @pytest.mark.parametrize("chapters", [("1",), ("Morning",), ()])
 def test_a_part_of_what_is_rendered_is_joined(chapters, brief, tmp_path):
     path = books.brief(tmp_path)
-    job = Job(kind="render", draft=True, chapters=chapters)
+    job = Job(kind="render", engine="draft", chapters=chapters)
     first = Rendering(path, gated(), chapters=("1",) if chapters else ())
     with first as rendering, Coming(path, job) as other:
         assert other.joined.wait(SOON)
@@ -120,7 +122,7 @@ def test_a_part_of_what_is_rendered_is_joined(chapters, brief, tmp_path):
 
 def test_who_is_to_be_spoken_elsewhere_waits_for_its_turn(brief, tmp_path):
     path = books.brief(tmp_path)
-    here = RENDER.model_copy(update={"cluster": "none"})
+    here = replace(RENDER, cluster=ClusterOptions("none"))
     with Rendering(path, gated()) as rendering, Coming(path, here) as other:
         other.waits()
         rendering.engine.gate.set()
@@ -154,7 +156,7 @@ def test_who_leaves_does_not_stop_what_it_joined(brief, tmp_path):
 def test_who_waits_and_leaves_takes_its_job_along(brief, tmp_path):
     path = books.brief(tmp_path)
     with Rendering(path, gated()):
-        with Coming(path, Job(kind="export", draft=True)) as other:
+        with Coming(path, Job(kind="export", engine="draft")) as other:
             other.waits()
             other.cancel.set()
             answer = other.answer
@@ -168,7 +170,7 @@ def test_who_waits_for_an_owner_takes_its_place_in_turn(brief, tmp_path):
     with contextlib.ExitStack() as held, mock.patch.object(client, "_TAKEOVER_DELAY", 0.5):
         rendering = held.enter_context(Rendering(path, gated()))
         first, second = (
-            Coming(path, Job(kind="export", draft=True, chapters=(name,))) for name in "12"
+            Coming(path, Job(kind="export", engine="draft", chapters=(name,))) for name in "12"
         )
         held.enter_context(first).waits()
         held.enter_context(second)
@@ -229,8 +231,8 @@ def test_a_process_of_its_own_does_jobs_one_after_another(studio):
     _, link = studio
     assert ended(link, link.submit(RENDER))["summary"]["rendered"] == 7
     ids = [
-        link.submit(Job(kind="pin", draft=True, chunks=("1.1",), number=0)),
-        link.submit(Job(kind="retake", draft=True, chunks=("1.1",))),
+        link.submit(Job(kind="pin", engine="draft", chunks=("1.1",), number=0)),
+        link.submit(Job(kind="retake", engine="draft", chunks=("1.1",))),
         link.submit(RENDER),
     ]
     pinned, retaken, rendered = (ended(link, id) for id in ids)
@@ -243,7 +245,7 @@ def test_it_holds_no_lock_while_it_waits_for_jobs(studio):
     path, link = studio
     with session.locked(project_of(path), patience=5.0):
         pass
-    with Coming(path, Job(kind="unpin", draft=True)) as other:
+    with Coming(path, Job(kind="unpin", engine="draft")) as other:
         answer = other.answer
     assert answer.pid == link.pid != os.getpid()
 

@@ -68,10 +68,10 @@ def parent_and_child(path):
 
 def test_a_try_is_pinned_and_let_go_while_a_render_runs(path):
     with again(path) as rendering:
-        pinned = asked(path, Job(kind="pin", draft=True, chunks=("1.1",), number=0))
+        pinned = asked(path, Job(kind="pin", engine="draft", chunks=("1.1",), number=0))
         assert not rendering.engine.gate.is_set()
         held = Store.open(path.parent / "build" / "store").pins()
-        dropped = asked(path, Job(kind="unpin", draft=True, chunks=("1.1",)))
+        dropped = asked(path, Job(kind="unpin", engine="draft", chunks=("1.1",)))
     assert (pinned["exit"], pinned["summary"]) == (0, {"pinned": "1.1", "number": 0})
     assert [pin.chunk for pin in held.values()] == ["1.1"]
     assert dropped["summary"]["unpinned"] == {"1.1": True}
@@ -81,7 +81,7 @@ def test_a_try_is_pinned_and_let_go_while_a_render_runs(path):
 def test_chunks_are_spoken_anew_while_a_render_runs_and_what_continues_them_after_it(path):
     parent, child = parent_and_child(path)
     with again(path) as rendering:
-        made = asked(path, Job(kind="retake", draft=True, chunks=(parent.id,), count=2, seed=5))
+        made = asked(path, Job(kind="retake", engine="draft", chunks=(parent.id,), count=2, seed=5))
         assert not rendering.engine.gate.is_set()
     [row] = made["summary"]["retaken"]
     assert (made["exit"], row["pinned"]) == (0, 1)
@@ -118,7 +118,7 @@ def test_a_chunk_is_spoken_anew_when_it_is_its_engine_s_turn(path):
 def test_a_voice_is_tried_on_a_line_while_a_render_runs(path):
     with again(path) as rendering:
         line = AuditionLine(speaker="ann", text="Is there room for 2?")
-        made = asked(path, Job(kind="audition", draft=True, line=line))
+        made = asked(path, Job(kind="audition", engine="draft", line=line))
         assert not rendering.engine.gate.is_set()
     said = made["summary"]["audition"]
     assert (made["exit"], said["speaker"]) == (0, "ann")
@@ -135,7 +135,7 @@ def test_what_is_asked_again_for_an_audition_is_asked_beside_the_render(path):
     first = Rendering(path, GatedEngine(name="draft", fault=once), force=True)
     with first as rendering:
         line = AuditionLine(speaker="ann", text="Is there room for 2?")
-        made = asked(path, Job(kind="audition", draft=True, line=line))
+        made = asked(path, Job(kind="audition", engine="draft", line=line))
     assert (made["exit"], made["summary"]["audition"]["faults"]) == (0, [])
     tries = [one.attempt for one in rendering.engine.requests if "room for two" in one.text]
     assert tries == [0, 1]
@@ -156,7 +156,7 @@ def test_what_is_stopped_beside_a_render_that_is_stopped_does_not_wait_again(pat
     first = Rendering(path, GatedEngine(name="draft", fault=stop), force=True)
     with first as rendering, linked(path) as link:
         line = AuditionLine(speaker="ann", text="Is there room for 2?")
-        ids.append(link.submit(Job(kind="audition", draft=True, line=line)))
+        ids.append(link.submit(Job(kind="audition", engine="draft", line=line)))
         known.set()
         assert ended(link, ids[0])["exit"] == 130
 
@@ -165,7 +165,7 @@ def test_a_step_is_rendered_and_retaken_at_one_time(path):
     with again(path) as rendering:
         first = rendering.engine.requests[0]
         step = next(s for s in books.plan(path, rendering.engine).steps if s.key == first.key)
-        made = asked(path, Job(kind="retake", draft=True, chunks=(step.id,)))
+        made = asked(path, Job(kind="retake", engine="draft", chunks=(step.id,)))
     assert made["exit"] == 0
     assert rendering.report.complete
 
@@ -173,7 +173,7 @@ def test_a_step_is_rendered_and_retaken_at_one_time(path):
 def test_what_was_edited_since_is_spoken_as_it_is_now(path):
     with again(path) as rendering:
         (path.parent / "text" / "one.md").write_text(books.ONE.replace("at seven", "at nine"))
-        made = asked(path, Job(kind="retake", draft=True, chunks=("1.2",)))
+        made = asked(path, Job(kind="retake", engine="draft", chunks=("1.2",)))
         assert not rendering.engine.gate.is_set()
     assert made["exit"] == 0
     assert any("at nine" in request.text for request in rendering.engine.requests)
@@ -181,10 +181,10 @@ def test_what_was_edited_since_is_spoken_as_it_is_now(path):
 
 def test_what_cannot_be_done_is_said_to_who_asked_and_hurts_no_render(path):
     jobs = [
-        Job(kind="pin", draft=True, chunks=("99.1",), number=0),
-        Job(kind="retake", draft=True, chunks=("1.1",), parameters={"x": 1}),
-        Job(kind="audition", draft=True, line=AuditionLine(speaker="Nobody", text="Hello.")),
-        Job(kind="pin", draft=True, chunks=("1.1",), number=0),
+        Job(kind="pin", engine="draft", chunks=("99.1",), number=0),
+        Job(kind="retake", engine="draft", chunks=("1.1",), parameters={"x": 1}),
+        Job(kind="audition", engine="draft", line=AuditionLine(speaker="Nobody", text="Hello.")),
+        Job(kind="pin", engine="draft", chunks=("1.1",), number=0),
     ]
     with again(path) as rendering, linked(path) as link:
         nothing, wrong = (ended(link, link.submit(job)) for job in jobs[:2])
@@ -200,7 +200,7 @@ def test_what_cannot_be_done_is_said_to_who_asked_and_hurts_no_render(path):
 def test_a_stopped_render_keeps_its_takes_and_leaves_what_waits_to_others(tmp_path):
     path = books.write(tmp_path)
     with Rendering(path, gated()) as rendering, linked(path) as link:
-        waits = link.submit(Job(kind="export", draft=True))
+        waits = link.submit(Job(kind="export", engine="draft"))
         until(link, "queued", waits)
         link.stop()
         [over] = [event for event in link.events() if event["event"] == "ended"]
@@ -212,7 +212,7 @@ def test_a_stopped_render_keeps_its_takes_and_leaves_what_waits_to_others(tmp_pa
 
 def test_jobs_wait_in_the_order_in_which_they_came_and_can_be_withdrawn(path):
     with again(path), linked(path) as link:
-        ids = [link.submit(Job(kind="export", draft=True, chapters=(n,))) for n in "121"]
+        ids = [link.submit(Job(kind="export", engine="draft", chapters=(n,))) for n in "121"]
         until(link, "queued", ids[-1])
         with linked(path) as other:
             assert [row["id"] for row in other.hello["queue"]] == ids
@@ -226,7 +226,7 @@ def test_jobs_wait_in_the_order_in_which_they_came_and_can_be_withdrawn(path):
 def test_what_somebody_waited_for_who_left_is_not_done(path):
     with again(path), linked(path) as link:
         with linked(path) as other:
-            id = other.submit(Job(kind="export", draft=True))
+            id = other.submit(Job(kind="export", engine="draft"))
             until(link, "queued", id)
         assert ended(link, id)["exit"] == 130
 
@@ -319,12 +319,12 @@ def test_a_line_without_an_end_ends_its_client_alone(path):
     with again(path) as rendering, come(path) as line:
         with pytest.raises((BrokenPipeError, ConnectionResetError)):
             line.sendall(b"x" * 100_000_000)
-        assert asked(path, Job(kind="unpin", draft=True, chunks=("1.1",)))["exit"] == 0
+        assert asked(path, Job(kind="unpin", engine="draft", chunks=("1.1",)))["exit"] == 0
     assert rendering.report.complete
 
 
 def test_who_does_not_read_is_sent_away(path):
-    large = Job(kind="pin", draft=True, chunks=("x" * 1000,) * 15)
+    large = Job(kind="pin", engine="draft", chunks=("x" * 1000,) * 15)
     with (
         mock.patch.object(sockets, "MAX_LINE_BYTES", 20_000),
         again(path) as rendering,

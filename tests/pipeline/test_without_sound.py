@@ -30,10 +30,10 @@ def test_a_chunk_without_any_sound_is_left_out(manuscript) -> None:
 
 
 def test_parts_without_a_sound_are_said_at_their_first_place(manuscript) -> None:
-    [problem] = checking.find_silent_parts(manuscript, draft=False)
+    [problem] = checking.find_silent_parts(manuscript)
     assert problem.line == 3
     assert "“漢字” is left out" in problem.message
-    assert not list(checking.find_silent_parts(manuscript, draft=True))
+    assert not list(checking.find_silent_parts(manuscript.spoken_by("draft")))
 
 
 def test_parts_without_a_sound_take_no_time(manuscript) -> None:
@@ -65,9 +65,7 @@ def test_a_language_that_needs_an_extra_is_said_with_it(
 
 def test_ipa_that_is_none_is_said_with_its_symbol(tmp_path: Path) -> None:
     text = "# Morning\n\nThen {Aoife|/ˈiːfə7/} came.\n"
-    [problem] = checking.find_silent_parts(
-        read_manuscript(books.write(tmp_path, MANIFEST, text)), draft=False
-    )
+    [problem] = checking.find_silent_parts(read_manuscript(books.write(tmp_path, MANIFEST, text)))
     assert problem.line == 3
     assert "'7' (U+0037, digit seven)" in problem.message
     assert "the word is read as it is written" in problem.message
@@ -78,4 +76,4 @@ def test_every_part_without_a_sound_is_named(tmp_path: Path) -> None:
     manuscript = read_manuscript(
         books.write(tmp_path, MANIFEST, f"# Morning\n\nIt said {words} no more.\n")
     )
-    assert len(list(checking.find_silent_parts(manuscript, draft=False))) == 40
+    assert len(list(checking.find_silent_parts(manuscript))) == 40

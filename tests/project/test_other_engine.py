@@ -9,9 +9,9 @@ import pytest
 
 from narrator.delivery.folders import Folders, kind_of
 from narrator.errors import UsageError
-from narrator.pipeline.jobs.protocol import Job
+from narrator.pipeline.jobs.protocol import Job, decode, encode
 from narrator.project.load import load, load_speech
-from narrator.project.other_engine import VARIABLE, chosen_engine, engine_option, speaking_with
+from narrator.project.other_engine import VARIABLE, chosen_engine, speaking_with
 from tests import books
 
 pytestmark = pytest.mark.usefixtures("no_choice")
@@ -36,18 +36,25 @@ def test_it_speaks_in_place_of_all_engines_of_a_book(tmp_path: Path) -> None:
     with speaking_with("kokoro"):
         project = load(path)
     assert {project.engine_of(name).name for name in project.speakers} == {"kokoro"}
-    assert Folders(project, False).finished == project.build / "kokoro"
-    assert Folders(project, True).finished == project.build / "draft"
+    assert Folders(project).finished == project.build / "kokoro"
+    assert Folders(project.spoken_by("draft")).finished == project.build / "draft"
+    assert project.spoken_by("") == load(path)
     assert load(path).engine.name == "cosyvoice2"
 
 
-def test_a_book_of_the_same_engine_is_as_it_is(tmp_path: Path) -> None:
-    path = manifest(tmp_path, "{name: kokoro, slots: 2}")
-    with speaking_with("kokoro"):
+def test_a_book_that_it_speaks_anyway_is_as_it_is(tmp_path: Path) -> None:
+    path = manifest(tmp_path, "{name: voxcpm2, slots: 2}")
+    with speaking_with("voxcpm2"):
         project = load(path)
     assert project == load(path)
+    assert Folders(project).finished == project.build / "book"
+
+
+def test_the_settings_of_a_book_s_own_engine_stay(tmp_path: Path) -> None:
+    project = load(manifest(tmp_path, "{name: kokoro, slots: 2}")).spoken_by("kokoro")
+    assert {project.engine_of(name).name for name in project.speakers} == {"kokoro"}
     assert project.engine.slots == 2
-    assert Folders(project, False).finished == project.build / "book"
+    assert Folders(project).finished == project.build / "kokoro"
 
 
 def test_a_manifest_that_is_wrong_is_wrong_for_every_engine(tmp_path: Path) -> None:
@@ -59,12 +66,12 @@ def test_a_manifest_that_is_wrong_is_wrong_for_every_engine(tmp_path: Path) -> N
 
 def test_the_choice_ends_with_its_block() -> None:
     with speaking_with("kokoro"):
-        assert (chosen_engine(), engine_option()) == ("kokoro", " --engine kokoro")
+        assert chosen_engine() == "kokoro"
         with speaking_with(""):
-            assert (chosen_engine(), engine_option()) == ("", "")
+            assert chosen_engine() == ""
         with speaking_with(None):
             assert chosen_engine() == "kokoro"
-    assert (chosen_engine(), engine_option()) == ("", "")
+    assert chosen_engine() == ""
     assert VARIABLE not in os.environ
 
 
@@ -84,7 +91,8 @@ def test_an_unknown_engine_is_refused(
 def test_a_job_takes_the_choice_along() -> None:
     with speaking_with("kokoro"):
         job = Job(kind="render")
-    assert Job.model_validate_json(job.model_dump_json()).engine == "kokoro"
+    assert decode(Job, encode(job)) == job
+    assert job.engine == "kokoro"
     assert Job(kind="render").engine == ""
 
 

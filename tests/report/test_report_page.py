@@ -149,7 +149,7 @@ def narrator(monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["narrator", *map(str, arguments)])
         monkeypatch.setattr(
             "narrator.pipeline.book_engines.make_main_engine",
-            lambda project, draft, tell, wish: HumEngine(),
+            lambda *_: HumEngine(),
         )
         with pytest.raises(SystemExit) as caught:
             cli.main()

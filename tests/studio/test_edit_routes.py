@@ -316,7 +316,7 @@ def test_pages_hear_of_new_takes(studio: Opened) -> None:
 def test_a_note_that_is_written_while_the_book_is_planned_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = ProjectSession(studios.write(tmp_path), True, Events())
+    session = ProjectSession(studios.write(tmp_path), Events())
     session.read()
     read_notes = sessions._read_notes
 

@@ -118,7 +118,7 @@ def test_an_owner_is_started_once_and_asked(idle: Opened, owners: list[Owner]) -
     (owner,) = owners
     assert [job.kind for job in owner.submitted] == ["retake", "pin"]
     assert owner.submitted[0].count == 3
-    assert owner.submitted[0].draft is True
+    assert owner.submitted[0].engine == "draft"
     assert owner.submitted[0].book == "book.yaml"
 
 

@@ -274,7 +274,7 @@ def test_an_edit_that_is_killed_at_any_call_of_the_disk_is_whole_or_none(
     assert len(copies) > 3
     found = set()
     for folder in copies.values():
-        again = ProjectSession(folder, True, Events())
+        again = ProjectSession(folder, Events())
         again.read()
         notes = again.view.notes
         found.add(bool(notes.undo))

@@ -125,4 +125,4 @@ def test_the_model_of_a_book_may_be_looked_at_where_it_is_known(tmp_path: Path) 
         assert (answer.status == 200) is can["model"]
         assert studio.page.post("/api/draft", {"draft": True}).json["draft"] is True
         assert studio.session.view.book.engine.name == "draft"
-    assert studio.session.view.project.engine.name == "voxcpm2"
+    assert studio.session.view.project.spoken_by("").engine.name == "voxcpm2"

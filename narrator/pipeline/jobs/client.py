@@ -1,7 +1,7 @@
 """Connects to the owner of a project, to have jobs done and to follow their progress.
 
     link = join(project) or started(project)
-    id = link.submit(Job(kind="retake", draft=True, chunks=("2.14",)))
+    id = link.submit(Job(kind="retake", engine="draft", chunks=("2.14",)))
     for event in link.events(): ...
 
 Commands use `submit_or_run`: it makes this process the owner, or has the present owner do the job.
@@ -22,12 +22,12 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from narrator.errors import EnvironmentFailed, Locked
 from narrator.pipeline.jobs import sockets
-from narrator.pipeline.jobs.protocol import STOPPED, Event, Job
+from narrator.pipeline.jobs.protocol import STOPPED, ClientRequest, Event, Job, encode
 from narrator.pipeline.jobs.server import JobServer
 from narrator.pipeline.jobs.tally import ChunkProgress, ProgressSink, RenderProgress
 from narrator.pipeline.session import locked
@@ -83,11 +83,11 @@ class Link:
         Raises BrokenPipeError if the owner has gone; the job is not added to `unfinished` then.
         """
         id = id or secrets.token_hex(8)
-        job = job if job.book else job.model_copy(update={"book": self._book})
+        job = job if job.book else replace(job, book=self._book)
         with self._send_lock:
             self._unfinished[id] = job
             try:
-                self._send({"do": "submit", "id": id, "job": job.model_dump(mode="json")})
+                self._send(ClientRequest("submit", id, job))
             except BrokenPipeError:
                 self._unfinished.pop(id, None)
                 raise
@@ -96,11 +96,11 @@ class Link:
     def stop(self, id: str = "") -> None:
         """Stop a job, or the running one; finished takes are kept."""
         with self._send_lock, contextlib.suppress(BrokenPipeError):
-            self._send({"do": "stop", "id": id})
+            self._send(ClientRequest("stop", id))
 
-    def _send(self, request: Event) -> None:
+    def _send(self, request: ClientRequest) -> None:
         try:
-            self._connection.sendall(sockets.encode_event(request))
+            self._connection.sendall(encode(request))
         except OSError as error:
             raise BrokenPipeError(f"the owner of the project has gone: {error}") from error
 

@@ -19,7 +19,7 @@ from narrator.pipeline.auditioning import Auditioning
 from narrator.pipeline.book_engines import BookEngines
 from narrator.pipeline.book_plan import BookPlan, Selection
 from narrator.pipeline.book_reading import BookReading
-from narrator.pipeline.jobs.protocol import STOPPED, Job, cluster_wish
+from narrator.pipeline.jobs.protocol import STOPPED, Job
 from narrator.pipeline.jobs.server import JobHandle, JobServer
 from narrator.project.project import Project
 
@@ -27,9 +27,7 @@ from narrator.project.project import Project
 def settings_of(reading: BookReading, job: Job) -> tuple[int | None, dict[str, Any]]:
     """The seed and the engine settings of a retake. Raises UsageError."""
     typed_settings = [f"{name}={setting}" for name, setting in job.parameters.items()]
-    settings = book_engines.parse_typed_settings(
-        reading.manuscript, job.chunks, typed_settings, draft=job.draft
-    )
+    settings = book_engines.parse_typed_settings(reading.manuscript, job.chunks, typed_settings)
     return settings.pop("seed", job.seed), settings
 
 
@@ -119,18 +117,14 @@ class ConcurrentJobs:
     owner: JobServer
     reading: BookReading
     engines: BookEngines
-    draft: bool
-    """Whether the render is a draft."""
-    engine: str
-    """Name of an engine that replaces the manifest's engines, or ""."""
     tell: Callable[[str], None]
     _running_engine: Engine | None = None
     """The engine that asked for a request last."""
     _waiting: deque[tuple[_Errand, Request]] = field(default_factory=deque)
     _in_flight: dict[str, tuple[_Errand, Request]] = field(default_factory=dict)
     """Requests by the key that the loop uses; the render may speak the same step meanwhile."""
-    _snapshots: dict[bool, _Snapshot] = field(default_factory=dict)
-    """Snapshots by whether they are drafts."""
+    _snapshots: dict[str, _Snapshot] = field(default_factory=dict)
+    """Snapshots by the engines of jobs."""
     _postponed_ids: set[str] = field(default_factory=set)
     """Ids of jobs that turned out not to be for the running engine."""
     _request_count: int = 0
@@ -203,17 +197,15 @@ class ConcurrentJobs:
         job, project = ticket.job, self.reading.manuscript.project
         if job.book != project.path.name or ticket.id in self._postponed_ids:
             return False
-        if job.engine != self.engine:
-            return False
         if job.kind in ("retake", "audition"):
-            return self._uses_render_engines(project, job) and self._is_engine_running_for(
+            return self._speaks_like_render(project, job) and self._is_engine_running_for(
                 self.reading, job
             )
         return job.kind in ("pin", "unpin")
 
     def _is_engine_running_for(self, reading: BookReading, job: Job) -> bool:
         """Whether the running engine speaks everything that a job is about."""
-        if not self.engines.by_speaker or job.draft:
+        if not self.engines.by_speaker:
             return self._running_engine is None or self._running_engine is self.engines.main
         if job.line is not None:
             required_speakers = {job.line.speaker}
@@ -269,37 +261,36 @@ class ConcurrentJobs:
         Reading or planning a long book takes seconds, in which the engine waits, so that the last
         snapshot is reused while it is valid.
         """
-        snapshot = self._snapshots.get(job.draft)
-        if snapshot is None and self._uses_render_engines(self.reading.manuscript.project, job):
+        snapshot = self._snapshots.get(job.engine)
+        if snapshot is None and self._speaks_like_render(self.reading.manuscript.project, job):
             snapshot = _Snapshot(self.reading, running, self.engines)
         if (
             snapshot is None
             or not snapshot.reading.is_current()
             or _is_outdated(snapshot.book, job)
         ):
-            reading = self._latest_reading = self._latest_reading.again()
+            self._latest_reading = self._latest_reading.again()
+            reading = self._latest_reading.spoken_by(job.engine)
             engines = self._engines_for(reading.manuscript.project, job)
             book = book_plan.plan(
                 reading.manuscript, engines.main, Selection(), engines=engines.by_speaker,
                 store=running.store,
             )  # fmt: skip
             snapshot = _Snapshot(reading, book, engines)
-        self._snapshots[job.draft] = snapshot
+        self._snapshots[job.engine] = snapshot
         return snapshot
 
-    def _uses_render_engines(self, project: Project, job: Job) -> bool:
+    def _speaks_like_render(self, project: Project, job: Job) -> bool:
         """Whether the engines of the render speak a job."""
-        render_settings = book_engines.settings_of(
-            self.reading.manuscript.project, draft=self.draft
+        render_project = self.reading.manuscript.project
+        return book_engines.settings_of(project.spoken_by(job.engine)) == book_engines.settings_of(
+            render_project
         )
-        return book_engines.settings_of(project, draft=job.draft) == render_settings
 
     def _engines_for(self, project: Project, job: Job) -> BookEngines:
-        if self._uses_render_engines(project, job):
+        if self._speaks_like_render(project, job):
             return self.engines
-        return book_engines.engines_for(
-            project, draft=job.draft, on_message=self.tell, cluster_wish=cluster_wish(job)
-        )
+        return book_engines.engines_for(project, job.cluster, on_message=self.tell)
 
     def _queue_requests(self, errand: _Errand, requests: Sequence[Request]) -> None:
         errand.remaining_requests += len(requests)

@@ -19,13 +19,12 @@ from narrator.pipeline.book_plan import Selection
 from narrator.pipeline.book_reading import BookReading
 from narrator.pipeline.jobs import concurrent
 from narrator.pipeline.jobs.concurrent import ConcurrentJobs
-from narrator.pipeline.jobs.protocol import Job, cluster_wish
+from narrator.pipeline.jobs.protocol import Job
 from narrator.pipeline.jobs.server import JobHandle, JobServer
 from narrator.pipeline.jobs.tally import ProgressSink
 from narrator.pipeline.jobs.telling import ProgressPublisher
 from narrator.pipeline.run import Report
 from narrator.pipeline.session import locked
-from narrator.project import other_engine
 from narrator.project.preferences import ClusterOptions
 from narrator.project.project import Project
 from narrator.speech.store import Store
@@ -38,18 +37,17 @@ class JobCaches:
     """Caches that last from job to job: loaded engines and books that were read."""
 
     def __init__(self) -> None:
-        self._engines: dict[tuple[Path, str, bool, ClusterOptions], BookEngines] = {}
-        self._readings: dict[tuple[Path, str], BookReading] = {}
+        self._engines: dict[tuple[Path, str, ClusterOptions], BookEngines] = {}
+        self._readings: dict[Path, BookReading] = {}
 
     def engines(self, project: Project, job: Job) -> BookEngines:
         """The engines for a job, reused if settings are the same. Raises EngineUnavailable."""
-        cache_key = project.path, job.engine, job.draft, cluster_wish(job)
+        cache_key = project.path, job.engine, job.cluster
         previous_engines = self._engines.get(cache_key)
         loaded_engines = book_engines.engines_for(
             project,
-            draft=job.draft,
+            job.cluster,
             existing_engines=previous_engines.settings if previous_engines else (),
-            cluster_wish=cluster_wish(job),
         )
         self._engines[cache_key] = loaded_engines
         return loaded_engines
@@ -60,12 +58,9 @@ class JobCaches:
 
     def reading(self, path: Path, job: Job) -> BookReading:
         """The book in its present state. Raises ManifestError, ScriptError."""
-        cache_key = path, job.engine
-        previous_reading = self._readings.get(cache_key)
-        self._readings[cache_key] = (
-            previous_reading.again() if previous_reading else book_reading.read_book(path)
-        )
-        return self._readings[cache_key]
+        previous = self._readings.get(path)
+        self._readings[path] = previous.again() if previous else book_reading.read_book(path)
+        return self._readings[path].spoken_by(job.engine)
 
 
 def render(
@@ -73,9 +68,7 @@ def render(
     engines: BookEngines, progress_sink: ProgressSink,
 ) -> Report:  # fmt: skip
     """Render or export, with pins and retakes of others done in between. Raises as `run.run`."""
-    concurrent_jobs = ConcurrentJobs(
-        owner, reading, engines, ticket.job.draft, ticket.job.engine, progress_sink.starting
-    )
+    concurrent_jobs = ConcurrentJobs(owner, reading, engines, progress_sink.starting)
     ticket.covers = _make_cover_predicate(ticket.job, reading, selection)
     try:
         report = run.run(
@@ -142,10 +135,9 @@ def do_job(
     with owner.doing(ticket), ExitStack() as resources:
         if not job.book or Path(job.book).name != job.book:
             raise UsageError(f"no manifest of {root}: {job.book}")
-        resources.enter_context(other_engine.speaking_with(job.engine))
         reading = caches.reading(root / job.book, job)
         manuscript = reading.manuscript
-        selection = book_plan.select(manuscript, job.chapters, job.speakers, job.force)
+        selection = book_plan.select(manuscript, job)
         engines = caches.engines(manuscript.project, job)
         resources.enter_context(locked(manuscript.project, LOCK_PATIENCE))
         if job.kind in ("render", "export"):
@@ -171,20 +163,14 @@ def _make_cover_predicate(
     def covers(other_job: Job) -> bool:
         if other_job.force or (other_job.kind, other_job.book) != (job.kind, project.path.name):
             return False
-        if other_job.engine != job.engine:
+        if other_job.cluster != job.cluster:  # spoken on another machine
             return False
-        if cluster_wish(other_job) != cluster_wish(job):  # spoken on another machine
+        if project.spoken_by(other_job.engine).other_engine != project.other_engine:
             return False
-        engine_settings = book_engines.settings_of(project, draft=job.draft)
-        if (
-            book_engines.settings_of(project, draft=other_job.draft) != engine_settings
-            or not reading.is_current()
-        ):
+        if not reading.is_current():
             return False
         try:
-            other_selection = book_plan.select(
-                reading.manuscript, other_job.chapters, other_job.speakers, False
-            )
+            other_selection = book_plan.select(reading.manuscript, other_job)
         except UsageError:
             return False
         return _includes(other_selection.chapters, selection.chapters) and _includes(

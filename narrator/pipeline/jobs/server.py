@@ -19,8 +19,8 @@ from typing import Any
 
 from narrator import files
 from narrator.errors import EnvironmentFailed, NarratorError
-from narrator.pipeline.jobs import protocol, sockets
-from narrator.pipeline.jobs.protocol import STOPPED, ClientRequest, Event, Job
+from narrator.pipeline.jobs import sockets
+from narrator.pipeline.jobs.protocol import STOPPED, ClientRequest, Event, Job, decode, job_row
 from narrator.pipeline.jobs.sockets import Client
 
 MAX_WAITING_JOBS = 1000
@@ -55,7 +55,7 @@ class JobHandle:
     @property
     def row(self) -> dict[str, Any]:
         """The job as events describe it."""
-        return {**protocol.job_row(self.id, self.job, self.since), "beside": self.is_concurrent}
+        return {**job_row(self.id, self.job, self.since), "beside": self.is_concurrent}
 
     def record_outcome(self, exit: int, error: str = "", summary: Event | None = None) -> None:
         """Record the outcome of the job."""
@@ -208,30 +208,32 @@ class JobServer:
 
     def _handle_request(self, client: Client, line: bytes) -> None:
         try:
-            request = protocol.parse_request(line)
+            request = decode(ClientRequest, line)
+            if request.do == "submit" and (request.job is None or not request.id):
+                raise ValueError("a job is submitted with its id")
         except ValueError as error:
             self._send({"event": "refused", "error": str(error)}, client)
             return
-        if request.do == "stop":
+        if request.job is None:
             self._stop(client, request.id)
-        elif request.job is not None:
-            self._handle_submission(client, request, request.job)
+        else:
+            self._handle_submission(client, request.id, request.job)
 
-    def _handle_submission(self, client: Client, request: ClientRequest, job: Job) -> None:
-        ticket, running = JobHandle(request.id, job, client), self._running
+    def _handle_submission(self, client: Client, id: str, job: Job) -> None:
+        ticket, running = JobHandle(id, job, client), self._running
         if self._closing:
             return  # its link ends, and it does the job itself
         if (
-            any(queued_ticket.id == request.id for queued_ticket in self._queue)
+            any(queued_ticket.id == id for queued_ticket in self._queue)
             or len(self._queue) >= MAX_WAITING_JOBS
         ):
             ticket.record_outcome(
                 EnvironmentFailed.exit_code, "too many jobs wait, or two have one name"
             )
-            self._send(_ended_event(ticket, request.id), client)
+            self._send(_ended_event(ticket, id), client)
         elif running and not running.cancel.is_set() and running.covers(job):
-            running.joined.append((client, request.id))
-            self._send({"event": "joined", "job": request.id, "to": running.row}, client)
+            running.joined.append((client, id))
+            self._send({"event": "joined", "job": id, "to": running.row}, client)
         else:
             self._queue.append(ticket)
             self.tell({"event": "queued", "job": ticket.row})

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from narrator import files
-from narrator.pipeline.jobs.protocol import Event
+from narrator.pipeline.jobs.protocol import Event, encode
 
 log = logging.getLogger("narrator")
 
@@ -167,10 +167,6 @@ def _open_listener() -> tuple[socket.socket, Path]:
 # -- lines -----------------------------------------------------------------------------------------
 
 
-def encode_event(event: Event) -> bytes:
-    return json.dumps(event, ensure_ascii=False).encode(errors="replace") + b"\n"
-
-
 @dataclass(slots=True, eq=False)
 class Client:
     """A client of an owner."""
@@ -223,7 +219,7 @@ class Server:
 
     def tell(self, event: Event, client: Client | None = None) -> None:
         """Send an event to a client, or to all of them; never waits."""
-        line = encode_event(event)
+        line = encode(event)
         with self.mutex:
             for recipient in self._clients if client is None else (client,):
                 if not recipient.gone:
@@ -287,7 +283,7 @@ class Server:
         client = Client(connection)
         with self.mutex:
             self._clients.append(client)
-            client.untold += encode_event(self._greeting())
+            client.untold += encode(self._greeting())
         self._selector.register(connection, selectors.EVENT_READ, lambda: self._receive(client))
 
     def _receive(self, client: Client) -> None:

@@ -29,7 +29,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def spoken(path: Path, wish: ClusterOptions) -> run.Report:
     with small_model.lenient():
         project = manuscript.read_manuscript(path).project
-        engines = book_engines.engines_for(project, draft=False, cluster_wish=wish)
+        engines = book_engines.engines_for(project, cluster=wish)
         return books.speak(path, engines.main, engines=engines.by_speaker)[0]
 
 

@@ -81,7 +81,7 @@ def book(
 
 
 def spoken_by(path: Path, standin: StandIn) -> tuple[books.Watcher, book_plan.BookPlan]:
-    made = book_engines.make_main_engine(load(path), draft=False)
+    made = book_engines.make_main_engine(load(path))
     _, watcher = books.speak(path, made)
     return watcher, books.plan(path, made)
 
@@ -128,7 +128,7 @@ def test_the_key_is_in_no_file_of_the_project(tmp_path: Path, standin: StandIn, 
 
 
 def keys_of(path: Path) -> set[str]:
-    made = book_engines.make_main_engine(load(path), draft=False)
+    made = book_engines.make_main_engine(load(path))
     return {step.key for step in books.plan(path, made).steps}
 
 
@@ -226,7 +226,7 @@ def test_vllm_omni_says_what_of_chain_mode_it_can_do_before_anything_runs(
     for mode in ("anchored", "continuation", "reference"):
         path = book(tmp_path / mode, "vllm-omni", more=f"chain: {{mode: {mode}}}", brief=False)
         told[mode] = "vllm-omni takes one clip" in " ".join(narrator("check", path)[2].split())
-        made = book_engines.make_main_engine(load(path), draft=False)
+        made = book_engines.make_main_engine(load(path))
         parents = [step.parent for step in books.plan(path, made).steps]
         assert any(parents) == (mode == "continuation")
     assert told == {"anchored": True, "continuation": False, "reference": False}
@@ -332,7 +332,7 @@ def test_a_run_that_a_server_ends_keeps_its_takes_and_goes_on(tmp_path: Path):
 
     with serving(StandIn("openai", fault)) as standin:
         path = book(tmp_path, "openai", standin.url)
-        made = book_engines.make_main_engine(load(path), draft=False)
+        made = book_engines.make_main_engine(load(path))
         with pytest.raises(EngineUnavailable, match="refuses the key"):
             books.speak(path, made)
         left = books.todo(path, made)
