@@ -181,8 +181,8 @@ def test_a_doubtful_chunk_is_said_by_every_command_until_it_is_accepted(
     books.brief(book.parent, two=books.TWO)
     real = requests.check_answer
 
-    def fussy(speech, request, *more):
-        verdict = real(speech, request, *more)
+    def fussy(speech, request, *more, **options):
+        verdict = real(speech, request, *more, **options)
         is_bad = "weather would hold" in request.text or "aunts he knew" in request.text
         return replace(verdict, faults=(checks.Fault("chirp", "0.10 s"),)) if is_bad else verdict
 
