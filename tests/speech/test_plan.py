@@ -185,37 +185,32 @@ def reasons(made, shelf, ledger=(), forced=lambda s: False):
     return [why[s.key].reason.value for s in made]
 
 
-def test_takes_that_fit_are_cached():
+DOUBTFUL = ("A", None, None, ("chirp: x",))
+GIVEN_UP = None
+
+
+@pytest.mark.parametrize(
+    ("parent", "child", "expected"),
+    [
+        (("A", None), ("B", "A"), "cached cached"),
+        (("A2", None), ("B", "A"), "cached cascade"),  # prompted by other sound
+        (GIVEN_UP, ("B", None), "retry cached"),  # fits while there is no prompt
+        (DOUBTFUL, ("B", None), "doubtful cached"),  # prompts nobody
+        (DOUBTFUL, ("B", "A"), "doubtful cascade"),
+        (("A2", None), ("B", None), "cached cascade"),  # there was no good take before
+    ],
+)
+def test_a_take_fits_while_what_it_continues_is_the_take_that_is_there(parent, child, expected):
     a, b = pair()
-    shelf = Shelf({a.key: ("A", None), b.key: ("B", "A")})
-    assert reasons((a, b), shelf) == ["cached", "cached"]
+    takes = {a.key: parent, b.key: child} if parent else {b.key: child}
+    shelf = Shelf(takes, faults={} if parent else {a.key: ("cut: x",)})
+    assert reasons((a, b), shelf) == expected.split()
 
 
-def test_a_take_prompted_by_other_sound_is_stale():
-    a, b = pair()
-    shelf = Shelf({a.key: ("A2", None), b.key: ("B", "A")})
-    assert reasons((a, b), shelf) == ["cached", "cascade"]
-
-
-def test_a_take_whose_parent_was_given_up_fits_while_it_has_no_prompt():
-    a, b = pair()
-    shelf = Shelf({b.key: ("B", None)}, faults={a.key: ("cut: x",)})
-    assert reasons((a, b), shelf) == ["retry", "cached"]
-
-
-def test_a_doubtful_take_is_there_and_prompts_nobody():
-    a, b = pair()
-    doubtful = ("A", None, None, ("chirp: x",))
-    shelf = Shelf({a.key: doubtful, b.key: ("B", None)})
-    assert reasons((a, b), shelf) == ["doubtful", "cached"]
-    assert str(explain_steps([a], shelf, (), lambda s: False)[a.key]).endswith("(chirp: x)")
-    assert reasons((a, b), Shelf({a.key: doubtful, b.key: ("B", "A")})) == ["doubtful", "cascade"]
-
-
-def test_what_was_spoken_after_a_doubtful_take_is_stale_once_a_good_one_is_there():
-    a, b = pair()
-    shelf = Shelf({a.key: ("A2", None), b.key: ("B", None)})
-    assert reasons((a, b), shelf) == ["cached", "cascade"]
+def test_a_doubtful_take_says_why():
+    a, _ = pair()
+    why = explain_steps([a], Shelf({a.key: DOUBTFUL}), (), lambda s: False)
+    assert str(why[a.key]).endswith("(chirp: x)")
 
 
 def test_damage_and_flags_are_told_apart():

@@ -17,6 +17,7 @@ from narrator.speech.store import Flag, Pin, Record, Store
 RATE = 8000
 KEY = "ab" + "0" * 38
 OTHER = "cd" + "1" * 38
+DEEP = b"[" * 100_000
 
 
 def record(key: str = KEY, samples: int = RATE) -> Record:
@@ -50,12 +51,10 @@ def test_what_is_put_is_found_and_read_again(tmp_path):
 def test_latents_come_back_exactly(tmp_path):
     latents = np.random.default_rng(1).normal(size=(5, 4, 64)).astype(np.float32)
     put(tmp_path, state=latents)
-    np.testing.assert_array_equal(Store.open(tmp_path).state(KEY), latents)
-
-
-def test_a_take_without_latents_has_none(tmp_path):
-    put(tmp_path)
-    assert Store.open(tmp_path).state(KEY) is None
+    put(tmp_path, OTHER)
+    store = Store.open(tmp_path)
+    np.testing.assert_array_equal(store.state(KEY), latents)
+    assert store.state(OTHER) is None
 
 
 def test_equal_takes_are_equal_bytes(tmp_path):
@@ -126,13 +125,6 @@ def test_times_that_changed_alone_cost_nothing(tmp_path):
     kept = put(tmp_path)
     os.utime(file_of(tmp_path), (0, 0))
     assert Store.open(tmp_path).find(KEY) == kept
-
-
-def test_a_copied_store_without_its_journal_is_whole(tmp_path):
-    kept = put(tmp_path / "a")
-    shutil.copytree(tmp_path / "a", tmp_path / "b")
-    (tmp_path / "b" / "journal.jsonl").unlink()
-    assert Store.open(tmp_path / "b").find(KEY) == kept
 
 
 def test_a_torn_journal_is_repaired_and_grows_on(tmp_path):
@@ -208,9 +200,15 @@ def test_no_byte_of_the_journal_can_change_what_is_known_of_a_take(tmp_path):
         assert store.flag(KEY) is None
 
 
-def test_a_journal_of_rubbish_costs_nothing_but_time(tmp_path):
+RUBBISH = b'\xff\x00{"flag": 3}\n[1, 2]\n"x"\n\n' + DEEP + b"\n"
+
+
+@pytest.mark.parametrize("journal", [None, RUBBISH])
+def test_a_journal_that_is_lost_or_rubbish_costs_nothing_but_time(journal, tmp_path):
     kept = put(tmp_path)
-    (tmp_path / "journal.jsonl").write_bytes(b'\xff\x00{"flag": 3}\n[1, 2]\n"x"\n\n')
+    (tmp_path / "journal.jsonl").unlink()
+    if journal:
+        (tmp_path / "journal.jsonl").write_bytes(journal)
     assert Store.open(tmp_path, writing=True).find(KEY) == kept
 
 
@@ -284,8 +282,6 @@ def test_a_disk_that_is_really_full_loses_nothing(tmp_path):
 
 # -- rows and headers that hold something else -----------------------------------------------------
 
-DEEP = b"[" * 100_000
-
 
 @pytest.mark.parametrize(
     ("offset", "bit", "central"),
@@ -323,12 +319,6 @@ def test_no_byte_of_a_takes_heads_can_do_more_than_damage_it(tmp_path):
     assert damaged > len(ends)
 
 
-def test_a_journal_that_nests_without_end_costs_nothing_but_time(tmp_path):
-    kept = put(tmp_path)
-    (tmp_path / "journal.jsonl").write_bytes(DEEP + b"\n")
-    assert Store.open(tmp_path, writing=True).find(KEY) == kept
-
-
 PIN = {
     "place": "p", "take": OTHER, "step": KEY, "number": 1, "chunk": "1.1", "speaker": "ann",
     "text": "Yes.",
@@ -346,12 +336,12 @@ def test_a_pin_from_before_engines_and_manifests_were_noted_is_read(tmp_path):
         {}, None, 5, [5], [{"place": "p"}], [PIN | {"take": 5}], [PIN | {"place": ["p"]}],
         [PIN | {"take": "\0abc"}], [PIN | {"take": "../../etc/passwd"}], [PIN | {"step": ""}],
         [PIN | {"number": "1"}], [PIN | {"number": True}], [PIN | {"text": None}],
-        [PIN | {"engine": 1}], [PIN | {"other": 1}],
+        [PIN | {"engine": 1}], [PIN | {"other": 1}], DEEP.decode(),
     ],
-    ids=str,
+    ids=lambda rows: str(rows)[:60],
 )  # fmt: skip
 def test_pins_of_the_wrong_types_are_one_line_with_the_way_on(rows, tmp_path):
-    (tmp_path / "pins.json").write_text(json.dumps(rows))
+    (tmp_path / "pins.json").write_text(rows if isinstance(rows, str) else json.dumps(rows))
     with pytest.raises(StorageError, match=r"pins\.json: not a list of pins .* delete it"):
         Store.open(tmp_path).pins()
 
@@ -365,9 +355,3 @@ def test_pins_that_were_altered_are_one_line_and_nothing_is_dropped(tmp_path):
     with pytest.raises(StorageError, match=r"pins\.json: not a list of pins .*altered.*delete it"):
         Store.open(tmp_path).pins()
     assert path.read_bytes() == altered
-
-
-def test_pins_that_nest_without_end_are_one_line(tmp_path):
-    (tmp_path / "pins.json").write_bytes(DEEP)
-    with pytest.raises(StorageError, match="not a list of pins"):
-        Store.open(tmp_path).pins()
