@@ -12,7 +12,7 @@ import struct
 import threading
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -559,7 +559,7 @@ def test_a_sample_fades_what_lies_around_its_words() -> None:
     assert np.abs(np.diff(heard)).max() < 0.06  # no click beside a tone of 1 kHz at -20 dB
 
 
-@pytest.mark.parametrize("size", [97, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", quick([97, 5000], 97))
 def test_a_sample_does_not_depend_on_the_size_of_blocks(size: int) -> None:
     sound = chapter(1, "One", [voice(1.0, seed=n) for n in range(4)])
     small = replace(sound, blocks=lambda: blocks(spoken(sound), size))
@@ -691,43 +691,70 @@ def test_an_m4b_has_nero_marks_too(book: Book) -> None:
     assert_allclose([mark.start for mark in found], file.starts, atol=0.001)
 
 
-def test_an_m4b_carries_the_tags_that_apple_reads(book: Book) -> None:
+TAGS: dict[tuple[str, int | None], dict[str, object]] = {
+    ("m4b", None): {
+        "\xa9nam": "Tähti: 本 😀", "\xa9alb": "Tähti: 本 😀", "\xa9ART": "Jane Doe, Иван Петров",
+        "aART": "Jane Doe, Иван Петров", "\xa9wrt": "Voice One, Голос", "\xa9gen": "Fiction",
+        "\xa9day": "2024", "cprt": "© 2024", "stik": 2, "desc": "Long ago… " * 60,
+        "ldes": "Long ago… " * 60,
+    } | {
+        f"----:com.apple.iTunes:{name}": text.encode() for name, text in {
+            "RELEASEDATE": "2024-05-01", "SERIES": "Lamps", "SERIES-PART": "2",
+            "PUBLISHER": "Press", "SUBTITLE": "A Test", "LANGUAGE": "de-CH",
+            "ISBN": "9780000000002", "ASIN": "B000000000",
+        }.items()
+    },
+    ("mp3", 2): {
+        "TIT2": TITLES[1], "TALB": "Tähti: 本 😀", "TRCK": "2/3", "TPE1": "Jane Doe, Иван Петров",
+        "TPE2": "Jane Doe, Иван Петров", "TCOM": "Voice One, Голос", "TLAN": "deu",
+        "TXXX:series": "Lamps", "TXXX:series-part": "2",
+    },
+} | {
+    (format, 3): {
+        "title": TITLES[2], "album": "Tähti: 本 😀", "composer": "Voice One, Голос",
+        "language": "de-CH", "tracknumber": "3/3", "date": "2024-05-01", "year": "2024",
+    }
+    for format in ("opus", "flac")
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("format", "number"), TAGS)
+def test_files_carry_the_tags_that_players_read(
+    book: Book, format: str, number: int | None
+) -> None:
+    found = mutagen.File(book.file(format, number).path).tags
+    for name, expected in TAGS[format, number].items():
+        values = getattr(found[name], "text", found[name])
+        assert list(values) == [expected], name
+
+
+def test_an_mp3_has_its_year_and_day_in_tags_of_version_2_3(book: Book) -> None:
+    found = ID3(book.file("mp3").path, translate=False)
+    assert found.version == (2, 3, 0)
+    assert (found["TYER"].text, found["TDAT"].text) == (["2024"], ["0105"])
+
+
+def test_an_m4b_is_of_its_kind_and_in_its_language(book: Book) -> None:
     path = book.file("m4b").path
-    found = mutagen.File(path).tags
-    facts = tags()
-    assert found["\xa9nam"] == found["\xa9alb"] == [facts.title]
-    assert found["\xa9ART"] == found["aART"] == ["Jane Doe, Иван Петров"]
-    assert found["\xa9wrt"] == ["Voice One, Голос"]
-    assert found["\xa9gen"] == ["Fiction"]
-    assert found["\xa9day"] == ["2024"]
-    assert bytes(found["----:com.apple.iTunes:RELEASEDATE"][0]) == b"2024-05-01"
-    assert found["desc"] == found["ldes"] == [facts.description]
-    assert found["cprt"] == ["© 2024"]
-    assert found["stik"] == [2]
-    assert bytes(found["covr"][0]) == book.cover
     assert path.read_bytes()[4:12] == b"ftypM4B "
-
-
-def test_years_are_years_and_dates_are_dates(book: Book) -> None:
-    mp3 = ID3(book.file("mp3").path, translate=False)
-    assert (mp3["TYER"].text, mp3["TDAT"].text) == (["2024"], ["0105"])
-    for format in ("opus", "flac"):
-        found = mutagen.File(book.file(format).path).tags
-        assert (found["date"], found["year"]) == (["2024-05-01"], ["2024"])
-
-
-def test_an_m4b_carries_the_tags_that_audiobookshelf_reads(book: Book) -> None:
-    with av.open(str(book.file("m4b").path)) as container:
-        found = container.metadata
+    with av.open(str(path)) as container:
         assert container.streams.audio[0].language == "deu"
-    assert found["SERIES"] == "Lamps"
-    assert found["SERIES-PART"] == "2"
-    assert found["PUBLISHER"] == "Press"
-    assert found["SUBTITLE"] == "A Test"
-    assert found["LANGUAGE"] == "de-CH"
-    assert found["ISBN"] == "9780000000002"
-    assert found["ASIN"] == "B000000000"
-    assert found["composer"] == "Voice One, Голос"
+
+
+@pytest.mark.parametrize("format", ["m4b", "mp3", "opus", "flac"])
+def test_every_file_carries_the_cover(book: Book, format: str) -> None:
+    for number in (None, 3)[: 2 if format != "m4b" else 1]:
+        file = mutagen.File(book.file(format, number).path)
+        if format == "m4b":
+            assert bytes(file.tags["covr"][0]) == book.cover
+            continue
+        if format == "mp3":
+            (picture,) = file.tags.getall("APIC")
+        elif format == "flac":
+            (picture,) = file.pictures
+        else:
+            picture = Picture(base64.b64decode(file.tags["metadata_block_picture"][0]))
+        assert (picture.data, picture.mime, picture.type) == (book.cover, "image/jpeg", 3)
 
 
 @pytest.mark.usefixtures("encoded")
@@ -741,42 +768,10 @@ def test_a_part_of_an_m4b_carries_its_number_and_its_books_title(tmp_path: Path)
     assert [tag["trkn"] for tag in found] == [[(1, 2)], [(2, 2)]]
 
 
-def test_an_mp3_chapter_carries_its_number_and_its_books_facts(book: Book) -> None:
-    found = mutagen.File(book.file("mp3", 2).path).tags
-    assert found.version == (2, 3, 0)
-    assert found["TIT2"].text == [TITLES[1]]
-    assert found["TALB"].text == ["Tähti: 本 😀"]
-    assert found["TRCK"].text == ["2/3"]
-    assert found["TPE1"].text == found["TPE2"].text == ["Jane Doe, Иван Петров"]
-    assert found["TCOM"].text == ["Voice One, Голос"]
-    assert found["TLAN"].text == ["deu"]
-    assert found["TXXX:series"].text == ["Lamps"]
-    assert found["TXXX:series-part"].text == ["2"]
-    assert [(p.data, p.mime, p.type) for p in found.getall("APIC")] == [
-        (book.cover, "image/jpeg", 3)
-    ]
-
-
 def test_an_mp3_of_the_book_has_a_table_of_contents(book: Book) -> None:
     found = mutagen.File(book.file("mp3").path).tags
     assert len(found.getall("CHAP")) == 3
     assert len(found.getall("CTOC")[0].child_element_ids) == 3
-
-
-@pytest.mark.parametrize("format", ["opus", "flac"])
-def test_vorbis_comments_carry_facts_and_cover(book: Book, format: str) -> None:
-    file = mutagen.File(book.file(format, 3).path)
-    assert file.tags["title"] == [TITLES[2]]
-    assert file.tags["album"] == ["Tähti: 本 😀"]
-    assert file.tags["composer"] == ["Voice One, Голос"]
-    assert file.tags["language"] == ["de-CH"]
-    assert file.tags["tracknumber"] == ["3/3"]
-    if format == "flac":
-        picture = file.pictures[0]
-    else:
-        picture = Picture(base64.b64decode(file.tags["metadata_block_picture"][0]))
-    assert (picture.data, picture.mime) == (book.cover, "image/jpeg")
-    assert (picture.type, picture.width, picture.height) == (3, 48, 32)
 
 
 def test_wav_carries_title_and_author(book: Book) -> None:
@@ -805,37 +800,6 @@ def test_a_png_cover_is_kept_as_it_is(tmp_path: Path) -> None:
     assert (flac_file.pictures[0].width, flac_file.pictures[0].height) == (8, 6)
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"GIF89a....", b"\xff\xd8\xff\xe0 torn", b"\x89PNG\r\n\x1a\n"]
-)
-def test_a_cover_that_is_no_image_is_one_clear_error(tmp_path: Path, data: bytes) -> None:
-    cover = tmp_path / "cover.jpg"
-    cover.write_bytes(data)
-    with pytest.raises(UserError, match=r"cover\.jpg: a cover must be a JPEG or PNG"):
-        run(tmp_path, chapters(1), facts=tags(cover))
-    assert not (tmp_path / "kept").exists()  # nothing was encoded first
-
-
-@pytest.mark.parametrize("kind", ["jpeg", "png"])
-@pytest.mark.parametrize("share", [0.3, 0.9])
-def test_a_cover_that_ends_too_early_is_one_clear_error(
-    tmp_path: Path, kind: str, share: float
-) -> None:
-    path = tmp_path / "cover"
-    whole = photo(path) if kind == "jpeg" else png(300, 200)
-    path.write_bytes(whole)
-    assert export.read_cover(path).width == 300
-    path.write_bytes(whole[: round(share * len(whole))])
-    with pytest.raises(UserError, match="cover: the cover is damaged, or not all of it is there"):
-        export.read_cover(path)
-
-
-def test_a_cover_with_a_trailer_of_some_program_is_taken(tmp_path: Path) -> None:
-    path = tmp_path / "cover.jpg"
-    path.write_bytes(photo(path) + b"made by a camera" * 20)
-    assert export.read_cover(path).width == 300
-
-
 def photo(path: Path) -> bytes:
     """A JPEG of noise: cut, it still has a header and some rows."""
     with av.open(str(path), "w", format="mjpeg") as container:
@@ -847,17 +811,45 @@ def photo(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def test_a_huge_cover_is_refused_by_its_header(tmp_path: Path) -> None:
-    path = tmp_path / "cover.png"
-    data = png(20, 20)
-    path.write_bytes(data[:16] + (16000).to_bytes(4) * 2 + data[24:])
-    with pytest.raises(UserError, match=r"cover is too large: 16000x16000 .* scale it down"):
-        export.read_cover(path)
+NO_IMAGE, TORN = "a cover must be a JPEG or PNG", "the cover is damaged, or not all of it is there"
+HUGE = r"the cover is too large: 16000x16000 .* scale it down"
+BAD_COVERS: dict[str, tuple[Callable[[Path], bytes], str]] = {
+    "empty": (lambda path: b"", NO_IMAGE),
+    "a GIF": (lambda path: b"GIF89a....", NO_IMAGE),
+    "the start of a JPEG": (lambda path: b"\xff\xd8\xff\xe0 torn", NO_IMAGE),
+    "the start of a PNG": (lambda path: b"\x89PNG\r\n\x1a\n", NO_IMAGE),
+    "a third of a JPEG": (lambda path: photo(path)[:9000], TORN),
+    "most of a JPEG": (lambda path: photo(path)[:-5000], TORN),
+    "a third of a PNG": (lambda path: png(300, 200)[:200], TORN),
+    "most of a PNG": (lambda path: png(300, 200)[:-60], TORN),
+    "huge by its header": (
+        lambda path: png(20, 20)[:16] + (16000).to_bytes(4) * 2 + png(20, 20)[24:], HUGE
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BAD_COVERS)
+def test_a_bad_cover_is_one_clear_error_before_anything_is_encoded(
+    tmp_path: Path, kind: str
+) -> None:
+    make, message = BAD_COVERS[kind]
+    path = tmp_path / "cover.jpg"
+    data = make(path)
+    path.write_bytes(data)
+    with pytest.raises(UserError, match=rf"cover\.jpg: {message}"):
+        run(tmp_path, chapters(1), facts=tags(path))
+    assert not (tmp_path / "kept").exists()
 
 
 def test_a_missing_cover_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"none\.jpg: the cover cannot be read"):
         export.read_cover(tmp_path / "none.jpg")
+
+
+def test_a_cover_with_a_trailer_of_some_program_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "cover.jpg"
+    path.write_bytes(photo(path) + b"made by a camera" * 20)
+    assert export.read_cover(path).width == 300
 
 
 # -- many chapters, long books ---------------------------------------------------------------------
@@ -962,12 +954,7 @@ def test_a_book_that_is_longer_than_a_file_may_be_is_delivered_in_parts(tmp_path
 
 @pytest.mark.parametrize(
     "format",
-    [
-        pytest.param("m4b", marks=pytest.mark.slow),
-        "mp3",
-        "opus",
-        pytest.param("flac", marks=pytest.mark.slow),
-    ],
+    quick(["m4b", "mp3", "opus", "flac"], "mp3", "opus"),
 )
 def test_what_joining_adds_is_counted_where_a_file_may_last_so_long(
     tmp_path: Path, format: str
@@ -1007,13 +994,7 @@ def test_a_chapter_that_is_longer_than_a_file_may_be_is_named_and_the_rest_is_ma
 
 @pytest.mark.parametrize(
     "rate",
-    [
-        16000,
-        pytest.param(22050, marks=pytest.mark.slow),
-        pytest.param(24000, marks=pytest.mark.slow),
-        pytest.param(44100, marks=pytest.mark.slow),
-        48000,
-    ],
+    quick([16000, 22050, 24000, 44100, 48000], 16000, 48000),
 )
 @pytest.mark.parametrize("format", ["m4b", "mp3", "opus"])
 def test_a_chapter_within_a_book_takes_no_more_than_its_coder_may_add(
@@ -1135,7 +1116,7 @@ def flip(path: Path, place: int) -> None:
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
-@pytest.mark.parametrize("place", [40, 5000, pytest.param(-40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("place", quick([40, 5000, -40], 40, 5000))
 @pytest.mark.usefixtures("encoded")
 def test_a_bit_flipped_in_an_encoded_chapter_is_encoded_again(tmp_path: Path, place: int) -> None:
     first = run(tmp_path, chapters(1))
@@ -1158,7 +1139,7 @@ def test_a_digit_altered_in_an_index_of_what_is_encoded_changes_nothing(tmp_path
     assert again.files[0].path.read_bytes() == whole
 
 
-@pytest.mark.parametrize("place", [20, 9000, pytest.param(-1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("place", quick([20, 9000, -1], 20, 9000))
 @pytest.mark.usefixtures("encoded")
 def test_a_bit_flipped_in_a_delivered_file_is_told_and_it_is_made_again(
     tmp_path: Path, place: int
@@ -1336,7 +1317,7 @@ def test_words_are_as_loud_with_music_as_without(tmp_path: Path) -> None:
     assert two.loudness.integrated <= -17.5
 
 
-@pytest.mark.parametrize("channels", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("channels", quick([1, 2], 1))
 def test_credits_are_as_loud_as_chapters_where_a_target_counts_pauses(
     tmp_path: Path, channels: int
 ) -> None:

@@ -13,12 +13,11 @@ import soundfile
 from narrator.delivery import preflight, products
 from narrator.delivery.finish import Finished
 from narrator.delivery.postflight import checks
-from narrator.errors import ManifestError
 from narrator.pipeline import checking, estimate, manuscript, run
 from narrator.project.profiles import PROFILES
 from narrator.sound.probe import measure_sound_file
 from tests import books
-from tests.delivery.test_export import png
+from tests.effort import quick
 from tests.fakes import HumEngine
 from tests.sounds import RATE, tone
 
@@ -141,14 +140,6 @@ def test_a_chapter_that_cannot_reach_a_target_leaves_the_other_files_whole(tmp_p
     assert [note for _, note in listed] == ["", "", ""]
 
 
-def test_two_files_of_one_name_are_refused_before_anything_is_spoken(tmp_path: Path) -> None:
-    same = PLAIN.replace("Evening", "morning")
-    more = "output: {profile: mine}\nprofiles: {mine: {base: spotify, chapter_name: '{chapter}'}}\n"
-    path = books.brief(tmp_path, same + more)
-    with pytest.raises(ManifestError, match=r"book.yaml:\d+: chapter 1 'Morning' and chapter 2"):
-        books.plan(path, HumEngine())
-
-
 # -- companions ------------------------------------------------------------------------------------
 
 
@@ -259,7 +250,7 @@ def test_what_stereo_costs_is_said_with_the_way_out(tmp_path: Path) -> None:
 # -- room tone -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("format", ["m4b", pytest.param("opus", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("format", quick(["m4b", "opus"], "m4b"))
 def test_no_pause_is_digital_silence(tmp_path: Path, format: str) -> None:
     more = f"output: {{formats: {format}, files: book}}\npauses: {{line: 2}}\n"
     report, _ = books.run(project(tmp_path, more), HumEngine())
@@ -290,51 +281,14 @@ def test_every_delivery_but_the_archive_has_room_tone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "output",
-    [
+    quick(
+        ["{formats: flac, files: book, room_tone: null}", "{profile: archive}"],
         "{formats: flac, files: book, room_tone: null}",
-        pytest.param("{profile: archive}", marks=pytest.mark.slow),
-    ],
+    ),
 )
 def test_room_tone_is_left_out_where_it_is_not_wanted(tmp_path: Path, output: str) -> None:
     report, _ = books.run(project(tmp_path, f"output: {output}\n"), HumEngine())
     assert measure_sound_file(finished(report).files[0]).noise_floor < -100
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ("pauses: {head: 2}\n", "mine asks for a head of 0.5 to 1 s: set pauses.head, which is 2"),
-        ("pauses: {tail: 0.5}\n", "a tail of 1 to 5 s: set pauses.tail, which is 0.5"),
-    ],
-)
-def test_pauses_that_a_profile_refuses_are_said_before_anything_is_spoken(
-    tmp_path: Path, more: str, message: str
-) -> None:
-    path = project(
-        tmp_path,
-        "output: {profile: mine}\nprofiles: {mine: {base: acx, credits: false}}\n" + more,
-    )
-    with pytest.raises(ManifestError, match=message):
-        books.plan(path, HumEngine())
-
-
-@pytest.mark.parametrize(
-    ("cover", "message"),
-    [
-        (None, "apple-podcasts asks for a cover: set `cover`"),
-        ((600, 600), "at least 1400 pixels, not 600x600"),
-    ],
-)
-def test_a_cover_that_a_profile_refuses_is_said_before_anything_is_spoken(
-    tmp_path: Path, cover: tuple[int, int] | None, message: str
-) -> None:
-    more = "output: {profile: apple-podcasts}\n"
-    if cover:
-        (tmp_path / "c.png").write_bytes(png(*cover))
-        more += "cover: c.png\n"
-    path = project(tmp_path, more)
-    with pytest.raises(ManifestError, match=message):
-        books.plan(path, HumEngine())
 
 
 def test_a_podcast_is_tagged_as_one(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from narrator.text import labels, script
 from narrator.text.lines import Chapter, Line, MusicMark, Scene
 from narrator.text.normalize import Lexicon
 from tests import books
+from tests.effort import quick
 from tests.fakes import RATE as RATE_OF_TAKES
 from tests.fakes import HumEngine
 from tests.sounds import RATE, Samples, blocks, noise, tone, voice
@@ -361,12 +362,7 @@ def heard(tune: Tune, rate: int = RATE) -> Samples:
 
 @pytest.mark.parametrize(
     "rate",
-    [
-        16000,
-        pytest.param(22050, marks=pytest.mark.slow),
-        pytest.param(44100, marks=pytest.mark.slow),
-        48000,
-    ],
+    quick([16000, 22050, 44100, 48000], 16000, 48000),
 )
 def test_a_tune_keeps_its_pitch_level_and_length_at_another_rate(tmp_path: Path, rate: int) -> None:
     tune = tune_of(tmp_path, tone(2, hertz=440, peak=-6, rate=44100), 44100)
@@ -379,12 +375,7 @@ def test_a_tune_keeps_its_pitch_level_and_length_at_another_rate(tmp_path: Path,
 
 @pytest.mark.parametrize(
     "codec",
-    [
-        "mp3",
-        pytest.param("opus", marks=pytest.mark.slow),
-        "flac",
-        pytest.param("aac", marks=pytest.mark.slow),
-    ],
+    quick(["mp3", "opus", "flac", "aac"], "mp3", "flac"),
 )
 def test_any_format_of_ffmpeg_is_read(tmp_path: Path, codec: str) -> None:
     two = stereo(tone(2, hertz=300, rate=48000), tone(2, hertz=700, rate=48000))
@@ -785,7 +776,7 @@ def speech_of(scene: Laid) -> Samples:
     return sound
 
 
-@pytest.mark.parametrize("wide", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize("wide", quick([False, True], True))
 def test_a_mix_is_the_speech_as_it_was_plus_the_music(tmp_path: Path, wide: bool) -> None:
     scene = full(tmp_path, wide=wide)
     speech = speech_of(scene)
@@ -832,13 +823,7 @@ def test_stereo_stays_stereo_and_mono_lies_in_both(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "size",
-    [
-        pytest.param(1, marks=pytest.mark.slow),
-        977,
-        pytest.param(4096, marks=pytest.mark.slow),
-        pytest.param(65536, marks=pytest.mark.slow),
-        pytest.param(10**7, marks=pytest.mark.slow),
-    ],
+    quick([1, 977, 4096, 65536, 10**7], 977),
 )
 def test_blocks_of_any_size_give_the_same_mix(tmp_path: Path, size: int) -> None:
     scene = full(tmp_path, rate=2000)

@@ -20,6 +20,7 @@ from narrator.errors import StorageError
 from narrator.pipeline import book_engines, manuscript
 from narrator.project import load
 from tests import books, faults
+from tests.effort import quick
 from tests.fakes import HumEngine
 
 M4B = books.MANIFEST.replace("[wav], files: chapters", "m4b, companions: [vtt, chapters]")
@@ -275,7 +276,7 @@ def test_a_failed_file_leaves_no_older_one_in_its_place(
 
 @pytest.mark.parametrize(
     "after",
-    [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(2, marks=pytest.mark.slow)],
+    quick([0, 1, 2], 1),
 )
 def test_a_run_that_ends_between_moves_is_finished_by_the_next(
     rendered: Rendered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int

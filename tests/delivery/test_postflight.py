@@ -121,7 +121,7 @@ def test_the_figures_are_the_files(good: Path) -> None:
 
 @pytest.mark.parametrize(
     "size",
-    [333, pytest.param(5000, marks=pytest.mark.slow), pytest.param(65536, marks=pytest.mark.slow)],
+    quick([333, 5000, 65536], 333),
 )
 def test_meters_do_not_depend_on_the_size_of_blocks(size: int) -> None:
     from narrator.sound.probe import _SignalMeter
@@ -384,12 +384,7 @@ def test_missing_sound_is_stated_with_what_is_allowed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [
-        np.nan,
-        pytest.param(np.inf, marks=pytest.mark.slow),
-        pytest.param(-np.inf, marks=pytest.mark.slow),
-        1e30,
-    ],
+    quick([np.nan, np.inf, -np.inf, 1e30], np.nan, 1e30),
 )
 def test_what_is_no_number_fails_and_every_figure_stays_one(tmp_path: Path, value: float) -> None:
     sound = roomy(speech(3.0))
@@ -544,7 +539,7 @@ def test_sines_silence_and_eight_bits_are_not_called_flat(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     "size",
-    [333, pytest.param(5000, marks=pytest.mark.slow), pytest.param(65536, marks=pytest.mark.slow)],
+    quick([333, 5000, 65536], 333),
 )
 def test_flat_tops_do_not_depend_on_the_size_of_blocks(size: int) -> None:
     sound = np.concatenate([np.full(HZ // 2, 0.1, np.float32),

@@ -15,8 +15,10 @@ from narrator.errors import ExportError, ManifestError
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.sound.probe import measure_sound_file
 from tests import books, faults
+from tests.delivery.test_export import png
 from tests.delivery.test_finish import PLAIN
 from tests.delivery.test_music import wav
+from tests.effort import quick
 from tests.fakes import RATE, HumEngine
 from tests.sounds import tone, voice
 
@@ -178,6 +180,32 @@ def test_a_sample_that_is_far_too_short_is_refused_before_it_is_spoken(tmp_path:
     assert len(problems(tmp_path, more % "Morning, start: 40")) == 1
 
 
+# -- names and covers ------------------------------------------------------------------------------
+
+
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    same = PLAIN.replace("Evening", "morning")
+    more = "output: {profile: mine}\nprofiles: {mine: {base: spotify, chapter_name: '{chapter}'}}\n"
+    (found,) = problems(tmp_path, more, plain=same)
+    assert found.startswith("book.yaml:10: chapter 1 'Morning' and chapter 2 'morning' would both")
+
+
+@pytest.mark.parametrize(
+    ("cover", "message"),
+    [
+        (None, "book.yaml:10: profile apple-podcasts asks for a cover: set `cover`"),
+        ((600, 600), "c.png: the cover must have at least 1400 pixels, not 600x600"),
+    ],
+)
+def test_a_cover_that_a_profile_refuses_is_said(
+    tmp_path: Path, cover: tuple[int, int] | None, message: str
+) -> None:
+    (tmp_path / "c.png").write_bytes(png(*cover or (1, 1)))
+    more = "output: {profile: apple-podcasts}\n" + ("cover: c.png\n" if cover else "")
+    (found,) = problems(tmp_path, more)
+    assert found.endswith(message)
+
+
 # -- companions ------------------------------------------------------------------------------------
 
 
@@ -202,17 +230,15 @@ def test_a_cue_sheet_is_for_files_of_many_chapters(tmp_path: Path) -> None:
 # -- what is accepted ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "own",
-    [
-        pytest.param("base: audiobookshelf, formats: mp3, files: chapters", marks=pytest.mark.slow),
-        pytest.param("base: spotify, formats: [opus, m4b], bitrate: 64", marks=pytest.mark.slow),
-        pytest.param(
-            "base: acx, formats: m4b, credits: false, sample: null", marks=pytest.mark.slow
-        ),
-        "base: acx, bitrate: null, credits: false, sample: null",
-    ],
-)
+OWN = [
+    "base: acx, bitrate: null, credits: false, sample: null",
+    "base: audiobookshelf, formats: mp3, files: chapters",
+    "base: spotify, formats: [opus, m4b], bitrate: 64",
+    "base: acx, formats: m4b, credits: false, sample: null",
+]
+
+
+@pytest.mark.parametrize("own", quick(OWN, OWN[0]))
 def test_files_of_a_profile_of_ones_own_pass_it(own: str, tmp_path: Path) -> None:
     more = f"output: {{profile: mine}}\nprofiles: {{mine: {{{own}}}}}\n"
     short = "# A\n\nThe ferry left at seven, as it had on every morning before. Nobody asked why.\n"
