@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import struct
 from typing import Protocol
 
-import numpy as np
 import soxr
 
 from narrator.delivery.export.encode import Flow, codec_encoding
-from narrator.sound.audio import Samples
+from narrator.sound.audio import Samples, to_pcm16, wav_header
 from narrator.sound.formats import CODECS
 
 MEDIA_TYPES = {name: codec.stream_type for name, codec in CODECS.items() if codec.stream_container}
@@ -18,8 +16,6 @@ MEDIA_TYPES |= {"wav": "audio/wav", "pcm": "audio/pcm"}
 FORMATS = tuple(MEDIA_TYPES)
 PCM_RATE = 24_000
 """Hz of raw samples, which have no header."""
-_UNKNOWN_SIZE = 0xFFFFFFFF
-"""Size of a WAV stream of unknown length, as OpenAI and FFmpeg write it."""
 
 
 class SoundEncoder(Protocol):
@@ -46,7 +42,7 @@ class _PcmEncoder:
         self._resample = soxr.ResampleStream(rate, target_rate, 1, dtype="float32", quality="HQ")
 
     def feed(self, samples: Samples, last: bool = False) -> bytes:
-        return _to_pcm16(self._resample.resample_chunk(samples, last=last))
+        return to_pcm16(self._resample.resample_chunk(samples, last=last))
 
 
 class _WavEncoder:
@@ -56,24 +52,8 @@ class _WavEncoder:
         self._rate, self._has_begun = rate, False
 
     def feed(self, samples: Samples, last: bool = False) -> bytes:
-        samples_bytes = _to_pcm16(samples)
+        samples_bytes = to_pcm16(samples)
         if self._has_begun:
             return samples_bytes
         self._has_begun = True
-        return _wav_header(self._rate, len(samples_bytes) if last else None) + samples_bytes
-
-
-def _to_pcm16(samples: Samples) -> bytes:
-    steps = np.rint(samples * np.float32(32767)).clip(-32768, 32767)
-    return steps.astype("<i2").tobytes()
-
-
-def _wav_header(rate: int, size: int | None) -> bytes:
-    """Returns a mono WAV header; `size` is the bytes of samples, None if unknown."""
-    riff_size, data_size = (_UNKNOWN_SIZE, _UNKNOWN_SIZE) if size is None else (size + 36, size)
-    format_chunk = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, 2 * rate, 2, 16)
-    return (
-        struct.pack("<4sI4s", b"RIFF", riff_size, b"WAVE")
-        + format_chunk
-        + struct.pack("<4sI", b"data", data_size)
-    )
+        return wav_header(len(samples) if last else None, self._rate) + samples_bytes

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import io
 import math
+import struct
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import chain
@@ -358,7 +359,7 @@ def _k_weighting(rate: int, size: int) -> Samples:
     return np.abs(shelf * highpass).astype(np.float32)
 
 
-# -- takes as FLAC ---------------------------------------------------------------------------------
+# -- takes as FLAC, and WAV ------------------------------------------------------------------------
 
 
 def encode_flac(samples: Samples, rate: int) -> bytes:
@@ -383,6 +384,34 @@ def decode_flac(flac: bytes) -> tuple[Samples, int]:
     except soundfile.LibsndfileError as error:
         raise DamagedTake(f"a take's sound cannot be read: {error.error_string}") from error
     return samples, rate
+
+
+def to_pcm16(samples: Samples) -> bytes:
+    """Returns samples as 16-bit little-endian PCM."""
+    steps = np.rint(samples * np.float32(32768)).clip(-32768, 32767)
+    return steps.astype("<i2").tobytes()
+
+
+_LARGEST_RIFF = 0xFFFFFFFF - 256
+"""Bytes of samples in a WAV file; beyond it is an RF64."""
+
+
+def wav_header(length: int | None, rate: int) -> bytes:
+    """Returns the header of a mono 16-bit WAV file of `length` samples; None for a stream of
+    unknown length, as OpenAI and FFmpeg write it.
+
+    It is an RF64 header (EBU Tech 3306) if a WAV file cannot hold them.
+    """
+    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, 2 * rate, 2, 16)
+    unknown_size = b"\xff\xff\xff\xff"
+    if length is None:
+        return b"RIFF" + unknown_size + b"WAVE" + form + b"data" + unknown_size
+    size = 2 * length
+    if size <= _LARGEST_RIFF:
+        riff_size, data_size = struct.pack("<I", 36 + size), struct.pack("<I", size)
+        return b"RIFF" + riff_size + b"WAVE" + form + b"data" + data_size
+    large = struct.pack("<4sIQQQI", b"ds64", 28, 72 + size, size, length, 0)
+    return b"RF64" + unknown_size + b"WAVE" + large + form + b"data" + unknown_size
 
 
 def encode_wav(samples: Samples, rate: int) -> bytes:

@@ -8,7 +8,6 @@ other samples. Knows layouts and files; nothing of requests.
 from __future__ import annotations
 
 import os
-import struct
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
@@ -23,7 +22,7 @@ from narrator.delivery.layout import ChapterWords
 from narrator.errors import DamagedTake
 from narrator.sound import assemble
 from narrator.sound.assemble import PlacedTake, Span
-from narrator.sound.audio import Samples
+from narrator.sound.audio import Samples, to_pcm16, wav_header
 from narrator.sound.formats import MEDIA_TYPES
 from narrator.speech.store import Store
 
@@ -122,7 +121,7 @@ class WordsBytes:
         while start < stop:
             first = start // 2
             last = min(first + _PIECE_SIZE, -(-stop // 2))
-            piece = pcm(self.samples(first, last))
+            piece = to_pcm16(self.samples(first, last))
             yield piece[start - 2 * first : stop - 2 * first]
             start = 2 * last
 
@@ -180,30 +179,4 @@ class PlainBytes:
 
 def wav(samples: Samples, rate: int) -> bytes:
     """Returns a mono 16-bit WAV file."""
-    return wav_header(len(samples), rate) + pcm(samples)
-
-
-def pcm(samples: Samples) -> bytes:
-    """Returns samples as 16-bit little-endian PCM."""
-    steps = np.rint(samples * np.float32(32768)).clip(-32768, 32767)
-    return steps.astype("<i2").tobytes()
-
-
-def wav_header(length: int, rate: int) -> bytes:
-    """Returns the header of a mono 16-bit WAV file of `length` samples.
-
-    It is an RF64 header (EBU Tech 3306) if a WAV file cannot hold them.
-    """
-    size = 2 * length
-    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, 2 * rate, 2, 16)
-    if size <= _LARGEST_RIFF:
-        return (
-            b"RIFF" + struct.pack("<I", 36 + size) + b"WAVE" + form + b"data" + _little_endian(size)
-        )
-    large = struct.pack("<4sIQQQI", b"ds64", 28, 72 + size, size, length, 0)
-    unknown_size = b"\xff\xff\xff\xff"
-    return b"RF64" + unknown_size + b"WAVE" + large + form + b"data" + unknown_size
-
-
-def _little_endian(number: int) -> bytes:
-    return struct.pack("<I", number)
+    return wav_header(len(samples), rate) + to_pcm16(samples)

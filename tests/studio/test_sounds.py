@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from narrator.delivery import layout
+from narrator.sound.audio import wav_header
 from narrator.studio import sounds
 from narrator.studio.sounds import Cache, WordsBytes
 from tests import studios
@@ -209,7 +210,7 @@ def test_a_cache_forgets_what_it_has_no_room_for() -> None:
 
 @given(st.integers(0, 5_000_000_000), st.sampled_from([8000, 22050, 48000]))
 def test_the_head_of_a_wav_file_says_its_length(length: int, rate: int) -> None:
-    head = sounds.wav_header(length, rate)
+    head = wav_header(length, rate)
     if 2 * length < 2**32 - 300:
         assert head[:4] == b"RIFF"
         assert int.from_bytes(head[40:44], "little") == 2 * length
