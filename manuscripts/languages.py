@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 from manuscripts.blocks import Block
 from textbase.alphabets import is_language
-from textbase.languages import primary
-from textbase.recognise import SMALL_WORDS
+from textbase.languages import SMALL_WORDS, primary
 from textbase.tongues import MIN_FOREIGN_LETTERS, find_foreign_letters, recognise_language
 
 

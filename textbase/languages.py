@@ -7,69 +7,22 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from pathlib import Path
 
 from textbase.characters import excerpt
 from textbase.errors import nearest
+from textbase.word_lists import read_word_lists
 
 TAG = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$"
 
-_LANGUAGE_NAMES = {
-    "ar": "arabic arabisch arabe العربية",
-    "cs": "czech cestina tschechisch tcheque cz",
-    "cy": "welsh cymraeg",
-    "da": "danish dansk danisch danois dk",
-    "de": "german deutsch allemand aleman tedesco",
-    "el": "greek modern-greek ελληνικα griechisch grec gr",
-    "en": "english englisch anglais ingles inglese engl uk-english",
-    "en-GB": "british british-english england gb",
-    "en-US": "american american-english us usa",
-    "eo": "esperanto",
-    "es": "spanish castilian espanol castellano spanisch espagnol spagnolo esp",
-    "eu": "basque euskara",
-    "fi": "finnish suomi finnisch finnois",
-    "fr": "french francais franzosisch frances francese",
-    "ga": "irish gaeilge",
-    "he": "hebrew עברית hebraisch",
-    "hi": "hindi हिन्दी",
-    "hu": "hungarian magyar ungarisch",
-    "id": "indonesian bahasa-indonesia indonesisch",
-    "is": "icelandic islenska",
-    "it": "italian italiano italienisch italien",
-    "ja": "japanese 日本語 japanisch japonais jp",
-    "km": "khmer cambodian",
-    "ko": "korean 한국어 koreanisch coreen",
-    "la": "latin latein",
-    "lo": "lao laotian",
-    "ms": "malay bahasa-melayu melayu",
-    "my": "burmese myanmar",
-    "nl": "dutch nederlands flemish niederlandisch",
-    "no": "norwegian norsk norwegisch bokmal",
-    "pl": "polish polski polnisch polonais",
-    "pt": "portuguese portugues portugiesisch",
-    "pt-BR": "brazilian brazilian-portuguese",
-    "ro": "romanian romana rumanisch",
-    "ru": "russian русский russisch russe",
-    "sv": "swedish svenska schwedisch",
-    "sw": "swahili kiswahili",
-    "th": "thai ไทย",
-    "tl": "tagalog filipino",
-    "tr": "turkish turkce turkisch",
-    "uk": "ukrainian українська ua",
-    "vi": "vietnamese tieng-viet",
-    "zh": "chinese mandarin 中文 chinesisch chinois cn",
-}
-"""Tag -> names of the language in itself, in English and in other languages, and names of countries
-that are often used instead: without accents, in lower case."""
-
-_THREE_LETTER_CODES = (
-    "ara ar ces cs cze cs cym cy wel cy dan da deu de ger de ell el gre el eng en spa es eus "
-    "eu baq eu fin fi fra fr fre fr gle ga heb he hin hi hun hu ind id isl is ice is ita it "
-    "jpn ja khm km kor ko lat la lao lo msa ms may ms mya my bur my nld nl dut nl nor no pol "
-    "pl por pt ron ro rum ro rus ru swe sv swa sw tha th tgl tl tur tr ukr uk vie vi zho zh "
-    "chi zh"
-).split()
-"""Three-letter codes (ISO 639-2), each followed by the two-letter code that tags use instead."""
-_TWO_LETTER_CODES = dict(zip(_THREE_LETTER_CODES[::2], _THREE_LETTER_CODES[1::2], strict=True))
+_LISTS = read_word_lists(Path(__file__).with_suffix(".txt"))
+_TWO_LETTER_CODES = _LISTS.meanings("three-letter codes")
+"""Three-letter codes, each with the two-letter code that tags use instead."""
+SMALL_WORDS = {tag: tuple(words.split()) for tag, words in _LISTS.table("small words").items()}
+"""The commonest small words of languages in the Latin alphabet."""
+ALPHABETS = {name: tuple(tags.split()) for name, tags in _LISTS.table("alphabets").items()}
+"""Scripts, by the word that begins the Unicode names of their letters -> languages written in them,
+the one first that is assumed if nothing else indicates one."""
 
 
 def primary(tag: str) -> str:
@@ -90,9 +43,7 @@ def _normalize_name(name: str) -> str:
     return re.sub(r"[\s_-]+", "-", unaccented.strip(_SURROUNDING_MARKS))
 
 
-_TAG_BY_NAME = {
-    _normalize_name(name): tag for tag, names in _LANGUAGE_NAMES.items() for name in names.split()
-}
+_TAG_BY_NAME = {_normalize_name(name): tag for name, tag in _LISTS.meanings("names").items()}
 
 
 def tag_of_language(name: str) -> str | None:

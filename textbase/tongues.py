@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from textbase.alphabets import DEFAULT_LANGUAGE, alphabet_of, alphabets_of, is_written_in
-from textbase.languages import primary
-from textbase.recognise import SMALL_WORDS
+from textbase.languages import SMALL_WORDS, primary
 
 MIN_FOREIGN_LETTERS = 6
 """Minimum number of letters for lines in a language of their own. Fewer are a name, a sign or a
@@ -267,7 +266,7 @@ def _languages_by_word() -> Mapping[str, Sequence[str]]:
     """Return a map of small words to the languages that have them."""
     owners: dict[str, list[str]] = defaultdict(list)
     for language, words in SMALL_WORDS.items():
-        for word in words.split():
+        for word in words:
             owners[word].append(language)
     return owners
 

@@ -18,6 +18,7 @@ from narrator.text.normalize import numbers
 from narrator.text.normalize.english_lists import (
     AFTER_PRONOUN,
     CLOSING,
+    COMPASS,
     CURSES,
     DAYS,
     DEGREES,
@@ -196,11 +197,7 @@ FORMULAS = Group(
     Rule(
         "formula", rf"[{_SUBSCRIPTS}]+", lambda match: f" {numbers.label(_plain_digits(match[0]))} "
     ),
-    Rule(
-        "formula",
-        r"\b([fghFGH])\(([a-z](?:, ?[a-z]){0,3})\)",
-        lambda match: f"{match[1]} of {match[2]}",
-    ),
+    Rule("formula", r"\b([fghFGH])\(([a-z](?:, ?[a-z]){0,3})\)", r"\1 of \2"),
 )
 
 
@@ -240,23 +237,19 @@ GREEK = Group(
 _ROMAN = "[MDCLXVI]+"
 
 
-def _title_case_number(number: int, match: RuleMatch, *, is_ordinal: bool = False) -> str:
-    """Return Twenty-One, the One Hundred and Fifth."""
-    words = (numbers.ordinal if is_ordinal else numbers.cardinal)(number, british=match.british)
+def _title_case(words: str) -> str:
+    """Return Twenty-One, One Hundred and Fifth."""
     return re.sub(r"\b(?!and\b)[a-z]", lambda letter: letter[0].upper(), words)
 
 
 def _leading(match: RuleMatch) -> str | None:
     """Speak the number of a chapter: "IV", "IV. The Arrival"."""
-    numeral, following = match[1], match.after
-    number = numbers.roman(numeral)
-    if number is None:
-        return None
+    numeral, number = match[1], numbers.roman(match[1])
     if not match.heading:  # a line of its own all the same
-        stands_alone = len(numeral) > 1 and number < 40 and not re.search(r"\w", following)
+        stands_alone = len(numeral) > 1 and number < 40 and not re.search(r"\w", match.after)
     else:  # but not "I Am Born"
-        stands_alone = len(numeral) > 1 or bool(re.match(r"\s*(?:$|[.:)\]—–-])", following))
-    return _title_case_number(number, match) if stands_alone else None
+        stands_alone = len(numeral) > 1 or bool(re.match(r"\s*(?:$|[.:)\]—–-])", match.after))
+    return _title_case(match.cardinal(number)) if number and stands_alone else None
 
 
 _DIVISION = re.compile(rf"\b({DIVISIONS})\s$", re.IGNORECASE)
@@ -277,25 +270,22 @@ def _pronoun_follows(match: RuleMatch, verbs: frozenset[str]) -> bool:
 def _roman_year(match: RuleMatch) -> str | None:
     """Speak MCMXCIX."""
     number = numbers.roman(match[0])
-    return None if number is None or not 1400 < number < 2100 else match.year(number)
+    return match.year(number) if 1400 < number < 2100 else None
 
 
 def _division(match: RuleMatch) -> str | None:
     """Speak a numeral after the name of a division: Chapter IV, page xii."""
-    numeral = match[0]
-    number = numbers.roman(numeral)
-    preceding = match.before[-24:]
+    numeral, number, preceding = match[0], numbers.roman(match[0]), match.before[-24:]
     is_paged = _PAGED.search(preceding)
     if numeral.islower():
         return match.cardinal(number) if number and is_paged else None
     cue = _DIVISION.search(preceding)
-    if number is None or cue is None or numeral in ("C", "D", "L", "M"):
+    if not number or cue is None or numeral in ("C", "D", "L", "M"):
         return None
-    if len(numeral) == 1 and cue[1][0].islower() and not is_paged:
+    is_word = len(numeral) == 1 and cue[1][0].islower() and not is_paged
+    if is_word or (numeral == "I" and not _counts_one(match, cue[1])):
         return None
-    if numeral == "I" and not _counts_one(match, cue[1]):
-        return None
-    return _title_case_number(number, match)
+    return _title_case(match.cardinal(number))
 
 
 def _counts_one(match: RuleMatch, division: str) -> bool:
@@ -323,35 +313,27 @@ _LINKING_WORD = re.compile(r"\b(?:to|as|with|for|like|when|that|than)\s$", re.IG
 
 def _regnal(match: RuleMatch) -> str | None:
     """Speak Henry VIII, King Charles I, John D. Rockefeller III."""
-    numeral, following = match[1], match.after
-    number = None if numeral in ("C", "D", "L", "M") else numbers.roman(numeral)
-    preceding = match.before[-160:]
+    numeral, number, preceding = match[1], numbers.roman(match[1]), match.before[-160:]
     name_match = _NAMES.search(preceding)
-    if number is None or number > 39 or name_match is None:
+    if not 0 < number < 40 or name_match is None:
         return None
     names = name_match[0].split()
-    if _ends_sentence(names[-1]):
+    # "Queen Anne. I wept", but "King Chas. II"
+    ends_sentence = names[-1].endswith(".") and names[-1][:-1] not in NEVER_CLOSING
+    is_ruler = not RULERS.isdisjoint(names[:-1])
+    if ends_sentence or not (is_ruler or not REGNAL_NAMES.isdisjoint(names)):
         return None
-    is_ruler = any(name in RULERS for name in names[:-1])
-    if not (is_ruler or any(name in REGNAL_NAMES for name in names)):
-        return None
-    if numeral == "I" and not match[2]:
-        text_before_name = preceding[: name_match.start()]
-        if not _is_first(
-            match, text_before_name, is_ruler=is_ruler, is_regnal=names[0] in REGNAL_NAMES
-        ):
-            return None
-    if len(numeral) == 1 and re.match(rf"\.\s+(?!(?:{STARTERS})\b)[A-Z]", following):
-        return None  # an initial: Henry V. Morton
-    return f"the {_title_case_number(number, match, is_ordinal=True)}"
+    is_pronoun = (
+        numeral == "I"
+        and not match[2]
+        and not _is_first(match, preceding[: name_match.start()], names[0], is_ruler=is_ruler)
+    )
+    # an initial: Henry V. Morton
+    is_initial = len(numeral) == 1 and re.match(rf"\.\s+(?!(?:{STARTERS})\b)[A-Z]", match.after)
+    return None if is_pronoun or is_initial else f"the {_title_case(match.ordinal(number))}"
 
 
-def _ends_sentence(name: str) -> bool:
-    """Return True if a sentence ends with a name: "Queen Anne. I wept", but "King Chas. II"."""
-    return name.endswith(".") and name[:-1] not in NEVER_CLOSING
-
-
-def _is_first(match: RuleMatch, text_before_name: str, *, is_ruler: bool, is_regnal: bool) -> bool:
+def _is_first(match: RuleMatch, text_before_name: str, name: str, *, is_ruler: bool) -> bool:
     """Return True if the "I" after a name is a number, not the pronoun."""
     following = match.after
     if _FIRST_FOLLOWS.match(following):
@@ -361,23 +343,21 @@ def _is_first(match: RuleMatch, text_before_name: str, *, is_ruler: bool, is_reg
     if is_ruler:
         if re.match(r"[.,;:!?)\"]|$", following):
             return not _LINKING_WORD.search(text_before_name)
-        if not re.match(r"\s[a-z]", following) or _LINKING_WORD.search(text_before_name):
-            return False
-        return bool(OPENS.search(text_before_name) or _KING_FOLLOWS.match(following))
-    return is_regnal and bool(OPENS.search(text_before_name) and re.match(r"\s[a-z]", following))
+        goes_on = re.match(r"\s[a-z]", following) and not _LINKING_WORD.search(text_before_name)
+        is_king = OPENS.search(text_before_name) or _KING_FOLLOWS.match(following)
+        return bool(goes_on and is_king)
+    begins_sentence = OPENS.search(text_before_name) and re.match(r"\s[a-z]", following)
+    return bool(name in REGNAL_NAMES and begins_sentence)
 
 
 def _and_nth(match: RuleMatch) -> str | None:
     """Speak the second numeral of James I and VI, James VI and I."""
     number = numbers.roman(match[1])
     name_match = re.search(r"\b([A-Z]\w+) ([IVX]+) and $", match.before[-40:])
-    if number is None or number > 39 or not name_match or name_match[1] not in REGNAL_NAMES:
+    if not 0 < number < 40 or not name_match or name_match[1] not in REGNAL_NAMES:
         return None
-    if match[1] == "I" and (
-        name_match[0] != "James VI and " or _pronoun_follows(match, FIRST_PERSON)
-    ):
-        return None
-    return _title_case_number(number, match, is_ordinal=True)
+    is_first = name_match[0] == "James VI and " and not _pronoun_follows(match, FIRST_PERSON)
+    return _title_case(match.ordinal(number)) if match[1] != "I" or is_first else None
 
 
 _PLURALS = "|".join(
@@ -394,34 +374,30 @@ _GOES_ON = re.compile(r"(?:, |,? (?:and|or|to|&) |\s?[–-]\s?)[IVXLC]+\b(?!['�
 def _listed(match: RuleMatch) -> str | None:
     """Speak Chapters I and II, Parts I to III; "Letters I wrote" has the pronoun."""
     number, list_match = numbers.roman(match[0]), _DIVISION_LIST.search(match.before[-120:])
-    if number is None or number > 199 or list_match is None:
+    if not 0 < number < 200 or list_match is None:
         return None
-    if list_match["earlier"]:
-        return None if match[0] == "I" else _title_case_number(number, match)
-    return (
-        _title_case_number(number, match)
-        if not list_match["one"] and _GOES_ON.match(match.after)
-        else None
-    )
+    is_last = list_match["earlier"] and match[0] != "I"
+    is_first = not list_match["one"] and _GOES_ON.match(match.after)
+    is_listed = is_last if list_match["earlier"] else is_first
+    return _title_case(match.cardinal(number)) if is_listed else None
 
 
 def _item(match: RuleMatch) -> str | None:
     number = numbers.roman(match[0])
-    return None if number is None else match.cardinal(number)
+    return match.cardinal(number) if number else None
 
 
 def _nth(match: RuleMatch) -> str | None:
     number = numbers.roman(match[1])
-    return None if number is None else match.ordinal(number)
+    return match.ordinal(number) if number else None
 
 
 def _bare_roman(match: RuleMatch) -> str | None:
     """Speak XIV; IV and VI have other meanings, so two letters only after a capitalised name."""
     number = numbers.roman(match[0])
-    if number is None or number > 39:
-        return None
     has_name = re.search(rf"\b(?!(?:{STARTERS})\b)[A-Z][a-z'.]+\s$", match.before[-40:])
-    return _title_case_number(number, match) if has_name or len(match[0]) > 2 else None
+    is_number = 0 < number < 40 and (has_name or len(match[0]) > 2)
+    return _title_case(match.cardinal(number)) if is_number else None
 
 
 ROMANS = Group(
@@ -454,13 +430,14 @@ def _title(match: RuleMatch) -> str | None:
     has_name = re.match(r"\s?[A-Z]", match.after)
     if name == "Dr" and not has_name and re.search(r"\d+ (?:[A-Z]\w+ )+$", match.before):
         return "Drive"
-    if match[0] == "Dr." and _DRIVE_ENDS.match(match.after):
-        preceding = match.before[-60:]  # Elm Dr. He left.
-        if re.search(r"\b(?!Herr|Frau)[A-Z][\w']+ $", preceding) and not _NOT_STREET.search(
-            preceding
-        ):
-            return "Drive."
-    return TITLES[name] + _space(match)
+    preceding = match.before[-60:]
+    is_drive = (  # Elm Dr. He left.
+        match[0] == "Dr."
+        and _DRIVE_ENDS.match(match.after)
+        and re.search(r"\b(?!Herr|Frau)[A-Z][\w']+ $", preceding)
+        and not _NOT_STREET.search(preceding)
+    )
+    return "Drive." if is_drive else TITLES[name] + _space(match)
 
 
 def _space(match: RuleMatch) -> str:
@@ -481,9 +458,8 @@ def _saint(match: RuleMatch) -> str | None:
     following = match.after
     has_name = re.search(r"\b[A-Z][\w'.]+ $", preceding) and not _NOT_STREET.search(preceding)
     if re.match(r"\s?(?:—|--)", following):
-        return (
-            "Street" if has_name or re.search(r"\b(?:the|this|that|our) $", preceding) else "Saint"
-        )
+        is_street = has_name or re.search(r"\b(?:the|this|that|our) $", preceding)
+        return "Street" if is_street else "Saint"
     if has_name and re.match(rf"\s(?:{STARTERS})\b", following):
         return "Street."
     if re.match(r"[\s-]?[A-Z]", following):
@@ -527,11 +503,7 @@ _ABBREVIATED = alternatives(
 ABBREVIATIONS = Group(
     rf"\.(?!{CAPITAL_FOLLOWS})|\b(?:{_ABBREVIATED}|[A-Z]\.)(?!\w)",
     Rule("degree", rf"\b({alternatives(DEGREES)})\b{DOT}", DEGREES),
-    Rule(
-        "direction",
-        r"(?<!\.)\b([NSEW])\.(?= \d+(?:st|nd|rd|th)\b)",
-        lambda match: {"N": "North", "S": "South", "E": "East", "W": "West"}[match[1]],
-    ),
+    Rule("direction", r"(?<!\.)\b([NSEW])\.(?= \d+(?:st|nd|rd|th)\b)", COMPASS),
     Rule("title", rf"\b({alternatives(TITLES)}|MR|MRS|DR)\b\.?", _title),
     Rule("saint", r"\bS[Tt]\b\.?", _saint),
     Rule("saint", r"\bSte\.?(?=[\s-][A-Z])", "Sainte"),
@@ -594,9 +566,8 @@ def _is_word(capitals: str) -> bool:
 
 
 def _is_shouted(word: str) -> bool:
-    if len(word) < 2 or not word.isupper() or (word in SPELLED and word not in AMBIGUOUS_CAPITALS):
-        return False
-    return _is_word(word)
+    is_spelled = word in SPELLED and word not in AMBIGUOUS_CAPITALS
+    return len(word) > 1 and word.isupper() and not is_spelled and _is_word(word)
 
 
 def _is_beside_shouting(match: RuleMatch) -> bool:
@@ -632,5 +603,9 @@ CAPITALS = Group(
 )
 
 
-_LETTERS = {"œ": "oe", "æ": "ae", "Œ": "Oe", "Æ": "Ae"}
-LIGATURES = Group("[œæŒÆ]", Rule("ligature", "[œæŒÆ]", lambda match: _LETTERS[match[0]]))
+LIGATURES = Group(
+    "[œæŒÆ]",
+    Rule(
+        "ligature", "[œæŒÆ]", lambda match: {"œ": "oe", "æ": "ae", "Œ": "Oe", "Æ": "Ae"}[match[0]]
+    ),
+)

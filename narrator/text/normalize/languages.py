@@ -81,7 +81,7 @@ def _german_ordinal(match: RuleMatch, code: str) -> str:
 def _french_ordinal(match: RuleMatch, code: str) -> str | None:
     """Speak a French ordinal; None if its Roman numeral is malformed."""
     number = int(match[1]) if match[1].isdigit() else numbers.roman(match[1])
-    if number is None:
+    if not number:
         return None
     ending = match[2]
     if number == 1:

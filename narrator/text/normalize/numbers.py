@@ -139,10 +139,10 @@ _ROMAN = re.compile(
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 
 
-def roman(text: str) -> int | None:
-    """Return the value of a well-formed Roman numeral, or None."""
+def roman(text: str) -> int:
+    """Return the value of a Roman numeral; 0 if it is not well-formed."""
     if not _ROMAN.fullmatch(text):
-        return None
+        return 0
     letter_values = [_ROMAN_VALUES[letter] for letter in text.upper()]
     following = [*letter_values[1:], 0]
     return sum(
