@@ -5,6 +5,7 @@ It continues takes (its state is a digest of what it said), fails on demand, and
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +35,7 @@ def hum(request: Request) -> Speech:
 
 @dataclass
 class HumSession:
-    """Finishes the oldest request of each call, so that slots stay full."""
+    """Finishes a request in each call, so that slots stay full."""
 
     engine: HumEngine
     slots: int
@@ -42,21 +43,37 @@ class HumSession:
     closed: bool = False
     busy: float = 1.0
     note: str = ""
+    most: int = 0
+    """Requests side by side."""
 
     def add(self, request: Request) -> None:
         assert len(self.waiting) < self.slots
         self.engine.requests.append(request)
         self.waiting.append(request)
+        self.most = max(self.most, len(self.waiting))
 
     def advance(self) -> Sequence[Outcome]:
-        request = self.waiting.pop(0)
-        made = self.engine.fault(request) or hum(request)
-        if isinstance(made, EngineFailure):
-            return [Outcome(request.key, request.attempt, failure=made)]
-        return [Outcome(request.key, request.attempt, speech=made)]
+        engine = self.engine
+        if engine.errors:
+            raise engine.errors.pop(0)
+        return self.finish() if engine.gate.wait(0.01) else []
+
+    def finish(self) -> Sequence[Outcome]:
+        engine = self.engine
+        request = self.waiting.pop(engine.next_index)
+        speech = engine.fault(request) or engine.voice(request)
+        if isinstance(speech, EngineFailure):
+            return [Outcome(request.key, request.attempt, failure=speech)]
+        return [Outcome(request.key, request.attempt, speech=speech)]
 
     def close(self) -> None:
         self.closed = True
+
+
+def open_gate() -> threading.Event:
+    gate = threading.Event()
+    gate.set()
+    return gate
 
 
 @dataclass
@@ -73,12 +90,22 @@ class HumEngine(Engine):
     version: int = 1
     lacks: Sequence[str] = ()
     """Languages that it does not speak."""
+    voice: Callable[[Request], Speech] = hum
     fault: Fault = lambda request: None
+    next_index: int = 0
+    """The request that it finishes next: the oldest, or with -1 the newest."""
+    gate: threading.Event = field(default_factory=open_gate)
+    """Nothing is finished while it is closed."""
+    start_errors: list[Exception] = field(default_factory=list)
+    """Errors of the next starts; each waits for the gate."""
+    errors: list[Exception] = field(default_factory=list)
+    """Errors of the next steps."""
     requests: list[Request] = field(default_factory=list)
     sessions: list[HumSession] = field(default_factory=list)
     size: int = 0
     """Bytes of memory that it takes."""
     loaded: bool = False
+    session_type: type[HumSession] = HumSession
 
     def identity(self) -> Mapping[str, Any]:
         return {"name": self.name, "version": self.version}
@@ -101,8 +128,11 @@ class HumEngine(Engine):
         self.loaded = False
 
     def start(self, tell: Callable[[str], None] = ignore_message) -> HumSession:
+        if self.start_errors:
+            assert self.gate.wait(30)
+            raise self.start_errors.pop(0)
         self.loaded = True
-        session = HumSession(self, self.slots)
+        session = self.session_type(self, self.slots)
         self.sessions.append(session)
         return session
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from narrator.engines import Engine, Outcome, ignore_message
+from narrator.engines import Engine, Outcome
 from narrator.pipeline import book_engines, book_plan, book_reading
 from narrator.pipeline.jobs import client, execution
 from narrator.pipeline.jobs.client import Answer, Link
@@ -50,16 +50,17 @@ class GatedSession(HumSession):
     def advance(self) -> Sequence[Outcome]:
         engine = self.engine
         assert isinstance(engine, GatedEngine)
+        if engine.gate.is_set():
+            return super().advance()
+        aside = [index for index, one in enumerate(self.waiting) if one.key.startswith("aside")]
         if engine.free:
             engine.free -= 1
-        elif not engine.gate.is_set():
-            aside = [one for one in self.waiting if one.key.startswith("aside")]
-            if not aside:
-                engine.gate.wait(0.01)
-                return []
-            self.waiting.remove(aside[0])
-            self.waiting.insert(0, aside[0])
-        return super().advance()
+        elif not aside:
+            engine.gate.wait(0.01)
+            return []
+        else:
+            self.waiting.insert(0, self.waiting.pop(aside[0]))
+        return self.finish()
 
 
 @dataclass
@@ -68,11 +69,7 @@ class GatedEngine(HumEngine):
     gate: threading.Event = field(default_factory=threading.Event)
     free: int = 0
     """Requests that it finishes before."""
-
-    def start(self, tell: Any = ignore_message) -> HumSession:
-        session = GatedSession(self, self.slots)
-        self.sessions.append(session)
-        return session
+    session_type: type[HumSession] = GatedSession
 
 
 @dataclass

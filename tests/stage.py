@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from narrator.cast.auditions import text_for
-from narrator.engines import Engine, Outcome, Request, Speech, ignore_message
+from narrator.engines import Request, Speech, ignore_message
 from narrator.engines.voice import Reference, Voice
-from narrator.errors import EngineFailure, Problem
+from narrator.errors import Problem
 from tests import spoken
-
-Fault = Callable[[Request], Speech | EngineFailure | None]
+from tests.fakes import HumEngine, HumSession
 
 
 def says(request: Request) -> Speech:
@@ -34,54 +33,27 @@ def says(request: Request) -> Speech:
 
 
 @dataclass
-class StageSession:
+class StageEngine(HumEngine):
     """Finishes requests last in, first out, so that order is not to be relied on."""
 
-    engine: StageEngine
-    slots: int
-    waiting: list[Request] = field(default_factory=list)
-    busy: float = 1.0
-    note: str = ""
-    closed: bool = False
-
-    def add(self, request: Request) -> None:
-        assert len(self.waiting) < self.slots
-        self.engine.requests.append(request)
-        self.waiting.append(request)
-        self.engine.most = max(self.engine.most, len(self.waiting))
-
-    def advance(self) -> Sequence[Outcome]:
-        request = self.waiting.pop()
-        made = self.engine.fault(request) or says(request)
-        if isinstance(made, EngineFailure):
-            return [Outcome(request.key, request.attempt, failure=made)]
-        return [Outcome(request.key, request.attempt, speech=made)]
-
-    def close(self) -> None:
-        self.closed = True
-
-
-@dataclass
-class StageEngine(Engine):
     name: str = "stage"
     sample_rate: int = spoken.RATE
-    continues: bool = True
     clones: bool = True
-    anchors: bool = True
-    max_context_seconds: float = 25.0
     sound_parameters: Sequence[str] = ("steps", "cfg", "seed")
     casting_parameters: Mapping[str, Any] = field(default_factory=lambda: {"steps": 10, "cfg": 2.0})
     slots: int = 2
-    fault: Fault = lambda request: None
+    voice: Callable[[Request], Speech] = says
+    next_index: int = -1
     wrong: Sequence[Problem] = ()
-    requests: list[Request] = field(default_factory=list)
-    sessions: list[StageSession] = field(default_factory=list)
     known_as: Mapping[str, Any] | None = None
-    most: int = 0
-    """Requests side by side."""
+
+    @property
+    def most(self) -> int:
+        """Requests side by side."""
+        return max(session.most for session in self.sessions)
 
     def identity(self) -> Mapping[str, Any]:
-        return self.known_as or {"name": self.name, "version": 1}
+        return self.known_as or super().identity()
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
         return {"content": voice.content}
@@ -92,8 +64,6 @@ class StageEngine(Engine):
     def encode_reference(self, reference: Reference) -> Mapping[str, np.ndarray]:
         return {"stage": np.zeros((2, 4, 8), np.float32)}
 
-    def start(self, tell: Callable[[str], None] = ignore_message) -> StageSession:
+    def start(self, tell: Callable[[str], None] = ignore_message) -> HumSession:
         tell("loading the stage")
-        session = StageSession(self, self.slots)
-        self.sessions.append(session)
-        return session
+        return super().start(tell)

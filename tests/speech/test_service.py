@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from narrator.engines import Outcome, Request, Speech, ignore_message
+from narrator.engines import Request, Speech
 from narrator.engines.voice import Voice
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError
 from narrator.sound.audio import Samples
@@ -21,7 +21,7 @@ from narrator.speech.plan import ChainRules, EngineParameters, Step
 from narrator.speech.service import MAX_CHUNKS_AHEAD, QueueFull, SpeechJob, SpeechService
 from narrator.text.lines import Chapter, Line, Scene
 from narrator.text.normalize import Lexicon
-from tests.fakes import RATE, HumEngine, HumSession, hum
+from tests.fakes import RATE, HumEngine, hum
 from tests.owners import GatedEngine
 
 SOON = 20.0
@@ -83,16 +83,7 @@ def said(board: SpeechService, text: Sequence[Step], client: str = "me", **how: 
 
 
 def test_takes_come_in_order_whatever_order_they_are_made_in() -> None:
-    class Backwards(HumSession):
-        def advance(self) -> Sequence[Outcome]:
-            self.waiting.reverse()
-            return super().advance()
-
-    class BackwardsEngine(HumEngine):
-        def start(self, tell: Any = ignore_message) -> HumSession:
-            return Backwards(self, self.slots)
-
-    engine = BackwardsEngine(continues=False)
+    engine = HumEngine(continues=False, next_index=-1)
     text = steps(engine, 6)
     with started(engine) as board:
         heard = said(board, text)
@@ -221,20 +212,7 @@ def test_who_left_is_told_nothing_and_the_rest_is_not_spoken() -> None:
 
 
 def test_an_engine_that_fails_is_said_and_begun_anew() -> None:
-    broken: list[bool] = [True]
-
-    class Breaking(HumSession):
-        def advance(self) -> Sequence[Outcome]:
-            if broken:
-                broken.clear()
-                raise EngineUnavailable("the card has gone")
-            return super().advance()
-
-    class BreakingEngine(HumEngine):
-        def start(self, tell: Any = ignore_message) -> HumSession:
-            return Breaking(self, self.slots)
-
-    engine = BreakingEngine()
+    engine = HumEngine(errors=[EngineUnavailable("the card has gone")])
     with started(engine) as board:
         first = said(board, steps(engine, 1))
         assert first.done.wait(SOON)
@@ -244,11 +222,7 @@ def test_an_engine_that_fails_is_said_and_begun_anew() -> None:
 
 
 def test_an_engine_that_does_not_start_is_said() -> None:
-    class Missing(HumEngine):
-        def start(self, tell: Any = ignore_message) -> HumSession:
-            raise EngineUnavailable("no model is here")
-
-    board = SpeechService(Missing())
+    board = SpeechService(HumEngine(start_errors=[EngineUnavailable("no model is here")]))
     with pytest.raises(EngineUnavailable, match="no model"):
         board.start()
     with pytest.raises(EngineUnavailable, match="no model"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,49 +14,22 @@ import numpy as np
 import pytest
 
 from narrator import __version__
-from narrator.engines import Engine, Outcome, Prompt, Request, Speech, ignore_message, machine
+from narrator.engines import Engine, Prompt, Request, Speech, machine
 from narrator.engines.cluster import far, parcels
 from narrator.engines.cluster.far import Booth, Machine
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError
 from tests.clusters import RATE, reference, request
-from tests.fakes import HumEngine, HumSession, hum
+from tests.fakes import HumEngine, hum
 
 SETTINGS = {"name": "hum"}
 
 
-class Gated(HumSession):
-    """Speaks while its engine's gate is open."""
-
-    most = 0
-
-    def add(self, request: Request) -> None:
-        super().add(request)
-        self.most = max(self.most, len(self.waiting))
-
-    def advance(self) -> Sequence[Outcome]:
-        return super().advance() if self.engine.gate.wait(0.01) else []
-
-
 @dataclass
-class GatedEngine(HumEngine):
-    gate: threading.Event = field(default_factory=threading.Event)
-    troubles: list[Exception] = field(default_factory=list)
-    """Of the next starts; each waits for the gate."""
+class FarEngine(HumEngine):
     encodes: list[str] = field(default_factory=list)
     precisely: str = "float32"
-
-    def __post_init__(self) -> None:
-        self.gate.set()
-
-    def start(self, tell: Callable[[str], None] = ignore_message) -> HumSession:
-        if self.troubles:
-            assert self.gate.wait(30)
-            raise self.troubles.pop(0)
-        super().start()
-        self.sessions[-1] = Gated(self, self.slots)
-        return self.sessions[-1]
 
     def encode_reference(self, reference: Any) -> dict[str, np.ndarray]:
         assert not any(session.waiting for session in self.sessions)
@@ -116,7 +89,7 @@ def at_work(booth: Booth) -> int:
 
 
 def test_what_many_threads_ask_is_one_batch(threads: ThreadPoolExecutor):
-    engine = GatedEngine()
+    engine = FarEngine()
     engine.gate.clear()
     booth = booth_of(engine)
     asked = [threads.submit(booth.speak, f"mark {n}", request(str(n), f"{n}.")) for n in range(12)]
@@ -133,7 +106,7 @@ def test_what_many_threads_ask_is_one_batch(threads: ThreadPoolExecutor):
 
 
 def test_a_parcel_that_comes_twice_is_spoken_once(threads: ThreadPoolExecutor):
-    engine = GatedEngine()
+    engine = FarEngine()
     engine.gate.clear()
     booth = booth_of(engine)
     asked = [threads.submit(booth.speak, "mark", request()) for _ in range(5)]
@@ -147,7 +120,7 @@ def test_a_parcel_that_comes_twice_is_spoken_once(threads: ThreadPoolExecutor):
 
 def test_two_of_one_key_are_two_takes(threads: ThreadPoolExecutor):
     """Other clients may ask for the same step."""
-    engine = GatedEngine()
+    engine = FarEngine()
     engine.gate.clear()
     booth = booth_of(engine)
     asked = [threads.submit(booth.speak, mark, request("1")) for mark in ("mine", "theirs")]
@@ -166,7 +139,7 @@ def test_a_failure_of_the_engine_is_an_answer():
 def test_an_engine_that_cannot_start_refuses_all_who_wait_and_begins_anew(
     threads: ThreadPoolExecutor,
 ):
-    engine = GatedEngine(troubles=[EngineUnavailable("no room for the model")])
+    engine = FarEngine(start_errors=[EngineUnavailable("no room for the model")])
     engine.gate.clear()
     booth = booth_of(engine)
     asked = [threads.submit(booth.speak, f"mark {n}", request()) for n in range(5)]
@@ -180,7 +153,7 @@ def test_an_engine_that_cannot_start_refuses_all_who_wait_and_begins_anew(
 
 
 def test_who_asks_whether_it_is_ready_hears_why_not():
-    engine = GatedEngine(troubles=[EngineUnavailable("no room for the model")])
+    engine = FarEngine(start_errors=[EngineUnavailable("no room for the model")])
     booth = booth_of(engine)
     with pytest.raises(EngineUnavailable, match="no room for the model"):
         booth.ready()
@@ -199,7 +172,7 @@ def test_an_engine_that_dies_leaves_nobody_waiting(
             raise ZeroDivisionError("a fault of the engine's own")
         return None
 
-    engine = GatedEngine(fault=fault)
+    engine = FarEngine(fault=fault)
     engine.gate.clear()
     booth = booth_of(engine)
     asked = [threads.submit(booth.speak, f"mark {n}", request(text="Die.")) for n in range(5)]
@@ -236,7 +209,7 @@ def test_a_session_that_is_asked_again_and_again_is_not_opened_anew():
 
 
 def test_a_booth_says_how_it_runs(threads: ThreadPoolExecutor):
-    engine = GatedEngine()
+    engine = FarEngine()
     engine.gate.clear()
     booth = booth_of(engine)
     assert (booth.facts()["slots"], booth.facts()["silent"]) == (0, 0.0)
@@ -318,21 +291,21 @@ class There:
     """This machine, with engines that hum."""
 
     machine: Machine
-    engines: list[GatedEngine] = field(default_factory=list)
+    engines: list[FarEngine] = field(default_factory=list)
     made: list[EngineSettings] = field(default_factory=list)
 
     def make(
         self, settings: EngineSettings, context: EngineContext, tell: Callable[[str], None]
     ) -> Engine:
         if isinstance(settings, PlainSettings):
-            self.engines.append(GatedEngine(name=settings.name, slots=3))
+            self.engines.append(FarEngine(name=settings.name, slots=3))
             return self.engines[-1]
         assert isinstance(settings, HumSettings)
         if settings.version > 90:
             raise EngineUnavailable("no such model here")
         self.made.append(settings)
         self.engines.append(
-            GatedEngine(name=settings.name, slots=settings.slots, version=settings.version)
+            FarEngine(name=settings.name, slots=settings.slots, version=settings.version)
         )
         return self.engines[-1]
 
@@ -484,7 +457,7 @@ def test_a_request_that_its_engine_cannot_speak_is_refused(
     there: There, threads: ThreadPoolExecutor
 ):
     asked(far.meet)
-    there.engines[0].troubles = [EngineUnavailable("no room for the model")]
+    there.engines[0].start_errors = [EngineUnavailable("no room for the model")]
     facts, _ = opened(say(threads, request()).result(30))
     assert facts == {"refused": "no room for the model"}
 
@@ -552,10 +525,10 @@ def test_a_clip_that_is_not_here_is_not_encoded(there: There):
 def test_a_clip_that_cannot_be_encoded_is_refused_in_words(
     there: There, monkeypatch: pytest.MonkeyPatch
 ):
-    def encoded(engine: GatedEngine, clip: Any) -> dict[str, np.ndarray]:
+    def encoded(engine: FarEngine, clip: Any) -> dict[str, np.ndarray]:
         raise EngineFailure("the clip is too short")
 
-    monkeypatch.setattr(GatedEngine, "encode_reference", encoded)
+    monkeypatch.setattr(FarEngine, "encode_reference", encoded)
     held = far.hold(parcels.encode_reference(reference()))
     assert asked(far.encode, held) == {"refused": "the clip is too short"}
 
