@@ -40,10 +40,9 @@ _MAX_PIECES = 1_000_000
 _MAX_CHARACTERS = 20_000_000
 """Limit on characters. The longest novels have 10 million."""
 
-_READ_DESTINATIONS = word_set(
-    "shppict shptxt shpinst shprslt moMath moMathPara mmath do dptxbxtext result"
-)
+_READ_DESTINATIONS = word_set("shppict shpinst shprslt moMath moMathPara mmath do result")
 """Groups that are read although they are marked as skippable."""
+_BOXES = word_set("shptxt dptxbxtext")
 _SIDE_TEXTS = dict.fromkeys(
     word_set("header headerl headerr headerf footer footerl footerr footerf"),
     "header or footer of a page",
@@ -254,7 +253,7 @@ class _RtfReader:
             self._resume_skipped(word)
         elif word in _INFO_FIELDS and group.destination == "info":
             self.group = replace(group, destination=_INFO_FIELDS[word])
-        elif word == "footnote" or word in _SIDE_TEXTS:
+        elif word == "footnote" or word in _BOXES or word in _SIDE_TEXTS:
             self._begin_side_text(word)
         elif (change := DESTINATION_WORDS.get(word)) is not None:
             self.group = change(group)
@@ -273,12 +272,14 @@ class _RtfReader:
             self.group = replace(self.group, destination=word)
 
     def _begin_side_text(self, word: str) -> None:
-        """Begins a note, a comment, a header or a footer."""
+        """Begins a note, a text box, a comment, a header or a footer."""
         if self.group.destination != "body":
             self.group = replace(self.group, destination="skip")
             return
         if word == "footnote":
             self.writer.open_note()
+        elif word in _BOXES:
+            self.writer.open_float("div")
         else:
             self.writer.open_side_text(_SIDE_TEXTS[word])
         self.group = replace(

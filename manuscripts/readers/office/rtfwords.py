@@ -50,7 +50,7 @@ class RtfGroup:
     in_table: bool = False
     """True if its paragraphs are in a table."""
     opens_side_text: bool = False
-    """True if the group is a note, a comment, a header or a footer."""
+    """True if the group is a note, a text box, a comment, a header or a footer."""
 
     @property
     def shown_field(self) -> str:
