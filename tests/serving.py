@@ -71,10 +71,10 @@ def server(
     lines: list[str] = []
     settings = SpeechSettings().engine if project is None else project.engine
     voices = VoiceBook(engine, "en", project)
-    hall = AnswerContext(SpeechService(engine, most), lines.append)
+    context = AnswerContext(SpeechService(engine, most), lines.append)
     own = sound_parameters_of(engine, {"seed": 0, "cfg": 2.0, "steps": 10, **settings.model_dump()})
     return app.SpeechServer(
-        hall, voices, own, longest=longest, longest_speech=longest_speech
+        context, voices, own, longest=longest, longest_speech=longest_speech
     ), lines
 
 
@@ -94,7 +94,7 @@ def opened(
 ) -> Iterator[Served]:
     made, lines = server(engine, most=most, longest=longest, longest_speech=longest_speech)
     with contextlib.closing(listening.listen("127.0.0.1", (0,))) as place:
-        made.board.start()
+        made.service.start()
         with app.running_speech_server(made, place, terms(place, token, origins)):
             yield Served.of(made, place, lines)
 

@@ -350,8 +350,7 @@ class _Levels:
     def pauses(self) -> list[tuple[int, int]]:
         """Returns the runs of frames without speech, as (start, stop)."""
         quiet = self.levels < max(self.floor + 6, self.loud - 40)
-        edges = np.flatnonzero(np.diff(np.concatenate(([0], quiet.view(np.int8), [0]))))
-        return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+        return [(start, stop) for start, stop in audio.find_runs(quiet).tolist()]
 
 
 _ADVISED_RANGE = f"{ADVISED[0]:.0f} to {ADVISED[1]:.0f} s"
@@ -430,8 +429,7 @@ def _clipping_findings(channels: NDArray[np.float32], rate: int) -> list[ClipFin
     for channel in channels.T:
         for signed_channel in (channel, -channel):
             is_high = signed_channel >= min(0.999, float(signed_channel.max()) - 4e-5)
-            edges = np.flatnonzero(np.diff(np.concatenate(([0], is_high.view(np.int8), [0]))))
-            runs = edges[1::2] - edges[::2]
+            runs = np.diff(audio.find_runs(is_high))[:, 0]
             # At high rates, the top of a slow wave is flat for three samples.
             flat_runs = runs[runs >= max(3, rate // 12_000)]
             top_count, clipped_samples = (

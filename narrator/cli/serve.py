@@ -90,7 +90,7 @@ def serve(
                           f"encrypted; {TOKEN} sets one that stays")  # fmt: skip
             err.print("ctrl-C ends it once what is being spoken is said")
 
-        server.board.start(err.print)
+        server.service.start(err.print)
         with silence():
             servers.run_until_signal(server, place, terms, ready)
     err.print("the speech server is closed")

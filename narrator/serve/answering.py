@@ -92,7 +92,7 @@ class RequestLog:
 class AnswerContext:
     """State that all answers share."""
 
-    board: SpeechService
+    service: SpeechService
     tell: Callable[[str], None]
     """Receives a line on each answer, without its text."""
     active: set[SpeechAnswer] = field(default_factory=set)
@@ -107,12 +107,12 @@ class SpeechAnswer:
         context: AnswerContext,
         speech_request: SpeechRequest,
         steps: Sequence[Step],
-        call: SpeechJob,
+        job: SpeechJob,
         takes: TakeQueue,
     ) -> None:
         self._context, self._speech_request, self._steps = context, speech_request, steps
-        self._call, self._takes = call, takes
-        self._rate = context.board.engine.sample_rate
+        self._job, self._takes = job, takes
+        self._rate = context.service.engine.sample_rate
         context.active.add(self)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -129,7 +129,7 @@ class SpeechAnswer:
             for task in (work, disconnect):
                 task.cancel()
             await asyncio.gather(work, disconnect, return_exceptions=True)
-            self._call.leave()
+            self._job.leave()
             self._context.active.discard(self)
             self._context.tell(str(account))
 
@@ -198,7 +198,7 @@ class SpeechAnswer:
 
     def _unspoken(self) -> Sequence[str]:
         """Returns the parts of the text that have no sound in the engine."""
-        engine = self._context.board.engine
+        engine = self._context.service.engine
         return [
             part.text
             for step in self._steps
@@ -223,7 +223,7 @@ class SpeechAnswer:
             position += 1
             account.doubtful_count += bool(faults)
             piece = await asyncio.to_thread(encode_samples, samples, position == step_count)
-            self._call.mark_consumed()
+            self._job.mark_consumed()
             if piece:
                 yield _delta_event(piece) if self._speech_request.events else piece
         if self._speech_request.events:

@@ -41,7 +41,7 @@ GRACE = 30.0
 class SpeechServer:
     """The routes and state of a speech server."""
 
-    hall: AnswerContext
+    context: AnswerContext
     voices: VoiceBook
     parameters: EngineParameters
     lexicon: Lexicon = field(default_factory=Lexicon)
@@ -58,13 +58,13 @@ class SpeechServer:
     """Separate from the encoding threads, so that slow preparation delays no sound."""
 
     @property
-    def board(self) -> SpeechService:
-        return self.hall.board
+    def service(self) -> SpeechService:
+        return self.context.service
 
     @property
     def count(self) -> int:
         """Number of texts that wait, are spoken, or are still being sent."""
-        return max(self.board.count, len(self.hall.active))
+        return max(self.service.count, len(self.context.active))
 
     def app(self) -> Starlette:
         """Returns the Starlette application."""
@@ -82,25 +82,25 @@ class SpeechServer:
     async def _speech(self, request: Request) -> SpeechAnswer:
         if self.stopping:
             raise Refusal(503, "the server is about to stop", kind=SERVER_ERROR, code="stopping")
-        engine = self.board.engine.name
+        engine = self.service.engine.name
         speech_request = asking.parse_request(await bodies.read_json(request), engine, self.longest)
-        if self.board.count + self.preparing >= self.board.most:
-            raise QueueFull(self.board.retry_seconds)
+        if self.service.count + self.preparing >= self.service.most:
+            raise QueueFull(self.service.retry_seconds)
         client = request.client.host if request.client else ""
         takes = TakeQueue(asyncio.get_running_loop())
         prepare = partial(self._prepare_speech, speech_request, client, takes)
         self.preparing += 1
         try:
             loop = asyncio.get_running_loop()
-            steps, call = await loop.run_in_executor(self.preparers, prepare)
+            steps, job = await loop.run_in_executor(self.preparers, prepare)
         finally:
             self.preparing -= 1
-        return SpeechAnswer(self.hall, speech_request, steps, call, takes)
+        return SpeechAnswer(self.context, speech_request, steps, job, takes)
 
     def _prepare_speech(
         self, speech_request: SpeechRequest, client: str, takes: TakeQueue
     ) -> tuple[tuple[Step, ...], SpeechJob]:
-        engine = self.board.engine
+        engine = self.service.engine
         voice = self.voices.find(speech_request.voice)
         language = speech_request.language or voice.language
         if not engine.speaks(language):
@@ -122,7 +122,7 @@ class SpeechServer:
             for step in steps
         ):
             raise Refusal(400, "nothing in the text has a sound", param="input")
-        return steps, self.board.say(client, steps, voice.reference, takes)
+        return steps, self.service.say(client, steps, voice.reference, takes)
 
     def _voices(self, request: Request) -> Response:
         rows = [
@@ -139,17 +139,17 @@ class SpeechServer:
         return JSONResponse({"object": "list", "voices": names, "data": rows})
 
     def _models(self, request: Request) -> Response:
-        rows = [_row(name) for name in asking.models(self.board.engine.name)]
+        rows = [_row(name) for name in asking.models(self.service.engine.name)]
         return JSONResponse({"object": "list", "data": rows})
 
     def _model(self, request: Request) -> Response:
         name = request.path_params["model"]
-        asking.check_model(name, self.board.engine.name)
+        asking.check_model(name, self.service.engine.name)
         return JSONResponse(_row(name))
 
     def _health(self, request: Request) -> Response:
-        status = "stopping" if self.stopping else self.board.state
-        facts = {"status": status, "engine": self.board.engine.name, "texts": self.board.count}
+        status = "stopping" if self.stopping else self.service.state
+        facts = {"status": status, "engine": self.service.engine.name, "texts": self.service.count}
         return JSONResponse(facts, 200 if status == "ok" else 503)
 
 
@@ -162,13 +162,13 @@ def running_speech_server(
     server: SpeechServer, place: Endpoint, terms: AccessTerms
 ) -> Iterator[None]:
     """Runs the server on a thread until the block ends; its engine must have been started."""
-    connections = 2 * server.board.most + 64  # waiting requests, and refused ones
+    connections = 2 * server.service.most + 64  # waiting requests, and refused ones
     with running_server(AccessControl(server.app(), terms), place, "serve", connections):
         try:
             yield
         finally:
             server.preparers.shutdown(wait=False, cancel_futures=True)
-            server.board.close()  # running answers end with an error
+            server.service.close()  # running answers end with an error
 
 
 def run_until_signal(
@@ -199,7 +199,9 @@ async def _work(
         await should_stop.wait()
         server.stopping = True
         if count := server.count:
-            server.hall.tell(f"finishing {count}, for {GRACE:.0f} s at most; ctrl-C stops at once")
+            server.context.tell(
+                f"finishing {count}, for {GRACE:.0f} s at most; ctrl-C stops at once"
+            )
         deadline = loop.time() + GRACE
         while server.count and loop.time() < deadline and not should_stop_now.is_set():
             with contextlib.suppress(TimeoutError):

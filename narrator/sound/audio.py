@@ -242,6 +242,12 @@ def speech_bounds(samples: Samples, rate: int) -> tuple[int, int]:
     return max(0, start), min(len(samples), stop)
 
 
+def find_runs(flags: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Returns (n, 2): start and end index of each run of true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.view(np.int8), [0]))))
+    return np.stack([edges[::2], edges[1::2]], axis=1)
+
+
 def edge_silence(bounds: tuple[int, int], length: int) -> tuple[float, float]:
     """Returns the seconds of quiet that `speech_bounds` left before the first and after the last
     sound of a take of `length` samples.

@@ -470,20 +470,14 @@ def _pool_frames(frames: NDArray[_Real]) -> NDArray[_Real]:
     return frames[: count * POOL].reshape(count, POOL, -1).mean(axis=1)
 
 
-def _runs(flags: Flags) -> NDArray[np.intp]:
-    """Returns (n, 2): start and end index of each run of true values."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.view(np.int8), [0]))))
-    return np.stack([edges[::2], edges[1::2]], axis=1)
-
-
 def _longest_run(flags: Flags) -> int:
-    runs = _runs(flags)
+    runs = audio.find_runs(flags)
     return int((runs[:, 1] - runs[:, 0]).max(initial=0))
 
 
 def _islands(flags: Flags, bridge: int) -> NDArray[np.intp]:
     """Runs of true values, with gaps of up to `bridge` false ones among them."""
-    runs = _runs(flags)
+    runs = audio.find_runs(flags)
     is_wide_gap = runs[1:, 0] - runs[:-1, 1] > bridge
     starts, stops = runs[:, 0], runs[:, 1]
     return np.stack(

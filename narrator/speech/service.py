@@ -70,14 +70,14 @@ class SpeechJob:
 
     def __init__(
         self,
-        board: SpeechService,
+        service: SpeechService,
         client: str,
         steps: Sequence[Step],
         reference: Reference | None,
-        hearer: SpeechCallback,
+        callback: SpeechCallback,
     ) -> None:
         self.client, self.steps, self.reference = client, steps, reference
-        self.hearer, self.board = hearer, board
+        self.callback, self.service = callback, service
         self.started_at = time.monotonic()
         self.last_turn = 0
         """The clock's value at its last turn."""
@@ -91,13 +91,13 @@ class SpeechJob:
 
     def mark_consumed(self) -> None:
         """Notes that the listener has consumed a chunk, so another may be begun."""
-        with self.board.changed:
+        with self.service.changed:
             self.consumed_count += 1
-            self.board.changed.notify()
+            self.service.changed.notify()
 
     def leave(self) -> None:
         """Cancels the text: chunks outside the engine are dropped, chunks in it not delivered."""
-        self.board.drop(self)
+        self.service.drop(self)
 
     @property
     def is_ready(self) -> bool:
@@ -114,7 +114,7 @@ class SpeechJob:
 class _ServedChunk(ChunkJob):
     """A chunk of a text in progress."""
 
-    call: SpeechJob
+    job: SpeechJob
     place: int
     """Its index in the text."""
     key: str
@@ -127,7 +127,7 @@ class SpeechService:
     def __init__(self, engine: Engine, most: int = MAX_TEXTS) -> None:
         self.engine, self.most = engine, most
         self.changed = threading.Condition()
-        self._calls: list[SpeechJob] = []
+        self._jobs: list[SpeechJob] = []
         self._last_turns: dict[str, int] = {}
         """The clock's value at each client's last turn."""
         self._clock = self._number = 0
@@ -157,7 +157,7 @@ class SpeechService:
         client: str,
         steps: Sequence[Step],
         reference: Reference | None,
-        hearer: SpeechCallback,
+        callback: SpeechCallback,
     ) -> SpeechJob:
         """Queues a text of a client. Raises Full, EngineUnavailable."""
         with self.changed:
@@ -165,31 +165,31 @@ class SpeechService:
                 raise self._engine_error or EngineUnavailable("the engine has stopped")
             if self.is_full:
                 raise QueueFull(self.retry_seconds)
-            call = SpeechJob(self, client, steps, reference, hearer)
+            job = SpeechJob(self, client, steps, reference, callback)
             self._last_turns.setdefault(client, 0)
-            self._calls.append(call)
+            self._jobs.append(job)
             self.changed.notify()
-        return call
+        return job
 
-    def drop(self, call: SpeechJob) -> bool:
-        """Removes a call; returns whether it was still present."""
+    def drop(self, job: SpeechJob) -> bool:
+        """Removes a job; returns whether it was still present."""
         with self.changed:
-            if call not in self._calls:
+            if job not in self._jobs:
                 return False
-            self._calls.remove(call)
-            if all(remaining_call.client != call.client for remaining_call in self._calls):
-                del self._last_turns[call.client]
+            self._jobs.remove(job)
+            if all(other_job.client != job.client for other_job in self._jobs):
+                del self._last_turns[job.client]
             self.changed.notify_all()
             return True
 
     @property
     def count(self) -> int:
         """Number of texts in progress or waiting."""
-        return len(self._calls)
+        return len(self._jobs)
 
     @property
     def is_full(self) -> bool:
-        return len(self._calls) >= self.most
+        return len(self._jobs) >= self.most
 
     @property
     def retry_seconds(self) -> float:
@@ -224,7 +224,7 @@ class SpeechService:
                     if not self._is_started.is_set():
                         return
                     self._end_all(error)
-                    self._await_calls()  # then it is begun anew
+                    self._await_jobs()  # then it is begun anew
         finally:
             judges.shutdown(wait=True, cancel_futures=True)
             self._stop.set()
@@ -243,19 +243,19 @@ class SpeechService:
                 checking = judges.submit(self._check, chunk, request, outcome)
                 checking.add_done_callback(partial(self._hand_back, chunk))
 
-    def _await_calls(self) -> None:
+    def _await_jobs(self) -> None:
         with self.changed:
-            self.changed.wait_for(lambda: self._calls or self._stop.is_set())
+            self.changed.wait_for(lambda: self._jobs or self._stop.is_set())
 
     def _end_all(self, error: NarratorError) -> None:
         self._in_engine.clear()
-        for call in list(self._calls):
-            self._end(call, error)
+        for job in list(self._jobs):
+            self._end(job, error)
 
-    def _end(self, call: SpeechJob, error: NarratorError | None) -> None:
-        if self.drop(call):
-            self._mean_seconds += 0.2 * (time.monotonic() - call.started_at - self._mean_seconds)
-            call.hearer.ended(error)
+    def _end(self, job: SpeechJob, error: NarratorError | None) -> None:
+        if self.drop(job):
+            self._mean_seconds += 0.2 * (time.monotonic() - job.started_at - self._mean_seconds)
+            job.callback.ended(error)
 
     def _requests(self) -> Iterator[Request | None]:
         while True:
@@ -268,24 +268,24 @@ class SpeechService:
             yield replace(request_for(chunk, self.engine), key=chunk.key)
 
     def _next_chunk(self) -> _ServedChunk | None:
-        """Returns the next chunk of the call whose turn it is."""
-        ready = [call for call in self._calls if call.is_ready]
+        """Returns the next chunk of the job whose turn it is."""
+        ready = [job for job in self._jobs if job.is_ready]
         if not ready:
             return None
-        call = min(ready, key=lambda call: (self._last_turns[call.client], call.last_turn))
+        job = min(ready, key=lambda job: (self._last_turns[job.client], job.last_turn))
         self._clock += 1
-        self._last_turns[call.client] = call.last_turn = self._clock
-        if call.retries:
-            return call.retries.popleft()
-        place, step = call.begun_count, call.steps[call.begun_count]
-        call.begun_count += 1
+        self._last_turns[job.client] = job.last_turn = self._clock
+        if job.retries:
+            return job.retries.popleft()
+        place, step = job.begun_count, job.steps[job.begun_count]
+        job.begun_count += 1
         self._number += 1
         return _ServedChunk(
             step,
             Attempts(step.text, step.language, varies=self._varies),
-            call.prompts.pop(place, None),
-            call.reference,
-            call=call,
+            job.prompts.pop(place, None),
+            job.reference,
+            job=job,
             place=place,
             key=f"said {self._number}",
         )
@@ -296,7 +296,7 @@ class SpeechService:
             self.changed.wait_for(self._has_work)
             judged, self._judged = self._judged, []
         for chunk, checking in judged:
-            if chunk.call in self._calls:
+            if chunk.job in self._jobs:
                 self._follow(chunk, checking.result())
 
     def _has_work(self) -> bool:
@@ -304,60 +304,60 @@ class SpeechService:
             self._in_engine
             or self._judged
             or self._stop.is_set()
-            or any(call.is_ready for call in self._calls)
+            or any(job.is_ready for job in self._jobs)
         )
 
     def _follow(self, chunk: _ServedChunk, action: Action) -> None:
         attempts = chunk.attempts
         if action in (Action.RETRY, Action.CONTINUE):
             with self.changed:
-                chunk.call.retries.append(chunk)
+                chunk.job.retries.append(chunk)
         elif action is Action.ACCEPT:
             self._finish(chunk, attempts.accepted)
         elif best := attempts.least_bad():
             self._finish(chunk, [best])
         else:
             reasons = "; ".join(dict.fromkeys(attempts.faults))
-            chunk.call.ready_takes[chunk.place] = EngineFailure(
+            chunk.job.ready_takes[chunk.place] = EngineFailure(
                 f"this could not be spoken: {reasons}"
             )
-            chunk.call.begun_count = len(chunk.call.steps)  # nothing after it is needed
-            self._deliver_ready(chunk.call)
+            chunk.job.begun_count = len(chunk.job.steps)  # nothing after it is needed
+            self._deliver_ready(chunk.job)
 
     def _finish(self, chunk: _ServedChunk, answers: Sequence[CheckedAnswer]) -> None:
         """Stores a chunk's take, to be delivered after all earlier ones."""
-        call, rate = chunk.call, self.engine.sample_rate
+        job, rate = chunk.job, self.engine.sample_rate
         faults = tuple(dict.fromkeys(str(fault) for answer in answers for fault in answer.faults))
         samples = np.clip(join_parts([answer.speech for answer in answers], rate), -1.0, 1.0)
         start, stop = audio.speech_bounds(samples, rate)
         if len(answers) == 1:
             samples = samples[start:stop]
         with self.changed:
-            call.ready_takes[chunk.place] = (samples, faults)
+            job.ready_takes[chunk.place] = (samples, faults)
             self._set_next_prompt(chunk, answers[-1], is_doubtful=bool(faults))
-        self._deliver_ready(call)
+        self._deliver_ready(job)
 
-    def _deliver_ready(self, call: SpeechJob) -> None:
-        """Delivers the takes that are ready, in order; an error ends the call."""
-        while (ready := call.ready_takes.pop(call.delivered_count, None)) is not None:
+    def _deliver_ready(self, job: SpeechJob) -> None:
+        """Delivers the takes that are ready, in order; an error ends the text."""
+        while (ready := job.ready_takes.pop(job.delivered_count, None)) is not None:
             if isinstance(ready, NarratorError):
-                self._end(call, ready)
+                self._end(job, ready)
                 return
-            call.delivered_count += 1
-            call.hearer.spoken(*ready)
-        if call.delivered_count == len(call.steps):
-            self._end(call, None)
+            job.delivered_count += 1
+            job.callback.spoken(*ready)
+        if job.delivered_count == len(job.steps):
+            self._end(job, None)
 
     def _set_next_prompt(
         self, chunk: _ServedChunk, answer: CheckedAnswer, *, is_doubtful: bool
     ) -> None:
         """Sets the prompt of the next chunk; a doubtful take is no prompt."""
-        call, next_index = chunk.call, chunk.place + 1
-        if next_index >= len(call.steps) or call.steps[next_index].parent is None:
+        job, next_index = chunk.job, chunk.place + 1
+        if next_index >= len(job.steps) or job.steps[next_index].parent is None:
             return
         seconds = len(answer.speech.samples) / self.engine.sample_rate
-        is_too_long = seconds + call.steps[next_index].expected > self.engine.max_context_seconds
-        call.prompts[next_index] = (
+        is_too_long = seconds + job.steps[next_index].expected > self.engine.max_context_seconds
+        job.prompts[next_index] = (
             None
             if is_doubtful or is_too_long
             else prompt_after(answer.speech, answer.request.text, self.engine)

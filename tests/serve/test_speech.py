@@ -322,7 +322,7 @@ def test_what_cannot_be_spoken_is_an_error_and_no_sound() -> None:
         assert answer.status == 500
         assert "hoarse" in answer.json["error"]["message"]
         assert answer.json["error"]["type"] == "server_error"
-        assert served.server.board.count == 0
+        assert served.server.service.count == 0
 
 
 class HalfDeaf(HumEngine):
@@ -445,7 +445,7 @@ def test_who_leaves_frees_the_place_and_is_spoken_to_no_longer() -> None:
         line = last(served)
         assert line.endswith("; who asked has gone")
         assert " 499 ann mp3: " in line
-        assert served.server.board.count == 0
+        assert served.server.service.count == 0
         engine.gate.set()
         assert served.say("Next one, please.", model="hum").status == 200
         texts = [request.text for request in engine.requests]
@@ -461,7 +461,7 @@ def test_one_who_takes_nothing_is_spoken_to_a_little_ahead_and_then_given_up(
     with serving.opened(engine, longest=100_000) as served:
         with contextlib.closing(begun(served, LONG * 30, response_format="flac")):
             assert last(served).endswith("; broken off: nobody takes it")
-        assert served.server.board.count == 0
+        assert served.server.service.count == 0
     assert len(engine.requests) < 50  # of 60
 
 

@@ -25,7 +25,7 @@ def stopped(act: Callable[[Served, GatedEngine], None]) -> list[str]:
     server, lines = serving.server(engine)
     with contextlib.closing(listening.listen("127.0.0.1", (0,))) as place:
         served = serving.Served.of(server, place, lines)
-        server.board.start()
+        server.service.start()
         found: list[BaseException] = []
 
         def beside() -> None:

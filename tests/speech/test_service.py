@@ -37,13 +37,13 @@ class Listener:
     faults: list[Sequence[str]] = field(default_factory=list)
     error: NarratorError | None = None
     done: threading.Event = field(default_factory=threading.Event)
-    call: SpeechJob | None = None
+    job: SpeechJob | None = None
 
     def spoken(self, samples: Samples, faults: Sequence[str]) -> None:
         self.takes.append(samples)
         self.faults.append(faults)
-        if self.call and not self.slow:
-            self.call.mark_consumed()
+        if self.job and not self.slow:
+            self.job.mark_consumed()
 
     def ended(self, error: NarratorError | None) -> None:
         self.error = error
@@ -69,24 +69,24 @@ def steps(engine: Any, count: int, name: str = "ann") -> tuple[Step, ...]:
 
 @contextmanager
 def started(engine: Any, most: int = 128) -> Iterator[SpeechService]:
-    board = SpeechService(engine, most)
-    board.start()
-    with closing(board):
-        yield board
+    service = SpeechService(engine, most)
+    service.start()
+    with closing(service):
+        yield service
 
 
-def said(board: SpeechService, text: Sequence[Step], client: str = "me", **how: Any) -> Listener:
+def said(service: SpeechService, text: Sequence[Step], client: str = "me", **how: Any) -> Listener:
     listener = Listener(**how)
-    with board.changed:  # nothing is told before it knows its call
-        listener.call = board.say(client, text, None, listener)
+    with service.changed:  # nothing is told before it knows its job
+        listener.job = service.say(client, text, None, listener)
     return listener
 
 
 def test_takes_come_in_order_whatever_order_they_are_made_in() -> None:
     engine = HumEngine(continues=False, next_index=-1)
     text = steps(engine, 6)
-    with started(engine) as board:
-        heard = said(board, text)
+    with started(engine) as service:
+        heard = said(service, text)
         assert heard.done.wait(SOON)
     lengths = [round(len(take) / RATE, 1) for take in heard.takes]
     assert lengths == [pytest.approx(step.expected, abs=0.2) for step in text]
@@ -95,9 +95,9 @@ def test_takes_come_in_order_whatever_order_they_are_made_in() -> None:
 
 def test_a_chunk_goes_on_from_the_take_before() -> None:
     engine = HumEngine(max_context_seconds=60.0)
-    with started(engine) as board:
+    with started(engine) as service:
         text = steps(engine, 3)
-        assert said(board, text).done.wait(SOON)
+        assert said(service, text).done.wait(SOON)
     prompts = [request.prompt and request.prompt.text for request in engine.requests]
     chained = [None if step.parent is None else text[n - 1].text for n, step in enumerate(text)]
     assert prompts == chained
@@ -106,12 +106,12 @@ def test_a_chunk_goes_on_from_the_take_before() -> None:
 
 def test_clients_take_turns_and_so_do_the_texts_of_one() -> None:
     engine = GatedEngine(slots=1, continues=False)
-    with started(engine) as board:
-        first = said(board, steps(engine, 1, "first"), "a")
+    with started(engine) as service:
+        first = said(service, steps(engine, 1, "first"), "a")
         while not engine.requests:
             engine.gate.wait(0.005)
-        others = [said(board, steps(engine, 3, name), "a") for name in ("one", "two")]
-        others.append(said(board, steps(engine, 3, "guest"), "b"))
+        others = [said(service, steps(engine, 3, name), "a") for name in ("one", "two")]
+        others.append(said(service, steps(engine, 3, "guest"), "b"))
         engine.gate.set()
         assert all(listener.done.wait(SOON) for listener in (first, *others))
     order = [request.voice.speaker for request in engine.requests]
@@ -120,14 +120,14 @@ def test_clients_take_turns_and_so_do_the_texts_of_one() -> None:
 
 def test_no_more_is_spoken_than_who_hears_it_takes() -> None:
     engine = HumEngine(continues=False)
-    with started(engine) as board:
-        slow = said(board, steps(engine, MAX_CHUNKS_AHEAD + 3), slow=True)
-        assert said(board, steps(engine, MAX_CHUNKS_AHEAD + 3), "other").done.wait(SOON)
+    with started(engine) as service:
+        slow = said(service, steps(engine, MAX_CHUNKS_AHEAD + 3), slow=True)
+        assert said(service, steps(engine, MAX_CHUNKS_AHEAD + 3), "other").done.wait(SOON)
         mine = [request for request in engine.requests if request.key.startswith("said")]
         assert len(mine) == MAX_CHUNKS_AHEAD + MAX_CHUNKS_AHEAD + 3
-        assert slow.call is not None
+        assert slow.job is not None
         for _ in range(3):
-            slow.call.mark_consumed()
+            slow.job.mark_consumed()
         assert slow.done.wait(SOON)
 
 
@@ -139,8 +139,8 @@ def test_a_chunk_that_fails_is_spoken_in_two_halves_that_are_joined() -> None:
         return EngineFailure("too long") if request.text == text else None
 
     engine.fault = fault
-    with started(engine) as board:
-        heard = said(board, steps(engine, 1))
+    with started(engine) as service:
+        heard = said(service, steps(engine, 1))
         assert heard.done.wait(SOON)
     assert [request.attempt for request in engine.requests] == [0, 1, 2, 0, 0]
     assert (heard.error, heard.faults) == (None, [()])
@@ -151,8 +151,8 @@ def test_the_least_bad_try_is_told_with_its_faults() -> None:
         return Speech(hum(request).samples, stop="cap")
 
     engine = HumEngine(fault=fault)
-    with started(engine) as board:
-        heard = said(board, steps(engine, 2))
+    with started(engine) as service:
+        heard = said(service, steps(engine, 2))
         assert heard.done.wait(SOON)
     assert heard.error is None
     assert len(heard.takes) == 2
@@ -162,12 +162,12 @@ def test_the_least_bad_try_is_told_with_its_faults() -> None:
 
 def test_what_nobody_could_hear_is_no_take() -> None:
     silent = HumEngine(fault=lambda request: Speech(np.zeros(RATE, np.float32)))
-    with started(silent) as board:
-        heard = said(board, steps(silent, 1))
+    with started(silent) as service:
+        heard = said(service, steps(silent, 1))
         assert heard.done.wait(SOON)
         assert heard.takes == []
         assert isinstance(heard.error, EngineFailure)
-        assert board.count == 0
+        assert service.count == 0
 
 
 def test_a_chunk_that_cannot_be_spoken_is_told_after_those_before_it() -> None:
@@ -175,8 +175,8 @@ def test_a_chunk_that_cannot_be_spoken_is_told_after_those_before_it() -> None:
         return EngineFailure("hoarse") if "number one " in request.text else None
 
     engine = HumEngine(slots=1, continues=False, fault=fault)
-    with started(engine) as board:
-        heard = said(board, steps(engine, 3))
+    with started(engine) as service:
+        heard = said(service, steps(engine, 3))
         assert heard.done.wait(SOON)
         assert len(heard.takes) == 1
         assert "hoarse" in str(heard.error)
@@ -184,28 +184,28 @@ def test_a_chunk_that_cannot_be_spoken_is_told_after_those_before_it() -> None:
 
 def test_more_texts_than_places_are_refused() -> None:
     engine = GatedEngine()
-    with started(engine, most=2) as board:
+    with started(engine, most=2) as service:
         text = steps(engine, 1)
-        first, _ = said(board, text), said(board, text)
+        first, _ = said(service, text), said(service, text)
         with pytest.raises(QueueFull) as full:
-            said(board, text)
+            said(service, text)
         assert 1 <= full.value.after <= 60
-        assert first.call is not None
-        first.call.leave()
-        assert said(board, text).call is not None
+        assert first.job is not None
+        first.job.leave()
+        assert said(service, text).job is not None
 
 
 def test_who_left_is_told_nothing_and_the_rest_is_not_spoken() -> None:
     engine = GatedEngine(slots=1)
-    with started(engine) as board:
-        gone = said(board, steps(engine, 5))
+    with started(engine) as service:
+        gone = said(service, steps(engine, 5))
         while not engine.requests:
             engine.gate.wait(0.005)
-        assert gone.call is not None
-        gone.call.leave()
-        gone.call.leave()
+        assert gone.job is not None
+        gone.job.leave()
+        gone.job.leave()
         engine.gate.set()
-        assert said(board, steps(engine, 1)).done.wait(SOON)
+        assert said(service, steps(engine, 1)).done.wait(SOON)
     assert len(engine.requests) == 2
     assert not gone.takes
     assert not gone.done.is_set()
@@ -213,37 +213,37 @@ def test_who_left_is_told_nothing_and_the_rest_is_not_spoken() -> None:
 
 def test_an_engine_that_fails_is_said_and_begun_anew() -> None:
     engine = HumEngine(errors=[EngineUnavailable("the card has gone")])
-    with started(engine) as board:
-        first = said(board, steps(engine, 1))
+    with started(engine) as service:
+        first = said(service, steps(engine, 1))
         assert first.done.wait(SOON)
         assert str(first.error) == "the card has gone"
-        assert said(board, steps(engine, 1)).done.wait(SOON)
-        assert board.state == "ok"
+        assert said(service, steps(engine, 1)).done.wait(SOON)
+        assert service.state == "ok"
 
 
 def test_an_engine_that_does_not_start_is_said() -> None:
-    board = SpeechService(HumEngine(start_errors=[EngineUnavailable("no model is here")]))
+    service = SpeechService(HumEngine(start_errors=[EngineUnavailable("no model is here")]))
     with pytest.raises(EngineUnavailable, match="no model"):
-        board.start()
+        service.start()
     with pytest.raises(EngineUnavailable, match="no model"):
-        said(board, steps(HumEngine(), 1))
-    board.close()
+        said(service, steps(HumEngine(), 1))
+    service.close()
 
 
 def test_who_still_hears_something_is_told_when_it_closes() -> None:
     engine = GatedEngine()
-    with started(engine) as board:
-        heard = said(board, steps(engine, 1))
+    with started(engine) as service:
+        heard = said(service, steps(engine, 1))
     assert heard.done.is_set()
     assert isinstance(heard.error, EngineUnavailable)
     with pytest.raises(EngineUnavailable):
-        said(board, steps(engine, 1))
+        said(service, steps(engine, 1))
 
 
 def test_requests_of_one_text_by_several_are_told_apart() -> None:
     engine = HumEngine()
-    with started(engine) as board:
+    with started(engine) as service:
         text = steps(engine, 1)
-        both = [said(board, text), said(board, text, "other")]
+        both = [said(service, text), said(service, text, "other")]
         assert all(listener.done.wait(SOON) for listener in both)
     assert len({request.key for request in engine.requests}) == 2
