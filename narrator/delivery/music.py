@@ -35,13 +35,25 @@ from narrator.text.lines import Chapter, Line, MusicMark
 from textbase.characters import excerpt
 from textbase.files import Unfit
 
-GAIN = {"intro": -3.0, "outro": -3.0, "bed": -14.0}
-"""LU above speech, between words."""
-DUCK = {"intro": 17.0, "outro": 17.0, "bed": 6.0}
-"""dB by which music is lowered under words."""
-FADE_IN = {"intro": 0.0, "outro": 0.0, "bed": 2.0}
-FADE_OUT = {"intro": 0.0, "outro": 0.0, "bed": 3.0}
-"""Seconds."""
+
+@dataclass(frozen=True, slots=True)
+class _Defaults:
+    """Settings of music where the manifest has none."""
+
+    gain: float
+    """LU above speech, between words."""
+    duck: float
+    """dB by which it is lowered under words."""
+    fade_in: float = 0.0
+    fade_out: float = 0.0
+    """Seconds."""
+
+
+_DEFAULTS = {
+    "intro": _Defaults(-3.0, 17.0),
+    "outro": _Defaults(-3.0, 17.0),
+    "bed": _Defaults(-14.0, 6.0, fade_in=2.0, fade_out=3.0),
+}
 SEAM = 0.02
 """Seconds of the crossfade from the end of a loop into its beginning: no click, and no audible
 shift of the beat."""
@@ -194,15 +206,14 @@ def header_of(path: Path) -> float | None:
         return container.duration / av.time_base if container.duration else None
 
 
-def _callable_names(project: Project) -> Mapping[str, str]:
-    """Returns the names of music that the script may call, by their casefolded forms."""
-    names = (entry.name for entry in project.manifest.music if entry.name is not None)
-    return {name.casefold(): name for name in names}
-
-
 def drop_unplayable_marks(project: Project, chapter: Chapter) -> Chapter:
     """Returns the chapter without music marks that cannot be followed; those become slips."""
-    judged_marks = list(_judge_marks(chapter, _callable_names(project)))
+    names = {
+        entry.name.casefold(): entry.name
+        for entry in project.manifest.music
+        if entry.name is not None
+    }
+    judged_marks = list(_judge_marks(chapter, names))
     if all(fault is None for _, _, fault in judged_marks):
         return chapter
     keep_flags = iter(fault is None for _, _, fault in judged_marks)
@@ -289,12 +300,14 @@ class MusicUse:
 
     def length(self, rate: int) -> int:
         """Returns the length of one pass in samples."""
-        tune_length = self.tune.samples(rate)
-        return (
-            tune_length
-            if self.entry.seconds is None
-            else min(tune_length, seconds_to_samples(self.entry.seconds, rate))
-        )
+        length, seconds = self.tune.samples(rate), self.entry.seconds
+        return length if seconds is None else min(length, seconds_to_samples(seconds, rate))
+
+    def setting(self, name: Literal["gain", "duck", "fade_in", "fade_out"]) -> float:
+        """Returns a setting of the entry, or its default."""
+        setting: float | None = getattr(self.entry, name)
+        default: float = getattr(_DEFAULTS[self.entry.place], name)
+        return default if setting is None else setting
 
 
 def pieces(
@@ -314,12 +327,7 @@ def pieces(
 def head(music_uses: Sequence[MusicUse], rate: int, seconds: float) -> float:
     """Returns the seconds before a chapter's first word that its intro needs, at least
     `seconds`."""
-    intro_lengths = (
-        piece.length(rate) - seconds_to_samples(piece.entry.overlap, rate)
-        for piece in music_uses
-        if piece.entry.place == "intro"
-    )
-    return max([seconds, *(samples / rate for samples in intro_lengths)])
+    return max([seconds, *_edge_seconds(music_uses, "intro", rate, 0.0)])
 
 
 def tail(music_uses: Sequence[MusicUse], rate: int, seconds: float, pause: float) -> float:
@@ -327,14 +335,17 @@ def tail(music_uses: Sequence[MusicUse], rate: int, seconds: float, pause: float
 
     `pause` was set by hand after the last word; the outro waits for it.
     """
-    outro_lengths = (
-        piece.length(rate)
-        - seconds_to_samples(piece.entry.overlap, rate)
-        + seconds_to_samples(pause, rate)
-        for piece in music_uses
-        if piece.entry.place == "outro"
-    )
-    return max([seconds, *(samples / rate for samples in outro_lengths)])
+    return max([seconds, *_edge_seconds(music_uses, "outro", rate, pause)])
+
+
+def _edge_seconds(
+    music_uses: Sequence[MusicUse], place: str, rate: int, pause: float
+) -> Iterator[float]:
+    """Yields the seconds that music at an edge needs beside the words, exact to the sample."""
+    for piece in music_uses:
+        if piece.entry.place == place:
+            overlap = seconds_to_samples(piece.entry.overlap, rate)
+            yield (piece.length(rate) - overlap + seconds_to_samples(pause, rate)) / rate
 
 
 def place_music(
@@ -358,35 +369,28 @@ def place_music(
 def _layer(piece: MusicUse, start: int, stop: int, rate: int, level: float) -> Layer:
     """Returns the layer of a piece between two samples of the timeline."""
     entry, tune = piece.entry, piece.tune
-    fades = (entry.fade_in, FADE_IN), (entry.fade_out, FADE_OUT)
+    seam_seconds = SEAM if entry.loop is True else float(entry.loop)
     fade_in, fade_out = (
         # long enough that neither a file's edge nor a cut clicks
-        min(
-            seconds_to_samples(
-                max(default_fades[entry.place] if fade is None else fade, FADE), rate
-            ),
-            stop - start,
-        )
-        for fade, default_fades in fades
+        min(seconds_to_samples(max(seconds, FADE), rate), stop - start)
+        for seconds in (piece.setting("fade_in"), piece.setting("fade_out"))
     )
-    gain = GAIN[entry.place] if entry.gain is None else entry.gain
     return Layer(
         tune=tune,
         start=start,
         stop=stop,
         length=piece.length(rate),
-        seam=None if entry.loop is False else seconds_to_samples(_seam_seconds(entry), rate),
-        gain=level + (STEREO_GAIN if tune.channels == 2 else 0.0) + gain - tune.loudness,
-        duck=DUCK[entry.place] if entry.duck is None else entry.duck,
+        seam=None if entry.loop is False else seconds_to_samples(seam_seconds, rate),
+        gain=level
+        + (STEREO_GAIN if tune.channels == 2 else 0.0)
+        + piece.setting("gain")
+        - tune.loudness,
+        duck=piece.setting("duck"),
         attack=seconds_to_samples(max(entry.attack, FADE), rate),
         release=seconds_to_samples(max(entry.release, FADE), rate),
         fade_in=fade_in,
         fade_out=fade_out,
     )
-
-
-def _seam_seconds(entry: Music) -> float:
-    return SEAM if entry.loop is True else float(entry.loop)
 
 
 def _piece_spans(
@@ -402,12 +406,8 @@ def _piece_spans(
         start = max(0, cues[-1].stop + pause - seconds_to_samples(entry.overlap, rate))
         yield start, min(start + length, timeline.length)
     else:
-        fade_in = seconds_to_samples(
-            FADE_IN["bed"] if entry.fade_in is None else entry.fade_in, rate
-        )
-        fade_out = seconds_to_samples(
-            FADE_OUT["bed"] if entry.fade_out is None else entry.fade_out, rate
-        )
+        fade_in = seconds_to_samples(piece.setting("fade_in"), rate)
+        fade_out = seconds_to_samples(piece.setting("fade_out"), rate)
         for word_start, word_stop in _bed_spans(entry, utterances, timeline, fade_in):
             start, stop = max(0, word_start - fade_in), min(timeline.length, word_stop + fade_out)
             yield start, min(stop, start + length) if entry.loop is False else stop

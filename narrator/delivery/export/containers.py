@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,10 @@ def write(
 
     With `marks` each gets a chapter mark, in formats that hold them. Raises ExportError, OSError.
     """
-    starts = _packet_starts(chapters) if format.codec.is_lossy else _sample_starts(chapters)
+    lengths = (encoded.samples for _, encoded in chapters[:-1])
+    starts = tuple(accumulate(lengths, initial=0))
+    if format.codec.is_lossy:
+        starts = _packet_starts(chapters)
     picture = cover if format.cover == "picture" else None
     with create_file(path, format.codec.container) as container:
         container.metadata.update(tags)
@@ -58,14 +62,6 @@ def write(
         else:
             _encode_lossless(container, format.codec, chapters, picture)
     return starts
-
-
-def _sample_starts(chapters: Sequence[tuple[str, Encoded]]) -> tuple[int, ...]:
-    """Returns the sample at which each chapter begins in lossless files."""
-    starts = [0]
-    for _, encoded in chapters[:-1]:
-        starts.append(starts[-1] + encoded.samples)
-    return tuple(starts)
 
 
 def _packet_starts(chapters: Sequence[tuple[str, Encoded]]) -> tuple[int, ...]:
