@@ -33,6 +33,9 @@ chapters:
 output: {formats: [wav], files: chapters}
 """
 
+PLAIN = MANIFEST[: MANIFEST.index("output:")]
+"""The same without an output, for one of the test's own."""
+
 ONE = """\
 # Morning
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from narrator import cli
 from narrator.cli import delivery
 from narrator.errors import UserError
-from tests.delivery.test_postflight import roomy, speech, write
+from tests.sound_files import roomy, speech, write
 
 assert delivery  # its command is part of the app
 

@@ -24,8 +24,8 @@ from narrator.pipeline import book_engines
 from narrator.project.facts import BookFacts
 from narrator.project.profiles import PLAIN_PROFILE
 from tests import books
-from tests.delivery.test_postflight import write
 from tests.fakes import HumEngine
+from tests.sound_files import write
 from tests.sounds import tone
 from tests.spoken_books import spoken
 

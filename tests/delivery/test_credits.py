@@ -6,10 +6,9 @@ from pathlib import Path
 
 from narrator.pipeline.manuscript import find_oddities, read_manuscript
 from tests import books
-from tests.delivery.test_finish import PLAIN, finished
 from tests.fakes import HumEngine
 
-BOOK = PLAIN.replace("title: The Ferry", 'title: "1984: *Ferry* [x]"\nnarrated_by: A Voice')
+BOOK = books.PLAIN.replace("title: The Ferry", 'title: "1984: *Ferry* [x]"\nnarrated_by: A Voice')
 OUT = "output: {formats: flac, files: chapters}\n"
 
 
@@ -32,7 +31,8 @@ def test_the_book_begins_and_ends_with_its_credits(tmp_path: Path) -> None:
 def test_credits_are_files_of_their_own(tmp_path: Path) -> None:
     path = books.brief(tmp_path, BOOK + OUT + "credits: {speaker: ann, closing: The end.}\n")
     report, _ = books.run(path, HumEngine())
-    assert [file.path.name for file in finished(report).exported.files] == [
+    assert report.finished is not None
+    assert [path.name for path in report.finished.files] == [
         "01 - Opening credits.flac",
         "02 - Morning.flac",
         "03 - Evening.flac",

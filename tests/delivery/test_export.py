@@ -8,7 +8,6 @@ import re
 import resource
 import shutil
 import signal
-import struct
 import threading
 import time
 import zlib
@@ -45,6 +44,7 @@ from narrator.sound.audio import Samples, decode_frames
 from narrator.sound.loudness import measure
 from tests import forks
 from tests.effort import quick
+from tests.sound_files import jpeg, photo, png
 from tests.sounds import RATE, blocks, onset, silence, tone, voice
 
 FORMATS = ("m4b", "mp3", "opus", "flac", "wav")
@@ -75,32 +75,6 @@ def chapters(count: int = 3) -> list[ChapterAudio]:
         chapter(n + 1, TITLES[n], [voice(1.3 + 0.25 * n, seed=10 * n + i) for i in range(2)])
         for n in range(count)
     ]
-
-
-def png(width: int, height: int) -> bytes:
-    def piece(kind: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
-
-    rows = (b"\0" + b"\x20\x60\xa0" * width) * height
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + piece(b"IHDR", header)
-        + piece(b"IDAT", zlib.compress(rows))
-        + piece(b"IEND", b"")
-    )
-
-
-def jpeg(path: Path) -> bytes:
-    """A real one, from FFmpeg."""
-    with av.open(str(path), "w", format="mjpeg") as container:
-        picture = container.add_stream("mjpeg", rate=1, width=48, height=32, pix_fmt="yuvj420p")
-        frame = av.VideoFrame.from_ndarray(np.full((32, 48, 3), 90, np.uint8), format="rgb24")
-        container.mux(picture.encode(frame.reformat(format="yuvj420p")))
-        container.mux(picture.encode(None))
-    return path.read_bytes()
 
 
 def tags(cover: Path | None = None) -> BookFacts:
@@ -798,17 +772,6 @@ def test_a_png_cover_is_kept_as_it_is(tmp_path: Path) -> None:
     assert m4b_file.tags["covr"][0].imageformat == mutagen.mp4.MP4Cover.FORMAT_PNG
     assert mp3_file.tags.getall("APIC")[0].mime == "image/png"
     assert (flac_file.pictures[0].width, flac_file.pictures[0].height) == (8, 6)
-
-
-def photo(path: Path) -> bytes:
-    """A JPEG of noise: cut, it still has a header and some rows."""
-    with av.open(str(path), "w", format="mjpeg") as container:
-        picture = container.add_stream("mjpeg", rate=1, width=300, height=200, pix_fmt="yuvj420p")
-        pixels = np.random.default_rng(1).integers(0, 255, (200, 300, 3), np.uint8)
-        frame = av.VideoFrame.from_ndarray(pixels, format="rgb24")
-        container.mux(picture.encode(frame.reformat(format="yuvj420p")))
-        container.mux(picture.encode(None))
-    return path.read_bytes()
 
 
 NO_IMAGE, TORN = "a cover must be a JPEG or PNG", "the cover is damaged, or not all of it is there"

@@ -21,15 +21,12 @@ from tests.effort import quick
 from tests.fakes import HumEngine
 from tests.sounds import RATE, tone
 
-PLAIN = books.MANIFEST.replace("output: {formats: [wav], files: chapters}\n", "")
-
-
 ONE = "# Morning\n\nThe ferry left at seven.\n\nann: Is there room?\n"
 TWO = "# Evening\n\nThe lamps were lit.\n\nNobody asked why.\n\nann: I did.\n"
 
 
 def project(folder: Path, more: str, one: str = ONE, two: str = TWO) -> Path:
-    return books.write(folder, PLAIN + more, one, two)
+    return books.write(folder, books.PLAIN + more, one, two)
 
 
 def finished(report: run.Report) -> Finished:
@@ -79,7 +76,7 @@ def test_filters_of_a_speaker_encode_again_and_speak_nothing_again(tmp_path: Pat
         for report in (first, second)
     ]
     assert not set(keys[0]) & set(keys[1])
-    own = PLAIN.replace("An old ferryman}", "An old ferryman}, mastering: {}")
+    own = books.PLAIN.replace("An old ferryman}", "An old ferryman}, mastering: {}")
     books.write(tmp_path, own + more, ONE, TWO)  # a speaker's own come first
     third, _ = books.run(path, HumEngine())
     keys.append([chapter.key for chapter, _ in finished(third).exported.chapters])
@@ -180,7 +177,7 @@ def test_companions_that_are_no_longer_wanted_go(tmp_path: Path) -> None:
     books.run(path, HumEngine())
     assert len(beside()) == 4
     more = "output: {formats: mp3, files: chapters, companions: [vtt]}\n"
-    books.write(tmp_path, PLAIN.replace("Evening", "Night") + more, ONE, TWO)
+    books.write(tmp_path, books.PLAIN.replace("Evening", "Night") + more, ONE, TWO)
     books.run(path, HumEngine())
     assert beside() == ["01 - Morning.vtt", "02 - Night.vtt"]
     project(tmp_path, "output: {formats: mp3, files: chapters}\n")

@@ -22,17 +22,15 @@ from narrator.project.profiles import PROFILES
 from narrator.sound import probe
 from narrator.sound.audio import Samples
 from tests import books, spoken
-from tests.delivery.test_export import png
-from tests.delivery.test_postflight import write
 from tests.effort import quick
 from tests.fakes import HumEngine
+from tests.sound_files import png, write
 from tests.sounds import noise, silence, voice
 
 assert delivery  # its command is part of the app
 assert companions
 
 RATE = 8000
-PLAIN = books.MANIFEST[: books.MANIFEST.index("output:")]
 CODECS = {".mp3": "libmp3lame", ".m4b": "aac", ".flac": "flac", ".wav": "pcm_s16le"}
 
 
@@ -105,7 +103,7 @@ def delivered(tmp_path_factory: pytest.TempPathFactory) -> Delivered:
         )
         brief = {"acx": replace(PROFILES["acx"], sample=(5.0, 300.0))}
         with mock.patch.dict(PROFILES, brief):  # else its sample asks for a minute of a book
-            report, _ = books.run(books.brief(root, PLAIN + more), HumEngine())
+            report, _ = books.run(books.brief(root, books.PLAIN + more), HumEngine())
         assert report.complete
         return root / "build"
 
@@ -230,7 +228,7 @@ def with_companions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The build of a small book with all companions and a feed."""
     root = tmp_path_factory.mktemp("companions")
     more = "output: {formats: m4b, companions: [vtt, srt, chapters, cue, readalong]}\n"
-    path = books.brief(root, PLAIN + more)
+    path = books.brief(root, books.PLAIN + more)
     books.run(path, HumEngine())
     finished = root / "build" / "book"
     arguments = ["feed", str(finished), "--base-url", "https://a.example", "--description", "D."]

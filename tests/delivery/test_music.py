@@ -35,6 +35,7 @@ from tests import books
 from tests.effort import quick
 from tests.fakes import RATE as RATE_OF_TAKES
 from tests.fakes import HumEngine
+from tests.sound_files import wav
 from tests.sounds import RATE, Samples, blocks, noise, tone, voice
 
 ROLES = labels.Roles({"narrator": "narrator"}, "narrator")
@@ -57,12 +58,6 @@ SCENES = f"""\
 
 {SENTENCE}
 """
-
-
-def wav(path: Path, samples: Samples, rate: int = RATE) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    soundfile.write(path, samples, rate, subtype="FLOAT")
-    return path
 
 
 def stereo(left: Samples, right: Samples) -> Samples:
@@ -170,11 +165,15 @@ def test_an_entry_that_cannot_be_is_an_error_with_its_line(
 # -- the script ------------------------------------------------------------------------------------
 
 
-def marks_of(text: str) -> list[tuple[str, str | None, int]]:
-    """Of a chapter: the text after each mark, its name, and its line."""
-    read = script.read_chapter(
+def read_script(text: str) -> Chapter:
+    return script.read_chapter(
         text, path=Path("1.md"), title="One", language="en", roles=ROLES, speaker=None
     )
+
+
+def marks_of(text: str) -> list[tuple[str, str | None, int]]:
+    """Of a chapter: the text after each mark, its name, and its line."""
+    read = read_script(text)
     return [
         (line.text[mark.at :], mark.name, mark.number)
         for scene in read.scenes
@@ -196,9 +195,7 @@ def test_a_mark_between_paragraphs_belongs_to_the_next_that_is_spoken() -> None:
 
 
 def pauses_of(text: str) -> list[tuple[str | None, int, float, float]]:
-    read = script.read_chapter(
-        text, path=Path("1.md"), title="One", language="en", roles=ROLES, speaker=None
-    )
+    read = read_script(text)
     return [
         (mark.name, mark.at, mark.before, mark.after)
         for scene in read.scenes
@@ -227,20 +224,14 @@ def test_only_pauses_up_to_the_next_words_count() -> None:
 
 
 def test_a_mark_is_not_spoken_and_leaves_the_text_as_it_was() -> None:
-    with_mark = script.read_chapter(
-        "[music: rain] One two. [music: off]", path=Path("1.md"), title="One", language="en",
-        roles=ROLES, speaker=None,
-    )  # fmt: skip
+    with_mark = read_script("[music: rain] One two. [music: off]")
     assert with_mark.scenes[0].lines[0].text == "One two."
     assert not with_mark.left_out
 
 
 @pytest.mark.parametrize("text", ["[music:]", "[music: rain and no end", "[music:\nrain]"])
 def test_a_mark_without_a_name_or_an_end_is_no_music(text: str) -> None:
-    read = script.read_chapter(
-        f"One.\n\n{text}\n\nTwo.", path=Path("1.md"), title="One", language="en", roles=ROLES,
-        speaker=None,
-    )  # fmt: skip
+    read = read_script(f"One.\n\n{text}\n\nTwo.")
     [slip] = read.slips
     assert slip.line == 3
     assert "names no music" in slip.matter
@@ -248,17 +239,13 @@ def test_a_mark_without_a_name_or_an_end_is_no_music(text: str) -> None:
 
 
 def test_music_in_brackets_without_a_colon_is_text() -> None:
-    read = script.read_chapter(
-        "[Music] plays.", path=Path("1.md"), title="One", language="en", roles=ROLES, speaker=None
-    )
+    read = read_script("[Music] plays.")
     assert read.scenes[0].lines[0].text == "[Music] plays."
 
 
 def test_a_mark_changes_no_chunk() -> None:
     def texts(text: str) -> list[str]:
-        read = script.read_chapter(
-            text, path=Path("1.md"), title="One", language="en", roles=ROLES, speaker=None
-        )
+        read = read_script(text)
         return [one.chunk.text for one in make_utterances([read], lexicon=Lexicon([]))[0]]
 
     plain = texts(f"Yes. No. {SENTENCE}\n\nWell.\n\nSo.")

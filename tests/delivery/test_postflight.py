@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Sequence
-from fractions import Fraction
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,71 +17,15 @@ from mutagen.mp3 import BitrateMode
 from narrator.delivery.postflight import Check, InspectedFile, checks, measure_files
 from narrator.errors import UserError
 from narrator.project.profiles import PROFILES, custom_profile
-from narrator.sound.audio import Samples, decode_frames, filter_stream, resample, to_frame
+from narrator.sound.audio import Samples, decode_frames, filter_stream, resample
 from narrator.sound.loudness import master
 from narrator.sound.mastering import with_room_tone
 from narrator.sound.meters import FlatTopCounter
 from narrator.sound.probe import FileFigures, measure_sound_file
 from tests import spoken
 from tests.effort import quick
-from tests.sounds import blocks, noise, silence, tone, voice
-
-HZ = 44100
-
-
-def speech(seconds: float = 5.0, level: float = -20.5) -> Samples:
-    """A voice at an RMS that ACX takes, its peaks held."""
-    sound = np.clip(voice(seconds, rate=HZ, level=level + 2), -0.6, 0.6)
-    return sound * np.float32(10 ** (level / 20) / np.sqrt(np.mean(sound**2)))
-
-
-def roomy(
-    sound: Samples, head: float = 0.75, tail: float = 1.5, room: float | None = -68
-) -> Samples:
-    whole = np.concatenate([silence(head, HZ), sound, silence(tail, HZ)])
-    if room is None:
-        return whole
-    return np.concatenate(list(with_room_tone(blocks(whole), HZ, room)))
-
-
-def write(
-    path: Path,
-    sound: Samples,
-    *,
-    rate: int = HZ,
-    bitrate: int = 192,
-    codec: str = "libmp3lame",
-    options: dict[str, str] | None = None,
-    marks: Sequence[tuple[float, float, str]] = (),
-    tags: dict[str, str] | None = None,
-) -> Path:
-    layout = "mono" if sound.ndim == 1 else "stereo"
-    with av.open(str(path), "w") as container:
-        facts = {"title": "T", "album": "A", "artist": "N"} if tags is None else tags
-        container.metadata.update(facts)
-        container.set_chapters(
-            [
-                {
-                    "id": n,
-                    "start": round(start * 1000),
-                    "end": round(end * 1000),
-                    "time_base": Fraction(1, 1000),
-                    "metadata": {"title": title},
-                }
-                for n, (start, end, title) in enumerate(marks)
-            ]
-        )
-        stream = container.add_stream(codec, rate=rate, layout=layout)
-        stream.codec_context.options = options or {}
-        if codec == "libmp3lame":
-            stream.bit_rate = bitrate * 1000
-        scale = np.float32(1 / 0.95 if codec == "libmp3lame" else 1)  # LAME's own factor
-        at = 0
-        for block in blocks(sound):
-            container.mux(stream.encode(to_frame(block * scale, rate, at)))
-            at += len(block)
-        container.mux(stream.encode(None))
-    return path
+from tests.sound_files import HZ, png, roomy, speech, write
+from tests.sounds import blocks, noise, silence, tone
 
 
 def failing(found: FileFigures, profile: str = "acx") -> list[str]:
@@ -327,8 +270,6 @@ def test_what_is_no_sound_is_a_clear_error(tmp_path: Path, data: bytes) -> None:
 
 
 def test_a_picture_is_no_sound(tmp_path: Path) -> None:
-    from tests.delivery.test_export import png
-
     path = tmp_path / "cover.png"
     path.write_bytes(png(20, 20))
     with pytest.raises(UserError, match="no sound"):

@@ -15,11 +15,9 @@ from narrator.errors import ExportError, ManifestError
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.sound.probe import measure_sound_file
 from tests import books, faults
-from tests.delivery.test_export import png
-from tests.delivery.test_finish import PLAIN
-from tests.delivery.test_music import wav
 from tests.effort import quick
 from tests.fakes import RATE, HumEngine
+from tests.sound_files import png, wav
 from tests.sounds import tone, voice
 
 ACX = "output: {profile: mine}\nprofiles: {mine: {base: acx, credits: false, sample: null%s}}\n"
@@ -28,7 +26,7 @@ BLACK = "output: {profile: black}\nprofiles: {black: {base: audiobookshelf, room
 
 
 def problems(
-    folder: Path, more: str, one: str = books.ONE, two: str = books.TWO, plain: str = PLAIN
+    folder: Path, more: str, one: str = books.ONE, two: str = books.TWO, plain: str = books.PLAIN
 ) -> list[str]:
     path = books.write(folder, plain + more, one, two)
     manuscript = read_manuscript(path)
@@ -163,7 +161,7 @@ def test_a_chapter_that_is_far_too_long_is_refused_before_it_is_spoken(tmp_path:
     assert found[0].startswith("book.yaml:8: 'Morning' will last about ")
     assert found[0].endswith("and profile mine takes 0.5 a file: make two chapters of it")
     assert problems(tmp_path, ACX % ", longest: 2") == []
-    faster = PLAIN.replace("An old ferryman}", "An old ferryman}, speed: 2.0")
+    faster = books.PLAIN.replace("An old ferryman}", "An old ferryman}, speed: 2.0")
     faster = faster.replace("seed: 3}", "seed: 3}, speed: 2.0")
     assert problems(tmp_path, ACX % ", longest: 0.5", plain=faster) == []
 
@@ -184,7 +182,7 @@ def test_a_sample_that_is_far_too_short_is_refused_before_it_is_spoken(tmp_path:
 
 
 def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
-    same = PLAIN.replace("Evening", "morning")
+    same = books.PLAIN.replace("Evening", "morning")
     more = "output: {profile: mine}\nprofiles: {mine: {base: spotify, chapter_name: '{chapter}'}}\n"
     (found,) = problems(tmp_path, more, plain=same)
     assert found.startswith("book.yaml:10: chapter 1 'Morning' and chapter 2 'morning' would both")
@@ -220,7 +218,7 @@ def test_a_read_along_needs_one_profile_with_sound_that_readers_play(tmp_path: P
 
 def test_a_cue_sheet_is_for_files_of_many_chapters(tmp_path: Path) -> None:
     row = "  - {title: Morning, file: text/one.md}\n"
-    many = PLAIN.replace(row, row * 100)
+    many = books.PLAIN.replace(row, row * 100)
     out = "output: {formats: mp3, files: %s, companions: [cue]}\n"
     assert problems(tmp_path, out % "chapters", "Yes.\n", "No.\n", many) == []
     (found,) = problems(tmp_path, out % "book", "Yes.\n", "No.\n", many)
@@ -242,7 +240,7 @@ OWN = [
 def test_files_of_a_profile_of_ones_own_pass_it(own: str, tmp_path: Path) -> None:
     more = f"output: {{profile: mine}}\nprofiles: {{mine: {{{own}}}}}\n"
     short = "# A\n\nThe ferry left at seven, as it had on every morning before. Nobody asked why.\n"
-    path = books.write(tmp_path, PLAIN + more, short, short)
+    path = books.write(tmp_path, books.PLAIN + more, short, short)
     path.write_text(
         path.read_text().replace("  ann: {voice: {description: A girl, seed: 3}}\n", "")
     )
@@ -266,7 +264,7 @@ def clipped(request: Request) -> Speech:
 
 
 def test_a_render_ends_with_the_checks_of_its_profile(tmp_path: Path) -> None:
-    path = books.brief(tmp_path, PLAIN + "output: {profile: archive}\n")
+    path = books.brief(tmp_path, books.PLAIN + "output: {profile: archive}\n")
     code, output = faults.command(HumEngine(fault=clipped), "render", path)
     assert code == ExportError.exit_code
     assert "archive/01 - Morning.flac fails its profile: clipping: " in output
