@@ -18,6 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import psutil
 import yaml
 
 from manuscripts.book import Book, Choices, ImportedChapter, PrintedSpeaker, Skipped
@@ -107,21 +108,18 @@ def _record(hashes: Mapping[str, str], book: Book) -> bytes:
 def _require_same(folder: Path, book: Book) -> None:
     """Refuses to import a book over another one, which differs in title and in the source's name.
 
-    A record from before these were stored refuses nothing. Raises UsageError.
+    A lost record refuses nothing. Raises UsageError.
     """
     record = _load_record(folder)
-    title, name = str(record.get("title") or ""), str(record.get("source") or "")
-    is_same = _normalize_for_comparison(title) == _normalize_for_comparison(
-        book.title
-    ) or _normalize_for_comparison(name) == _normalize_for_comparison(book.source)
-    if (title or name) and not is_same:
+    title, name = str(record.get("title", book.title)), str(record.get("source", ""))
+    if _folded(title) != _folded(book.title) and _folded(name) != _folded(book.source):
         raise UsageError(
             f"{folder} holds an import of “{title}” ({name}), not of “{book.title}” "
             f"({book.source}); name another folder, or, for the same book, --title “{title}”"
         )
 
 
-def _normalize_for_comparison(text: str) -> str:
+def _folded(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
@@ -135,8 +133,7 @@ def _is_import(folder: Path) -> bool:
 def _recorded_hashes(folder: Path) -> dict[str, str]:
     """Returns the hashes of imported files by name; without a record every file counts as
     changed."""
-    hashes = _load_record(folder).get("files") or {}
-    return {str(name): str(digest) for name, digest in hashes.items()}
+    return dict(_load_record(folder).get("files", {}))
 
 
 def _load_record(folder: Path) -> dict[str, Any]:
@@ -240,7 +237,7 @@ def _remove_stale(
             path.unlink()
 
 
-_TEMPORARY_FOLDER = re.compile(r"\..+\.import-(\d{1,10})-[0-9a-f]{8}", re.DOTALL)
+_TEMPORARY_FOLDER = re.compile(r"\..+\.import-(\d{1,9})-[0-9a-f]{8}", re.DOTALL)
 
 
 def _remove_abandoned(folder: Path) -> None:
@@ -248,18 +245,8 @@ def _remove_abandoned(folder: Path) -> None:
     with contextlib.suppress(OSError):  # harmless if it stays
         for path in folder.iterdir():
             match = _TEMPORARY_FOLDER.fullmatch(path.name)
-            if match and not _is_running(int(match[1])):
+            if match and not psutil.pid_exists(int(match[1])):
                 shutil.rmtree(path, ignore_errors=True)
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:  # a process of another user
-        return True
-    return True
 
 
 def starter_book(folder: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
@@ -293,9 +280,9 @@ colon.
 
 def _project_files(book: Book, original: Path | None) -> dict[str, bytes]:
     """Returns the contents of all files of the project, by path."""
-    width = len(str(len(book.chapters)))
+    width = max(2, len(str(len(book.chapters))))
     names = [
-        f"text/{_numbered(number, width)}-{_slug(chapter.title)}.md"
+        f"text/{number:0{width}}-{_slug(chapter.title)}.md"
         for number, chapter in enumerate(book.chapters, 1)
     ]
     left_out_files = _left_out_files(book)
@@ -319,12 +306,12 @@ def _project_files(book: Book, original: Path | None) -> dict[str, bytes]:
 
 def _left_out_files(book: Book) -> dict[int, str]:
     """Returns file names for left-out texts that may be restored, by their index in `left_out`."""
-    names: dict[int, str] = {}
-    for number, skipped in enumerate(book.left_out):
-        if skipped.markdown is not None:
-            slug = _slug(skipped.title or skipped.reason)
-            names[number] = f"text/left-out/{len(names) + 1:02}-{slug}.md"
-    return names
+    restorable = [n for n, skipped in enumerate(book.left_out) if skipped.markdown is not None]
+    slugs = [_slug(book.left_out[n].title or book.left_out[n].reason) for n in restorable]
+    return {
+        n: f"text/left-out/{number:02}-{slug}.md"
+        for number, (n, slug) in enumerate(zip(restorable, slugs, strict=True), 1)
+    }
 
 
 def _read_original(original: Path) -> bytes:
@@ -332,10 +319,6 @@ def _read_original(original: Path) -> bytes:
         return original.read_bytes()
     except OSError as error:
         raise StorageError(f"{original} cannot be read: {error.strerror}") from None
-
-
-def _numbered(number: int, width: int) -> str:
-    return str(number).zfill(max(2, width))
 
 
 def _slug(title: str) -> str:
