@@ -94,9 +94,17 @@ class Block:
         return self.kind == "heading" and bool(self.lines)
 
     @property
+    def line_heading(self) -> Heading | None:
+        """What it counts and names, if it is a heading of a plain text."""
+        return self.heading if self.kind == "heading" else None
+
+    @property
     def is_introductory(self) -> bool:
         """Whether it only leads to the text that follows, as a heading or a motto does."""
         return self.kind != "text" or self.matter == "epigraph"
+
+    def become_text(self) -> None:
+        self.kind, self.heading = "text", None
 
     def become_heading(self, level: int) -> None:
         self.kind, self.level, self.containers = "heading", level, ()

@@ -5,6 +5,7 @@ Also the only functions that count words and characters, so that all sums agree.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,16 @@ def file_name(path: Path) -> str:
 def title_from_file_name(path: Path) -> str:
     """Returns a file's name without its suffix, for a title."""
     return strip_invisible(path.stem) or "Book"
+
+
+def natural_key(name: str) -> list[tuple[int, int, str]]:
+    """Returns a key that sorts `2-b` before `10-a`, and a file before the folder of its name."""
+    key: list[tuple[int, int, str]] = []
+    for part in posixpath.splitext(name)[0].split("/"):
+        for piece in re.findall(r"\d+|\D+", part.casefold()):
+            key.append((0, int(piece), "") if piece.isdecimal() else (1, 0, piece))
+        key.append((-1, 0, ""))
+    return key
 
 
 def count_characters(text: str) -> int:

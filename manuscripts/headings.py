@@ -78,6 +78,11 @@ class Heading:
         return self.value == 1
 
 
+def solo_heading(text: str, level: int = CHAPTER, kind: str = "solo") -> Heading:
+    """Returns a heading that is not counted."""
+    return Heading((text,), level, f"{kind} {text.lower()}")
+
+
 def read_heading(rows: Sequence[str], gap: int) -> Heading | None:
     """Returns the heading that a paragraph is or begins with; `gap` blank lines precede it."""
     if is_contents_list(rows):
@@ -109,7 +114,7 @@ def _uncounted_heading(row: str, rows: int, gap: int) -> Heading | None:
     """Returns a heading without a number, at the top of a paragraph of so many rows."""
     if persons.is_cast_heading(row) and (row.isupper() or (gap > 1 and rows == 1)):
         return Heading((row,), CHAPTER, "solo persons")
-    return (_solo_heading(row) if rows <= 2 else None) or (
+    return (_named_heading(row) if rows <= 2 else None) or (
         _matter_heading(row, gap) if rows == 1 else None
     )
 
@@ -123,7 +128,7 @@ def _join_title(heading: Heading, text_below: str, rows: int) -> Heading:
     return replace(heading, parts=parts, rows=rows)
 
 
-def _solo_heading(row: str) -> Heading | None:
+def _named_heading(row: str) -> Heading | None:
     """Returns a heading that needs no number, such as a prologue's."""
     match = _SOLO_HEADING.fullmatch(fold(row))
     if match is None or not (match["title"] is None or is_title(row[-len(match["title"]) :])):

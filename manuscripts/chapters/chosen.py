@@ -5,7 +5,7 @@ from __future__ import annotations
 from manuscripts import matter
 from manuscripts.blocks import Block
 from manuscripts.chapters.outline import Outline, Start
-from manuscripts.headings import CHAPTER, Heading
+from manuscripts.headings import solo_heading
 from textbase.patterns import time_limit
 
 
@@ -35,7 +35,7 @@ def start_at_chosen(outline: Outline) -> None:
 
 def _make_heading(block: Block) -> None:
     if block.rows and block.source_markdown is None:  # of plain text
-        block.heading = Heading((block.text,), CHAPTER, f"chosen {block.text.lower()}")
+        block.heading = solo_heading(block.text, kind="chosen")
         block.kind = "heading"
     elif block.kind == "text":
         block.become_heading(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from manuscripts.chapters.outline import Outline, Start
 from manuscripts.counting import parse_numbering
-from manuscripts.headings import CHAPTER, Heading, is_title
+from manuscripts.headings import is_title, solo_heading
 from manuscripts.matter import kind_of_title
 
 _TITLE_LENGTH = 80
@@ -41,13 +41,6 @@ def head_with_title(outline: Outline) -> None:
     worded_blocks = [block for block in outline.blocks if block.kind in ("heading", "text")]
     if len(worded_blocks) < 2 or worded_blocks[0].kind == "heading":
         return
-    first_block = worded_blocks[0]
-    if (
-        len(first_block.rows) == 1
-        and len(first_block.text) <= _TITLE_LENGTH
-        and is_title(first_block.text)
-    ):
-        first_block.kind = "heading"
-        first_block.heading = Heading(
-            (first_block.text,), CHAPTER, f"solo {first_block.text.lower()}"
-        )
+    first = worded_blocks[0]
+    if len(first.rows) == 1 and len(first.text) <= _TITLE_LENGTH and is_title(first.text):
+        first.kind, first.heading = "heading", solo_heading(first.text)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from manuscripts import matter
 from manuscripts.blocks import Block
@@ -26,6 +26,7 @@ from manuscripts.headings import (
     is_contents_list,
     is_prose,
     is_title,
+    solo_heading,
 )
 from manuscripts.labels import COLONS, find_labels
 from manuscripts.plaintext import emphasized_spans
@@ -43,31 +44,19 @@ _FRONT_WORDS = 200
 """Largest number of words before the first heading that make a title page."""
 
 
-def _iter_headings(blocks: Sequence[Block]) -> Iterator[tuple[Block, Heading]]:
-    """Yields the blocks that are headings, with their headings."""
-    for block in blocks:
-        if block.kind == "heading" and block.heading is not None:
-            yield block, block.heading
-
-
-def _is_chapter_heading(block: Block) -> bool:
-    """Returns whether a block is the heading of a chapter or of a part."""
-    return block.kind == "heading" and block.heading is not None and block.heading.level <= CHAPTER
+def _headings(blocks: Iterable[Block]) -> list[tuple[Block, Heading]]:
+    """Returns the blocks that are headings, with their headings."""
+    pairs = ((block, block.line_heading) for block in blocks)
+    return [(block, heading) for block, heading in pairs if heading is not None]
 
 
 def free_titles(outline: Outline) -> None:
     """Turns a line below a number back into text if its first word only looks like a number: `X`,
     and below it `I Enlist the Services of a Minion`."""
-    for block_above, block_below in pairwise(outline.blocks):
-        is_under_number = block_above.kind == "heading" and is_bare(block_above.text)
-        parts = block_below.heading.parts if block_below.heading else ()
-        if (
-            is_under_number
-            and len(parts) > 1
-            and parts[0] == "I"
-            and block_below.text.startswith("I ")
-        ):
-            block_below.kind, block_below.heading = "text", None
+    for above, below in pairwise(outline.blocks):
+        is_under_number = above.kind == "heading" and is_bare(above.text)
+        if is_under_number and below.heading is not None and below.text.startswith("I "):
+            below.become_text()
 
 
 def keep_counted(outline: Outline) -> None:
@@ -75,55 +64,41 @@ def keep_counted(outline: Outline) -> None:
 
     If those with a title count separately from those without, as in stories, they hold the others.
     """
-    has_named_chapters = any(heading.names_chapter for _, heading in _iter_headings(outline.blocks))
-    numbers = [
-        (b, heading) for b, heading in _iter_headings(outline.blocks) if heading.level == SECTION
-    ]
-    levels = _assign_levels(numbers, has_named_chapters)
+    headings = _headings(outline.blocks)
+    numbers = [(block, heading) for block, heading in headings if heading.level == SECTION]
+    counting = _find_counting(numbers)
+    titled = _find_counting([(b, heading) for b, heading in numbers if len(heading.parts) > 1])
+    untitled = _find_counting([(b, heading) for b, heading in numbers if len(heading.parts) == 1])
+    levels: dict[Block, int] = {}
+    if any(heading.names_chapter for _, heading in headings):
+        levels = dict.fromkeys(counting, SECTION)
+    elif titled and untitled:
+        levels = dict.fromkeys(untitled, CHAPTER) | dict.fromkeys(titled, PART)
+    else:
+        levels = dict.fromkeys(counting, CHAPTER)
     for block, heading in numbers:
         if level := levels.get(block):
             block.heading = replace(heading, level=level)
         else:
-            block.kind, block.heading = "text", None
+            block.become_text()
 
 
-def _assign_levels(
-    numbered_headings: Sequence[tuple[Block, Heading]], has_named_chapters: bool
-) -> dict[Block, int]:
-    """Returns the levels of numbers that count; they are sections if `has_named_chapters`."""
-    titled_blocks = _find_counting(
-        [(block, heading) for block, heading in numbered_headings if len(heading.parts) > 1]
-    )
-    untitled_blocks = _find_counting(
-        [(block, heading) for block, heading in numbered_headings if len(heading.parts) == 1]
-    )
-    if len(titled_blocks) > 1 and len(untitled_blocks) > 1 and not has_named_chapters:
-        return dict.fromkeys(untitled_blocks, CHAPTER) | dict.fromkeys(titled_blocks, PART)
-    counting_blocks = _find_counting(numbered_headings)
-    return (
-        dict.fromkeys(counting_blocks, SECTION if has_named_chapters else CHAPTER)
-        if len(counting_blocks) > 1
-        else {}
-    )
-
-
-def _find_counting(numbered_headings: Sequence[tuple[Block, Heading]]) -> set[Block]:
-    """Returns the blocks that count from one or from A, however often they restart."""
-    counting_blocks: set[Block] = set()
-    expected_number = expected_letter = 1
-    for block, heading in numbered_headings:
-        if heading.letter == expected_letter and (expected_letter > 1 or heading.value is None):
-            counting_blocks.add(block)  # also the I after H
-            expected_letter += 1
-        elif heading.value is not None and heading.value in (expected_number, 1):
-            counting_blocks.add(block)
-            expected_number = heading.value + 1
+def _find_counting(numbers: Sequence[tuple[Block, Heading]]) -> set[Block]:
+    """Returns the blocks that count from one or from A, however often they restart; none if only
+    one does."""
+    counting: set[Block] = set()
+    next_number = next_letter = 1
+    for block, heading in numbers:
+        if heading.letter == next_letter and (next_letter > 1 or heading.value is None):
+            next_letter += 1  # also the I after H
+        elif heading.value is not None and heading.value in (next_number, 1):
+            next_number = heading.value + 1
         elif heading.letter == 1:
-            counting_blocks.add(block)
-            expected_letter = 2
-        elif len(counting_blocks) > 1 and _skips_in_words(heading, expected_number):
-            counting_blocks.add(block)
-    return counting_blocks
+            next_letter = 2
+        elif len(counting) < 2 or not _skips_in_words(heading, next_number):
+            continue
+        counting.add(block)
+    return counting if len(counting) > 1 else set()
 
 
 def _skips_in_words(heading: Heading, expected: int) -> bool:
@@ -136,47 +111,31 @@ def _skips_in_words(heading: Heading, expected: int) -> bool:
 def take_titles(outline: Outline) -> None:
     """Adds the paragraph below a number to its heading, if it is a title."""
     title_blocks: set[Block] = set()
-    for block_above, block_below in pairwise(outline.blocks):
-        if (
-            block_above.kind != "heading"
-            or block_above.heading is None
-            or block_below.kind != "text"
-        ):
+    for above, below in pairwise(outline.blocks):
+        heading = above.line_heading
+        if heading is None or below.kind != "text" or len(below.rows) > 2 or below.lead_words:
             continue
-        parts = block_above.heading.parts
-        is_short_title = len(block_below.rows) <= 2 and is_title(block_below.text)
-        if (
-            is_short_title
-            and len(parts) == 1
-            and is_ordinal(parts[0])
-            and not block_below.lead_words
-        ):
-            block_above.heading = replace(block_above.heading, parts=(*parts, block_below.text))
-            block_above.rows += block_below.rows
-            block_above.text += f" {block_below.text}"
-            title_blocks.add(block_below)
+        if len(heading.parts) == 1 and is_ordinal(heading.parts[0]) and is_title(below.text):
+            above.heading = replace(heading, parts=(*heading.parts, below.text))
+            above.rows += below.rows
+            above.text += f" {below.text}"
+            title_blocks.add(below)
     outline.blocks = [block for block in outline.blocks if block not in title_blocks]
 
 
 def find_holders(outline: Outline) -> None:
     """Turns titles right above restarting chapter numbers into headings of parts or stories."""
     shown_blocks = [block for block in outline.blocks if block.kind != "left"]
-    restarts = [
-        (block_above, block_below)
-        for block_above, block_below in pairwise(shown_blocks)
-        if _begins_to_count(block_below)
+    above_first = [
+        above
+        for above, below in pairwise(shown_blocks)
+        if (heading := below.line_heading) and heading.level == CHAPTER and heading.is_first
     ]
-    holders = [block_above for block_above, _ in restarts if _is_holder(block_above)]
-    if len(restarts) < 2 or holders in ([], shown_blocks[:1]):
+    holders = [block for block in above_first if _is_holder(block)]
+    if len(above_first) < 2 or holders == shown_blocks[:1]:
         return
     for block in holders:
-        key = f"solo {block.text.lower()}"
-        block.kind, block.heading = "heading", Heading((block.text,), PART, key)
-
-
-def _begins_to_count(block: Block) -> bool:
-    heading = block.heading if block.kind == "heading" else None
-    return heading is not None and heading.level == CHAPTER and heading.is_first
+        block.kind, block.heading = "heading", solo_heading(block.text, PART)
 
 
 def _is_holder(block: Block) -> bool:
@@ -185,12 +144,8 @@ def _is_holder(block: Block) -> bool:
     if block.kind != "text" or len(block.rows) > 2 or len(text) > _TITLE_LENGTH or block.lead_words:
         return False
     is_set_apart = text.isupper() or block.gap > 1
-    return (
-        is_set_apart
-        and is_title(text)
-        and not _ENDING.match(text)
-        and not _AUTHOR_LINE.fullmatch(text)
-    )
+    is_other_line = _ENDING.match(text) or _AUTHOR_LINE.fullmatch(text)
+    return is_set_apart and is_title(text) and not is_other_line
 
 
 # -- front matter ----------------------------------------------------------------------------------
@@ -198,50 +153,48 @@ def _is_holder(block: Block) -> bool:
 
 def leave_contents(outline: Outline) -> None:
     """Leaves out a list of headings that come again further down."""
-    runs: list[list[Block]] = [[]]
+    runs: list[list[tuple[Block, Heading]]] = [[]]
     for block in outline.blocks:
-        if _is_chapter_heading(block):
-            runs[-1].append(block)
+        heading = block.line_heading
+        if heading is not None and heading.level <= CHAPTER:
+            runs[-1].append((block, heading))
         elif block.kind == "text" and is_contents_list(block.rows):
             block.leave("table of contents")
         elif block.kind == "text":
             runs.append([])
-    keys = Counter(block.heading.key for block in outline.blocks if block.heading)
+    key_counts = Counter(block.heading.key for block in outline.blocks if block.heading)
     for run in runs:
-        for block in _find_contents_rows(run, keys):
+        for block in _find_contents_rows(run, key_counts):
             block.leave("table of contents")
 
 
-def _find_contents_rows(run: Sequence[Block], keys: Counter[str]) -> list[Block]:
+def _find_contents_rows(
+    run: Sequence[tuple[Block, Heading]], key_counts: Counter[str]
+) -> list[Block]:
     """Returns those of consecutive headings that only list what comes again further down.
 
     The last of them may begin the text: from there on the first heading is repeated.
     """
-    candidates = [
-        (block, heading) for block, heading in _iter_headings(run) if heading.matter is None
-    ]
-    if len(candidates) < 3:
+    entries = [(block, heading.key) for block, heading in run if heading.matter is None]
+    if len(entries) < 3:
         return []
-    first_key = candidates[0][1].key
-    repeated_indexes = [
-        index for index, (_, heading) in enumerate(candidates) if heading.key == first_key
-    ][1:]
-    if repeated_indexes:
-        return [block for block, _ in candidates[: repeated_indexes[-1]]]
-    has_contents_heading = any(heading.matter == "toc" for _, heading in _iter_headings(run))
-    return [block for block, _ in candidates] if has_contents_heading or keys[first_key] > 1 else []
+    rows, keys = zip(*entries, strict=True)
+    repetitions = [index for index, key in enumerate(keys) if key == keys[0]][1:]
+    if repetitions:
+        return list(rows[: repetitions[-1]])
+    has_contents_heading = any(heading.matter == "toc" for _, heading in run)
+    return list(rows) if has_contents_heading or key_counts[keys[0]] > 1 else []
 
 
 def leave_running_heads(outline: Outline) -> None:
     """Leaves out the running heads of pages: a chapter's own heading again, or the book's title in
     capitals."""
     last_heading: Heading | None = None
-    for block, heading in _iter_headings(outline.blocks):
+    for block, heading in _headings(outline.blocks):
         if heading.level > CHAPTER:
             continue
-        is_repeated = last_heading is not None and (heading.key, heading.parts) == (
-            last_heading.key,
-            last_heading.parts,
+        is_repeated = last_heading is not None and (
+            (heading.key, heading.parts) == (last_heading.key, last_heading.parts)
         )
         if is_repeated and heading.value is not None:
             block.leave("running head")
@@ -252,22 +205,23 @@ def leave_running_heads(outline: Outline) -> None:
 
 
 def _find_running_heads(outline: Outline) -> list[Block]:
-    """Returns lines in capitals that repeat a title, as at the top of several pages."""
+    """Returns lines in capitals, no speaker's name, that repeat a title on several pages."""
     front_blocks = _front_blocks(outline.blocks)
-    capital_lines = [
-        block for block in outline.blocks if _is_capital_line(block) and block not in front_blocks
+    lines = [
+        block
+        for block in outline.blocks
+        if block.kind == "text"
+        and len(block.rows) == 1
+        and len(block.text) <= _TITLE_LENGTH
+        and block.text.isupper()
+        and not block.lead_words
+        and block not in front_blocks
     ]
-    text_counts = Counter(map(_without_page_number, capital_lines))
-    titles = {_without_page_number(block) for block, _ in _iter_headings(outline.blocks)}
-    titles |= {_without_page_number(block) for block in front_blocks}
-    repeated_texts = {text for text, count in text_counts.items() if count >= _MIN_RUNNING_HEADS}
-    return [line for line in capital_lines if _without_page_number(line) in repeated_texts & titles]
-
-
-def _is_capital_line(block: Block) -> bool:
-    """Returns whether a block is one line in capitals, but not a speaker's name."""
-    is_short = len(block.rows) == 1 and len(block.text) <= _TITLE_LENGTH
-    return block.kind == "text" and is_short and block.text.isupper() and not block.lead_words
+    text_counts = Counter(map(_without_page_number, lines))
+    title_blocks = [*(block for block, _ in _headings(outline.blocks)), *front_blocks]
+    titles = set(map(_without_page_number, title_blocks))
+    repeated = {text for text, count in text_counts.items() if count >= _MIN_RUNNING_HEADS}
+    return [line for line in lines if _without_page_number(line) in repeated & titles]
 
 
 def _without_page_number(block: Block) -> str:
@@ -278,15 +232,13 @@ def _without_page_number(block: Block) -> str:
 def leave_listed(outline: Outline) -> None:
     """Leaves out the rows below CONTENTS, up to a heading or a sentence."""
     for index, block in enumerate(outline.blocks):
-        heading = block.heading if block.kind == "heading" else None
+        heading = block.line_heading
         if heading is not None and heading.matter in ("toc", "loi", "lot"):
             block.leave("table of contents")
-            for block_below in takewhile(_is_contents_entry, outline.blocks[index + 1 :]):
-                block_below.leave("table of contents")
-
-
-def _is_contents_entry(block: Block) -> bool:
-    return block.kind != "heading" and not (block.kind == "text" and is_prose(block.text))
+            for below in outline.blocks[index + 1 :]:
+                if below.kind == "heading" or (below.kind == "text" and is_prose(below.text)):
+                    break
+                below.leave("table of contents")
 
 
 def leave_title_page(outline: Outline) -> None:
@@ -364,9 +316,10 @@ def start_at_headings(outline: Outline) -> None:
     """Begins a piece at each heading except those of sections, and at the beginning of the text."""
     outline.starts[0] = Start(is_final=True)
     for index, block in enumerate(outline.blocks):
-        if block.heading is not None and _is_chapter_heading(block):
-            title = _spoken_title(block.heading)
-            outline.starts[index] = Start(title, kind=block.heading.matter, is_final=True)
+        heading = block.line_heading
+        if heading is not None and heading.level <= CHAPTER:
+            title = _spoken_title(heading)
+            outline.starts[index] = Start(title, kind=heading.matter, is_final=True)
 
 
 def _spoken_title(heading: Heading) -> str:

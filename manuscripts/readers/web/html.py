@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 from manuscripts import matter
-from manuscripts.book import Book, Choices, count_characters, count_words
+from manuscripts.book import Book, Choices, count_characters, count_words, natural_key
 from manuscripts.encoding import NoText, decode
 from manuscripts.errors import ImportFailed
 from manuscripts.kinds import HTML
@@ -30,7 +30,6 @@ from manuscripts.readers.ebook.cover import read_cover
 from manuscripts.readers.ebook.package import metadata_of
 from manuscripts.readers.elements import OMISSION_ATTRIBUTE
 from manuscripts.readers.facts import Metadata, TocEntry
-from manuscripts.readers.natural import natural_key
 from manuscripts.readers.pages import Pages, SourcePage, read_pages
 from manuscripts.readers.web.boilerplate import omit_boilerplate
 from manuscripts.readers.web.stylesheets import apply_styles, collect_rules
