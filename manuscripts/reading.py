@@ -38,7 +38,7 @@ def read_book(
     except SlowPattern as error:
         raise ImportFailed(f"--chapter-heading: {error}") from None
     if not book.chapters:
-        reasons = ", ".join(dict.fromkeys(skipped.reason for skipped in book.left_out))
+        reasons = ", ".join(dict.fromkeys(part.reason for part in book.left_out if part.words))
         message = f"has no text to read aloud{f' (only {reasons})' if reasons else ''}"
         raise ImportFailed(Problem(source, None, message))
     if choices.heading and not _has_heading(choices.heading, book):

@@ -29,51 +29,46 @@ def promote_named(outline: Outline) -> None:
     headings = [outline.blocks[place] for place in outline.headings()]
     if any(parse_numbering(block.text) for block in headings):
         return
-    paragraphs = [block for block in outline.blocks if block.kind == "text"]
-    single_lines = [
-        block for block in paragraphs if sum(bool(row.strip()) for row in block.rows) == 1
-    ]
-    chapter_lines = [block for block in single_lines if _names_chapter(block.text)]
+    chapter_lines = [block for block in outline.blocks if _is_chapter_line(block)]
     if len(chapter_lines) > 1:
-        level = 1 + max((block.level for block in headings[:1]), default=0)
+        level = headings[0].level + 1 if headings else 1
         for block in chapter_lines:
             block.become_heading(level)
         _leave_title_lines(outline, outline.blocks.index(chapter_lines[0]))
 
 
-def _leave_title_lines(outline: Outline, end: int) -> None:
-    """Leaves out the lines of a title page above the first such heading."""
-    front_blocks = [block for block in outline.blocks[:end] if block.kind == "text"]
-    short_blocks = [block for block in front_blocks[:4] if block.words <= _MAX_TITLE_LINE_WORDS]
+def _is_chapter_line(block: Block) -> bool:
+    """Returns whether a paragraph is one line that names a chapter."""
     if (
-        front_blocks
-        and len(short_blocks) == len(front_blocks)
-        and not any(is_prose(block.text) for block in front_blocks)
+        block.kind != "text"
+        or len(block.text) > 120
+        or len(list(filter(str.strip, block.rows))) != 1
     ):
-        outline.facts.setdefault("title", front_blocks[0].text)
-        for block in front_blocks:
-            if author_match := _AUTHOR_LINE.fullmatch(block.text):
-                outline.facts.setdefault("author", author_match[1])
-            block.leave("title page")
-
-
-def _names_chapter(text: str) -> bool:
-    numbering = parse_numbering(text) if len(text) <= 120 else None
+        return False
+    numbering = parse_numbering(block.text)
     return numbering is not None and (
         not numbering.title or bool(numbering.mark) or is_title(numbering.title)
     )
 
 
+def _leave_title_lines(outline: Outline, end: int) -> None:
+    """Leaves out the lines of a title page above the first such heading."""
+    front = [block for block in outline.blocks[:end] if block.kind == "text"]
+    if len(front) > 4 or any(b.words > _MAX_TITLE_LINE_WORDS or is_prose(b.text) for b in front):
+        return
+    for block in front:
+        outline.facts.setdefault("title", block.text)
+        if author_match := _AUTHOR_LINE.fullmatch(block.text):
+            outline.facts.setdefault("author", author_match[1])
+        block.leave("title page")
+
+
 def promote_parts(outline: Outline) -> None:
     """Turns a paragraph right above a heading into a heading if it only names a part."""
     worded_blocks = [block for block in outline.blocks if block.kind in ("heading", "text")]
-    for block_above, block_below in pairwise(worded_blocks):
-        if (
-            block_above.kind == "text"
-            and block_below.kind == "heading"
-            and _names_part(block_above.text)
-        ):
-            block_above.become_heading(block_below.level)
+    for above, below in pairwise(worded_blocks):
+        if (above.kind, below.kind) == ("text", "heading") and _names_part(above.text):
+            above.become_heading(below.level)
 
 
 def leave_title(outline: Outline) -> None:
@@ -83,21 +78,20 @@ def leave_title(outline: Outline) -> None:
     top_headings = [place for place in outline.headings() if blocks[place].level == 1]
     if len(top_headings) != 1 or not _is_book_title(outline, top_headings[0]):
         return
-    title = blocks[top_headings[0]]
+    title_index = top_headings[0]
+    title = blocks[title_index]
     outline.facts.setdefault("title", title.text)
-    for block_below in blocks[top_headings[0] + 1 : top_headings[0] + 2]:
-        author_match = _AUTHOR_LINE.fullmatch(
-            block_below.rows[0].strip() if block_below.rows else block_below.text
-        )
-        if author_match and block_below.kind == "text":
+    for below in blocks[title_index + 1 : title_index + 2]:
+        author_match = _AUTHOR_LINE.fullmatch(below.rows[0].strip() if below.rows else below.text)
+        if author_match and below.kind == "text":
             outline.facts.setdefault("author", author_match[1])
-            if block_below.rows:
-                title.merge_first_row(block_below)
+            if below.rows:
+                title.merge_first_row(below)
             else:
-                block_below.leave("title page")
+                below.leave("title page")
     title.leave("title page")
     outline.starts[text_start] = Start(title.text, is_final=True, has_known_parents=True)
-    outline.starts[top_headings[0] + 1] = Start(is_final=True, has_known_parents=True)
+    outline.starts[title_index + 1] = Start(is_final=True, has_known_parents=True)
 
 
 def start_at_each(outline: Outline) -> None:
