@@ -17,14 +17,16 @@ from narrator.text.lines import AttributedSpan, MusicMark, PauseMark, SpokenForm
 FIXED = "\0"
 """Placeholder for a character that was escaped or is code, and so is no label or markup."""
 
-Sign = float | MusicMark
-"""A pause in seconds, or a music mark."""
+
+Sign = PauseMark | MusicMark
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageMark:
     """Sets the language of the lines that follow; None returns to the chapter's language."""
 
+    at: int
+    """Offset in the paragraph's text."""
     tag: str | None
     number: int
     """Line number in the source."""
@@ -45,11 +47,8 @@ class Flat:
     says: list[SpokenForm] = field(default_factory=list)
     given: list[AttributedSpan] = field(default_factory=list)
     """An inner span comes after its outer one."""
-    pauses: list[PauseMark] = field(default_factory=list)
-    signs: list[tuple[int, Sign]] = field(default_factory=list)
-    """Pauses and music marks in order, with their offsets."""
-    languages: list[tuple[int, LanguageMark]] = field(default_factory=list)
-    """Language marks in order, with their offsets."""
+    marks: list[PauseMark | MusicMark | LanguageMark] = field(default_factory=list)
+    """In order."""
     last: int = 0
     """Number of the last line of its source."""
     size: int = 0
@@ -74,74 +73,64 @@ class Flat:
         self.text = "".join(text for text, _ in self._pieces)
         self.shadow = "".join(shadow for _, shadow in self._pieces)
 
+    @property
+    def pauses(self) -> list[PauseMark]:
+        return [mark for mark in self.marks if isinstance(mark, PauseMark)]
+
+    @property
+    def signs(self) -> list[Sign]:
+        """Pauses and music marks in order."""
+        return [mark for mark in self.marks if not isinstance(mark, LanguageMark)]
+
+    @property
+    def languages(self) -> list[LanguageMark]:
+        return [mark for mark in self.marks if isinstance(mark, LanguageMark)]
+
     def part(self, begin: int, content: int, end: int) -> Flat:
         """Return the part from `begin` to `end`, single-spaced; its text begins at `content`."""
-
-        def is_inside(offset: int) -> bool:
-            return begin <= offset < end or offset == end == len(self.text)
-
         text, map_offset = _collapse(self.text, content, end)
-        return Flat(
-            [(0, self.line_at(begin))]
-            + [
-                (map_offset(offset), line) for offset, line in self.starts if content < offset < end
-            ],
-            text,
-            says=[
-                SpokenForm(map_offset(say.start), map_offset(say.stop - 1) + 1, say.spoken)
-                for say in self.says
-                if content <= say.start < end
-            ],
-            given=[
-                replace(
-                    span,
-                    start=map_offset(span.start),
-                    stop=map_offset(_last_character(self.text, span.stop)) + 1,
-                )
-                for span in self.given
-                if content <= span.start < end
-            ],
-            pauses=[
-                PauseMark(map_offset(max(pause.at, content)), pause.seconds)
-                for pause in self.pauses
-                if is_inside(pause.at)
-            ],
-            signs=[
-                (map_offset(max(offset, content)), sign)
-                for offset, sign in self.signs
-                if is_inside(offset)
-            ],
-            languages=[
-                (map_offset(max(offset, content)), mark)
-                for offset, mark in self.languages
-                if is_inside(offset)
-            ],
-            last=self.last if end == len(self.text) else self.line_at(end - 1),
-        )
+        part = self._mapped(text, map_offset, content, end)
+        part.starts.insert(0, (0, self.line_at(begin)))
+        part.marks = [
+            replace(mark, at=map_offset(max(mark.at, content)))
+            for mark in self.marks
+            if begin <= mark.at < end or mark.at == end == len(self.text)
+        ]
+        part.last = self.last if end == len(self.text) else self.line_at(end - 1)
+        return part
 
     def numbered(self, number: str) -> Flat:
         """Return a copy with the number of a list item before the text."""
-        shift = len(number) + 1 if self.text else len(number)
+        text = f"{number} {self.text}" if self.text else number
+        shift = len(text) - len(self.text)
+        copy = self._mapped(text, lambda offset: offset + shift, 0, len(self.text) + 1)
+        copy.starts = [(offset + shift * (offset > 0), line) for offset, line in self.starts]
+        copy.marks = [replace(mark, at=mark.at + shift) for mark in self.marks]
+        copy.last = self.last
+        return copy
+
+    def _mapped(self, text: str, map_offset: Callable[[int], int], start: int, stop: int) -> Flat:
+        """Return a text with the line starts and spans between two offsets, mapped to it."""
+
+        def map_stop(offset: int) -> int:
+            while offset > 1 and self.text[offset - 1].isspace():
+                offset -= 1
+            return map_offset(offset - 1) + 1
+
         return Flat(
-            [(offset + shift * (offset > 0), line) for offset, line in self.starts],
-            f"{number} {self.text}" if self.text else number,
-            says=[SpokenForm(say.start + shift, say.stop + shift, say.spoken) for say in self.says],
-            given=[
-                replace(span, start=span.start + shift, stop=span.stop + shift)
-                for span in self.given
+            [(map_offset(offset), line) for offset, line in self.starts if start < offset < stop],
+            text,
+            says=[
+                replace(say, start=map_offset(say.start), stop=map_stop(say.stop))
+                for say in self.says
+                if start <= say.start < stop
             ],
-            pauses=[PauseMark(pause.at + shift, pause.seconds) for pause in self.pauses],
-            signs=[(offset + shift, sign) for offset, sign in self.signs],
-            languages=self.languages,
-            last=self.last,
+            given=[
+                replace(span, start=map_offset(span.start), stop=map_stop(span.stop))
+                for span in self.given
+                if start <= span.start < stop
+            ],
         )
-
-
-def _last_character(text: str, stop: int) -> int:
-    """Return the offset of the last character before `stop` that is not white space."""
-    while stop > 1 and text[stop - 1].isspace():
-        stop -= 1
-    return stop - 1
 
 
 class ListNumbers:
@@ -167,7 +156,7 @@ class ListNumbers:
 
 def resolved(signs: Sequence[Sign], offset: int) -> Iterator[MusicMark]:
     """Yield the music marks among the signs of one offset, with the pauses on either side."""
-    pauses = [0.0 if isinstance(sign, MusicMark) else sign for sign in signs]
+    pauses = [sign.seconds if isinstance(sign, PauseMark) else 0.0 for sign in signs]
     for index, sign in enumerate(signs):
         if isinstance(sign, MusicMark):
             yield replace(sign, at=offset, before=sum(pauses[:index]), after=sum(pauses[index:]))

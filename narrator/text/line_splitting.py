@@ -147,21 +147,6 @@ def _with_default_language(line: Line, roles: Roles, chapter: Chapter) -> Line:
     return line if line.is_marked or line.language == language else replace(line, language=language)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """`text[start:stop]` of a paragraph with its speakers; without speakers it is left out."""
-
-    start: int
-    stop: int
-    speakers: tuple[str, ...]
-    style: str | None
-    is_quoted: bool
-    """True for a quotation, False for words of the paragraph's own speaker."""
-
-    def has_same_attribution(self, part: _Part) -> bool:
-        return (self.speakers, self.style) == (part.speakers, part.style)
-
-
 class _Paragraph:
     """Splits the line of a whole paragraph."""
 
@@ -191,11 +176,11 @@ class _Paragraph:
 
     # -- parts and their speakers
 
-    def _divide_by_spans(self) -> list[_Part]:
+    def _divide_by_spans(self) -> list[AttributedSpan]:
         """Divide the whole paragraph by its spans; an inner span wins."""
         line, length = self.line, len(self.line.text)
-        stack = [_Part(0, length, (line.speaker,), line.style, is_quoted=False)]
-        parts: list[_Part] = []
+        stack = [AttributedSpan(0, length, (line.speaker,), line.style, is_quoted=False)]
+        parts: list[AttributedSpan] = []
         position = 0
 
         def up_to(stop: int) -> int:
@@ -209,13 +194,13 @@ class _Paragraph:
                 stack.pop()
             position = up_to(span.start)
             stop = min(span.stop, stack[-1].stop)
-            stack.append(_Part(span.start, stop, span.speakers, span.style, is_quoted=True))
+            stack.append(replace(span, stop=stop))
         while stack:
             position = up_to(stack[-1].stop)
             stack.pop()
         return parts
 
-    def _move_marks(self, parts: Sequence[_Part]) -> list[_Part]:
+    def _move_marks(self, parts: Sequence[AttributedSpan]) -> list[AttributedSpan]:
         """Move punctuation at edges of parts to the adjacent quotation; split no spoken form."""
         text, cuts = self.line.text, [part.stop for part in parts[:-1]]
         for index, cut in enumerate(cuts):
@@ -234,10 +219,10 @@ class _Paragraph:
             for index, part in enumerate(parts)
         ]
 
-    def _join_parts(self, parts: Sequence[_Part]) -> list[_Part]:
+    def _join_parts(self, parts: Sequence[AttributedSpan]) -> list[AttributedSpan]:
         """Join parts without words to neighbours, and neighbours of the same speakers."""
         text = self.line.text
-        joined: list[_Part] = []
+        joined: list[AttributedSpan] = []
         pending_start: int | None = None
         for index, part in enumerate(parts):
             part_text = text[part.start : part.stop]
@@ -250,13 +235,15 @@ class _Paragraph:
                 continue
             if pending_start is not None:
                 part, pending_start = replace(part, start=pending_start), None
-            if joined and joined[-1].has_same_attribution(part):
+            if joined and (joined[-1].speakers, joined[-1].style) == (part.speakers, part.style):
                 joined[-1] = replace(joined[-1], stop=part.stop)
             else:
                 joined.append(part)
         return joined or [replace(parts[0], stop=parts[-1].stop)]
 
-    def _reassign_tags(self, parts: Sequence[_Part], tags: str) -> Iterator[_Part]:
+    def _reassign_tags(
+        self, parts: Sequence[AttributedSpan], tags: str
+    ) -> Iterator[AttributedSpan]:
         """Give speech tags to the speaker of their quotation, or to nobody."""
         text = self.line.text
         for index, part in enumerate(parts):
@@ -269,14 +256,16 @@ class _Paragraph:
                 attribution = (
                     (previous.speakers, previous.style) if tags == "speaker" else ((), None)
                 )
-                yield _Part(part.start, part.start + tag_length, *attribution, is_quoted=False)
+                yield AttributedSpan(
+                    part.start, part.start + tag_length, *attribution, is_quoted=False
+                )
                 part = replace(part, start=part.start + tag_length)
             if part.start < part.stop:
                 yield part
 
     # -- lines
 
-    def _speaker_lines(self, part: _Part, begin: int, end: int) -> Iterator[Line]:
+    def _speaker_lines(self, part: AttributedSpan, begin: int, end: int) -> Iterator[Line]:
         """Yield the lines of a part, one for each of its speakers, with the pauses and marks from
         `begin` to `end`."""
         line, text = self.line, self.line.text

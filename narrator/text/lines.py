@@ -52,6 +52,8 @@ class AttributedSpan:
     stop: int
     speakers: tuple[str, ...]
     style: str | None = None
+    is_quoted: bool = True
+    """False for words of the line's own speaker, once it is split by such spans."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -385,8 +385,8 @@ class _ScriptReader:
         """Keep the pauses and marks of a paragraph that has no words."""
         if flat.pauses:
             self._add_pause(sum(pause.seconds for pause in flat.pauses))
-        self.pending_signs += (sign for _, sign in flat.signs)
-        for _, mark in flat.languages:
+        self.pending_signs += flat.signs
+        for mark in flat.languages:
             self._set_language(mark)
 
     def _set_language(self, mark: LanguageMark) -> None:
@@ -462,10 +462,10 @@ class _ScriptReader:
     def _apply_language_marks(self, part: Flat) -> list[LanguageMark]:
         """Apply the language marks before a line's words, and return those after them."""
         trailing_marks = []
-        for offset, mark in part.languages:
-            if not visible(part.text[:offset]):
+        for mark in part.languages:
+            if not visible(part.text[: mark.at]):
                 self._set_language(mark)
-            elif not visible(part.text[offset:]):
+            elif not visible(part.text[mark.at :]):
                 trailing_marks.append(mark)
             else:
                 self._add_warning(
@@ -483,21 +483,20 @@ class _ScriptReader:
         else:
             self.leading_pause += seconds
 
-    def _place_marks(self, text: str, signs: Sequence[tuple[int, Sign]]) -> Iterator[MusicMark]:
+    def _place_marks(self, text: str, signs: Sequence[Sign]) -> Iterator[MusicMark]:
         """Yield the music marks of a line; marks after its last words wait for the next line."""
         first = next((i for i, c in enumerate(text) if c.isalnum()), len(text))
-        self.pending_signs += (sign for offset, sign in signs if offset <= first)
+        self.pending_signs += (sign for sign in signs if sign.at <= first)
         if first == len(text):
             return
         yield from resolved(self.pending_signs, 0)
         self.pending_signs = []
-        inner_signs = [(offset, sign) for offset, sign in signs if offset > first]
-        for offset, group in groupby(inner_signs, key=lambda pair: pair[0]):
-            signs_at_offset = [sign for _, sign in group]
+        inner_signs = (sign for sign in signs if sign.at > first)
+        for offset, group in groupby(inner_signs, key=lambda sign: sign.at):
             if any(map(str.isalnum, text[offset:])):
-                yield from resolved(signs_at_offset, offset)
+                yield from resolved(list(group), offset)
             else:
-                self.pending_signs += signs_at_offset
+                self.pending_signs += group
 
     def _place_last_marks(self) -> None:
         """Attach the marks and the pause after a chapter's last words to its last spoken line."""
@@ -568,10 +567,9 @@ class _ScriptReader:
             case "text_special" | "code_inline":
                 flat.add(child.content, FIXED * len(child.content))
             case "pause":
-                flat.pauses.append(PauseMark(flat.size, child.meta["seconds"]))
-                flat.signs.append((flat.size, child.meta["seconds"]))
+                flat.marks.append(PauseMark(flat.size, child.meta["seconds"]))
             case "music":
-                flat.signs.append((flat.size, MusicMark(flat.size, child.meta["name"], line)))
+                flat.marks.append(MusicMark(flat.size, child.meta["name"], line))
             case "language":
                 self._add_language_mark(flat, child, line)
             case "say":
@@ -605,8 +603,7 @@ class _ScriptReader:
         """Add a language mark; record a mistyped one as a slip."""
         is_well_formed, tag = child.meta["right"], child.meta["tag"]
         if is_well_formed or child.meta["ends"]:
-            mark = LanguageMark(tag, line, child.content, is_well_formed)
-            flat.languages.append((flat.size, mark))
+            flat.marks.append(LanguageMark(flat.size, tag, line, child.content, is_well_formed))
         if is_well_formed:
             return
         problem = LANGUAGE_END if child.meta["ends"] else LANGUAGE
