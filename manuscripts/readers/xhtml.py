@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from lxml import etree
@@ -135,6 +135,39 @@ def read_document(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """The effect of the elements around a place."""
+
+    is_em: bool = False
+    is_strong: bool = False
+    is_direction: bool = False
+    is_link: bool = False
+    """Whether a link into the book is around it."""
+    is_preformatted: bool = False
+    is_row: bool = False
+    """Whether it is in a row of a table of data."""
+    language: str | None = None
+
+
+@dataclass(slots=True)
+class _Paragraph:
+    """A paragraph that is being read."""
+
+    spans: list[StyledSpan] = field(default_factory=list)
+    lead_words: str = ""
+    """Words that markup sets apart at its beginning."""
+    is_name: bool = False
+    is_narrated: bool = False
+    is_tabular: bool = False
+    languages: set[str | None] = field(default_factory=set)
+    """Languages of its words."""
+    has_words: bool = False
+    added_characters: int = 0
+    """Characters that are not the source's."""
+    linked_characters: int = 0
+
+
 class _BodyWalker:
     """Walks a body once and collects blocks."""
 
@@ -154,7 +187,8 @@ class _BodyWalker:
         self.notes = notes
         self.is_internal = is_internal
         self.blocks: list[Block] = []
-        self.spans: list[StyledSpan] = []
+        self.paragraph = _Paragraph()
+        self.context = _Context()
         self.omitted: list[Block] = []
         """Blocks left out of the current paragraph; they follow it."""
         self.anchors: list[str] = []
@@ -162,21 +196,6 @@ class _BodyWalker:
         self.matter: list[tuple[str | None, int]] = [(None, 0)]
         self.section_count = 0
         self.heading: Block | None = None
-        self.em_depth = self.strong_depth = self.direction_depth = self.link_depth = (
-            self.preformatted_depth
-        ) = self.row_depth = 0
-        self.lead_words = ""
-        """Words that markup sets apart at the beginning of the current paragraph."""
-        self.is_name = self.is_narrated = self.is_tabular = False
-        self.language: str | None = None
-        """Language of the current element."""
-        self.languages: set[str | None] = set()
-        """Languages of the current paragraph's words."""
-        self.has_words = False
-        """Whether the current paragraph has words yet."""
-        self.added_characters = 0
-        """Characters of the current paragraph that are not the source's."""
-        self.linked_characters = 0
         self.holds_pictures: dict[etree._Element, bool] = {}
         """Parents of captions -> whether they contain pictures."""
 
@@ -184,55 +203,51 @@ class _BodyWalker:
 
     def block(self, element: etree._Element) -> None:
         """Reads a block element, which ends the paragraph before it and its own last one."""
-        if not self.row_depth:
+        is_row = self.context.is_row
+        if not is_row:
             self.flush()
         self.source = element.get(SOURCE_ATTRIBUTE) or self.source
-        name, types, classes = (
-            element_name(element),
-            types_of(element).split(),
-            element.get("class", ""),
-        )
-        if reason_left := self._omission_reason(element, name, types, classes):
-            self.leave(element, reason_left)
+        name, types = element_name(element), types_of(element)
+        if reason := self._omission_reason(element, name, types.split()):
+            self.leave(element, reason)
             return
-        if self.row_depth:
-            self.spans.append(StyledSpan(" "))
+        if is_row:
+            self.paragraph.spans.append(StyledSpan(" "))
             self.children(element)
-            self.spans.append(StyledSpan(" "))
+            self.paragraph.spans.append(StyledSpan(" "))
             return
         self._add_anchors(element)
-        kind = kind_of_type(types_of(element)) if name in _SECTIONS else None
-        is_nested = kind is not None and self._is_nested(kind)
-        if is_nested and (reason_left := omission_reason(kind)):
-            self.leave(element, reason_left)
+        kind = kind_of_type(types) if name in _SECTIONS else None
+        # Whether it is a part of the enclosing section rather than a sibling.
+        is_nested = self.matter[-1][0] not in (None, "part", "volume") and kind != "chapter"
+        if is_nested and kind and (reason := omission_reason(kind)):
+            self.leave(element, reason)
             return
-        if kind is None or is_nested:
-            self._read_paragraphs(element, name, types, classes)
-            return
-        self.section_count += 1
-        self.matter.append((kind, self.section_count))
-        self._read_paragraphs(element, name, types, classes)
-        self.matter.pop()
+        if kind and not is_nested:
+            self.section_count += 1
+            self.matter.append((kind, self.section_count))
+        self._read_paragraphs(element, name, types.split())
+        if kind and not is_nested:
+            self.matter.pop()
 
-    def _read_paragraphs(
-        self, element: etree._Element, name: str, types: list[str], classes: str
-    ) -> None:
+    def _read_paragraphs(self, element: etree._Element, name: str, types: list[str]) -> None:
         """Reads a block element that is neither left out nor within a table row."""
+        classes = element.get("class", "")
         if name == "p" and _SPACE_CLASS.search(classes):
             self._add_block(Block("scene", self.source))
-        first_block = len(self.blocks)
-        is_direction = stage.is_direction(element)
-        self.direction_depth += is_direction
+        first_block, outer = len(self.blocks), self.context
+        self.context = replace(
+            outer, is_direction=outer.is_direction or stage.is_direction(element)
+        )
         self._read_contents(element, name, types, classes)
         is_term = name == "dt" or stage.is_first_of_two(element)
-        self.is_tabular = self.is_tabular or is_term
         self._note_lead_words(element, 0, is_term)
-        self.direction_depth -= is_direction
-        self.is_narrated = stage.is_narrated(element)
+        self.context = outer
+        self.paragraph.is_tabular |= is_term
+        self.paragraph.is_narrated = stage.is_narrated(element)
         self.flush()
-        if name in ("p", "div") and all(
-            b.reason == _PICTURE_REASON for b in self.blocks[first_block:]
-        ):
+        new_blocks = self.blocks[first_block:]
+        if name in ("p", "div") and all(block.reason == _PICTURE_REASON for block in new_blocks):
             self._add_break(element, classes)
 
     def _note_lead_words(
@@ -240,72 +255,55 @@ class _BodyWalker:
     ) -> None:
         """Notes an element's words at the beginning of a paragraph, which may be a speaker's
         name."""
-        words = " ".join(plain_text(self.spans[first_span:]).split())
+        paragraph = self.paragraph
+        words = " ".join(plain_text(paragraph.spans[first_span:]).split())
         is_name = stage.is_name(element)
-        is_inner = self.is_name and words.startswith(self.lead_words)
-        if (
-            (may_be_name or is_name)
-            and 0 < len(words) <= _MAX_LEAD_LENGTH
-            and not self.direction_depth
-            and not is_inner
-        ):
-            self.lead_words, self.is_name = words, is_name
+        is_inner = paragraph.is_name and words.startswith(paragraph.lead_words)
+        may_lead = (may_be_name or is_name) and not (self.context.is_direction or is_inner)
+        if may_lead and 0 < len(words) <= _MAX_LEAD_LENGTH:
+            paragraph.lead_words, paragraph.is_name = words, is_name
 
-    def _is_caption(self, element: etree._Element, name: str, classes: str) -> bool:
-        """Returns whether an element is the caption of a picture beside it."""
-        if not may_be_caption(name, classes):
+    def _omission_reason(self, element: etree._Element, name: str, types: list[str]) -> str | None:
+        """Returns why a block is left out; None if it is not."""
+        if reason := element.get(OMISSION_ATTRIBUTE):
+            return str(reason)
+        classes = element.get("class", "")
+        is_note = element in self.notes or not _NOTE_BODY.isdisjoint(types)
+        reasons = {
+            "note": is_note or (name != "body" and _NOTE_CLASS.search(classes)),
+            "table of contents": name == "nav",
+            "header or footer of a page": "navigation" in types or "contentinfo" in types,
+            "notice of Project Gutenberg": _BOILERPLATE.search(f"{classes} {element.get('id')}"),
+            "page number": is_page_mark(types, classes),
+            "caption of a picture": self.choices.pictures == "omit"
+            and may_be_caption(name, classes)
+            and self._is_beside_picture(element),
+            "code": self.choices.code == "omit" and name == "pre" and is_code(element),
+            "hidden": is_hidden(element),
+        }
+        return next((reason for reason, applies in reasons.items() if applies), None)
+
+    def _is_beside_picture(self, caption: etree._Element) -> bool:
+        parent = caption.getparent()
+        if parent is None:
             return False
-        parent = element.getparent()
-        if parent is not None and parent not in self.holds_pictures:
-            self.holds_pictures[parent] = any(
-                element_name(e) in PICTURES for e in parent.iter("{*}*")
-            )
-        return parent is not None and self.holds_pictures[parent]
-
-    def _is_nested(self, kind: str) -> bool:
-        """Returns whether a section of this kind is part of the enclosing one rather than a
-        sibling."""
-        outer_kind = self.matter[-1][0]
-        return outer_kind not in (None, "part", "volume") and kind != "chapter"
-
-    def _omission_reason(
-        self, element: etree._Element, name: str, types: list[str], classes: str
-    ) -> str | None:
-        if reason_left := element.get(OMISSION_ATTRIBUTE):
-            return str(reason_left)
-        if self._is_note(element, name, types, classes):
-            return "note"
-        if name == "nav":
-            return "table of contents"
-        if "navigation" in types or "contentinfo" in types:
-            return "header or footer of a page"
-        if _BOILERPLATE.search(f"{classes} {element.get('id', '')}"):
-            return "notice of Project Gutenberg"
-        if is_page_mark(types, classes):
-            return "page number"
-        if self.choices.pictures == "omit" and self._is_caption(element, name, classes):
-            return "caption of a picture"
-        if self.choices.code == "omit" and name == "pre" and is_code(element):
-            return "code"
-        return "hidden" if is_hidden(element) else None
-
-    def _is_note(self, element: etree._Element, name: str, types: list[str], classes: str) -> bool:
-        is_named = name != "body" and _NOTE_CLASS.search(classes)
-        return element in self.notes or bool(_NOTE_BODY.intersection(types) or is_named)
+        if parent not in self.holds_pictures:
+            self.holds_pictures[parent] = _has_picture(parent)
+        return self.holds_pictures[parent]
 
     def _read_contents(
         self, element: etree._Element, name: str, types: list[str], classes: str
     ) -> None:
         if name == "hgroup" or is_heading(name, types, classes):
-            self._read_heading(element, name)
+            self._read_heading(element)
         elif name == "blockquote":
             self._read_in_container(Container("> ", "> "), partial(self.children, element))
         elif name in ("ul", "ol", "menu"):
-            self._read_list(element, ordered=name == "ol")
+            self._read_list(element, is_ordered=name == "ol")
         elif name == "pre":
-            self.preformatted_depth += 1
+            outer, self.context = self.context, replace(self.context, is_preformatted=True)
             self.children(element)
-            self.preformatted_depth -= 1
+            self.context = outer
         elif name == "table":
             self._read_table(element)
         elif _VERSE.search(f"{classes} {' '.join(types)}") and is_lines(element):
@@ -313,28 +311,28 @@ class _BodyWalker:
             for child in element:
                 self._add_anchors(child)
                 self.children(child)
-                self.spans.append(BREAK)
+                self.paragraph.spans.append(BREAK)
                 self._add_source_text(child.tail)
         else:
             self.children(element)
 
-    def _read_heading(self, element: etree._Element, name: str) -> None:
+    def _read_heading(self, element: etree._Element) -> None:
         if self.heading is not None or self.containers:
             # Inside a quotation or an hgroup, a heading is only a strong line.
-            self.strong_depth += self.heading is None
+            outer = self.context
+            self.context = replace(outer, is_strong=outer.is_strong or self.heading is None)
             self.children(element)
             self.flush()
-            self.strong_depth -= self.heading is None
+            self.context = outer
             return
-        levels = [level_of(e) for e in element.iter("{*}*") if level_of(e)]
+        levels = filter(None, map(level_of, element.iter("{*}*")))
         block = self.heading = Block("heading", self.source, level=min(levels, default=2))
         self.children(element)
         self.flush()
         self.heading = None
-        block_above = self.blocks[-1] if self.blocks else None
-        if block_above is not None and block_above.kind == "heading" and is_subtitle(element):
-            block_above.merge(block)
-        elif block.lines or any(element_name(e) in PICTURES for e in element.iter("{*}*")):
+        if self.blocks and self.blocks[-1].kind == "heading" and is_subtitle(element):
+            self.blocks[-1].merge(block)
+        elif block.lines or _has_picture(element):
             self._add_block(block)
         self._add_omitted()
 
@@ -348,14 +346,14 @@ class _BodyWalker:
         self.flush()
         self.containers.pop()
 
-    def _read_list(self, element: etree._Element, ordered: bool) -> None:
+    def _read_list(self, element: etree._Element, is_ordered: bool) -> None:
         start = element.get("start", "1")
         number = int(start) if start.isascii() and start.isdigit() and len(start) < 8 else 1
-        ordered = ordered and "none" not in element.get("style", "")
+        is_ordered = is_ordered and "none" not in element.get("style", "")
         self._add_source_text(element.text)
         for child in element:
             if element_name(child) == "li":
-                marker = f"{number}. " if ordered else "- "
+                marker = f"{number}. " if is_ordered else "- "
                 number += 1
                 container = Container(marker, " " * len(marker))
                 self._read_in_container(container, partial(self.block, child))
@@ -368,67 +366,63 @@ class _BodyWalker:
         blocks."""
         cells = list(element.iter("{*}td", "{*}th"))
         rows = list(element.iter("{*}tr"))
-        is_table = len(cells) > len(rows) and all(
-            count_words("".join(cell.itertext())) <= 40 for cell in cells
-        )
-        if not is_table or any(
-            True for inner_table in element.iter("{*}table") if inner_table is not element
-        ):
+        has_short_cells = all(count_words("".join(cell.itertext())) <= 40 for cell in cells)
+        inner_table = next(element.iterdescendants("{*}table"), None)
+        if len(cells) <= len(rows) or not has_short_cells or inner_table is not None:
             self.children(element)
-            return
-        if self.choices.tables == "omit":
+        elif self.choices.tables == "omit":
             self.leave(element, "table")
-            return
-        self._add_source_text(element.text)
-        for part in element:
-            if element_name(part) in ("tr", "tbody", "thead", "tfoot"):
-                rows_of_part = [part] if element_name(part) == "tr" else list(part)
-                self._add_source_text(None if element_name(part) == "tr" else part.text)
-                for row in rows_of_part:
-                    self._read_row(row)
-                    self._add_source_text(row.tail if row is not part else None)
+        else:
+            self._read_rows(element)
+
+    def _read_rows(self, parent: etree._Element) -> None:
+        """Reads the rows in a table or a part of one."""
+        self._add_source_text(parent.text)
+        for part in parent:
+            if element_name(part) == "tr":
+                self._read_row(part)
+            elif element_name(part) in ("tbody", "thead", "tfoot"):
+                self._read_rows(part)
             else:
                 self.node(part)
             self._add_source_text(part.tail)
 
     def _read_row(self, row: etree._Element) -> None:
         self.flush()
-        if reason_left := row.get(OMISSION_ATTRIBUTE) or ("note" if row in self.notes else None):
-            self.leave(row, reason_left)
+        if reason := row.get(OMISSION_ATTRIBUTE) or ("note" if row in self.notes else None):
+            self.leave(row, reason)
             return
         self._add_anchors(row)
-        self.row_depth += 1
+        outer, self.context = self.context, replace(self.context, is_row=True)
         self._add_source_text(row.text)
         for cell in row:
             if "".join(cell.itertext()).strip():
                 self._separate_cells()
-            is_first = not self.has_words
+            is_first = not self.paragraph.has_words
             self.node(cell)
             if is_first:
                 self._note_lead_words(cell, 0, stage.is_first_of_two(cell))
             self._add_source_text(cell.tail)
-        self.row_depth -= 1
-        self.is_tabular = True
+        self.context = outer
+        self.paragraph.is_tabular = True
         self.flush()
 
     def _separate_cells(self) -> None:
-        while self.spans and not self.spans[-1].text.strip():
-            self.spans.pop()
-        if self.has_words and self.spans[-1].text.rstrip()[-1:] not in ";:,.!?":
-            last_span = self.spans.pop()
-            self.spans += [
-                StyledSpan(last_span.text.rstrip(), last_span.em, last_span.strong),
-                StyledSpan(";"),
-            ]
-            self.added_characters += 1
-        self.spans.append(StyledSpan(" "))
+        spans = self.paragraph.spans
+        while spans and not spans[-1].text.strip():
+            spans.pop()
+        if self.paragraph.has_words and spans[-1].text.rstrip()[-1:] not in ";:,.!?":
+            spans[-1] = replace(spans[-1], text=spans[-1].text.rstrip())
+            spans.append(StyledSpan(";"))
+            self.paragraph.added_characters += 1
+        spans.append(StyledSpan(" "))
 
     def _add_break(self, element: etree._Element, classes: str) -> None:
         """Adds a break for a paragraph without words: a scene break by its markup, or a gap if it
         takes up room."""
         pictures = list(element.iter("{*}img", "{*}image", "{*}svg"))
         descriptions = [classes] + [
-            f"{e.get('class', '')} {e.get('alt', '')} {e.get('src', '')}" for e in pictures
+            " ".join(e.get(key, "") for key in ("class", "alt", "src")) for e in pictures
         ]
         if any(_BREAK_CLASS.search(words) or is_scene_break(words) for words in descriptions):
             self._add_block(Block("scene", self.source))
@@ -445,36 +439,26 @@ class _BodyWalker:
 
     def flush(self) -> None:
         """Ends the current paragraph."""
-        paragraphs = split_paragraphs(self.spans)
-        added_characters, linked_characters = self.added_characters, self.linked_characters
-        language = self.languages.pop() if len(self.languages) == 1 else None
-        self.languages.clear()
+        ended, self.paragraph = self.paragraph, _Paragraph()
+        paragraphs = split_paragraphs(ended.spans)
         for block in self.omitted:
             if block.reason == INCOMPLETE_REASON and paragraphs:
                 sentence = " ".join(plain_text(line) for lines in paragraphs for line in lines)
                 block.reason = f"{INCOMPLETE_REASON}: “{sentence[:_MAX_QUOTED_LENGTH]}”"
-        self.spans.clear()
-        self.has_words = False
-        self.added_characters = self.linked_characters = 0
-        lead_words, is_name = self.lead_words, self.is_name
-        self.lead_words, self.is_name = "", False
-        is_tabular, self.is_tabular = self.is_tabular, False
         for index, lines in enumerate(paragraphs):
             text = " ".join(map(plain_text, lines))
             block = block_of_lines("scene" if is_scene_break(text) else "text", self.source, lines)
-            block.characters -= added_characters
-            block.language = language
-            block.is_narrated, block.is_tabular = self.is_narrated, is_tabular
+            block.language = next(iter(ended.languages)) if len(ended.languages) == 1 else None
+            block.is_narrated, block.is_tabular = ended.is_narrated, ended.is_tabular
             if not index:
-                block.lead_words, block.is_name = lead_words, is_name
-            added_characters = 0
+                block.characters -= ended.added_characters
+                block.lead_words, block.is_name = ended.lead_words, ended.is_name
             if self.heading is not None:
                 self.heading.merge(block)
                 continue
             block.containers = tuple(self.containers)
-            block.linked_characters = linked_characters if len(paragraphs) == 1 else 0
+            block.linked_characters = ended.linked_characters if len(paragraphs) == 1 else 0
             self._add_block(block)
-        self.is_narrated = False
         if self.heading is None:
             self._add_omitted()
 
@@ -487,12 +471,12 @@ class _BodyWalker:
     # -- inside a paragraph ------------------------------------------------------------------------
 
     def children(self, element: etree._Element) -> None:
-        outer_language, self.language = self.language, language_of(element)
+        outer, self.context = self.context, replace(self.context, language=language_of(element))
         self._add_source_text(element.text)
         for child in element:
             self.node(child)
             self._add_source_text(child.tail)
-        self.language = outer_language
+        self.context = outer
 
     def node(self, element: etree._Element) -> None:
         name = element_name(element)
@@ -501,7 +485,7 @@ class _BodyWalker:
         if name in BLOCKS:
             self.block(element)
         elif name == "br":
-            self.spans.append(BREAK)
+            self.paragraph.spans.append(BREAK)
             self.children(element)
         elif name == "hr":
             self.flush()
@@ -515,57 +499,52 @@ class _BodyWalker:
     def _read_inline(self, element: etree._Element, name: str) -> None:
         types, classes = types_of(element).split(), element.get("class", "")
         self._add_anchors(element)
-        if reason_left := element.get(OMISSION_ATTRIBUTE):
-            self.leave(element, reason_left)
-        elif name in PICTURES:
-            self._read_picture(element, name)
-        elif name in ("rt", "rp", "rtc"):
-            self.leave(element, "ruby annotation")
-        elif is_page_mark(types, classes):
-            self.leave(element, "page number")
-        elif (name == "a" and is_reference(element)) or (
+        is_picture = name in PICTURES
+        is_note_reference = (name == "a" and is_reference(element)) or (
             name == "sup" and is_reference_around(element)
-        ):
-            self.leave(element, "reference to a note")
-        elif _NOTE_BODY.intersection(types):
-            self.leave(element, "note")
-        elif is_hidden(element):
-            self.leave(element, "hidden")
+        )
+        reasons = {
+            element.get(OMISSION_ATTRIBUTE): True,
+            "picture": is_picture,
+            "ruby annotation": name in ("rt", "rp", "rtc"),
+            "page number": is_page_mark(types, classes),
+            "reference to a note": is_note_reference,
+            "note": not _NOTE_BODY.isdisjoint(types),
+            "hidden": is_hidden(element),
+        }
+        reason = next((reason for reason, applies in reasons.items() if reason and applies), None)
+        if reason == "picture" and is_picture:
+            self._read_picture(element, name)
+        elif reason:
+            self.leave(element, reason)
         else:
             self._read_styled(element, name, types, classes)
 
     def _read_styled(
         self, element: etree._Element, name: str, types: list[str], classes: str
     ) -> None:
-        style = element.get("style", "")
-        is_plain_span = name in ("span", "font", "a")
-        is_em = name in _EM or bool(
-            is_plain_span and (_EM_CLASS.search(classes) or _ITALIC.search(style))
-        )
-        is_strong = name in _STRONG or bool(
-            is_plain_span and (_STRONG_CLASS.search(classes) or _BOLD.search(style))
-        )
+        style, outer = element.get("style", ""), self.context
+        is_plain = name in ("span", "font", "a")
+        is_em = is_plain and (_EM_CLASS.search(classes) or _ITALIC.search(style))
+        is_strong = is_plain and (_STRONG_CLASS.search(classes) or _BOLD.search(style))
         is_link = name == "a" and self.is_internal(element.get("href", ""))
-        is_direction = stage.is_direction(element)
-        is_first, first_span = not self.has_words, len(self.spans)
-        self.em_depth += is_em
-        self.strong_depth += is_strong
-        self.direction_depth += is_direction
-        self.link_depth += is_link
-        if name == "q":
-            self._add_text("“")
+        is_first, first_span = not self.paragraph.has_words, len(self.paragraph.spans)
+        self.context = replace(
+            outer,
+            is_em=outer.is_em or name in _EM or bool(is_em),
+            is_strong=outer.is_strong or name in _STRONG or bool(is_strong),
+            is_direction=outer.is_direction or stage.is_direction(element),
+            is_link=outer.is_link or is_link,
+        )
+        self._add_text("“" if name == "q" else "")
         self.children(element)
-        if name == "q":
-            self._add_text("”")
-        self.direction_depth -= is_direction
-        if is_first and not is_direction:
+        self._add_text("”" if name == "q" else "")
+        if is_first:
             self._note_lead_words(element, first_span)
-        self.em_depth -= is_em
-        self.strong_depth -= is_strong
-        self.link_depth -= is_link
+        self.context = outer
         is_number = HEADING_TYPE.intersection(types) - {"title"} or _NUMBER_CLASS.search(classes)
         if self.heading is not None and is_number:
-            self.spans.append(BREAK)
+            self.paragraph.spans.append(BREAK)
 
     def _read_picture(self, element: etree._Element, name: str) -> None:
         alt = element.get("alt", "").strip()
@@ -576,36 +555,29 @@ class _BodyWalker:
         elif name == "math" or (_FORMULA_CLASS.search(element.get("class", "")) and alt):
             self._read_formula(element, alt)
         elif self.choices.pictures == "read" and name == "img" and count_words(alt):
-            self._read_alternative_text(alt)
+            # As a paragraph, or within the current one.
+            is_within_paragraph = self.paragraph.has_words or self.heading is not None
+            if not is_within_paragraph:
+                self.flush()
+            self._add_span(f" {alt} ")
+            if not is_within_paragraph:
+                self.flush()
         else:
             self.leave(element, _PICTURE_REASON)
-
-    def _read_alternative_text(self, alt: str) -> None:
-        """Reads a picture's alternative text as a paragraph, or within the current one."""
-        is_within_paragraph = self.has_words or self.heading is not None
-        if not is_within_paragraph:
-            self.flush()
-        self._add_span(f" {alt} ")
-        if not is_within_paragraph:
-            self.flush()
 
     def _read_formula(self, element: etree._Element, alt: str) -> None:
         """Reads a formula by its alternative text, or by its signs if it is a plain row of them."""
         spoken_text = spoken_formula(element, alt)
         if spoken_text is None:
             self.leave(element, INCOMPLETE_REASON)
-        elif element_name(element) in SPOKEN_PICTURES:
-            self._add_span(f" {spoken_text} ")
-        elif is_plain_formula(element) and not alt:
-            self.spans.append(StyledSpan(f" {spoken_text} "))
-            self.has_words = True
-            self.added_characters += count_characters(spoken_text) - sum(
-                map(count_characters, texts_of(element))
-            )
+            return
+        self._add_span(f" {spoken_text} ")
+        if element_name(element) in SPOKEN_PICTURES:
+            return
+        self.paragraph.added_characters += count_characters(spoken_text)
+        if is_plain_formula(element) and not alt:
+            self.paragraph.added_characters -= sum(map(count_characters, texts_of(element)))
         else:
-            self.spans.append(StyledSpan(" "))
-            self._add_text(spoken_text)
-            self.spans.append(StyledSpan(" "))
             self.leave(element, "formula, spoken by its alternative text")
 
     def leave(self, element: etree._Element, reason: str) -> None:
@@ -616,13 +588,12 @@ class _BodyWalker:
         text = strip_invisible(" ".join(runs_of(element)))
         block = left_out_block(self.source, hyphens.join(text, self.known_words), reason)
         block.characters = count_characters(text)
-        block.note = tuple(keys_of(self.path, element)) if reason == "note" else ()
-        block.refs = (
-            tuple(targets_of(self.path, element)) if reason == "reference to a note" else ()
-        )
-        if self.spans or self.heading is not None:
-            if block.characters:
-                self.omitted.append(block)
+        if reason == "note":
+            block.note = tuple(keys_of(self.path, element))
+        elif reason == "reference to a note":
+            block.refs = tuple(targets_of(self.path, element))
+        if self.paragraph.spans or self.heading is not None:
+            self.omitted += [block] if block.characters else []
             return
         block.anchors = tuple(e.get("id", "") for e in element.iter("{*}*") if e.get("id"))
         if block.characters:
@@ -634,9 +605,8 @@ class _BodyWalker:
         """Returns whether an element is not a note itself but holds several, or one with a heading
         above."""
         note_count = sum(descendant in self.notes for descendant in element.iterdescendants("{*}*"))
-        return note_count > 1 or (
-            note_count == 1 and element not in self.notes and holds_heading(element)
-        )
+        is_headed = element not in self.notes and holds_heading(element)
+        return note_count > 1 or (note_count == 1 and is_headed)
 
     def _leave_notes(self, element: etree._Element) -> None:
         """Leaves out the notes of an element, each by itself."""
@@ -649,33 +619,39 @@ class _BodyWalker:
     def _add_source_text(self, text: str | None) -> None:
         if not text:
             return
-        if self.link_depth:
-            self.linked_characters += count_characters(text)
+        paragraph, context = self.paragraph, self.context
+        if context.is_link:
+            paragraph.linked_characters += count_characters(text)
         if any(map(str.isalpha, text)):
-            self.languages.add(self.language)
-        if not self.preformatted_depth and hyphens.DIVIDED_WORD.search(text):
-            joined_text = hyphens.join(text, self.known_words)
-            self.added_characters += count_characters(joined_text) - count_characters(text)
-            text = joined_text
-        if self.preformatted_depth:
+            paragraph.languages.add(context.language)
+        if context.is_preformatted:
             for index, line in enumerate(text.split("\n")):
-                if index:
-                    self.spans.append(BREAK)
+                paragraph.spans += [BREAK] if index else []
                 self._add_span(line)
-        elif not text.isspace() or "\xa0" not in text or self.spans:
+            return
+        if hyphens.DIVIDED_WORD.search(text):
+            joined_text = hyphens.join(text, self.known_words)
+            paragraph.added_characters += count_characters(joined_text) - count_characters(text)
+            text = joined_text
+        if not text.isspace() or "\xa0" not in text or paragraph.spans:
             self._add_span(text)
 
     def _add_text(self, text: str) -> None:
-        self._add_span(text)
-        self.added_characters += count_characters(text)
+        """Adds words that are not the source's."""
+        if text:
+            self._add_span(text)
+            self.paragraph.added_characters += count_characters(text)
 
     def _add_span(self, text: str) -> None:
-        self.has_words = self.has_words or bool(text.strip())
-        self.spans.append(
-            StyledSpan(text, self.em_depth > 0, self.strong_depth > 0, self.direction_depth > 0)
+        context = self.context
+        self.paragraph.has_words |= bool(text.strip())
+        self.paragraph.spans.append(
+            StyledSpan(text, context.is_em, context.is_strong, context.is_direction)
         )
 
     def _add_anchors(self, element: etree._Element) -> None:
-        for name in (element.get("id"), element.get("name")):
-            if name:
-                self.anchors.append(name)
+        self.anchors += filter(None, (element.get("id"), element.get("name")))
+
+
+def _has_picture(element: etree._Element) -> bool:
+    return any(element_name(e) in PICTURES for e in element.iter("{*}*"))
