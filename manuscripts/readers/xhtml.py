@@ -504,16 +504,16 @@ class _BodyWalker:
             name == "sup" and is_reference_around(element)
         )
         reasons = {
-            element.get(OMISSION_ATTRIBUTE): True,
-            "picture": is_picture,
+            _PICTURE_REASON: is_picture,
             "ruby annotation": name in ("rt", "rp", "rtc"),
             "page number": is_page_mark(types, classes),
             "reference to a note": is_note_reference,
             "note": not _NOTE_BODY.isdisjoint(types),
             "hidden": is_hidden(element),
         }
-        reason = next((reason for reason, applies in reasons.items() if reason and applies), None)
-        if reason == "picture" and is_picture:
+        stated_reason = element.get(OMISSION_ATTRIBUTE)
+        reason = stated_reason or next((why for why, applies in reasons.items() if applies), None)
+        if is_picture and not stated_reason:
             self._read_picture(element, name)
         elif reason:
             self.leave(element, reason)

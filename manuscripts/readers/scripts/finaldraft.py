@@ -6,32 +6,29 @@ Knows Final Draft's paragraphs and styles; `script.py` converts the elements.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
 from pathlib import Path
 from typing import Literal
 
 from lxml import etree
 
 from manuscripts.book import Book, Choices, file_name
-from manuscripts.chapters import SCRIPT
 from manuscripts.directions import match_transition
 from manuscripts.errors import ImportFailed
 from manuscripts.plaintext import read_data
-from manuscripts.readers.markup import BadMarkup, check_depth, xml_of
-from manuscripts.readers.markup import decode_markup as decoded_text
-from manuscripts.readers.pages import Pages, SourcePage, read_pages
+from manuscripts.readers.markup import BadMarkup, check_depth, decode_markup, xml_of
 from manuscripts.readers.scripts.script import (
     ItemKind,
     ScriptItem,
     ScriptRun,
     SpeechPart,
-    expected_characters,
+    leave_runs,
     omitted_item,
     parse_title_page,
+    read_items,
     text_of,
-    write_script,
 )
 from textbase.errors import Problem
 
@@ -59,7 +56,7 @@ _STRIKEOUT = re.compile(r"strike-?(?:out|through)", re.IGNORECASE)
 def read_finaldraft(path: Path, choices: Choices) -> Book:
     """Reads the book in a Final Draft script. Raises ImportFailed, Slow."""
     try:
-        text, encoding_remark = decoded_text(read_data(path))
+        text, encoding_remark = decode_markup(read_data(path))
         source = xml_of(text)
         check_depth(source)
     except BadMarkup as error:
@@ -67,26 +64,19 @@ def read_finaldraft(path: Path, choices: Choices) -> Book:
     name = file_name(path)
     title_paragraphs = list(_paragraphs(source.find("TitlePage/Content")))
     body = list(_paragraphs(source.find("Content")))
-    title_page_items = [
-        _make_item("omitted", _read_runs(paragraph), name, "title page")
-        for paragraph in title_paragraphs
-        if _read_runs(paragraph)
+    title_runs = [_read_runs(paragraph) for paragraph in title_paragraphs]
+    title_items = [
+        ScriptItem("omitted", leave_runs(runs, "title page"), name) for runs in title_runs if runs
     ]
-    root, remarks = write_script([*title_page_items, *_read_items(body, name)])
-    source_texts = [
-        run.text or ""
-        for paragraph in (*title_paragraphs, *body)
-        for run in paragraph.iter("{*}Text")
-    ]
-    pages = Pages(
-        [SourcePage(path.name, root)],
-        parse_title_page([text_of(_read_runs(paragraph)) for paragraph in title_paragraphs]),
-        rules=SCRIPT,
-        is_script=True,
-        characters=expected_characters(root, " ".join(source_texts)),
-        remarks=[*([f"{name} {encoding_remark}"] if encoding_remark else []), *remarks],
+    texts = [text.text or "" for p in (*title_paragraphs, *body) for text in p.iter("{*}Text")]
+    return read_items(
+        path,
+        [*title_items, *_read_items(body, name)],
+        parse_title_page(list(map(text_of, title_runs))),
+        " ".join(texts),
+        [f"{name} {encoding_remark}" if encoding_remark else None],
+        choices,
     )
-    return read_pages(path, pages, choices)
 
 
 def _paragraphs(content: etree._Element | None) -> Iterator[etree._Element]:
@@ -98,25 +88,31 @@ def _read_items(
     paragraphs: Sequence[etree._Element], name: str, is_dual: bool = False
 ) -> Iterator[ScriptItem]:
     """Yields the elements of paragraphs; a name is joined with the speech below it."""
-    name_count = index = 0
-    while index < len(paragraphs):
-        paragraph = paragraphs[index]
+    remaining = deque(paragraphs)
+    has_name = False
+    while remaining:
+        paragraph = remaining.popleft()
         role, reason = _paragraph_role(paragraph)
-        group = [paragraph]
+        group, runs = [paragraph], _read_runs(paragraph)
         if role == "cue":
-            following = (paragraphs[number] for number in range(index + 1, len(paragraphs)))
-            group += takewhile(
-                lambda paragraph: _paragraph_role(paragraph)[0] in ("aside", "dialogue"), following
-            )
-            yield _read_speech(group, name, is_dual and name_count > 0)
-            name_count += 1
-        elif runs := _read_runs(paragraph):
+            while remaining and _paragraph_role(remaining[0])[0] in ("aside", "dialogue"):
+                group.append(remaining.popleft())
+            parts = [
+                SpeechPart(part_runs, _paragraph_role(member)[0] == "aside")
+                for member in group[1:]
+                if (part_runs := _read_runs(member))
+            ]
+            # The program shows names in capitals.
+            cue = [replace(r, text=r.text.upper() if r.text.islower() else r.text) for r in runs]
+            yield ScriptItem("speech", cue, name, parts=parts, is_dual=is_dual and has_name)
+            has_name = True
+        elif runs:
             if role == "action" and match_transition(text_of(runs)):
                 role, reason = "omitted", "transition"
-            yield _make_item(_ITEM_KINDS.get(role, "action"), runs, name, reason)
+            runs = leave_runs(runs, reason) if role == "omitted" else runs
+            yield ScriptItem(_ITEM_KINDS.get(role, "action"), runs, name, level=1)
         for member in group:
             yield from _nested_items(member, name)
-        index += len(group)
 
 
 def _nested_items(paragraph: etree._Element, name: str) -> Iterator[ScriptItem]:
@@ -130,38 +126,12 @@ def _nested_items(paragraph: etree._Element, name: str) -> Iterator[ScriptItem]:
                 yield omitted_item(text_element.text or "", reason, name)
 
 
-def _read_speech(group: Sequence[etree._Element], name: str, is_dual: bool) -> ScriptItem:
-    """Builds a speech from the paragraphs of its name and its parts."""
-    parts = [
-        SpeechPart(_read_runs(paragraph), _paragraph_role(paragraph)[0] == "aside")
-        for paragraph in group[1:]
-        if _read_runs(paragraph)
-    ]
-    cue = [
-        replace(run, text=run.text.upper() if run.text.islower() else run.text)
-        for run in _read_runs(group[0])
-    ]  # the program shows them in capitals
-    return ScriptItem("speech", cue, name, parts=parts, is_dual=is_dual)
-
-
 def _paragraph_role(paragraph: etree._Element) -> tuple[_Role, str]:
     paragraph_type = " ".join(paragraph.get("Type", "").lower().split())
     matches = (
         (role, reason) for pattern, role, reason in _ROLES if re.fullmatch(pattern, paragraph_type)
     )
     return next(matches, ("action", ""))
-
-
-def _make_item(
-    kind: ItemKind, runs: Sequence[ScriptRun], name: str, reason: str = ""
-) -> ScriptItem:
-    """Builds an element; the runs of an omitted one get the reason."""
-    item_runs = (
-        [replace(run, omission_reason=run.omission_reason or reason) for run in runs]
-        if kind == "omitted"
-        else runs
-    )
-    return ScriptItem(kind, item_runs, name, level=1)
 
 
 def _read_runs(paragraph: etree._Element) -> list[ScriptRun]:

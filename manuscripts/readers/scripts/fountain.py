@@ -8,26 +8,24 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from itertools import dropwhile, takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 from manuscripts.book import Book, Choices, file_name, word_set
-from manuscripts.chapters import SCRIPT
 from manuscripts.directions import match_transition
 from manuscripts.readers.facts import Metadata
-from manuscripts.readers.pages import Pages, SourcePage, read_pages
 from manuscripts.readers.scripts.script import (
     ItemKind,
-    Runs,
     ScriptItem,
     ScriptRun,
     SpeechPart,
     begins_mid_sentence,
-    expected_characters,
+    leave_runs,
     omitted_item,
+    read_items,
     read_script,
     text_of,
-    write_script,
 )
 from textbase.characters import strip_invisible
 
@@ -73,28 +71,20 @@ def read_fountain(path: Path, choices: Choices) -> Book:
     decoded = read_script(path, choices.encoding)
     script = _Screenplay(file_name(path), decoded.text)
     script_items = list(script.read_items())
-    root, remarks = write_script(script_items)
-    pages = Pages(
-        [SourcePage(path.name, root)],
-        script.metadata(),
-        rules=SCRIPT,
-        is_script=True,
-        characters=expected_characters(root, decoded.text),
-        remarks=[*filter(None, [decoded.remark]), *remarks],
+    return read_items(
+        path, script_items, script.metadata(), decoded.text, [decoded.remark], choices
     )
-    return read_pages(path, pages, choices)
 
 
-@dataclass(frozen=True, slots=True)
-class _SourceRow:
+class _SourceRow(NamedTuple):
     """A line of the source, with its number from 1."""
 
-    text: str
+    line: str
     number: int
 
     @property
-    def stripped(self) -> str:
-        return self.text.strip()
+    def text(self) -> str:
+        return self.line.strip()
 
 
 class _Screenplay:
@@ -116,36 +106,29 @@ class _Screenplay:
         """Yields lines, without those that contain only cut-out text, as they separate nothing."""
         number = 1
         for row in "".join(self._cut_comments(text)).split("\n"):
-            row_number = number
-            number += 1
-            for cut in _CUT.finditer(row):
-                number += self.cut_texts[int(cut[1])][0].count("\n")
-            if _CUT.search(row) and not _CUT.sub("", row).strip():
-                for cut in _CUT.finditer(row):
-                    self.pending_items.append(
-                        omitted_item(*self.cut_texts[int(cut[1])], f"{self.name}:{row_number}")
-                    )
+            cuts = [self.cut_texts[int(cut)] for cut in _CUT.findall(row)]
+            if cuts and not _CUT.sub("", row).strip():
+                source = f"{self.name}:{number}"
+                self.pending_items += [omitted_item(*cut, source) for cut in cuts]
             else:
-                yield _SourceRow(row, row_number)
+                yield _SourceRow(row, number)
+            number += 1 + sum(cut_text.count("\n") for cut_text, _ in cuts)
 
     def _cut_comments(self, text: str) -> Iterator[str]:
         """Yields the text in pieces, with placeholders for cut-out notes and boneyards."""
         position = copied_end = 0
         last_boneyard_end, last_note_end = text.rfind("*/"), text.rfind("]]")
         while comment := _COMMENT_START.search(text, position):
-            start = comment.end()
-            if comment[0] == "/*":
-                end, reason = (
-                    (text.find("*/", start) if start <= last_boneyard_end else -1),
-                    _BONEYARD,
-                )
-            else:
-                limit = start + _MAX_NOTE_CHARACTERS if start <= last_note_end else start
-                end, reason = text.find("]]", start, limit), _NOTE
+            position = start = comment.end()
+            end = -1
+            if comment[0] == "/*" and start <= last_boneyard_end:
+                end = text.find("*/", start)
+            elif comment[0] == "[[" and start <= last_note_end:
+                end = text.find("]]", start, start + _MAX_NOTE_CHARACTERS)
                 end = -1 if re.search(r"\[\[|\n\n", text[start : max(end, start)]) else end
-            position = start
             if end >= 0:
                 yield text[copied_end : comment.start()]
+                reason = _BONEYARD if comment[0] == "/*" else _NOTE
                 self.cut_texts.append((text[start:end], reason))
                 yield f"{_CUT_START}{len(self.cut_texts) - 1}{_CUT_END}"
                 position = copied_end = end + 2
@@ -155,23 +138,18 @@ class _Screenplay:
 
     def _read_title_page(self) -> Iterator[ScriptItem]:
         """Reads the keys of the title page, up to the first blank line, which are left out."""
-        while self.row_index < len(self.rows) and not self.rows[self.row_index].stripped:
-            self.row_index += 1
-        first = (
-            _KEY.match(self.rows[self.row_index].text) if self.row_index < len(self.rows) else None
-        )
+        rows = list(dropwhile(lambda row: not row.text, self.rows))
+        first = _KEY.match(rows[0].line) if rows else None
         if first is None or first["key"].casefold() not in _KEYS:
             return
+        self.row_index = len(self.rows) - len(rows)
         field_lines: list[str] = []
-        for row in self.rows[self.row_index :]:
-            if not row.stripped:
-                break
-            field = _KEY.match(row.text)
-            if field:
+        for row in takewhile(lambda row: row.text, rows):
+            if field := _KEY.match(row.line):
                 field_lines = self.title_fields.setdefault(field["key"].strip().casefold(), [])
             line = text_of(self._styled_runs(field["value"] if field else row.text))
             field_lines += [line] if line else []
-            yield self._make_item("omitted", self._omitted_runs(row.stripped, "title page"), row)
+            yield self._omitted_item(row.text, "title page", row)
             self.row_index += 1
 
     def metadata(self) -> Metadata:
@@ -200,177 +178,126 @@ class _Screenplay:
         """Yields the elements in order."""
         yield from self._read_title_page()
         is_free = True
+        """Whether nothing stands right above, so that a name or a scene may begin."""
         while self.row_index < len(self.rows):
             row = self.rows[self.row_index]
-            yield from self._take_pending(row.number)
-            if not row.stripped:
+            while self.pending_items and _row_number(self.pending_items[0]) < row.number:
+                yield self.pending_items.popleft()
+            is_single = not row.text or _PAGE_BREAK.fullmatch(row.text)
+            if is_single:
                 self.row_index += 1
-                is_free = True
-            elif row_items := list(self._single_row_item(row, is_free)):
+            elif item := self._single_row_item(row, is_free):
                 self.row_index += 1
-                is_free = True
-                yield from row_items[0]
+                is_single = True
+                yield item
             elif self._is_cue(row, is_free):
                 yield self._read_speech(row)
+                continue
             else:
                 yield self._read_action(row)
-                is_free = False
-        yield from self._take_pending(None)
+            is_free = bool(is_single)
+        yield from self.pending_items
 
-    def _take_pending(self, row_number: int | None) -> Iterator[ScriptItem]:
-        """Yields cut-out texts above a line; all remaining ones for None."""
-        while self.pending_items and (
-            row_number is None or int(self.pending_items[0].source.rpartition(":")[2]) < row_number
-        ):
-            yield self.pending_items.popleft()
-
-    def _single_row_item(self, row: _SourceRow, is_free: bool) -> Iterator[list[ScriptItem]]:
-        """Yields a list with the element that a line is by itself; nothing if it is none.
-
-        The list is empty for a page break.
-        """
-        text = row.stripped
-        if _PAGE_BREAK.fullmatch(text):
-            yield []
-        elif match := _SYNOPSIS.fullmatch(text):
-            yield [self._make_item("omitted", self._omitted_runs(match["text"], "synopsis"), row)]
-        elif match := _SECTION.fullmatch(text):
-            yield [
-                self._make_item(
-                    "section", self._styled_runs(match["text"].strip()), row, len(match["level"])
-                )
-            ]
-        elif match := _CENTRED.fullmatch(text):
-            yield [self._make_item("centred", self._styled_runs(match["text"].strip()), row)]
-        elif match := _FORCED_TRANSITION.fullmatch(text) or self._match_transition(row, is_free):
-            yield [self._make_item("omitted", self._omitted_runs(match["text"], "transition"), row)]
-        elif match := _FORCED_SCENE.fullmatch(text) or self._match_scene(row, is_free):
+    def _single_row_item(self, row: _SourceRow, is_free: bool) -> ScriptItem | None:
+        """Returns the element that a line is by itself; None if it is none."""
+        text = row.text
+        if match := _SYNOPSIS.fullmatch(text):
+            return self._omitted_item(match["text"], "synopsis", row)
+        if match := _SECTION.fullmatch(text):
+            return self._make_item("section", match["text"].strip(), row, len(match["level"]))
+        if match := _CENTRED.fullmatch(text):
+            return self._make_item("centred", match["text"].strip(), row)
+        match = _FORCED_TRANSITION.fullmatch(text)
+        if match is None and is_free and not self._is_followed():
+            match = match_transition(text)
+        if match:
+            return self._omitted_item(match["text"], "transition", row)
+        if match := _FORCED_SCENE.fullmatch(text) or _match_scene(row, is_free):
             number = match.groupdict().get("number") or ""
-            yield [self._make_item("scene", self._scene_runs(number, match["text"].strip()), row)]
-
-    def _match_transition(self, row: _SourceRow, is_free: bool) -> re.Match[str] | None:
-        if not is_free or self._is_followed():
-            return None
-        return match_transition(row.stripped)
-
-    def _match_scene(self, row: _SourceRow, is_free: bool) -> re.Match[str] | None:
-        match = _SCENE.fullmatch(row.stripped)
-        is_capitals = bool(match) and _SCENE_NUMBER.sub("", row.stripped).isupper()
-        return match if match and (is_capitals or (is_free and not match["number"])) else None
+            heading = match["text"].strip()
+            end = _SCENE_NUMBER.search(heading)
+            runs = [
+                ScriptRun(number, omission_reason=_NUMBER),
+                *self._styled_runs(heading[: end.start()] if end else heading),
+                ScriptRun(f" {end[1]}" if end else "", omission_reason=_NUMBER),
+            ]
+            return ScriptItem("scene", [run for run in runs if run.text], self._source(row))
+        return None
 
     def _is_followed(self) -> bool:
         """Returns whether the next line is not blank."""
-        return self.row_index + 1 < len(self.rows) and bool(self.rows[self.row_index + 1].stripped)
+        return self.row_index + 1 < len(self.rows) and bool(self.rows[self.row_index + 1].text)
 
     def _is_cue(self, row: _SourceRow, is_free: bool) -> bool:
         """Returns whether a line is a speaker's name: forced, or capitals above another line."""
-        if not self._is_followed():
-            return False
-        name = _CUT.sub("", row.stripped).partition("(")[0]
+        name = _CUT.sub("", row.text).partition("(")[0]
         is_capitals = name == name.upper() and any(map(str.isupper, name))
-        return row.stripped[0] == "@" or (
-            is_free and is_capitals and not _FORCED.match(row.stripped)
-        )
+        may_be_name = is_free and is_capitals and not _FORCED.match(row.text)
+        return self._is_followed() and (row.text[0] == "@" or may_be_name)
 
     def _read_speech(self, row: _SourceRow) -> ScriptItem:
         """Reads a speech whose name is in this row."""
         self.row_index += 1
-        cue = row.stripped.removeprefix("@")
-        is_dual = cue.endswith("^")
+        cue = row.text.removeprefix("@")
         parts = list(self._read_speech_parts())
         runs = self._styled_runs(cue.rstrip("^").rstrip())
+        is_dual = cue.endswith("^")
         return ScriptItem("speech", runs, self._source(row), parts=parts, is_dual=is_dual)
 
     def _read_speech_parts(self) -> Iterator[SpeechPart]:
         """Yields paragraphs and parentheticals of a speech, up to the first blank line."""
         lines: list[str] = []
-        while self.row_index < len(self.rows):
-            row = self.rows[self.row_index]
-            is_kept_blank = not row.stripped and len(row.text) > 1
-            is_end = (not row.stripped and not is_kept_blank) or _ENDS_SPEECH.match(row.stripped)
-            parenthetical_rows = 0 if is_end else self._parenthetical_row_count()
-            if (is_kept_blank or is_end or parenthetical_rows) and lines:
+        is_end = False
+        while not is_end:
+            rows = self.rows[self.row_index : self.row_index + 1]
+            # A line of two spaces only ends a paragraph.
+            is_end = not rows or (not rows[0].line.strip() and len(rows[0].line) < 2)
+            is_end = is_end or bool(_ENDS_SPEECH.match(rows[0].text))
+            count = 0 if is_end else self._parenthetical_row_count()
+            if lines and (is_end or count or not rows[0].text):
                 yield SpeechPart(self._styled_runs(_join_rows(lines)))
                 lines = []
-            if is_end:
-                return
-            if parenthetical_rows:
-                rows = self.rows[self.row_index : self.row_index + parenthetical_rows]
-                yield SpeechPart(
-                    self._styled_runs(
-                        " ".join(parenthetical_row.stripped for parenthetical_row in rows)
-                    ),
-                    True,
-                )
-            elif not is_kept_blank:
-                lines.append(row.stripped)
-            self.row_index += max(1, parenthetical_rows)
-        if lines:
-            yield SpeechPart(self._styled_runs(_join_rows(lines)))
+            if count:
+                rows = self.rows[self.row_index : self.row_index + count]
+                yield SpeechPart(self._styled_runs(" ".join(row.text for row in rows)), True)
+            elif not is_end and rows[0].text:
+                lines.append(rows[0].text)
+            self.row_index += 0 if is_end else max(1, count)
 
     def _parenthetical_row_count(self) -> int:
         """Returns the number of lines of the parenthetical at the current line; 0 for none."""
-        if not self.rows[self.row_index].stripped.startswith("("):
+        rows = self.rows[self.row_index : self.row_index + _MAX_PARENTHETICAL_ROWS]
+        texts = [_CUT.sub("", row.text).rstrip() for row in rows]
+        if not rows[0].text.startswith("("):
             return 0
-        for count, row in enumerate(
-            self.rows[self.row_index : self.row_index + _MAX_PARENTHETICAL_ROWS], 1
-        ):
-            text = _CUT.sub("", row.stripped).rstrip()
-            if not text:
-                return 0
-            if ")" in text:
-                return count if text.index(")") == len(text) - 1 else 0
+        for count, text in enumerate(texts, 1):
+            if not text or ")" in text:
+                return count if text.find(")") == len(text) - 1 and text else 0
         return 0
 
     def _read_action(self, row: _SourceRow) -> ScriptItem:
         """Reads a paragraph of action, or lyrics without a speaker."""
-        is_sung = row.stripped.startswith("~")
-        rows = [row.stripped]
+        is_sung = row.text.startswith("~")
+        texts = [row.text]
         self.row_index += 1
-        while self.row_index < len(self.rows) and self._continues_action(
+        while self.row_index < len(self.rows) and _continues_action(
             self.rows[self.row_index], is_sung
         ):
-            rows.append(self.rows[self.row_index].stripped)
+            texts.append(self.rows[self.row_index].text)
             self.row_index += 1
-        kind: ItemKind = "sung" if is_sung else "action"
-        lines = [text if is_sung else text.removeprefix("!") for text in rows]
-        return self._make_item(kind, self._styled_runs(_join_rows(lines)), row)
-
-    def _continues_action(self, row: _SourceRow, is_sung: bool) -> bool:
-        """Returns whether a row continues the current paragraph of action or lyrics."""
-        text = row.stripped
-        if not text or text.startswith("~") != is_sung:
-            return False
-        return is_sung or (
-            not _FORCED.match(text.lstrip("!"))
-            and not self._match_scene(row, False)
-            and not (text.startswith("@") and text[1:2].isalpha())
-        )
+        lines = [text if is_sung else text.removeprefix("!") for text in texts]
+        return self._make_item("sung" if is_sung else "action", _join_rows(lines), row)
 
     # -- text --------------------------------------------------------------------------------------
 
-    def _make_item(self, kind: ItemKind, runs: Runs, row: _SourceRow, level: int = 0) -> ScriptItem:
-        return ScriptItem(kind, runs, self._source(row), level)
+    def _make_item(self, kind: ItemKind, text: str, row: _SourceRow, level: int = 0) -> ScriptItem:
+        return ScriptItem(kind, self._styled_runs(text), self._source(row), level)
+
+    def _omitted_item(self, text: str, reason: str, row: _SourceRow) -> ScriptItem:
+        return ScriptItem("omitted", leave_runs(self._styled_runs(text), reason), self._source(row))
 
     def _source(self, row: _SourceRow) -> str:
         return f"{self.name}:{row.number}"
-
-    def _omitted_runs(self, text: str, reason: str) -> list[ScriptRun]:
-        return [
-            ScriptRun(run.text, omission_reason=run.omission_reason or reason)
-            for run in self._styled_runs(text)
-        ]
-
-    def _scene_runs(self, number: str, text: str) -> list[ScriptRun]:
-        """Returns the runs of a scene heading; a number before or after it is left out."""
-        runs = [ScriptRun(number, omission_reason=_NUMBER)] if number else []
-        number_match = _SCENE_NUMBER.search(text)
-        runs += self._styled_runs(text[: number_match.start()] if number_match else text)
-        return (
-            [*runs, ScriptRun(f" {number_match[1]}", omission_reason=_NUMBER)]
-            if number_match
-            else runs
-        )
 
     def _styled_runs(
         self, text: str, is_italic: bool = False, is_bold: bool = False
@@ -394,6 +321,26 @@ class _Screenplay:
                 yield ScriptRun(f" {cut_text} ", omission_reason=reason)
             elif piece:
                 yield ScriptRun(_ESCAPED.sub(r"\1", piece), is_italic, is_bold)
+
+
+def _row_number(item: ScriptItem) -> int:
+    return int(item.source.rpartition(":")[2])
+
+
+def _match_scene(row: _SourceRow, is_free: bool) -> re.Match[str] | None:
+    match = _SCENE.fullmatch(row.text)
+    is_capitals = _SCENE_NUMBER.sub("", row.text).isupper()
+    return match if match and (is_capitals or (is_free and not match["number"])) else None
+
+
+def _continues_action(row: _SourceRow, is_sung: bool) -> bool:
+    """Returns whether a row continues the current paragraph of action or lyrics."""
+    text = row.text
+    if not text or text.startswith("~") != is_sung:
+        return False
+    is_name = text.startswith("@") and text[1:2].isalpha()
+    begins_item = _FORCED.match(text.lstrip("!")) or _match_scene(row, False) or is_name
+    return is_sung or not begins_item
 
 
 def _join_rows(rows: Sequence[str]) -> str:

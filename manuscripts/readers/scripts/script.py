@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import Literal
 
 from lxml import etree
 
-from manuscripts.book import count_characters, word_set
+from manuscripts.book import Book, Choices, count_characters, word_set
+from manuscripts.chapters import SCRIPT
 from manuscripts.counting import parse_numbering
 from manuscripts.directions import (
     EXTENSION_REASON,
@@ -30,6 +31,7 @@ from manuscripts.plaintext import read_text
 from manuscripts.readers import stage
 from manuscripts.readers.elements import OMISSION_ATTRIBUTE, SOURCE_ATTRIBUTE, append_text
 from manuscripts.readers.facts import Metadata
+from manuscripts.readers.pages import Pages, SourcePage, read_pages
 from textbase.characters import strip_invisible
 from textbase.errors import Problem
 
@@ -40,7 +42,7 @@ _SIZE_LIMIT = 4_000_000
 _FORBIDDEN_IN_XML = re.compile("[\ud800-\udfff\ufffe\uffff\x00-\x08\x0b\x0c\x0e-\x1f]")
 _MAX_NAME_CHARACTERS = 60
 """Maximum characters of a speaker's label."""
-_EXTENSION = re.compile(r"\([^()]*\)?")
+_BRACKETED = re.compile(r"\([^()]*\)?")
 _ACT_WORDS = word_set("act acte acto akt atto ato episode teil part chapter kapitel bedrijf akten")
 _ACT_NAME = re.compile(
     r"(?:the )?(?:teaser|cold open(?:ing)?|tag|prologue|epilogue|prolog|epilog)", re.IGNORECASE
@@ -126,9 +128,38 @@ def read_script(path: Path, encoding: str | None) -> Decoded:
     return decoded
 
 
+def leave_runs(runs: Runs, reason: str) -> list[ScriptRun]:
+    """Returns runs that are left out, for a reason unless they state their own."""
+    return [replace(run, omission_reason=run.omission_reason or reason) for run in runs]
+
+
 def omitted_item(text: str, reason: str, source: str) -> ScriptItem:
     """Returns an item for text that is left out, with the reason."""
     return ScriptItem("omitted", [ScriptRun(text, omission_reason=reason)], source)
+
+
+def read_items(
+    path: Path,
+    script_items: Sequence[ScriptItem],
+    metadata: Metadata,
+    source_text: str,
+    remarks: Iterable[str | None],
+    choices: Choices,
+) -> Book:
+    """Returns the book in the items of a script, whose source has the letters of `source_text`.
+
+    Raises ImportFailed, Slow.
+    """
+    root, script_remarks = write_script(script_items)
+    pages = Pages(
+        [SourcePage(path.name, root)],
+        metadata,
+        rules=SCRIPT,
+        is_script=True,
+        characters=_expected_characters(root, source_text),
+        remarks=[*filter(None, remarks), *script_remarks],
+    )
+    return read_pages(path, pages, choices)
 
 
 def write_script(script_items: Sequence[ScriptItem]) -> tuple[etree._Element, list[str]]:
@@ -140,19 +171,15 @@ def write_script(script_items: Sequence[ScriptItem]) -> tuple[etree._Element, li
     return writer.root, list(writer.remarks())
 
 
-def expected_characters(root: etree._Element, source: str) -> int:
+def _expected_characters(root: etree._Element, source: str) -> int:
     """Returns the visible characters that a document should have by the letters of its source.
 
     Compares letters and digits alone, since the markup of a source, which is not in the document,
     is made of symbols.
     """
     texts = "".join(root.itertext())
-    return count_characters(texts) + _count_alphanumeric(source) - _count_alphanumeric(texts)
-
-
-def _count_alphanumeric(text: str) -> int:
-    """Counts letters and digits."""
-    return sum(map(str.isalnum, strip_invisible(text)))
+    count, source_count = (sum(map(str.isalnum, strip_invisible(text))) for text in (texts, source))
+    return count_characters(texts) + source_count - count
 
 
 # -- chapters --------------------------------------------------------------------------------------
@@ -163,13 +190,13 @@ def _chapter_starts(script_items: Sequence[ScriptItem]) -> frozenset[int]:
 
     These are the sections of the highest level with more than one, else the printed acts.
     """
-    sections = [
-        number for number, script_item in enumerate(script_items) if script_item.kind == "section"
-    ]
-    for level in sorted({script_items[number].level for number in sections}):
-        sections_of_level = [number for number in sections if script_items[number].level == level]
-        if len(sections_of_level) > 1:
-            return frozenset(sections_of_level)
+    sections: dict[int, list[int]] = {}
+    for number, script_item in enumerate(script_items):
+        if script_item.kind == "section":
+            sections.setdefault(script_item.level, []).append(number)
+    for _, numbers in sorted(sections.items()):
+        if len(numbers) > 1:
+            return frozenset(numbers)
     acts = [number for number, script_item in enumerate(script_items) if _is_act(script_item)]
     is_counted = any(parse_numbering(script_items[number].text) for number in acts)
     return frozenset(acts if len(acts) > 1 and is_counted else ())
@@ -177,22 +204,25 @@ def _chapter_starts(script_items: Sequence[ScriptItem]) -> frozenset[int]:
 
 def _is_act(script_item: ScriptItem) -> bool:
     """Returns whether an element is the heading of an act, such as `ACT ONE` or `TEASER`."""
-    if (
-        script_item.kind not in ("action", "centred", "scene")
-        or len(script_item.text) > _MAX_NAME_CHARACTERS
-    ):
-        return False
     text = script_item.text.strip(" .:—–-")
-    heading = parse_numbering(text)
-    is_act = (
-        heading is not None and heading.value is not None and heading.word.casefold() in _ACT_WORDS
+    is_displayed = script_item.kind in ("centred", "scene") or (
+        script_item.kind == "action" and text.isupper()
     )
-    has_title = is_act and heading is not None and bool(heading.title) and not heading.mark
-    is_displayed = script_item.kind != "action" or text.isupper()
-    return is_displayed and ((is_act and not has_title) or bool(_ACT_NAME.fullmatch(text)))
+    if not is_displayed or len(script_item.text) > _MAX_NAME_CHARACTERS:
+        return False
+    heading = parse_numbering(text)
+    is_counted = (
+        heading is not None
+        and heading.value is not None
+        and heading.word.casefold() in _ACT_WORDS
+        and bool(heading.mark or not heading.title)
+    )
+    return is_counted or bool(_ACT_NAME.fullmatch(text))
 
 
 # -- writing ---------------------------------------------------------------------------------------
+
+_CLASSES = {"sung": stage.NARRATED, "action": "direction", "centred": "direction"}
 
 
 class _ScriptWriter:
@@ -220,64 +250,52 @@ class _ScriptWriter:
     def write(self, script_item: ScriptItem, is_chapter: bool) -> None:
         """Appends the elements of an item."""
         if is_chapter:
-            runs = [
-                ScriptRun(run.text, omission_reason=run.omission_reason) for run in script_item.runs
-            ]
-            self._write_paragraph(script_item, _lower_capitals(runs), tag="h1")
+            plain_runs = [replace(run, is_italic=False, is_bold=False) for run in script_item.runs]
+            self._write_paragraph(script_item, _lower_capitals(plain_runs), tag="h1")
         elif script_item.kind == "section":
             reason = "heading of an outline, which is not printed"
-            self._write_paragraph(
-                script_item,
-                [
-                    ScriptRun(run.text, omission_reason=run.omission_reason or reason)
-                    for run in script_item.runs
-                ],
-            )
+            self._write_paragraph(script_item, leave_runs(script_item.runs, reason))
         elif script_item.kind == "scene":
-            self._write_scene(script_item)
+            etree.SubElement(self.body, "hr")
+            runs = _lower_capitals(script_item.runs)
+            if self.lowered_heading is None and text_of(runs) != script_item.text:
+                self.lowered_heading = script_item.text, text_of(runs)
+            self._write_paragraph(script_item, runs, stage.NARRATED)
         elif script_item.kind == "break":
             etree.SubElement(self.body, "hr")
         elif script_item.kind == "speech":
             self._write_speech(script_item)
-        elif script_item.kind == "omitted":
-            self._write_paragraph(script_item, script_item.runs)
         else:
-            css_class = stage.NARRATED if script_item.kind == "sung" else "direction"
+            css_class = _CLASSES.get(script_item.kind, "")
             self._write_paragraph(script_item, script_item.runs, css_class)
-
-    def _write_scene(self, script_item: ScriptItem) -> None:
-        etree.SubElement(self.body, "hr")
-        runs = _lower_capitals(script_item.runs)
-        if self.lowered_heading is None and text_of(runs) != script_item.text:
-            self.lowered_heading = script_item.text, text_of(runs)
-        self._write_paragraph(script_item, runs, stage.NARRATED)
 
     def _write_speech(self, script_item: ScriptItem) -> None:
         """Writes the name, the parentheticals and the paragraphs of a speech."""
-        name, extensions, trailing_text = _split_cue(script_item.text)
-        if not _has_dialogue(script_item.parts) or not _may_be_label(name):
+        name, bracket, remainder = script_item.text.partition("(")
+        label = in_ordinary_case(name.strip()).strip(" .")
+        may_be_label = any(map(str.isalnum, label)) and len(name.strip()) <= _MAX_NAME_CHARACTERS
+        has_dialogue = any(text_of(part.runs) and not part.is_aside for part in script_item.parts)
+        if not has_dialogue or not may_be_label:
             for runs in (script_item.runs, *(part.runs for part in script_item.parts)):
                 self._write_paragraph(script_item, runs, "direction")
             return
         self.dual_count += script_item.is_dual
+        brackets = [" ".join(text.split()) for text in _BRACKETED.findall(bracket + remainder)]
+        trailing_text = _BRACKETED.sub("", bracket + remainder).strip()
+        extensions = [
+            ScriptRun(f" {text}", omission_reason=EXTENSION_REASON)
+            for text in brackets
+            if is_extension(text)
+        ]
         omitted_runs = [run for run in script_item.runs if run.omission_reason is not None]
-        location_extensions = [text for text in extensions if is_extension(text)]
-        asides = [
-            text
-            for text in (*extensions, trailing_text)
-            if text and text not in location_extensions
-        ]
-        location_runs = [
-            ScriptRun(f" {text}", omission_reason=EXTENSION_REASON) for text in location_extensions
-        ]
-        self._write_paragraph(
-            script_item, [ScriptRun(name), *location_runs, *omitted_runs], "speaker"
-        )
+        name_runs = [ScriptRun(name.strip()), *extensions, *omitted_runs]
+        self._write_paragraph(script_item, name_runs, "speaker")
         is_styled = False
-        for aside in asides:
-            aside_runs = [ScriptRun(lower_capitals(aside, False))]
-            is_styled = self._write_parenthetical(script_item, aside_runs, is_styled)
-        parts = list(_rejoin_parts(script_item.parts))
+        for text in (*brackets, trailing_text):
+            if text and not (text in brackets and is_extension(text)):
+                runs = [ScriptRun(lower_capitals(text, False))]
+                is_styled = self._write_parenthetical(script_item, runs, is_styled)
+        parts = _rejoin_parts(script_item.parts)
         for number, part in enumerate(parts):
             if part.is_aside:
                 is_last = all(following.is_aside for following in parts[number:])
@@ -296,10 +314,7 @@ class _ScriptWriter:
             self._write_paragraph(script_item, runs, "direction")
             return True
         reason = EXTENSION_REASON if is_extension(text) else PARENTHETICAL_REASON
-        self._write_paragraph(
-            script_item,
-            [ScriptRun(run.text, omission_reason=run.omission_reason or reason) for run in runs],
-        )
+        self._write_paragraph(script_item, leave_runs(runs, reason))
         return is_styled
 
     def _write_paragraph(
@@ -314,29 +329,20 @@ class _ScriptWriter:
             _append_run(element, run)
 
 
-def _split_cue(text: str) -> tuple[str, list[str], str]:
-    """Splits the line of a name into the name, its extensions in brackets, and remaining text."""
-    name, bracket, remainder = text.partition("(")
-    extensions = [
-        " ".join(extension.split()) for extension in _EXTENSION.findall(bracket + remainder)
-    ]
-    return name.strip(), extensions, _EXTENSION.sub("", bracket + remainder).strip()
-
-
-def _rejoin_parts(parts: Sequence[SpeechPart]) -> Iterable[SpeechPart]:
+def _rejoin_parts(parts: Sequence[SpeechPart]) -> list[SpeechPart]:
     """Joins the parts of a speech that continue a sentence or a parenthetical."""
     joined_parts: list[SpeechPart] = []
     for part in parts:
-        previous = joined_parts[-1] if joined_parts else part
-        previous_text, text = text_of(previous.runs), text_of(part.runs)
+        previous = joined_parts[-1] if joined_parts else None
+        previous_text = text_of(previous.runs) if previous else ""
         if part.is_aside:
             is_continuation = ")" not in previous_text
         else:
-            is_continuation = begins_mid_sentence(text) and previous_text[-1:] not in ".!?…"
-        if joined_parts and part.is_aside == previous.is_aside and is_continuation:
-            joined_parts[-1] = SpeechPart(
-                [*previous.runs, ScriptRun(" "), *part.runs], part.is_aside
-            )
+            is_within_sentence = previous_text[-1:] not in ".!?…"
+            is_continuation = is_within_sentence and begins_mid_sentence(text_of(part.runs))
+        if previous and part.is_aside == previous.is_aside and is_continuation:
+            runs = [*previous.runs, ScriptRun(" "), *part.runs]
+            joined_parts[-1] = SpeechPart(runs, part.is_aside)
         else:
             joined_parts.append(part)
     return joined_parts
@@ -347,16 +353,6 @@ def begins_mid_sentence(text: str) -> bool:
     return text.lstrip(" -–—….'’")[:1].islower()
 
 
-def _has_dialogue(parts: Sequence[SpeechPart]) -> bool:
-    """Returns whether a speech has more than directions."""
-    return any(text_of(part.runs) and not part.is_aside for part in parts)
-
-
-def _may_be_label(name: str) -> bool:
-    label = in_ordinary_case(name).strip(" .")
-    return any(map(str.isalnum, label)) and len(name) <= _MAX_NAME_CHARACTERS
-
-
 def _lower_capitals(runs: Runs) -> list[ScriptRun]:
     """Converts a heading that is all in capitals to ordinary case."""
     if not text_of(runs).isupper():
@@ -365,7 +361,7 @@ def _lower_capitals(runs: Runs) -> list[ScriptRun]:
     for run in runs:
         is_first = not any(run.omission_reason is None for run in lowered_runs)
         text = run.text if run.omission_reason else lower_capitals(run.text, is_first)
-        lowered_runs.append(ScriptRun(text, run.is_italic, run.is_bold, run.omission_reason))
+        lowered_runs.append(replace(run, text=text))
     return lowered_runs
 
 

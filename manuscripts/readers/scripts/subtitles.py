@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import Literal
 
 from manuscripts.book import Book, Choices, count_words, file_name
-from manuscripts.chapters import SCRIPT
 from manuscripts.labels import is_capitals, may_name
 from manuscripts.readers.facts import Metadata
-from manuscripts.readers.pages import Pages, SourcePage, read_pages
 from manuscripts.readers.scripts.cues import (
     TIMES,
     CueLine,
@@ -31,11 +29,11 @@ from manuscripts.readers.scripts.script import (
     ScriptItem,
     ScriptRun,
     SpeechPart,
-    expected_characters,
+    leave_runs,
     omitted_item,
+    read_items,
     read_script,
     text_of,
-    write_script,
 )
 
 _SENTENCE_PAUSE = 1.5
@@ -114,22 +112,15 @@ def read_subtitles(path: Path, choices: Choices) -> Book:
         for text, reason, row in subtitles.other_texts
     ]
     script_items += converter.build_items()
-    root, remarks = write_script(script_items)
-    if rolled_up_count:
-        remarks.append(
-            f"Captions roll up: {rolled_up_count:,} rows that are shown again are said once."
-        )
-    pages = Pages(
-        [SourcePage(path.name, root)],
+    remark = f"Captions roll up: {rolled_up_count:,} rows that are shown again are said once."
+    return read_items(
+        path,
+        script_items,
         Metadata(language=subtitles.language),
-        rules=SCRIPT,
-        is_script=True,
-        characters=expected_characters(
-            root, f"{text_without_tags(decoded.text)} {' '.join(converter.added_names)}"
-        ),
-        remarks=[*filter(None, [decoded.remark]), *remarks],
+        f"{text_without_tags(decoded.text)} {' '.join(converter.added_names)}",
+        [decoded.remark, remark if rolled_up_count else None],
+        choices,
     )
-    return read_pages(path, pages, choices)
 
 
 # -- roll-up captions ------------------------------------------------------------------------------
@@ -140,33 +131,20 @@ def _omit_rolled_up_rows(cues: Sequence[SubtitleCue]) -> int:
 
     Returns the number of these rows.
     """
-    rows_by_cue = [[" ".join(line.text.split()) for line in cue.lines] for cue in cues]
-    repeat_counts = [0] + [
-        _count_repeated_rows(previous_rows, next_rows)
-        if next_cue.start - previous_cue.end <= _ROLL_UP_PAUSE
-        else 0
-        for (previous_cue, previous_rows), (next_cue, next_rows) in pairwise(
-            zip(cues, rows_by_cue, strict=True)
-        )
-    ]
-    if sum(map(bool, repeat_counts)) < max(2, _MIN_ROLL_UP_SHARE * len(cues)):
+    repeated_lines: list[CueLine] = []
+    repeating_cues = 0
+    for previous, cue in pairwise(cues):
+        rows_above, rows = ([" ".join(o.text.split()) for o in c.lines] for c in (previous, cue))
+        is_next = cue.start - previous.end <= _ROLL_UP_PAUSE
+        counts = range(min(len(rows_above), len(rows)) if is_next else 0, 0, -1)
+        count = next((n for n in counts if rows_above[-n:] == rows[:n]), 0)
+        repeating_cues += count > 0
+        repeated_lines += cue.lines[:count]
+    if repeating_cues < max(2, _MIN_ROLL_UP_SHARE * len(cues)):
         return 0
-    for cue, count in zip(cues, repeat_counts, strict=False):
-        for line in cue.lines[:count]:
-            line.runs = [
-                replace(run, omission_reason=run.omission_reason or "shown again")
-                for run in line.runs
-            ]
-    return sum(repeat_counts)
-
-
-def _count_repeated_rows(previous_rows: Sequence[str], next_rows: Sequence[str]) -> int:
-    """Counts the first rows of a cue that repeat the last rows of the previous one."""
-    max_count = min(len(previous_rows), len(next_rows))
-    return next(
-        (count for count in range(max_count, 0, -1) if previous_rows[-count:] == next_rows[:count]),
-        0,
-    )
+    for line in repeated_lines:
+        line.runs = leave_runs(line.runs, "shown again")
+    return len(repeated_lines)
 
 
 # -- speakers --------------------------------------------------------------------------------------
