@@ -9,6 +9,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from lxml import etree
 
@@ -18,6 +19,8 @@ from manuscripts.readers.facts import LANGUAGE_TAG, Metadata, TocEntry, genre_of
 
 _OPF = "application/oebps-package+xml"
 _XHTML = {"application/xhtml+xml", "text/html", "application/html+xml", "text/x-oeb1-document"}
+_NCX = "application/x-dtbncx+xml"
+_COVER_GUIDES = ("cover", "other.ms-coverimage-standard")
 _OPF_NS = "{http://www.idpf.org/2007/opf}"
 
 
@@ -72,8 +75,7 @@ def read_package(archive: Archive) -> Package:
         nav = nav_path
         contents, landmarks = _read_navigation(archive, nav)
         guide = landmarks + guide
-    if not contents and (ncx := _find_ncx(archive, root, manifest_items)):
-        contents = _read_ncx(archive, ncx)
+    contents = contents or _read_ncx(archive, root, manifest_items)
     if not contents:
         remarks.append("The book has no table of contents; its headings part it into chapters.")
     return Package(
@@ -150,67 +152,39 @@ def _read_navigation(
             for link in nav.iter("{*}a"):
                 landmarks.append((types_of(link), *resolve(path, link.get("href", ""))))
         elif not contents and ("toc" in types or "doc-toc" in types):
-            contents = tuple(_nav_entries(archive, nav, path))
+            contents = tuple(_toc_entries(archive, nav, path))
     return contents, landmarks
 
 
-def _nav_entries(archive: Archive, parent: etree._Element, path: str) -> Iterator[TocEntry]:
-    """Yields the entries of a list in the navigation document."""
-    for list_item in parent.iterfind("{*}ol/{*}li"):
-        children = tuple(_nav_entries(archive, list_item, path))
-        link = list_item.find("{*}a")
-        if link is None:
+def _toc_entries(archive: Archive, parent: etree._Element, path: str) -> Iterator[TocEntry]:
+    """Yields the entries of a list in the navigation document, or below an element of the NCX."""
+    for item in chain(parent.iterfind("{*}ol/{*}li"), parent.iterfind("{*}navPoint")):
+        children = tuple(_toc_entries(archive, item, path))
+        labels = (item.find(name) for name in ("{*}a", "{*}span", "{*}navLabel/{*}text"))
+        title = single_line_text(next((label for label in labels if label is not None), None))
+        links = (item.find("{*}a"), item.find("{*}content"))
+        hrefs = [e.get("href") or e.get("src") for e in links if e is not None]
+        if hrefs and hrefs[0]:
+            target, fragment = resolve(path, hrefs[0])
+            yield TocEntry(title, archive.find(target) or target, fragment, children)
+        elif title and children:
             # A heading without a page of its own: it points to its first entry.
-            label = list_item.find("{*}span")
-            if label is not None and children:
-                first = children[0]
-                yield TocEntry(single_line_text(label), first.path, first.fragment, children)
-            else:
-                yield from children
+            yield TocEntry(title, children[0].path, children[0].fragment, children)
         else:
-            target, fragment = resolve(path, link.get("href", ""))
-            yield TocEntry(
-                single_line_text(link), archive.find(target) or target, fragment, children
-            )
+            yield from children
 
 
-def _find_ncx(
+def _read_ncx(
     archive: Archive, root: etree._Element, manifest_items: dict[str, ManifestItem]
-) -> str | None:
-    """Returns the path of the NCX, the table of contents of EPUB 2; None for none."""
+) -> tuple[TocEntry, ...]:
+    """Reads the NCX, the table of contents of EPUB 2; () for none."""
     spine = root.find("{*}spine")
-    spine_ncx = manifest_items.get("" if spine is None else spine.get("toc", ""))
-    ncx = "application/x-dtbncx+xml"
-    candidates = [
-        spine_ncx,
-        *(candidate for candidate in manifest_items.values() if candidate.media_type == ncx),
-    ]
-    return next(
-        (name for candidate in candidates if candidate and (name := archive.find(candidate.path))),
-        None,
-    )
-
-
-def _read_ncx(archive: Archive, path: str) -> tuple[TocEntry, ...]:
-    nav_map = archive.xml(path).find("{*}navMap")
-    return () if nav_map is None else tuple(_ncx_entries(archive, nav_map, path))
-
-
-def _ncx_entries(archive: Archive, parent: etree._Element, path: str) -> Iterator[TocEntry]:
-    """Yields the entries below an element of the NCX."""
-    for point in parent.iterfind("{*}navPoint"):
-        children = tuple(_ncx_entries(archive, point, path))
-        label = point.find("{*}navLabel/{*}text")
-        content = point.find("{*}content")
-        title = "" if label is None else single_line_text(label)
-        if content is None or not content.get("src"):
-            # Likewise, a heading without a page of its own.
-            if children:
-                first = children[0]
-                yield TocEntry(title, first.path, first.fragment, children)
-            continue
-        target, fragment = resolve(path, content.get("src", ""))
-        yield TocEntry(title, archive.find(target) or target, fragment, children)
+    names = ["" if spine is None else spine.get("toc", "")]
+    names += [item.id for item in manifest_items.values() if item.media_type == _NCX]
+    candidates = (manifest_items[name].path for name in names if name in manifest_items)
+    path = next(filter(None, map(archive.find, candidates)), None)
+    nav_map = archive.xml(path).find("{*}navMap") if path else None
+    return () if path is None or nav_map is None else tuple(_toc_entries(archive, nav_map, path))
 
 
 def _read_guide(root: etree._Element, path: str) -> Iterator[tuple[str, str, str]]:
@@ -223,26 +197,20 @@ def _find_cover(
     root: etree._Element, manifest_items: dict[str, ManifestItem], guide: list[tuple[str, str, str]]
 ) -> str | None:
     """Returns the path of the declared cover; None for none."""
-    for manifest_item in manifest_items.values():
-        if "cover-image" in manifest_item.properties:
-            return manifest_item.path
-    for meta in root.iterfind("{*}metadata//{*}meta[@name='cover']"):
-        content = meta.get("content", "")
-        path_matches = (
-            i for i in manifest_items.values() if content and i.path.endswith("/" + content)
-        )
-        if cover_item := manifest_items.get(content) or next(path_matches, None):
-            return cover_item.path
-    for reference_type, path, _ in guide:
-        if reference_type.lower() in ("cover", "other.ms-coverimage-standard"):
-            return path
-    for manifest_item in manifest_items.values():
-        if manifest_item.media_type.startswith("image/") and manifest_item.id.lower() in (
-            "cover",
-            "cover-image",
-        ):
-            return manifest_item.path
-    return None
+    items = list(manifest_items.values())
+    meta_tags = root.iterfind("{*}metadata//{*}meta[@name='cover']")
+    names = [name for meta in meta_tags if (name := meta.get("content", ""))]
+    candidates = (
+        *(item.path for item in items if "cover-image" in item.properties),
+        *(i.path for name in names for i in items if i.id == name or i.path.endswith(f"/{name}")),
+        *(path for kind, path, _ in guide if kind.lower() in _COVER_GUIDES),
+        *(
+            item.path
+            for item in items
+            if item.media_type.startswith("image/") and item.id.lower() in ("cover", "cover-image")
+        ),
+    )
+    return next(iter(candidates), None)
 
 
 # -- metadata --------------------------------------------------------------------------------------
@@ -273,7 +241,8 @@ def metadata_of(root: etree._Element) -> Metadata:
     dates = elements_of("date")
     published = [date for date in dates if date.get(f"{_OPF_NS}event") in ("publication", None)]
     languages = [single_line_text(e).replace("_", "-") for e in elements_of("language")]
-    description = elements_of("description")
+    date = next(map(single_line_text, published or dates), "")
+    description = first_text("description")
     return Metadata(
         title=title,
         subtitle=subtitle,
@@ -283,8 +252,8 @@ def metadata_of(root: etree._Element) -> Metadata:
         ),
         identifiers=_read_identifiers(elements_of("identifier")),
         publisher=first_text("publisher"),
-        date=_find_date(published or dates),
-        description=_without_tags(single_line_text(description[0])) if description else None,
+        date=re.sub(r"(?<=^\d{4}-\d\d-\d\d)T.*", "", date) or None,
+        description=" ".join(re.sub(r"<[^<>]*>", " ", description or "").split()) or None,
         genre=refinements.get(("", "schema:genre"))
         or genre_of(map(single_line_text, elements_of("subject"))),
         copyright=first_text("rights"),
@@ -352,17 +321,6 @@ def _find_series(
     series = contents_by_name.get("calibre:series")
     series_part = contents_by_name.get("calibre:series_index", "").removesuffix(".0")
     return series or None, series_part if series and series_part else None
-
-
-def _find_date(dates: list[etree._Element]) -> str | None:
-    if not dates:
-        return None
-    text = single_line_text(dates[0])
-    return text.partition("T")[0] if re.match(r"\d{4}-\d\d-\d\dT", text) else text
-
-
-def _without_tags(text: str) -> str:
-    return " ".join(re.sub(r"<[^<>]*>", " ", text).split())
 
 
 def _local_name(element: etree._Element) -> str:
