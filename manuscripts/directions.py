@@ -70,6 +70,7 @@ _SQUARE_BRACKETS = re.compile(r"\[[^\[\]]*\](?![(:\[])")  # not those of links a
 _PARENTHESES = re.compile(r"(?<!\])\([^()]*\)|（[^（）]*）")
 _COMMAND = re.compile(r"\[(?:pause|music|language)\b|\[\W*\d{0,3}\W*\]", re.IGNORECASE)
 """A command of a script, or the mark of a note."""
+_ROW = re.compile(r"[^\n]+")
 _CLOSING_CHARACTERS = frozenset('.?!…:;—–"”’»)]')
 _STAGE_VERB = re.compile(
     r"[\[(_\s]*(?:re-?enter|enter|exit|exeunt|manet|manent|flourish|alarums?|trumpets?|sennet|"
@@ -99,37 +100,37 @@ _MAX_STYLE_WORDS_BEFORE_COLON = 4
 
 
 def split_speech(styled: StyledText, start: int, conventions: DirectionStyle) -> list[SpeechPiece]:
-    """Splits a text from `start` on into speech and directions; the pieces cover all of it."""
-    text = styled.text
-    direction_ranges = sorted(_find_directions(styled, start, conventions))
-    speech_pieces: list[SpeechPiece] = []
-    offset = start
-    for begin, end in direction_ranges:
-        if begin < offset:
-            continue
-        speech_pieces += [SpeechPiece(offset, begin, False)] if text[offset:begin].strip() else []
-        speech_pieces.append(SpeechPiece(begin, end, True))
-        offset = end
-    speech_pieces += [SpeechPiece(offset, len(text), False)] if text[offset:].strip() else []
-    return _merge_pieces(text, speech_pieces)
+    """Splits a text from `start` on into speech and directions; the pieces cover all of it.
 
+    Neighbours of one kind are merged, and bare punctuation is joined to the piece before.
+    """
+    text, offset = styled.text, start
+    pieces: list[SpeechPiece] = []
 
-def _merge_pieces(text: str, speech_pieces: Sequence[SpeechPiece]) -> list[SpeechPiece]:
-    """Returns pieces with neighbours of one kind merged, and bare punctuation joined to the piece
-    before."""
-    merged: list[SpeechPiece] = []
-    for piece in speech_pieces:
-        has_letters = any(map(str.isalnum, text[piece.start : piece.stop]))
-        if merged and (not has_letters or merged[-1].is_direction == piece.is_direction):
-            merged[-1] = SpeechPiece(merged[-1].start, piece.stop, merged[-1].is_direction)
-        else:
-            merged.append(piece)
-    return merged
+    def add(begin: int, end: int, is_direction: bool) -> None:
+        stretch = text[begin:end]
+        joins = pieces and (
+            pieces[-1].is_direction == is_direction or not any(map(str.isalnum, stretch))
+        )
+        if joins and (is_direction or stretch.strip()):
+            pieces[-1] = SpeechPiece(pieces[-1].start, end, pieces[-1].is_direction)
+        elif is_direction or stretch.strip():
+            pieces.append(SpeechPiece(begin, end, is_direction))
+
+    for begin, end in sorted(_find_directions(styled, start, conventions)):
+        if begin >= offset:
+            add(offset, begin, False)
+            add(begin, end, True)
+            offset = end
+    add(offset, len(text), False)
+    return pieces
 
 
 def _find_directions(
     styled: StyledText, start: int, conventions: DirectionStyle
 ) -> Iterator[tuple[int, int]]:
+    """Yields the ranges of directions: by markup, in brackets, and in plays also those that are
+    marked by italics or by the first word of a line."""
     text = styled.text
     yield from ((max(start, begin), end) for begin, end in styled.direction_ranges if end > start)
     for match in _SQUARE_BRACKETS.finditer(text, start):
@@ -139,8 +140,13 @@ def _find_directions(
     for match in _PARENTHESES.finditer(text, start):
         if _has_words(match[0]) and _is_direction_in_parentheses(styled, start, match, conventions):
             yield match.span()
-    if conventions.is_play and not conventions.has_markup:
-        yield from _find_unbracketed(styled, start)
+    if not conventions.is_play or conventions.has_markup:
+        return
+    for begin, end in styled.italic_ranges:
+        if begin >= start and _is_italic_direction(text, start, begin, end):
+            yield begin, end
+    rows = _ROW.finditer(text, start) if "\n" in text[start:] else ()
+    yield from (row.span() for row in rows if is_stage_row(row[0]))
 
 
 def _is_direction_in_parentheses(
@@ -155,19 +161,6 @@ def _is_direction_in_parentheses(
     is_spoken = conventions.is_play and conventions.uses_square_brackets and not opens_speech
     is_between_sentences = not is_spoken and _stands_between(styled.text, start, *match.span())
     return is_between_sentences or _is_italic(styled, *match.span())
-
-
-def _find_unbracketed(styled: StyledText, start: int) -> Iterator[tuple[int, int]]:
-    """Yields the ranges of a play's directions that are marked by italics or by the first word of a
-    line."""
-    text = styled.text
-    for begin, end in styled.italic_ranges:
-        if begin >= start and _is_italic_direction(text, start, begin, end):
-            yield begin, end
-    if "\n" in text[start:]:
-        for row in re.finditer(r"^.+$", text[start:], re.MULTILINE):
-            if is_stage_row(row[0]):
-                yield row.start() + start, row.end() + start
 
 
 def _has_words(bracketed: str) -> bool:
@@ -206,21 +199,23 @@ def is_direction(styled: StyledText) -> bool:
     text = styled.text.strip()
     if not any(map(str.isalpha, text)):
         return False
-    outer_characters = f"{text[0]}{text.rstrip('.')[-1]}" in ("[]", "()")
-    inner_text = text[1:].rstrip(".")[:-1]
-    if outer_characters and not re.search(r"[\])].*[\[(]", inner_text, re.DOTALL):
+    is_bracketed = f"{text[0]}{text.rstrip('.')[-1]}" in ("[]", "()")
+    if is_bracketed and not re.search(r"[\])].*[\[(]", text[1:].rstrip(".")[:-1], re.DOTALL):
         return not _COMMAND.match(text)
-    if cover_text(styled.direction_ranges, styled.text) or cover_text(
-        styled.italic_ranges, styled.text
-    ):
+    ranges = (styled.direction_ranges, styled.italic_ranges)
+    if any(cover_text(covered, styled.text) for covered in ranges):
         return True
     return bool(_STAGE_VERB.match(text)) and text[-1] in ".]_)" and count_words(text) <= 60
+
+
+def _without_emphasis(text: str) -> str:
+    return re.sub(r"[*_]+", "", text).strip()
 
 
 def match_transition(text: str) -> re.Match[str] | None:
     """Returns the match of a screenplay's transition, such as `**FADE IN:**`, in `text` without
     emphasis."""
-    plain_text = re.sub(r"[*_]+", "", text).strip()
+    plain_text = _without_emphasis(text)
     return _CUT_TO.fullmatch(plain_text) or _TRANSITION.fullmatch(plain_text)
 
 
@@ -231,17 +226,14 @@ def is_extension(text: str) -> bool:
 
 def is_scene_heading(text: str) -> bool:
     """Returns whether a row heads a screenplay's scene, `text` without its emphasis."""
-    return bool(_SCENE_HEADING.fullmatch(re.sub(r"[*_]+", "", text).strip()))
+    return bool(_SCENE_HEADING.fullmatch(_without_emphasis(text)))
 
 
 def is_parenthetical(text: str) -> bool:
     """Returns whether words in round brackets within a speech are an actor's: `(beat)`, `(to
     Anna)`."""
-    plain_text = re.sub(r"[*_]+", "", text).strip()
-    return (
-        bool(_PARENTHETICAL.fullmatch(plain_text))
-        and count_words(plain_text) <= _MAX_PARENTHETICAL_WORDS
-    )
+    match = _PARENTHETICAL.fullmatch(_without_emphasis(text))
+    return match is not None and count_words(match[0]) <= _MAX_PARENTHETICAL_WORDS
 
 
 def cover_text(ranges: Sequence[tuple[int, int]], text: str) -> bool:

@@ -58,29 +58,20 @@ def parse_cast_list(rows: Iterable[str]) -> Iterator[Persona]:
     Polonius`."""
     for row in rows:
         bare_row = row.strip(" _*")
-        name_end = _NAME_END.search(bare_row)
-        name_part = bare_row[: name_end.start()] if name_end else bare_row
+        name_part = _NAME_END.split(bare_row, maxsplit=1)[0]
         name = " ".join(name_part.split()).strip(" _*")
-        name_match = _NAME.fullmatch(name)
-        if name_match and may_name(name) and not (name.isupper() and not is_capitals(name)):
+        is_shouted = name.isupper() and not is_capitals(name)
+        if _NAME.fullmatch(name) and may_name(name) and not is_shouted:
             yield Persona(name, pronoun_of(name, bare_row[len(name_part) :]))
 
 
 def pronoun_of(name: str, description: str) -> str | None:
     """Returns "she" or "he" by the title in a name or the first word of kinship or sex in its
     description."""
-    title = _TITLE.match(name)
-    gendered_match = title or next(
-        (
-            word
-            for word in _GENDERED_WORD.finditer(description)
-            if not _RELATION.search(description[: word.start()])
-        ),
-        None,
-    )
-    if gendered_match is None:
-        return None
-    return "she" if gendered_match["she"] else "he"
+    words = _GENDERED_WORD.finditer(description)
+    own_words = (word for word in words if not _RELATION.search(description[: word.start()]))
+    gendered_match = _TITLE.match(name) or next(own_words, None)
+    return gendered_match and ("she" if gendered_match["she"] else "he")
 
 
 def build_cast(
@@ -91,19 +82,18 @@ def build_cast(
     A label that abbreviates the name of exactly one listed person is an alias of that person.
     """
     persons_by_key = {key_of(person.name): person for person in cast_list}
-    main_names: dict[str, str] = {}
+    names: dict[str, str] = {}
     aliases: dict[str, list[str]] = {}
     for key, name in printed.items():
         person = _abbreviated_person(key, persons_by_key)
-        main_key = key if person is None else person
-        main_names.setdefault(
-            main_key, in_ordinary_case(name if person is None else persons_by_key[person].name)
-        )
+        main_key = key if person is None else key_of(person.name)
+        names.setdefault(main_key, in_ordinary_case(name if person is None else person.name))
+        aliases.setdefault(main_key, [])
         if main_key != key:
-            aliases.setdefault(main_key, []).append(in_ordinary_case(name.rstrip(" .")))
+            aliases[main_key].append(in_ordinary_case(name.rstrip(" .")))
     return tuple(
-        PrintedSpeaker(name, tuple(aliases.get(key, ())), _pronoun_of_key(key, persons_by_key))
-        for key, name in main_names.items()
+        PrintedSpeaker(name, tuple(aliases[key]), _pronoun_of_key(key, persons_by_key))
+        for key, name in names.items()
     )
 
 
@@ -113,43 +103,35 @@ def _pronoun_of_key(key: str, persons_by_key: Mapping[str, Persona]) -> str | No
     if key in persons_by_key:
         return persons_by_key[key].pronoun
     words = set(key.split())
-    matching_persons = [
-        person for name, person in persons_by_key.items() if words <= set(name.split())
-    ]
-    return matching_persons[0].pronoun if len(matching_persons) == 1 else None
+    persons = [person for name, person in persons_by_key.items() if words <= set(name.split())]
+    return persons[0].pronoun if len(persons) == 1 else None
 
 
-def _abbreviated_person(key: str, person_keys: Iterable[str]) -> str | None:
+def _abbreviated_person(key: str, persons_by_key: Mapping[str, Persona]) -> Persona | None:
     """Returns the only person whose name a label abbreviates: `ham` for `hamlet`."""
-    person_keys = list(person_keys)
-    if any(key in (person, *person.split()) for person in person_keys):
+    if any(key in (name, *name.split()) for name in persons_by_key):
         return None
-    matching_persons = [
-        person for person in person_keys if _abbreviates(key.split(), person.split())
+    short_words = [word.strip(".") for word in key.split()]
+    persons = [
+        person for name, person in persons_by_key.items() if _abbreviates(short_words, name.split())
     ]
-    return matching_persons[0] if len(matching_persons) == 1 else None
+    return persons[0] if len(persons) == 1 else None
 
 
-def _abbreviates(label_words: Sequence[str], full_words: Sequence[str]) -> bool:
-    short_words = [word.strip(".") for word in label_words]
-    return (
-        len(short_words) == len(full_words)
-        and short_words != list(full_words)
-        and all(
-            len(b) > 1 and w.startswith(b) for b, w in zip(short_words, full_words, strict=True)
-        )
-        and " ".join(full_words) != f"{' '.join(short_words)}s"
-    )
+def _abbreviates(short_words: Sequence[str], full_words: Sequence[str]) -> bool:
+    is_plural = " ".join(full_words) == f"{' '.join(short_words)}s"
+    if is_plural or len(short_words) != len(full_words) or short_words == full_words:
+        return False
+    pairs = zip(short_words, full_words, strict=True)
+    return all(len(short) > 1 and full.startswith(short) for short, full in pairs)
 
 
 def merge_casts(speakers: Iterable[PrintedSpeaker]) -> tuple[PrintedSpeaker, ...]:
     """Returns the cast of several texts, each speaker once."""
     speakers_by_key: dict[str, PrintedSpeaker] = {}
     for speaker in speakers:
-        earlier_speaker = speakers_by_key.setdefault(key_of(speaker.name), speaker)
-        aliases = tuple(dict.fromkeys((*earlier_speaker.aliases, *speaker.aliases)))
-        pronoun = earlier_speaker.pronoun or speaker.pronoun
-        speakers_by_key[key_of(speaker.name)] = PrintedSpeaker(
-            earlier_speaker.name, aliases, pronoun
-        )
+        earlier = speakers_by_key.get(key_of(speaker.name), speaker)
+        aliases = tuple(dict.fromkeys((*earlier.aliases, *speaker.aliases)))
+        pronoun = earlier.pronoun or speaker.pronoun
+        speakers_by_key[key_of(speaker.name)] = PrintedSpeaker(earlier.name, aliases, pronoun)
     return tuple(speakers_by_key.values())

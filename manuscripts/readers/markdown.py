@@ -33,36 +33,20 @@ from manuscripts.matter import BookContext
 from manuscripts.plaintext import read_text
 from manuscripts.prose import StyledSpan, write_paragraph
 from manuscripts.readers.binding import bind
+from manuscripts.readers.ebook.cover import cover_of
 from manuscripts.readers.facts import LANGUAGE_TAG, Metadata
 from textbase import files
 from textbase.characters import strip_invisible
 
-_FACT_BY_KEY = {
-    "title": "title",
-    "subtitle": "subtitle",
-    "author": "author",
-    "authors": "author",
-    "creator": "author",
-    "language": "language",
-    "lang": "language",
-    "publisher": "publisher",
-    "date": "date",
-    "description": "description",
-    "abstract": "description",
-    "genre": "genre",
-    "rights": "copyright",
-    "copyright": "copyright",
-    "series": "series",
-    "part": "series_part",
-    "series_part": "series_part",
-    "cover": "cover",
-    "cover-image": "cover",
-    "isbn": "isbn",
-    "uuid": "uuid",
-    "identifier": "id",
-}
-"""Keys of front matter -> facts of a book."""
-
+_KEYS_BY_FACT = {
+    "title": "title", "subtitle": "subtitle", "author": "author authors creator",
+    "language": "language lang", "publisher": "publisher", "date": "date",
+    "description": "description abstract", "genre": "genre", "copyright": "rights copyright",
+    "series": "series", "series_part": "part series_part", "cover": "cover cover-image",
+    "isbn": "isbn", "uuid": "uuid", "id": "identifier",
+}  # fmt: skip
+"""Facts of a book -> keys of front matter."""
+_FACT_BY_KEY = {key: name for name, keys in _KEYS_BY_FACT.items() for key in keys.split()}
 _KEY = re.compile(r"[\w.-]+[ \t]*:(\s|$)")
 
 
@@ -149,20 +133,14 @@ def _build_outline(
 
 def _title_from_name(path: Path) -> str:
     """Returns a file's name as a title: `03-the-gate.md` becomes `The gate`."""
-    words = (
-        re.sub(r"^\d+[\s._-]+(?=\w)", "", title_from_file_name(path))
-        .replace("_", " ")
-        .replace("-", " ")
-    )
-    return f"{words[:1].upper()}{words[1:]}".strip() or title_from_file_name(path)
+    stem = title_from_file_name(path)
+    words = re.sub(r"[_-]", " ", re.sub(r"^\d+[\s._-]+(?=\w)", "", stem))
+    return f"{words[:1].upper()}{words[1:]}".strip() or stem
 
 
 # -- blocks ----------------------------------------------------------------------------------------
 
-_KIND_BY_TOKEN: Mapping[str, BlockKind] = {
-    "heading_open": "heading",
-    "hr": "scene",
-}
+_KIND_BY_TOKEN: Mapping[str, BlockKind] = {"heading_open": "heading", "hr": "scene"}
 
 
 def _read_blocks(source: _MarkdownFile, tokens: Sequence[Token], text_start: int) -> list[Block]:
@@ -179,34 +157,28 @@ def _read_blocks(source: _MarkdownFile, tokens: Sequence[Token], text_start: int
             borders += [(row, "gap", 0, "") for row in islice(unparsed_rows, 1)]
             kind = _KIND_BY_TOKEN.get(token.type, "text")
             level = int(token.tag[1]) if kind == "heading" else 0
-            borders.append((token.map[0], kind, level, _plain_words(inline)))
+            words = "".join(child.content or " " for child in inline.children or ())
+            borders.append((token.map[0], kind, level, " ".join(words.split())))
             end = token.map[1]
     blocks = [source.block(0, text_start)] if text_start else []
     for block in blocks:
         block.leave("front matter: the facts of the book")
     for (first_row, kind, level, title), (next_row, *_) in pairwise(borders):
-        for text_start, end in _split_at_notes(rows, first_row, next_row):
-            block = source.block(text_start, end, kind, title)
+        note_rows = [row for row in range(first_row + 1, next_row) if _NOTE.match(rows[row])]
+        for begin, end in pairwise([first_row, *note_rows, next_row]):
+            block = source.block(begin, end, kind, title)
             block.level = level
-            note = _NOTE.match(rows[text_start])
-            block.note = (note[1],) if note else ()
-            block.refs = (
-                () if note else tuple(dict.fromkeys(_NOTE_REFERENCE.findall("\n".join(block.rows))))
-            )
+            block.note = tuple(_NOTE.findall(rows[begin]))
+            references = _NOTE_REFERENCE.findall("\n".join(block.rows))
+            block.refs = () if block.note else tuple(dict.fromkeys(references))
             blocks.append(block)
             blocks += _leave_attributes(block)
     return blocks
 
 
-_NOTE = re.compile(r" {0,3}\[\^([^\]\s]+)\]:")
+_NOTE = re.compile(r"^ {0,3}\[\^([^\]\s]+)\]:")
 _NOTE_REFERENCE = re.compile(r"\[\^([^\[\]\s]{1,200})\](?!:)")
 _ATTRIBUTES = re.compile(r"[ \t]*\{:?[ \t]*[#.][^{}]*\}[ \t]*$")
-
-
-def _split_at_notes(rows: Sequence[str], first_row: int, end_row: int) -> Iterator[tuple[int, int]]:
-    """Yields the ranges of rows into which footnotes divide a block."""
-    note_rows = [row for row in range(first_row + 1, end_row) if _NOTE.match(rows[row])]
-    return pairwise([first_row, *note_rows, end_row])
 
 
 def _leave_attributes(block: Block) -> Iterator[Block]:
@@ -227,26 +199,26 @@ def _join_words(source: _MarkdownFile, tokens: Sequence[Token], text: str) -> No
     """Joins words that line ends divide within paragraphs."""
     if not hyphens.DIVIDED_WORD.search(text):
         return
-    known_words = hyphens.words_of(text)
+    known_words, rows = hyphens.words_of(text), source.shown_rows
     for token in tokens:
         first_row, end_row = token.map or (0, 0)
         for row in range(first_row, end_row - 1) if token.type == "paragraph_open" else ():
-            first_half = re.search(r"([^\W_]+(?:-[^\W_]+)*)-[ \t]*$", source.shown_rows[row])
-            second_half = re.match(r"([\s>]*)([^\W_]+)(\S*)[ \t]*", source.shown_rows[row + 1])
+            first_half = re.search(r"([^\W_]+(?:-[^\W_]+)*)-[ \t]*$", rows[row])
+            second_half = re.match(r"([\s>]*)([^\W_]+)(\S*)[ \t]*", rows[row + 1])
             if first_half and second_half:
-                word = (
-                    hyphens.join_halves(first_half[1], second_half[2], known_words) + second_half[3]
-                )
-                source.shown_rows[row] = source.shown_rows[row][: first_half.start()] + word
-                source.shown_rows[row + 1] = (
-                    second_half[1] + source.shown_rows[row + 1][second_half.end() :]
-                )
+                indent, end, marks = second_half.groups()
+                word = hyphens.join_halves(first_half[1], end, known_words) + marks
+                rows[row] = rows[row][: first_half.start()] + word
+                rows[row + 1] = indent + rows[row + 1][second_half.end() :]
 
 
 # -- what is no plain text -------------------------------------------------------------------------
 
 _IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])?")
 _CELL_ENDS = re.compile(r"(?<!\\)\|")
+
+
+_ASIDE_NAMES = {"table_open": "tables", "fence": "code"}
 
 
 def _write_asides(source: _MarkdownFile, tokens: Sequence[Token], choices: Choices) -> None:
@@ -257,34 +229,24 @@ def _write_asides(source: _MarkdownFile, tokens: Sequence[Token], choices: Choic
     for token in tokens:
         picture_count = sum(child.type == "image" for child in token.children or ())
         name = _ASIDE_NAMES.get(token.type, "pictures" if picture_count else "")
-        if name and treatments[name] == "read":
-            _write_aside(source, token, name)
-        elif name:
+        begin, end = token.map or (0, 0)
+        rows = source.rows[begin:end]
+        if not name:
+            continue
+        if treatments[name] != "read":
             kept_counts[name] += picture_count or 1
+        elif name == "pictures":
+            shown_rows = source.shown_rows[begin:end]
+            source.shown_rows[begin:end] = [_IMAGE.sub(r"\1", row) for row in shown_rows]
+        else:
+            is_table = name == "tables"
+            _show_rows(source, begin, [*map(_spoken_row, rows)] if is_table else ["", *rows[1:]])
     if kept_counts:
         counts_text = ", ".join(f"{name} ({count})" for name, count in sorted(kept_counts.items()))
         options = ", ".join(f"--{name} read" for name in sorted(kept_counts))
         source.remarks.append(
             f"{counts_text}: in the texts, and not spoken; {options} speaks them."
         )
-
-
-_ASIDE_NAMES = {"table_open": "tables", "fence": "code"}
-
-
-def _write_aside(source: _MarkdownFile, token: Token, name: str) -> None:
-    """Writes a table, code or the pictures of a paragraph as text."""
-    first_row, end_row = token.map or (0, 0)
-    rows = source.rows[first_row:end_row]
-    if name == "tables":
-        _show_rows(source, first_row, list(map(_spoken_row, rows)))
-    elif name == "code":
-        _show_rows(source, first_row, ["", *rows[1:]])
-    else:
-        rows_without_images = (
-            _IMAGE.sub(r"\1", row) for row in source.shown_rows[first_row:end_row]
-        )
-        source.shown_rows[first_row:end_row] = list(rows_without_images)
 
 
 def _spoken_row(row: str) -> str:
@@ -301,11 +263,6 @@ def _show_rows(source: _MarkdownFile, first_row: int, rows: Sequence[str]) -> No
     for row_number, (row, row_below) in enumerate(pairwise([*shown_rows, ""]), first_row):
         markdown = write_paragraph([(StyledSpan(row.strip()),)]) if row else ""
         source.shown_rows[row_number] = f"{markdown}\\" if row and row_below else markdown
-
-
-def _plain_words(inline: Token) -> str:
-    """Returns the words of a heading or a paragraph, without their markup."""
-    return " ".join("".join(t.content or " " for t in inline.children or ()).split())
 
 
 # -- front matter ----------------------------------------------------------------------------------
@@ -375,15 +332,9 @@ def _read_cover(source: _MarkdownFile) -> CoverImage | None:
         reason = error.strerror if isinstance(error, OSError) else "too large, or no name of a file"
         source.remarks.append(f"The cover {name} is left out: it cannot be read: {reason}.")
         return None
-    suffix = next(
-        (suffix for begin, suffix in _SUFFIX_BY_SIGNATURE.items() if content.startswith(begin)),
-        None,
-    )
-    if suffix is None:
-        source.remarks.append(f"The cover {name} is left out: it is neither JPEG nor PNG.")
-        return None
-    return CoverImage(content, suffix)
+    cover, remark = cover_of(content, name)
+    source.remarks += filter(None, [remark])
+    return cover
 
 
-_SUFFIX_BY_SIGNATURE = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n\x1a\n": ".png"}
 _MAX_COVER_SIZE = 64_000_000

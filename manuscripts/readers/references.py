@@ -41,28 +41,19 @@ def note_targets(
     """
     body = next(root.iter("{*}body"), root)
     for link in body.iter("{*}a"):
-        if not link.get("href") or not is_reference(link) or _is_within_omitted(link):
+        elements = (link, *link.iterancestors())
+        is_omitted = any(element.get(OMISSION_ATTRIBUTE) is not None for element in elements)
+        if not link.get("href") or is_omitted or not is_reference(link):
             continue
         target = resolve(path, link.get("href", ""))
         if target not in called_targets:
-            called_targets.update((path, anchor) for anchor in _anchors_of(link))
+            # A back link may mean the element around the reference.
+            parent = link.getparent()
+            is_wrapped = parent is not None and element_name(parent) in ("sup", "span")
+            for element in (*[parent] * is_wrapped, *link.iter("{*}*")):
+                names = filter(None, (element.get("id"), element.get("name")))
+                called_targets.update((path, name) for name in names)
             yield target
-
-
-def _is_within_omitted(link: etree._Element) -> bool:
-    return any(
-        element.get(OMISSION_ATTRIBUTE) is not None for element in (link, *link.iterancestors())
-    )
-
-
-def _anchors_of(link: etree._Element) -> Iterator[str]:
-    """Yields the ids by which a back link means a reference."""
-    parent = link.getparent()
-    wrapping_elements = (
-        [parent] if parent is not None and element_name(parent) in ("sup", "span") else []
-    )
-    for element in (*wrapping_elements, *link.iter("{*}*")):
-        yield from filter(None, (element.get("id"), element.get("name")))
 
 
 def keys_of(path: str, element: etree._Element) -> Iterator[str]:
@@ -85,15 +76,15 @@ def is_reference(link: etree._Element) -> bool:
     """Returns whether a link leads to a note: its markup says so, or it is a raised or bracketed
     mark."""
     types, classes = types_of(link).split(), link.get("class", "")
-    if _NOTE_REFERENCE.intersection(types) or _NOTE_REFERENCE_CLASS.search(classes):
+    if not _NOTE_REFERENCE.isdisjoint(types) or _NOTE_REFERENCE_CLASS.search(classes):
         return True
     target, _, fragment = link.get("href", "").partition("#")
     text = "".join(link.itertext()).strip()
     if not fragment or "://" in target or not _NOTE_MARK.fullmatch(text):
         return False
     parent = link.getparent()
-    is_raised = (parent is not None and element_name(parent) == "sup") or any(
-        True for _ in link.iter("{*}sup")
+    is_raised = next(link.iter("{*}sup"), None) is not None or (
+        parent is not None and element_name(parent) == "sup"
     )
     return is_raised or not text[0].isalnum() or bool(_NOTE_FRAGMENT.search(fragment))
 
@@ -101,12 +92,10 @@ def is_reference(link: etree._Element) -> bool:
 def is_reference_around(element: etree._Element) -> bool:
     """Returns whether a raised element holds a note reference and nothing else."""
     links = list(element.iter("{*}a"))
-    if not links or not all(is_reference(link) for link in links):
+    if not links or not all(map(is_reference, links)):
         return False
-    link_characters = sum(count_characters(text) for link in links for text in texts_of(link))
-    return sum(count_characters(text) for text in texts_of(element)) <= link_characters + 2 * len(
-        links
-    )
+    link_size = sum(count_characters(text) for link in links for text in texts_of(link))
+    return sum(map(count_characters, texts_of(element))) <= link_size + 2 * len(links)
 
 
 def note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Element]:
@@ -114,14 +103,15 @@ def note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Eleme
     bodies: set[etree._Element] = set()
     holders: set[etree._Element] = set()
     for element in body.iter("{*}*") if notes else ():
-        if element.get("id") not in notes and element.get("name") not in notes:
+        if notes.isdisjoint((element.get("id"), element.get("name"))):
             continue
         holder = _note_holder(element)
-        if holder is None or holder in holders or not _may_hold(holder):
+        name = "" if holder is None else element_name(holder)
+        if holder is None or holder in holders or level_of(holder) or name in _NOT_NOTE_ELEMENTS:
             continue
         holders.add(holder)
         parts = [holder]
-        if element_name(holder) == "dt":
+        if name == "dt":
             # A note's number and its text are siblings.
             parts += takewhile(lambda e: element_name(e) == "dd", holder.itersiblings("{*}*"))
         words = sum(count_words("".join(part.itertext())) for part in parts)
@@ -130,29 +120,17 @@ def note_bodies(body: etree._Element, notes: frozenset[str]) -> set[etree._Eleme
     return bodies
 
 
-def _may_hold(holder: etree._Element) -> bool:
-    """Returns whether a block may be a note: it is neither a heading nor a list of notes."""
-    return not level_of(holder) and element_name(holder) not in _NOT_NOTE_ELEMENTS
-
-
 def _note_holder(element: etree._Element) -> etree._Element | None:
-    """Returns the block that contains an element, or the list item that this begins."""
-    holder: etree._Element | None = element
-    while holder is not None and element_name(holder) not in BLOCKS:
-        holder = holder.getparent()
-    is_in_item = holder is not None and element_name(holder) == "p" and _is_item(holder)
-    return holder.getparent() if holder is not None and is_in_item else holder
-
-
-def _is_item(paragraph: etree._Element) -> bool:
-    """Returns whether a paragraph is the beginning of a list item or a note's own element."""
-    parent = paragraph.getparent()
-    return (
-        parent is not None
-        and element_name(parent) in ("li", "aside", "dd")
-        and parent[0] is paragraph
-    )
+    """Returns the block that contains an element, or the list item or the note's own element that
+    this begins."""
+    elements = (element, *element.iterancestors())
+    holder = next((e for e in elements if element_name(e) in BLOCKS), None)
+    parent = None if holder is None else holder.getparent()
+    if holder is None or parent is None or element_name(holder) != "p":
+        return holder
+    begins_parent = parent[0] is holder and element_name(parent) in ("li", "aside", "dd")
+    return parent if begins_parent else holder
 
 
 def holds_heading(element: etree._Element) -> bool:
-    return any(level_of(e) for e in element.iter("{*}*"))
+    return any(map(level_of, element.iter("{*}*")))

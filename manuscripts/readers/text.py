@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from manuscripts import hyphens
@@ -136,16 +136,12 @@ class _TextFile:
         return bind(self.path, divided_book, facts, characters, left_out=left_out, remarks=remarks)
 
     def _describe_unmatched_marks(self) -> Iterator[str]:
-        if self.unmatched_marks:
-            marks = ", ".join(
-                [
-                    *islice(self.unmatched_marks, _MAX_SHOWN_MARKS),
-                    *["…"] * (len(self.unmatched_marks) > _MAX_SHOWN_MARKS),
-                ]
-            )
+        marks = list(self.unmatched_marks)
+        if marks:
+            shown_marks = marks[:_MAX_SHOWN_MARKS] + ["…"] * (len(marks) > _MAX_SHOWN_MARKS)
             yield (
-                f"Without a note that begins with them, these stay in the text: {marks} "
-                f"(first: {next(iter(self.unmatched_marks.values()))})."
+                "Without a note that begins with them, these stay in the text: "
+                f"{', '.join(shown_marks)} (first: {self.unmatched_marks[marks[0]]})."
             )
 
     def _block(self, first: int, rows: list[str], gap: int = 0) -> Block:
@@ -196,16 +192,13 @@ class _TextFile:
                 first_row = index
             rows.append(row.expandtabs(4).rstrip())
 
-    def _is_chosen(self, row: str) -> bool:
-        heading = self.choices.heading
-        return heading is not None and bool(heading.match(row.strip()))
-
     def _begins_paragraph(self, row_above: str, row: str) -> bool:
         """Returns whether a row begins a paragraph without a blank line.
 
         It does with a label or an indentation, as a heading by the user's pattern, or below one.
         """
-        if self._is_chosen(row) or self._is_chosen(row_above):
+        heading = self.choices.heading
+        if heading and (heading.match(row.strip()) or heading.match(row_above.strip())):
             return True
         if self.is_line_by_line or self._is_label(row, is_within_paragraph=True):
             return True
@@ -247,9 +240,7 @@ class _TextFile:
                 block.leave("note")
                 block.note = (note_match["mark"],)
                 self.notes.add(note_match["mark"])
-            referred_marks.update(
-                reference["mark"] for reference in _REFERENCE.finditer(block.text)
-            )
+            referred_marks.update(match["mark"] for match in _REFERENCE.finditer(block.text))
 
     def _find_headings(self) -> None:
         """Finds scene breaks and headings; text may follow directly below a heading."""
@@ -292,9 +283,8 @@ class _TextFile:
 
     def _write_paragraphs(self, block: Block) -> Iterator[Block]:
         rows = [row.strip() for row in block.rows]
-        is_quoted = (
-            not self.labels and len(rows) > 1 and all(_indentation(r) >= 2 for r in block.rows)
-        )
+        is_indented = all(_indentation(row) >= 2 for row in block.rows)
+        is_quoted = is_indented and not self.labels and len(rows) > 1
         is_verse_quotation = is_quoted and max(map(len, rows)) < 0.8 * self.width
         text = hyphens.join("\n".join(rows), self.words)
         if self.labels:
@@ -330,41 +320,20 @@ class _TextFile:
         label_rows = 1 if label and label.is_alone and len(rows) > 1 else 0
         speech_rows = rows[label_rows:]
         width = max(self.width, _MIN_SPEECH_WIDTH * label_rows)
+        lengths = [len(row) for row in speech_rows[:-1]] or [0]
         unfilled_count = sum(
-            len(f"{row} {row_below.split()[0]}") <= width
+            len(row) + 1 + len(row_below.split()[0]) <= width
             for row, row_below in pairwise(speech_rows)
         )
-        lengths = [len(row) for row in speech_rows[:-1]] or [0]
-        is_uneven = 3 * unfilled_count >= len(lengths) or min(lengths) < _EVEN_LINE_SHARE * max(
-            lengths
-        )
-        if not (is_verse("\n".join(speech_rows)) and is_uneven and len(rows) > 2):
+        is_uneven = min(lengths) < _EVEN_LINE_SHARE * max(lengths)
+        is_unfilled = is_uneven or 3 * unfilled_count >= len(lengths)
+        if len(rows) < 3 or not is_unfilled or not is_verse("\n".join(speech_rows)):
             speech_rows = [" ".join(speech_rows)]
         return "\n".join(rows[:label_rows] + speech_rows)
 
 
 def _indentation(row: str) -> int:
     return len(row) - len(row.lstrip())
-
-
-def _is_line_by_line(rows: Sequence[str]) -> bool:
-    """Returns whether each line is a paragraph: lines are long, or end as sentences do without a
-    blank line, or hardly any is blank and nothing shows that they are wrapped."""
-    stripped_rows = [row.strip() for row in rows]
-    lengths = sorted(map(len, filter(None, stripped_rows)))
-    if lengths and lengths[len(lengths) * 9 // 10] > 200:
-        return True
-    adjacent_rows = [
-        (row, row_below) for row, row_below in pairwise(stripped_rows) if row and row_below
-    ]
-    if not adjacent_rows:
-        return False
-    if sum(row[-1] in _PARAGRAPH_ENDINGS for row, _ in adjacent_rows) >= 0.7 * len(adjacent_rows):
-        return True
-    blank_count = len(stripped_rows) - len(lengths)
-    return 10 * blank_count <= len(stripped_rows) and not _is_wrapped(
-        adjacent_rows, _text_width(rows)
-    )
 
 
 _PARAGRAPH_ENDINGS = ".!?…\"”’'*:)。！？」』"
@@ -378,16 +347,22 @@ _CONTINUATION_SHARE = 0.15
 """Least share of lines in a wrapped text that continue a sentence in lower case."""
 
 
-def _is_wrapped(adjacent_rows: Sequence[tuple[str, str]], width: int) -> bool:
-    """Returns whether lines, each paired with the next, are those of longer paragraphs."""
-    full_count = sum(len(row) >= _FULL_LINE_SHARE * width for row, _ in adjacent_rows)
-    continuation_count = sum(
-        row[-1] not in _PARAGRAPH_ENDINGS and row_below[0].islower()
-        for row, row_below in adjacent_rows
+def _is_line_by_line(rows: Sequence[str]) -> bool:
+    """Returns whether each line is a paragraph: lines are long, or end as sentences do without a
+    blank line, or hardly any is blank and nothing shows that they are wrapped."""
+    rows = [row.strip() for row in rows]
+    width = _text_width(rows)
+    pairs = [(row, row_below) for row, row_below in pairwise(rows) if row and row_below]
+    if width > 200 or not pairs:
+        return width > 200
+    full_count = sum(len(row) >= _FULL_LINE_SHARE * width for row, _ in pairs)
+    ended_count = sum(row[-1] in _PARAGRAPH_ENDINGS for row, _ in pairs)
+    continued_count = sum(
+        row[-1] not in _PARAGRAPH_ENDINGS and row_below[0].islower() for row, row_below in pairs
     )
-    return 2 * full_count >= len(adjacent_rows) or continuation_count >= _CONTINUATION_SHARE * len(
-        adjacent_rows
-    )
+    is_wrapped = 2 * full_count >= len(pairs) or continued_count >= _CONTINUATION_SHARE * len(pairs)
+    is_dense = 10 * rows.count("") <= len(rows)
+    return ended_count >= 0.7 * len(pairs) or (is_dense and not is_wrapped)
 
 
 def _text_width(rows: Sequence[str]) -> int:

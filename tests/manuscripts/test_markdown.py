@@ -184,7 +184,7 @@ def test_the_cover_of_front_matter_is_taken(tmp_path: Path) -> None:
     assert (book.cover.data, book.cover.suffix) == (PNG, ".png")
 
 
-@pytest.mark.parametrize(("data", "said"), [(b"GIF89a", "neither"), (None, "cannot be read")])
+@pytest.mark.parametrize(("data", "said"), [(b"words", "no JPEG"), (None, "cannot be read")])
 def test_a_cover_that_is_none_is_left_out_and_told(
     tmp_path: Path, data: bytes | None, said: str
 ) -> None:
