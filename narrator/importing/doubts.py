@@ -57,37 +57,26 @@ def _shape_of(chapter: ImportedChapter, language: str) -> ChapterShape:
 
 def chapter_oddities(chapters: Sequence[ChapterShape]) -> list[str]:
     """Returns a line for each kind of oddity, with advice."""
+    median_seconds = median(c.seconds for c in chapters) if chapters else 0.0
+    min_seconds = min(_MIN_SECONDS, median_seconds / _MIN_MEDIAN_RATIO)
     long_chapters = [
         f"“{c.title}” ({c.seconds / 3600:.1f} h)" for c in chapters if c.seconds > _MAX_SECONDS
     ]
-    messages = []
-    if long_chapters:
-        messages.append(
-            f"longer than chapters are: {_join_some(long_chapters)}; headings may have been missed"
-        )
-    median_seconds = median(c.seconds for c in chapters) if chapters else 0.0
     short_chapters = [
-        f"“{chapter.title}” ({chapter.seconds:.0f} s)"
-        for chapter in chapters
-        if 0 < chapter.seconds < _MIN_SECONDS
-        and chapter.seconds * _MIN_MEDIAN_RATIO < median_seconds
+        f"“{c.title}” ({c.seconds:.0f} s)" for c in chapters if 0 < c.seconds < min_seconds
     ]
-    if short_chapters:
-        messages.append(
-            f"much shorter than the others: {_join_some(short_chapters)}; are they chapters?"
-        )
-    if gaps := list(_find_number_gaps(chapters)):
-        messages.append(f"chapter numbers do not run on: {_join_some(gaps)}")
-    return [
-        f"{message}{'' if message.endswith('?') else '.'} {HEADING_ADVICE}" for message in messages
-    ]
-
-
-def _join_some(descriptions: Sequence[str]) -> str:
-    hidden_count = len(descriptions) - _MAX_SHOWN
-    return ", ".join(descriptions[:_MAX_SHOWN]) + (
-        f" and {hidden_count} more" if hidden_count > 0 else ""
+    oddities = (
+        ("longer than chapters are: {}; headings may have been missed.", long_chapters),
+        ("much shorter than the others: {}; are they chapters?", short_chapters),
+        ("chapter numbers do not run on: {}.", list(_find_number_gaps(chapters))),
     )
+    messages = []
+    for message, places in oddities:
+        hidden_count = len(places) - _MAX_SHOWN
+        more = f" and {hidden_count} more" if hidden_count > 0 else ""
+        shown_places = f"{', '.join(places[:_MAX_SHOWN])}{more}"
+        messages += [f"{message.format(shown_places)} {HEADING_ADVICE}"] * bool(places)
+    return messages
 
 
 def _find_number_gaps(chapters: Sequence[ChapterShape]) -> Iterator[str]:
@@ -130,16 +119,12 @@ def _numbering_of(title: str) -> tuple[str, str, int] | None:
     """Returns the holder of a chapter, its counted word, and its number."""
     for mark in (", ", ": "):
         holder, _, own_title = title.rpartition(mark)
-        if (
-            holder
-            and (parse_numbering(own_title) or _BARE_NUMBER.fullmatch(own_title))
-            and (inner_numbering := _numbering_of(own_title))
-        ):
-            return holder, inner_numbering[1], inner_numbering[2]
-    numbering = parse_numbering(title)
+        is_numbered = parse_numbering(own_title) or _BARE_NUMBER.fullmatch(own_title)
+        if holder and is_numbered and (inner_numbering := _numbering_of(own_title)):
+            return holder, *inner_numbering[1:]
+    numbering, match = parse_numbering(title), _BARE_NUMBER.match(title)
     if numbering is not None:
-        return None if numbering.value is None else ("", numbering.word, numbering.value)
-    if number_match := _BARE_NUMBER.match(title):
-        number = bare_value(number_match[1])
-        return None if number is None else ("", "", number)
-    return None
+        word, number = numbering.word, numbering.value
+    else:
+        word, number = "", bare_value(match[1]) if match else None
+    return None if number is None else ("", word, number)

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from lxml import etree
 
@@ -23,14 +24,28 @@ from textbase.pictures import require_decodable_size
 LONGEST_SIDE = 1500
 """Longer side of a drawn cover, in pixels; stores ask for 1,400 and more, players show less."""
 _TIMEOUT_SECONDS = 30
-_DRAWN_FORMATS = {
-    b"GIF8": "GIF",
-    b"RIFF": "WebP",
-    b"BM": "BMP",
-    b"II*\0": "TIFF",
-    b"MM\0*": "TIFF",
+
+
+class _Format(NamedTuple):
+    """A format of pictures."""
+
+    name: str
+    suffix: str = ""
+    """Of a picture that is not changed; others are drawn as JPEG."""
+    media_type: str = ""
+    """Of a picture that SVG may embed."""
+
+
+_FORMATS = {
+    b"\xff\xd8\xff": _Format("JPEG", ".jpg", "image/jpeg"),
+    b"\x89PNG\r\n\x1a\n": _Format("PNG", ".png", "image/png"),
+    b"GIF8": _Format("GIF", media_type="image/gif"),
+    b"RIFF": _Format("WebP", media_type="image/webp"),
+    b"BM": _Format("BMP"),
+    b"II*\0": _Format("TIFF"),
+    b"MM\0*": _Format("TIFF"),
 }
-_KEPT_SUFFIXES = {b"\xff\xd8\xff": ".jpg", b"\x89PNG\r\n\x1a\n": ".png"}
+"""Formats by the first bytes of a picture."""
 _SIDE = r"(?<!\d)\d{1,9}(?:\.\d{1,9})?(?!\d)"
 """Pattern of a picture's width or height."""
 _HREF_ATTRIBUTES = ("href", "{http://www.w3.org/1999/xlink}href")
@@ -51,7 +66,7 @@ def read_cover(archive: Archive, declared: str) -> tuple[CoverImage | None, str 
             return None, None
         name = picture_name
     content = archive.read(name)
-    if _picture_format(content):
+    if _format_of(content):
         return cover_of(content, name)
     drawing = _safe_svg(archive, name)
     if drawing is None:
@@ -61,48 +76,38 @@ def read_cover(archive: Archive, declared: str) -> tuple[CoverImage | None, str 
 
 def cover_of(content: bytes, name: str) -> tuple[CoverImage | None, str | None]:
     """Returns the cover from the bytes of a picture, and a remark on it."""
-    picture_format = _picture_format(content)
+    picture_format = _format_of(content)
     if picture_format is None:
         return None, f"The cover ({name}) is left out: it is no JPEG, PNG, WebP or GIF."
-    if picture_format not in _KEPT_SUFFIXES.values():
-        return _draw_cover(content, "", picture_format, name)
+    if not picture_format.suffix:
+        return _draw_cover(content, "", picture_format.name, name)
     try:
         require_decodable_size(content)
     except Unfit as error:
         return None, f"The cover ({name}) is left out: it is {error}."
-    return CoverImage(content, picture_format), None
+    return CoverImage(content, picture_format.suffix), None
 
 
-def _picture_format(content: bytes) -> str | None:
-    """Returns the suffix of a JPEG or PNG, the name of another format, or None if unknown."""
-    formats = _KEPT_SUFFIXES | _DRAWN_FORMATS
-    return next((formats[magic] for magic in formats if content.startswith(magic)), None)
+def _format_of(content: bytes) -> _Format | None:
+    return next((_FORMATS[magic] for magic in _FORMATS if content.startswith(magic)), None)
 
 
 def _draw_cover(
-    content: bytes, remark: str, picture_format: str, name: str
+    content: bytes, remark: str, format_name: str, name: str
 ) -> tuple[CoverImage | None, str | None]:
     """Draws a picture as a JPEG cover; returns it with a remark."""
     jpeg = _draw_as_jpeg(content)
     if jpeg is None:
-        return None, f"The cover ({name}, {picture_format}) could not be drawn, so it is left out."
-    return CoverImage(
-        jpeg, ".jpg"
-    ), f"The cover was drawn as JPEG from {picture_format} ({name}).{remark}"
+        return None, f"The cover ({name}, {format_name}) could not be drawn, so it is left out."
+    drawn_remark = f"The cover was drawn as JPEG from {format_name} ({name}).{remark}"
+    return CoverImage(jpeg, ".jpg"), drawn_remark
 
 
 def _first_picture(archive: Archive, page: str) -> str | None:
     """Returns the name of the first picture on a page; None for none."""
     root, _ = archive.document(page)
     for element in root.iter("{*}img", "{*}image"):
-        href = next(
-            (
-                element.get(attribute)
-                for attribute in ("src", *_HREF_ATTRIBUTES)
-                if element.get(attribute)
-            ),
-            None,
-        )
+        href = next(filter(None, map(element.get, ("src", *_HREF_ATTRIBUTES))), None)
         if href and (name := archive.find(resolve(page, href)[0])):
             return name
     return None
@@ -125,11 +130,11 @@ def _safe_svg(archive: Archive, name: str) -> tuple[bytes, str] | None:
             if not href or href.startswith(("data:image/", "#")):
                 continue
             picture_name = archive.find(resolve(name, href)[0])
-            if picture_name and (media_type := _media_type(content := archive.read(picture_name))):
-                element.set(
-                    attribute,
-                    f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}",
-                )
+            content = archive.read(picture_name) if picture_name else b""
+            picture_format = _format_of(content)
+            if picture_format and picture_format.media_type:
+                data = base64.b64encode(content).decode("ascii")
+                element.set(attribute, f"data:{picture_format.media_type};base64,{data}")
             else:
                 del element.attrib[attribute]
     width, height = _drawing_size(root)
@@ -139,23 +144,6 @@ def _safe_svg(archive: Archive, name: str) -> tuple[bytes, str] | None:
     if next(root.iter("{*}text"), None) is not None:
         remark = " Its words are set in this machine's fonts: look at it."
     return etree.tostring(root), remark
-
-
-def _media_type(content: bytes) -> str | None:
-    """Returns the media type of a picture that SVG may embed; None for others."""
-    if content.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if content.startswith(b"\x89PNG"):
-        return "image/png"
-    picture_format = next(
-        (
-            picture_format
-            for magic, picture_format in _DRAWN_FORMATS.items()
-            if content.startswith(magic)
-        ),
-        None,
-    )
-    return {"GIF": "image/gif", "WebP": "image/webp"}.get(picture_format or "")
 
 
 def _drawing_size(root: etree._Element) -> tuple[int, int]:

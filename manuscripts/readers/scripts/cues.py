@@ -77,13 +77,13 @@ def read_cues(text: str) -> SubtitleFile:
     subtitles = SubtitleFile()
     row_index = _read_header(rows, subtitles) if rows[0].startswith("WEBVTT") else 0
     while row_index < len(rows):
-        times_index = next(
-            (index for index in range(row_index, len(rows)) if _match_times(rows[index])), len(rows)
-        )
+        times_index = row_index
+        while times_index < len(rows) and not _match_times(rows[times_index]):
+            times_index += 1
         head = _read_cue_id(rows, row_index, times_index, subtitles)
-        if times_index == len(rows):
-            break
-        row_index = _read_cue(rows, times_index, head, subtitles)
+        row_index = len(rows)
+        if times_index < row_index:
+            row_index = _read_cue(rows, times_index, head, subtitles)
     return subtitles
 
 
@@ -131,13 +131,8 @@ def _read_cue(rows: Sequence[str], times_index: int, head: str, subtitles: Subti
     end = times_index + 1
     while end < len(rows) and not _is_cue_end(rows, end):
         end += 1
-    groups = match.groups()
-    cue = SubtitleCue(
-        _to_seconds(groups[:4]),
-        _to_seconds(groups[4:8]),
-        f"{head} {rows[times_index]}",
-        times_index + 1,
-    )
+    start_time, end_time = _to_seconds(match.groups()[:4]), _to_seconds(match.groups()[4:8])
+    cue = SubtitleCue(start_time, end_time, f"{head} {rows[times_index]}", times_index + 1)
     cue.lines = list(_read_lines(rows[times_index + 1 : end]))
     subtitles.cues.append(cue)
     return end
@@ -148,12 +143,10 @@ def _is_cue_end(rows: Sequence[str], row_index: int) -> bool:
 
     It does before times, before a number or id of the next cue, and before a comment block.
     """
-    row = rows[row_index].strip()
-    next_row = rows[row_index + 1] if row_index + 1 < len(rows) else ""
+    row, next_row = rows[row_index].strip(), "".join(rows[row_index + 1 : row_index + 2])
     follows_blank = not rows[row_index - 1].strip()
-    if _match_times(row):
-        return True
-    if _match_times(next_row) and (row.isdigit() or (follows_blank and row)):
+    may_be_id = row.isdigit() or (follows_blank and row)
+    if _match_times(row) or (may_be_id and _match_times(next_row)):
         return True
     return follows_blank and bool(_BLOCK.match(row))
 
@@ -199,10 +192,8 @@ def _runs_and_voices(row: str, open_styles: set[str]) -> Iterator[ScriptRun | re
         position = tag.end()
         name = (tag["name"] or "").lower()
         if name in _TAG_STYLES:
-            if tag["end"]:
-                open_styles.discard(_TAG_STYLES[name])
-            else:
-                open_styles.add(_TAG_STYLES[name])
+            change = open_styles.discard if tag["end"] else open_styles.add
+            change(_TAG_STYLES[name])
         elif name == "v":
             yield tag
         elif name in ("br", "p"):

@@ -66,12 +66,14 @@ _NAME = re.compile(
 _BRACKETED = re.compile(r"[\[［][^\[\]［］]*[\]］]|[(（][^()（）]*[)）]|♪+|♫+")
 _MUSIC_NOTES = re.compile(r"[♪♫]+")
 
+PieceKind = Literal["dialogue", "sound", "sung"]
+
 
 @dataclass(slots=True)
 class _CuePiece:
     """A part of a cue with one speaker and one kind."""
 
-    kind: Literal["dialogue", "sound", "sung"]
+    kind: PieceKind
     runs: list[ScriptRun]
     cue: SubtitleCue
     name: str | None = None
@@ -160,56 +162,44 @@ class _Subtitles:
         """Names in mixed case that are speakers."""
         self.added_names: list[str] = []
         """Names that are added to the document, but are not in the source."""
-        pieces = [piece for cue in cues for piece in self._split_cue(cue)]
-        self.pieces = pieces
-        named_count = sum(piece.name is not None for piece in pieces)
-        self.speaker_continues = named_count >= _MIN_NAMED_SHARE * len(pieces) or any(
-            _CHEVRONS.match(row) for row in rows
+        self.pieces = [piece for cue in cues for piece in self._split_cue(cue)]
+        named_count = sum(piece.name is not None for piece in self.pieces)
+        self.speaker_continues = named_count >= _MIN_NAMED_SHARE * len(self.pieces) or any(
+            map(_CHEVRONS.match, rows)
         )
         """True if a speaker continues until another is named."""
 
-    def _split_cue(self, cue: SubtitleCue) -> Iterator[_CuePiece]:
-        """Yields the pieces of a cue in order."""
-        is_first = True
-        for line in cue.lines:
-            for piece in self._split_line(cue, line):
-                piece.is_first = is_first
-                is_first = False
-                yield piece
-        if is_first:
-            yield _CuePiece("dialogue", [], cue, is_first=True)
+    def _split_cue(self, cue: SubtitleCue) -> list[_CuePiece]:
+        """Returns the pieces of a cue in order."""
+        pieces = [piece for line in cue.lines for piece in self._split_line(cue, line)]
+        pieces = pieces or [_CuePiece("dialogue", [], cue)]
+        pieces[0].is_first = True
+        return pieces
 
-    def _split_line(self, cue: SubtitleCue, line: CueLine) -> Iterator[_CuePiece]:
-        """Yields the pieces of a line; the first has the speaker, if one is named."""
+    def _split_line(self, cue: SubtitleCue, line: CueLine) -> list[_CuePiece]:
+        """Returns the pieces of a line; the first has the speaker, if one is named."""
         name = line.voice if line.begins_voice else None
-        runs, is_speaker_change = line.runs, False
+        runs, is_speaker_change, aside = line.runs, False, ""
         for speaker_mark in (_CHEVRONS, _DASH):
             if mark := speaker_mark.match(_spoken_text(runs)):
                 runs, is_speaker_change = _drop_characters(runs, mark.end()), True
-        label = self._match_label(_spoken_text(runs)) if name is None else None
-        aside = ""
-        if label:
+        if name is None and (label := self._match_label(_spoken_text(runs))):
             name, aside = label["name"].strip(), label.groupdict().get("aside") or ""
             runs = _drop_characters(runs, label.end())
         is_sung = "♪" in line.text or "♫" in line.text
-        is_first = True
-        for kind, part_runs in _split_sounds(runs, is_sung):
-            piece = _CuePiece(kind, part_runs, cue)
-            if is_first:
-                piece.name, piece.aside, piece.is_speaker_change = name, aside, is_speaker_change
-                is_first = False
-            yield piece
-        if is_first and (name or runs):
-            yield _CuePiece("dialogue", runs, cue, name, aside, is_speaker_change)
+        pieces = [_CuePiece(kind, part, cue) for kind, part in _split_sounds(runs, is_sung)]
+        if not pieces and (name or runs):
+            pieces = [_CuePiece("dialogue", runs, cue)]
+        for piece in pieces[:1]:
+            piece.name, piece.aside, piece.is_speaker_change = name, aside, is_speaker_change
+        return pieces
 
     def _match_label(self, text: str) -> re.Match[str] | None:
         """Matches the speaker's label at the beginning of a row."""
         if label := _SPEAKER.match(text):
             return label
         label = _NAME.match(text)
-        if label is None:
-            return None
-        name = label["name"].strip()
+        name = label["name"].strip() if label else ""
         is_capital_name = is_capitals(name) and _looks_like_name(name) and len(name.split()) <= 5
         return label if is_capital_name or name in self.mixed_case_names else None
 
@@ -244,60 +234,43 @@ class _Subtitles:
             cue = [ScriptRun(f"{paragraph.speaker} {first.aside}")]
             yield ScriptItem("speech", cue, source, parts=[SpeechPart(paragraph.runs)])
 
-    def _build_paragraphs(self) -> Iterator[_SpokenParagraph]:
+    def _build_paragraphs(self) -> list[_SpokenParagraph]:
         """Joins pieces into paragraphs."""
-        paragraph: _SpokenParagraph | None = None
-        previous: _CuePiece | None = None
-        for piece in self.pieces:
-            if (
-                paragraph is None
-                or previous is None
-                or self._begins_paragraph(paragraph, previous, piece)
-            ):
-                if paragraph is not None:
-                    yield paragraph
-                paragraph = _SpokenParagraph(piece, self._paragraph_speaker(paragraph, piece))
-                paragraph.is_scene = (
-                    previous is not None and piece.cue.start - previous.cue.end >= _SCENE_PAUSE
-                )
+        paragraphs: list[_SpokenParagraph] = []
+        for previous, piece in zip([None, *self.pieces], self.pieces, strict=False):
+            above = paragraphs[-1] if paragraphs else None
+            if previous is None or above is None or self._begins_paragraph(above, previous, piece):
+                paragraphs.append(_SpokenParagraph(piece, self._paragraph_speaker(above, piece)))
+                silence = piece.cue.start - previous.cue.end if previous else 0.0
+                paragraphs[-1].is_scene = silence >= _SCENE_PAUSE
             elif piece.name is not None:
-                paragraph.runs.append(
+                above.runs.append(
                     ScriptRun(f" {piece.name} {piece.aside} ", omission_reason="name, again")
                 )
-            if piece.is_first:
-                paragraph.heads.append(piece.cue.head)
+            paragraph = paragraphs[-1]
+            paragraph.heads += [piece.cue.head] * piece.is_first
             separator = "\n" if piece.kind == "sung" and paragraph.runs else " "
             paragraph.runs += [ScriptRun(separator), *piece.runs]
             text = text_of(piece.runs)
             paragraph.word_count += count_words(text) or 1
             paragraph.is_ended = bool(_SENTENCE_END.fullmatch(text)) if text else paragraph.is_ended
-            previous = piece
-        if paragraph is not None:
-            yield paragraph
+        return paragraphs
 
     def _begins_paragraph(
         self, paragraph: _SpokenParagraph, previous: _CuePiece, piece: _CuePiece
     ) -> bool:
         """Returns whether a piece begins a new paragraph."""
         silence = piece.cue.start - previous.cue.end
-        is_different = (
-            piece.is_speaker_change or piece.kind != paragraph.first.kind or bool(piece.aside)
-        )
-        if is_different or piece.name not in (None, paragraph.speaker) or piece.kind == "sound":
+        is_other_kind = piece.kind != paragraph.first.kind or piece.kind == "sound"
+        is_other_speaker = piece.is_speaker_change or piece.name not in (None, paragraph.speaker)
+        if is_other_kind or is_other_speaker or piece.aside:
             return True
-        if (
-            paragraph.speaker
-            and paragraph.is_ended
-            and piece.is_first
-            and not (piece.name or self.speaker_continues)
-        ):
-            return True
-        is_long = paragraph.word_count > _MAX_WORDS_TO_CUE or (
-            paragraph.is_ended and paragraph.word_count > _MAX_WORDS_TO_SENTENCE
-        )
-        return is_long or silence >= (
-            _SENTENCE_PAUSE if paragraph.is_ended else _MID_SENTENCE_PAUSE
-        )
+        if not paragraph.is_ended:
+            return paragraph.word_count > _MAX_WORDS_TO_CUE or silence >= _MID_SENTENCE_PAUSE
+        is_unnamed = piece.is_first and not (piece.name or self.speaker_continues)
+        is_end_of_speech = bool(paragraph.speaker) and is_unnamed
+        is_long = paragraph.word_count > _MAX_WORDS_TO_SENTENCE
+        return is_end_of_speech or is_long or silence >= _SENTENCE_PAUSE
 
     def _paragraph_speaker(self, previous: _SpokenParagraph | None, piece: _CuePiece) -> str | None:
         """Returns the speaker of a paragraph that begins with a piece; None for the narrator."""
@@ -305,40 +278,33 @@ class _Subtitles:
             return piece.name
         if piece.is_speaker_change or (piece.kind == "sung" != previous.first.kind):
             return None
-        return (
-            previous.speaker if self.speaker_continues or previous.first.kind == "sound" else None
-        )
+        continues = self.speaker_continues or previous.first.kind == "sound"
+        return previous.speaker if continues else None
 
 
 def _mixed_case_speakers(rows: Sequence[str]) -> frozenset[str]:
     """Returns names in mixed case that begin enough rows to be speakers."""
-    names = Counter(
-        label["name"] for row in rows if (label := _NAME.match(_without_speaker_mark(row)))
-    )
-    candidates = [name for name in names if not is_capitals(name) and _looks_like_name(name)]
-    named_row_count = sum(names[name] for name in candidates)
+    bare_rows = (_DASH.sub("", _CHEVRONS.sub("", row, count=1), count=1) for row in rows)
+    labels = filter(None, map(_NAME.match, bare_rows))
+    counts = Counter(label["name"] for label in labels)
+    names = [name for name in counts if not is_capitals(name) and _looks_like_name(name)]
+    named_row_count = sum(counts[name] for name in names)
     if named_row_count >= _MIN_NAMED_SHARE * len(rows) and named_row_count > min(2, len(rows) - 1):
-        return frozenset(candidates)
+        return frozenset(names)
     min_rows = max(3, _MIN_NAME_SHARE * len(rows))
-    return frozenset(name for name in candidates if names[name] >= min_rows)
+    return frozenset(name for name in names if counts[name] >= min_rows)
 
 
-def _without_speaker_mark(row: str) -> str:
-    return _DASH.sub("", _CHEVRONS.sub("", row, count=1), count=1)
+_SMALL_WORDS = ("de", "von", "van", "la", "le", "the", "of", "and", "&", "#")
 
 
 def _looks_like_name(name: str) -> bool:
     """Returns whether the words before a colon may be a name."""
-    initials = [word[0] for word in name.split()]
-    small_words = ("de", "von", "van", "la", "le", "the", "of", "and", "&", "#")
-    capitals = (
-        initial.isupper() or initial.isdigit() or not initial.isalnum() for initial in initials
+    words = [word for word in name.split() if word.casefold() not in _SMALL_WORDS]
+    are_capitals = all(
+        word[0].isupper() or word[0].isdigit() or not word[0].isalnum() for word in words
     )
-    words = name.casefold().split()
-    are_all_name_words = all(
-        is_initial or w in small_words for is_initial, w in zip(capitals, words, strict=True)
-    )
-    return bool(initials) and are_all_name_words and may_name(name) and len(words) <= 6
+    return are_capitals and may_name(name) and len(name.split()) <= 6
 
 
 def _spoken_text(runs: Sequence[ScriptRun]) -> str:
@@ -349,54 +315,44 @@ def _drop_characters(runs: Sequence[ScriptRun], count: int) -> list[ScriptRun]:
     """Removes the first characters from runs, not counting left-out runs."""
     shortened_runs = []
     for run in runs:
-        if run.omission_reason is None:
-            dropped_count = min(count, len(run.text))
-            count -= dropped_count
-            run = replace(run, text=run.text[dropped_count:])
-        if run.text:
-            shortened_runs.append(run)
-    return shortened_runs
+        dropped_count = min(count, len(run.text)) if run.omission_reason is None else 0
+        count -= dropped_count
+        shortened_runs.append(replace(run, text=run.text[dropped_count:]))
+    return [run for run in shortened_runs if run.text]
 
 
 def _split_sounds(
     runs: Sequence[ScriptRun], is_sung: bool
-) -> Iterator[tuple[Literal["dialogue", "sound", "sung"], list[ScriptRun]]]:
+) -> Iterator[tuple[PieceKind, list[ScriptRun]]]:
     """Splits runs into speech or song and sounds in brackets."""
     text = _spoken_text(runs)
-    sound_marks = [" "] * len(text)
+    is_sound = [False] * (len(text) + 1)
     for bracketed in _BRACKETED.finditer(text):
-        if _MUSIC_NOTES.fullmatch(bracketed[0]):
-            continue
-        if bracketed[0][0] in "[［" or _is_bracketed_sound(text, *bracketed.span()):
-            sound_marks[bracketed.start() : bracketed.end()] = "s" * len(bracketed[0])
-    marked_runs: list[tuple[str, ScriptRun]] = []
+        begin, end = bracketed.span()
+        is_music = _MUSIC_NOTES.fullmatch(bracketed[0])
+        if not is_music and (text[begin] in "[［" or _is_bracketed_sound(text, begin, end)):
+            is_sound[begin:end] = [True] * (end - begin)
+    # Left-out runs at the end belong to what stands before them.
+    is_sound[-1] = is_sound[-2] if text else False
+    marked_runs: list[tuple[bool, ScriptRun]] = []
     position = 0
     for run in runs:
         if run.omission_reason is not None:
-            marked_runs.append(
-                (sound_marks[min(position, len(sound_marks) - 1)] if sound_marks else " ", run)
-            )
+            marked_runs.append((is_sound[position], run))
             continue
-        for sound_mark, group in groupby(
-            range(position, position + len(run.text)), key=sound_marks.__getitem__
-        ):
-            positions = list(group)
-            piece = _MUSIC_NOTES.sub("", text[positions[0] : positions[-1] + 1])
-            marked_runs.append((sound_mark, replace(run, text=piece)))
-        position += len(run.text)
-    for sound_mark, pieces in groupby(marked_runs, key=itemgetter(0)):
+        end = position + len(run.text)
+        for mark, group in groupby(range(position, end), key=is_sound.__getitem__):
+            part = "".join(text[index] for index in group)
+            marked_runs.append((mark, replace(run, text=_MUSIC_NOTES.sub("", part))))
+        position = end
+    for mark, pieces in groupby(marked_runs, key=itemgetter(0)):
         part_runs = [run for _, run in pieces]
         if any(run.text.strip() for run in part_runs):
-            if sound_mark == "s":
-                yield "sound", part_runs
-            else:
-                yield ("sung" if is_sung else "dialogue"), part_runs
+            yield "sound" if mark else "sung" if is_sung else "dialogue", part_runs
 
 
 def _is_bracketed_sound(text: str, begin: int, end: int) -> bool:
     """Returns whether text in round brackets is a sound: between sentences, or in capitals."""
     text_before, text_after = text[:begin].strip(" -–—"), text[end:].strip(" \"'“‘-–—")
-    is_between_sentences = (
-        not text_before or _SENTENCE_END.fullmatch(text_before)
-    ) and not text_after[:1].islower()
-    return bool(is_between_sentences) or text[begin:end].isupper()
+    is_after_sentence = not text_before or bool(_SENTENCE_END.fullmatch(text_before))
+    return text[begin:end].isupper() or (is_after_sentence and not text_after[:1].islower())
