@@ -52,18 +52,13 @@ class Transcript:
     does not provide it."""
 
 
-class Recogniser(Protocol):
-    """Whatever turns speech into text. Always called on one thread, while an engine may speak on
+class Listener(Protocol):
+    """A recogniser or aligner. Always called on one thread, while an engine may speak on
     another."""
 
     @property
-    def title(self) -> str:
-        """For people: "whisper small.en"."""
-        ...
-
-    @property
     def identity(self) -> str:
-        """Identifies the recogniser in stored results; changes with all that may change them."""
+        """Identifies it in stored results; changes with all that may change them."""
         ...
 
     @property
@@ -74,6 +69,15 @@ class Recogniser(Protocol):
     @property
     def batch(self) -> int:
         """The best number of sounds at a time."""
+        ...
+
+
+class Recogniser(Listener, Protocol):
+    """Whatever turns speech into text."""
+
+    @property
+    def title(self) -> str:
+        """For people: "whisper small.en"."""
         ...
 
     def hear(self, sounds: Sequence[SpokenSound]) -> Sequence[Transcript]:
@@ -90,22 +94,13 @@ class RecogniserSpec:
     """Makes the recogniser, which may load its model later. Raises EngineUnavailable."""
 
 
-class Aligner(Protocol):
-    """Whatever finds the words of a known text in a sound. Called as a `Recogniser` is."""
+class Aligner(Listener, Protocol):
+    """Whatever finds the words of a known text in a sound."""
 
     @property
     def name(self) -> str:
         """The name stored with word times: "whisper", "pocketsphinx"."""
         ...
-
-    @property
-    def identity(self) -> str: ...
-
-    @property
-    def languages(self) -> Collection[str]: ...
-
-    @property
-    def batch(self) -> int: ...
 
     def align(self, sounds: Sequence[SpokenSound]) -> Sequence[tuple[TimedWord, ...] | None]:
         """Returns the times of `text.words` of each sound's text; None where not located.

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 from typing import Generic, Literal, TypeVar
 
@@ -109,16 +108,12 @@ class TakeListener:
 
     def hear(self, sounds: Sequence[SpokenSound | None]) -> list[Transcript | None]:
         """Returns the transcript of each sound, None for None. Raises EngineUnavailable."""
-        recogniser = self.recogniser
-        audible_sounds = [
-            sound for sound in sounds if sound is not None and self.hears(sound.language)
-        ]
-        if recogniser is None or not audible_sounds:
+        if self.recogniser is None:
             return [None] * len(sounds)
-        transcripts = iter(
-            _translate_errors(recogniser.title, partial(recogniser.hear, audible_sounds))
-        )
-        return [next(transcripts) if sound in audible_sounds else None for sound in sounds]
+        known_sounds = [
+            sound if sound is not None and self.hears(sound.language) else None for sound in sounds
+        ]
+        return _answer_each(self.recogniser.title, self.recogniser.hear, known_sounds)
 
     def align(self, sounds: Sequence[SpokenSound | None]) -> list[WordTimes | None]:
         """Returns the word times of each sound, None for None; empty where not located.
@@ -127,20 +122,18 @@ class TakeListener:
         """
         times: list[WordTimes | None] = [None] * len(sounds)
         for aligner in self.aligners:
-            sounds_by_index = {
-                index: sound
-                for index, (sound, timed) in enumerate(zip(sounds, times, strict=True))
-                if sound is not None
-                and primary(sound.language) in aligner.languages
-                and (timed is None or not timed.words)
-            }
-            if sounds_by_index:
-                timed = _translate_errors(
-                    aligner.name, partial(aligner.align, list(sounds_by_index.values()))
-                )
-                for index, words in zip(sounds_by_index, timed, strict=True):
-                    if words or times[index] is None:
-                        times[index] = WordTimes(aligner.name, words or ())
+            untimed_sounds = [
+                None
+                if sound is None
+                or primary(sound.language) not in aligner.languages
+                or (timed is not None and timed.words)
+                else sound
+                for sound, timed in zip(sounds, times, strict=True)
+            ]
+            all_words = _answer_each(aligner.name, aligner.align, untimed_sounds)
+            for index, words in enumerate(all_words):
+                if words or (untimed_sounds[index] is not None and times[index] is None):
+                    times[index] = WordTimes(aligner.name, words or ())
         return times
 
     def faults_of(
@@ -210,19 +203,23 @@ class HearingQueue(Generic[_Owner]):
     def _begin(self) -> None:
         if self.future is None and self._waiting:
             self._pool = self._pool or ThreadPoolExecutor(1, "listener")
-            batch, self._waiting = (
-                self._waiting[: self.listener.batch],
-                self._waiting[self.listener.batch :],
-            )
-            owners, sounds, verdicts = zip(*batch, strict=True)
+            size = self.listener.batch
+            owners, sounds, verdicts = zip(*self._waiting[:size], strict=True)
+            del self._waiting[:size]
             self._pending_owners = list(owners)
             self.future = self._pool.submit(self.listener.listen, sounds, verdicts)
 
 
-def _translate_errors(name: str, work: Callable[[], _Answer]) -> _Answer:
-    """Turns the errors of a recogniser into EngineUnavailable."""
+def _answer_each(
+    name: str,
+    work: Callable[[Sequence[SpokenSound]], Sequence[_Answer]],
+    sounds: Sequence[SpokenSound | None],
+) -> list[_Answer | None]:
+    """Returns the answer of a recogniser or aligner to each sound, None for None."""
+    requested_sounds = [sound for sound in sounds if sound is not None]
     try:
-        return work()
+        answers = iter(work(requested_sounds) if requested_sounds else ())
+        return [None if sound is None else next(answers) for sound in sounds]
     except (RuntimeError, MemoryError) as error:  # all that CTranslate2 raises
         why = next(iter(str(error).splitlines()), "") or type(error).__name__
         if isinstance(error, MemoryError) or _MEMORY_ERROR.search(why):
