@@ -134,11 +134,11 @@ class Pin:
     speaker: str
     text: str
     """Spoken text."""
-    words: str = ""
+    words: str
     """`Step.words`: identifies text that occurs once in the book."""
-    engine: str = ""
+    engine: str
     """Name of the engine that spoke it."""
-    manifest: str = ""
+    manifest: str
     """Name of the manifest's file at the time of pinning."""
 
 

@@ -321,13 +321,8 @@ def test_no_byte_of_a_takes_heads_can_do_more_than_damage_it(tmp_path):
 
 PIN = {
     "place": "p", "take": OTHER, "step": KEY, "number": 1, "chunk": "1.1", "speaker": "ann",
-    "text": "Yes.",
+    "text": "Yes.", "words": "w", "engine": "hum", "manifest": "book.yaml",
 }  # fmt: skip
-
-
-def test_a_pin_from_before_engines_and_manifests_were_noted_is_read(tmp_path):
-    (tmp_path / "pins.json").write_text(json.dumps([PIN]))
-    assert Store.open(tmp_path).pins() == {"p": Pin(**PIN, manifest="", engine="")}
 
 
 @pytest.mark.parametrize(
