@@ -42,7 +42,7 @@ from voxcpm2.audio_vae import AudioVAE
 from voxcpm2.config import Config
 from voxcpm2.load import Checkpoint, read_config
 from voxcpm2.model import Network
-from voxcpm2.prompt import Text, build
+from voxcpm2.prompt import Text, build_tokens
 
 SHIPPED = Path(__file__).parent.parent / "tests" / "golden" / "shipped_config.json"
 TOKENS = 32
@@ -127,7 +127,7 @@ class Ours:
         """Functions that do one stage for so many rows and return arrays to evaluate."""
         network, config = self.model.network, self.model.config
         shape = (config.patch_size, config.feat_dim)
-        tokens = build([Text(self.model.tokenize(self.text))], shape)
+        tokens = build_tokens([Text(self.model.tokenize(self.text))], shape)
         state = network.prefill([tokens] * rows, [None] * rows)
         plan = network.feat_decoder.plan([(10, 2.0)] * rows)
         noise = mx.random.normal((rows, *shape[::-1]), key=mx.random.key(1))

@@ -412,7 +412,7 @@ def bare(engine: VoxCPM2Engine, asked: Sequence[Asked], slots: int, *, chains: b
             keys[batch.add(requests[key])] = key
         for one in decoding:
             one.push()
-        done = [one for one in decoding if not one.left or not len(batch)]
+        done = [one for one in decoding if not one.is_pending or not len(batch)]
         if len(batch):
             ended = batch.step()
             steps, filled = steps + 1, filled + batch.running + len(ended)
@@ -423,7 +423,7 @@ def bare(engine: VoxCPM2Engine, asked: Sequence[Asked], slots: int, *, chains: b
             decoding.remove(one)
             patches += len(one.speech().latents)
     wall, cpu = time.perf_counter() - began, time.process_time() - cpu
-    model.forget()
+    model.clear_caches()
     mx.set_cache_limit(limit)
     return Bare(wall, cpu, filled / steps, steps, patches)
 

@@ -111,7 +111,7 @@ class CosyVoice2:
         path = self._path / SPEAKERS
         return read_speakers(path) if path.is_file() else {}
 
-    def needs(self, rows: int) -> int:
+    def estimate_bytes(self, rows: int) -> int:
         """Estimates the bytes, besides the weights, that `rows` rows take at least.
 
         Counts keys and values of `POSITIONS` positions a row, and the flow and vocoder for as many
@@ -119,11 +119,11 @@ class CosyVoice2:
         """
         c = self.config.lm
         row_bytes = POSITIONS * c.num_layers * 2 * c.num_kv_heads * c.head_dim * self.lm.dtype.size
-        return rows * row_bytes + self._decoder.needs(rows, TOKEN_FRAMES * POSITIONS)
+        return rows * row_bytes + self._decoder.estimate_bytes(rows, TOKEN_FRAMES * POSITIONS)
 
-    def forget(self) -> None:
+    def clear_caches(self) -> None:
         """Frees memory: the cached states of references, and what MLX keeps for reuse."""
-        self.flow.forget()
+        self.flow.clear_caches()
         mx.clear_cache()
 
     # ---- inputs

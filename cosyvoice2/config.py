@@ -139,7 +139,7 @@ class Config:
     vocoder: VocoderConfig
 
 
-def read(folder: Path) -> Config:
+def read_config(folder: Path) -> Config:
     """Reads the settings in a checkpoint's folder. Raises ConfigError, CheckpointError."""
     root = Section(CONFIG_FILE, _read_yaml(folder / CONFIG_FILE))
     qwen = Section(

@@ -13,7 +13,7 @@ from typing import Any
 import mlx.core as mx
 import mlx.nn as nn
 
-from cosyvoice2.config import CONFIG_FILE, QWEN_FOLDER, read
+from cosyvoice2.config import CONFIG_FILE, QWEN_FOLDER, read_config
 from cosyvoice2.load import (
     HUB_FILES,
     PARTS,
@@ -55,7 +55,7 @@ def convert(
         raise RequestError("quantize takes 2, 3, 4, 5, 6 or 8 bits, in groups of 32, 64 or 128")
     chosen_dtype = None if dtype is None else parse_dtype(dtype)
     path, _ = locate(source, HUB_FILES)
-    config, settings = read(path), dict(converted_settings(path))
+    config, settings = read_config(path), dict(converted_settings(path))
     if quantize is not None and "quantization" in settings:
         raise CheckpointError(f"{path} is quantised already; convert the original checkpoint")
     Tokenizer.load(path / QWEN_FOLDER)

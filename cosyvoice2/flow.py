@@ -228,12 +228,12 @@ class Flow(nn.Module):
         """Joins projections of the same input, once. The weights may not change afterwards."""
         self._prepare_once(lambda: [*self.encoder.join(), *self.decoder.estimator.join()])
 
-    def forget(self) -> None:
+    def clear_caches(self) -> None:
         """Clears the caches of references and lengths; they are refilled on demand."""
         for cache in (self._beginnings, self.encoder._tables, self.decoder._compiled):
             cache.clear()
 
-    def needs(self, rows: int, frames: int) -> int:
+    def estimate_bytes(self, rows: int, frames: int) -> int:
         """Estimates the bytes, besides the weights, of `rows` rows of `frames` frames at once."""
         heads = max(self.config.encoder.heads, self.config.estimator.heads)
         return 4 * SCORE_COPIES * min(MAX_SCORES, rows * heads * frames**2)

@@ -22,7 +22,7 @@ from typing import Any
 import mlx.core as mx
 import mlx.nn as nn
 
-from cosyvoice2.config import CONFIG_FILE, QWEN_FOLDER, Config, read
+from cosyvoice2.config import CONFIG_FILE, QWEN_FOLDER, Config, read_config
 from cosyvoice2.flow import Flow
 from cosyvoice2.hift import HiFT
 from cosyvoice2.lm import UNUSED_WEIGHTS, Qwen2LM
@@ -83,7 +83,7 @@ def load(path_or_repo: str | Path, *, dtype: Any = None) -> Checkpoint:
     """
     chosen_dtype = None if dtype is None else parse_dtype(dtype)
     path, revision = locate(path_or_repo, HUB_FILES)
-    config, settings = read(path), converted_settings(path)
+    config, settings = read_config(path), converted_settings(path)
     tokenizer = Tokenizer.load(path / QWEN_FOLDER)
     files = [find_weights_file(path, part) for part in PARTS]
     checkpoint_fingerprint = fingerprint(path, files)

@@ -101,8 +101,8 @@ class Encoders:
             raise AudioError(
                 f"the clip is {seconds:.1f} s long; {MAX_SECONDS:g} are the most, 3 to 10 are best"
             )
-        encoder_samples = audio.resampled(samples, rate, features.ENCODER_RATE, sinc=True)
-        model_samples = audio.resampled(samples, rate, self._config.sample_rate, sinc=True)
+        encoder_samples = audio.resample_audio(samples, rate, features.ENCODER_RATE, sinc=True)
+        model_samples = audio.resample_audio(samples, rate, self._config.sample_rate, sinc=True)
         mel = features.prompt_mel(model_samples, self._config.sample_rate)
         return _trim_to_tokens(
             self._encode_tokens(encoder_samples), mel, self._encode_speaker(encoder_samples)

@@ -14,7 +14,7 @@ from cosyvoice2.load import build_networks
 from cosyvoice2.vocoder import MelRow, vocode
 
 
-def tried(config: Config) -> float:
+def rehearse(config: Config) -> float:
     """Builds and runs networks of these sizes, with one layer of each kind; returns the seconds.
 
     Raises RuntimeError for whatever would stop the real networks on this machine.

@@ -22,7 +22,7 @@ from cosyvoice2.generate import Request, Row, TokenBatch, check_request
 from cosyvoice2.hift import HiFT
 from cosyvoice2.lm import Qwen2LM
 from cosyvoice2.speech import Speech
-from cosyvoice2.vocoder import MelRow, frames_at, needs, vocode
+from cosyvoice2.vocoder import MelRow, estimate_bytes, frames_at, vocode
 from speechbase.device import on_gpu, settle
 from speechbase.errors import RequestError
 
@@ -38,10 +38,11 @@ class SpeechDecoder:
     def __init__(self, flow: Flow, vocoder: HiFT) -> None:
         self.flow, self.vocoder = flow, vocoder
 
-    def needs(self, rows: int, frames: int) -> int:
+    def estimate_bytes(self, rows: int, frames: int) -> int:
         """Estimates the bytes, besides the weights, for `rows` rows of `frames` frames, which are
         decoded one by one, or on a GPU a few at a time."""
-        return max(self.flow.needs(min(rows, _rows_per_pass()), frames), needs(self.vocoder))
+        flow_bytes = self.flow.estimate_bytes(min(rows, _rows_per_pass()), frames)
+        return max(flow_bytes, estimate_bytes(self.vocoder))
 
     def mels(self, rows: Sequence[FlowRow], *, streaming: bool = False) -> list[np.ndarray]:
         """Returns the mel of each row, (2 n, 80)."""
@@ -228,14 +229,14 @@ class Decoding:
         self._batch, self._stream = batch, stream
 
     @property
-    def left(self) -> int:
-        """Pieces of work left: one or none."""
-        return int(self.became is None)
+    def is_pending(self) -> bool:
+        """Whether its sound is still to be made."""
+        return self.became is None
 
     def push(self) -> None:
         """Decodes the row, or waits for other rows."""
         self.waited += 1
-        if self.left and self._batch.is_due(self):
+        if self.is_pending and self._batch.is_due(self):
             self._decode()
 
     def speech(self) -> Speech:

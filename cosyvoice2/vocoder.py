@@ -165,7 +165,7 @@ def frames_together(frame_numbers: int) -> int:
     return frames
 
 
-def needs(hift: HiFT) -> int:
+def estimate_bytes(hift: HiFT) -> int:
     """Estimates the bytes, besides the weights, that decoding takes."""
     frames = frames_together(hift.widest) if on_gpu() else LENGTHS[-1]
     return 4 * LAYERS_AT_ONCE * hift.widest * frames

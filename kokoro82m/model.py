@@ -83,14 +83,14 @@ class Kokoro82M:
             speech |= zip(batch, self._decode([texts[n] for n in batch]), strict=True)
         return [speech[n] for n in range(len(rows))]
 
-    def needs(self, rows: int) -> int:
+    def estimate_bytes(self, rows: int) -> int:
         """Estimates the bytes, besides the weights, of `rows` rows of half a minute."""
         return (
             min(max(max_batch_frames(), HALF_MINUTE_FRAMES), rows * HALF_MINUTE_FRAMES)
             * FRAME_BYTES
         )
 
-    def forget(self) -> None:
+    def clear_caches(self) -> None:
         """Frees the memory that MLX keeps for reuse."""
         mx.clear_cache()
 

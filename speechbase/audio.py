@@ -50,10 +50,10 @@ def load(
     resamples as torchaudio does. Raises AudioError as `read_mono`.
     """
     samples, source_rate = read_mono(source, sample_rate=sample_rate, default=rate)
-    return resampled(samples, source_rate, rate, sinc=sinc)
+    return resample_audio(samples, source_rate, rate, sinc=sinc)
 
 
-def resampled(
+def resample_audio(
     samples: np.ndarray, source_rate: int, rate: int, *, sinc: bool = False
 ) -> np.ndarray:
     """Resamples (n,) samples from `source_rate` to `rate` Hz; `sinc` is as for `load`."""

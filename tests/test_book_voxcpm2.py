@@ -23,7 +23,7 @@ from narrator.pipeline import book_engines, manuscript, run
 from narrator.speech.plan import Step
 from narrator.speech.store import Record, Store
 from tests import books, small_model
-from voxcpm2.prompt import Continuation, Reference, Text, build
+from voxcpm2.prompt import Continuation, Reference, Text, build_tokens
 
 TOLERANCE = 1e-3
 """Of latents, relative: a chain of takes carries the rounding of different batches on."""
@@ -167,9 +167,9 @@ def test_each_sequence_is_the_one_that_its_mode_asks_for(rendered: Rendered, mod
         parts.append(Text(loaded.tokenize(before + joint + said)))
         if sound is not None:
             parts.append(Continuation(sound))
-        expected = build(parts, shape)
+        expected = build_tokens(parts, shape)
         own = [] if row.reference is None else [Reference(row.reference)]
-        given = [build(own, shape), row.tokens]
+        given = [build_tokens(own, shape), row.tokens]
         for kind in ("ids", "audio"):
             found = np.concatenate([getattr(tokens, kind) for tokens in given])
             assert found.tolist() == getattr(expected, kind).tolist(), step.id

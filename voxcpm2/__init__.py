@@ -121,7 +121,7 @@ class VoxCPM2:
             digest.update(f"{name} {power.sum():.2e} {power[power.size // 2 :].sum():.2e}".encode())
         return digest.hexdigest()
 
-    def needs(self, rows: int) -> int:
+    def estimate_bytes(self, rows: int) -> int:
         """Estimates the bytes, besides the weights, that `rows` rows take at least.
 
         Counts keys and values of `POSITIONS` positions a row, and the decoding; activations of the
@@ -134,7 +134,7 @@ class VoxCPM2:
         row_bytes = POSITIONS * numbers * self.network.dtype.size
         return rows * row_bytes + min(rows, DECODINGS) * self.vae.window()
 
-    def forget(self) -> None:
+    def clear_caches(self) -> None:
         """Frees memory: the cached prefixes of references, and what MLX keeps for reuse."""
         self._prefixes = _generate.Prefixes(self.network)
         mx.clear_cache()

@@ -28,7 +28,14 @@ from voxcpm2.audio_vae import AudioVAE
 from voxcpm2.cfm import Plan
 from voxcpm2.config import Config
 from voxcpm2.model import Network, Prefix, State
-from voxcpm2.prompt import Continuation, Prompt, Reference, build, segments, spoken_text
+from voxcpm2.prompt import (
+    Continuation,
+    Prompt,
+    Reference,
+    build_segments,
+    build_tokens,
+    spoken_text,
+)
 from voxcpm2.rehearsal import Rehearsals
 from voxcpm2.speech import Speech, StopReason
 
@@ -115,11 +122,11 @@ class Row:
 
         self.request = request
         self.text = spoken_text(request.text, None)
-        parts = segments(target, reference, prompt, tokenize)
+        parts = build_segments(target, reference, prompt, tokenize)
         # A reference leads, so its keys and values can be computed once for all rows.
         self.reference = reference
-        self.tokens = build(parts[1:] if isinstance(parts[0], Reference) else parts, shape)
-        length = len(build(parts, shape))
+        self.tokens = build_tokens(parts[1:] if isinstance(parts[0], Reference) else parts, shape)
+        length = len(build_tokens(parts, shape))
         if self.tokens.ids.max() >= config.vocab_size:
             # A spelling of tokenizer_config.json that the embedding has no row for.
             raise RequestError(f"text {target!r} holds a marker that this model has no token for")
@@ -136,7 +143,7 @@ class Row:
         self.context = np.zeros((0, *shape), np.float32)
         if isinstance(parts[-1], Continuation):
             # The patches before the new ones, including a reference's if the prompt is short.
-            self.context = build(parts, shape).latents[-config.context_patches :]
+            self.context = build_tokens(parts, shape).latents[-config.context_patches :]
         self.seed = secrets.randbits(32) if request.seed is None else int(request.seed)
         self.attempt = 0
         self.patches: list[mx.array] = []
@@ -215,7 +222,7 @@ class Prefixes:
         """Returns the prefix of latents (n, patch_size, latent_dim), computed if not cached."""
         key = reference.tobytes()
         if key not in self._cached:
-            tokens = build([Reference(reference)], reference.shape[1:])
+            tokens = build_tokens([Reference(reference)], reference.shape[1:])
             state = self._network.prefill([tokens], [None])
             self._cached[key] = Prefix(state.base.snapshot(), state.residual.snapshot())
             if len(self._cached) > self.MAX_CACHED:
@@ -388,13 +395,13 @@ class Decoding:
         row.patches = []  # callers may keep the row
 
     @property
-    def left(self) -> bool:
+    def is_pending(self) -> bool:
         """True while there are windows to start."""
         return self._frames.shape[1] > 0
 
     def push(self) -> None:
         """Starts the next window, if there is one."""
-        if not self.left:
+        if not self.is_pending:
             return
         frames = self._batch.vae.frames()
         with mx.stream(self._stream):
@@ -407,7 +414,7 @@ class Decoding:
 
         Raises RuntimeError if a GPU failed to compute the patches or the windows.
         """
-        while self.left:
+        while self.is_pending:
             self.push()
         settle(self._stream)
         # The step after the row's last one waits for its patches, and the next step reports their

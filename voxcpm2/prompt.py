@@ -74,7 +74,7 @@ class Tokens:
         return len(self.ids)
 
 
-def segments(
+def build_segments(
     text: str,
     reference: np.ndarray | None,
     prompt: Prompt | None,
@@ -91,7 +91,7 @@ def segments(
     return parts
 
 
-def build(parts: Sequence[Segment], patch_shape: tuple[int, int]) -> Tokens:
+def build_tokens(parts: Sequence[Segment], patch_shape: tuple[int, int]) -> Tokens:
     """Lays out segments as positions; `patch_shape` is (patch_size, latent_dim)."""
     ids: list[int] = []
     audio: list[bool] = []

@@ -14,13 +14,13 @@ import mlx.core as mx
 from speechbase.device import on_gpu
 from voxcpm2.config import Config, TransformerConfig
 from voxcpm2.model import Network
-from voxcpm2.prompt import Text, build
+from voxcpm2.prompt import Text, build_tokens
 
 
 def step(network: Network, rows: int, steps: int = 10) -> list[mx.array]:
     """Builds the unevaluated outputs of a step of `rows` rows, which traces the step."""
     c = network.config
-    tokens = build([Text([0])], (c.patch_size, c.feat_dim))
+    tokens = build_tokens([Text([0])], (c.patch_size, c.feat_dim))
     state = network.prefill([tokens] * rows, [None] * rows)
     network.feed(state, mx.zeros((rows, c.patch_size, c.feat_dim)))
     noise = mx.zeros((rows, c.feat_dim, c.patch_size))
@@ -46,7 +46,7 @@ class Rehearsals:
                 return
 
 
-def tried(config: Config, rows: int = 1) -> float:
+def rehearse(config: Config, rows: int = 1) -> float:
     """Builds and runs a step of this model with one layer per stack; returns the seconds.
 
     Raises RuntimeError for whatever would stop the real model on this machine.

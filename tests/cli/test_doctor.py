@@ -396,7 +396,7 @@ def test_a_gpu_that_does_not_run_the_model_fails(narrator, fit, monkeypatch):
     def odd(path):
         raise RuntimeError("[compile] no compiler\nand more")
 
-    monkeypatch.setattr(rehearsal, "tried", odd)
+    monkeypatch.setattr(rehearsal, "rehearse", odd)
     code, found = checks(narrator)
     assert (code, found["a step"]["state"]) == (3, "fail")
     assert found["a step"]["said"] == "the model does not run here: [compile] no compiler"

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from mlx.utils import tree_map
 
-from cosyvoice2.config import read
+from cosyvoice2.config import read_config
 from cosyvoice2.hift import HiFT
 from cosyvoice2.lm import UNUSED_WEIGHTS, Qwen2LM
 from cosyvoice2.tokenizer import Tokenizer
@@ -32,7 +32,7 @@ SIZES = GOLDEN / "sizes.json"
 ROOT = Path(os.environ.get("COSYVOICE2_GOLDEN", GOLDEN))
 FOLDER = ROOT if (ROOT / "index.json").exists() else sorted(ROOT.glob("cosy_s*"))[0]
 """Of official numbers: another seed's where the environment names it, or the folder it is in."""
-TINY = read(FOLDER / "checkpoint")
+TINY = read_config(FOLDER / "checkpoint")
 
 
 class CosyGolden:

@@ -249,7 +249,7 @@ class Comparison:
         samples, rate = audio.read_mono(path)
         own = self.model.sample_rate
         for name, wanted in (("wav16", features.ENCODER_RATE), ("wav24", own)):
-            made = audio.resampled(samples, rate, wanted, sinc=True)
+            made = audio.resample_audio(samples, rate, wanted, sinc=True)
             group.check("resampled clip", name, made, RESAMPLED)
         heard = group.given("wav16")[0]
         group.check("log-mel of it", "log_mel", features.log_mel(heard), NEAR, "turned")

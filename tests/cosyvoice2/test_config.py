@@ -16,7 +16,7 @@ from cosyvoice2.config import (
     FlowConfig,
     LMConfig,
     VocoderConfig,
-    read,
+    read_config,
 )
 from speechbase.errors import CheckpointError, ConfigError
 from tests.cosyvoice2.conftest import TINY, CosyGolden, of_seed_0
@@ -63,18 +63,18 @@ def alter(folder: Path, old: str, new: str, name: str = CONFIG_FILE) -> None:
 
 @of_seed_0
 def test_the_golden_checkpoint_is_of_these_sizes(golden: CosyGolden) -> None:
-    assert read(golden.checkpoint) == SEED_0
+    assert read_config(golden.checkpoint) == SEED_0
 
 
 def test_references_and_their_products_are_values(folder: Path) -> None:
     alter(folder, "chunk_size: 25", "chunk_size: 20")
-    config = read(folder)
+    config = read_config(folder)
     assert (config.chunk, config.flow.encoder.chunk, config.flow.estimator.chunk) == (20, 20, 40)
 
 
 def test_comments_and_other_training_settings_change_nothing(folder: Path) -> None:
     alter(folder, "max_epoch: 200", "max_epoch: 3 # none\n    another: !new:some.Thing [1, {a: 2}]")
-    assert read(folder) == TINY
+    assert read_config(folder) == TINY
 
 
 @of_seed_0
@@ -103,7 +103,7 @@ def test_comments_and_other_training_settings_change_nothing(folder: Path) -> No
 def test_what_no_such_model_has_is_said(folder: Path, old: str, new: str, said: str) -> None:
     alter(folder, old, new)
     with pytest.raises(ConfigError, match=said) as caught:
-        read(folder)
+        read_config(folder)
     assert "\n" not in str(caught.value)
 
 
@@ -121,16 +121,16 @@ def test_what_no_such_model_has_is_said(folder: Path, old: str, new: str, said: 
 def test_the_same_of_its_language_model(folder: Path, old: str, new: str, said: str) -> None:
     alter(folder, old, new, f"{QWEN_FOLDER}/config.json")
     with pytest.raises(ConfigError, match=said):
-        read(folder)
+        read_config(folder)
 
 
 def test_a_folder_of_another_model_is_said(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="is this a CosyVoice2 checkpoint"):
-        read(tmp_path)
+        read_config(tmp_path)
 
 
 def test_a_yaml_without_end_is_not_read(folder: Path) -> None:
     with (folder / CONFIG_FILE).open("a") as file:
         file.write("# " + "x" * (1 << 20))
     with pytest.raises(ConfigError, match="at most"):
-        read(folder)
+        read_config(folder)

@@ -21,7 +21,7 @@ class TestOfficial:
         samples, rate = audio.read_mono(golden.folder / "wav" / f"{clip}.wav")
         for name, wanted in (("wav16", 16_000), ("wav24", 24_000)):
             official = golden.arrays(f"prompt_{clip}")[name][0]
-            made = audio.resampled(samples, rate, wanted, sinc=True)
+            made = audio.resample_audio(samples, rate, wanted, sinc=True)
             assert made.shape == official.shape
             assert np.abs(made - official).max() < 1e-5
 

@@ -308,7 +308,7 @@ class TestStream:
             flow.stream(row, steps=1)
         assert pushed == [28] * 4  # the second is forgotten as the third comes
         assert len(flow._beginnings) == 2
-        flow.forget()
+        flow.clear_caches()
         flow.stream(first, steps=1)
         assert pushed == [28] * 5
 

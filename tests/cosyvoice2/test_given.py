@@ -17,7 +17,7 @@ from cosyvoice2 import CosyVoice2, Reference, RequestError, Speaker
 from cosyvoice2.generate import Request
 from cosyvoice2.load import build_networks
 from cosyvoice2.sounds import SpeechDecoder
-from cosyvoice2.vocoder import needs as vocoder_needs
+from cosyvoice2.vocoder import estimate_bytes as vocoder_bytes
 from tests.cosyvoice2.conftest import TINY, CosyGolden
 from tests.effort import quick
 from tests.voxcpm2 import gpu
@@ -201,10 +201,10 @@ def test_a_decoding_that_nobody_waits_for_is_not_made(
     with gpu.pretended("cuda"):
         decodings = [batch.decoding(row) for row in batch.step()]
         del decodings[1]
-        assert decodings[0].left
+        assert decodings[0].is_pending
         made = decodings[0].speech()
         assert sounds == [2]
-        assert not decodings[1].left
+        assert not decodings[1].is_pending
     assert made.tokens.tolist() == [5]
     assert decodings[1].speech().tokens.tolist() == [7]
 
@@ -218,16 +218,18 @@ def test_the_memory_that_is_asked_for_is_what_sound_takes(model: CosyVoice2) -> 
     mx.reset_peak_memory()
     mx.eval(model.flow.mel([row], steps=1))
     taken = mx.get_peak_memory() - before
-    assert 0.5 * taken < model.flow.needs(1, 400) < 2 * taken
+    assert 0.5 * taken < model.flow.estimate_bytes(1, 400) < 2 * taken
 
 
 def test_the_memory_of_the_released_sizes() -> None:
     """Ten seconds of a reference and thirty of speech: their scores take more than their keys."""
     _, flow, hift = build_networks(RELEASED)
-    assert 600e6 < flow.needs(1, 2048) < 800e6
-    assert 600e6 < vocoder_needs(hift) < 700e6
+    assert 600e6 < flow.estimate_bytes(1, 2048) < 800e6
+    assert 600e6 < vocoder_bytes(hift) < 700e6
     with gpu.pretended("cuda"):
-        assert SpeechDecoder(flow, hift).needs(8, 2048) == flow.needs(4, 2048) < 6e9
+        assert (
+            SpeechDecoder(flow, hift).estimate_bytes(8, 2048) == flow.estimate_bytes(4, 2048) < 6e9
+        )
 
 
 def test_a_stored_clip_leads_only_where_nothing_else_is_said(

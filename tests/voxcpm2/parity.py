@@ -45,7 +45,7 @@ from voxcpm2.config import Config
 from voxcpm2.convert import convert
 from voxcpm2.generate import Row
 from voxcpm2.minicpm4 import MiniCPM4, rope_table
-from voxcpm2.prompt import build, segments, spoken_text
+from voxcpm2.prompt import build_segments, build_tokens, spoken_text
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 VARIANTS = ("base", "bf16", "stress", "square", "v1")
@@ -453,8 +453,8 @@ def compare_mode(
     call = case.ours(model, expected.noise)
     shape = (model.config.patch_size, model.config.feat_dim)
     target = spoken_text(case.text, case.voice)
-    parts = segments(target, call.get("reference"), call.get("prompt"), model.tokenize)
-    whole = build(parts, shape)
+    parts = build_segments(target, call.get("reference"), call.get("prompt"), model.tokenize)
+    whole = build_tokens(parts, shape)
     row = Row(Request(**call), model.config, model.tokenize)
     same = (
         np.array_equal(whole.ids, expected.ids),

@@ -49,7 +49,7 @@ def test_windows_on_another_stream_equal_a_whole_decode(
         pass
     decoding = batch.decoding(row, mx.new_stream(mx.default_device()))
     windows = 0
-    while decoding.left:
+    while decoding.is_pending:
         decoding.push()
         windows += 1
     assert windows == -(-(len(whole.latents) + len(row.context)) * 4 // 10)
@@ -114,7 +114,7 @@ def test_a_decoding_holds_little_between_its_windows(base: VoxCPM2) -> None:
     before = mx.get_active_memory()
     decoding.push()
     mx.synchronize()
-    assert decoding.left
+    assert decoding.is_pending
     held, took = mx.get_active_memory() - before, mx.get_peak_memory() - before
     assert held < took / 8
     decoding.speech()
@@ -125,10 +125,10 @@ def test_the_shipped_models_rows_and_windows_are_counted_in_bytes() -> None:
     config = Config.from_dict(json.loads(shipped.read_text()))
     network = types.SimpleNamespace(dtype=mx.bfloat16)
     model = types.SimpleNamespace(config=config, network=network, vae=AudioVAE(config.vae))
-    needs = functools.partial(VoxCPM2.needs, model)
-    assert needs(3) - needs(2) == 36_864 * voxcpm2.POSITIONS
-    assert 0.8e9 < needs(1) < 1e9  # one is decoded at a time, then
-    assert needs(2) == 2 * needs(1)
+    estimate_bytes = functools.partial(VoxCPM2.estimate_bytes, model)
+    assert estimate_bytes(3) - estimate_bytes(2) == 36_864 * voxcpm2.POSITIONS
+    assert 0.8e9 < estimate_bytes(1) < 1e9  # one is decoded at a time, then
+    assert estimate_bytes(2) == 2 * estimate_bytes(1)
 
 
 def test_slots_may_be_lowered_while_rows_run(base: VoxCPM2) -> None:
@@ -160,7 +160,7 @@ def test_other_encoders_have_other_names(models: Callable[[str], VoxCPM2]) -> No
 def test_forgetting_changes_no_sound(base: VoxCPM2) -> None:
     reference = latents(base, 1, 3)
     one = base.generate("Hello.", reference=reference, seed=1, max_len=4, steps=2)
-    base.forget()
+    base.clear_caches()
     assert np.array_equal(
         one.latents,
         base.generate("Hello.", reference=reference, seed=1, max_len=4, steps=2).latents,

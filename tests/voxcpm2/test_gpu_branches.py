@@ -16,7 +16,7 @@ from voxcpm2.cfm import solver_rows
 from voxcpm2.config import Config, RopeConfig
 from voxcpm2.load import load
 from voxcpm2.minicpm4 import attend, rope_table, rotate, should_fold_heads
-from voxcpm2.prompt import Continuation, Text, build
+from voxcpm2.prompt import Continuation, Text, build_tokens
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_batch_says_there_what_it_says_here(
 
 def test_a_prefill_on_cuda_is_of_whole_blocks_and_keeps_no_padding(checkpoint: Any) -> None:
     network = checkpoint("base").network
-    tokens = build([Text([5, 6, 7])], (4, 16))
+    tokens = build_tokens([Text([5, 6, 7])], (4, 16))
     columns = []
     lm = type(network.base_lm).__call__
 
@@ -96,14 +96,14 @@ def test_the_patches_of_a_prefill_are_of_whole_blocks_on_cuda(
     with pretended(kind), mock.patch.object(type(network.feat_encoder), "__call__", watched):
         for count in (3, 17):
             given = Continuation(latents(count, count, (4, 16)))
-            network.prefill([build([Text([5]), given], (4, 16))], [None])
+            network.prefill([build_tokens([Text([5]), given], (4, 16))], [None])
     assert seen == counts
 
 
 def test_a_mask_of_a_step_is_made_once_with_its_heads(checkpoint: Any) -> None:
     """One that is broadcast over heads is copied by every layer on Metal."""
     network = checkpoint("base").network
-    rows = [build([Text([5] * n)], (4, 16)) for n in (2, 4)]
+    rows = [build_tokens([Text([5] * n)], (4, 16)) for n in (2, 4)]
     state, masks = network.prefill(rows, [None, None]), []
     attention = mx.fast.scaled_dot_product_attention
 
@@ -235,7 +235,7 @@ def test_numbers_of_rows_are_traced_before_they_are_needed(checkpoint: Any) -> N
 
 
 def test_a_step_can_be_tried_without_weights(golden: Any) -> None:
-    assert rehearsal.tried(Config.from_dict(golden("base").config)) > 0
+    assert rehearsal.rehearse(Config.from_dict(golden("base").config)) > 0
 
 
 def latents(seed: int, count: int, shape: tuple[int, int]) -> np.ndarray:

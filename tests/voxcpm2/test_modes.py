@@ -14,7 +14,7 @@ import pytest
 import voxcpm2
 from tests.effort import quick
 from voxcpm2 import Prompt, Request, Row, Speech, VoxCPM2
-from voxcpm2.prompt import build, segments, spoken_text
+from voxcpm2.prompt import build_segments, build_tokens, spoken_text
 
 from .conftest import ROOT, Golden
 
@@ -163,7 +163,9 @@ def test_a_mode_equals_upstream(
     assert said.row.cap == used["max_len"]
     shape = (model.config.patch_size, model.config.feat_dim)
     text = spoken_text(call["text"], None)
-    whole = build(segments(text, call.get("reference"), call.get("prompt"), model.tokenize), shape)
+    whole = build_tokens(
+        build_segments(text, call.get("reference"), call.get("prompt"), model.tokenize), shape
+    )
     np.testing.assert_array_equal(whole.ids, a["text_token"])
     np.testing.assert_array_equal(whole.audio, a["audio_mask"] == 1)
     np.testing.assert_array_equal(~whole.audio, a["text_mask"] == 1)
@@ -197,10 +199,10 @@ def test_hidden_states_equal_upstream(
     network = model.network
     call = arguments(encoded, golden(variant), f"mode_{mode}")
     shape = (model.config.patch_size, model.config.feat_dim)
-    parts = segments(
+    parts = build_segments(
         spoken_text(call["text"], None), call.get("reference"), call.get("prompt"), model.tokenize
     )
-    state = network.prefill([build(parts, shape)], [None])
+    state = network.prefill([build_tokens(parts, shape)], [None])
 
     def check(found: mx.array, expected: np.ndarray) -> None:
         assert np.abs(np.array(found) - expected).max() < 1e-4 * np.abs(expected).max()

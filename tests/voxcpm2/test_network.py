@@ -20,7 +20,7 @@ from voxcpm2.config import Config, RopeConfig, TransformerConfig
 from voxcpm2.load import Checkpoint, load
 from voxcpm2.minicpm4 import MiniCPM4, rope_table
 from voxcpm2.model import Network
-from voxcpm2.prompt import Continuation, Reference, Text, build
+from voxcpm2.prompt import Continuation, Reference, Text, build_tokens
 
 from .conftest import ROOT, Golden
 
@@ -277,8 +277,8 @@ class TestBfloat16:
         shape = (n.config.patch_size, n.config.feat_dim)
         patches = np.ones((3, *shape), np.float32)
         rows = [
-            build([Reference(patches), Text([5, 6])], shape),
-            build([Text([7]), Continuation(patches)], shape),
+            build_tokens([Reference(patches), Text([5, 6])], shape),
+            build_tokens([Text([7]), Continuation(patches)], shape),
         ]
         state = n.prefill(rows, [None, None])
         n.feed(state, mx.ones((2, *shape)))

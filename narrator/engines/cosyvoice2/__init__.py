@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 def _time_step(path: Path) -> float:
-    from cosyvoice2.config import read
-    from cosyvoice2.rehearsal import tried
+    from cosyvoice2.config import read_config
+    from cosyvoice2.rehearsal import rehearse
 
-    return tried(read(path))
+    return rehearse(read_config(path))
 
 
 class CosyVoice2Spec(CosyVoice2Languages, ModelSpec):

@@ -131,11 +131,11 @@ class LoadedCosyVoice2(LoadedModel):
         """Whether an encoding from elsewhere can be a clip's: it has the clip's mel, which is
         quickly made. Tokens and timbre are taken on trust."""
         from cosyvoice2.features import prompt_mel
-        from speechbase.audio import resampled
+        from speechbase.audio import resample_audio
 
         rate = self.model.sample_rate
         samples = reference.samples[: round(MAX_CLIP_SECONDS * reference.rate)]
-        mel = prompt_mel(resampled(samples, reference.rate, rate, sinc=True), rate)
+        mel = prompt_mel(resample_audio(samples, reference.rate, rate, sinc=True), rate)
         mel = mel[: len(encoding.mel)]
         return bool(np.abs(mel - encoding.mel[: len(mel)]).mean() < MAX_MEL_DIFFERENCE)
 

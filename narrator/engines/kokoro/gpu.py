@@ -81,11 +81,11 @@ class KokoroBatches:
     def batch(self, slots: int) -> KokoroBatch:
         return KokoroBatch(self.network, slots)
 
-    def needs(self, rows: int) -> int:
-        return self.network.needs(rows)
+    def estimate_bytes(self, rows: int) -> int:
+        return self.network.estimate_bytes(rows)
 
-    def forget(self) -> None:
-        self.network.forget()
+    def clear_caches(self) -> None:
+        self.network.clear_caches()
 
 
 class KokoroBatch:
@@ -123,7 +123,7 @@ class KokoroBatch:
 class SpokenRow:
     """A row with nothing left to decode."""
 
-    left = 0
+    is_pending = False
 
     def __init__(self, speech: kokoro82m.Speech) -> None:
         self._speech = speech

@@ -132,7 +132,7 @@ class ModelSession:
         self._decoding.clear()
         self._outcomes.clear()
         self._batch = self._model.batch(1)
-        self._model.forget()
+        self._model.clear_caches()
         self._limits.restore()
         if not self._has_fixed_slots:
             remember(self._memory, _describe_machine(self._loaded), self._growth)
@@ -155,7 +155,7 @@ class ModelSession:
         """Runs one step and decodes meanwhile; returns whether a slot became free."""
         for _, decoding in self._decoding[: self._loaded.decodings]:  # windows are large
             decoding.push()
-        ready = [pair for pair in self._decoding if not pair[1].left or not self._jobs]
+        ready = [pair for pair in self._decoding if not pair[1].is_pending or not self._jobs]
         finished_rows: list[Any] = []
         if self._jobs:
             finished_rows = self._batch.step()
@@ -262,7 +262,7 @@ class ModelSession:
     def _restart(self, jobs: Sequence[_RowJob]) -> None:
         self._decoding.clear()
         self._jobs.clear()
-        self._model.forget()
+        self._model.clear_caches()
         self._batch = self._model.batch(self._growth.slots)
         for job in jobs:
             self._enter(job)
@@ -292,7 +292,7 @@ def _make_growth(loaded: LoadedModel, memory: Path) -> Growth:
     def fits(rows: int, next_rows: int) -> bool:
         measured = (mx.get_peak_memory() - model_bytes) * next_rows / rows if rows else 0
         # the peak does not include what has not happened yet: decoding, long rows
-        return model_bytes + max(measured, loaded.model.needs(next_rows)) < limit
+        return model_bytes + max(measured, loaded.model.estimate_bytes(next_rows)) < limit
 
     return recall(memory, _describe_machine(loaded), fits)
 

@@ -41,9 +41,9 @@ def _time_step(path: Path) -> float:
     """With one layer in each stack."""
     from voxcpm2.config import Config
     from voxcpm2.load import read_config
-    from voxcpm2.rehearsal import tried
+    from voxcpm2.rehearsal import rehearse
 
-    return tried(Config.from_dict(read_config(path)))
+    return rehearse(Config.from_dict(read_config(path)))
 
 
 class VoxCPM2Spec(VoxCPM2Languages, ModelSpec):

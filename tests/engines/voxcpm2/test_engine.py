@@ -37,7 +37,7 @@ from narrator.errors import EngineFailure, EngineUnavailable, StorageError
 from speechbase.device import CACHE_LIMIT
 from tests import hubs
 from voxcpm2 import generate
-from voxcpm2.prompt import Continuation, Text, build
+from voxcpm2.prompt import Continuation, Text, build_tokens
 
 PATCH = 0.16
 ADA = Voice("Ada")
@@ -298,7 +298,7 @@ def test_each_mode_gives_the_model_its_sequence(make: Make) -> None:
     ]
     for asked, reference, parts in cases:
         found, tokens = given(session, asked)
-        expected = build(parts, shape)
+        expected = build_tokens(parts, shape)
         assert tokens.ids.tolist() == expected.ids.tolist(), asked
         assert tokens.audio.tolist() == expected.audio.tolist()
         assert np.array_equal(tokens.latents, expected.latents)
@@ -1116,7 +1116,7 @@ def test_the_first_slots_are_those_that_memory_is_known_to_hold(
     """With what they will take, of which nothing has happened yet."""
     engine = make(slots="auto")
     model = engine._load(print).model
-    one, two = model.needs(1), model.needs(2)
+    one, two = model.estimate_bytes(1), model.estimate_bytes(2)
     limit = mx.get_active_memory() + one + (two - one) * (rows - 1)
     monkeypatch.setattr(room, "usable_memory", lambda: limit)
     session = engine.start()
@@ -1131,7 +1131,9 @@ def test_what_a_doubling_needs_is_known_before_it_has_happened(
     engine = make(slots="auto")
     model = engine._load(print).model
     monkeypatch.setattr(mx, "get_peak_memory", mx.get_active_memory)
-    monkeypatch.setattr(room, "usable_memory", lambda: mx.get_active_memory() + model.needs(4) - 1)
+    monkeypatch.setattr(
+        room, "usable_memory", lambda: mx.get_active_memory() + model.estimate_bytes(4) - 1
+    )
     session = engine.start()
     assert session._growth._fits(2, 3)
     assert not session._growth._fits(2, 4)
