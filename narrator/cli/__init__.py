@@ -12,67 +12,60 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import io
 import logging
 import os
 import sys
+from importlib import import_module
 from typing import Annotated, NoReturn
 
 import typer
 
 from narrator import __version__, files
-from narrator.cli import (
-    attribution,
-    casting,
-    cluster,
-    companions,
-    delivery,
-    doctor,
-    hearing,
-    importing,
-    models,
-    owning,
-    pickups,
-    places,
-    planning,
-    rendering,
-    report,
-    serve,
-    studio,
-    takes,
-    text,
-    upkeep,
-    voices,
-)
+from narrator.cli import shared
 from narrator.cli.progress import beating
-from narrator.cli.shared import app, err, out, print_problems, shorten
+from narrator.cli.shared import err, out, print_problems, shorten
 from narrator.errors import EnvironmentFailed, NarratorError, UserError
 
-__all__ = [
-    "app",
-    "attribution",
-    "casting",
-    "cluster",
-    "companions",
-    "delivery",
-    "doctor",
-    "hearing",
-    "importing",
-    "main",
-    "models",
-    "owning",
-    "pickups",
-    "places",
-    "planning",
-    "rendering",
-    "report",
-    "serve",
-    "studio",
-    "takes",
-    "text",
-    "upkeep",
-    "voices",
-]
+_MODULES = {
+    "attribution": ("cast",),
+    "casting": ("voices",),
+    "cluster": ("scheduler", "worker"),
+    "companions": ("feed",),
+    "delivery": ("verify",),
+    "doctor": ("doctor",),
+    "hearing": ("hear",),
+    "importing": ("new",),
+    "models": ("models",),
+    "own": ("own",),
+    "pickups": ("flag", "pickups"),
+    "places": ("where", "play"),
+    "planning": ("plan", "status", "why"),
+    "rendering": ("render", "export"),
+    "report": ("report",),
+    "serve": ("serve",),
+    "studio": ("studio",),
+    "takes": ("takes", "retake", "pin", "unpin"),
+    "text": ("check", "schema"),
+    "upkeep": ("gc",),
+    "voices": ("voices",),
+}
+"""The commands of each module, which is loaded when one of them runs."""
+
+
+def load_commands(name: str | None = None) -> typer.Typer:
+    """The program with the command of this name, or with all where there is none of this name."""
+    modules = [module for module, commands in _MODULES.items() if name in commands]
+    for module in modules or _MODULES:
+        import_module(f"narrator.cli.{module}")
+    return shared.app
+
+
+def __getattr__(name: str) -> typer.Typer:
+    if name == "app":
+        return load_commands()
+    raise AttributeError(f"module 'narrator.cli' has no attribute '{name}'")
 
 
 _NO_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EILSEQ)
@@ -84,12 +77,13 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may not know every letter
+    gc.set_threshold(100_000, 20, 20)  # starting makes many objects, and hardly any garbage
     silent = "--json" in sys.argv or sys.argv[1:2] == ["own"]
     command = " ".join(["narrator", *sys.argv[1:2]])
     beats = contextlib.nullcontext() if silent else beating(err, command)
     try:
         with beats:
-            app()
+            load_commands(next(iter(sys.argv[1:]), None))()
     except NarratorError as error:
         print_problems("error", error.problems)
         sys.exit(error.exit_code)
@@ -128,7 +122,7 @@ def _version(is_wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@shared.app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from narrator import files
 from narrator.delivery import finish, output_manifest
-from narrator.delivery.companions import feed
 from narrator.delivery.export import altered_encodings
 from narrator.delivery.folders import Folders
 from narrator.delivery.layout import RenderedBook
@@ -139,6 +138,8 @@ def settle(book: RenderedBook, finished: finish.Finished, outputs: OutputManifes
     feeds = {path: entry for path, entry in outputs.finished() if entry.is_feed and path.is_file()}
     outputs.settle({**finished.made_files, **feeds})
     for path in sorted(outputs.folder.rglob("*.xml")):
+        from narrator.delivery.companions import feed  # loads lxml, which few commands need
+
         if not all(episode.exists() for episode in feed.referenced_files(path)):
             outputs.take(path)
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from manuscripts import Book, Choices, ImportFailed
-from manuscripts.isolated import read_isolated
-from manuscripts.reading import read_book
 from narrator.errors import Problem
 from narrator.importing.doubts import book_oddities, chapter_shapes
 from narrator.importing.project import WrittenProject, starter_book, write_project
@@ -38,11 +36,15 @@ def import_book(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B0
     Reads in this process; use `import_isolated` for files that nobody vouches for. Raises
     ImportFailed, with what is wrong and where.
     """
+    from manuscripts.reading import read_book  # loads readers, which a check does without
+
     return _proofread(read_book(source, choices), source)
 
 
 def import_isolated(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
     """Returns the book as `import_book` does, read by another process within limits."""
+    from manuscripts.isolated import read_isolated
+
     return _proofread(read_isolated(source, choices), source)
 
 

@@ -1,17 +1,44 @@
-"""What the program loads before it knows what is asked of it."""
+"""The modules that a command loads: each takes time before anything is done."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from pathlib import Path
 
-HEAVY = {"av", "numpy", "pydantic", "soundfile", "soxr"}
+import pytest
+
+from tests import books
+
+RUN = """
+import contextlib, io, json, sys
+from narrator import cli
+sys.argv = ["narrator", *sys.argv[1:]]
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    cli.main()
+print(json.dumps(list(sys.modules)))
+"""
+MODELS = {"dask", "mlx", "onnxruntime", "tokenizers"}
+READERS = {"lxml", "mammoth", "docx", "pypdfium2"}
+SERVERS = {"starlette", "uvicorn", "jinja2", "matplotlib"}
 
 
-def test_the_program_starts_without_heavy_libraries():
-    script = "import json, sys, narrator.cli; print(json.dumps(list(sys.modules)))"
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    modules = set(json.loads(run.stdout))
-    assert "narrator.cli.models" in modules
-    assert not HEAVY & modules
+@pytest.mark.parametrize(
+    ("command", "most", "without"),
+    [
+        ("--help", 400, MODELS | READERS | SERVERS | {"av", "numpy", "pydantic", "soundfile"}),
+        ("check", 900, MODELS | READERS | SERVERS | {"ssl"}),
+        ("status", 900, MODELS | READERS | SERVERS | {"ssl"}),
+        ("render --draft", 1050, MODELS | READERS | SERVERS),
+    ],
+)
+def test_a_command_loads_what_it_needs(
+    command: str, most: int, without: set[str], tmp_path: Path
+) -> None:
+    name, *options = command.split()
+    arguments = [name, *options] if name == "--help" else [name, books.brief(tmp_path), *options]
+    run = [sys.executable, "-c", RUN, *map(str, arguments)]
+    modules = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
+    assert not without & set(modules)
+    assert len(modules) < most

@@ -11,7 +11,6 @@ import os
 import re
 import shlex
 import shutil
-import ssl
 import stat
 import tempfile
 import time
@@ -200,6 +199,8 @@ def _new_certificate() -> tuple[bytes, bytes]:
 def check_certificate(tls: Path | None) -> Path:
     """Returns the folder if it holds a valid certificate with its key, safe from other users.
     Raises UsageError."""
+    import ssl  # takes as long to load as all else here, and few need it
+
     folder = tls or certificate_folder()
     _check_access(folder)
     try:
