@@ -99,6 +99,11 @@ class Block:
         return self.heading if self.kind == "heading" else None
 
     @property
+    def title(self) -> str:
+        """A heading as one line."""
+        return plain_text(join_heading(self.lines))
+
+    @property
     def is_introductory(self) -> bool:
         """Whether it only leads to the text that follows, as a heading or a motto does."""
         return self.kind != "text" or self.matter == "epigraph"

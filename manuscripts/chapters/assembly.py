@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 
 from manuscripts import matter
 from manuscripts.blocks import Block, write_markdown
@@ -21,7 +21,7 @@ from manuscripts.chapters.outline import (
 )
 from manuscripts.chapters.titles import TitleWithParents, distinguish_titles, is_bare
 from manuscripts.printed import label_dialogue
-from manuscripts.prose import StyledSpan, is_ordinal, join_heading, normalize_line, plain_text
+from manuscripts.prose import StyledSpan, is_ordinal, normalize_line
 
 _LIST_KINDS = word_set("toc landmarks page-list")
 """Matter that nobody restores to the book."""
@@ -51,11 +51,10 @@ def assemble(
     `write_block` returns the final blocks for a block, once its role is known.
     """
     pieces = list(outline.pieces(write_block))
-    is_kept = [_omission_reason(piece) is None for piece in pieces]
-    place_notes(pieces, outline.choices.notes, is_kept)
+    place_notes(pieces, outline.choices.notes)
     pieces = [piece for piece in pieces if piece.blocks]
     dialogue_summary = label_dialogue(
-        [piece.blocks for piece in pieces if _omission_reason(piece) is None],
+        [piece.blocks for piece in pieces if piece.omission_reason is None],
         [block for piece in pieces for block in piece.blocks],
         outline.choices.directions,
         outline.is_script,
@@ -83,14 +82,16 @@ class _Assembly:
 
     def build(self) -> DividedBook:
         book = self.divided
-        for position, piece in enumerate(self.pieces):
-            if reason := _omission_reason(piece):
+        kept_pieces = [piece for piece in self.pieces if piece.words and not piece.omission_reason]
+        next_pieces = {id(piece): following for piece, following in pairwise(kept_pieces)}
+        for piece in self.pieces:
+            if reason := piece.omission_reason:
                 book.left_out += _skip_piece(piece, reason, len(book.chapters))
             elif not piece.words:
                 book.left_out += _collect_omissions(
                     piece.blocks, piece.title, len(book.chapters), "no words"
                 )
-            elif _only_announces(piece, self._next_chapter(position)):
+            elif _only_announces(piece, next_pieces.get(id(piece))):
                 self.pending += _title_and_blocks(piece, self.outline)[1]
             else:
                 self._add_chapter(piece)
@@ -105,14 +106,6 @@ class _Assembly:
             )
         return book
 
-    def _next_chapter(self, position: int) -> Division | None:
-        """Returns the next piece that is not left out."""
-        later_pieces = (self.pieces[index] for index in range(position + 1, len(self.pieces)))
-        kept_pieces = (
-            piece for piece in later_pieces if piece.words and not _omission_reason(piece)
-        )
-        return next(kept_pieces, None)
-
     def _add_chapter(self, piece: Division) -> None:
         """Adds a piece as a chapter, with the headings that announce it."""
         title, blocks, has_added_heading = _title_and_blocks(piece, self.outline)
@@ -123,11 +116,9 @@ class _Assembly:
         book.left_out += _collect_omissions(blocks, title, len(book.chapters))
         kept_blocks = [block for block in blocks if block.kind != "left"]
         characters = sum(block.characters for block in kept_blocks)
-        word_count = sum(block.words for block in kept_blocks)
-        source = blocks[0].source
-        book.chapters.append(
-            ImportedChapter(title, write_markdown(blocks), source, characters, word_count)
-        )
+        words = sum(block.words for block in kept_blocks)
+        markdown, source = write_markdown(blocks), blocks[0].source
+        book.chapters.append(ImportedChapter(title, markdown, source, characters, words))
         self.titles.append((title, self._parents(piece, blocks, title)))
 
     def _parents(self, piece: Division, blocks: Sequence[Block], title: str) -> tuple[str, ...]:
@@ -143,10 +134,6 @@ class _Assembly:
 def _is_part_piece(piece: Division) -> bool:
     names_part = piece.kind in ("part", "volume") or matter.is_part(piece.title)
     return names_part and not announces_chapter(piece.blocks)
-
-
-def _omission_reason(piece: Division) -> str | None:
-    return piece.start.reason or matter.omission_reason(piece.kind)
 
 
 def _only_announces(piece: Division, following: Division | None) -> bool:
@@ -176,7 +163,7 @@ class _Holders:
         open them."""
         introductory_blocks = takewhile(lambda block: block.is_introductory, blocks)
         lead_headings = [block for block in introductory_blocks if block.is_worded_heading]
-        texts = [_heading_text(block) for block in lead_headings]
+        texts = [block.title for block in lead_headings]
         own_index = texts.index(title) if title in texts else len(texts) - 1
         for index, (block, text) in enumerate(zip(lead_headings, texts, strict=True)):
             is_part = matter.is_part(text)
@@ -213,30 +200,16 @@ class _Holders:
                 break
 
 
-def _heading_text(block: Block) -> str:
-    """Returns a heading as one line."""
-    return plain_text(join_heading(block.lines))
-
-
 def _skip_piece(piece: Division, reason: str, place: int) -> Iterator[Skipped]:
-    characters = sum(block.characters for block in piece.blocks)
-    if not characters:
-        return
-    word_count = sum(block.words for block in piece.blocks)
     is_restorable = piece.kind not in _LIST_KINDS and piece.start.reason is None and piece.words
-    yield Skipped(
-        piece.blocks[0].source,
-        piece.title,
-        reason,
-        characters,
-        word_count,
-        write_markdown(piece.blocks) if is_restorable else None,
-        place,
-    )
+    skipped = _skipped(piece.blocks, piece.title, reason, place)
+    if skipped.characters:
+        markdown = write_markdown(piece.blocks) if is_restorable else None
+        yield replace(skipped, markdown=markdown, count=1)
 
 
 def _collect_omissions(
-    blocks: Sequence[Block], title: str, place: int, default_reason: str | None = None
+    blocks: Sequence[Block], title: str, place: int, default_reason: str = ""
 ) -> Iterator[Skipped]:
     """Yields what was left out of a chapter, once for each document and reason.
 
@@ -246,21 +219,17 @@ def _collect_omissions(
     blocks_by_reason: dict[tuple[int, str], list[Block]] = {}
     for block in blocks:
         reason = block.reason if block.kind == "left" else default_reason
-        if reason is not None and block.characters:
+        if reason and block.characters:
             blocks_by_reason.setdefault((block.document, reason), []).append(block)
     for (_, reason), omitted_blocks in blocks_by_reason.items():
-        characters = sum(block.characters for block in omitted_blocks)
-        word_count = sum(block.words for block in omitted_blocks)
-        yield Skipped(
-            omitted_blocks[0].source,
-            title,
-            reason,
-            characters,
-            word_count,
-            None,
-            place,
-            len(omitted_blocks),
-        )
+        yield _skipped(omitted_blocks, title, reason, place)
+
+
+def _skipped(blocks: Sequence[Block], title: str, reason: str, place: int) -> Skipped:
+    characters = sum(block.characters for block in blocks)
+    words = sum(block.words for block in blocks)
+    source, count = blocks[0].source, len(blocks)
+    return Skipped(source, title, reason, characters, words, None, place, count)
 
 
 # -- titles ----------------------------------------------------------------------------------------
@@ -281,7 +250,7 @@ def _title_and_blocks(piece: Division, outline: Outline) -> tuple[str, list[Bloc
     groups = _join_ordinals(
         [block for block in opening if block.is_worded_heading], piece.start.title
     )
-    title = _choose_title(piece, [_heading_text(group) for group in groups], outline.context)
+    title = _choose_title(piece, [group.title for group in groups], outline.context)
     added_headings = _heading_of_contents(piece, opening, title)
     return (
         title,
@@ -336,8 +305,8 @@ def _join_ordinals(headings: Sequence[Block], title: str) -> list[Block]:
     """
     groups: list[Block] = []
     for heading in headings:
-        text = _heading_text(heading)
-        text_above = _heading_text(groups[-1]) if groups else ""
+        text = heading.title
+        text_above = groups[-1].title if groups else ""
         is_chapter_title = matter.is_part(text_above) and letters(text) == letters(title)
         if is_ordinal(text_above) and not is_ordinal(text) and not is_chapter_title:
             groups[-1].merge(heading)

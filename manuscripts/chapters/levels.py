@@ -18,7 +18,6 @@ from manuscripts.chapters.outline import PART_WORDS, Outline, Start
 from manuscripts.chapters.titles import is_bare
 from manuscripts.counting import parse_numbering
 from manuscripts.headings import is_prose, is_title
-from manuscripts.prose import join_heading, plain_text
 
 _MAX_TITLE_LINE_WORDS = 15
 _AUTHOR_LINE = re.compile(r"[*_]*by:?\s+(\S.{1,80}?)[*_]*", re.IGNORECASE)
@@ -172,11 +171,13 @@ def start_at_levels(outline: Outline) -> None:
         if heading_below and _holds_next(
             heading, heading_below[0], has_no_text, 0 if has_sections else top_level, chapter_level
         ):
-            holders.append(_Holder(_heading_text(heading), heading.level, heading_below[0].level))
+            holders.append(
+                _Holder(heading.title or heading.text, heading.level, heading_below[0].level)
+            )
             if has_no_text:
                 continue
         kind = matter.kind_of_title(heading.text)
-        title = _heading_text(heading)
+        title = heading.title or heading.text
         start = Start(title, parents=parents, kind=kind, is_final=True, has_known_parents=True)
         outline.starts[start_index] = start
         chapters.append((start_index, heading_index))
@@ -191,11 +192,6 @@ def judge_front(outline: Outline) -> None:
         if start.kind is None and start.reason is None and end < len(outline.blocks):
             kind = matter.kind_of_words(outline.piece(begin, end, start).text, outline.context)
             start.kind = kind if not start.title or kind == "titlepage" else None
-
-
-def _heading_text(heading: Block) -> str:
-    """Returns a heading as one line; a Markdown heading as its words."""
-    return plain_text(join_heading(heading.lines)) or heading.text
 
 
 def _holds_next(

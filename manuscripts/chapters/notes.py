@@ -7,7 +7,7 @@ it belongs to. A note without a reference stays left out, in its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from manuscripts.blocks import Block, left_out_block
@@ -29,63 +29,56 @@ _BACK_LINK = re.compile(
 """A link back from a note. Bare words count only after the end of a sentence."""
 
 
-def place_notes(pieces: Sequence[Division], notes: Notes, is_kept_by_piece: Sequence[bool]) -> None:
-    """Moves notes that kept pieces refer to, to where they are spoken."""
+def place_notes(pieces: Sequence[Division], notes: Notes) -> None:
+    """Moves notes that pieces which are read refer to, to where they are spoken."""
     if notes == "omit":
         return
     position_by_id = {id(block): n for n, block in enumerate(b for p in pieces for b in p.blocks)}
-    groups_by_key: dict[str, list[list[Block]]] = {}
+    bodies_by_key: dict[str, list[list[Block]]] = {}
     for piece in pieces:
-        for block_above, block in zip((None, *piece.blocks), piece.blocks, strict=False):
+        keys_above: tuple[str, ...] = ()
+        for block in piece.blocks:
             for key in block.note:
-                groups = groups_by_key.setdefault(key, [])
-                if block_above is not None and key in block_above.note:
-                    groups[-1].append(block)
+                bodies = bodies_by_key.setdefault(key, [])
+                if key in keys_above:
+                    bodies[-1].append(block)
                 else:
-                    groups.append([block])
+                    bodies.append([block])
+            keys_above = block.note
     moved_ids: set[int] = set()
-    for piece, is_kept in zip(pieces, is_kept_by_piece, strict=True):
-        if is_kept:
-            piece.blocks = list(
-                _insert_notes(piece.blocks, groups_by_key, moved_ids, position_by_id, notes)
-            )
+
+    def take_body(key: str, position: int) -> list[Block]:
+        """Returns the next of the notes with the same mark, or else the last one before."""
+        unused = [body for body in bodies_by_key.get(key, ()) if id(body[0]) not in moved_ids]
+        later = (body for body in unused if position_by_id[id(body[0])] > position)
+        body = next(later, unused[-1] if unused else [])
+        moved_ids.update(map(id, body))
+        return body
+
+    for piece in pieces:
+        if piece.omission_reason is None:
+            piece.blocks = list(_insert_notes(piece.blocks, take_body, notes, position_by_id))
     for piece in pieces:
         piece.blocks = [block for block in piece.blocks if id(block) not in moved_ids]
 
 
 def _insert_notes(
     blocks: Sequence[Block],
-    groups_by_key: dict[str, list[list[Block]]],
-    moved_ids: set[int],
-    position_by_id: dict[int, int],
+    take_body: Callable[[str, int], list[Block]],
     notes: Notes,
+    position_by_id: Mapping[int, int],
 ) -> Iterator[Block]:
     end_notes: list[Block] = []
     for block in blocks:
         yield block
         for key in block.refs:
-            group = _nearest_group(
-                groups_by_key.get(key, ()), moved_ids, position_by_id[id(block)], position_by_id
-            )
-            moved_ids.update(map(id, group))
-            note_blocks = [note_block for body in group for note_block in _note_blocks(body)]
+            body = take_body(key, position_by_id[id(block)])
+            note_blocks = [note_block for part in body for note_block in _note_blocks(part)]
             if notes == "in-place":
                 yield from note_blocks
             else:
                 end_notes += note_blocks
     yield from end_notes
-
-
-def _nearest_group(
-    groups: Sequence[list[Block]],
-    moved_ids: set[int],
-    position: int,
-    position_by_id: dict[int, int],
-) -> list[Block]:
-    """Returns the next of the notes with the same mark, or else the last one before."""
-    unused_groups = [group for group in groups if id(group[0]) not in moved_ids]
-    later_groups = (group for group in unused_groups if position_by_id[id(group[0])] > position)
-    return next(later_groups, unused_groups[-1] if unused_groups else [])
 
 
 def _note_blocks(body: Block) -> Iterator[Block]:

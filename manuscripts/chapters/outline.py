@@ -14,7 +14,7 @@ from itertools import groupby, pairwise
 from manuscripts import matter
 from manuscripts.blocks import Block
 from manuscripts.book import Choices, word_set
-from manuscripts.prose import is_ordinal, join_heading, plain_text
+from manuscripts.prose import is_ordinal
 
 PART_WORDS = 120
 """A part's page with no more words is read with its first chapter."""
@@ -71,14 +71,19 @@ class Division:
         return sum(block.words for block in self.blocks if block.kind != "left")
 
     @property
+    def omission_reason(self) -> str | None:
+        """Reason why it is not read; None if it is."""
+        return self.start.reason or matter.omission_reason(self.kind)
+
+    @property
     def text(self) -> str:
         return " ".join(block.text for block in self.blocks if block.kind != "left")
 
     @property
     def title(self) -> str:
         """Title of its start, or its first heading; "" if it has neither."""
-        heading = next((block for block in self.blocks if block.is_worded_heading), None)
-        return self.start.title or (plain_text(join_heading(heading.lines)) if heading else "")
+        headings = (block.title for block in self.blocks if block.is_worded_heading)
+        return self.start.title or next(headings, "")
 
 
 @dataclass(slots=True)
