@@ -16,18 +16,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.text.english import cases, said  # noqa: E402
+from tests.tables import read_cases  # noqa: E402
+from tests.text.test_spoken import say  # noqa: E402
 
 
 def main() -> None:
     every: Counter[str] = Counter()
     right: Counter[str] = Counter()
-    for case in cases():
+    for case in read_cases(ROOT / "tests/text/english.txt"):
         every[case.kind] += 1
-        spoken = said(case)
-        right[case.kind] += spoken == case.spoken
-        if spoken != case.spoken:
-            print(f"{case.kind}: {case.written}\n    right: {case.spoken}\n    said:  {spoken}")
+        spoken = say(case.text, case.language)
+        right[case.kind] += spoken == case.expected
+        if spoken != case.expected:
+            print(f"{case.kind}: {case.text}\n    right: {case.expected}\n    said:  {spoken}")
     print(f"\n{'class':<24}{'cases':>7}{'right':>7}")
     for kind, count in every.items():
         print(f"{kind:<24}{count:>7}{right[kind]:>7}")
