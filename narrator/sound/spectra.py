@@ -109,11 +109,15 @@ def likeness(first: Spectra, second: Spectra) -> float:
     return float(np.sum(first_bands * second_bands)) / norm if norm else 0.0
 
 
-def best_shift(first: Spectra, second: Spectra, max_shift: int = 5) -> tuple[int, float]:
+_MAX_SHIFT = 5
+"""Tenths by which two stretches may begin apart."""
+
+
+def best_shift(first: Spectra, second: Spectra) -> tuple[int, float]:
     """Returns the shift by which `second` begins later than `first` where they are most alike, in
     tenths, and their likeness there."""
     candidates = []
-    for shift in range(-max_shift, max_shift + 1):
+    for shift in range(-_MAX_SHIFT, _MAX_SHIFT + 1):
         shifted_first = Spectra(first.bands[max(0, -shift) :], first.active[max(0, -shift) :])
         shifted_second = Spectra(second.bands[max(0, shift) :], second.active[max(0, shift) :])
         candidates.append((likeness(shifted_first, shifted_second), -abs(shift), shift))
@@ -202,7 +206,10 @@ _CANDIDATE_LIKENESS = 0.65
 """Likeness from which on a passage may be repeated; the samples themselves decide."""
 
 
-def repeat_candidates(spectra: Spectra, max_count: int = 300) -> list[tuple[float, float]]:
+_MAX_CANDIDATES = 300
+
+
+def repeat_candidates(spectra: Spectra) -> list[tuple[float, float]]:
     """Returns passages that may be repeated at once, the likeliest first.
 
     Each has the second at which it begins, and the seconds after which it comes again. Repetitions
@@ -234,7 +241,7 @@ def repeat_candidates(spectra: Spectra, max_count: int = 300) -> list[tuple[floa
             for other_start, other_period in distinct
         ):
             distinct.append((max(0.0, start), period))
-    return distinct[:max_count]
+    return distinct[:_MAX_CANDIDATES]
 
 
 COPY_CORRELATION = 0.85

@@ -4,17 +4,14 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import mutagen
 import pytest
 import webvtt
 
-from narrator.delivery import companions, export
+from narrator.delivery import companions
 from narrator.delivery.companions import SpokenChapter, WrittenCompanions, cue
-from narrator.delivery.export import BookAudio, ListenerFile
+from narrator.delivery.export import ListenerFile
 from narrator.errors import UserError
 from narrator.project.facts import BookFacts
-from narrator.project.profiles import PLAIN_PROFILE
-from tests.sounds import tone
 from tests.spoken_books import delivered, of_lines, spoken
 
 TAGS = BookFacts(title="The “Ferry” 🚢", authors=("A. Author", "B. 作者"), language="en-GB")
@@ -213,24 +210,3 @@ def test_what_cannot_be_made_is_told_beforehand() -> None:
         companions.check(("cue",), ("mp3",), 100)
     with pytest.raises(UserError, match=r"add one of mp3, m4b, opus to output.formats"):
         companions.check(("readalong",), ("wav", "flac"), 1)
-
-
-def test_marks_within_an_mp3_are_at_the_starts_that_companions_use(tmp_path: Path) -> None:
-    chapters = book()
-    sounds = [
-        export.ChapterAudio(
-            c.number, c.title, f"{c.number:040}", c.timeline,
-            lambda c=c: iter([tone(c.timeline.seconds, rate=8000)]),  # type: ignore[misc]
-        )
-        for c in chapters
-    ]  # fmt: skip
-    way = export.OutputTarget(replace(PLAIN_PROFILE, formats=("mp3",), files="book", book_name="b"))
-    done = export.export(
-        BookAudio(sounds, TAGS), [way], output_folder=tmp_path, cache_folder=tmp_path / "kept"
-    )
-    (file,) = done.files
-    found = mutagen.File(file.path).tags
-    assert list(found.getall("CTOC")[0].child_element_ids) == [f"ch{n}" for n in range(3)]
-    marks = sorted(found.getall("CHAP"), key=lambda mark: mark.start_time)
-    assert [mark.start_time for mark in marks] == [round(s * 1000) for s in file.starts]
-    assert [str(mark.sub_frames["TIT2"]) for mark in marks] == [c.title for c in chapters]

@@ -866,21 +866,6 @@ def test_a_book_of_thirty_hours_has_exact_marks_at_its_end(tmp_path: Path) -> No
     assert mutagen.File(path).info.length == pytest.approx(30 * 3600, abs=2)
 
 
-@pytest.mark.slow
-def test_a_book_of_26_hours_and_300_chapters_is_marked_to_its_end(tmp_path: Path) -> None:
-    part = still(tmp_path, 26 * 3600 / 300)
-    path = tmp_path / "long.m4b"
-    titles = [f"Chapter {n + 1}" for n in range(300)]
-    starts = m4b.write(path, [(title, part) for title in titles], {}, None)
-    with av.open(str(path)) as container:
-        assert (container.duration or 0) / 1e6 == pytest.approx(26 * 3600, abs=10)
-        stream = container.streams.audio[0]
-        assert len({p.size for p in container.demux(stream) if p.size}) >= 1
-    found = marks(path)
-    assert [title for title, _ in found] == titles
-    assert_allclose([start for _, start in found], np.array(starts) / 48000, atol=0.001)
-
-
 def test_offsets_and_durations_are_wide_where_they_must_be(tmp_path: Path) -> None:
     """Beyond 4 GiB of sound chunks lie at 64-bit places; beyond 2^31 samples time is 64 bits."""
     offsets = m4b._offsets(np.array([2**33]), is_wide=True)
@@ -1050,25 +1035,6 @@ def test_a_renamed_chapter_is_tagged_again_but_not_encoded(tmp_path: Path) -> No
     assert not any(e.fresh for _, sounds in again.chapters for e in sounds)
     assert [f.chapter for f in again.files if f.fresh] == [None, None, 3]
     assert marks(again.files[0].path)[2][0] == "The End"
-
-
-@pytest.mark.usefixtures("encoded")
-def test_a_file_that_was_touched_is_written_again(tmp_path: Path) -> None:
-    path = run(tmp_path, chapters(1)).files[0].path
-    whole = path.read_bytes()
-    path.write_bytes(whole[:1000])
-    assert run(tmp_path, chapters(1)).files[0].fresh
-    assert path.read_bytes() == whole
-
-
-@pytest.mark.parametrize("cut", [100, -10])
-@pytest.mark.usefixtures("encoded")
-def test_a_torn_encoded_chapter_is_encoded_again(tmp_path: Path, cut: int) -> None:
-    encoded = run(tmp_path, chapters(1)).chapters[0][1][0]
-    whole = encoded.path.read_bytes()
-    encoded.path.write_bytes(whole[:cut])
-    assert run(tmp_path, chapters(1)).chapters[0][1][0].fresh
-    assert encoded.path.read_bytes() == whole
 
 
 def flip(path: Path, place: int) -> None:

@@ -78,9 +78,8 @@ def captions(
         zip(spoken_chapter.timeline.heard, spoken_chapter.chunks, strict=True)
     ):
         label = f"[{cue.chunk}] " if ids else ""
-        label += (
-            f"{_single_line(chunk.names)}: " if labels and chunk.names != previous_names else ""
-        )
+        if labels and chunk.names != previous_names:
+            label += f"{' '.join(chunk.names.split())}: "
         previous_names = chunk.names
         label_width = measure(label)
         times_of = partial(moments, cue, rate, language=chunk.language)
@@ -142,11 +141,6 @@ def _extend_short(chapter_captions: Sequence[Caption], end: int) -> Iterator[Cap
         yield replace(caption, stop=stop)
 
 
-def _single_line(speaker: str) -> str:
-    """Returns a name with single spaces only."""
-    return " ".join(speaker.split())
-
-
 # -- characters ------------------------------------------------------------------------------------
 
 
@@ -196,26 +190,32 @@ def _is_flag(character: str) -> bool:
     return "\U0001f1e6" <= character <= "\U0001f1ff"
 
 
+_HANGUL = (
+    ("L", 0x1100, 0x115F), ("L", 0xA960, 0xA97C), ("V", 0x1160, 0x11A7), ("V", 0xD7B0, 0xD7C6),
+    ("T", 0x11A8, 0x11FF), ("T", 0xD7CB, 0xD7FB),
+)  # fmt: skip
+"""Types of the parts of Korean syllables, by code (UAX 29)."""
+_SYLLABLES = {
+    "L": ("L", "V", "LV", "LVT"),
+    "V": ("V", "T"),
+    "LV": ("V", "T"),
+    "T": ("T",),
+    "LVT": ("T",),
+}
+"""Types that continue a syllable, by the type before."""
+
+
 def _are_one_syllable(previous: str, following: str) -> bool:
     """Returns whether two characters are parts of one Korean syllable."""
-    left_type, right_type = _syllable_type(previous), _syllable_type(following)
-    return (
-        (left_type == "L" and right_type in ("L", "V", "LV", "LVT"))
-        or (left_type in ("LV", "V") and right_type in ("V", "T"))
-        or (left_type in ("LVT", "T") and right_type == "T")
-    )
+    return _syllable_type(following) in _SYLLABLES.get(_syllable_type(previous), ())
 
 
 def _syllable_type(character: str) -> str:
-    """Returns the Hangul syllable type of a character (UAX 29); "" for other characters."""
+    """Returns the Hangul syllable type of a character; "" for other characters."""
     code = ord(character)
     if 0xAC00 <= code <= 0xD7A3:
         return "LV" if (code - 0xAC00) % 28 == 0 else "LVT"
-    if 0x1100 <= code <= 0x115F or 0xA960 <= code <= 0xA97C:
-        return "L"
-    if 0x1160 <= code <= 0x11A7 or 0xD7B0 <= code <= 0xD7C6:
-        return "V"
-    return "T" if 0x11A8 <= code <= 0x11FF or 0xD7CB <= code <= 0xD7FB else ""
+    return next((kind for kind, first, last in _HANGUL if first <= code <= last), "")
 
 
 # -- atoms: what no cut parts ----------------------------------------------------------------------

@@ -12,12 +12,13 @@ from textbase.characters import strip_invisible
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
-def file_name(text: str, *, max_bytes: int = 180) -> str:
-    """Returns a name that every file system accepts: letters of any script stay, path characters
-    go.
+_MAX_BYTES = 180
+"""Most bytes of a name in UTF-8: it leaves room for a number and an ending within 255."""
 
-    `max_bytes` counts UTF-8, and leaves room for a number and an ending within 255.
-    """
+
+def file_name(text: str) -> str:
+    """Returns a name that every file system accepts: letters of any script stay, path characters
+    go."""
     text = unicodedata.normalize("NFC", strip_invisible(text))
     text = re.sub(r"\s*:\s+|\s*[/\\|]\s*", " - ", text)
     text = re.sub(r'[<>"?*:]|[^\S ]', "", text)
@@ -27,7 +28,7 @@ def file_name(text: str, *, max_bytes: int = 180) -> str:
         if unicodedata.category(character) not in ("Cc", "Cs", "Co", "Cn")
     )
     text = re.sub(r" {2,}", " ", text).strip(" .")
-    while len(text.encode()) > max_bytes:
+    while len(text.encode()) > _MAX_BYTES:
         text = text[:-1].rstrip(" .")
     if not text or _RESERVED.match(text):
         text = f"_{text}"
