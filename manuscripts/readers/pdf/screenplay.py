@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, takewhile
+from itertools import chain, pairwise, takewhile
 
 from lxml import etree
 
 from manuscripts.readers.facts import Metadata
-from manuscripts.readers.pdf.lines import CELL_SEPARATOR, Run, TextLine
+from manuscripts.readers.pdf.lines import CELL_SEPARATOR, Run, TextLine, remaining
 from manuscripts.readers.scripts.script import (
     ScriptItem,
     ScriptRun,
@@ -69,90 +69,56 @@ def find_margins(lines: Sequence[TextLine]) -> Margins | None:
     speech below it that begins between that margin and the one of the headings.
     """
     pairs = list(pairwise(lines))
-    action_margin = _find_action_margin(lines)
-    name_margin = None if action_margin is None else _find_name_margin(pairs, action_margin)
-    if action_margin is None or name_margin is None:
-        return None
-    lines_below_names = [
-        following
-        for previous, following in pairs
-        if abs(previous.x0 - name_margin) < _MARGIN_TOLERANCE
-    ]
-    speech_lines = [line for line in lines_below_names if not line.text.startswith("(")]
-    speech_margin = _most_common_position(
-        line.x0 for line in speech_lines if _is_between(action_margin, line.x0, name_margin)
-    )
-    leading = _usual_leading(pairs)
-    return (
-        None
-        if speech_margin is None or leading is None
-        else Margins(action_margin, speech_margin, name_margin, leading)
-    )
-
-
-def _usual_leading(pairs: Sequence[tuple[TextLine, TextLine]]) -> float | None:
-    """Returns the most common distance of lines; None if there is none."""
-    steps = (
-        previous.baseline - following.baseline
-        for previous, following in pairs
-        if previous.page == following.page
-    )
-    return _most_common_position(step for step in steps if step > 1)
-
-
-def _find_action_margin(lines: Sequence[TextLine]) -> float | None:
-    """Returns the margin of scene headings, without their numbers; None for fewer than two."""
-    plain_lines = [line for line in lines if CELL_SEPARATOR not in line.text]
     headings = [line for line in lines if _is_scene_heading(line.text)]
-    heading_margin = _most_common_position(
-        line.x0 for line in headings if CELL_SEPARATOR not in line.text
-    )
-    return (
-        None
-        if len(headings) < 2
-        else heading_margin or _most_common_position(line.x0 for line in plain_lines)
-    )
-
-
-def _find_name_margin(
-    pairs: Sequence[tuple[TextLine, TextLine]], action_margin: float
-) -> float | None:
-    """Returns the margin of lines in capitals that are followed by lines further left."""
+    action = next(filter(None, map(_usual_margin, (headings, lines))), None)
+    if len(headings) < 2 or action is None:
+        return None
+    min_speech = action + _MARGIN_TOLERANCE
     name_counts = Counter(
         _round_position(previous.x0)
         for previous, following in pairs
-        if _is_capitals(previous.text) and _is_between(action_margin, following.x0, previous.x0)
+        if _is_capitals(previous.text) and min_speech < following.x0 < previous.x0
     )
-    return next((float(x) for x, count in name_counts.most_common(1) if count >= _MIN_NAMES), None)
+    name, name_count = name_counts.most_common(1)[0] if name_counts else (0, 0)
+    speech = _most_common_position(
+        following.x0
+        for previous, following in pairs
+        if abs(previous.x0 - name) < _MARGIN_TOLERANCE
+        and min_speech < following.x0 < name
+        and not following.text.startswith("(")
+    )
+    leading = _most_common_position(
+        step
+        for previous, following in pairs
+        if previous.page == following.page and (step := previous.baseline - following.baseline) > 1
+    )
+    if name_count < _MIN_NAMES or speech is None or leading is None:
+        return None
+    return Margins(action, speech, float(name), leading)
 
 
-def _is_between(action: float, x: float, name: float) -> bool:
-    return action + _MARGIN_TOLERANCE < x < name
+def _usual_margin(lines: Iterable[TextLine]) -> float | None:
+    """Returns the usual margin of lines, but of those with a scene's number before them."""
+    return _most_common_position(line.x0 for line in lines if CELL_SEPARATOR not in line.text)
 
 
 def read_screenplay(
     pages: Sequence[Sequence[TextLine]], margins: Margins, name: str, metadata: Metadata
 ) -> tuple[etree._Element, Metadata, list[str]]:
     """Returns the document of a screenplay, its metadata with its title page's, and remarks."""
-    lines = [line for title_page in pages for line in title_page]
-    builder = _ScriptBuilder(
-        [line for line in lines if line.omission_reason is None], margins, name
-    )
+    lines = list(chain.from_iterable(pages))
+    builder = _ScriptBuilder(remaining(lines), margins, name)
     script_items = list(builder.build_items())
-    omitted_lines = [
+    omitted_items = [
         omitted_item(line.text, line.omission_reason, builder.source_of(line))
         for line in lines
         if line.omission_reason
     ]
-    root, remarks = write_script([*omitted_lines, *script_items])
-    title_page_items = takewhile(lambda item: item.kind == "omitted", script_items)
-    title_page = parse_title_page(
-        [
-            row
-            for script_item in title_page_items
-            for row in ("".join(run.text for run in script_item.runs), "")
-        ]
-    )
+    root, remarks = write_script([*omitted_items, *script_items])
+    rows: list[str] = []
+    for item in takewhile(lambda item: item.kind == "omitted", script_items):
+        rows += ["".join(run.text for run in item.runs), ""]
+    title_page = parse_title_page(rows)
     metadata = replace(
         metadata,
         title=title_page.title or metadata.title,
