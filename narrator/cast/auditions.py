@@ -54,7 +54,7 @@ class AuditionText:
     language: str
     """Primary subtag of its language."""
     note: str = ""
-    """Why it is not in the requested language, for people."""
+    """The reason why it is not in the requested language, for people."""
 
 
 def text_for(language: str) -> AuditionText:

@@ -33,7 +33,7 @@ class Cut:
     transcript: str
     """Words before the cut."""
     sure: bool
-    """Whether no other pause or sentence fits nearly as well."""
+    """True if no other pause or sentence fits nearly as well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ class RequestLog:
     doubtful_count: int = 0
     """Chunks whose take has faults."""
     is_complete: bool = False
-    """Whether all of a known content length was sent, so that a disconnect loses nothing."""
+    """True if all of a known content length was sent, so that a disconnect loses nothing."""
     end: str = ""
 
     def __str__(self) -> str:
@@ -174,7 +174,7 @@ class SpeechAnswer:
 
     @property
     def _is_single_piece(self) -> bool:
-        """Whether the answer is one piece with a content length."""
+        """Returns whether the answer is one piece with a content length."""
         return len(self._steps) == 1 and not self._speech_request.events
 
     def _headers(self, size: int) -> list[tuple[bytes, bytes]]:

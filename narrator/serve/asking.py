@@ -37,7 +37,7 @@ class SpeechRequest:
     language: str | None
     """None for the voice's own."""
     events: bool
-    """Whether the sound is sent as server-sent events."""
+    """True if the sound is sent as server-sent events."""
     ignored: Sequence[str]
     """Names of unknown fields."""
 

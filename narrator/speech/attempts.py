@@ -31,7 +31,7 @@ class Answer(Protocol):
 
 
 class Action(Enum):
-    """What follows an answer."""
+    """The next thing to do, after an answer."""
 
     RETRY = "ask again: the same part with other noise, or the first half"
     CONTINUE = "ask for the second half"
@@ -50,7 +50,7 @@ class Attempts(Generic[_Answer]):
     language: str
     tries: int = TRIES
     varies: bool = True
-    """Whether the engine speaks the same text differently under another number."""
+    """True if the engine speaks the same text differently under another number."""
     can_halve: bool = True
     first: int = 0
     """The number to begin with: a chunk that was given up before needs other noise."""

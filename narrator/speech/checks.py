@@ -136,7 +136,7 @@ class Verdict:
     faults: tuple[Fault, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether the take is good."""
+        """Returns whether the take is good."""
         return not self.faults
 
 
@@ -204,11 +204,11 @@ class Check:
     limit: _Figure | float = math.inf
     """The lowest figure that is a fault; 0 for none."""
     detail: str = ""
-    """What people are told of it, with the {figure}, or more of the {take}."""
+    """The message for people, with the {figure}, or more of the {take}."""
     suspicious: float = math.inf
     """The lowest figure with which a take is worth hearing, though it is no fault."""
     is_audible: bool = True
-    """Whether a take with this fault has anything to hear."""
+    """True if a take with this fault has anything to hear."""
 
     def find(self, take: _Take) -> Fault | None:
         """Returns the fault of a take that breaks the rule."""
@@ -382,12 +382,12 @@ def severity(faults: Iterable[Fault]) -> float:
 
 
 def is_audible(faults: Iterable[Fault]) -> bool:
-    """Whether a take with these faults has anything to hear."""
+    """Returns whether a take with these faults has anything to hear."""
     return all(_BY_KIND[fault.kind].is_audible for fault in faults)
 
 
 def is_suspicious(figures: TakeFigures) -> bool:
-    """Whether a take without faults lies near a limit, so that recognition is worthwhile."""
+    """Returns whether a take lies so near a limit that recognition is worthwhile."""
     take = _Take(figures, 0.0)
     is_usual = not figures.ratio or COMMON_RATIOS[0] < figures.ratio < COMMON_RATIOS[1]
     return not is_usual or any(
@@ -558,7 +558,7 @@ def _chirp_seconds(frames: _Frames, onset: float, text: str) -> float:
 
 
 def _is_burst(frames: _Frames, silence: int) -> bool:
-    """Whether the first sound is high, short and isolated, so no voice."""
+    """Returns whether the first sound is high, short and isolated, so no voice."""
     start, stop = frames.islands[0]
     high_power = frames.power[start:stop, np.searchsorted(frames.hertz, 2000) :].sum()
     is_high = bool(high_power > 0.5 * frames.power[start:stop].sum())
@@ -566,7 +566,7 @@ def _is_burst(frames: _Frames, silence: int) -> bool:
 
 
 def _is_leftover(frames: _Frames, silence: int, onset: float, text: str) -> bool:
-    """Whether the sound from the first sample on is the end of another sentence.
+    """Returns whether the sound from the first sample on is the end of another sentence.
 
     It is short, and it has no onset, or it stands alone though the text has no such word: "Oh, how
     simple" begins with one.
@@ -580,7 +580,7 @@ def _is_leftover(frames: _Frames, silence: int, onset: float, text: str) -> bool
 
 
 def _starts_with_short_word(text: str) -> bool:
-    """Whether a text begins with a short word, followed by a punctuation mark."""
+    """Returns whether a text begins with a short word, followed by a punctuation mark."""
     match = re.match(r"[^\w]*(\w[\w'’]*)\s*[^\w\s'’]", text)
     return match is not None and len(match[1]) <= _SHORT_WORD_LETTERS
 

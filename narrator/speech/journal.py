@@ -32,7 +32,7 @@ class Journal:
     _damaged_tail: int = 0
     """Damaged rows after the last complete line."""
     _is_torn: bool = False
-    """Whether the file ended within a row."""
+    """True if the file ended within a row."""
 
     @property
     def damaged(self) -> int:

@@ -67,7 +67,7 @@ class Step:
     parameters: Mapping[str, Any]
     seed: int
     mode: Mode
-    """What the engine is given, provided that the parent's take exists."""
+    """The form of the request, provided that the parent's take exists."""
     parent: str | None
     """Key of the step whose take this take continues."""
     recipe: Mapping[str, Any]
@@ -77,9 +77,9 @@ class Step:
     words: str
     """The same without the text before it: identifies text that occurs once in the book."""
     pinned: bool = False
-    """Whether the author chose the take; the key is then the key of that take."""
+    """True if the author chose the take; the key is then the key of that take."""
     after_pinned: bool = False
-    """Whether the author chose the parent's take."""
+    """True if the author chose the parent's take."""
     take_speed: float = 1.0
     """The part of the voice's speed that the engine itself applies."""
 
@@ -482,7 +482,7 @@ def _chain_heads(
 
 
 def takes_prompt(engine: Engine, mode: str) -> bool:
-    """Whether an engine can take the previous take as a prompt in this mode.
+    """Returns whether an engine can take the previous take as a prompt in this mode.
 
     An engine that clones no voice is given nothing but the prompt.
     """
@@ -504,7 +504,7 @@ def _local_minima(weights: Sequence[int], reach: int) -> list[bool]:
 
 
 class Reason(StrEnum):
-    """Why a step will, or will not, be rendered."""
+    """The reason why a step will, or will not, be rendered."""
 
     CACHED = "cached"
     NEW = "new"
@@ -572,7 +572,7 @@ Find = Callable[[str], _Take | None]
 
 
 def is_doubtful(take: Take, step: Step) -> bool:
-    """Whether a take is delivered though it failed its checks, and no author chose it."""
+    """Returns whether a take is delivered though it failed its checks, and no author chose it."""
     return bool(take.faults) and not step.pinned
 
 
@@ -586,7 +586,7 @@ def find_prompt_take(step: Step, find: Find[_Take]) -> _Take | None:
 
 
 def fits(step: Step, find: Find[Take], voice: str | None) -> bool:
-    """Whether the stored take of a step is the one that a render would make now.
+    """Returns whether the stored take of a step is the one that a render would make now.
 
     Keys name recipes, not sounds, so the parent's take and the reference must also be those that
     the take was made with. `voice` is the content of the voice's reference, None where it is not

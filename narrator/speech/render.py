@@ -154,14 +154,14 @@ class SpeakerStats:
 
 @dataclass(frozen=True, slots=True)
 class RenderSettings:
-    """How a render is done, and whom it tells."""
+    """The rules of a render, its voices, and its observer."""
 
     reference: Callable[[str], Reference]
     """Returns a speaker's reference, for engines that clone; raises UserError for a missing
     voice."""
     rules: TakeRules
     is_forced: Callable[[Step], bool]
-    """Whether a step is rendered though it has a fitting take."""
+    """True if a step is rendered though it has a fitting take."""
     observer: RenderObserver
     cancel: Event
     listener: TakeListener | None = None
@@ -238,7 +238,7 @@ class _RenderLoop:
         """By speaker; empty until all takes are in."""
         self.session: Session | None = None
         self.varies = "seed" in engine.sound_parameters
-        """Whether the engine speaks the same text differently on another attempt."""
+        """True if the engine speaks the same text differently on another attempt."""
         self.workers = ThreadPoolExecutor(2, "judge")
         listener = settings.listener
         self.hearing = HearingQueue[tuple[ChunkJob, CheckedAnswer]](listener) if listener else None

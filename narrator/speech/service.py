@@ -101,7 +101,7 @@ class SpeechJob:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it has a chunk that the engine could speak now."""
+        """Returns whether it has a chunk that the engine could speak now."""
         if self.retries:
             return True
         place = self.begun_count

@@ -40,7 +40,7 @@ JOURNAL, PINS = "journal.jsonl", "pins.json"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """How a take was made, and the measures of its sound."""
+    """The origin of a take, and the measures of its sound."""
 
     key: str
     content: str
@@ -59,7 +59,7 @@ class Record:
     tries: int = 1
     """Number of requests that this take needed, with all parts and bad tries."""
     mode: str = ""
-    """What the engine was given: zero-shot, reference, anchored or continuation."""
+    """The form of the request: zero-shot, reference, anchored or continuation."""
     seed: int = 0
     """The manifest's seed, or that of the request."""
     noise: int = 0
@@ -175,7 +175,7 @@ class Store:
 
     @classmethod
     def open(cls, root: Path, *, writing: bool = False) -> Store:
-        """Open a store and read its journal; with `writing`, also remove a killed writer's files.
+        """Opens a store, reads its journal and, with `writing`, removes a killed writer's files.
 
         Raises StorageError where the folder cannot be made or read.
         """
@@ -228,7 +228,7 @@ class Store:
         return record
 
     def refresh(self) -> None:
-        """Read the journal's rows that others have written since. Raises StorageError."""
+        """Reads the journal's rows that others have written since. Raises StorageError."""
         with files.translating_errors(self._journal.path):
             self._read_journal()
 
@@ -247,7 +247,7 @@ class Store:
         return np.load(io.BytesIO(state), allow_pickle=False) if state else None
 
     def is_whole(self, key: str) -> bool:
-        """Whether every byte of a take is as it was stored; damage is noted in `damaged`."""
+        """Checks every byte of a take against what was stored; damage is noted in `damaged`."""
         try:
             self._open(key)
         except DamagedTake:
@@ -273,7 +273,7 @@ class Store:
         return self.heard.engine_times(take.content, text)  # older takes do not contain them
 
     def is_timed(self, take: Record, text: str) -> bool:
-        """Whether the words of a take were timed, even if they could not be located."""
+        """Returns whether the words of a take were timed, even if they could not be located."""
         return bool(take.words) or self.heard.is_timed(take.content, text)
 
     def stored(self) -> Iterator[tuple[str, int]]:
@@ -450,7 +450,7 @@ class Store:
         self._save_pins({**self.pins(), pin.place: pin})
 
     def unpin(self, places: Iterable[str]) -> None:
-        """Forget pins. Raises StorageError."""
+        """Removes pins. Raises StorageError."""
         unwanted = set(places)
         remaining_pins = {place: pin for place, pin in self.pins().items() if place not in unwanted}
         self._save_pins(remaining_pins)
@@ -472,7 +472,7 @@ class Store:
             self._journal.append(_flag_row(flag))
 
     def remove(self, unwanted: Iterable[str]) -> int:
-        """Delete takes; returns the bytes freed. Raises StorageError."""
+        """Deletes takes; returns the bytes freed. Raises StorageError."""
         freed = 0
         with files.translating_errors(self.root):
             for key in unwanted:
@@ -595,7 +595,7 @@ def _flag_row(flag: Flag) -> dict[str, Any]:
 
 
 def _is_same_record(first: Record, second: Record) -> bool:
-    """Whether two records are equal once written."""
+    """Returns whether two records are equal once written."""
     return first == second or keys.seal(asdict(first)) == keys.seal(asdict(second))
 
 

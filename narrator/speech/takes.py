@@ -20,7 +20,7 @@ class TakeResolver:
     voices: Mapping[str, str | None]
     """Content of the reference of each speaker who needs one; None where it is not cast yet."""
     strict: bool
-    """Whether a take that failed its checks is held back."""
+    """True if a take that failed its checks is held back."""
 
     def current(self, step: Step) -> Record | None:
         """Returns the fitting take of a step, good or doubtful, or None."""
@@ -33,12 +33,12 @@ class TakeResolver:
         return None if take is None or (self.strict and is_doubtful(take, step)) else take
 
     def is_doubtful(self, step: Step) -> bool:
-        """Whether the current take failed its checks, being the least bad of all tries."""
+        """Returns whether the current take failed its checks, being the least bad of all tries."""
         take = self.current(step)
         return take is not None and is_doubtful(take, step)
 
     def is_given_up(self, step: Step) -> bool:
-        """Whether a step with nothing to deliver was given up, or its take is withheld."""
+        """Returns whether a step with nothing to deliver was given up, or its take is withheld."""
         return self.store.flag(step.key) is not None or self.current(step) is not None
 
     # -- queries of a plan ------------------------------------------------------------------------

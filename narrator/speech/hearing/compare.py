@@ -393,7 +393,7 @@ def _as_repeated(run: _Move, sides: _Sides, difference: Difference, language: st
 
 
 def _is_echo(run: _Move, heard_units: Sequence[Compared]) -> bool:
-    """Whether the surplus repeats the words heard just before: "brooted brooted"."""
+    """Returns whether the surplus repeats the words heard just before: "brooted brooted"."""
     first, last = run.heard
     excess = last - first - (run.meant[1] - run.meant[0])
     forms = [unit.form for unit in heard_units]

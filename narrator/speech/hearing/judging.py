@@ -65,7 +65,7 @@ next, is doubted."""
 LEAST_ADDED, LETTERS = 0.5, 6
 """No doubt of that counts for less; and letters of a word, where the added are among others."""
 MISHEARD = 5.0
-"""How much these grow with the errors for each word elsewhere in the take."""
+"""The factor by which these grow with the errors for each word elsewhere in the take."""
 REPEATED, MOVED = 1.6, 2.0
 """Odds of what recognisers do not write unless they hear it."""
 CERTAIN = 12.0

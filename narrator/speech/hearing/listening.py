@@ -49,7 +49,7 @@ class TakeListener:
     aligners: Sequence[Aligner] = ()
     """The first that knows the language and locates the words times them."""
     mode: Mode = "all"
-    """Which takes are heard: those whose figures are suspicious, or all. Words are timed in all."""
+    """Takes to hear: those with suspicious figures, or all. Words are timed in all."""
     error: float | None = None
     """Share of words that may differ, in place of the language's own."""
 
@@ -65,7 +65,7 @@ class TakeListener:
             yield row_batch
 
     def hears(self, language: str) -> bool:
-        """Whether speech in a language, by BCP 47 tag, can be judged."""
+        """Returns whether speech in a language, by BCP 47 tag, can be judged."""
         return self.recogniser is not None and primary(language) in self.recogniser.languages
 
     def aligner(self, language: str) -> Aligner | None:

@@ -34,7 +34,7 @@ _WORD_RUN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*['’]?")
 
 
 def is_here() -> bool:
-    """Whether the package is installed."""
+    """Returns whether the package is installed."""
     return importlib.util.find_spec("pocketsphinx") is not None
 
 

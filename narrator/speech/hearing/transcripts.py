@@ -31,7 +31,7 @@ class TranscriptStore:
 
     path: Path
     unreadable: str = ""
-    """Why the file could not be read."""
+    """The reason why the file could not be read; ""."""
     _journal: Journal = field(init=False)
     _rows: dict[str, dict[str, bytes]] = field(default_factory=dict)
     """Rows as written, by key and listener: parsed they would be ten times as large, and a book
@@ -71,7 +71,7 @@ class TranscriptStore:
         return min(candidates, key=_rank, default=None)
 
     def is_timed(self, content: str, text: str) -> bool:
-        """Whether the words of a take were timed, even if they could not be located."""
+        """Returns whether the words of a take were timed, even if they could not be located."""
         self._catch_up()
         return _key("times", content, text) in self._rows
 

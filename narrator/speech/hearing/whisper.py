@@ -340,5 +340,5 @@ def _vocabulary_size(path: Path) -> int:
 
 
 def is_here() -> bool:
-    """Whether the package is installed."""
+    """Returns whether the package is installed."""
     return importlib.util.find_spec("faster_whisper") is not None
