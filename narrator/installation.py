@@ -18,8 +18,8 @@ DISTRIBUTION = "narrator-audiobook"
 
 
 def install_command(*extras: str) -> str:
-    """The shell command that installs extras of pyproject.toml the way this copy was installed:
-    from a clone, from the folder or wheel that pip recorded, or from an index."""
+    """Returns the shell command that installs extras of pyproject.toml the way this copy was
+    installed: from a clone, from the folder or wheel that pip recorded, or from an index."""
     names = f"[{','.join(extras)}]"
     clone = Path(__file__).parents[1]
     if (clone / "pyproject.toml").is_file():
@@ -28,7 +28,7 @@ def install_command(*extras: str) -> str:
 
 
 def _pip() -> str:
-    """`pip`, if typing that runs the pip of this interpreter."""
+    """Returns `pip` if that command runs the pip of this interpreter, else its full command."""
     pip = shutil.which("pip")
     if pip is not None and Path(pip).parent == Path(sys.executable).parent:
         return "pip"
@@ -36,8 +36,8 @@ def _pip() -> str:
 
 
 def _origin() -> str:
-    """The local folder or wheel that narrator was installed from, if it still exists; else the name
-    of the distribution."""
+    """Returns the local folder or wheel that narrator was installed from, if it still exists; else
+    the name of the distribution."""
     try:
         record = metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
     except metadata.PackageNotFoundError:

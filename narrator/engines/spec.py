@@ -1,4 +1,4 @@
-"""An engine as the manifest knows it, before it is made and without its code."""
+"""The description of an engine that the manifest needs, before the engine is made or loaded."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from narrator.settings import Strict
 
 
 class EngineSettings(Strict):
-    """What speaks, and how."""
+    """The key `engine` of a manifest: its settings of one engine."""
 
     name: str = ""
     _other_keys: tuple[str, ...] = PrivateAttr(())
 
     @property
     def other_keys(self) -> tuple[str, ...]:
-        """Keys of the manifest that only other engines have."""
+        """Keys in the manifest that only other engines have."""
         return self._other_keys
 
 
 @dataclass(frozen=True, slots=True)
 class EngineContext:
-    """What an engine finds and keeps in a project."""
+    """The places of a project that an engine uses."""
 
     root: Path | None
-    """The folder that relative paths of its settings start from."""
+    """The folder that relative paths in its settings start from."""
     cache: Path
     """The folder of encoded references."""
     load_identity_record: Callable[[], object] = dict
-    """Reads what `Engine.identity_record` returned in an earlier run."""
+    """Reads the `Engine.identity_record` of an earlier run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,16 +51,16 @@ class EngineModel:
     find: Callable[
         [EngineSettings, Path | None, Callable[[str], None]], Iterable[tuple[str, Model]]
     ]
-    """The models that an engine of these settings would load, each with the name of its setting;
-    relative folders start from the path."""
+    """Finds the models that an engine with these settings would load, each with the name of its
+    setting; relative folders start from the path."""
     time_step: Callable[[Path], float] | None = None
-    """Seconds in which this machine prepares and runs one step of the model at a path, by its sizes
-    and without its weights. Raises whatever stops it."""
+    """Returns the seconds in which this machine prepares and runs one step of the model at a path,
+    with its sizes but without its weights. Raises whatever stops it."""
     unguarded: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters with which speech ends where the model ends it."""
+    """Parameters with which the model alone decides where speech ends."""
     speed_limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Device -> times real time that one chunk alone and eight side by side can reach at best:
-    arithmetic, not measured."""
+    """Device -> speed that one chunk alone and eight side by side can reach at best, as a multiple
+    of real time: arithmetic, not measured."""
 
 
 class EngineSpec(LanguageSupport, ABC):
@@ -69,68 +69,70 @@ class EngineSpec(LanguageSupport, ABC):
     title: ClassVar[str]
     """Its name in messages."""
     packages: ClassVar[tuple[str, ...]] = ()
-    """Modules that it needs here beside those of the base installation; the extra of its name has
-    them."""
+    """Modules that it needs besides the base installation; the extra of its name has them."""
     cpu_seconds: ClassVar[float | None] = None
-    """Seconds in which one processor core makes a second of speech, as measured somewhere; None
-    where a CPU is too slow, or none is needed."""
+    """Seconds that one processor core takes for a second of speech, as measured on some machine;
+    None where a CPU is too slow, or none is needed."""
     settings: ClassVar[type[EngineSettings]] = EngineSettings
     """The model of `engine` in the manifest."""
     chapter_settings: ClassVar[tuple[str, ...]] = ()
-    """Names of the settings that a chapter may have of its own."""
+    """Names of the settings that a chapter can override."""
     voice: ClassVar[type[Strict] | None] = None
-    """The model of the engine's name in a speaker, where the engine has voices of its own."""
+    """The model of the key under a speaker that has the engine's name, if the engine has voices of
+    its own."""
     voice_names: ClassVar[Collection[str]] = ()
     """Names that `voice` can choose, as far as they are known without a model."""
     spelled_scripts: ClassVar[frozenset[str]] = frozenset()
     """Scripts whose characters it names one by one within text of another script."""
     can_design_voices: ClassVar[bool] = True
-    """Whether it speaks from a description alone, and so can cast voices."""
+    """Whether it can cast a voice from a description alone."""
     runs_on_clusters: ClassVar[bool] = True
-    """Whether other machines can speak with it in place of this one."""
+    """Whether a cluster can speak with it instead of this machine."""
     model: ClassVar[EngineModel | None] = None
-    """None where it loads none here."""
+    """None where it loads no model on this machine."""
 
     @abstractmethod
     def make(
         self, settings: EngineSettings, context: EngineContext, tell: Callable[[str], None]
     ) -> Engine:
-        """Makes an engine, and tells what takes long. Raises EngineUnavailable."""
+        """Makes an engine; reports slow steps to `tell`. Raises EngineUnavailable."""
 
     @abstractmethod
     def sample_rate(self, settings: EngineSettings) -> int:
-        """Hz, as long as no model says otherwise."""
+        """Hz, unless a model turns out to have another rate."""
 
     def missing_packages(self, settings: EngineSettings) -> str:
-        """The packages that it needs here first, and the command that installs them; "" where
-        nothing is missing."""
+        """Names the packages that are not installed, and the command that installs them; "" where
+        none is missing."""
         missing = [name.replace("_", "-") for name in self.packages if find_spec(name) is None]
         if not missing:
             return ""
         return f"{self.title} needs {', '.join(missing)}: {install_command(self.name)}"
 
     def problems(self, settings: EngineSettings, voices: Cast) -> Iterable[str]:
-        """What keeps it from speaking at all, or from speaking a cast."""
+        """Returns messages on what keeps it from speaking at all, or from speaking a cast."""
         return ()
 
     def cast(self, people: Sequence[Voice], language: str, cast: Cast) -> Mapping[str, Any]:
-        """By name, what the manifest says under the engine's name of new people in a cast, those of
-        whom most is heard first; nothing of an engine that has no voices to choose from."""
+        """Chooses voices for new people of a cast, given in the order of how much they speak.
+
+        Returns by name the value that the manifest gets under the engine's name; empty for an
+        engine without voices of its own."""
         return {}
 
     def unsupported(self, settings: EngineSettings) -> Mapping[str, str]:
-        """What of a manifest it cannot use, and what happens or helps instead: settings by their
-        names, `style`, `reference` and `description` of voices, `chain.` with a mode that was
-        chosen, `chain.mode` where none was."""
+        """Returns advice on each part of a manifest that it cannot use: settings by their names,
+        `style`, `reference` and `description` of voices, `chain.` with a mode that was chosen,
+        `chain.mode` where none was."""
         return {}
 
     def cost(self, settings: EngineSettings, characters: int) -> str | None:
-        """What so many characters cost, in words, where they are sent elsewhere; "" where nobody
-        knows. None where they are not sent."""
+        """Describes the price of so many characters that are sent elsewhere; "" if it is unknown,
+        None if none are sent."""
         return None
 
     def parse_overrides(self, assignments: Iterable[str]) -> dict[str, Any]:
-        """Settings from a command line: "cfg=2.5". Raises UsageError."""
+        """Parses settings of a command line: "cfg=2.5". Raises UsageError."""
         names = self.chapter_settings
         values: dict[str, str] = {}
         for assignment in assignments:

@@ -1,6 +1,6 @@
-"""Who speaks, apart from what is said: the cast of a manifest, resolved.
+"""Voices: the cast of a manifest, resolved.
 
-Knows no engine: what of a voice changes an engine's samples is the engine's own answer
+Knows no engine: each engine decides which parts of a voice change its samples
 (`Engine.voice_content`).
 """
 
@@ -19,39 +19,41 @@ from narrator.settings import Strict
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """One speaker of the cast with everything an engine may need of it."""
+    """A speaker of the cast, with everything that an engine may need."""
 
     speaker: str
     reference: Path | None = None
     """A clip of any format, or a preset."""
     transcript: str | None = None
-    """Of a clip; a preset has its own."""
+    """Of a clip; a preset contains its own."""
     content: str | None = None
-    """Names the reference's sound and transcript; None where the voice must be cast."""
+    """Hash of the reference's sound and transcript; None if the voice must be cast first."""
     description: str | None = None
     seed: int = 0
     style: str | None = None
     """Default style of every line."""
     gain: float = 0.0
-    """dB, on top of the levelling."""
+    """dB, in addition to the levelling."""
     speed: float = 1.0
-    """1.1 is ten per cent faster; applied when takes are assembled, unless the engine has it."""
+    """1.1 is ten per cent faster; applied when takes are assembled, unless the engine does it."""
     language: str | None = None
     pronoun: str | None = None
     """As in the manifest."""
     place: int = 0
-    """Differs between speakers of one pronoun; engines choose voices by it that nobody chose."""
+    """Number among the speakers of one pronoun, by which engines choose a voice if the author has
+    not."""
     own: Mapping[str, Strict] = field(default_factory=dict)
-    """What the author set for an engine's own voices, by the engine's name."""
+    """The author's settings for voices of an engine's own, by the engine's name."""
 
 
 Cast = Mapping[str, Voice]
 
 CASTING = 1
-"""How voices without a reference are cast, texts included; another number casts all anew."""
+"""Version of the way voices without a reference are cast, texts included: a new one casts all of
+them anew."""
 
 Mode = Literal["zero-shot", "reference", "anchored", "continuation"]
-"""What a request is given beside its text.
+"""What a request has besides its text.
 
 zero-shot      nothing, or a description: how a voice is cast
 reference      the voice's reference: the head of a chain
@@ -65,14 +67,14 @@ class Reference:
     """A voice to imitate, ready for an engine."""
 
     content: str
-    """Names what is heard and its transcript, wherever the voice is used."""
+    """Hash of its sound and transcript, the same wherever the voice is used."""
     samples: NDArray[np.float32]
     """Mono, trimmed and levelled."""
     rate: int
     transcript: str
-    """Exact: a transcript that does not match makes an engine ramble."""
+    """Exactly what it says: with a wrong transcript an engine rambles."""
     latents: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
-    """As encoded already, by the encoder's fingerprint."""
+    """Its encodings, by the encoder's fingerprint."""
 
     @property
     def seconds(self) -> float:

@@ -1,4 +1,4 @@
-"""The draft voice: here what is known of it without its GPL library."""
+"""The draft voice, as far as it is known without its GPL library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SPELLED_SCRIPTS = frozenset(
     "ARABIC BOPOMOFO CJK CYRILLIC ETHIOPIC GREEK HEBREW HIRAGANA KATAKANA KHMER LAO MONGOLIAN "
     "MYANMAR ORIYA TELUGU THAI TIBETAN".split()
 )
-"""Of the others it knows a language to read them in. Tried out with each, within English, Russian,
+"""It reads the other scripts in a language that has them. Tried with each, within English, Russian,
 Chinese and Greek, on 2026-11-22."""
 
 

@@ -1,12 +1,11 @@
-"""The draft voice: eSpeak NG in worker processes, a different voice for every speaker.
+"""The draft voice: eSpeak NG in worker processes, with a different voice for each speaker.
 
 It is for hearing structure, cast, pauses and pronunciations before hours of GPU time. The same text
 in the same voice gives the same samples, always: retries, seeds and engine parameters change
 nothing. Styles are not heard; a voice's `speed` is applied where takes are assembled.
 
-eSpeak NG is GPL-3.0-or-later and comes with the user's own extra, `draft`. This module
-and `worker.py` alone know of it; the library is loaded in the workers, never in this
-process. Knows nothing of chapters, takes or files.
+eSpeak NG is GPL-3.0-or-later and comes with the user's own extra, `draft`. Only this folder
+knows it, and only the workers load the library. Knows nothing of chapters, takes or files.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ from narrator.sound.timing import TimedWord
 
 PACKAGE = "espeakng-loader"
 SAMPLER = 1
-"""Raised when the same request would give other samples with the same package."""
+"""Version of the sampler: another one gives other samples for the same request and package."""
 WORKER = Path(wire.__file__)
 MOST_WORKERS = 8
-"""More would wait for this process to take their samples away."""
+"""More would wait for this process to collect their samples."""
 TIMEOUT = 60.0
-"""Seconds without a sign of life from a worker that has work; a line takes hundredths of one."""
+"""Seconds without output from a worker that has work; a line takes hundredths of a second."""
 
 # Variant -> range of pitches, for speakers whose author set none: of the package's 104 variants
 # those that measured well. A recogniser (pocketsphinx) picked the right one of 20 sentences 8 to 20
@@ -69,7 +68,7 @@ RATES = (160, 180)
 """Words a minute: about the pace of a narrator."""
 
 TAIL = 0.1
-"""Seconds of silence put after every line: espeak ends some in full sound, as if they were cut."""
+"""Seconds of silence after each line, since espeak ends some lines in full sound."""
 
 _CONTROLS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), " ")
 _T = TypeVar("_T")
@@ -90,13 +89,13 @@ class DraftEngine(Engine):
         self.slots = slots or 4 * self.workers
 
     def identity(self) -> Mapping[str, Any]:
-        """Our sampler's version and the package's. Raises EngineUnavailable without the package."""
+        """Returns the versions of sampler and package. Raises EngineUnavailable without it."""
         return {"name": self.name, "sampler": SAMPLER, PACKAGE: _version()}
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
-        """The espeak voice, pitch and rate that `voice` comes out as in `language`.
+        """Returns the espeak voice, pitch and rate of a voice in a language.
 
-        What the author leaves open follows from the speaker's name and pronoun. Raises
+        Settings that the author leaves open follow from the speaker's name and pronoun. Raises
         EngineUnavailable without the package, UserError for a language that it does not have.
         """
         espeak_language = _espeak_language(language)
@@ -113,7 +112,7 @@ class DraftEngine(Engine):
     def text_content(
         self, text: str, language: str, voice: Voice, pronunciations: Mapping[str, str]
     ) -> Mapping[str, Any]:
-        """Its sounds where IPA names them; a text without IPA has its letters alone."""
+        """Returns the sounds that IPA names; nothing for a text without IPA."""
         marked = MarkedText.of(text, language, pronunciations)
         return {"sounds": marked.text} if marked.places else {}
 
@@ -122,7 +121,7 @@ class DraftEngine(Engine):
         return _espeak_language(language) is not None
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
-        """Languages and variants that the package does not have.
+        """Returns problems with languages and variants that the package does not have.
 
         Raises EngineUnavailable without the package.
         """
@@ -145,12 +144,12 @@ class DraftEngine(Engine):
         return [Problem(None, None, message) for message in messages]
 
     def start(self, tell: Callable[[str], None] = ignore_message) -> WorkerSession:
-        """Start the workers and wait until they can speak. Raises EngineUnavailable."""
+        """Starts the workers and waits until they can speak. Raises EngineUnavailable."""
         return WorkerSession(DraftProgram(self), self.workers, self.slots)
 
 
 def _variants_for(pronoun: str | None) -> Sequence[str]:
-    """Those that somebody of a pronoun may have."""
+    """Returns the variants for a pronoun."""
     match (pronoun or "").casefold():
         case "she":
             return _WOMEN
@@ -161,7 +160,7 @@ def _variants_for(pronoun: str | None) -> Sequence[str]:
 
 
 def _draft_settings(voice: Voice) -> DraftVoice:
-    """What the author set for it."""
+    """Returns the author's settings of a voice."""
     settings = voice.own.get(DraftEngine.name)
     return settings if isinstance(settings, DraftVoice) else DraftVoice()
 
@@ -227,7 +226,7 @@ class MarkedText:
 
     @classmethod
     def of(cls, text: str, language: str, pronunciations: Mapping[str, str]) -> MarkedText:
-        """Marks the words of a text; a text without IPA stays as it is."""
+        """Marks the words of a text; a text without IPA stays unchanged."""
         usable = {
             word: sounds
             for word, ipa in pronunciations.items()
@@ -243,8 +242,8 @@ class MarkedText:
         return cls(marked + _without_marks(text[end:]) if places else text, places, len(text))
 
     def timed_words(self, word_bytes: bytes) -> Iterator[TimedWord]:
-        """Yields the words as eSpeak has them: it takes some together, and numbers apart. None of a
-        text that it was not given letter by letter."""
+        """Yields the words as eSpeak divides them: it joins some and splits numbers. None if the
+        text was changed on its way to eSpeak."""
         if len(_readable(self.text)) != len(self.text):
             return
         starts = [place[0] for place in self.places]
@@ -265,7 +264,7 @@ class MarkedText:
 
 
 def _without_marks(text: str) -> str:
-    """Text of the same length in which brackets are no marks of sounds."""
+    """Returns text of the same length in which brackets do not mark sounds."""
     return text.replace("[[", "((")
 
 
@@ -275,11 +274,12 @@ def _readable(text: str) -> str:
 
 
 def _pick(speaker: str, quality: str, choices: Sequence[_T]) -> _T:
-    """The choice that a speaker's name stands for, in every run and on every machine."""
+    """Returns the choice that a speaker's name determines, the same in every run and on every
+    machine."""
     return choices[keys.number(f"{quality} {speaker}") % len(choices)]
 
 
-# -- what the package holds ------------------------------------------------------------------------
+# -- the package ------------------------------------------------------------------------
 
 
 def _missing(why: str) -> EngineUnavailable:
@@ -294,7 +294,7 @@ def _version() -> str:
 
 
 def _package() -> tuple[Path, Path]:
-    """The library, and the folder that holds `espeak-ng-data`. Raises EngineUnavailable."""
+    """Returns the library and the folder with `espeak-ng-data`. Raises EngineUnavailable."""
     try:
         import espeakng_loader
     except ModuleNotFoundError:
@@ -313,7 +313,7 @@ def _variants(folder: Path) -> Sequence[str]:
 
 @functools.cache
 def _languages(folder: Path) -> Mapping[str, str]:
-    """Language tags in lower case -> espeak voices ("en-gb" -> "gmw/en"), from the voice files."""
+    """Reads the voice files: language tags in lower case -> espeak voices ("en-gb" -> "gmw/en")."""
     data_folder = folder / "espeak-ng-data"
     best: dict[str, tuple[tuple[bool, int, int], str]] = {}
     for file in sorted((data_folder / "lang").rglob("*")):
@@ -337,11 +337,12 @@ def _languages(folder: Path) -> Mapping[str, str]:
 
 
 _TAG_ALIASES = {"iw": "he", "in": "id", "nn": "nb"}
-"""Older tags, and the nearest of what it lacks."""
+"""Older tags, and substitutes for tags that espeak lacks."""
 
 
 def _espeak_language(tag: str) -> str | None:
-    """The voice for a BCP 47 tag or the longest beginning of it ("pt-AO" -> "pt"), or None."""
+    """Returns the voice of the longest prefix of a BCP 47 tag that has one ("pt-AO" -> "pt"), or
+    None."""
     languages = _languages(_package()[1])
     first, *others = tag.lower().split("-")
     parts = [_TAG_ALIASES.get(first, first), *others]

@@ -1,4 +1,4 @@
-"""What a manifest can say of the draft voice."""
+"""The draft voice's settings in a manifest."""
 
 from __future__ import annotations
 

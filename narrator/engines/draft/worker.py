@@ -39,10 +39,10 @@ LIMIT = 300
 """Seconds of speech after which a line is cut off; a line of a book has ten to thirty."""
 
 MOST_WORDS = 10_000
-"""Those after them are said and not told of; thirty a second."""
+"""Words after these are spoken but not reported; thirty a second."""
 
 PATIENCE = 120
-"""Seconds after which a fork ends itself, should the library hang and nobody be left to end it."""
+"""Seconds after which a fork ends itself, in case the library hangs and its parent is gone."""
 
 # From espeak-ng's speak_lib.h.
 _SYNCHRONOUS = 2
@@ -101,7 +101,7 @@ class Espeak:
         library.espeak_ListVoices(None)
 
     def speak(self, request: dict[str, Any], sound: mmap.mmap) -> None:
-        """Write the reply to `request` into `sound`."""
+        """Writes the reply to `request` into `sound`."""
         library = self._library
         start = ctypes.addressof(ctypes.c_char.from_buffer(sound)) + REPLY.size
         capacity = len(sound) - REPLY.size - WORD.size * MOST_WORDS
@@ -143,7 +143,7 @@ class Espeak:
 
 
 def _read_events(events: Any) -> Iterator[tuple[int, int, int, int]]:
-    """Of words and of the ends of clauses: which it is, first character, length, sample."""
+    """Yields words and ends of clauses: type, first character, length, sample."""
     number = 0
     while events and events[number].type != _LAST:
         event = events[number]
@@ -153,7 +153,7 @@ def _read_events(events: Any) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _pack_words(word_events: list[tuple[int, int, int, int]], end: int) -> bytes:
-    """The words among what was told, each until the next, or the end of its clause."""
+    """Encodes the words among the events, each until the next word or the end of its clause."""
     stops = [sample for *_, sample in word_events[1:]] + [end]
     words = [
         WORD.pack(position - 1, position - 1 + length, sample, stop)
@@ -175,7 +175,7 @@ def _reply(kind: int, message: str) -> None:
 
 
 def _speak_and_exit(library: Espeak, request: dict[str, Any], sound: mmap.mmap) -> None:
-    """The life of a fork: never returns, whatever happens."""
+    """Speaks in a fork, and ends it whatever happens."""
     status = 1
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -192,7 +192,7 @@ def _speak_and_exit(library: Espeak, request: dict[str, Any], sound: mmap.mmap) 
 
 
 def serve(library: Espeak) -> None:
-    """Answer requests in order until stdin ends."""
+    """Answers requests in order until stdin ends."""
     size = REPLY.size + 2 * SAMPLE_RATE * LIMIT + WORD.size * MOST_WORDS
     sound = mmap.mmap(-1, size)  # shared with the forks
     # What lives now lives for good: keep the collector from copying its pages in every fork.
@@ -223,7 +223,7 @@ def serve(library: Espeak) -> None:
 
 
 def main(path: str) -> None:
-    """Load the library at `path` and serve; a reply FAILED before READY says why it could not."""
+    """Loads the library at `path` and serves; a reply FAILED before READY says why it cannot."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is for the process that started this one
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     try:
