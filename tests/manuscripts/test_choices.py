@@ -1,9 +1,8 @@
-"""What a user says about a source: facts, headings, notes; and a second import."""
+"""What a user says about a source: facts, headings, notes; words at line ends, formulas."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,7 @@ import pytest
 from manuscripts import Book, Choices
 from manuscripts.errors import ImportFailed
 from manuscripts.hyphens import join, words_of
-from narrator.errors import UsageError
-from narrator.importing import book_oddities, import_book, write_project
-from narrator.importing.doubts import ChapterShape, chapter_oddities
-from narrator.importing.project import pending_tasks
-from narrator.text.labels import Roles
-from narrator.text.script import find_faults
+from narrator.importing import import_book
 from tests.build_epub import build_epub
 from tests.effort import cpu_seconds
 
@@ -148,22 +142,6 @@ def test_words_of_a_note_are_no_way_back_from_it(tmp_path: Path, note: str, said
     assert said in rows
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "A form: [ ] yes [ ] no.",
-        "- [ ] one\n- [x] two",
-        "\xa0\nTable 3-1: The list.",
-        "\u3000\n注意：这是一个。",
-        "Hello there all\n<!-- never closed",
-    ],
-)
-def test_odd_rows_are_read_as_they_were_written(tmp_path: Path, text: str) -> None:
-    book = imported(tmp_path, f"# One\n\n{text}\n\n{PROSE}\n", Choices(), "door.md")
-    roles = Roles({"narrator": "narrator"}, "narrator")
-    assert not find_faults(book.chapters[0].markdown, roles)
-
-
 @pytest.mark.parametrize("unit", ["1", "1-", "Mon-", "ha-"])
 def test_runs_without_a_space_take_time_in_proportion(unit: str) -> None:
     text = unit * 40_000
@@ -210,126 +188,6 @@ def test_notes_of_an_epub_are_spoken_where_a_user_says(tmp_path: Path, notes: st
         "omit": ["So it was.", PROSE.strip()],
     }
     assert rows == expected[notes]
-
-
-# -- lengths and numbers ---------------------------------------------------------------------------
-
-
-def test_lengths_and_numbers_that_are_odd_are_told_once_with_the_mend() -> None:
-    said = chapter_oddities([
-        ChapterShape("I", 600, 1), ChapterShape("II", 25_000, 1), ChapterShape("IV", 600, 1),
-        ChapterShape("IV", 5, 1),
-        ChapterShape("I", 700, 1),
-    ])  # fmt: skip
-    assert [line.partition(":")[0] for line in said] == [
-        "longer than chapters are", "much shorter than the others",
-        "chapter numbers do not run on",
-    ]  # fmt: skip
-    assert "3 is missing between “II” and “IV”" in said[2]
-    assert "same number" in said[2]
-    assert "begins again" in said[2]
-    assert all("--chapter-heading" in line for line in said)
-
-
-@pytest.mark.parametrize(
-    "named",
-    [
-        ["Part One, Chapter 1", "Part One, Chapter 2", "Part Two, Chapter 1"],
-        ["CHAPTER X. The Mock", "CHAPTER XI. Who Stole the Tarts?", "CHAPTER XII"],
-        ["A Scandal: I", "A Scandal: II", "The League: I"],
-        ["The League", "I", "II", "The Knot", "I", "II"],
-        ["1984", "2001"],
-        ["Prologue", "One", "Two"],
-    ],
-)
-def test_numbers_that_count_are_not_told(named: list[str]) -> None:
-    assert chapter_oddities([ChapterShape(title, 600, 1) for title in named]) == []
-
-
-def test_chapters_of_a_part_may_begin_to_count_anew(tmp_path: Path) -> None:
-    part = f"{{}}\n\nCHAPTER I. The Gate\n\n{PROSE}\nCHAPTER II. The {{}}\n\n{PROSE}\n"
-    text = part.format("BOOK ONE", "Sea") + part.format("BOOK TWO", "Wave")
-    assert book_oddities(imported(tmp_path, text, Choices())) == []
-
-
-# -- a second import -------------------------------------------------------------------------------
-
-
-def _again(folder: Path, text: str) -> dict[str, str]:
-    """Import a text into the same project; files that stay, with those beside them."""
-    book = imported(folder, text, Choices(title="A", language="en"))
-    return dict(write_project(book, folder / "book").new_versions)
-
-
-def test_a_second_import_replaces_what_nobody_changed(tmp_path: Path) -> None:
-    text = f"CHAPTER I\n\n{PROSE}\nCHAPTER II\n\n{PROSE}"
-    _again(tmp_path, text)
-    assert _again(tmp_path, text.replace("ferryman", "sailor")) == {}
-    assert "sailor" in (tmp_path / "book/text/02-chapter-ii.md").read_text()
-
-
-def test_a_second_import_keeps_what_was_changed_and_lays_the_new_text_beside(
-    tmp_path: Path,
-) -> None:
-    text = f"CHAPTER I\n\n{PROSE}\nCHAPTER II\n\n{PROSE}"
-    _again(tmp_path, text)
-    mine = tmp_path / "book/text/02-chapter-ii.md"
-    mine.write_text("Mine.\n")
-    manifest = tmp_path / "book/book.yaml"
-    manifest.write_text(manifest.read_text() + "# mine\n")
-    fresh = "text/02-chapter-ii.new.md"
-    expected = {"book.yaml": "book.new.yaml", "text/02-chapter-ii.md": fresh}
-    newer = text.replace("ferryman", "sailor").replace("CHAPTER I\n", "CHAPTER I. The Gate\n")
-    assert _again(tmp_path, newer) == expected
-    assert mine.read_text() == "Mine.\n"
-    assert "sailor" in (tmp_path / "book" / fresh).read_text()
-    assert _again(tmp_path, newer) == expected  # and again into the same files
-    (tmp_path / "book" / fresh).write_text("Mine too.\n")
-    assert _again(tmp_path, newer)["text/02-chapter-ii.md"] == "text/02-chapter-ii.new2.md"
-    assert (tmp_path / "book" / fresh).read_text() == "Mine too.\n"
-
-
-def test_texts_that_an_import_has_no_more_go_if_nobody_changed_them(tmp_path: Path) -> None:
-    text = f"CHAPTER I\n\n{PROSE}\nCHAPTER II\n\n{PROSE}"
-    _again(tmp_path, text)
-    assert _again(tmp_path, f"CHAPTER I\n\n{PROSE}") == {}
-    assert not (tmp_path / "book/text/02-chapter-ii.md").exists()
-
-
-def test_without_a_record_all_counts_as_changed(tmp_path: Path) -> None:
-    _again(tmp_path, f"CHAPTER I\n\n{PROSE}")
-    (tmp_path / "book/.imported.json").unlink()
-    kept = _again(tmp_path, f"CHAPTER I\n\n{PROSE}{PROSE}")
-    assert kept == {"text/01-chapter-i.md": "text/01-chapter-i.new.md"}
-
-
-def test_another_book_is_refused_and_the_same_one_under_another_name_is_not(
-    tmp_path: Path,
-) -> None:
-    book = imported(tmp_path, f"CHAPTER I\n\n{PROSE}", Choices(title="A", language="en"))
-    write_project(book, tmp_path / "book")
-    with pytest.raises(UsageError, match=r"holds an import of “A” \(.*name another folder"):
-        write_project(replace(book, title="B", source="b.epub"), tmp_path / "book")
-    write_project(replace(book, title="B"), tmp_path / "book")
-    write_project(replace(book, title="b", source="b.epub"), tmp_path / "book")
-
-
-def test_a_manifest_that_stays_and_new_files_are_told_until_they_are_dealt_with(
-    tmp_path: Path,
-) -> None:
-    text = f"CHAPTER I\n\n{PROSE}"
-    _again(tmp_path, text)
-    manifest = tmp_path / "book/book.yaml"
-    assert pending_tasks(manifest) == []
-    manifest.write_text(manifest.read_text().replace("Unknown", "Me"))
-    book = imported(tmp_path, f"{text}\nCHAPTER II\n\n{PROSE}", Choices(title="A", language="en"))
-    assert write_project(book, tmp_path / "book").unnamed_chapters == ("text/02-chapter-ii.md",)
-    fresh, unnamed = pending_tasks(manifest)
-    assert fresh.startswith("book.new.yaml: ")
-    assert unnamed.startswith("text/02-chapter-ii.md: in no chapter")
-    (tmp_path / "book/book.new.yaml").unlink()
-    manifest.write_text(f"{manifest.read_text()}# file: text/02-chapter-ii.md\n")
-    assert pending_tasks(manifest) == []
 
 
 # -- words at line ends ----------------------------------------------------------------------------
