@@ -8,6 +8,9 @@ from pathlib import Path
 from manuscripts import Book, Choices
 from narrator.importing import import_book
 
+SAMPLES = Path(__file__).parents[1] / "golden" / "manuscripts"
+"""Files that programs and sites have written; see the README there."""
+
 
 def whole(path: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
     """The book in a file, of which nothing is lost."""
@@ -15,6 +18,15 @@ def whole(path: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # fr
     assert book.characters == book.characters_kept + book.characters_left_out
     assert not [remark for remark in book.remarks if "on the way in" in remark]
     return book
+
+
+def titles(book: Book) -> list[str]:
+    return [chapter.title for chapter in book.chapters]
+
+
+def text_of(book: Book) -> str:
+    """The Markdown of all chapters."""
+    return "\n".join(chapter.markdown for chapter in book.chapters)
 
 
 def rows(book: Book) -> list[str]:

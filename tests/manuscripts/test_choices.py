@@ -13,6 +13,7 @@ from manuscripts.hyphens import join, words_of
 from narrator.importing import import_book
 from tests.build_epub import build_epub
 from tests.effort import cpu_seconds
+from tests.manuscripts.imports import titles
 
 PROSE = "It was so, and it was not so, as the ferryman said to all of them in the morning.\n"
 
@@ -21,10 +22,6 @@ def imported(folder: Path, text: str, choices: Choices, name: str = "door.txt") 
     path = folder / name
     path.write_text(text, "utf-8")
     return import_book(path, choices)
-
-
-def titles(book: Book) -> list[str]:
-    return [chapter.title for chapter in book.chapters]
 
 
 # -- facts -----------------------------------------------------------------------------------------

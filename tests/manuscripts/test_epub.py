@@ -19,14 +19,11 @@ from narrator.text.labels import Roles
 from narrator.text.script import read_chapter
 from tests.build_epub import METADATA, build_epub, page
 from tests.effort import examples
+from tests.manuscripts.imports import titles
 
 WORDS = "Nobody had asked the ferryman to wait and he had never been asked to hurry. " * 4
 TEXT = f"<p>{WORDS}</p>"
 ROLES = Roles({"narrator": "narrator"}, "narrator")
-
-
-def titles(book: Book) -> list[str]:
-    return [chapter.title for chapter in book.chapters]
 
 
 def why_left_out(book: Book) -> dict[str, str]:

@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from manuscripts import Book
 from manuscripts.errors import ImportFailed
-from narrator.importing import import_book, write_project
-from narrator.pipeline import checking
-from narrator.pipeline.manuscript import read_manuscript
+from narrator.importing import import_book
 from tests.effort import examples
 from tests.manuscripts.damage import assert_read_or_refused, damaged
+from tests.manuscripts.imports import text_of, titles
 
 SPACES = (
     'xmlns:content="http://purl.org/rss/1.0/modules/content/" '
@@ -43,14 +41,6 @@ def rss(folder: Path, *items: str, facts: str = FACTS) -> Path:
 def dated(number: int, text: str = "Words of the chapter here.") -> str:
     date = f"<pubDate>Mon, 0{number} Jan 2024 10:00:00 GMT</pubDate>"
     return f"<title>Chapter {number}</title>{date}<description>{text}</description>"
-
-
-def titles(book: Book) -> list[str]:
-    return [chapter.title for chapter in book.chapters]
-
-
-def said(book: Book) -> str:
-    return "\n".join(chapter.markdown for chapter in book.chapters)
 
 
 def atom(folder: Path) -> Path:
@@ -113,22 +103,14 @@ def test_every_kind_of_feed_is_read_from_its_oldest_item(make, tmp_path: Path) -
     assert book.characters == book.characters_kept + book.characters_left_out
 
 
-@pytest.mark.parametrize("make", [newest_first, json_feed])
-def test_check_takes_every_import(make, tmp_path: Path) -> None:
-    book = import_book(make(tmp_path))
-    manuscript = read_manuscript(write_project(book, tmp_path / "book").manifest)
-    checking.check_manuscript(manuscript, lambda said: None)
-    assert len(manuscript.chapters) == 3
-
-
 def test_contents_count_more_than_summaries(tmp_path: Path) -> None:
     content = "<content:encoded><![CDATA[<p>It was <em>her</em>&nbsp;door.</p><script>x()</script>"
     item = f"{dated(1, 'Short.')}{content}]]></content:encoded>"
-    assert said(import_book(rss(tmp_path, item))) == "# Chapter 1\n\nIt was *her* door.\n"
+    assert text_of(import_book(rss(tmp_path, item))) == "# Chapter 1\n\nIt was *her* door.\n"
 
 
 def test_the_contents_of_atom_are_text_html_or_xhtml(tmp_path: Path) -> None:
-    text = said(import_book(atom(tmp_path)))
+    text = text_of(import_book(atom(tmp_path)))
     assert text.count("It was *her*.") == 2
     assert "It was her \\< me." in text
 
@@ -145,7 +127,7 @@ def test_a_text_beside_the_feed_is_read(tmp_path: Path, name: str, text: str, sh
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(text)
     book = import_book(rss(tmp_path, f"<title>Chapter 1</title><link>{name}</link>"))
-    assert said(book) == shown
+    assert text_of(book) == shown
 
 
 @pytest.mark.parametrize(
@@ -158,7 +140,7 @@ def test_nothing_outside_of_the_folder_is_read(tmp_path: Path, link: str) -> Non
     folder.mkdir()
     (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
     book = import_book(rss(folder, dated(1), f"<title>Two</title><link>{link}</link>"))
-    assert "Secret" not in said(book)
+    assert "Secret" not in text_of(book)
     assert any("1 of 2 items hold no text (“Two”): save the pages" in r for r in book.remarks)
 
 
@@ -196,7 +178,7 @@ def test_notes_to_recordings_and_excerpts_are_remarked(tmp_path: Path) -> None:
 
 def test_a_title_in_the_content_is_not_read_twice(tmp_path: Path) -> None:
     item = dated(1, "&lt;h2&gt;Chapter 1&lt;/h2&gt;&lt;p&gt;Words.&lt;/p&gt;")
-    assert said(import_book(rss(tmp_path, item))) == "# Chapter 1\n\nWords.\n"
+    assert text_of(import_book(rss(tmp_path, item))) == "# Chapter 1\n\nWords.\n"
 
 
 def test_pictures_and_menus_of_a_blog_s_export_are_no_items(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from manuscripts import Book
 from manuscripts.errors import ImportFailed
 from narrator.importing import import_book, write_project
+from tests.manuscripts.imports import titles
 
 OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 FB2 = "<FictionBook><body><section><p>Words of the third.</p></section></body></FictionBook>"
@@ -28,10 +28,6 @@ def folder(where: Path, files: dict[str, str | bytes]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data if isinstance(data, bytes) else data.encode())
     return made
-
-
-def titles(book: Book) -> list[str]:
-    return [chapter.title for chapter in book.chapters]
 
 
 def test_files_of_many_formats_are_one_book(tmp_path: Path) -> None:

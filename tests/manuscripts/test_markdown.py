@@ -12,16 +12,13 @@ from manuscripts import Book
 from narrator.importing import import_book
 from tests.build_epub import PNG
 from tests.effort import examples
+from tests.manuscripts.imports import titles
 
 
 def imported(folder: Path, text: str) -> Book:
     path = folder / "the door.md"
     path.write_text(text, "utf-8")
     return import_book(path)
-
-
-def titles(book: Book) -> list[str]:
-    return [chapter.title for chapter in book.chapters]
 
 
 @pytest.mark.parametrize(

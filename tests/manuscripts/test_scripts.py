@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from pathlib import Path
 
@@ -15,10 +14,8 @@ from manuscripts.readers.content import is_fountain
 from narrator.importing import import_book, write_project
 from narrator.pipeline import checking
 from narrator.pipeline.manuscript import read_manuscript
-from tests.effort import examples
-from tests.manuscripts.imports import reasons, rows, whole
+from tests.manuscripts.imports import SAMPLES, reasons, rows, whole
 
-SAMPLES = Path(__file__).parents[1] / "golden" / "manuscripts"
 OMIT = Choices(directions="omit")
 FDX = "<FinalDraft><Content>{}</Content></FinalDraft>"
 
@@ -68,26 +65,6 @@ def test_what_another_program_makes_of_a_script_has_its_speeches() -> None:
     assert [row for row in said if row not in others] == [
         "noteiamonlyanoteonthefridgeiwaswritteninahurryandnobodyreadsme"
     ]  # which stands in two paragraphs there
-
-
-@pytest.mark.parametrize(
-    ("name", "chapters", "words"),
-    [
-        ("harbour.fountain", 2, 336),
-        ("harbour.fdx", 2, 298),
-        ("kitchen.fountain", 3, 180),
-        ("kitchen.fdx", 3, 167),
-    ],
-)
-def test_samples_are_read_whole_and_checked(
-    name: str, chapters: int, words: int, tmp_path: Path
-) -> None:
-    book = whole(SAMPLES / name)
-    assert (len(book.chapters), book.words) == (chapters, words)
-    project = write_project(book, tmp_path / "book")
-    told: list[object] = []
-    checking.check_manuscript(read_manuscript(project.manifest), told.append)
-    assert not [line for line in told if "names nobody" in str(line)]
 
 
 # -- names -----------------------------------------------------------------------------------------
@@ -321,39 +298,3 @@ def test_a_screenplay_is_known_without_its_ending(tmp_path: Path) -> None:
     path = tmp_path / "harbour.txt"
     path.write_bytes((SAMPLES / "harbour.fountain").read_bytes())
     assert import_book(path).format == "Fountain"
-
-
-# -- damage ----------------------------------------------------------------------------------------
-
-
-def damaged(data: bytes, rng: random.Random) -> bytes:
-    """Data with some of it cut, doubled, moved, or overwritten."""
-    for _ in range(rng.randint(1, 4)):
-        begin = rng.randrange(len(data) + 1)
-        piece = data[begin : begin + rng.choice((1, 5, 40, 300))]
-        rest = data[:begin] + data[begin + len(piece) :]
-        at = rng.randrange(len(rest) + 1)
-        noise = bytes(rng.choice((0, 10, 32, 60, 91, 42, 40, 255)) for _ in range(3))
-        what = rng.choice((b"", piece, piece * 2, noise))
-        data = rest[:at] + what + rest[at:] or b"x"
-    return data
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["harbour.fountain", "harbour.fdx", "harbour.srt", "harbour.vtt"],
-)
-@pytest.mark.slow
-def test_damaged_scripts_are_read_or_refused_in_a_line(name: str, tmp_path: Path) -> None:
-    data = (SAMPLES / name).read_bytes()
-    path = tmp_path / name
-    for seed in range(examples(150)):
-        path.write_bytes(damaged(data, random.Random(seed)))
-        try:
-            book = import_book(path)
-        except ImportFailed as error:
-            said = str(error)
-        else:
-            said = ""
-            assert book.characters == book.characters_kept + book.characters_left_out
-        assert "\n" not in said

@@ -8,12 +8,7 @@ import pytest
 
 from manuscripts import Book, Choices
 from manuscripts.errors import ImportFailed
-from narrator.importing import write_project
-from narrator.pipeline import checking
-from narrator.pipeline.manuscript import read_manuscript
-from tests.manuscripts.imports import rows, whole
-
-SAMPLES = Path(__file__).parents[1] / "golden" / "manuscripts"
+from tests.manuscripts.imports import SAMPLES, reasons, rows, whole
 
 
 def cues(*said: str, seconds: int = 2, silence: float = 0.1) -> str:
@@ -36,34 +31,13 @@ def imported(folder: Path, text: str, choices: Choices = Choices()) -> Book:  # 
     return whole(path, choices)
 
 
-def words(book: Book, why: str) -> int:
-    return sum(item.words for item in book.left_out if item.reason == why)
-
-
 # -- samples ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "kept", "speakers"),
-    [("harbour.srt", 46, 3), ("harbour.vtt", 13, 2), ("captions.vtt", 11, 0)],
-)
-def test_samples_are_read_whole_and_checked(
-    name: str, kept: int, speakers: int, tmp_path: Path
-) -> None:
-    book = whole(SAMPLES / name)
-    project = write_project(book, tmp_path / "book")
-    manuscript = read_manuscript(project.manifest)
-    told: list[object] = []
-    checking.check_manuscript(manuscript, told.append)
-    assert not [line for line in told if "names nobody" in str(line)]
-    assert any(f"{kept} words" in str(line) for line in told) or not told
-    assert len(book.speakers) == speakers
 
 
 def test_captions_that_roll_up_are_said_once() -> None:
     book = whole(SAMPLES / "captions.vtt")
     assert rows(book) == ["so today we are looking at the sea", "\\[Music]", "and ships"]
-    assert words(book, "shown again") == 18
+    assert reasons(book)["shown again"] == 18
 
 
 # -- paragraphs ------------------------------------------------------------------------------------
@@ -72,7 +46,7 @@ def test_captions_that_roll_up_are_said_once() -> None:
 def test_a_sentence_goes_on_over_cues(tmp_path: Path) -> None:
     book = imported(tmp_path, cues("I never said\nthat you", "could go. But", "you did."))
     assert rows(book) == ["I never said that you could go. But you did."]
-    assert words(book, "time of a subtitle") == 27
+    assert reasons(book)["time of a subtitle"] == 27
 
 
 @pytest.mark.parametrize(
@@ -134,7 +108,7 @@ def test_the_tag_of_a_voice_may_stand_above_its_words(tmp_path: Path) -> None:
     text = "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Anna>\nIs it?</v>\n<v Ben>\n"
     book = imported(tmp_path, text)
     assert rows(book) == ["Anna: Is it?"]
-    assert words(book, "nothing said") == 1
+    assert reasons(book)["nothing said"] == 1
 
 
 # -- what is no speech -----------------------------------------------------------------------------
@@ -198,4 +172,4 @@ def test_the_subtitles_of_youtube_are_read_without_their_times(tmp_path: Path, n
         "***",
         "Anna: Well?",
     ]
-    assert words(book, "time of a subtitle") == 24
+    assert reasons(book)["time of a subtitle"] == 24

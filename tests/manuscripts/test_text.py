@@ -12,6 +12,7 @@ from manuscripts import Book
 from manuscripts.book import count_words
 from narrator.importing import import_book
 from tests.effort import examples
+from tests.manuscripts.imports import reasons, titles
 
 PROSE = """\
 The ferry left at seven, as it had on every morning that anyone in the
@@ -25,16 +26,8 @@ def imported(folder: Path, text: str, encoding: str = "utf-8") -> Book:
     return import_book(path)
 
 
-def titles(book: Book) -> list[str]:
-    return [chapter.title for chapter in book.chapters]
-
-
 def markdown(folder: Path, text: str) -> str:
     return imported(folder, text).chapters[0].markdown.strip("\n")
-
-
-def left_out(book: Book) -> dict[str, int]:
-    return {item.reason: item.words for item in book.left_out}
 
 
 # -- paragraphs ------------------------------------------------------------------------------------
@@ -242,7 +235,7 @@ def test_a_text_without_headings_is_one_chapter(tmp_path: Path) -> None:
 # -- what is left out ------------------------------------------------------------------------------
 
 
-def test_a_table_of_contents_is_left_out(tmp_path: Path) -> None:
+def test_a_table_of_contents_is_reasons(tmp_path: Path) -> None:
     listed = "CONTENTS\n\nCHAPTER I. The Gate\n\nCHAPTER II. The Wave\n\nCHAPTER III. The End\n\n\n"
     body = "".join(f"CHAPTER {n}. {t}\n\n{PROSE}\n" for n, t in
                    (("I", "The Gate"), ("II", "The Wave"), ("III", "The End")))  # fmt: skip
@@ -252,7 +245,7 @@ def test_a_table_of_contents_is_left_out(tmp_path: Path) -> None:
     assert {item.reason.partition(" (")[0] for item in book.left_out} == {"table of contents"}
 
 
-def test_a_table_of_contents_in_one_block_is_left_out(tmp_path: Path) -> None:
+def test_a_table_of_contents_in_one_block_is_reasons(tmp_path: Path) -> None:
     listed = "CONTENTS\n\n I. The Gate ..... 5\n II. The Wave ..... 9\n III. The End ..... 12\n\n"
     book = imported(tmp_path, f"{listed}\nI. The Gate\n\n{PROSE}\n\nII. The Wave\n\n{PROSE}")
     assert titles(book) == ["I. The Gate", "II. The Wave"]
@@ -261,16 +254,16 @@ def test_a_table_of_contents_in_one_block_is_left_out(tmp_path: Path) -> None:
 def test_a_title_page_gives_title_and_author(tmp_path: Path) -> None:
     book = imported(tmp_path, f"THE SEA DOOR\n\nby Jane Roe\n\n\nCHAPTER I\n\n{PROSE}")
     assert (book.title, book.authors) == ("THE SEA DOOR", ("Jane Roe",))
-    assert left_out(book) == {"title page": 6}
+    assert reasons(book) == {"title page": 6}
 
 
 def test_prose_before_the_first_heading_is_kept(tmp_path: Path) -> None:
     book = imported(tmp_path, f"The Sea Door\n\n{PROSE}\nCHAPTER I\n\n{PROSE}")
     assert titles(book) == ["The Sea Door", "CHAPTER I"]
-    assert left_out(book) == {"title page": 3}
+    assert reasons(book) == {"title page": 3}
 
 
-def test_title_lines_of_a_story_without_headings_are_left_out(tmp_path: Path) -> None:
+def test_title_lines_of_a_story_without_headings_are_reasons(tmp_path: Path) -> None:
     book = imported(tmp_path, f"The Sea Door\nby Jane Roe\n\n{PROSE}")
     assert (book.title, book.authors) == ("The Sea Door", ("Jane Roe",))
     assert book.chapters[0].markdown.startswith("The ferry")
@@ -278,7 +271,7 @@ def test_title_lines_of_a_story_without_headings_are_left_out(tmp_path: Path) ->
 
 def test_a_section_of_back_matter_is_left_out_and_kept_aside(tmp_path: Path) -> None:
     book = imported(tmp_path, f"CHAPTER I\n\n{PROSE}\n\nACKNOWLEDGMENTS\n\nThanks to all of you.\n")
-    assert left_out(book) == {"acknowledgements": 6}
+    assert reasons(book) == {"acknowledgements": 6}
     assert book.left_out[0].markdown == "# ACKNOWLEDGMENTS\n\nThanks to all of you.\n"
 
 
@@ -337,7 +330,7 @@ def test_brackets_are_text_where_there_are_no_footnotes(tmp_path: Path) -> None:
 
 def test_a_bracket_that_nothing_closes_costs_one_paragraph(tmp_path: Path) -> None:
     text = f"CHAPTER I\n\n[Footnote 1: see below.\n\n{PROSE}\n" + f"{PROSE}\n" * 9
-    assert left_out(imported(tmp_path, text)) == {"note": 4}
+    assert reasons(imported(tmp_path, text)) == {"note": 4}
 
 
 # -- scripts ---------------------------------------------------------------------------------------
@@ -390,7 +383,7 @@ _lines = st.sampled_from(
     max_examples=examples(300),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-def test_every_character_is_in_a_chapter_or_left_out(tmp_path: Path, rows: list[str]) -> None:
+def test_every_character_is_in_a_chapter_or_reasons(tmp_path: Path, rows: list[str]) -> None:
     text = "\n".join([*rows, "", "CHAPTER 99", "", "and so it ended, as it had to."])
     book = imported(tmp_path, text)
     assert book.characters == len("".join(text.split()))
@@ -462,7 +455,7 @@ def test_a_heading_at_the_top_of_each_page_begins_no_chapter(tmp_path: Path) -> 
     )
     book = imported(tmp_path, text)
     assert titles(book) == ["CHAPTER I. The Gate", "CHAPTER II. The Wave"]
-    assert left_out(book)["running head"] == 13
+    assert reasons(book)["running head"] == 13
 
 
 def test_a_sentence_without_an_end_is_read(tmp_path: Path) -> None:
