@@ -6,7 +6,7 @@ import html
 import os
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -49,75 +49,77 @@ def spoken(book: Book) -> list[str]:
     return letters(" ".join(lines))
 
 
+ReadEpub = Callable[..., Book]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> ReadEpub:
+    """The book in an EPUB of documents, with entries of a table of contents."""
+
+    def read_epub(documents: dict[str, str], contents: Sequence = (), **options: object) -> Book:
+        return import_book(build_epub(tmp_path / "b.epub", documents, contents=contents, **options))
+
+    return read_epub
+
+
 # -- reading order and titles ----------------------------------------------------------------------
 
 
-def test_chapters_follow_the_spine(tmp_path: Path) -> None:
+def test_chapters_follow_the_spine(read: ReadEpub) -> None:
     documents = {"b.xhtml": f"<h1>First</h1>{TEXT}", "a.xhtml": f"<h1>Second</h1>{TEXT}"}
     entries = [("Second", "a.xhtml"), ("First", "b.xhtml")]
-    assert titles(import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))) == [
-        "First",
-        "Second",
-    ]
+    assert titles(read(documents, entries)) == ["First", "Second"]
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_titles_come_from_the_navigation_of_both_versions(tmp_path: Path, version: int) -> None:
+def test_titles_come_from_the_navigation_of_both_versions(read: ReadEpub, version: int) -> None:
     documents = {"a.xhtml": f"<p>1</p>{TEXT}", "b.xhtml": f"<h1>II</h1>{TEXT}"}
     entries = [("1. The Gate", "a.xhtml"), ("2. The Wave", "b.xhtml")]
-    book = import_book(
-        build_epub(tmp_path / "b.epub", documents, contents=entries, version=version)
-    )
+    book = read(documents, entries, version=version)
     assert titles(book) == ["1. The Gate", "2. The Wave"]
 
 
-def test_a_heading_says_the_title_as_it_is_spoken(tmp_path: Path) -> None:
+def test_a_heading_says_the_title_as_it_is_spoken(read: ReadEpub) -> None:
     body = f"<hgroup><h2>I</h2><p>A Letter</p></hgroup>{TEXT}"
-    book = import_book(
-        build_epub(tmp_path / "b.epub", {"a.xhtml": body}, contents=[("I: A Letter", "a.xhtml")])
-    )
+    book = read({"a.xhtml": body}, [("I: A Letter", "a.xhtml")])
     assert titles(book) == ["I. A Letter"]
 
 
-def test_a_title_is_not_shouted_if_the_contents_do_not(tmp_path: Path) -> None:
+def test_a_title_is_not_shouted_if_the_contents_do_not(read: ReadEpub) -> None:
     body = f"<h2>THE GATE</h2>{TEXT}"
-    book = import_book(
-        build_epub(tmp_path / "b.epub", {"a.xhtml": body}, contents=[("The Gate", "a.xhtml")])
-    )
+    book = read({"a.xhtml": body}, [("The Gate", "a.xhtml")])
     assert titles(book) == ["The Gate"]
     assert book.chapters[0].markdown.startswith("# THE GATE\n")
 
 
-def test_a_document_without_a_heading_goes_on_with_its_chapter(tmp_path: Path) -> None:
+def test_a_document_without_a_heading_goes_on_with_its_chapter(read: ReadEpub) -> None:
     documents = {
         "index_split_000.xhtml": f"<h1>Chapter 1</h1>{TEXT}",
         "index_split_001.xhtml": "<p>goes on</p>",
         "index_split_002.xhtml": f"<h1>Chapter 2</h1>{TEXT}",
     }
     entries = [("Chapter 1", "index_split_000.xhtml"), ("Chapter 2", "index_split_002.xhtml")]
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert titles(book) == ["Chapter 1", "Chapter 2"]
     assert book.chapters[0].markdown.endswith("\n\ngoes on\n")
 
 
-def test_a_page_with_a_picture_does_not_part_a_chapter(tmp_path: Path) -> None:
+def test_a_page_with_a_picture_does_not_part_a_chapter(read: ReadEpub) -> None:
     documents = {
         "a.xhtml": f"<h1>Chapter 1</h1>{TEXT}",
         "plate.xhtml": '<div><img src="plate.png" alt="A ferry"/></div>',
         "b.xhtml": "<p>goes on</p>",
     }
-    book = import_book(
-        build_epub(tmp_path / "b.epub", documents, contents=[("Chapter 1", "a.xhtml")])
-    )
+    book = read(documents, [("Chapter 1", "a.xhtml")])
     assert titles(book) == ["Chapter 1"]
     assert book.chapters[0].markdown.endswith("goes on\n")
 
 
-def test_one_document_may_hold_several_chapters(tmp_path: Path) -> None:
+def test_one_document_may_hold_several_chapters(read: ReadEpub) -> None:
     body = f'<h2 id="a">One</h2>{TEXT}<div id="b"><h2>Two</h2></div>{TEXT}'
     body += f'<a id="c"/><p>Three</p>{TEXT}'
     entries = [("One", "all.xhtml#a"), ("Two", "all.xhtml#b"), ("Three", "all.xhtml#c")]
-    book = import_book(build_epub(tmp_path / "b.epub", {"all.xhtml": body}, contents=entries))
+    book = read({"all.xhtml": body}, entries)
     assert titles(book) == ["One", "Two", "Three"]
     assert [chapter.markdown.split("\n")[0] for chapter in book.chapters] == [
         "# One",
@@ -126,35 +128,35 @@ def test_one_document_may_hold_several_chapters(tmp_path: Path) -> None:
     ]
 
 
-def test_sections_of_a_chapter_are_no_chapters(tmp_path: Path) -> None:
+def test_sections_of_a_chapter_are_no_chapters(read: ReadEpub) -> None:
     body = f'<h1>Tides</h1>{TEXT}<h2 id="s">High water</h2>{TEXT}'
     entries = [("Tides", "a.xhtml", [("High water", "a.xhtml#s")]), ("Moons", "b.xhtml")]
     documents = {"a.xhtml": body, "b.xhtml": f"<h1>Moons</h1>{TEXT}"}
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert titles(book) == ["Tides", "Moons"]
     assert "\n## High water\n" in book.chapters[0].markdown
 
 
-def test_an_entry_that_points_nowhere_takes_no_place(tmp_path: Path) -> None:
+def test_an_entry_that_points_nowhere_takes_no_place(read: ReadEpub) -> None:
     documents = {"a.xhtml": f"<h1>The Gate</h1>{TEXT}"}
     entries = [("The Gate", "a.xhtml"), ("Notes", "a.xhtml#gone"), ("Lost", "gone.xhtml")]
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert titles(book) == ["The Gate"]
 
 
-def test_a_book_in_one_document_without_navigation_parts_at_its_headings(tmp_path: Path) -> None:
+def test_a_book_in_one_document_without_navigation_parts_at_its_headings(read: ReadEpub) -> None:
     body = f"<h1>The Sea Door</h1><h2>Gate</h2>{TEXT}<h3>Aside</h3>{TEXT}<h2>Wave</h2>{TEXT}"
-    book = import_book(build_epub(tmp_path / "b.epub", {"all.xhtml": body}))
+    book = read({"all.xhtml": body})
     assert len(book.chapters) == 2
     assert book.chapters[1].title == "Wave"
     assert any("no table of contents" in remark for remark in book.remarks)
 
 
-def test_named_chapters_that_the_navigation_passes_over_are_found(tmp_path: Path) -> None:
+def test_named_chapters_that_the_navigation_passes_over_are_found(read: ReadEpub) -> None:
     body = f"<h1>Book One</h1><h2>Chapter 1</h2>{TEXT}<h2>Chapter 2</h2>{TEXT}"
     documents = {"a.xhtml": body, "b.xhtml": body.replace("Book One", "Book Two")}
     entries = [("Book One", "a.xhtml"), ("Book Two", "b.xhtml")]
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert titles(book) == [
         "Book One, Chapter 1",
         "Book One, Chapter 2",
@@ -164,25 +166,23 @@ def test_named_chapters_that_the_navigation_passes_over_are_found(tmp_path: Path
     assert book.chapters[0].markdown.startswith("# Book One\n\n## Chapter 1\n")
 
 
-def test_documents_without_headings_and_navigation_are_chapters(tmp_path: Path) -> None:
+def test_documents_without_headings_and_navigation_are_chapters(read: ReadEpub) -> None:
     documents = {"a.xhtml": TEXT, "b.xhtml": TEXT}
-    book = import_book(build_epub(tmp_path / "b.epub", documents))
+    book = read(documents)
     assert [chapter.source for chapter in book.chapters] == ["OEBPS/a.xhtml", "OEBPS/b.xhtml"]
 
 
-def test_sections_that_say_they_are_chapters_need_no_navigation(tmp_path: Path) -> None:
+def test_sections_that_say_they_are_chapters_need_no_navigation(read: ReadEpub) -> None:
     section = '<section epub:type="chapter"><p>{}</p>' + TEXT + "</section>"
     body = section.format("One") + section.format("Two")
     entries = [("Start", "a.xhtml")]
-    book = import_book(build_epub(tmp_path / "b.epub", {"a.xhtml": body}, contents=entries))
+    book = read({"a.xhtml": body}, entries)
     assert len(book.chapters) == 2
 
 
-def test_a_heading_that_is_a_picture_is_spoken_from_the_navigation(tmp_path: Path) -> None:
+def test_a_heading_that_is_a_picture_is_spoken_from_the_navigation(read: ReadEpub) -> None:
     body = f'<h1><img src="one.png" alt="ornate"/></h1>{TEXT}'
-    book = import_book(
-        build_epub(tmp_path / "b.epub", {"a.xhtml": body}, contents=[("The Gate", "a.xhtml")])
-    )
+    book = read({"a.xhtml": body}, [("The Gate", "a.xhtml")])
     assert book.chapters[0].markdown.startswith("# The Gate\n")
     assert book.chapters[0].words == 15 * 4
     assert any("no heading in words" in remark for remark in book.remarks)
@@ -202,42 +202,42 @@ PART_ENTRIES = [
 ]
 
 
-def test_a_part_is_announced_at_its_first_chapter(tmp_path: Path) -> None:
-    book = import_book(build_epub(tmp_path / "b.epub", PARTS, contents=PART_ENTRIES))
+def test_a_part_is_announced_at_its_first_chapter(read: ReadEpub) -> None:
+    book = read(PARTS, PART_ENTRIES)
     assert book.chapters[0].markdown.startswith("# Part One\n\n## Chapter 1\n")
     assert book.chapters[1].markdown.startswith("# Part Two\n\nA motto.\n\n## Chapter 1\n")
 
 
-def test_a_heading_right_above_a_chapter_belongs_to_it(tmp_path: Path) -> None:
+def test_a_heading_right_above_a_chapter_belongs_to_it(read: ReadEpub) -> None:
     body = f'<h2 id="a">One</h2>{TEXT}<h1>Part Two</h1><h2 id="b">Two</h2>{TEXT}'
     entries = [("One", "a.xhtml#a"), ("Two", "a.xhtml#b")]
-    book = import_book(build_epub(tmp_path / "b.epub", {"a.xhtml": body}, contents=entries))
+    book = read({"a.xhtml": body}, entries)
     assert book.chapters[1].markdown.startswith("# Part Two\n\n## Two\n")
     assert "Part Two" not in book.chapters[0].markdown
 
 
-def test_a_page_that_is_only_a_heading_is_read_with_what_follows(tmp_path: Path) -> None:
+def test_a_page_that_is_only_a_heading_is_read_with_what_follows(read: ReadEpub) -> None:
     documents = {"a.xhtml": "<h1>The Gathering Storm</h1>", "b.xhtml": f"<h2>Wind</h2>{TEXT}"}
     entries = [("The Gathering Storm", "a.xhtml", [("Wind", "b.xhtml")])]
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert titles(book) == ["Wind"]
     assert book.chapters[0].markdown.startswith("# The Gathering Storm\n\n## Wind\n")
 
 
-def test_number_and_title_of_a_part_are_one_heading(tmp_path: Path) -> None:
+def test_number_and_title_of_a_part_are_one_heading(read: ReadEpub) -> None:
     documents = PARTS | {"p1.xhtml": "<h1>Part One</h1><h2>The Gate</h2>"}
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=PART_ENTRIES))
+    book = read(documents, PART_ENTRIES)
     assert book.chapters[0].markdown.startswith("# Part One. The Gate\n\n## Chapter 1\n")
 
 
-def test_chapters_of_the_same_title_are_told_apart_by_their_part(tmp_path: Path) -> None:
-    book = import_book(build_epub(tmp_path / "b.epub", PARTS, contents=PART_ENTRIES))
+def test_chapters_of_the_same_title_are_told_apart_by_their_part(read: ReadEpub) -> None:
+    book = read(PARTS, PART_ENTRIES)
     assert titles(book) == ["Part One, Chapter 1", "Part Two, Chapter 1"]
 
 
-def test_a_part_with_much_to_say_is_a_chapter(tmp_path: Path) -> None:
+def test_a_part_with_much_to_say_is_a_chapter(read: ReadEpub) -> None:
     documents = PARTS | {"p1.xhtml": f"<h1>Part One</h1>{TEXT * 3}"}
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=PART_ENTRIES))
+    book = read(documents, PART_ENTRIES)
     assert titles(book)[0] == "Part One"
 
 
@@ -290,41 +290,41 @@ def test_bare_numbers_carry_the_title_of_their_story(
     assert book.chapters[1].markdown.startswith("# II\n")
 
 
-def test_a_number_at_the_same_place_as_its_story_is_a_number_of_it(tmp_path: Path) -> None:
+def test_a_number_at_the_same_place_as_its_story_is_a_number_of_it(read: ReadEpub) -> None:
     documents, entries = stories(f"<h2>{SCANDAL}</h2>", apart=True)
     below = [("I", "s.xhtml"), ("II", "t.xhtml")]
     entries = [(SCANDAL, "s.xhtml", below), *entries[1:]]
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert titles(book)[:2] == [f"{SCANDAL}: I", f"{SCANDAL}: II"]
 
 
-def test_sections_of_a_story_within_a_part_are_no_chapters_of_the_part(tmp_path: Path) -> None:
+def test_sections_of_a_story_within_a_part_are_no_chapters_of_the_part(read: ReadEpub) -> None:
     documents, _ = stories(f"<h2>{SCANDAL}</h2>", apart=False)
     league = ("The Red-Headed League", "z.xhtml")
     for entries in ([(SCANDAL, "s.xhtml"), league], [(SCANDAL, "s.xhtml#gone"), league]):
         contents = [("Part One", "p.xhtml", entries)]
         pages = {"p.xhtml": "<h1>Part One</h1><p>1891</p>"} | documents
-        book = import_book(build_epub(tmp_path / "b.epub", pages, contents=contents))
+        book = read(pages, contents)
         assert titles(book) == [SCANDAL, "The Red-Headed League"]
         assert "## I\n" in book.chapters[0].markdown
         assert "## II\n" in book.chapters[0].markdown
 
 
-def test_headings_tell_what_holds_a_number_where_the_contents_are_flat(tmp_path: Path) -> None:
+def test_headings_tell_what_holds_a_number_where_the_contents_are_flat(read: ReadEpub) -> None:
     documents, _ = stories(f"<h2>{SCANDAL}</h2>", apart=True)
     entries = [("I", "s.xhtml#i"), ("II", "t.xhtml"), ("The Red-Headed League", "z.xhtml")]
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert titles(book) == [f"{SCANDAL}: I", f"{SCANDAL}: II", "The Red-Headed League"]
 
 
-def test_an_entry_of_an_ncx_without_a_place_still_names_what_it_holds(tmp_path: Path) -> None:
+def test_an_entry_of_an_ncx_without_a_place_still_names_what_it_holds(read: ReadEpub) -> None:
     documents, entries = stories("", apart=True)
     contents = [(SCANDAL, "", entries[0][2]), entries[1]]
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=contents, version=2))
+    book = read(documents, contents, version=2)
     assert titles(book)[:2] == [f"{SCANDAL}: I", f"{SCANDAL}: II"]
 
 
-def test_titles_carry_as_many_parents_as_they_need(tmp_path: Path) -> None:
+def test_titles_carry_as_many_parents_as_they_need(read: ReadEpub) -> None:
     documents, entries = {}, []
     for b in (1, 2):
         parts = []
@@ -334,22 +334,22 @@ def test_titles_carry_as_many_parents_as_they_need(tmp_path: Path) -> None:
             documents[name] = f"{above}<h2>Part {p}</h2><h3>1</h3>{TEXT}"
             parts.append((f"Part {p}", name, [("1", name)]))
         entries.append((f"Book {b}", f"c{b}1.xhtml", parts))
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert titles(book) == [f"Book {b}, Part {p}, 1" for b in (1, 2) for p in (1, 2)]
 
 
-def test_the_book_itself_is_no_parent(tmp_path: Path) -> None:
+def test_the_book_itself_is_no_parent(read: ReadEpub) -> None:
     documents = {"a.xhtml": f"<h2>I</h2>{TEXT}", "b.xhtml": f"<h2>II</h2>{TEXT}"}
     entries = [("The Sea Door", "a.xhtml", [("I", "a.xhtml"), ("II", "b.xhtml")])]
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert titles(book) == ["I", "II"]
 
 
-def test_what_follows_a_part_and_has_a_title_of_its_own_is_not_of_it(tmp_path: Path) -> None:
+def test_what_follows_a_part_and_has_a_title_of_its_own_is_not_of_it(read: ReadEpub) -> None:
     documents = PARTS | {"e.xhtml": f"<h1>Epilogue</h1>{TEXT}"}
     entries = [("Part One", "p1.xhtml"), ("Chapter 1", "a.xhtml"), ("Part Two", "p2.xhtml"),
                ("Chapter 1", "b.xhtml"), ("Epilogue", "e.xhtml")]  # fmt: skip
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert titles(book) == ["Part One, Chapter 1", "Part Two, Chapter 1", "Epilogue"]
 
 
@@ -364,33 +364,33 @@ ANNOUNCED = {
 
 
 @pytest.mark.parametrize("case", ANNOUNCED)
-def test_a_part_is_never_the_last_words_of_the_chapter_before(tmp_path: Path, case: str) -> None:
+def test_a_part_is_never_the_last_words_of_the_chapter_before(read: ReadEpub, case: str) -> None:
     end, own = ANNOUNCED[case]
     documents = {"a.xhtml": f"<h2>Chapter 1</h2>{TEXT}{end}"}
     documents |= {"p.xhtml": own} if own else {}
     documents["b.xhtml"] = f"<h2>Chapter 2</h2>{TEXT}"
     entries = [("Chapter 1", "a.xhtml"), ("Chapter 2", "b.xhtml")]
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert titles(book) == ["Chapter 1", "Chapter 2"]
     assert book.chapters[0].words == 2 + 15 * 4
     assert book.chapters[1].words == book.words_kept - book.chapters[0].words > 2 + 15 * 4
 
 
 @pytest.mark.parametrize("said", ["Part of it was true.", "Book one. He read it at once.", "End"])
-def test_sentences_announce_no_part(tmp_path: Path, said: str) -> None:
+def test_sentences_announce_no_part(read: ReadEpub, said: str) -> None:
     documents = {"a.xhtml": f"<h2>One</h2>{TEXT}<p>{said}</p>", "b.xhtml": f"<h2>Two</h2>{TEXT}"}
     entries = [("One", "a.xhtml"), ("Two", "b.xhtml")]
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert said.rstrip(".") in book.chapters[0].markdown
 
 
 def test_chapters_of_parts_in_one_document_without_navigation_are_told_apart(
-    tmp_path: Path,
+    read: ReadEpub,
 ) -> None:
     body = "".join(
         f"<h1>PART {part}</h1><h2>I</h2>{TEXT}<h2>II</h2>{TEXT}" for part in ("ONE", "TWO")
     )
-    book = import_book(build_epub(tmp_path / "b.epub", {"a.xhtml": body}))
+    book = read({"a.xhtml": body})
     assert titles(book) == ["PART ONE, I", "PART ONE, II", "PART TWO, I", "PART TWO, II"]
 
 
@@ -418,10 +418,10 @@ def with_chapter(matter: str, title: str = "", name: str = "x.xhtml") -> tuple[d
         ("bibliography", "bibliography"),
     ],
 )
-def test_matter_is_known_by_its_markup(tmp_path: Path, kind: str, reason: str) -> None:
+def test_matter_is_known_by_its_markup(read: ReadEpub, kind: str, reason: str) -> None:
     for attribute in (f'epub:type="{kind}"', f'role="doc-{kind}"'):
         documents, entries = with_chapter(f"<section {attribute}><p>Some words</p></section>")
-        book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+        book = read(documents, entries)
         assert titles(book) == ["Chapter 1"]
         assert why_left_out(book)["x.xhtml"] == reason
 
@@ -443,9 +443,9 @@ def test_matter_is_known_by_its_markup(tmp_path: Path, kind: str, reason: str) -
         ("Danksagung", "acknowledgements"),
     ],
 )
-def test_matter_is_known_by_its_title(tmp_path: Path, title: str, reason: str) -> None:
+def test_matter_is_known_by_its_title(read: ReadEpub, title: str, reason: str) -> None:
     documents, entries = with_chapter("<p>Some words of it</p>", title)
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert titles(book) == ["Chapter 1"]
     assert why_left_out(book)["x.xhtml"] == reason
 
@@ -455,21 +455,19 @@ def test_matter_is_known_by_its_title(tmp_path: Path, title: str, reason: str) -
     ["Prologue", "Preface", "Foreword", "Introduction", "Epilogue", "Afterword", "Author’s Note",
      "XII. Dedication", "Chapter 5: Contents", "Interlude", "Appendix A", "The Index of Love"],
 )  # fmt: skip
-def test_what_the_author_tells_the_reader_is_kept(tmp_path: Path, title: str) -> None:
+def test_what_the_author_tells_the_reader_is_kept(read: ReadEpub, title: str) -> None:
     documents, entries = with_chapter("<p>Some words of it</p>", title)
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert titles(book) == [title, "Chapter 1"]
 
 
-def test_matter_is_known_by_its_words(tmp_path: Path) -> None:
+def test_matter_is_known_by_its_words(read: ReadEpub) -> None:
     documents = {
         "a.xhtml": "<h1>The Sea Door</h1><p>a novel</p><p>Jane Roe</p>",
         "b.xhtml": "<p>© 2020 by Jane Roe. All rights reserved. First published in 2019.</p>",
         "c.xhtml": f"<h1>Chapter 1</h1>{TEXT}",
     }
-    book = import_book(
-        build_epub(tmp_path / "b.epub", documents, contents=[("Chapter 1", "c.xhtml")])
-    )
+    book = read(documents, [("Chapter 1", "c.xhtml")])
     assert why_left_out(book) == {
         "a.xhtml": "title page",
         "b.xhtml": "copyright page",
@@ -477,16 +475,16 @@ def test_matter_is_known_by_its_words(tmp_path: Path) -> None:
     }
 
 
-def test_a_chapter_that_speaks_of_rights_is_kept(tmp_path: Path) -> None:
+def test_a_chapter_that_speaks_of_rights_is_kept(read: ReadEpub) -> None:
     words = "<p>The copyright of it was sold; all rights reserved, said the lawyer.</p>"
     documents, entries = with_chapter(words, "The Will")
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert titles(book) == ["The Will", "Chapter 1"]
 
 
-def test_matter_is_known_by_the_name_of_its_document(tmp_path: Path) -> None:
+def test_matter_is_known_by_the_name_of_its_document(read: ReadEpub) -> None:
     documents, entries = with_chapter("<p>For nobody</p>", name="03_dedication.xhtml")
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert why_left_out(book)["03_dedication.xhtml"] == "dedication"
 
 
@@ -499,46 +497,44 @@ def test_matter_is_known_by_the_guide_and_by_landmarks(tmp_path: Path) -> None:
         assert why_left_out(import_book(path))["x.xhtml"] == "dedication"
 
 
-def test_a_list_of_links_is_a_table_of_contents(tmp_path: Path) -> None:
+def test_a_list_of_links_is_a_table_of_contents(read: ReadEpub) -> None:
     links = "".join(f'<p><a href="c.xhtml#{n}">Chapter {n}</a></p>' for n in range(1, 9))
     documents, entries = with_chapter(f"<h1>The Sea Door</h1><h2>Contents</h2>{links}")
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     left = [(item.reason, item.words) for item in book.left_out if "x.xhtml" in item.source]
     assert sum(words for _, words in left) == 3 + 1 + 16
     assert titles(book) == ["Chapter 1"]
 
 
-def test_a_list_of_links_in_a_chapter_is_kept(tmp_path: Path) -> None:
+def test_a_list_of_links_in_a_chapter_is_kept(read: ReadEpub) -> None:
     links = "".join(f'<p><a href="c.xhtml#{n}">The tide</a></p>' for n in range(5))
     body = f"<h1>Chapter 1</h1>{TEXT}{links}"
-    book = import_book(build_epub(tmp_path / "b.epub", {"c.xhtml": body}))
+    book = read({"c.xhtml": body})
     assert book.chapters[0].markdown.count("The tide") == 5
 
 
-def test_matter_can_be_taken_back(tmp_path: Path) -> None:
+def test_matter_can_be_taken_back(read: ReadEpub) -> None:
     documents, entries = with_chapter("<h2>Dedication</h2><p>For <i>nobody</i></p>", "Dedication")
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert book.left_out[0].markdown == "# Dedication\n\nFor *nobody*\n"
     assert book.left_out[0].place == 0
 
 
-def test_what_follows_a_title_page_is_not_part_of_it(tmp_path: Path) -> None:
+def test_what_follows_a_title_page_is_not_part_of_it(read: ReadEpub) -> None:
     documents = {
         "title.xhtml": "<h1>The Sea Door</h1>",
         "motto.xhtml": "<p>Who would not go down to the sea?</p>",
         "c.xhtml": f"<h1>Chapter 1</h1>{TEXT}",
     }
     entries = [("Title Page", "title.xhtml"), ("Chapter 1", "c.xhtml")]
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=entries))
+    book = read(documents, entries)
     assert book.chapters[0].markdown == "Who would not go down to the sea?\n"
 
 
-def test_what_is_outside_of_the_linear_reading_is_left_out(tmp_path: Path) -> None:
+def test_what_is_outside_of_the_linear_reading_is_left_out(read: ReadEpub) -> None:
     documents = {"a.xhtml": f"<h1>One</h1>{TEXT}", "x.xhtml": "<p>An extra</p>"}
     extra = {"y.xhtml": page("<p>In no spine</p>")}
-    book = import_book(
-        build_epub(tmp_path / "b.epub", documents, nonlinear=["x.xhtml"], files=extra)
-    )
+    book = read(documents, nonlinear=["x.xhtml"], files=extra)
     assert why_left_out(book) == {
         "x.xhtml": "outside of the reading order",
         "y.xhtml": "outside of the reading order",
@@ -548,7 +544,7 @@ def test_what_is_outside_of_the_linear_reading_is_left_out(tmp_path: Path) -> No
 # -- facts of the book -----------------------------------------------------------------------------
 
 
-def test_metadata_becomes_the_facts_of_the_book(tmp_path: Path) -> None:
+def test_metadata_becomes_the_facts_of_the_book(read: ReadEpub) -> None:
     metadata = """
     <dc:title id="t1">The Sea Door</dc:title><meta refines="#t1" property="title-type">main</meta>
     <dc:title id="t2">A Tale</dc:title><meta refines="#t2" property="title-type">subtitle</meta>
@@ -563,7 +559,7 @@ def test_metadata_becomes_the_facts_of_the_book(tmp_path: Path) -> None:
     <meta property="belongs-to-collection" id="s">Doors</meta>
     <meta refines="#s" property="group-position">2</meta>"""
     documents = {"a.xhtml": f"<h1>One</h1>{TEXT}"}
-    book = import_book(build_epub(tmp_path / "b.epub", documents, metadata=metadata))
+    book = read(documents, metadata=metadata)
     assert (book.title, book.subtitle, book.authors) == ("The Sea Door", "A Tale", ("Jane Roe",))
     assert (book.language, book.publisher, book.date) == ("en-GB", "Reef", "2020-02-03")
     assert book.identifiers == {"isbn": "9780306406157", "uri": "https://example.org/1"}
@@ -575,7 +571,7 @@ def test_metadata_becomes_the_facts_of_the_book(tmp_path: Path) -> None:
     assert (book.series, book.series_part) == ("Doors", "2")
 
 
-def test_metadata_of_epub_2_is_read(tmp_path: Path) -> None:
+def test_metadata_of_epub_2_is_read(read: ReadEpub) -> None:
     metadata = """<dc:title>The Sea Door</dc:title>
     <dc:creator opf:role="aut">Jane Roe</dc:creator><dc:creator opf:role="trl">X</dc:creator>
     <dc:identifier opf:scheme="ISBN">0123456789</dc:identifier><dc:language>de</dc:language>
@@ -583,7 +579,7 @@ def test_metadata_of_epub_2_is_read(tmp_path: Path) -> None:
     <meta name="calibre:series" content="Doors"/>
     <meta name="calibre:series_index" content="3.0"/>"""
     documents = {"a.xhtml": f"<h1>One</h1>{TEXT}"}
-    book = import_book(build_epub(tmp_path / "b.epub", documents, metadata=metadata, version=2))
+    book = read(documents, metadata=metadata, version=2)
     assert (book.authors, book.date) == (("Jane Roe",), "1999")
     assert book.identifiers == {"isbn": "0123456789"}
     assert (book.series, book.series_part) == ("Doors", "3")
@@ -603,7 +599,9 @@ def test_an_undetermined_language_is_none(tmp_path: Path) -> None:
     assert import_book(path).language == "fr"
 
 
-def test_names_in_the_archive_may_be_encoded_or_in_another_case(tmp_path: Path) -> None:
+def test_names_in_the_archive_may_be_encoded_or_in_another_case(
+    tmp_path: Path, read: ReadEpub
+) -> None:
     documents = {"Chapter é 1.xhtml": f"<h1>One</h1>{TEXT}"}
     path = build_epub(tmp_path / "b.epub", documents)
     with zipfile.ZipFile(path) as archive:
@@ -653,16 +651,13 @@ _contents = st.sampled_from(
 
 @given(st.lists(_markup, min_size=1, max_size=6), _contents)
 @example(["* * *", '<p class="chapter-title">word </p>'], [])
-@settings(
-    max_examples=examples(150),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_character_is_in_a_chapter_or_left_out(
-    tmp_path: Path, pieces: list[str], contents: list
+    read: ReadEpub, pieces: list[str], contents: list
 ) -> None:
     body = "".join(pieces)
     documents = {"a.xhtml": f"<h1>One</h1>{TEXT}{body}", "b.xhtml": body, "c.xhtml": TEXT}
-    book = import_book(build_epub(tmp_path / "b.epub", documents, contents=contents, version=2))
+    book = read(documents, contents, version=2)
     shown = re.sub(r"<[^>]*>", "", body)
     expected = len("".join(f"One{WORDS}{shown}{shown}{WORDS}".split()))
     assert book.characters == expected

@@ -212,10 +212,7 @@ _rows = st.sampled_from(
 
 
 @given(st.lists(_rows, max_size=20))
-@settings(
-    max_examples=examples(300),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_character_is_in_a_chapter_or_left_out(tmp_path: Path, rows: list[str]) -> None:
     text = "\n".join(["# First", "", "It began so.", "", *rows])
     book = imported(tmp_path, text)

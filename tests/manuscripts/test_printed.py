@@ -395,10 +395,7 @@ def test_scripts_of_markdown_stay_their_authors(tmp_path: Path) -> None:
     assert imported(tmp_path, text, "talk.md").chapters[0].markdown == text
 
 
-@settings(
-    max_examples=examples(25),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     turns=st.lists(
         st.sampled_from(

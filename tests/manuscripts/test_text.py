@@ -379,10 +379,7 @@ _lines = st.sampled_from(
 
 
 @given(st.lists(_lines, max_size=30))
-@settings(
-    max_examples=examples(300),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_character_is_in_a_chapter_or_reasons(tmp_path: Path, rows: list[str]) -> None:
     text = "\n".join([*rows, "", "CHAPTER 99", "", "and so it ended, as it had to."])
     book = imported(tmp_path, text)

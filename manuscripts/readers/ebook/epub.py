@@ -23,12 +23,7 @@ def read_epub(path: Path, choices: Choices) -> Book:
     return read_pages(
         path,
         Pages(
-            pages,
-            package.metadata,
-            package.contents,
-            package.guide,
-            cover=cover,
-            remarks=remarks,
+            pages, package.metadata, package.contents, package.guide, cover=cover, remarks=remarks
         ),
         choices,
     )

@@ -15,14 +15,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from manuscripts.book import (
-    Book,
-    Choices,
-    CoverImage,
-    count_characters,
-    file_name,
-    word_set,
-)
+from manuscripts.book import Book, Choices, CoverImage, count_characters, file_name, word_set
 from manuscripts.encoding import NoText, decode
 from manuscripts.errors import ImportFailed
 from manuscripts.plaintext import read_data
