@@ -87,9 +87,9 @@ class Passage:
     label: Label | None = None
     """The label that was chosen."""
     is_continuation: bool = False
-    """Whether this is not the first part of its block."""
+    """True if this is not the first part of its block."""
     leads_into_speech: bool = False
-    """Whether this is a direction within a speech that continues below it; scripts only."""
+    """True if this is a direction within a speech that continues below it; scripts only."""
 
     @property
     def text(self) -> str:
@@ -97,7 +97,7 @@ class Passage:
 
     @property
     def is_label_alone(self) -> bool:
-        """Whether the passage is nothing but a label."""
+        """True if the passage is nothing but a label."""
         return any(label.speech_start >= len(self.text) for label in self.label_options)
 
 
@@ -145,11 +145,11 @@ class PrintedDialogue:
     """Keys of repeated names and of the list of persons."""
     is_play: bool
     has_speaker_markup: bool = False
-    """Whether markup names the speaker of everything that is spoken."""
+    """True if markup names the speaker of everything that is spoken."""
 
     @property
     def is_screenplay(self) -> bool:
-        """Whether the text has a screenplay's transitions or scene headings."""
+        """True if the text has a screenplay's transitions or scene headings."""
         return any(is_screenplay_row(passage.text) for passage in _passages_of(self.pieces))
 
     @property
@@ -159,7 +159,7 @@ class PrintedDialogue:
 
     @property
     def is_majority(self) -> bool:
-        """Whether at least half of the book is dialogue."""
+        """True if at least half of the book is dialogue."""
         words = sum(passage.block.words for passage in _passages_of(self.pieces))
         return 2 * sum(passage.block.words for passage in self.passages) >= words
 

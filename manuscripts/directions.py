@@ -33,7 +33,7 @@ class DirectionStyle:
     uses_square_brackets: bool = False
     """Then text in parentheses is spoken, unless it is in italics."""
     has_markup: bool = False
-    """Whether markup identifies directions; then italics are only emphasis."""
+    """True if markup identifies directions; then italics are only emphasis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ _EXTENSION = re.compile(
     r"(?:\W*(?:v\W?o|o\W?s|o\W?c|cont\W?d|contd|continued))*\W*",
     re.IGNORECASE,
 )
-"""Where a voice comes from, that it continues, an age: not a manner of speaking."""
+"""Origin of a voice, a mark that it continues, an age: not a manner of speaking."""
 _SCENE_HEADING = re.compile(r"(?:\d+[A-Z]?\.?\s+)?(?:INT|EXT|EST|I/E)(?:\.|/)\s?(?=\w)[^a-z]*")
 """The heading of a screenplay's scene, in capitals: `INT. KITCHEN - DAY`."""
 _PARENTHETICAL = re.compile(r"[(（][^\W\d_A-ZÀ-ÞА-ЯΑ-Ω][^().!?]*\.?[)）]")

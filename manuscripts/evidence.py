@@ -97,14 +97,14 @@ class Circumstances:
     share: float
     """Share of its paragraphs that are labelled or directions."""
     is_set_apart: bool = False
-    """Whether names are set apart or in capitals."""
+    """True if names are set apart or in capitals."""
     is_tabular: bool = False
-    """Whether most labels stand in cells of a table or a list of terms."""
+    """True if most labels stand in cells of a table or a list of terms."""
     is_in_acts: bool = False
     has_cast: bool = False
-    """Whether the names of a list of persons are among the labels."""
+    """True if the names of a list of persons are among the labels."""
     answers_questions: bool = False
-    """Whether its headings announce questions that readers ask."""
+    """True if its headings announce questions that readers ask."""
 
 
 def answers_questions(heading: str) -> bool:

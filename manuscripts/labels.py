@@ -20,7 +20,7 @@ from textbase.initialisms import AMBIGUOUS_CAPITALS, SPELLED
 from textbase.word_lists import read_word_lists
 
 Form = Literal["capitals", "apart", "mixed"]
-"""How a name differs from the text after it: by capitals, by style or markup, or not at all."""
+"""Difference of a name from the text after it: by capitals, by style or markup, or not at all."""
 
 Setting = tuple[Form, str, bool]
 """Form, mark, and whether the label stands alone; the labels of one source share it."""
@@ -83,7 +83,7 @@ class Label:
     speech_start: int
     """Offset of the speech in the text."""
     is_alone: bool
-    """Whether the label has its line to itself."""
+    """True if the label has its line to itself."""
     aside_range: tuple[int, int] = (0, 0)
     """Range of the words that describe how it is spoken, with their brackets; (0, 0) for none."""
     time_ranges: tuple[tuple[int, int], ...] = ()
@@ -99,7 +99,7 @@ class Label:
 
     @property
     def stands_out(self) -> bool:
-        """Whether the label is recognisable by itself, without being repeated."""
+        """True if the label is recognisable by itself, without being repeated."""
         return self.form != "mixed" or self.mark in COLONS or bool(self.time_ranges)
 
 

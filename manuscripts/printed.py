@@ -433,9 +433,9 @@ class _OpenSpeech:
     name: str
     style: str | None
     is_pending: bool = True
-    """Whether nothing of the speech has been written yet."""
+    """True if nothing of the speech has been written yet."""
     leads_into_speech: bool = False
-    """Whether a parenthetical right above announces that the speech continues."""
+    """True if a parenthetical right above announces that the speech continues."""
 
     def take_label(self) -> str:
         """Returns the label of the next paragraph; only the first one carries the style."""

@@ -25,9 +25,9 @@ class StyledSpan:
     em: bool = False
     strong: bool = False
     is_direction: bool = False
-    """Whether markup calls it a stage direction."""
+    """True if markup calls it a stage direction."""
     is_for_narrator: bool = False
-    """Whether the narrator reads it within somebody's speech."""
+    """True if the narrator reads it within somebody's speech."""
 
     @property
     def asterisks(self) -> str:

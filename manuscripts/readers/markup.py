@@ -134,27 +134,32 @@ def bounded_xml(text: str, old: str = "", new: str = "") -> etree._Element:
     return root
 
 
+def _xml_parser(recovers: bool = False) -> etree.XMLParser:
+    return etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=True,
+        remove_comments=True, recover=recovers,
+    )  # fmt: skip
+
+
 def parse_xml(text: str) -> etree._Element:
     """Parses text without a declaration as XML; raises etree.XMLSyntaxError."""
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=True,
-        remove_comments=True,
-    )  # fmt: skip
-    return etree.fromstring(text, parser)
+    return etree.fromstring(text, _xml_parser())
 
 
 def recover_xml(text: str) -> etree._Element:
     """Parses as much as possible of a text without a declaration as XML. Raises BadMarkup."""
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=True,
-        remove_comments=True, recover=True,
-    )  # fmt: skip
+    return _parse_leniently(text, _xml_parser(recovers=True), "not XML")
+
+
+def _parse_leniently(text: str, parser: etree.XMLParser, fault: str) -> etree._Element:
+    """Parses a text with a parser that mends faults. Raises BadMarkup, which begins with `fault`,
+    where nothing remains."""
     try:
         root = etree.fromstring(text, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
-        raise BadMarkup(f"not XML: {summarize_error(error)}") from None
+        raise BadMarkup(f"{fault}: {summarize_error(error)}") from None
     if root is None:
-        raise BadMarkup("not XML: it is empty")
+        raise BadMarkup(f"{fault}: it is empty")
     return root
 
 
@@ -168,13 +173,7 @@ def _parse_html(text: str) -> etree._Element:
     # In HTML, <a id="x"/> opens an element that nothing closes.
     text = _SELF_CLOSED.sub(r"<\1\2></\1>", text.replace("\0", ""))
     parser = etree.HTMLParser(no_network=True, remove_comments=True, remove_pis=True)
-    try:
-        root = etree.fromstring(text, parser)
-    except (etree.XMLSyntaxError, ValueError) as error:
-        raise BadMarkup(f"neither XHTML nor HTML: {summarize_error(error)}") from None
-    if root is None:
-        raise BadMarkup("neither XHTML nor HTML: it is empty")
-    return root
+    return _parse_leniently(text, parser, "neither XHTML nor HTML")
 
 
 def _candidate_encodings(content: bytes) -> Iterator[tuple[str, str | None]]:

@@ -143,10 +143,10 @@ class _Context:
     is_strong: bool = False
     is_direction: bool = False
     is_link: bool = False
-    """Whether a link into the book is around it."""
+    """True if a link into the book is around it."""
     is_preformatted: bool = False
     is_row: bool = False
-    """Whether it is in a row of a table of data."""
+    """True if it is in a row of a table of data."""
     language: str | None = None
 
 

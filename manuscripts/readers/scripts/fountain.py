@@ -178,7 +178,7 @@ class _Screenplay:
         """Yields the elements in order."""
         yield from self._read_title_page()
         is_free = True
-        """Whether nothing stands right above, so that a name or a scene may begin."""
+        """True if nothing stands right above, so that a name or a scene may begin."""
         while self.row_index < len(self.rows):
             row = self.rows[self.row_index]
             while self.pending_items and _row_number(self.pending_items[0]) < row.number:
