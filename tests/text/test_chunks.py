@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import html
-import os
 import re
-import zipfile
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +17,7 @@ from narrator.text.lines import Line, MusicMark, PauseMark, Scene, SpokenForm
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import sentences
 from tests.effort import cpu_seconds, quick
+from tests.text.novel import novel_paragraphs
 
 PATH = Path("text/01.md")
 RESERVED = "∯∮ȸȹ♬♭&ᓰᓱᓳᓴᓷᓸ☉☇☈☄✂⌬♨☝ƪ♟♝☏⎋"  # what pysbd writes into the text for itself
@@ -463,27 +461,9 @@ def test_no_scene_loses_a_character(lines: list[Line], apart: bool) -> None:
         assert sum((chunk.rest or 0.0) + chunk.lead for chunk in found) == pytest.approx(rests)
 
 
-def novel() -> list[str]:
-    """Paragraphs of a real novel, as plain text."""
-    folder = Path(__file__).parents[3] / "shared" / "books"
-    named = os.environ.get("NARRATOR_TEST_EPUB")
-    book = Path(named) if named else next(iter(sorted(folder.glob("*.epub"))), None)
-    if book is None or not book.exists():
-        pytest.skip("no novel: set NARRATOR_TEST_EPUB to an EPUB file")
-    found: list[str] = []
-    with zipfile.ZipFile(book) as archive:
-        for name in archive.namelist():
-            if name.endswith(".xhtml"):
-                page = archive.read(name).decode("utf-8")
-                for paragraph in re.findall(r"<p\b[^>]*>(.*?)</p>", page, re.DOTALL):
-                    text = " ".join(html.unescape(re.sub(r"<[^>]*>", "", paragraph)).split())
-                    found += [text] if text else []
-    return found
-
-
 @pytest.mark.slow
 def test_a_whole_novel_is_cut_well_and_fast() -> None:
-    lines = tuple(line(text) for text in novel())
+    lines = tuple(line(text) for text in novel_paragraphs())
     found: list[Chunk] = []
     assert cpu_seconds(lambda: found.extend(cut_scene(Scene(lines)))) < 10  # 0.5 s on an idle core
     assert_lossless(lines, found)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-import zipfile
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
@@ -16,6 +13,7 @@ from pydantic import ValidationError
 from narrator.text.normalize import TYPOGRAPHY, Change, Lexicon, LexiconEntry, SpokenText, normalize
 from narrator.text.normalize.edits import Replacement, apply_edits, compose
 from tests.effort import examples
+from tests.text.novel import novel_paragraphs
 
 NONE = Lexicon()
 
@@ -379,22 +377,8 @@ def test_composed_edits_do_what_both_stages_do(
 # The real novel
 
 
-def novel() -> list[str]:
-    """The paragraphs of the chapters of the test book, roughly."""
-    folder = Path(__file__).parents[3] / "shared" / "books"
-    path = os.environ.get("NARRATOR_TEST_EPUB") or next(folder.glob("*.epub"), None)
-    if path is None:
-        pytest.skip("no novel: set NARRATOR_TEST_EPUB to an EPUB")
-    with zipfile.ZipFile(path) as book:
-        pages = [book.read(name).decode() for name in book.namelist() if "chapter" in name]
-    found = [
-        re.sub(r"<[^>]+>", "", p) for page in pages for p in re.findall(r"<p\b.*?</p>", page, re.S)
-    ]
-    return [" ".join(text.split()) for text in found]
-
-
 def test_the_novel_is_spoken_whole() -> None:
-    paragraphs = novel()
+    paragraphs = novel_paragraphs()
     results = [normalize(p, language="en-GB", speaker="n", lexicon=NONE) for p in paragraphs]
     assert sum(map(len, paragraphs)) > 100_000
     for text, result in zip(paragraphs, results, strict=True):

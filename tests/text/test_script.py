@@ -72,44 +72,78 @@ def problems(text: str, roles: Roles = CAST, **options: str | None) -> list[tupl
 # -- paragraphs
 
 
-def test_paragraphs_are_lines_with_their_line_numbers() -> None:
-    assert [(line.text, line.line) for line in lines("One.\n\nTwo\nwrapped.\n\n\nThree.")] == [
-        ("One.", 1),
-        ("Two wrapped.", 3),
-        ("Three.", 7),
-    ]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One.\n\nTwo\nwrapped.\n\n\nThree.", "1 One. | 3 Two wrapped. | 7 Three."),
+        ("One.\r\n\r\nTwo.\r\n", "1 One. | 3 Two."),
+        ("---\ntitle: One\n---\n\nText.", "5 Text."),
+    ],
+)
+def test_paragraphs_are_lines_with_their_line_numbers(text: str, expected: str) -> None:
+    assert " | ".join(f"{line.line} {line.text}" for line in lines(text)) == expected
 
 
 def test_line_numbers_count_from_the_first_line_given() -> None:
-    assert [
-        line.line for scene in read("a\n\nb", first_line=10).scenes for line in scene.lines
-    ] == [
-        10,
-        12,
+    [scene] = read("a\n\nb", first_line=10).scenes
+    assert [line.line for line in scene.lines] == [10, 12]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "It was *very* **odd**, [said](http://x.org 'y') `she`.",
+            "narrator: It was very odd, said she.",
+        ),
+        (
+            "  One \t two\\\nthree  \nfour&nbsp; five\u2003six",
+            "narrator: One two three four five six",
+        ),
+        ("caf&eacute; &amp; &#39;bar&#39;", "narrator: café & 'bar'"),
+        (
+            "> one\n> two\n>\n> > three\n\n- four\n  - five\n- six",
+            "narrator: one two | narrator: three | narrator: four | narrator: five | narrator: six",
+        ),
+        (  # "1984." at the start of a paragraph is a list to Markdown
+            "1984. It was April.\n\n2) two\n3) three\n\n7.\n",
+            "narrator: 1984. It was April. | narrator: 2) two | narrator: 3) three | narrator: 7.",
+        ),
+        (
+            "    Indented by four.\n\n\tBy a tab.",
+            "narrator: Indented by four. | narrator: By a tab.",
+        ),
+        (
+            "<div>\n\nOne\n\n</div>\n\n<p>Two <i>three</i><br>four</p>",
+            "narrator: One | narrator: Two three four",
+        ),
+        # labels: in any case, by alias, within markup
+        (
+            "Alice: Hi.\n\nALICE LIDDELL: Ho.\n\n**Hatter:** Tea.\n\n**Hatter**: More.",
+            "alice: Hi. | alice: Ho. | hatter: Tea. | hatter: More.",
+        ),
+        (
+            "> Alice: Hi.\n\n- Hatter: Ho.\n\n1. Alice: One",
+            "alice: Hi. | hatter: Ho. | alice: 1. One",
+        ),
+        (
+            "Alice: Hi,\nyou.\nHatter (dryly): Ho.\nAlice: Ha.",
+            "alice: Hi, you. | hatter (dryly): Ho. | alice: Ha.",
+        ),
+        ("小明（轻声）：你好", "小明 (轻声): 你好"),
+        ("ali\u200bce: Yes, I will.", "alice: Yes, I will."),
+        ("# Alice: a life", "narrator: Alice: a life"),
+        # a scene break at the top is no front matter
+        ("---\nAlice: Hi.\n\n---\n\nOne.", "alice: Hi. | narrator: One."),
+        (r"\{a|b} \[pause 1s] \*c\* {x\|y|z}", "narrator: {a|b} [pause 1s] *c* x|y"),
+    ],
+)
+def test_markup_leaves_its_text_and_labels_name_the_speaker(text: str, expected: str) -> None:
+    found = [
+        f"{line.speaker}{f' ({line.style})' if line.style else ''}: {line.text}"
+        for line in lines(text)
     ]
-
-
-def test_line_ends_of_windows_count_once() -> None:
-    assert [(line.text, line.line) for line in lines("One.\r\n\r\nTwo.\r\n")] == [
-        ("One.", 1),
-        ("Two.", 3),
-    ]
-
-
-def test_emphasis_links_and_code_leave_their_text() -> None:
-    assert texts("It was *very* **odd**, [said](http://x.org 'y') `she`.") == [
-        "It was very odd, said she."
-    ]
-
-
-def test_white_space_runs_are_single_spaces() -> None:
-    assert texts("  One \t two\\\nthree  \nfour&nbsp; five\u2003six") == [
-        "One two three four five six"
-    ]
-
-
-def test_entities_are_decoded() -> None:
-    assert texts("caf&eacute; &amp; &#39;bar&#39;") == ["café & 'bar'"]
+    assert " | ".join(found) == expected
 
 
 def test_headings_keep_their_level() -> None:
@@ -138,64 +172,7 @@ def test_dashes_under_a_paragraph_are_asked_about() -> None:
     assert "blank line" in message
 
 
-def test_quotes_and_lists_are_lines() -> None:
-    assert texts("> one\n> two\n>\n> > three\n\n- four\n  - five\n- six") == [
-        "one two",
-        "three",
-        "four",
-        "five",
-        "six",
-    ]
-
-
-def test_numbers_of_lists_are_spoken() -> None:
-    # "1984." at the start of a paragraph is a list to Markdown.
-    assert texts("1984. It was April.\n\n2) two\n3) three\n\n7.\n") == [
-        "1984. It was April.",
-        "2) two",
-        "3) three",
-        "7.",
-    ]
-
-
-def test_indented_paragraphs_are_spoken() -> None:
-    assert texts("    Indented by four.\n\n\tBy a tab.") == ["Indented by four.", "By a tab."]
-
-
-def test_tags_around_text_do_not_hide_it() -> None:
-    assert texts("<div>\n\nOne\n\n</div>\n\n<p>Two <i>three</i><br>four</p>") == [
-        "One",
-        "Two three four",
-    ]
-
-
 # -- speakers
-
-
-def test_labels_name_the_speaker_in_any_case_and_by_alias() -> None:
-    assert spoken("Alice: Hi.\n\nALICE LIDDELL: Ho.\n\n**Hatter:** Tea.\n\n**Hatter**: More.") == [
-        ("alice", "Hi."),
-        ("alice", "Ho."),
-        ("hatter", "Tea."),
-        ("hatter", "More."),
-    ]
-
-
-def test_labels_work_in_quotes_and_lists() -> None:
-    assert spoken("> Alice: Hi.\n\n- Hatter: Ho.\n\n1. Alice: One") == [
-        ("alice", "Hi."),
-        ("hatter", "Ho."),
-        ("alice", "1. One"),
-    ]
-
-
-def test_a_script_needs_no_blank_lines() -> None:
-    found = lines("Alice: Hi,\nyou.\nHatter (dryly): Ho.\nAlice: Ha.")
-    assert [(line.speaker, line.style, line.text, line.line) for line in found] == [
-        ("alice", None, "Hi, you.", 1),
-        ("hatter", "dryly", "Ho.", 3),
-        ("alice", None, "Ha.", 4),
-    ]
 
 
 def test_text_above_a_label_is_another_speakers() -> None:
@@ -206,11 +183,6 @@ def test_text_above_a_label_is_another_speakers() -> None:
         ("alice", "Three."),
         ("hatter", "Four."),
     ]
-
-
-def test_full_width_colons_and_brackets_mark_labels() -> None:
-    [line] = lines("小明（轻声）：你好", language="zh")
-    assert (line.speaker, line.style, line.text) == ("小明", "轻声", "你好")
 
 
 def test_text_without_a_label_is_the_chapters_speakers_then_the_narrators() -> None:
@@ -363,11 +335,6 @@ def test_several_speakers_share_a_label() -> None:
     )
 
 
-def test_headings_have_no_labels() -> None:
-    [line] = lines("# Alice: a life")
-    assert (line.speaker, line.text) == ("narrator", "Alice: a life")
-
-
 def test_a_label_in_brackets_is_an_error_in_a_script_and_a_link_in_prose() -> None:
     [(line, message)] = problems(f"{SCRIPT}[Alice]: Hello")
     assert line == 5
@@ -441,11 +408,6 @@ def test_a_malformed_spoken_form_is_text_and_names_the_right_one(mark: str) -> N
     assert chapter.scenes[0].lines[0].text == f"One {mark}"
 
 
-def test_backslashes_make_marks_text() -> None:
-    [line] = lines(r"\{a|b} \[pause 1s] \*c\* {x\|y|z}")
-    assert line.text == "{a|b} [pause 1s] *c* x|y"
-
-
 # -- what is left out
 
 
@@ -482,10 +444,6 @@ def test_front_matter_is_left_out() -> None:
     assert "book.yaml" in reason
 
 
-def test_a_scene_break_at_the_top_is_no_front_matter() -> None:
-    assert spoken("---\nAlice: Hi.\n\n---\n\nOne.") == [("alice", "Hi."), ("narrator", "One.")]
-
-
 @pytest.mark.parametrize(
     ("text", "line"), [("One.\n\n~~~\n\nTwo.", 3), ("One. <!-- two\n\nthree", 1)]
 )
@@ -496,47 +454,15 @@ def test_what_would_swallow_the_rest_of_a_chapter_is_an_error(text: str, line: i
 
 WORDS = st.integers(0, 999).map(lambda n: f"w{n:03}x")
 INLINE = st.sampled_from(
-    [
-        "{}",
-        "*{}*",
-        "**{}**",
-        "`{}`",
-        "[{}](u)",
-        "![{}](u)",
-        "<!--{}-->",
-        "<i>{}</i>",
-        "<{}>",
-        "{{{}|u}}",
-        "[pause 1s]{}",
-        "[^{}]",
-        "^[{}]",
-        "\\[{}\\]",
-        "“{}”",
-        "{}\n",
-        "{}  \n",
-        "{}\\\n",
-    ]
-)
+    ["{}", "*{}*", "**{}**", "`{}`", "[{}](u)", "![{}](u)", "<!--{}-->", "<i>{}</i>", "<{}>",
+     "{{{}|u}}", "[pause 1s]{}", "[^{}]", "^[{}]", "\\[{}\\]", "“{}”", "{}\n", "{}  \n",
+     "{}\\\n"]
+)  # fmt: skip
 BLOCKS = st.sampled_from(
-    [
-        "{}",
-        "# {}",
-        "> {}",
-        "> > {}",
-        "- {}",
-        "1. {}",
-        "1. > - {}",
-        "Alice: so {}",
-        "    {}",
-        "```\n{}\n```",
-        "<!-- {} -->",
-        "<div>\n{}\n</div>",
-        "[^a]: {}",
-        "| {} |\n|---|\n| u |",
-        "***\n\n{}",
-        "{}\n===",
-    ]
-)
+    ["{}", "# {}", "> {}", "> > {}", "- {}", "1. {}", "1. > - {}", "Alice: so {}", "    {}",
+     "```\n{}\n```", "<!-- {} -->", "<div>\n{}\n</div>", "[^a]: {}", "| {} |\n|---|\n| u |",
+     "***\n\n{}", "{}\n==="]
+)  # fmt: skip
 
 
 @given(
@@ -631,10 +557,6 @@ def test_control_characters_are_no_reason_to_refuse_a_text() -> None:
         ("\x92", 1, 1), ("\x07", 1, 1), ("\x1b", 1, 1), ("\u3164", 3, 1),
         ("\u202e", 5, 1),
     ]  # fmt: skip
-
-
-def test_a_label_is_known_whatever_cannot_be_seen_in_it() -> None:
-    assert [line.speaker for line in lines("ali\u200bce: Yes, I will.")] == ["alice"]
 
 
 CYRILLIC = "Это предложение написано по-русски."
@@ -796,20 +718,32 @@ def test_a_speakers_own_language_counts() -> None:
 # -- language marks
 
 
-def test_a_language_mark_is_for_the_lines_after_it() -> None:
-    text = "One.\n\n[language: fr]\n\nDeux.\n\nAlice: Trois.\n\n[language: off]\n\nFour."
-    assert tongues(text) == ["en", "fr", "fr", "en"]
-    assert texts(text) == ["One.", "Deux.", "Trois.", "Four."]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "One.\n\n[language: fr]\n\nDeux.\n\nAlice: Trois.\n\n[language: off]\n\nFour.",
+            "en One. | fr Deux. | fr Trois. | en Four.",
+        ),
+        ("[Language:fr]\n\n# Un\n\nDeux.\n\n***\n\nTrois.", "fr Un | fr Deux. | fr Trois."),
+        (
+            "[language: fr]\n\nUn.\n\n[language: de]\n\nZwei.\n\n[language: off]\n\nThree.",
+            "fr Un. | de Zwei. | en Three.",
+        ),
+        (
+            "One.\n\n[language: el]\nγνῶθι σεαυτόν\n[language: off]\n\nTwo.",
+            "en One. | el γνῶθι σεαυτόν | en Two.",
+        ),
+        ("Alice: [language: fr] Bonjour.\n\nMerci.", "fr Bonjour. | fr Merci."),
+        (  # names and cries do not deny it
+            "[language: el]\n\nΝαι.\n\nOK!\n\nBond.\n\n[language: fr]\n\nLes Beatles et The Who.",
+            "el Ναι. | el OK! | el Bond. | fr Les Beatles et The Who.",
+        ),
+    ],
+)
+def test_a_language_mark_is_for_the_lines_after_it(text: str, expected: str) -> None:
+    assert " | ".join(f"{line.language} {line.text}" for line in lines(text)) == expected
     assert not warned(text)
-
-
-def test_a_language_goes_on_to_the_end_of_its_chapter_over_scenes_and_headings() -> None:
-    assert tongues("[Language:fr]\n\n# Un\n\nDeux.\n\n***\n\nTrois.") == ["fr"] * 3
-
-
-def test_another_language_mark_takes_its_place() -> None:
-    text = "[language: fr]\n\nUn.\n\n[language: de]\n\nZwei.\n\n[language: off]\n\nThree."
-    assert tongues(text) == ["fr", "de", "en"]
 
 
 def test_a_language_mark_comes_before_chapter_speaker_and_letters() -> None:
@@ -817,13 +751,6 @@ def test_a_language_mark_comes_before_chapter_speaker_and_letters() -> None:
     assert tongues(f"[language: bg]\n\n{CYRILLIC}", roles) == ["bg"]
     assert tongues(f"[language: en]\n\n{CYRILLIC}") == ["en"]
     assert not read(f"[language: en]\n\n{CYRILLIC}").foreign
-
-
-def test_language_marks_may_stand_at_the_ends_of_a_paragraph() -> None:
-    text = "One.\n\n[language: el]\nγνῶθι σεαυτόν\n[language: off]\n\nTwo."
-    assert tongues(text) == ["en", "el", "en"]
-    assert tongues("Alice: [language: fr] Bonjour.\n\nMerci.") == ["fr", "fr"]
-    assert not warned(text)
 
 
 @pytest.mark.parametrize(
@@ -907,12 +834,6 @@ def test_a_line_that_denies_its_language_mark_is_said_once(
     [(line, message)] = warned(text)
     assert line == 5
     assert f"in line 1 the text seems to be in {seems}: was [language: off] forgotten?" in message
-
-
-def test_names_and_cries_do_not_deny_a_language_mark() -> None:
-    text = "[language: el]\n\nΝαι.\n\nOK!\n\nBond.\n\n[language: fr]\n\nLes Beatles et The Who."
-    assert tongues(text) == ["el", "el", "el", "fr"]
-    assert not warned(text)
 
 
 def test_a_language_that_is_on_to_the_end_of_a_long_chapter_is_remarked() -> None:
