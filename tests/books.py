@@ -17,7 +17,8 @@ from narrator.pipeline import run as pipeline_run
 from narrator.pipeline.manuscript import Manuscript, read_manuscript
 from narrator.pipeline.options import RenderOptions
 from narrator.pipeline.run import Report
-from narrator.speech.plan import RenderReason, Step
+from narrator.speech.plan import Step
+from narrator.speech.reasons import RenderReason
 from narrator.speech.store import Record
 
 MANIFEST = """\

@@ -219,7 +219,7 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
 def _print_reasons(book: BookPlan) -> None:
     """Why chunks will be rendered: how many for each reason, and what has changed."""
     from narrator.pipeline import book_plan
-    from narrator.speech.plan import REASON_TEXTS
+    from narrator.speech.reasons import REASON_TEXTS
 
     for reason, number in book_plan.count_reasons(book).items():
         out.print(f"{number:6} {reason}: {REASON_TEXTS[reason]}")

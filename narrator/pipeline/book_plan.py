@@ -38,13 +38,11 @@ from narrator.project.project import Project
 from narrator.speech.plan import (
     ChainRules,
     EngineParameters,
-    Reason,
-    RenderReason,
     Step,
-    explain_steps,
     link_steps,
     sound_parameters_of,
 )
+from narrator.speech.reasons import Reason, RenderReason, explain_steps
 from narrator.speech.store import Pin, Store
 from narrator.speech.takes import TakeResolver
 from narrator.text.lines import Chapter

@@ -42,7 +42,8 @@ from narrator.pipeline.session import LoggingObserver, Observer, locked, log, lo
 from narrator.project.project import Project
 from narrator.speech import render, requests
 from narrator.speech.hearing import choosing
-from narrator.speech.plan import Step, make_ledger
+from narrator.speech.plan import Step
+from narrator.speech.reasons import make_ledger
 
 
 @dataclass(slots=True)

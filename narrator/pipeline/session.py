@@ -24,9 +24,7 @@ from narrator.pipeline.book_plan import BookPlan
 from narrator.project import buildfolder
 from narrator.project.project import Project
 from narrator.speech import render
-from narrator.speech.plan import (
-    Step,
-)
+from narrator.speech.plan import Step
 from narrator.speech.store import Record
 
 log = logging.getLogger("narrator")

@@ -1,27 +1,26 @@
-"""Turns chunks into chains of steps, with the reason each will or will not be rendered. Pure.
+"""Turns chunks into chains of steps, and tells which takes fit them. Pure.
 
 A step stands for one take. Its key is the hash of its recipe: everything that can change its
 samples, and its parent's key. File names, titles, positions, pauses and loudness are not in it.
-Starts no engine and reads no disk: takes are looked up through `TakeLookup`.
+Starts no engine and reads no disk: takes are looked up by a function.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import partial
 from itertools import groupby
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from narrator import keys
 from narrator.engines import Engine
 from narrator.engines.voice import Cast, Mode, Voice
 from narrator.errors import UserError
+from narrator.speech.store import Record
 from narrator.text import chunks, pace
-from narrator.text.alignment import match_texts
 from narrator.text.chunks import Chunk
 from narrator.text.lines import Chapter, OmittedText, Scene
 from narrator.text.memo import MemoCache
@@ -500,83 +499,18 @@ def _local_minima(weights: Sequence[int], reach: int) -> list[bool]:
     ]
 
 
-# -- why -------------------------------------------------------------------------------------------
+# -- takes -----------------------------------------------------------------------------------------
 
-
-class Reason(StrEnum):
-    """The reason why a step will, or will not, be rendered."""
-
-    CACHED = "cached"
-    NEW = "new"
-    PENDING = "pending"
-    CHANGED = "changed"
-    CASCADE = "cascade"
-    DAMAGED = "damaged"
-    RETRY = "retry"
-    FORCED = "forced"
-    PINNED = "pinned"
-    DOUBTFUL = "doubtful"
-
-
-REASON_TEXTS = {
-    Reason.CACHED: "its take is in the store",
-    Reason.NEW: "never planned before",
-    Reason.PENDING: "planned before, not rendered yet",
-    Reason.CHANGED: "words, voice or settings changed",
-    Reason.CASCADE: "the take it continues, or its voice, changed",
-    Reason.DAMAGED: "its take was torn or altered on disk",
-    Reason.RETRY: "given up in an earlier run",
-    Reason.FORCED: "asked for",
-    Reason.PINNED: "its take was chosen by hand",
-    Reason.DOUBTFUL: "no try of it is free of faults; the least bad is used",
-}
-
-_SETTLED_REASONS = frozenset((Reason.CACHED, Reason.PINNED, Reason.DOUBTFUL))
-
-
-@dataclass(frozen=True, slots=True)
-class RenderReason:
-    """A reason, with the exact changes where they are known."""
-
-    reason: Reason
-    changes: tuple[str, ...] = ()
-
-    @property
-    def render(self) -> bool:
-        return self.reason not in _SETTLED_REASONS
-
-    def __str__(self) -> str:
-        detail = "; ".join(self.changes)
-        return f"{self.reason}: {REASON_TEXTS[self.reason]}" + (f" ({detail})" if detail else "")
-
-
-class Take(Protocol):
-    """The fields of a take's record that planning needs."""
-
-    @property
-    def content(self) -> str: ...
-
-    @property
-    def prompted_by(self) -> str | None: ...
-
-    @property
-    def voiced_by(self) -> str | None: ...
-
-    @property
-    def faults(self) -> tuple[str, ...]: ...
-
-
-_Take = TypeVar("_Take", bound=Take)
-Find = Callable[[str], _Take | None]
+FindTake = Callable[[str], Record | None]
 """Looks a take up by its step's key."""
 
 
-def is_doubtful(take: Take, step: Step) -> bool:
+def is_doubtful(take: Record, step: Step) -> bool:
     """Returns whether a take is delivered though it failed its checks, and no author chose it."""
     return bool(take.faults) and not step.pinned
 
 
-def find_prompt_take(step: Step, find: Find[_Take]) -> _Take | None:
+def find_prompt_take(step: Step, find: FindTake) -> Record | None:
     """Returns the take that a step continues; None where it is missing or doubtful.
 
     Without it the step starts like a chain.
@@ -585,7 +519,7 @@ def find_prompt_take(step: Step, find: Find[_Take]) -> _Take | None:
     return None if parent is None or (parent.faults and not step.after_pinned) else parent
 
 
-def fits(step: Step, find: Find[Take], voice: str | None) -> bool:
+def fits(step: Step, find: FindTake, voice: str | None) -> bool:
     """Returns whether the stored take of a step is the one that a render would make now.
 
     Keys name recipes, not sounds, so the parent's take and the reference must also be those that
@@ -598,149 +532,3 @@ def fits(step: Step, find: Find[Take], voice: str | None) -> bool:
     parent = find_prompt_take(step, find)
     has_current_voice = voice is None or take.voiced_by == voice
     return has_current_voice and take.prompted_by == (parent.content if parent else None)
-
-
-class TakeLookup(Protocol):
-    """The queries that planning makes to the store."""
-
-    def take(self, key: str) -> Take | None: ...
-
-    def voice(self, speaker: str) -> str | None:
-        """Content of a speaker's current reference; None where it is not cast yet."""
-        ...
-
-    def is_damaged(self, key: str) -> bool: ...
-
-    def faults(self, key: str) -> tuple[str, ...] | None:
-        """The faults for which a step was given up, or None."""
-        ...
-
-
-Ledger = Sequence[Mapping[str, Any]]
-"""The steps of the last render: `{"id", "chapter", "text", "key", "recipe"}` each."""
-
-
-def explain_steps(
-    steps: Iterable[Step], takes: TakeLookup, ledger: Ledger, forced: Callable[[Step], bool]
-) -> dict[str, RenderReason]:
-    """Returns the reason of every step, by key. Two steps with the same key share a take."""
-    steps = list(steps)
-    past = _LastRender(steps, ledger)
-    reasons: dict[str, RenderReason] = {}
-    for step in steps:
-        if step.key not in reasons or forced(step):
-            reasons[step.key] = _reason_for(step, takes, reasons, past, forced)
-    return reasons
-
-
-def _reason_for(
-    step: Step,
-    takes: TakeLookup,
-    reasons: Mapping[str, RenderReason],
-    past: _LastRender,
-    forced: Callable[[Step], bool],
-) -> RenderReason:
-    """Returns the reason of one step; `reasons` holds those of the steps before it."""
-    take = takes.take(step.key)
-    if step.pinned and take:
-        return RenderReason(Reason.PINNED)
-    if forced(step):
-        return RenderReason(Reason.FORCED)
-    if take:
-        return _reason_with_take(take, step, takes, reasons)
-    if takes.is_damaged(step.key):
-        return RenderReason(Reason.DAMAGED)
-    if (faults := takes.faults(step.key)) is not None:
-        return RenderReason(Reason.RETRY, faults)
-    return (
-        RenderReason(Reason.PENDING)
-        if step.key in past.keys
-        else _explain_change(step, past.counterpart(step))
-    )
-
-
-def _reason_with_take(
-    take: Take, step: Step, takes: TakeLookup, reasons: Mapping[str, RenderReason]
-) -> RenderReason:
-    """Returns the reason of a step that has a take, whether or not it fits."""
-    voice = takes.voice(step.chunk.speaker)
-    if not fits(step, takes.take, voice):
-        is_recast = voice not in (None, take.voiced_by)
-        return RenderReason(Reason.CASCADE, ("its voice was cast anew",) if is_recast else ())
-    if step.parent and reasons[step.parent].render and takes.take(step.parent):
-        return RenderReason(Reason.CASCADE)
-    return (
-        RenderReason(Reason.DOUBTFUL, take.faults)
-        if is_doubtful(take, step)
-        else RenderReason(Reason.CACHED)
-    )
-
-
-class _LastRender:
-    """The ledger of the last render, matched with the present steps on demand."""
-
-    def __init__(self, steps: Sequence[Step], ledger: Ledger) -> None:
-        self._steps, self._ledger = steps, ledger
-        self._matches: Mapping[str, Mapping[str, Any]] | None = None
-        self.keys = frozenset(entry["key"] for entry in ledger)
-
-    def counterpart(self, step: Step) -> Mapping[str, Any] | None:
-        """Returns the ledger's entry at the place of a step, if any."""
-        if self._matches is None:
-            self._matches = _match_entries(self._steps, self._ledger)
-        return self._matches.get(step.id)
-
-
-def _match_entries(steps: Sequence[Step], ledger: Ledger) -> dict[str, Mapping[str, Any]]:
-    """Matches the entries of the last render with the present steps, by step id."""
-    entry_indices = match_texts(
-        [f"{entry['speaker']}: {entry['text']}" for entry in ledger],
-        [f"{step.chunk.speaker}: {step.chunk.text}" for step in steps],
-    )
-    return {
-        step.id: ledger[index]
-        for step, index in zip(steps, entry_indices, strict=True)
-        if index is not None
-    }
-
-
-def _explain_change(step: Step, entry: Mapping[str, Any] | None) -> RenderReason:
-    if entry is None:
-        return RenderReason(Reason.NEW)
-    old, new = entry["recipe"], step.recipe
-    if "pinned" in old:
-        return RenderReason(Reason.CHANGED, ("it was pinned",))
-    changes = [
-        change
-        for field_name in new
-        if field_name not in ("format", "parent", "occurrence")
-        and old.get(field_name) != new[field_name]
-        for change in _describe_differences(field_name, old.get(field_name), new[field_name])
-    ]
-    if changes:
-        return RenderReason(Reason.CHANGED, tuple(changes))
-    return RenderReason(Reason.CASCADE)
-
-
-def _describe_differences(field_name: str, old: Any, new: Any) -> list[str]:
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        return [
-            f"{field_name} {name}: {old.get(name)!r} -> {new.get(name)!r}"
-            for name in sorted({*old, *new})
-            if old.get(name) != new.get(name)
-        ]
-    return [f"{field_name}: {old!r} -> {new!r}"]
-
-
-def make_ledger(steps: Iterable[Step]) -> list[dict[str, Any]]:
-    """Returns the entries from which the next `explain_steps` can tell what has changed."""
-    return [
-        {
-            "id": step.id,
-            "speaker": step.chunk.speaker,
-            "text": step.chunk.text,
-            "key": step.key,
-            "recipe": dict(step.recipe),
-        }
-        for step in steps
-    ]

@@ -16,7 +16,8 @@ from narrator.pipeline.estimate import shares_of, wall_of
 from narrator.pipeline.manuscript import find_unspoken
 from narrator.pipeline.retakes import Try
 from narrator.sound.assemble import Timeline
-from narrator.speech.plan import REASON_TEXTS, Reason, Step
+from narrator.speech.plan import Step
+from narrator.speech.reasons import REASON_TEXTS, Reason
 from narrator.speech.store import Record
 from narrator.studio.attribution import certainties_of
 from narrator.studio.chunk_states import RENDERED, ChunkState

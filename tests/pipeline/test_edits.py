@@ -10,7 +10,7 @@ from narrator.errors import UsageError
 from narrator.pipeline import book_plan
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.pipeline.options import RenderOptions
-from narrator.speech.plan import Reason
+from narrator.speech.reasons import Reason
 from tests import books
 from tests.books import MANIFEST, ONE
 from tests.fakes import HumEngine

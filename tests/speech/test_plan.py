@@ -11,11 +11,10 @@ from narrator.speech.plan import (
     ChainRules,
     EngineParameters,
     Utterance,
-    explain_steps,
     link_steps,
-    make_ledger,
     split_spoken,
 )
+from narrator.speech.reasons import explain_steps, make_ledger
 from narrator.text.chunks import Chunk, Piece
 from narrator.text.lines import Line
 from narrator.text.normalize import SpokenText

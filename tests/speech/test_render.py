@@ -14,7 +14,7 @@ from narrator import errors
 from narrator.engines import Speech
 from narrator.errors import EngineFailure, EngineUnavailable, StorageError
 from narrator.pipeline import run
-from narrator.speech.plan import Reason
+from narrator.speech.reasons import Reason
 from narrator.speech.store import Store
 from tests import books
 from tests.books import Watcher
