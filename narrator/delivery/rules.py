@@ -294,12 +294,14 @@ def _length(file: MeasuredFile, profile: Profile) -> Result:
 
 def _sample_problems(book: PlannedBook, profile: Profile) -> Iterator[Problem]:
     """Yields a problem for a retail sample that is clearly too short."""
+    if profile.sample is None:
+        return
     project, pauses = book.project, book.project.manifest.pauses
     sample = project.manifest.output.sample or Sample()
     number = chapter_number(project, sample.chapter) - 1
     chapter = next((shape for shape in book.chapters if shape.number == number), None)
-    if profile.sample is None or chapter is None:
-        return
+    if chapter is None:
+        return  # it has nothing to say
     available_seconds = pauses.head + chapter.speech - max(sample.start, pauses.head)
     seconds, min_seconds = max(0.0, available_seconds) + 3 * SAMPLE_LEAD, profile.sample[0]
     if seconds < min_seconds * EXPECTED_SHARE:

@@ -7,6 +7,7 @@ and pictures.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +16,6 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
-
-import numpy as np
 
 from narrator.delivery import layout, products
 from narrator.delivery.output_manifest import MadeFile
@@ -238,7 +237,7 @@ class ProjectFacts:
     def outliers(self) -> list[Pace]:
         """Outliers, the furthest from the usual pace first."""
         outliers = [pace for pace in self.paces if pace.outlier]
-        return sorted(outliers, key=lambda pace: -abs(np.log(pace.against)))
+        return sorted(outliers, key=lambda pace: -abs(math.log(pace.against)))
 
 
 # -- gathering -------------------------------------------------------------------------------------
@@ -248,6 +247,7 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
     """Gathers the facts of a project. Raises StorageError."""
     project = book.project
     files = tuple(_files(book))
+    file_times = [file.path.stat().st_mtime for file in files]
     timelines = [timeline_of(book, number) for number in range(len(book.chapters))]
     passages_by_step = all_passages(book, timelines)
     records = {step.key: record for step in book.steps if (record := book.takes.deliverable(step))}
@@ -264,7 +264,7 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
         engines=tuple(_engines(book)),
         draft=book.folders.draft,
         written=now or datetime.now(UTC),
-        delivered=_newest_file_time(files),
+        delivered=datetime.fromtimestamp(max(file_times), UTC) if file_times else None,
         chunks=len(book.steps),
         missing=sum(chapter.missing for chapter in chapters),
         given_up=sum(chapter.given_up for chapter in chapters),
@@ -297,20 +297,12 @@ def _engines(book: BookPlan) -> Iterator[EngineFacts]:
         yield EngineFacts(engine.name, tuple(_flatten(engine.identity())), names)
 
 
-def _newest_file_time(files: Sequence[File]) -> datetime | None:
-    """Returns when the newest file was written."""
-    times = [file.path.stat().st_mtime for file in files]
-    return datetime.fromtimestamp(max(times), UTC) if times else None
-
-
 def _flatten(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yields settings as (name, text) pairs."""
     for name, setting in settings.items():
         is_plain = isinstance(setting, str | int | float)
-        yield (
-            name,
-            str(setting) if is_plain else json.dumps(setting, ensure_ascii=False, default=str),
-        )
+        text = setting if is_plain else json.dumps(setting, ensure_ascii=False, default=str)
+        yield name, str(text)
 
 
 # -- chapters --------------------------------------------------------------------------------------
@@ -325,8 +317,8 @@ def _chapter(
 ) -> ChapterFacts:
     steps = [step for step in book.steps if step.chapter == number]
     timeline_keys = [cue.key for cue in timeline.cues] if timeline else []
-    profile_names = [profile.name for profile in book.project.deliveries]
-    file = _find_chapter_file(files, number, profile_names)
+    deliveries = book.project.deliveries
+    file = _find_chapter_file(files, number, [profile.name for profile in deliveries])
     return ChapterFacts(
         number=number + 1,
         title=book.chapters[number].title,
@@ -336,7 +328,7 @@ def _chapter(
         seconds=timeline.seconds if timeline else None,
         current=timeline_keys == [step.key for step in steps],
         file=file,
-        target=_target(book, file),
+        target=((file and file.profile) or deliveries[0]).target,
     )
 
 
@@ -370,20 +362,11 @@ def _find_chapter_file(
     candidates = [file for file in files if chapter in file.chapters]
 
     def rank(file: File) -> tuple[bool, int, int, int]:
-        way = profile_names.index(file.profile.name) if file.profile else 0
-        return (
-            bool(file.note),
-            way,
-            len(file.chapters),
-            OUTPUT_SUFFIXES.index(file.path.suffix),
-        )
+        profile_rank = profile_names.index(file.profile.name) if file.profile else 0
+        format_rank = OUTPUT_SUFFIXES.index(file.path.suffix)
+        return bool(file.note), profile_rank, len(file.chapters), format_rank
 
     return min(candidates, key=rank, default=None)
-
-
-def _target(book: BookPlan, file: File | None) -> Target:
-    profile = file.profile if file and file.profile else book.project.deliveries[0]
-    return profile.target
 
 
 # -- pace ------------------------------------------------------------------------------------------
@@ -399,33 +382,29 @@ def _paces(
     steps: Sequence[Step], records: Mapping[str, Record], places: Mapping[str, Passage]
 ) -> Iterator[Pace]:
     """Yields the speech rate of every take."""
-    spoken_steps = [
-        (s, records[s.key].seconds) for s in steps if s.key in records and s.expected > 0
+    ratios = [
+        (step, max(records[step.key].seconds, 0.01) / step.expected)
+        for step in steps
+        if step.key in records and step.expected > 0
     ]
     logs_by_speaker: dict[str, list[float]] = defaultdict(list)
-    for step, seconds in spoken_steps:
-        logs_by_speaker[step.chunk.speaker].append(
-            float(np.log(max(seconds, 0.01) / step.expected))
-        )
-    all_logs = [log_ratio for log_ratios in logs_by_speaker.values() for log_ratio in log_ratios]
+    for step, ratio in ratios:
+        logs_by_speaker[step.chunk.speaker].append(math.log(ratio))
+    all_logs = [log for logs in logs_by_speaker.values() for log in logs]
     usual_by_speaker: dict[str, tuple[float, float]] = {}
-    for name, log_ratios in logs_by_speaker.items():
-        sample = log_ratios if len(log_ratios) >= MIN_TAKES else all_logs
+    for name, logs in logs_by_speaker.items():
+        sample = logs if len(logs) >= MIN_TAKES else all_logs
         center = median(sample)
-        usual_by_speaker[name] = (
-            center,
-            1.4826 * median(abs(log_ratio - center) for log_ratio in sample),
-        )
-    for step, seconds in spoken_steps:
+        spread = 1.4826 * median(abs(log - center) for log in sample)
+        usual_by_speaker[name] = center, spread
+    for step, ratio in ratios:
         center, spread = usual_by_speaker[step.chunk.speaker]
-        typical = float(np.exp(center))
-        deviation = abs(float(np.log(max(seconds, 0.01) / step.expected)) - center)
+        usual, deviation = math.exp(center), abs(math.log(ratio) - center)
         is_outlier = (
-            deviation > OUTLIER_SIGMAS * spread
-            and deviation > np.log(1 + OUTLIER_SHARE)
-            and abs(seconds - typical * step.expected) > OUTLIER_SECONDS
+            deviation > max(OUTLIER_SIGMAS * spread, math.log(1 + OUTLIER_SHARE))
+            and abs(ratio - usual) * step.expected > OUTLIER_SECONDS
         )
-        yield Pace(places[step.id], max(seconds, 0.01), step.expected, typical, bool(is_outlier))
+        yield Pace(places[step.id], ratio * step.expected, step.expected, usual, is_outlier)
 
 
 def _speakers(
@@ -487,21 +466,16 @@ def _trouble(
         return Trouble(place, outcome, take.tries, take.faults, doubtful=True)
     faults = tuple(fault for attempt in tries for fault in attempt.faults)
     unpinned = tries and not step.pinned
+    if record and (record.tries > 1 or unpinned):
+        if record.halves > 1:
+            return Trouble(place, "good in halves", record.tries, faults)
+        faults = faults or ("what was wrong is no longer on disk",)  # bad tries were deleted
+        return Trouble(place, "good in the end", record.tries, faults)
     if record:
-        spoken_again = record.tries > 1 or unpinned
-        return _recovered_trouble(place, record, faults) if spoken_again else None
+        return None
     if flag := book.store.flag(step.key):
         return Trouble(place, "given up", len(tries), flag.faults or faults, given_up=True)
     return Trouble(place, "not rendered yet", len(tries), faults) if unpinned else None
-
-
-def _recovered_trouble(place: Passage, record: Record, faults: tuple[str, ...]) -> Trouble:
-    """Returns the trouble of a chunk that became good in the end."""
-    if record.halves > 1:
-        return Trouble(place, "good in halves", record.tries, faults)
-    if not faults:  # its bad tries have been deleted
-        faults = ("what was wrong is no longer on disk",)
-    return Trouble(place, "good in the end", record.tries, faults)
 
 
 PAUSE_TOLERANCE = 0.02

@@ -1,7 +1,7 @@
 """Measures sound files: codec, loudness, edges, gaps, clipping, tags, chapter marks.
 
 Reads anyone's files, in one pass and bounded memory. Knows no profile and no book:
-`delivery/verify.py` holds the figures to demands.
+`delivery/rules.py` holds the figures to demands.
 """
 
 from __future__ import annotations
