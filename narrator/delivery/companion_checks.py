@@ -95,11 +95,8 @@ def _caption_lateness(is_captioned: NDArray[np.bool_], active: NDArray[np.bool_]
     }
     current_fit = max(fits[shift] for shift in range(-2, 3))
     best_shift = max(fits, key=lambda late: (fits[late], -abs(late)))
-    return (
-        best_shift
-        if fits[best_shift] > current_fit + _MIN_FIT_GAIN and fits[best_shift] > 0.4
-        else 0
-    )
+    is_clear = fits[best_shift] > max(current_fit + _MIN_FIT_GAIN, 0.4)
+    return best_shift if is_clear else 0
 
 
 def _caption_fit(is_captioned: NDArray[np.bool_], active: NDArray[np.bool_], shift: int) -> float:
@@ -111,10 +108,7 @@ def _caption_fit(is_captioned: NDArray[np.bool_], active: NDArray[np.bool_], shi
     sound = active[max(0, -shift) :][:count].astype(np.float64)
     if not captions.std() or not sound.std():
         return 0.0
-    return float(
-        np.mean((captions - captions.mean()) * (sound - sound.mean()))
-        / (captions.std() * sound.std())
-    )
+    return float(np.corrcoef(captions, sound)[0, 1])
 
 
 _CAPTION_TIMES = re.compile(

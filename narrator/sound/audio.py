@@ -39,6 +39,17 @@ def decibels(amplitude: float) -> float:
     return max(20 * math.log10(amplitude), SILENCE) if amplitude > 0 else SILENCE
 
 
+def find_runs(flags: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Returns (n, 2): start and end index of each run of true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.view(np.int8), [0]))))
+    return np.stack([edges[::2], edges[1::2]], axis=1)
+
+
+def raised_cosine(ramp: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turns a linear ramp from 0 to 1 into a raised cosine."""
+    return 0.5 - 0.5 * np.cos(np.pi * np.clip(ramp, 0, 1))
+
+
 def amplitude(decibels: float) -> float:
     """Returns the factor of a gain or level in dB."""
     return math.pow(10.0, decibels / 20)
@@ -209,7 +220,7 @@ def fade(samples: Samples, rate: int, seconds: float = FADE) -> Samples:
 @functools.cache
 def _fade_ramp(size: int) -> Samples:
     """Returns a raised cosine from 0 to 1."""
-    return (0.5 - 0.5 * np.cos(np.pi * (np.arange(size) + 0.5) / max(1, size))).astype(np.float32)
+    return raised_cosine((np.arange(size) + 0.5) / max(1, size)).astype(np.float32)
 
 
 HOP = 0.005
@@ -240,12 +251,6 @@ def speech_bounds(samples: Samples, rate: int) -> tuple[int, int]:
     start = first_hop * hop - round(SPEECH_LEAD * rate)
     stop = (last_hop + 1) * hop + round(SPEECH_TAIL * rate)
     return max(0, start), min(len(samples), stop)
-
-
-def find_runs(flags: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Returns (n, 2): start and end index of each run of true values."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.view(np.int8), [0]))))
-    return np.stack([edges[::2], edges[1::2]], axis=1)
 
 
 def edge_silence(bounds: tuple[int, int], length: int) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.sound.audio import Samples, amplitude, filter_stream, measure_level
+from narrator.sound.audio import Samples, amplitude, filter_stream, measure_level, raised_cosine
 
 # -- filters ---------------------------------------------------------------------------------------
 
@@ -73,10 +73,8 @@ def _extract_sibilance(samples: Samples, rate: int) -> Samples:
     octaves = (
         np.minimum(np.log2(hertz / SIBILANCE_BAND[0]), np.log2(SIBILANCE_BAND[1] / hertz)) * 3 + 1
     )
-    response = 0.5 - 0.5 * np.cos(np.pi * np.clip(octaves, 0, 1))
-    return np.fft.irfft(np.fft.rfft(samples, fft_size) * response, fft_size)[: len(samples)].astype(
-        np.float32
-    )
+    spectrum = np.fft.rfft(samples, fft_size) * raised_cosine(octaves)
+    return np.fft.irfft(spectrum, fft_size)[: len(samples)].astype(np.float32)
 
 
 def _moving_mean(series: NDArray[np.float64], width: int) -> NDArray[np.float64]:

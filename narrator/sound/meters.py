@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.sound.audio import Samples
+from narrator.sound.audio import Samples, find_runs
 
 # -- flat tops -------------------------------------------------------------------------------------
 
@@ -246,9 +246,8 @@ def longest_quiet(tenths: bytes) -> tuple[float, float]:
         floor_level + _ROOM_SHARE * (loud_level - floor_level), loud_level - _NEVER_QUIET_WITHIN
     )
     is_quiet = tenth_levels < max(loud_level - _QUIET_BELOW_SPEECH, room_level)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], is_quiet, [False]])))
     longest, begin, end = (0, 0), 0, -_MAX_CLICK_TENTHS - 1
-    for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+    for start, stop in find_runs(is_quiet).tolist():
         if start - end > _MAX_CLICK_TENTHS:
             begin = start
         end = stop
@@ -276,10 +275,9 @@ def hole(tenths: bytes) -> tuple[float, float] | None:
         return None
     loud_level = float(np.percentile(tenth_levels[~is_digital], 95))
     room_tone_count = np.count_nonzero(~is_digital & (tenth_levels < loud_level - 35))
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], is_digital, [False]])))
     inner_silences = [
         (stop - start, start)
-        for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+        for start, stop in find_runs(is_digital).tolist()
         if start > 0 and stop < len(tenth_levels) and stop - start >= _MIN_HOLE_TENTHS
     ]
     if not inner_silences or room_tone_count < _MIN_ROOM_TONE_TENTHS or len(inner_silences) > 3:

@@ -25,6 +25,7 @@ from narrator.sound.audio import (
     as_channels,
     decode_frames,
     make_silence,
+    raised_cosine,
     resample_stream,
 )
 from textbase.files import Unfit
@@ -234,14 +235,9 @@ def _gain_factors(layer: Layer, ducking: Curve, start: int, stop: int) -> NDArra
     depths = (
         np.full(1, start_depth) if is_constant else np.interp(positions, curve_points, curve_depths)
     )
-    gain *= np.exp(_raised_cosine(depths) * (-layer.duck * math.log(10) / 20))
+    gain *= np.exp(raised_cosine(depths) * (-layer.duck * math.log(10) / 20))
     if start < layer.start + layer.fade_in:
-        gain *= _raised_cosine((positions + 0.5 - layer.start) / layer.fade_in)
+        gain *= raised_cosine((positions + 0.5 - layer.start) / layer.fade_in)
     if stop > layer.stop - layer.fade_out:
-        gain *= _raised_cosine((layer.stop - positions - 0.5) / layer.fade_out)
+        gain *= raised_cosine((layer.stop - positions - 0.5) / layer.fade_out)
     return gain
-
-
-def _raised_cosine(ramp: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turns a linear ramp from 0 to 1 into a raised cosine."""
-    return 0.5 - 0.5 * np.cos(np.pi * np.clip(ramp, 0, 1))

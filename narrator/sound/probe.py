@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from narrator import keys
 from narrator.errors import UserError
 from narrator.sound import media, meters
-from narrator.sound.audio import SILENCE, Samples, amplitude
+from narrator.sound.audio import SILENCE, Samples, amplitude, find_runs
 from narrator.sound.loudness import Loudness, measure
 from narrator.sound.spectra import Spectra, SpectrumMeter, repeat_candidates, repeated
 
@@ -499,8 +499,7 @@ class _SignalMeter:
         if not bool(is_digital.any()):
             self._end_silence(self._window_count)
             return
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], is_digital, [False]])))
-        for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        for start, stop in find_runs(is_digital).tolist():
             if start > 0:
                 self._end_silence(self._window_count)
             self._silent_windows += stop - start

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from narrator.sound.audio import Samples
+from narrator.sound.audio import Samples, find_runs
 
 BANDS = 12
 TENTH_SECONDS = 0.1
@@ -221,8 +221,7 @@ def repeat_candidates(spectra: Spectra) -> list[tuple[float, float]]:
         likenesses = _local_likeness(spectra, spectra, lag, count)
         active_counts = _window_sums(spectra.active[:count].astype(np.float64))
         is_alike = (likenesses > _CANDIDATE_LIKENESS) & (active_counts >= 0.6 * _WINDOW_TENTHS)
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], is_alike, [False]])))
-        for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        for start, stop in find_runs(is_alike).tolist():
             length = stop - start + _WINDOW_TENTHS - 1
             if 0.5 * lag <= length <= 1.7 * lag + 5:
                 best_likeness = float(likenesses[start:stop].max())

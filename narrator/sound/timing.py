@@ -11,7 +11,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from narrator.sound.audio import Samples, audible, hop_of
+from narrator.sound.audio import Samples, audible, find_runs, hop_of
 
 PAUSE = 0.08
 """Seconds of silence that cannot be part of a word: the closure of a p or t is shorter."""
@@ -109,7 +109,5 @@ def snap_words(
 
 def _silences(samples: Samples, rate: int) -> list[tuple[float, float]]:
     """Returns start and stop, in seconds, of all silences of at least `PAUSE`."""
-    is_audible, hop_seconds = audible(samples, rate), hop_of(rate) / rate
-    changes = np.flatnonzero(np.diff(np.concatenate(([True], is_audible, [True])).astype(np.int8)))
-    pairs = changes.reshape(-1, 2) * hop_seconds
-    return [(float(start), float(stop)) for start, stop in pairs if stop - start >= PAUSE]
+    silences = find_runs(~audible(samples, rate)) * (hop_of(rate) / rate)
+    return [(start, stop) for start, stop in silences.tolist() if stop - start >= PAUSE]

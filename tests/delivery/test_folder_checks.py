@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from narrator import cli, keys
-from narrator.cli import companions, delivery
+from narrator.cli import companions, delivery, rendering
 from narrator.project.profiles import PROFILES
 from narrator.sound import probe
 from narrator.sound.audio import Samples
@@ -29,6 +29,7 @@ from tests.sounds import noise, silence, voice
 
 assert delivery  # its command is part of the app
 assert companions
+assert rendering
 
 RATE = 8000
 CODECS = {".mp3": "libmp3lame", ".m4b": "aac", ".flac": "flac", ".wav": "pcm_s16le"}

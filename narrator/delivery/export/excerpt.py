@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from narrator import keys
 from narrator.errors import UserError
 from narrator.sound.assemble import Timeline, TimelineItem
-from narrator.sound.audio import Samples, make_silence
+from narrator.sound.audio import Samples, make_silence, raised_cosine
 from narrator.text.sentences import sentences
 
 
@@ -222,8 +222,7 @@ class _Window:
         """Returns the gain at positions in the chapter."""
         fade_in = (positions - self.first + self.fades[0]) / max(1, self.fades[0])
         fade_out = (self.last + self.fades[1] - positions) / max(1, self.fades[1])
-        ramp = np.clip(np.minimum(fade_in, fade_out), 0, 1)
-        return (0.5 - 0.5 * np.cos(np.pi * ramp)).astype(np.float32)
+        return raised_cosine(np.minimum(fade_in, fade_out)).astype(np.float32)
 
 
 def _cut_window(
