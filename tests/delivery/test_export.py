@@ -52,7 +52,7 @@ QUICK = tuple(
     pytest.param(format, marks=() if format in ("m4b", "opus") else pytest.mark.slow)
     for format in FORMATS
 )
-"""The same, for tests that export a book for each: the two most unlike, the others later."""
+"""Formats for tests that export a book for each: the two most unlike, the others later."""
 ACX_LEVELS = {"kind": "RMS", "loudness": -20.5, "tolerance": 3.0, "true_peak": -3.0}
 TITLES = ("Capítulo uno: Дым", "二 · Smoke", "Three 😀 & <more>")
 
@@ -123,7 +123,7 @@ def sound_of(path: Path) -> tuple[Samples, int]:
 
 @functools.cache
 def known(path: Path) -> tuple[Samples, int]:
-    """The same, of a file that nobody changes."""
+    """Returns the sound of a file that nobody changes."""
     sound, rate = sound_of(path)
     sound.flags.writeable = False
     return sound, rate
@@ -1133,7 +1133,7 @@ def test_a_cancelled_export_leaves_nothing_half_written_and_can_go_on(tmp_path: 
 
 
 def export_slowly(where: Path) -> None:
-    """In a process of its own: there is time to kill it."""
+    """Exports in a process of its own, which there is time to kill."""
     put = encode.write_block
 
     def slowly(*arguments: Any) -> None:

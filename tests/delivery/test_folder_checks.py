@@ -59,7 +59,7 @@ def verify(*arguments: object) -> tuple[int, Any]:
 
 
 def said(*arguments: object) -> list[str]:
-    """What is found of folders, a line each."""
+    """Returns the findings on folders, a line each."""
     rows = verify(*arguments)[1]["folders"]
     return [f"{Path(row['file'] or row['folder']).name}: {row['what']}" for row in rows]
 

@@ -172,7 +172,7 @@ def read_script(text: str) -> Chapter:
 
 
 def marks_of(text: str) -> list[tuple[str, str | None, int]]:
-    """Of a chapter: the text after each mark, its name, and its line."""
+    """Returns the text after each mark of a chapter, its name, and its line."""
     read = read_script(text)
     return [
         (line.text[mark.at :], mark.name, mark.number)

@@ -49,7 +49,7 @@ def gaps(timeline: Timeline) -> list[float]:
 
 
 def heard(path: Path) -> list[float]:
-    """The same, of the first chapter as it is delivered."""
+    """Returns the pauses of the first chapter as it is delivered."""
     report, _ = books.speak(path, HumEngine())
     return gaps(lay_out_chapters(report.plan, [0])[0].timeline)
 

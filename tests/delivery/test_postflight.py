@@ -33,7 +33,7 @@ def failing(found: FileFigures, profile: str = "acx") -> list[str]:
 
 
 known = functools.cache(measure_sound_file)
-"""Of a file that nobody changes."""
+"""Measures a file that nobody changes."""
 
 
 @pytest.fixture(scope="module")
@@ -421,7 +421,7 @@ def read_aloud() -> Samples:
 
 @functools.cache
 def limited() -> Samples:
-    """The same, driven into a limiter."""
+    """Speech that is driven into a limiter."""
     return np.concatenate(list(master([read_aloud()], HZ, 12, -3.0)))
 
 

@@ -1,4 +1,4 @@
-"""What profiles would refuse is said before anything is spoken; what is accepted passes."""
+"""Refusals of profiles come before anything is spoken; files of an accepted plan pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for tests of the page."""
+"""Settings of tests of the page."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def written(book) -> tuple[ProjectFacts, str]:
 
 
 def texts(page: str, section: str) -> str:
-    """What a section says, marks of direction and all."""
+    """Returns the text of a section, marks of direction included."""
     tree = html.document_fromstring(page)
     return " ".join(tree.xpath(f"//section[h2[@id='{section}']]")[0].text_content().split())
 

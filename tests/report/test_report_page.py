@@ -93,7 +93,7 @@ def page(tmp_path_factory) -> Path:
 
 
 def browsed(page: Path, width: int, dark: bool) -> tuple[dict[str, list], np.ndarray]:
-    """What the page says of itself in a frame so wide, and its picture (height, width, 3)."""
+    """Returns the measurements of a page in a frame so wide, and its picture (height, width, 3)."""
     frame = page.with_name("frame.html")
     frame.write_text(FRAME.format(width=width, height=TALL), encoding="utf-8")
     shot = page.with_name(f"{width}-{'dark' if dark else 'light'}.png")

@@ -140,7 +140,7 @@ def test_a_sound_that_nobody_decodes_is_said(tmp_path: Path) -> None:
 
 @pytest.fixture
 def asked() -> Iterator[Callable[[], bool]]:
-    """Whether anybody has asked the server at `PORT` of this machine for anything."""
+    """Returns whether anybody has asked the server at `PORT` of this machine for anything."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
 
@@ -157,7 +157,7 @@ def asked() -> Iterator[Callable[[], bool]]:
 
 @pytest.fixture(autouse=True)
 def _watchdog() -> Iterator[None]:
-    """What hangs is interrupted."""
+    """Interrupts what hangs."""
 
     def bark(number: int, frame: FrameType | None) -> None:
         raise TimeoutError("it hangs")
