@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from manuscripts.counting import ROMAN, parse_numbering
 from textbase.characters import strip_invisible
@@ -30,6 +29,10 @@ class StyledSpan:
     """True if the narrator reads it within somebody's speech."""
 
     @property
+    def style(self) -> tuple[bool, ...]:
+        return self.em, self.strong, self.is_direction, self.is_for_narrator
+
+    @property
     def asterisks(self) -> str:
         return "*" * (self.em + 2 * self.strong)
 
@@ -40,7 +43,7 @@ BREAK = StyledSpan("\n")
 Line = tuple[StyledSpan, ...]
 
 _WHITESPACE = re.compile(r"\s+")
-_MARKUP_CHARACTERS = re.compile(r"[\\`*_\[{<|~]|&(?=#?\w)")
+_MARKUP_CHARACTERS = re.compile(r"[\\`*_\[{}<|~:：]|&(?=#?\w)")
 _STARTS_BLOCK = re.compile(r"#|>|[-+=](?=[-=\s]|$)")
 _STARTS_NUMBERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 _LABEL = re.compile(r"([^\s:：(（][^:：(（]{0,59}?)\s?(?:[(（][^()（）]{0,200}[)）]\s?)?(?=[:：])")
@@ -93,45 +96,33 @@ def normalize_line(spans: Iterable[StyledSpan]) -> Line:
     style."""
     merged: list[StyledSpan] = []
 
-    def add(added_text: str, *style: bool) -> None:
-        if len(merged) > 1 and merged[-1].text == " " and _style_of(merged[-2]) == style:
-            added_text = " " + added_text
-            merged.pop()
-        if merged and _style_of(merged[-1]) == style:
-            added_text = merged.pop().text + added_text
-        merged.append(StyledSpan(added_text, *style))
+    def add(added: StyledSpan) -> None:
+        text = added.text
+        if len(merged) > 1 and merged[-1].text == " " and merged[-2].style == added.style:
+            text = f"{merged.pop().text}{text}"
+        if merged and merged[-1].style == added.style:
+            text = f"{merged.pop().text}{text}"
+        merged.append(added if text is added.text else replace(added, text=text))
 
     ends_with_space = True
     for span in spans:
         text = _WHITESPACE.sub(" ", strip_invisible(span.text))
-        if ends_with_space:
-            text = text.removeprefix(" ")
-        if not text:
-            continue
-        ends_with_space = text.endswith(" ")
+        text = text.removeprefix(" ") if ends_with_space else text
         words = text.strip(" ")
         has_letters = any(map(str.isalnum, words))
         if text.startswith(" "):
-            add(" ", False, False, False, False)
+            add(StyledSpan(" "))
         if words:
-            add(
-                words,
-                span.em and has_letters,
-                span.strong and has_letters,
-                span.is_direction,
-                span.is_for_narrator,
-            )
-        if ends_with_space and text != " ":
-            add(" ", False, False, False, False)
+            em, strong = span.em and has_letters, span.strong and has_letters
+            add(replace(span, text=words, em=em, strong=strong))
+        if words and text.endswith(" "):
+            add(StyledSpan(" "))
+        ends_with_space = text.endswith(" ") if text else ends_with_space
     if merged and merged[-1].text.endswith(" "):
         last_span = merged.pop()
         if text := last_span.text.rstrip(" "):
             merged.append(replace(last_span, text=text))
     return tuple(merged)
-
-
-def _style_of(span: StyledSpan) -> tuple[bool, ...]:
-    return span.em, span.strong, span.is_direction, span.is_for_narrator
 
 
 def join_heading(parts: Sequence[Line]) -> Line:
@@ -196,7 +187,7 @@ def write_heading(line: Line, level: int) -> str:
 
 def _write_line(line: Line, colon_offsets: Sequence[int]) -> str:
     """Returns one line as Markdown, with the colons at these offsets escaped."""
-    escaped_texts = _escape_spans(line, colon_offsets)
+    escaped_texts = list(_escape_spans(line, colon_offsets))
     markdown = ""
     is_emphasized = False
     is_narrated = [False, *narrated_flags(line), False]
@@ -204,47 +195,22 @@ def _write_line(line: Line, colon_offsets: Sequence[int]) -> str:
         next_character = escaped_texts[index + 1][0] if index + 1 < len(escaped_texts) else " "
         markdown += NARRATED_OPEN * (is_narrated[index + 1] and not is_narrated[index])
         previous_character = markdown[-1] if markdown else " "
-        is_emphasized = (
-            bool(span.asterisks)
-            and not is_emphasized
-            and _may_delimit_emphasis(
-                outer_character=previous_character, inner_character=escaped_text[0]
-            )
-            and _may_delimit_emphasis(
-                outer_character=next_character, inner_character=escaped_text[-1]
-            )
-        )
-        markdown += (
-            f"{span.asterisks}{escaped_text}{span.asterisks}" if is_emphasized else escaped_text
-        )
+        may_be_emphasized = _may_delimit_emphasis(
+            previous_character, escaped_text[0]
+        ) and _may_delimit_emphasis(next_character, escaped_text[-1])
+        is_emphasized = bool(span.asterisks) and not is_emphasized and may_be_emphasized
+        asterisks = span.asterisks * is_emphasized
+        markdown += f"{asterisks}{escaped_text}{asterisks}"
         markdown += NARRATED_CLOSE * (is_narrated[index + 1] and not is_narrated[index + 2])
     return markdown
 
 
-def _escape_spans(line: Line, colon_offsets: Sequence[int]) -> list[str]:
-    """Returns the escaped text of each span."""
-    escaped_texts: list[str] = []
+def _escape_spans(line: Line, colon_offsets: Sequence[int]) -> Iterator[str]:
+    """Yields the escaped text of each span."""
     span_start = 0
     for span in line:
-        cut_offsets = [
-            -1,
-            *(
-                colon_offset - span_start
-                for colon_offset in colon_offsets
-                if 0 <= colon_offset - span_start < len(span.text)
-            ),
-        ]
-        escaped_pieces = []
-        for cut_offset, end in pairwise([*cut_offsets, len(span.text)]):
-            escaped_colon = f"\\{span.text[cut_offset]}" if cut_offset >= 0 else ""
-            escaped_piece = _escape(span.text[cut_offset + 1 : end])
-            escaped_pieces.append(
-                escaped_colon
-                + (escaped_piece.replace("}", "\\}") if span.is_for_narrator else escaped_piece)
-            )
-        escaped_texts.append("".join(escaped_pieces))
+        yield _escape(span.text, {o - span_start for o in colon_offsets}, span.is_for_narrator)
         span_start += len(span.text)
-    return escaped_texts
 
 
 NARRATED_OPEN, NARRATED_CLOSE = "{narrator: ", "}"
@@ -269,8 +235,16 @@ def _may_delimit_emphasis(outer_character: str, inner_character: str) -> bool:
     )
 
 
-def _escape(text: str) -> str:
-    return _MARKUP_CHARACTERS.sub(r"\\\g<0>", text)
+def _escape(text: str, colon_offsets: Collection[int] = (), is_for_narrator: bool = False) -> str:
+    """Returns text with markup escaped, and the colons at these offsets; within the narrator's
+    braces also the closing one."""
+
+    def escape(match: re.Match[str]) -> str:
+        is_colon_of_text = match[0] in ":：" and match.start() not in colon_offsets
+        is_kept = is_colon_of_text or (match[0] == "}" and not is_for_narrator)
+        return match[0] if is_kept else f"\\{match[0]}"
+
+    return _MARKUP_CHARACTERS.sub(escape, text)
 
 
 def _escape_start(line: str) -> str:

@@ -24,6 +24,8 @@ BLOCKS = word_set(
     "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup html legend li main "
     "menu nav ol p pre section summary table tbody td tfoot th thead tr ul"
 )
+HEADINGS = tuple(f"{{*}}h{level}" for level in range(1, 7))
+"""Names of headings, as lxml searches for them."""
 SILENT = word_set("script style head template")
 """Elements whose text is not the book's."""
 SPOKEN_PICTURES = word_set("img image")
@@ -52,6 +54,11 @@ def element_name(element: etree._Element) -> str:
     """Returns an element's name in lower case, without its namespace; "" for a comment."""
     tag = element.tag
     return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
+
+
+def body_of(root: etree._Element) -> etree._Element:
+    """Returns the body of a document, or its root where it has none."""
+    return next(root.iter("{*}body"), root)
 
 
 def level_of(element: etree._Element) -> int:

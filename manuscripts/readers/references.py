@@ -13,6 +13,7 @@ from manuscripts.readers.archive import resolve, types_of
 from manuscripts.readers.elements import (
     BLOCKS,
     OMISSION_ATTRIBUTE,
+    body_of,
     element_name,
     level_of,
     texts_of,
@@ -39,7 +40,7 @@ def note_targets(
     `called_targets` are the places of references so far: a link to one of them leads back from a
     note.
     """
-    body = next(root.iter("{*}body"), root)
+    body = body_of(root)
     for link in body.iter("{*}a"):
         elements = (link, *link.iterancestors())
         is_omitted = any(element.get(OMISSION_ATTRIBUTE) is not None for element in elements)

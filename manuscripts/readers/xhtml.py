@@ -31,6 +31,7 @@ from manuscripts.readers.elements import (
     SILENT,
     SOURCE_ATTRIBUTE,
     SPOKEN_PICTURES,
+    body_of,
     element_name,
     is_code,
     is_heading,
@@ -120,7 +121,7 @@ def read_document(
     `known_words` are the book's words, needed to join divided words; `choices` say whether tables,
     code and pictures are read.
     """
-    body = next(root.iter("{*}body"), root)
+    body = body_of(root)
     title = next(root.iter("{*}title"), None)
     language = body.get(LANGUAGE_ATTRIBUTE) or root.get(LANGUAGE_ATTRIBUTE) or root.get("lang")
     reader = _BodyWalker(path, note_bodies(body, notes), is_internal, known_words, choices)

@@ -17,6 +17,7 @@ from lxml import etree
 
 from manuscripts.book import CoverImage
 from manuscripts.readers.archive import Archive, resolve
+from manuscripts.readers.elements import element_name
 from manuscripts.readers.markup import parse_xml
 from textbase.files import Unfit
 from textbase.pictures import require_decodable_size
@@ -122,7 +123,7 @@ def _safe_svg(archive: Archive, name: str) -> tuple[bytes, str] | None:
         root = parse_xml(archive.safe(name)) if b"<svg" in archive.read(name) else None
     except (etree.XMLSyntaxError, ValueError):
         return None
-    if root is None or etree.QName(root).localname != "svg":
+    if root is None or element_name(root) != "svg":
         return None
     for element in list(root.iter("{*}*")):
         for attribute in _HREF_ATTRIBUTES:

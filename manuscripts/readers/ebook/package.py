@@ -14,7 +14,7 @@ from itertools import chain
 from lxml import etree
 
 from manuscripts.readers.archive import Archive, resolve, types_of
-from manuscripts.readers.elements import single_line_text
+from manuscripts.readers.elements import element_name, single_line_text
 from manuscripts.readers.facts import LANGUAGE_TAG, Metadata, TocEntry, genre_of
 
 _OPF = "application/oebps-package+xml"
@@ -61,8 +61,8 @@ def read_package(archive: Archive) -> Package:
     """Reads the package that an archive's container names. Raises ImportFailed."""
     path = _package_path(archive)
     root = archive.xml(path)
-    if _local_name(root) != "package":
-        raise archive.failed(f"not a package document, but <{_local_name(root)}>", path)
+    if element_name(root) != "package":
+        raise archive.failed(f"not a package document, but <{element_name(root)}>", path)
     manifest_items = {
         manifest_item.id: manifest_item for manifest_item in _read_manifest(root, path)
     }
@@ -321,7 +321,3 @@ def _find_series(
     series = contents_by_name.get("calibre:series")
     series_part = contents_by_name.get("calibre:series_index", "").removesuffix(".0")
     return series or None, series_part if series and series_part else None
-
-
-def _local_name(element: etree._Element) -> str:
-    return etree.QName(element).localname.lower()

@@ -14,7 +14,7 @@ from lxml import etree
 from manuscripts import matter
 from manuscripts.book import count_characters, word_set
 from manuscripts.readers.archive import types_of
-from manuscripts.readers.elements import OMISSION_ATTRIBUTE, element_name
+from manuscripts.readers.elements import HEADINGS, OMISSION_ATTRIBUTE, body_of, element_name
 from manuscripts.readers.references import note_targets
 
 _MENU = "menu or tool of a web page"
@@ -63,7 +63,6 @@ _INLINE = word_set("h1 h2 h3 h4 h5 h6 a em i b strong")
 """Elements that may be called `comment` or `share` and still be part of the text."""
 _NUMBERS = re.compile(r"[\s\dIVXLCivxlc.,:;…·|—–-]*")
 _MAX_LINE_CHARACTERS = 300
-_HEADINGS = tuple(f"{{*}}h{level}" for level in range(1, 7))
 _TITLE_CLASS = re.compile(r"(?<![\w-])(Mso)?(Sub)?title(?![\w-])", re.IGNORECASE)
 _NOTICE_START = re.compile(r"\*\*\* ?START OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
 _NOTICE_END = re.compile(r"\*\*\* ?END OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
@@ -73,7 +72,7 @@ _CONTENTS_ID = re.compile(r"(Table of Contents|Inhaltsverzeichnis)\d*|toc", re.I
 
 def omit_boilerplate(root: etree._Element, path: str) -> None:
     """Marks the boilerplate of a page as left out."""
-    body = next(root.iter("{*}body"), root)
+    body = body_of(root)
     page = _WebPage(body, path)
     page.omit_program_additions()
     page.omit_note_boxes()
@@ -162,12 +161,12 @@ class _WebPage:
             if box is None or element_name(box) != "div" or box[0] is not paragraph:
                 continue
             note_count = len(self.notes.intersection(box.iter("{*}*")))
-            if note_count == 1 and next(box.iter(*_HEADINGS), None) is None:
+            if note_count == 1 and next(box.iter(*HEADINGS), None) is None:
                 box.set(OMISSION_ATTRIBUTE, "note")
 
     def omit_titles(self) -> None:
         """Leaves out paragraphs styled as a title above the text."""
-        for element in self.body.iter("{*}p", *_HEADINGS):
+        for element in self.body.iter("{*}p", *HEADINGS):
             if element_name(element) != "p":
                 return
             if _TITLE_CLASS.search(element.get("class", "")):
@@ -179,7 +178,7 @@ class _WebPage:
         for line in lines if len(lines) > 1 else ():
             self.omit(line, _CONTENTS)
         if self.body.find(f".//*[@{OMISSION_ATTRIBUTE}='{_CONTENTS}']") is not None:
-            for heading in self.body.iter(*_HEADINGS):
+            for heading in self.body.iter(*HEADINGS):
                 if matter.kind_of_title("".join(heading.itertext())) == "toc":
                     self.omit(heading, _CONTENTS)
 

@@ -25,7 +25,14 @@ from manuscripts.book import Book, Choices, file_name
 from manuscripts.errors import ImportFailed
 from manuscripts.plaintext import read_text
 from manuscripts.readers import markup
-from manuscripts.readers.elements import LANGUAGE_ATTRIBUTE, SOURCE_ATTRIBUTE, single_line_text
+from manuscripts.readers.elements import (
+    HEADINGS,
+    LANGUAGE_ATTRIBUTE,
+    SOURCE_ATTRIBUTE,
+    body_of,
+    element_name,
+    single_line_text,
+)
 from manuscripts.readers.facts import LANGUAGE_TAG, Metadata, TocEntry
 from manuscripts.readers.pages import Pages, SourcePage, read_pages
 from manuscripts.readers.web.boilerplate import omit_boilerplate
@@ -103,7 +110,7 @@ def read_feed(path: Path, choices: Choices) -> Book:
             root = _build_page(feed_item)
         except markup.BadMarkup as error:
             raise ImportFailed(Problem(path, None, f"“{feed_item.title}”: {error}")) from None
-        next(root.iter("{*}body"), root).set(SOURCE_ATTRIBUTE, f"{file_name(path)}, item {number}")
+        body_of(root).set(SOURCE_ATTRIBUTE, f"{file_name(path)}, item {number}")
         pages.append(SourcePage(f"item-{number}", root))
         contents.append(TocEntry(feed_item.title, f"item-{number}", ""))
     return read_pages(path, Pages(pages, metadata, contents, remarks=remarks), choices)
@@ -119,10 +126,10 @@ def _read_xml_feed(text: str) -> tuple[Metadata, list[_FeedItem]]:
     except markup.BadMarkup:
         root = markup.recover_xml(markup.sanitize(text))
     markup.check_depth(root)
-    is_atom = _local_name(root) == "feed"
+    is_atom = element_name(root) == "feed"
     channel = root if is_atom else next(root.iter("{*}channel"), None)
     if channel is None:
-        raise markup.BadMarkup(f"no feed, but <{_local_name(root)}>")
+        raise markup.BadMarkup(f"no feed, but <{element_name(root)}>")
     # Exports of blogs also contain pictures and menus.
     posts = [
         element
@@ -230,10 +237,6 @@ def _text_of(entry: dict[str, Any], key: str) -> str:
     return strip_invisible(text).strip() if isinstance(text, str) else ""
 
 
-def _local_name(element: etree._Element) -> str:
-    return str(element.tag).rpartition("}")[2]
-
-
 def _child_text(element: etree._Element, name: str, keep_lines: bool = False) -> str | None:
     """Returns the text of the first non-empty child of a name; `keep_lines` keeps its line ends."""
     for child in element.iterchildren(f"{{*}}{name}"):
@@ -291,7 +294,7 @@ def _build_page(feed_item: _FeedItem) -> etree._Element:
     root = etree.Element("html")
     body = etree.SubElement(root, "body")
     content = _content_body(feed_item)
-    heading = next(content.iter(*(f"{{*}}h{level}" for level in range(1, 7))), None)
+    heading = next(content.iter(*HEADINGS), None)
     if feed_item.title and single_line_text(heading).casefold() != feed_item.title.casefold():
         etree.SubElement(body, "h1").text = feed_item.title
     content.tag = "div"
@@ -316,7 +319,7 @@ def _content_body(feed_item: _FeedItem) -> etree._Element:
         text = "".join(f"<p>{html.escape(part)}</p>" for part in paragraphs if part.strip())
     text = strip_invisible(text)
     page, _ = markup.document_of(text if "<body" in text else f"<html><body>{text}</body></html>")
-    return next(page.iter("{*}body"), page)
+    return body_of(page)
 
 
 # -- order and remarks -----------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from manuscripts.readers import markup
 from manuscripts.readers.archive import TOTAL_LIMIT, Archive, resolve
 from manuscripts.readers.ebook.cover import read_cover
 from manuscripts.readers.ebook.package import metadata_of
-from manuscripts.readers.elements import OMISSION_ATTRIBUTE
+from manuscripts.readers.elements import OMISSION_ATTRIBUTE, body_of
 from manuscripts.readers.facts import Metadata, TocEntry
 from manuscripts.readers.pages import Pages, SourcePage, read_pages
 from manuscripts.readers.web.boilerplate import omit_boilerplate
@@ -223,7 +223,7 @@ class _Site:
         return target if target in self.roots and target != name else None
 
     def _is_mostly_links(self, name: str) -> bool:
-        body = next(self.roots[name].iter("{*}body"), self.roots[name])
+        body = body_of(self.roots[name])
         link_length = sum(count_characters("".join(link.itertext())) for link in body.iter("{*}a"))
         return 2 * link_length >= count_characters("".join(body.itertext()))
 

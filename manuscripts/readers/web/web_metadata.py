@@ -11,7 +11,7 @@ import re
 from lxml import etree
 
 from manuscripts import matter
-from manuscripts.readers.elements import LANGUAGE_ATTRIBUTE, single_line_text
+from manuscripts.readers.elements import LANGUAGE_ATTRIBUTE, body_of, single_line_text
 from manuscripts.readers.facts import LANGUAGE_TAG, Metadata
 from textbase.characters import strip_invisible
 
@@ -76,7 +76,7 @@ class _MetaTags:
 
 def _find_language(root: etree._Element, meta_tags: _MetaTags) -> str | None:
     """Returns the first valid language tag of a page; None for none."""
-    body = next(root.iter("{*}body"), root)
+    body = body_of(root)
     tags = [e.get(attribute) for e in (root, body) for attribute in ("lang", LANGUAGE_ATTRIBUTE)]
     tags += [meta_tags.first_of("dc.language", "dcterms.language", "language", "content-language")]
     tags += [meta_tags.first_of("og:locale")]
