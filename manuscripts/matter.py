@@ -191,3 +191,24 @@ def says_kind_of_book(text: str) -> bool:
     """Returns whether a line of a title page names the book's genre, such as `A Novel`, which may
     look like a name."""
     return _KIND_OF_BOOK.fullmatch(text.strip()) is not None
+
+
+_PERSON_NAME = re.compile(
+    r"[^\W\d_a-z][\w’'.-]*(?: [^\W\d_a-z][\w’'.-]*| (?:de|von|van|di|la)){1,4}"
+)
+_BYLINE = re.compile(
+    r"(?:an? [\w’' -]{1,30}|written|story|novel)?\s*(?<!\w)by:?\s+(?P<name>\S.{1,60})|"
+    r"(?:von|par|por|di|de|door|af|av|от)\s+(?P<other>[^\W\d_a-z]\S*(?:\s+\S+){0,4})",
+    re.IGNORECASE,
+)
+
+
+def is_person_name(text: str) -> bool:
+    """Returns whether a line of a title page may be a person's name."""
+    return _PERSON_NAME.fullmatch(text) is not None and not says_kind_of_book(text)
+
+
+def author_of_byline(text: str) -> str | None:
+    """Returns the author that a line of a title page names, as `by Jane Doe` does."""
+    match = _BYLINE.fullmatch(text)
+    return (match["name"] or match["other"]) if match else None

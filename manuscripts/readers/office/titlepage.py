@@ -30,15 +30,7 @@ from manuscripts.readers.office.looks import (
 
 _MAX_FRONT_LINES = 30
 """Lines from the top that are searched for a title page."""
-_BYLINE = re.compile(
-    r"(?:an? [\w’' -]{1,30}|written|story|novel)?\s*(?<!\w)by:?\s+(?P<name>\S.{1,60})|"
-    r"(?:von|par|por|di|de|от)\s+(?P<other>[^\W\d_a-z]\S*(?:\s+\S+){0,4})",
-    re.IGNORECASE,
-)
 _BYLINE_START = re.compile(r"(?:an? [\w’' -]{1,30})?(?:written )?\b(?:by|von|par|por|di):?", re.I)
-_PERSON_NAME = re.compile(
-    r"[^\W\d_a-z][\w’'.-]*(?: [^\W\d_a-z][\w’'.-]*| (?:de|von|van|di|la)){1,4}"
-)
 _CONTACT = re.compile(r"@|\d{3}")
 """A sign of an address or a telephone number."""
 _ENTRY_PAGE = re.compile(r"[.\s·…_]*\d{1,4}$")
@@ -102,12 +94,8 @@ def omit_typed_contents(lines: Sequence[ParagraphLine]) -> None:
     for position, line in enumerate(text_lines[: 10 * _MAX_FRONT_LINES]):
         repeat = last_positions.get(keys[position], position)
         is_repeated = repeat > max(position, last_repeat if run else 0)
-        if (
-            may_be_heading(line)
-            and (is_repeated or (run and _ENTRY_PAGE.search(line.text)))
-            # In the contents and in the text; a name in a play is repeated often.
-            and ((counts[keys[position]] <= 2 and is_title(line.text)) or parse_heading(line))
-        ):
+        is_entry = is_repeated or (run and _ENTRY_PAGE.search(line.text))
+        if is_entry and _may_be_entry(line, counts[keys[position]]):
             run.append(line)
             last_repeat = repeat if is_repeated else last_repeat
             continue
@@ -119,6 +107,13 @@ def omit_typed_contents(lines: Sequence[ParagraphLine]) -> None:
         is_above_entry = entry_line.element.get(OMISSION_ATTRIBUTE) == CONTENTS
         if is_above_entry and matter.kind_of_title(title_line.text) == "toc":
             omit_line(title_line, CONTENTS)
+
+
+def _may_be_entry(line: ParagraphLine, count: int) -> bool:
+    """Returns whether a line may be an entry of a table of contents; the text has `count` of it."""
+    # In the contents and in the text; a name in a play is repeated often.
+    is_title_of_chapter = count <= 2 and is_title(line.text)
+    return may_be_heading(line) and (is_title_of_chapter or parse_heading(line) is not None)
 
 
 def _last_positions(text_lines: Sequence[ParagraphLine]) -> dict[str, int]:
@@ -163,8 +158,7 @@ def _parse_byline(front: Sequence[ParagraphLine], position: int) -> tuple[str, P
     The name is "" where a line names nobody.
     """
     line = front[position]
-    match = _BYLINE.fullmatch(line.text) if position < 15 else None
-    name = (match["name"] or match["other"]) if match else None
+    name = matter.author_of_byline(line.text) if position < 15 else None
     next_lines = front[position + 1 : position + 2]
     if name is None and next_lines and _BYLINE_START.fullmatch(line.text):
         (line,) = next_lines
@@ -196,24 +190,33 @@ def omit_front_lines(lines: Sequence[ParagraphLine], first_page: FirstPage) -> N
     heading_position = next((position for position, line in enumerate(lines) if line.level), 0)
     front = [line for line in lines[:heading_position] if line.text and line.is_candidate]
     are_short = all(line.word_count <= MAX_HEADING_WORDS + 5 for line in front)
-    if (
-        not front
-        or first_page.title
-        or not are_short
-        or not matter.may_be_title_page(" ".join(line.text for line in front))
-    ):
+    text = " ".join(line.text for line in front)
+    if not text or first_page.title or not (are_short and matter.may_be_title_page(text)):
         return
-    body_size = body_text_size(lines)
-    if any(heading_score(line, body_size) for line in front):
-        title_lines = [line for line in front if not _is_contact(line)]
-        title = _pick_title(title_lines) if title_lines else None
-        texts = [n.text for n in title_lines if _to_title_case(n.text) != title]
-        names = [n for n in texts if _PERSON_NAME.fullmatch(n) and not matter.says_kind_of_book(n)]
-        author = _to_title_case(names[0]) if len(names) == 1 else None
-    elif len(front) == 2 and is_title(front[0].text) and _PERSON_NAME.fullmatch(front[1].text):
-        title, author = (_to_title_case(line.text) for line in front)
-    else:
-        return
-    first_page.likely_title, first_page.likely_author = title, author
-    for line in front:
-        omit_line(line)
+    facts = _likely_facts(front, body_text_size(lines))
+    if facts is not None:
+        first_page.likely_title, first_page.likely_author = facts
+        for line in front:
+            omit_line(line)
+
+
+def _likely_facts(
+    front: Sequence[ParagraphLine], body_size: float
+) -> tuple[str | None, str | None] | None:
+    """Returns title and author by the lines of a title page; None if these look like text.
+
+    Lines that look like text are a title page only if they are a title and a name.
+    """
+    if not any(heading_score(line, body_size) for line in front):
+        is_title_page = (
+            len(front) == 2 and is_title(front[0].text) and matter.is_person_name(front[1].text)
+        )
+        title, author = (_to_title_case(front[index].text) for index in (0, -1))
+        return (title, author) if is_title_page else None
+    title_lines = [line for line in front if not _is_contact(line)]
+    if not title_lines:
+        return None, None
+    title = _pick_title(title_lines)
+    texts = [line.text for line in title_lines if _to_title_case(line.text) != title]
+    names = list(filter(matter.is_person_name, texts))
+    return title, _to_title_case(names[0]) if len(names) == 1 else None

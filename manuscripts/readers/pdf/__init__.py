@@ -23,7 +23,7 @@ from manuscripts.chapters.outline import letters
 from manuscripts.counting import parse_numbering
 from manuscripts.errors import ImportFailed
 from manuscripts.headings import is_prose
-from manuscripts.matter import BookContext, is_title_page_line, says_kind_of_book
+from manuscripts.matter import BookContext, is_title_page_line
 from manuscripts.readers.facts import LANGUAGE_TAG, Metadata, author_of, title_of
 from manuscripts.readers.pages import Pages, SourcePage, read_pages
 from manuscripts.readers.pdf.characters import PageText, TooManyCharacters, read_page
@@ -43,8 +43,6 @@ _MAX_BOOKMARKS = 5_000
 _MAX_TITLE_HEADINGS = 10
 _MAX_TITLE_WORDS = 60
 """Maximum words of a title page, with an address and the length of the manuscript."""
-_BYLINE = re.compile(r"(?:by|von|par|por|di|door|af|av)\s+(\S.{1,80})", re.IGNORECASE)
-_PERSON_NAME = re.compile(r"(?:[^\W\d_a-z][\w.’'-]*\s+){1,4}[^\W\d_a-z][\w’'-]+")
 _YEAR = re.compile(r"\W*(?:1[4-9]|20)\d\d\W*")
 _PASSWORD_ERROR = 4
 """PDFium's error code for a missing password."""
@@ -216,7 +214,7 @@ def _add_printed_title(blocks: Sequence[LayoutBlock], metadata: Metadata) -> Met
     headings = [block for block in blocks if block.kind == "heading"]
     if metadata.title or len(headings) < 2 or parse_numbering(_text_of(headings[0])):
         return metadata
-    if headings[:2] == list(blocks[:2]) and _is_name(_text_of(headings[1])):
+    if headings[:2] == list(blocks[:2]) and matter.is_person_name(_text_of(headings[1])):
         authors = [_text_of(headings[1])]
     elif [block for block in headings if block.level == 1] == headings[:1]:
         authors = list(_find_authors(blocks[blocks.index(headings[0]) + 1 :]))
@@ -234,14 +232,10 @@ def _find_authors(blocks: Sequence[LayoutBlock]) -> Iterator[str]:
     """Yields the author from lines below the title: `by Jane Doe`, or a name before a heading."""
     for block, following in pairwise(blocks[:3]):
         text = _text_of(block)
-        byline = _BYLINE.fullmatch(text)
-        if byline or (following.kind == "heading" and _is_name(text)):
-            yield byline[1] if byline else text
+        author = matter.author_of_byline(text)
+        if author or (following.kind == "heading" and matter.is_person_name(text)):
+            yield author or text
             return
-
-
-def _is_name(text: str) -> bool:
-    return _PERSON_NAME.fullmatch(text) is not None and not says_kind_of_book(text)
 
 
 def _demote_headings(blocks: Sequence[LayoutBlock], metadata: Metadata) -> None:
@@ -257,8 +251,7 @@ def _demote_headings(blocks: Sequence[LayoutBlock], metadata: Metadata) -> None:
 def _omit_title_page(blocks: Sequence[LayoutBlock], metadata: Metadata) -> Metadata:
     """Leaves out everything up to the end of the page with the title, if it is a title page.
 
-    It is one if it has few words, no sentence, and no heading of a section. Returns the metadata,
-    with the author if there is exactly one name below the title.
+    Returns the metadata, with the author if there is exactly one name below the title.
     """
     text_blocks = [block for block in blocks if block.kind in ("text", "heading")]
     title_letters = letters(metadata.title or "")
@@ -268,24 +261,25 @@ def _omit_title_page(blocks: Sequence[LayoutBlock], metadata: Metadata) -> Metad
     if title is None or not metadata.title:
         return metadata
     front = [n for n in text_blocks if n.lines[0].page <= title.lines[-1].page]
-    has_body_text = any(
-        is_prose(block.text)
-        or (
-            block.kind == "heading"
-            and letters(block.text) != title_letters
-            and (parse_numbering(block.text) or matter.kind_of_title(block.text))
-        )
-        for block in front
-    )
-    word_count = sum(len(block.text.split()) for block in front)
-    if len(front) == len(text_blocks) or word_count > _MAX_TITLE_WORDS or has_body_text:
+    if len(front) == len(text_blocks) or not _is_title_page(front, title_letters):
         return metadata
     for block in front:
         block.kind = "omitted"
         for line in block.lines:
             line.omission_reason = "title page"
-    names = [block.text for block in front[front.index(title) + 1 :] if _is_name(block.text)]
+    names = [
+        block.text for block in front[front.index(title) + 1 :] if matter.is_person_name(block.text)
+    ]
     return replace(metadata, authors=metadata.authors or (tuple(names) if len(names) == 1 else ()))
+
+
+def _is_title_page(blocks: Sequence[LayoutBlock], title_letters: str) -> bool:
+    """Returns whether blocks have few words, no sentence, and no heading of a section."""
+    if sum(len(block.text.split()) for block in blocks) > _MAX_TITLE_WORDS:
+        return False
+    headings = [n.text for n in blocks if n.kind == "heading" and letters(n.text) != title_letters]
+    has_section = any(parse_numbering(text) or matter.kind_of_title(text) for text in headings)
+    return not has_section and not any(is_prose(block.text) for block in blocks)
 
 
 def _format_numbers(numbers: Sequence[int], limit: int = 8) -> str:
