@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 
 from narrator import files, keys
 from narrator.errors import DamagedTake, StorageError
+from narrator.files import Journal
 from narrator.sound import audio, timing
 from narrator.sound.timing import WordTimes
 from narrator.speech.hearing.transcripts import TRANSCRIPTS_FILE, TranscriptStore
-from narrator.speech.journal import Journal
 
 JOURNAL, PINS = "journal.jsonl", "pins.json"
 """Files of a store that change with its takes and with its pins."""

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from narrator import files, keys
+from narrator.files import Journal
 from narrator.sound.timing import TimedWord, WordTimes
 from narrator.speech.hearing import Transcript
-from narrator.speech.journal import Journal
 
 TRANSCRIPTS_FILE = "heard.jsonl"
 _MS_PER_SECOND = 1000

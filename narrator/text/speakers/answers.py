@@ -40,16 +40,25 @@ class Reader(Protocol):
 
 
 class Answers:
-    """Answers in a journal of sealed rows, or in memory only; damaged rows are asked again.
+    """Answers in a journal, or in memory only; damaged rows are asked again.
 
     Raises StorageError for a path that cannot be read.
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._path = path
         self._answers: dict[str, Any] = {}
-        self._unsaved_keys: list[str] = []
-        self._is_journal_intact = path is None or self._read_journal(path)
+        self._journal = None if path is None else files.Journal(path)
+        if self._journal is None:
+            return
+        with files.translating_errors(self._journal.path):
+            rows = map(json.loads, self._journal.read())
+        self._answers = {
+            row["key"]: row["answer"] for row in rows if {"key", "answer"} <= row.keys()
+        }
+        if self._journal.damaged:
+            files.corruption_log.warning(
+                "%s: %d rows were altered; they are asked anew", path, self._journal.damaged
+            )
 
     def likelihoods(
         self, reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str]
@@ -62,11 +71,8 @@ class Answers:
         missing = self.missing(reader, shared, questions, options)
         if missing:
             new_odds = reader.likelihoods(shared, [questions[index] for index in missing], options)
-            for index, probabilities in zip(missing, new_odds, strict=True):
-                self._store(
-                    answer_keys[index], [round(probability, 6) for probability in probabilities]
-                )
-            self.save()
+            for index, odds in zip(missing, new_odds, strict=True):
+                self._save(answer_keys[index], [round(probability, 6) for probability in odds])
         return [self._answers[answer_key] for answer_key in answer_keys]
 
     def missing(
@@ -84,8 +90,7 @@ class Answers:
         """Return the reader's line for a message, stored or new."""
         (answer_key,) = _answer_keys(reader, message, [""], most)
         if not isinstance(self._answers.get(answer_key), str):
-            self._store(answer_key, reader.write(message, most))
-            self.save()
+            self._save(answer_key, reader.write(message, most))
         return str(self._answers[answer_key])
 
     def _is_answered(self, answer_key: str, option_count: int) -> bool:
@@ -94,47 +99,18 @@ class Answers:
             return False
         return all(type(probability) in (int, float) for probability in row)
 
-    def _store(self, answer_key: str, answer: list[float] | str) -> None:
+    def _save(self, answer_key: str, answer: list[float] | str) -> None:
+        """Keep an answer. Raises StorageError."""
         self._answers[answer_key] = answer
-        self._unsaved_keys.append(answer_key)
-
-    def save(self) -> None:
-        """Write new answers. Raises StorageError."""
-        if self._path is None or not self._unsaved_keys:
+        if self._journal is None:
             return
-        with files.translating_errors(self._path):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            if self._is_journal_intact:
-                files.append(self._path, self._format_rows(self._unsaved_keys))
+        with files.translating_errors(self._journal.path):
+            self._journal.path.parent.mkdir(parents=True, exist_ok=True)
+            if self._journal.damaged:
+                rows = ({"key": key, "answer": kept} for key, kept in self._answers.items())
+                self._journal.rewrite(files.sealed_row(row)[:-1] for row in rows)
             else:
-                files.write(self._path, self._format_rows(list(self._answers)))
-        self._unsaved_keys, self._is_journal_intact = [], True
-
-    def _format_rows(self, answer_keys: Sequence[str]) -> bytes:
-        rows = (
-            {"key": answer_key, "answer": self._answers[answer_key]} for answer_key in answer_keys
-        )
-        return b"".join(map(files.sealed_row, rows))
-
-    def _read_journal(self, path: Path) -> bool:
-        """Read the journal; return True if it is undamaged and its last row complete."""
-        with files.translating_errors(path):
-            try:
-                journal_bytes = path.read_bytes()
-            except FileNotFoundError:
-                return True
-        *lines, torn_line = journal_bytes.split(b"\n")
-        sealed_lines = [line for line in lines if files.is_sealed_row(line)]
-        for line in sealed_lines:
-            row = json.loads(line)
-            if row.keys() >= {"key", "answer"}:
-                self._answers[row["key"]] = row["answer"]
-        if len(sealed_lines) < len(lines):
-            damaged_count = len(lines) - len(sealed_lines)
-            files.corruption_log.warning(
-                "%s: %d rows were altered; they are asked anew", path, damaged_count
-            )
-        return not torn_line and len(sealed_lines) == len(lines)
+                self._journal.append({"key": answer_key, "answer": answer})
 
 
 def _answer_keys(

@@ -5,7 +5,7 @@ import resource
 
 import pytest
 
-from narrator.speech.journal import Journal
+from narrator.files import Journal
 
 ROWS = [{"name": name, "heard": "go"} for name in "abc"]
 
