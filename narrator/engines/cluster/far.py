@@ -491,7 +491,7 @@ def hold(parcel: bytes) -> str:
 
 
 def say(parcel: bytes, reference_content: str | None) -> bytes:
-    """Speak a request, after its reference was `references`."""
+    """Speaks a request; its reference must have been sent with `hold` before."""
     facts, arrays = parcels.unpack_parcel(parcel)
     try:
         booth = MACHINE.booth(facts["settings"])

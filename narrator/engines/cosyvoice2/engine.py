@@ -40,14 +40,14 @@ class CosyVoice2Engine(CosyVoice2Languages, ModelEngine):
     sound_parameters: Sequence[str] = ("seed", "earliest_stop")
 
     def identity_record(self) -> Mapping[str, Any]:
-        """As `ModelEngine.identity_record`, with what names the stored speakers."""
+        """As `ModelEngine.identity_record`, with the hash of the stored speakers."""
         return {"speakers": self._speakers(), **super().identity_record()}
 
     def needs_reference(self, voice: Voice) -> bool:
         return stored_speaker(voice) is None
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
-        """The stored speaker, or as `ModelEngine.voice_content`."""
+        """Returns the stored speaker, or as `ModelEngine.voice_content`."""
         name = stored_speaker(voice)
         if name is None:
             return super().voice_content(voice, language)
@@ -64,7 +64,7 @@ class CosyVoice2Engine(CosyVoice2Languages, ModelEngine):
         return [Problem(None, None, message) for message in messages]
 
     def _unknown(self, voices: Mapping[str, Voice]) -> Sequence[str]:
-        """Voices that are stored under no such name; nothing is said where it cannot be told."""
+        """Returns problems with stored speakers that do not exist, as far as can be checked."""
         requested_voices = [voice for voice in voices.values() if stored_speaker(voice) is not None]
         if not requested_voices or self._found.path is None or find_spec("mlx") is None:
             return ()
@@ -83,7 +83,7 @@ class CosyVoice2Engine(CosyVoice2Languages, ModelEngine):
         return [problem for problem in problems if problem]
 
     def _speakers(self) -> str:
-        """Names the bytes of the stored speakers; "" where there are none."""
+        """Returns the hash of the stored speakers; "" if there are none."""
         if self._found.path is None:
             spec = self.settings.model
             is_same_model = self._remembered.get("model", spec) == spec

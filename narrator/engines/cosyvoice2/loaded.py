@@ -83,7 +83,7 @@ class LoadedCosyVoice2(LoadedModel):
     def encode_clip(
         self, reference: Reference, tell: Tell = ignore_message
     ) -> cosyvoice2.Reference:
-        """A clip as the model hears it.
+        """Encodes a clip.
 
         Raises as `encode_once`.
         """
@@ -101,7 +101,10 @@ class LoadedCosyVoice2(LoadedModel):
         return self.encode_once(reference, clip, present_arrays, tell)
 
     def _audible_samples(self, reference: Reference) -> NDArray[np.float32]:
-        """What of a clip can be heard: a pause at its end may be too much. Raises EngineFailure."""
+        """Returns the part of a clip that the encoder hears; a pause at its end may be cut off.
+
+        Raises EngineFailure.
+        """
         if reference.seconds > MAX_CLIP_SECONDS + MAX_PAUSE_SECONDS:
             raise EngineFailure(
                 f"{TITLE} hears {MAX_CLIP_SECONDS:.0f} s of a reference at most, 3 to 10 are best, "
@@ -167,8 +170,8 @@ class LoadedCosyVoice2(LoadedModel):
         )
 
     def _stored_speaker(self, request: Request) -> str | None:
-        """The stored speaker that a voice is. Raises EngineUnavailable where there is none of that
-        name: no chunk of the book can be spoken so."""
+        """Returns the stored speaker of a voice. Raises EngineUnavailable if there is none of that
+        name, since no chunk of the book can be spoken then."""
         name = stored_speaker(request.voice)
         if name is not None and (
             problem := describe_unknown_speaker(
@@ -181,8 +184,8 @@ class LoadedCosyVoice2(LoadedModel):
     def _text_and_prefix(
         self, request: Request, reference: cosyvoice2.Reference | None
     ) -> tuple[str | None, NDArray[np.int32] | None]:
-        """What the language model goes on from: the take before, or what the clip says; nothing
-        where a style or another language is to be heard instead."""
+        """Returns the text and tokens that the language model continues: the take before, or the
+        clip; None if a style or another language is wanted instead."""
         if prompt := _continued_prompt(request):
             state = np.asarray(require_part(request, prompt.state), np.int32).reshape(-1)
             return prepare_text(prompt.text, request.language), state
@@ -223,7 +226,7 @@ def _as_float32(array: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _are_tokens(array: NDArray[Any], token_count: int) -> bool:
-    """Whether they are whole numbers from 0 on, and less than a model knows."""
+    """Whether they are whole numbers from 0 on, and below the model's number of tokens."""
     if array.ndim != 1 or array.dtype != np.float32:
         return False
     is_within_range = (

@@ -25,7 +25,7 @@ Tokens = NDArray[np.int32]
 
 
 def describe_repetition(spoken_tokens: Tokens, prompt: Tokens) -> str:
-    """In words, of what was said after a prompt, maybe none; "" where nothing is."""
+    """Describes a repetition in the tokens after a prompt, maybe an empty one; "" without any."""
     rows, seen_rows = _rows(spoken_tokens, MIN_REPEATED_TOKENS), set[bytes]()
     repeated_count = _longest_run([_is_known(row, seen_rows) for row in rows])
     if repeated_count:
@@ -42,7 +42,7 @@ def describe_repetition(spoken_tokens: Tokens, prompt: Tokens) -> str:
 
 
 def _rows(tokens: Tokens, length: int) -> list[bytes]:
-    """Every row of so many, by the place that it begins at: bytes are compared at once, which
+    """Returns every row of so many tokens, by its start: bytes are compared at once, which
     keeps half a minute of them under a few milliseconds."""
     plain = tokens.astype(np.int32)
     token_bytes, size = plain.tobytes(), plain.itemsize
@@ -64,5 +64,5 @@ def _is_speech(row: bytes) -> bool:
 
 
 def _longest_run(flags: Sequence[bool]) -> int:
-    """The most of them in a row."""
+    """Returns the length of the longest run of true values."""
     return max((len(list(group)) for is_set, group in groupby(flags) if is_set), default=0)

@@ -42,13 +42,13 @@ class CosyVoice2Languages(LanguageSupport):
 
 
 def stored_speaker(voice: Voice) -> str | None:
-    """The name of a speaker that is stored with the model."""
+    """Returns the name of a voice's speaker that is stored with the model, or None."""
     name = getattr(voice.own.get("cosyvoice2"), "speaker", None)
     return name if isinstance(name, str) else None
 
 
 def voice_errors(voices: Mapping[str, Voice]) -> Iterator[str]:
-    """What keeps a cast from being spoken: a description alone is no voice here."""
+    """Yields problems with a cast: a description alone is not a voice here."""
     speakers_without_voice = [
         name
         for name, voice in voices.items()
@@ -70,7 +70,7 @@ def voice_errors(voices: Mapping[str, Voice]) -> Iterator[str]:
 
 
 def describe_unknown_speaker(voice: Voice, spec: str, stored_speakers: Collection[str]) -> str:
-    """What is wrong with a stored speaker that is none of those there; "" where nothing is."""
+    """Describes the problem with a stored speaker that does not exist; "" if there is none."""
     name = stored_speaker(voice)
     if name is None or name in stored_speakers:
         return ""
@@ -82,7 +82,7 @@ def describe_unknown_speaker(voice: Voice, spec: str, stored_speakers: Collectio
 
 
 def prepare_text(text: str, language: str) -> str:
-    """A text on one mark, with its tags as the model has them."""
+    """Returns a text that ends with a stop, with its tags in the model's form."""
     return _TAG.sub(r"[\1]", end_with_stop(text, language))
 
 

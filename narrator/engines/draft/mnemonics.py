@@ -29,8 +29,8 @@ _SYMBOL = re.compile(
 
 
 def to_mnemonics(ipa: str, language: str) -> str:
-    """Names of sounds, parted by bars, with a space between words; "" of other languages than
-    English, and of IPA that has no sound in it."""
+    """Returns names of sounds, separated by bars, with a space between words; "" for languages
+    other than English, and for IPA without a sound."""
     if primary_language(language) != "en":
         return ""
     try:

@@ -91,7 +91,7 @@ class KokoroSession(WorkerSession):
 
 
 def count_workers(chosen: int | str) -> int:
-    """As many as the manifest says, or as cores and memory bear."""
+    """Returns the number of workers: the manifest's, or as many as cores and memory allow."""
     if isinstance(chosen, int):
         return chosen
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -104,7 +104,7 @@ def count_workers(chosen: int | str) -> int:
 def start_workers(
     settings: KokoroSettings, folder: Path, tell: Callable[[str], None]
 ) -> KokoroSession:
-    """Raises EngineUnavailable."""
+    """Starts the workers. Raises EngineUnavailable."""
     count = count_workers(settings.slots)
     number = "1 process" if count == 1 else f"{count} processes"
     tell(f"loading Kokoro ({settings.model}) in {number} …")

@@ -11,13 +11,13 @@ from narrator.engines.kokoro.settings import KokoroSettings
 
 
 def runs_on_gpu(settings: KokoroSettings) -> bool:
-    """As the manifest says, or where there is a GPU."""
+    """Whether the manifest asks for a GPU, or leaves it open and there is one."""
     return _has_gpu() if settings.device == "auto" else settings.device == "gpu"
 
 
 @cache
 def _has_gpu() -> bool:
-    """Asked of another process where it may be so: MLX is not loaded here for it."""
+    """Whether MLX has a GPU; queried in another process, so that MLX is not loaded here."""
     if importlib.util.find_spec("mlx") is None:
         return False
     return sys.platform == "darwin" or machine.device().kind == "CUDA"

@@ -45,7 +45,7 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
     max_context_seconds = float("inf")
 
     def identity(self) -> Mapping[str, Any]:
-        """Weights and our sampler's version; the precision where it was chosen."""
+        """Returns the weights and the version of the sampler; the precision if it was chosen."""
         identity = {**super().identity()}
         # processor cores compute in float32, whatever is chosen
         if identity["dtype"] in ("auto", "float32") or not runs_on_gpu(self.settings):
@@ -53,11 +53,11 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
         return identity
 
     def identity_record(self) -> Mapping[str, Any]:
-        """As `ModelEngine.identity_record`, with what names each voice."""
+        """As `ModelEngine.identity_record`, with the hash of each voice."""
         return {"voices": dict(self._voices()), **super().identity_record()}
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
-        """The voices that are blended, by what they hold, and the speed."""
+        """Returns the hashes of the blended voices with their weights, and the speed."""
         voices = self._voices()
         blend = blend_of(voice, language)
         return {
@@ -68,7 +68,7 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
     def text_content(
         self, text: str, language: str, voice: Voice, pronunciations: Mapping[str, str]
     ) -> Mapping[str, Any]:
-        """The phonemes that a text is spoken as; none of a language that cannot be spoken here."""
+        """Returns the phonemes of a text; none for a language that cannot be spoken here."""
         spoken = dialect(language, blend_of(voice, language))
         try:
             phonemes = pronounce(text, spoken, tuple(pronunciations.items())).phonemes
@@ -87,7 +87,7 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
         }
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
-        """Languages that cannot be pronounced here, and voices that it has not."""
+        """Returns problems with languages that cannot be pronounced, and with missing voices."""
         messages = [self._language_error(tag) for tag in languages if not self.speaks(tag)]
         path = self._found.path
         names = VOICES.keys() if path is None else self._voices().keys()
@@ -135,7 +135,7 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
         return f'to pronounce "{tag}", Kokoro needs an extra: {install_command(extra)}'
 
     def _voices(self) -> Mapping[str, str]:
-        """Names what each voice of the model holds."""
+        """Returns the hash of each voice of the model."""
         if self._found.path is None:
             voices = self._remembered.get("voices")
             return voices if isinstance(voices, Mapping) else {}
@@ -144,7 +144,7 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
 
 @cache
 def _read_voices(folder: Path) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """A hash of each voice by its name, and messages by the names of those that are damaged."""
+    """Returns the hash of each voice by its name, and messages by the names of damaged ones."""
     from kokoro82m import load_voice, voice_names
     from speechbase.errors import ModelError
 

@@ -108,7 +108,7 @@ class KokoroBatch:
         return self._count
 
     def step(self) -> Sequence[int]:
-        """The rows that were spoken."""
+        """Speaks the next rows and returns them."""
         rows = list(self._queue)[: self.slots]
         spoken = self._network.speak([self._queue[row].network for row in rows])
         for row, speech in zip(rows, spoken, strict=True):

@@ -79,15 +79,15 @@ Blend = Mapping[str, float]
 
 
 def language_of(blend: Blend) -> str:
-    """The language of a blend's heaviest voice; American English where its name does not say."""
+    """Returns the language of a blend's heaviest voice; American English if its name has none."""
     heaviest = max(blend, key=lambda name: blend[name])
     return LANGUAGES.get(heaviest[:1], "en-US") if heaviest[1:2] in PRONOUNS else "en-US"
 
 
 @cache
 def candidates(language: str, pronoun: str | None) -> Sequence[Blend]:
-    """Voices for somebody of a pronoun who speaks a language, the best-liked first, and behind them
-    blends of two of them.
+    """Returns voices for a pronoun and a language, the best-liked first, and after them blends of
+    two of them.
 
     Of English, the region's own where there is one. Without voices of a language: American ones.
     """
@@ -108,13 +108,13 @@ def _spoken(language: str) -> Sequence[KokoroVoiceInfo]:
 
 
 def narrator_blend(language: str, pronoun: str | None = None) -> Blend:
-    """The voice of a narrator whose author chose none: the best-liked."""
+    """Returns the voice of a narrator if the author chose none: the best-liked."""
     return candidates(language, pronoun)[0]
 
 
 def default_blend(voice: Voice, language: str) -> Blend:
-    """The voice of a speaker whose author chose none: the narrator gets the best-liked, every other
-    speaker one of the remaining voices, by `Voice.place`."""
+    """Returns the voice of a speaker if the author chose none: the best-liked for the narrator,
+    for the others one of the remaining voices, by `Voice.place`."""
     language = voice.language or language
     if voice.speaker == "narrator":
         return narrator_blend(language, voice.pronoun)
@@ -125,8 +125,8 @@ def default_blend(voice: Voice, language: str) -> Blend:
 
 
 def cast_blends(people: Iterable[Voice], language: str, cast: Cast) -> dict[str, Blend]:
-    """A voice for each of new people, those of whom most is heard first: nobody else's in the cast,
-    as long as there are enough, nor the narrator's."""
+    """Chooses a voice for each of new people, given in the order of how much they speak: not the
+    narrator's, and nobody else's in the cast as long as there are enough."""
     taken: list[Blend] = [narrator_blend(language)]
     taken += [chosen_blend(voice) or default_blend(voice, language) for voice in cast.values()]
     chosen: dict[str, Blend] = {}
@@ -139,7 +139,7 @@ def cast_blends(people: Iterable[Voice], language: str, cast: Cast) -> dict[str,
 
 
 def chosen_blend(voice: Voice) -> Blend | None:
-    """The voices that the author chose for a speaker, with weights."""
+    """Returns the voices that the author chose for a speaker, with weights, or None."""
     settings = voice.own.get("kokoro")
     choice = settings.voice if isinstance(settings, KokoroVoice) else None
     return {choice: 1.0} if isinstance(choice, str) else choice

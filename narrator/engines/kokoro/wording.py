@@ -33,8 +33,8 @@ FRAME_SECONDS = 0.025
 
 
 def blend_of(voice: Voice, language: str) -> Blend:
-    """The voices that a speaker speaks with, their weights adding up to one, in order of names;
-    without those too light to be heard."""
+    """Returns the voices of a speaker with weights that add up to one, in order of names, without
+    those too light to be heard."""
     blend = chosen_blend(voice) or default_blend(voice, language)
     total = sum(blend.values())
     weights = {name: round(blend[name] / total, 6) for name in sorted(blend)}
@@ -48,9 +48,9 @@ def voice_errors(
     faults: Mapping[str, str] = MappingProxyType({}),
     language: str | None = None,
 ) -> Iterator[str]:
-    """Voices that speakers chose, or have by default in a language, and that are none of a model's
-    `names`; those that the published model has are missing in the folder of `model`. `faults`
-    says why a voice cannot be read."""
+    """Yields problems with voices that speakers chose, or have by default in a language, and that
+    are not among a model's `names`; those of the published model are missing in the folder of
+    `model`. `faults` says why a voice cannot be read."""
     for speaker, voice in voices.items():
         default = default_blend(voice, language) if language else {}
         for name in chosen_blend(voice) or default:
@@ -71,7 +71,7 @@ def voice_errors(
 
 
 def dialect(language: str, blend: Blend) -> str:
-    """The language that a text is pronounced in: its own, in the way of the voice's region."""
+    """Returns the language in which a text is pronounced: its own, as in the voice's region."""
     spoken = language_of(blend)
     same = language.lower().partition("-")[0] == spoken.lower().partition("-")[0]
     return spoken if same else language
@@ -81,8 +81,8 @@ def dialect(language: str, blend: Blend) -> str:
 def pronounce(
     text: str, language: str, overrides: tuple[tuple[str, str], ...] = ()
 ) -> Pronunciation:
-    """The phonemes of a text; `overrides` are words of it with their IPA. IPA that has no sound in
-    the language is left out: `ipa_errors` names it.
+    """Returns the phonemes of a text; `overrides` are words of it with their IPA. IPA without a
+    sound in the language is left out: `ipa_errors` names it.
 
     Raises LookupError for a language that cannot be pronounced here.
     """
@@ -127,7 +127,7 @@ class KokoroLanguages(LanguageSupport):
 
 
 def ipa_errors(language: str, overrides: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Why a language's voices cannot say the IPA of a lexicon, by that IPA."""
+    """Returns the reasons why a language's voices cannot say the IPA of a lexicon, by that IPA."""
     errors: dict[str, str] = {}
     for _, ipa in overrides:
         try:
@@ -139,7 +139,7 @@ def ipa_errors(language: str, overrides: tuple[tuple[str, str], ...]) -> dict[st
 
 @dataclass(frozen=True, slots=True)
 class SpokenText:
-    """What a network is asked to speak."""
+    """The input of the network."""
 
     pronunciation: Pronunciation
     blend: Blend
@@ -148,7 +148,7 @@ class SpokenText:
 
 
 def prepare(request: Request) -> SpokenText:
-    """A request as phonemes and a voice. Raises EngineFailure for a text that has none."""
+    """Converts a request to phonemes and a voice. Raises EngineFailure for a text without any."""
     blend = blend_of(request.voice, request.language)
     language = dialect(request.language, blend)
     try:
@@ -163,7 +163,7 @@ def prepare(request: Request) -> SpokenText:
 
 
 def word_times(spoken: Pronunciation, durations: np.ndarray) -> tuple[TimedWord, ...]:
-    """When each word is heard, by the frames (symbols + 2,) that the model gave its symbols."""
+    """Returns the times of the words, from the frames (symbols + 2,) of the symbols."""
     ends = np.cumsum(durations) * FRAME_SECONDS
     return tuple(
         TimedWord(

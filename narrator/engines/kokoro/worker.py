@@ -23,7 +23,7 @@ SPEECH, FAILED = 1, 2
 
 
 def send(kind: int, payload: bytes = b"", extra: bytes = b"") -> None:
-    """One answer."""
+    """Writes an answer."""
     pipe = sys.stdout.buffer
     for part in (ANSWER.pack(kind, len(payload), len(extra)), payload, extra):
         pipe.write(part)
@@ -42,13 +42,13 @@ class Speaker:
         self._voices = Voices(folder, self._network.config.vocabulary)
 
     def speak(self, request: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Samples and the frames of each symbol. Raises ModelError."""
+        """Returns samples and the frames of each symbol. Raises ModelError."""
         speech = self._network.speak(self._voices.request(**request))
         return speech.samples, speech.durations
 
 
 def main(places: str) -> None:
-    """Answer requests in order until stdin ends; the first answer says why it cannot.
+    """Answers requests in order until stdin ends; if it cannot, the first answer says why.
 
     `places` are the folder of the model and the one that its graph is kept in, as a JSON list.
     """

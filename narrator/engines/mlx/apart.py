@@ -165,7 +165,8 @@ class ModelProcesses:
         return self._process is not None and self._process.is_alive
 
     def process(self, tell: Callable[[str], None]) -> ModelProcess:
-        """The one that there is, or a new one that has loaded. Raises Died, EngineUnavailable."""
+        """Returns the running process, or a new one with the model. Raises ProcessDied,
+        EngineUnavailable."""
         if self._process is None or not self._process.is_alive:
             self._process = None
             process = ModelProcess()
@@ -277,7 +278,7 @@ class ProcessSession:
             self._ask("add", _picklable_request(request), key in self._suspects)
 
     def _restart(self, error: ProcessDied) -> None:
-        """Go on in a new process. Raises EngineUnavailable after too many."""
+        """Continues in a new process. Raises EngineUnavailable after too many."""
         has_begun = True
         while True:
             self._deaths += 1

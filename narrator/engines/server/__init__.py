@@ -82,7 +82,7 @@ SPEC = ServerSpec()
 
 
 def look(settings: EngineSettings) -> str:
-    """What a server says of itself, in words; nothing is spoken. Raises EngineUnavailable."""
+    """Describes a server by its own report, without speaking. Raises EngineUnavailable."""
     from narrator.engines.server.dialects import settings_errors
     from narrator.engines.server.engine import ServerEngine
     from narrator.engines.server.meeting import describe_facts

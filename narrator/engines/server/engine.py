@@ -55,7 +55,7 @@ class ServerEngine(Engine):
     # -- what the plan asks
 
     def identity(self) -> Mapping[str, Any]:
-        """Dialect, server, model and version as the manifest has them, and how it is asked."""
+        """Returns dialect, server, model and version of the manifest, and the form of requests."""
         settings = self.settings
         place = "" if settings.url is None else address_of(settings.url).place
         identity: dict[str, Any] = {
@@ -74,7 +74,7 @@ class ServerEngine(Engine):
         return identity
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
-        """The server's name of the voice, or its reference, or what it is cast from."""
+        """Returns the server's name of the voice, or its reference, or what it is cast from."""
         if not self.clones:
             return {"voice": server_voice_name(voice)}
         if voice.content is not None:
@@ -88,13 +88,13 @@ class ServerEngine(Engine):
         ]
 
     def start(self, tell: Callable[[str], None] = ignore_message) -> ServerSession:
-        """Ask the server what it is. Raises EngineUnavailable, StorageError."""
+        """Asks the server for its identity. Raises EngineUnavailable, StorageError."""
         server = self.server()
         server.check_identity(server.wait_until_ready(tell), tell)
         return ServerSession(server, self.dialect_spec, tell)
 
     def server(self) -> RemoteServer:
-        """Who it is to be. Raises EngineUnavailable without a key that the manifest names."""
+        """Returns the manifest's server. Raises EngineUnavailable without the key that it names."""
         settings = self.settings
         if settings.url is None:
             raise EngineUnavailable("; ".join(settings_errors(settings, {})))

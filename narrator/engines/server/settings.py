@@ -37,7 +37,7 @@ class Address:
 
     @property
     def place(self) -> str:
-        """Host, port and path: what the server is in keys, unless it has a name there."""
+        """Host, port and path, which identify the server in keys unless the manifest names it."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}{self.path}"
 
@@ -94,7 +94,7 @@ def _priced(price: str) -> str:
 
 
 def cost(price: str, characters: int) -> str:
-    """What so many characters cost at a price: "about 0.19 USD at 15 USD a million"."""
+    """Describes the cost of so many characters: "about 0.19 USD at 15 USD a million"."""
     found = _PRICE.fullmatch(price)
     assert found is not None
     number = Decimal(found[1]) * characters / 1_000_000

@@ -140,7 +140,7 @@ class Call:
     def send(
         self, body: Mapping[str, Any] | None = None, *, max_bytes: int = MAX_MESSAGE_BYTES
     ) -> ServerAnswer:
-        """Send it once; the answer has at most `max_bytes` bytes. Raises Setback."""
+        """Sends it once; the answer has at most `max_bytes` bytes. Raises Setback."""
         # socket timeouts do not end an answer that trickles in: a timer does
         timer = Timer(self._timeout, self.abort, (True,))
         timer.daemon = True

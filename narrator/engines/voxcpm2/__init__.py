@@ -38,7 +38,7 @@ def _find_models(
 
 
 def _time_step(path: Path) -> float:
-    """With one layer in each stack."""
+    """Times a step of a model of these sizes, with one layer in each stack."""
     from voxcpm2.config import Config
     from voxcpm2.load import read_config
     from voxcpm2.rehearsal import rehearse

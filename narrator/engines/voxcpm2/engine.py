@@ -61,11 +61,11 @@ class VoxCPM2Engine(VoxCPM2Languages, ModelEngine):
         return {**super().identity(), **({} if lora is None else {"lora": self._lora(lora)})}
 
     def identity_record(self) -> Mapping[str, Any]:
-        """As `ModelEngine.identity_record`, with what its LoRA is called in the manifest."""
+        """As `ModelEngine.identity_record`, with the manifest's name of its LoRA."""
         return {"lora_spec": self.settings.lora, **super().identity_record()}
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
-        """Languages that it does not speak, and references to a model that has none."""
+        """Returns problems with languages that it does not speak, and references for VoxCPM 1.x."""
         found = [
             f'VoxCPM2 was not trained on "{tag}"; its languages are {", ".join(sorted(LANGUAGES))}'
             for tag in languages
@@ -94,12 +94,12 @@ class VoxCPM2Engine(VoxCPM2Languages, ModelEngine):
 
 
 def _config(path: Path | None) -> Mapping[str, Any]:
-    """A checkpoint's config.json; empty without one, or where loading will say what is wrong."""
+    """Returns a checkpoint's config.json; empty if there is none, or none that can be read."""
     return {} if path is None else models.load_config(path)
 
 
 def _sample_rate(config: Mapping[str, Any], first_generation: bool) -> int:
-    """Hz of what the checkpoint speaks, with its authors' defaults."""
+    """Returns the checkpoint's sample rate in Hz, with its authors' defaults."""
     codec = config.get("audio_vae_config")
     name, default = ("sample_rate", 16_000) if first_generation else ("out_sample_rate", 48_000)
     rate = codec.get(name) if isinstance(codec, dict) else None

@@ -102,7 +102,7 @@ class LoadedVoxCPM2(LoadedModel):
         return self.encode_once(reference, clip, stored_arrays, tell)
 
     def _fits(self, reference: Reference, latents: Latents) -> bool:
-        """Whether latents are as many numbers as the sound has, and numbers."""
+        """Whether latents have the shape that the sound needs, and finite numbers."""
         config = self.model.config
         count = math.ceil(reference.seconds / self._patch_seconds)
         return (
@@ -131,7 +131,7 @@ class LoadedVoxCPM2(LoadedModel):
 
     @property
     def _patch_seconds(self) -> float:
-        """Of sound that the encoder makes one patch of."""
+        """Seconds of sound in one patch of the encoder."""
         config = self.model.config
         return config.patch_size * config.vae.hop / config.vae.sample_rate
 
@@ -170,8 +170,7 @@ class LoadedVoxCPM2(LoadedModel):
         )
 
     def _make_prompt(self, request: Request, tell: Tell) -> voxcpm2.Prompt:
-        """The take before; where a chain begins in continuation, the reference clip itself, as the
-        speech that goes on."""
+        """Returns the take before; at the head of a continuation chain the reference clip."""
         import voxcpm2
 
         if request.mode == "anchored" or request.prompt:

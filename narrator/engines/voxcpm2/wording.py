@@ -33,12 +33,13 @@ class VoxCPM2Languages(LanguageSupport):
 
 
 def before(text: str, language: str) -> str:
-    """What was said before, as it stands before the next text: `voxcpm2` joins them as they are."""
+    """Returns the text of a prompt in the form that the next text follows: `voxcpm2` joins them
+    unchanged."""
     text = end_with_stop(text, language)
     return text if primary_language(language) in UNSPACED_LANGUAGES else f"{text} "
 
 
 def description(parts: Sequence[str | None]) -> str | None:
-    """Descriptions and styles as one, without the parentheses that the model is given it in."""
+    """Joins descriptions and styles, without the parentheses in which the model gets them."""
     plain = [_BRACKETS.sub(" ", part).strip() for part in parts if part]
     return ", ".join(part for part in plain if part) or None
