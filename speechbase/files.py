@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import math
+import re
 import struct
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,7 @@ import numpy as np
 
 from speechbase import pth
 from speechbase.errors import CheckpointError, printable
+from speechbase.sections import read_object
 
 if TYPE_CHECKING:
     import mlx.core as mx
@@ -35,6 +37,9 @@ _WIDTHS = {
     "BF16": 2, "U32": 4, "I32": 4, "F32": 4, "U64": 8, "I64": 8, "C64": 8,
 }  # fmt: skip
 
+MAX_INDEX_BYTES, MAX_SHARDS = 16 << 20, 1000
+_SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}\.safetensors")
+
 _NUMPY = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "I32": "<i4", "I64": "<i8", "U8": "u1"}
 
 
@@ -49,13 +54,46 @@ def new_folder(target: Path) -> Iterator[Path]:
         directory.rename(target)
 
 
+def weight_files(folder: Path) -> list[Path]:
+    """Returns the files of a checkpoint's weights, as transformers names them: one, or the shards
+    of an index. Raises CheckpointError."""
+    index = folder / "model.safetensors.index.json"
+    for file in (folder / "model.safetensors", index, folder / "pytorch_model.bin"):
+        if file.is_file():
+            return _list_shards(index) if file == index else [file]
+    raise CheckpointError(
+        f"{folder}: no weights; looked for model.safetensors, {index.name} and pytorch_model.bin"
+    )
+
+
+def _list_shards(index: Path) -> list[Path]:
+    listed = read_object(index, MAX_INDEX_BYTES).get("weight_map")
+    shard_names = listed.values() if isinstance(listed, dict) else ()
+    names = {name if isinstance(name, str) else "" for name in shard_names}
+    if not names:
+        raise CheckpointError(f"{index}: not a list of shards")
+    odd_names = sorted(name for name in names if not _SHARD.fullmatch(name))
+    if odd_names or len(names) > MAX_SHARDS:
+        fault = printable(odd_names[0]) if odd_names else repr(len(names))
+        raise CheckpointError(
+            f"{index}: not a list of shards: {fault}; they are files beside it, model-….safetensors"
+        )
+    missing = sorted(name for name in names if not (index.parent / name).is_file())
+    if missing:
+        remainder = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+        raise CheckpointError(
+            f"{index.parent}: missing shards: {', '.join(missing[:8])}{remainder}"
+        )
+    return [index.parent / name for name in sorted(names)]
+
+
 def read(path: Path) -> Tensors:
     """Reads the tensors of a file; those of safetensors are loaded when they are evaluated."""
     if path.suffix != ".safetensors":
         return pth.load(path)
     import mlx.core as mx
 
-    _read_header(path)
+    read_header(path)
     try:
         return cast(Tensors, mx.load(str(path)))
     except RuntimeError as error:  # MLX's, for a header that makes no sense to it
@@ -69,7 +107,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
     Arrays are mapped from disk, except for bfloat16, which is converted to float32.
     """
-    start, header = _read_header(path)
+    start, header = read_header(path)
     if not header:
         return {}
     contents = np.memmap(path, np.uint8, "r", start)
@@ -137,7 +175,7 @@ def identity(path: Path) -> bytes:
     if path.suffix != ".safetensors":
         digest.update(repr(pth.checksums(path)).encode())
         return digest.digest()
-    start, header = _read_header(path)
+    start, header = read_header(path)
     with path.open("rb") as file:
         for name, entry in sorted(header.items()):
             begin, end = entry["data_offsets"]
@@ -147,7 +185,7 @@ def identity(path: Path) -> bytes:
     return digest.digest()
 
 
-def _read_header(path: Path) -> tuple[int, dict[str, dict[str, Any]]]:
+def read_header(path: Path) -> tuple[int, dict[str, dict[str, Any]]]:
     """Reads the header of a safetensors file; returns the offset of its data, and the header.
 
     Checks that every tensor lies within the file, takes the bytes of its shape, and shares none, so

@@ -215,7 +215,8 @@ def test_only_their_engines_and_what_reads_load_a_model() -> None:
     }
     homes = tuple(f"narrator/engines/{name}/" for name in MODEL_ENGINES)
     others = {user for user in users if not user.startswith(homes)}
-    assert others == {"narrator/engines/reader.py"}
+    # models.py reads headers of files of tensors, which loads no MLX
+    assert others == {"narrator/engines/models.py", "narrator/engines/reader.py"}
 
 
 def test_only_the_draft_voice_touches_its_gpl_library() -> None:

@@ -24,6 +24,7 @@ from typing import Any
 
 import mlx.core as mx
 
+from speechbase import files as tensor_files
 from speechbase.errors import CheckpointError, ConfigError, printable
 from speechbase.files import Tensors, compare_shapes, identity, read
 from speechbase.hub import locate
@@ -43,9 +44,8 @@ from voxcpm2.config import Config
 from voxcpm2.model import Network
 from voxcpm2.tokenizer import Tokenizer
 
-MAX_CONFIG_BYTES, MAX_INDEX_BYTES = 1 << 20, 16 << 20
+MAX_CONFIG_BYTES = 1 << 20
 """Limits in bytes of config.json and of a list of shards."""
-MAX_SHARDS = 1000
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 HUB_FILES = [
     "config.json",
@@ -88,12 +88,12 @@ def load(
     config = Config.from_dict(settings)
     network_dtype = config_dtype(config) if requested_dtype is None else requested_dtype
     tokenizer = Tokenizer.load(path)
-    files = weight_files(path)
+    weights = weight_files(path)
     adapter = None if lora is None else lora_.read(locate(lora, HUB_FILES)[0])
-    checkpoint_fingerprint = fingerprint(settings, files, adapter)
+    checkpoint_fingerprint = fingerprint(settings, weights, adapter)
 
     network, vae = Network(config), AudioVAE(config.vae)
-    fill(network, vae, *read_tensors(files, config), settings)
+    fill(network, vae, *read_tensors(weights, config), settings)
     network.set_dtype(network_dtype)
     if adapter is not None:
         lora_.apply(network, adapter)
@@ -126,46 +126,8 @@ def read_config(path: Path) -> dict[str, Any]:
 
 def weight_files(path: Path) -> list[Path]:
     """Returns the files of a directory's weights, the VAE's last. Raises CheckpointError."""
-    index = path / "model.safetensors.index.json"
-    if (path / "model.safetensors").is_file():
-        main = [path / "model.safetensors"]
-    elif index.is_file():
-        main = _list_shards(index)
-    elif (path / "pytorch_model.bin").is_file():
-        main = [path / "pytorch_model.bin"]
-    else:
-        raise CheckpointError(
-            f"{path}: no weights; looked for model.safetensors, model.safetensors.index.json and "
-            "pytorch_model.bin"
-        )
-    vae = [
-        path / name for name in ("audiovae.safetensors", "audiovae.pth") if (path / name).is_file()
-    ]
-    return main + vae[:1]
-
-
-def _list_shards(index: Path) -> list[Path]:
-    listed = read_object(index, MAX_INDEX_BYTES).get("weight_map")
-    shard_names = listed.values() if isinstance(listed, dict) else ()
-    names = {name if isinstance(name, str) else "" for name in shard_names}
-    if not names:
-        raise CheckpointError(f"{index}: not a list of shards")
-    odd_names = sorted(name for name in names if not _SHARD.fullmatch(name))
-    if odd_names or len(names) > MAX_SHARDS:
-        fault = printable(odd_names[0]) if odd_names else repr(len(names))
-        raise CheckpointError(
-            f"{index}: not a list of shards: {fault}; they are files beside it, model-….safetensors"
-        )
-    missing = sorted(name for name in names if not (index.parent / name).is_file())
-    if missing:
-        remainder = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
-        raise CheckpointError(
-            f"{index.parent}: missing shards: {', '.join(missing[:8])}{remainder}"
-        )
-    return [index.parent / name for name in sorted(names)]
-
-
-_SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}\.safetensors")
+    vae = (path / name for name in ("audiovae.safetensors", "audiovae.pth"))
+    return tensor_files.weight_files(path) + [file for file in vae if file.is_file()][:1]
 
 
 # ---- tensors

@@ -11,7 +11,6 @@ import contextlib
 import errno
 import json
 import re
-import struct
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,9 @@ from typing import Any, Literal
 from narrator import files, keys
 from narrator.engines import ignore_message, machine
 from narrator.errors import EngineUnavailable, StorageError, UsageError
+from speechbase import files as tensor_files
+from speechbase.errors import CheckpointError
+from speechbase.sections import read_object
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 _LANGUAGE_FILES = (
@@ -48,9 +50,6 @@ _HUB_ID = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?:@(\w[\w.-]*(?:/\w[\w.-]*)*))?")
 MAX_ID_LENGTH = 200
 """Characters; the hub's own limit is 96 without the revision."""
 ORIGIN_FILE = "converted.json"
-_SHARD_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}\.safetensors")
-_HEADER_LIMIT, _CONFIG_LIMIT, _INDEX_LIMIT = 16 << 20, 1 << 20, 16 << 20
-"""Most bytes; those of the published model have 0.1, 0.01 and 0.1 million."""
 
 Tell = Callable[[str], None]
 """Receives progress messages."""
@@ -378,27 +377,18 @@ def find_damaged_files(family: Family, path: Path, tell: Tell = ignore_message) 
 
 
 def weight_files(path: Path) -> list[Path]:
-    index = path / "model.safetensors.index.json"
-    for file in (path / "model.safetensors", index, path / "pytorch_model.bin"):
-        if file.is_file():
-            return _read_shards(index) if file == index else [file]
-    raise IncompleteModel("the weights are missing (model.safetensors)")
+    """Returns the files of a checkpoint's weights. Raises IncompleteModel."""
+    with _translate_checkpoint_errors(path):
+        return tensor_files.weight_files(path)
 
 
-def _read_shards(index: Path) -> list[Path]:
-    path, weight_map = index.parent, _read_object(index, _INDEX_LIMIT).get("weight_map")
-    shard_names = list(weight_map.values()) if isinstance(weight_map, dict) else []
-    names = sorted({name for name in shard_names if isinstance(name, str)})
-    # a name that leads out of the folder is no shard
-    if not names or not all(
-        isinstance(name, str) and _SHARD_NAME.fullmatch(name) for name in shard_names
-    ):
-        raise IncompleteModel(f"{index.name} is not a list of shards")
-    missing = [name for name in names if not (path / name).is_file()]
-    if missing:
-        listing = ", ".join(missing[:8]) + (", …" if len(missing) > 8 else "")
-        raise IncompleteModel(f"{len(missing)} of {len(names)} shards are missing: {listing}")
-    return [path / name for name in names]
+@contextlib.contextmanager
+def _translate_checkpoint_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except CheckpointError as error:
+        reason = str(error).removeprefix(f"{folder}/").removeprefix(f"{folder}: ")
+        raise IncompleteModel(reason) from error
 
 
 def _language_files(path: Path) -> list[Path]:
@@ -440,43 +430,20 @@ LANGUAGE_LAYOUT = Layout(
 
 
 def read_tensor_header(file: Path) -> Mapping[str, Any]:
-    """Reads the header of a safetensors file and checks the file's size; empty for other files."""
+    """Reads the header of a safetensors file and checks that the file is complete; empty for other
+    files. Raises IncompleteModel."""
     if file.suffix != ".safetensors":
         return {}
-    size = file.stat().st_size
-    try:
-        with file.open("rb") as stream:
-            (length,) = struct.unpack("<Q", stream.read(8))
-            if length > min(size, _HEADER_LIMIT):
-                raise ValueError
-            header = json.loads(stream.read(length))
-        header.pop("__metadata__", None)
-        ends = [tensor["data_offsets"][1] for tensor in header.values()]
-        if not all(type(end) is int and 0 <= end < 2**60 for end in ends):
-            raise ValueError
-        end = 8 + length + max(ends, default=0)
-    except (OSError, struct.error, ValueError, RecursionError, LookupError, TypeError,
-            AttributeError):  # fmt: skip
-        raise IncompleteModel(f"{file.name} is damaged") from None
-    if end != size:
-        raise IncompleteModel(f"{file.name} is not whole: {size} of {end} bytes")
-    return dict(header)
+    with _translate_checkpoint_errors(file.parent):
+        return tensor_files.read_header(file)[1]
 
 
 def load_config(path: Path) -> Mapping[str, Any]:
     """Reads a checkpoint's config.json; empty if it is missing or malformed."""
-    return _read_object(path / "config.json", _CONFIG_LIMIT)
-
-
-def _read_object(path: Path, max_bytes: int) -> Mapping[str, Any]:
-    """Reads a JSON object of at most so many bytes; empty if the file contains none."""
     try:
-        if not path.is_file() or path.stat().st_size > max_bytes:
-            return {}
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        return read_object(path / "config.json", 1 << 20)
+    except (FileNotFoundError, CheckpointError):
         return {}
-    return content if isinstance(content, dict) else {}
 
 
 def _describe_precision(path: Path) -> str:

@@ -37,6 +37,12 @@ def cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def folder(cache, source, tmp_path):
+    """A copy of the small checkpoint."""
+    return shutil.copytree(source, tmp_path / "mine")
+
+
+@pytest.fixture
 def hub(cache, source, monkeypatch):
     """A hub that has the small checkpoint."""
     hub = hubs.Hub(cache, source)
@@ -116,16 +122,6 @@ def test_a_damaged_branch_of_the_cache_is_a_model_that_is_not_here(cache, source
     assert "`narrator models pull openbmb/VoxCPM2`" in model.note
 
 
-@pytest.mark.parametrize("name", ["config.json", "model.safetensors.index.json"])
-def test_json_that_is_nested_without_end_is_a_damaged_file(cache, source, tmp_path, name):
-    folder = shutil.copytree(source, tmp_path / "mine")
-    (folder / "model.safetensors").unlink()
-    (folder / name).write_text("[" * 100_000)
-    model = models.find(FAMILY, str(folder))
-    assert model.path is None
-    assert name in model.note
-
-
 def test_the_same_bytes_have_the_same_name_wherever_they_lie(cache, source):
     hubs.cached(cache, source)
     assert (
@@ -133,8 +129,7 @@ def test_the_same_bytes_have_the_same_name_wherever_they_lie(cache, source):
     )
 
 
-def test_one_byte_in_the_midst_of_the_weights_changes_their_name(cache, source, tmp_path):
-    folder = shutil.copytree(source, tmp_path / "mine")
+def test_one_byte_in_the_midst_of_the_weights_changes_their_name(folder):
     before = models.find(FAMILY, str(folder)).weights
     with (folder / "model.safetensors").open("r+b") as file:
         file.seek(-12345, os.SEEK_END)
@@ -147,8 +142,7 @@ def test_one_byte_in_the_midst_of_the_weights_changes_their_name(cache, source, 
     assert models.find(FAMILY, str(folder)).weights == after
 
 
-def test_files_that_are_not_read_do_not_change_the_name(cache, source, tmp_path):
-    folder = shutil.copytree(source, tmp_path / "mine")
+def test_files_that_are_not_read_do_not_change_the_name(folder):
     before = models.find(FAMILY, str(folder)).weights
     (folder / "README.md").write_text("new")
     assert models.find(FAMILY, str(folder)).weights == before
@@ -214,59 +208,46 @@ def test_what_is_neither_folder_nor_hub_id_says_so(cache, spec):
     assert "no such directory, and not a hub id" in model.note
 
 
+def removed(name):
+    return lambda folder: (folder / name).unlink()
+
+
+def cut_short(folder):
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.truncate(1_000_000)
+
+
+def index(weight_map):
+    def damage(folder):
+        (folder / "model.safetensors").rename(folder / "model-1.safetensors")
+        text = json.dumps({"weight_map": weight_map})
+        (folder / "model.safetensors.index.json").write_text(text)
+
+    return damage
+
+
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("damage", "said"),
     [
-        ("config.json", "no config.json"),
-        ("tokenizer.json", "tokenizer.json is missing"),
-        ("model.safetensors", "the weights are missing"),
-        ("audiovae.pth", "the codec is missing"),
+        (removed("config.json"), "no config.json"),
+        (removed("tokenizer.json"), "tokenizer.json is missing"),
+        (removed("model.safetensors"), "no weights; looked for model.safetensors"),
+        (removed("audiovae.pth"), "the codec is missing"),
+        (cut_short, "mine: model.safetensors: truncated: 1000000 bytes, its header says"),
+        (lambda folder: (folder / "model.safetensors").write_bytes(b""),
+         "mine: model.safetensors: not a safetensors file, or damaged"),
+        (lambda folder: (folder / "config.json").write_text("[" * 100_000),
+         "config.json cannot be read"),
+        (index({"a": "../../x"}), "not a list of shards: ../../x"),
+        (index({"a": "model-1.safetensors", "b": "model-2.safetensors"}),
+         "mine: missing shards: model-2.safetensors"),
     ],
-)
-def test_a_folder_without_one_of_its_files_is_not_here(cache, source, tmp_path, name, said):
-    folder = shutil.copytree(source, tmp_path / "mine")
-    (folder / name).unlink()
+)  # fmt: skip
+def test_a_damaged_folder_is_no_model_and_says_why(folder, damage, said):
+    damage(folder)
     model = models.find(FAMILY, str(folder))
     assert (model.path, model.weights) == (None, "")
     assert said in model.note
-
-
-def test_a_file_cut_short_is_not_here(cache, source, tmp_path):
-    folder = shutil.copytree(source, tmp_path / "mine")
-    with (folder / "model.safetensors").open("r+b") as file:
-        file.truncate(1_000_000)
-    assert "model.safetensors is not whole: 1000000 of" in models.find(FAMILY, str(folder)).note
-
-
-@pytest.mark.parametrize("header", [b"", b"\xff" * 16, b"\x02" + 7 * b"\0" + b"[]"])
-def test_a_damaged_header_is_said(cache, source, tmp_path, header):
-    folder = shutil.copytree(source, tmp_path / "mine")
-    (folder / "model.safetensors").write_bytes(header)
-    assert "model.safetensors is damaged" in models.find(FAMILY, str(folder)).note
-
-
-@pytest.mark.parametrize(
-    "index",
-    [
-        {"weight_map": {"a": "../../x"}},
-        {"weight_map": {"a": "/etc/passwd"}},
-        {"weight_map": {"a": "a\0.safetensors"}},
-        {"weight_map": {"a": "model-1.safetensors", "b": 3}},
-        {"weight_map": {"a": ["model-1.safetensors"]}},
-        {"weight_map": {}},
-        {"weight_map": "model-1.safetensors"},
-        {},
-        [],
-    ],
-    ids=str,
-)
-def test_shards_that_lie_elsewhere_are_no_model(cache, source, tmp_path, index):
-    folder = shutil.copytree(source, tmp_path / "mine")
-    (folder / "model.safetensors").rename(folder / "model-1.safetensors")
-    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    model = models.find(FAMILY, str(folder))
-    assert model.path is None
-    assert model.note.endswith("is not a list of shards")
 
 
 @pytest.mark.parametrize(
@@ -281,20 +262,10 @@ def test_shards_that_lie_elsewhere_are_no_model(cache, source, tmp_path, index):
     ],
     ids=lambda facts: str(facts)[:30],
 )
-def test_odd_words_of_a_configuration_are_not_said(cache, source, tmp_path, facts):
-    folder = shutil.copytree(source, tmp_path / "mine")
+def test_odd_words_of_a_configuration_are_not_said(folder, facts):
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "dtype": None, **facts}))
     assert models.find(FAMILY, str(folder)).precision == ""
-
-
-def test_missing_shards_are_named(cache, source, tmp_path):
-    folder = shutil.copytree(source, tmp_path / "mine")
-    (folder / "model.safetensors").rename(folder / "model-00001-of-00002.safetensors")
-    index = {"weight_map": {f"t{n}": f"model-0000{n}-of-00002.safetensors" for n in (1, 2)}}
-    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    note = models.find(FAMILY, str(folder)).note
-    assert "1 of 2 shards are missing: model-00002-of-00002.safetensors" in note
 
 
 def test_a_download_cut_short_is_not_here_and_says_how_to_go_on(cache, source):
@@ -545,8 +516,7 @@ def test_a_conversion_is_smaller_and_whole(cache, source, tmp_path):
         models.convert(FAMILY, source, target)
 
 
-def test_a_conversion_that_fails_is_a_line(cache, source, tmp_path):
-    folder = shutil.copytree(source, tmp_path / "mine")
+def test_a_conversion_that_fails_is_a_line(folder, tmp_path):
     (folder / "config.json").write_text("{}")
     with pytest.raises(EngineUnavailable, match="cannot be converted") as caught:
         models.convert(FAMILY, folder, tmp_path / "new")
