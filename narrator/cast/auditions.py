@@ -80,9 +80,9 @@ def seed_of(voice: Voice, number: int) -> int:
     return keys.number(f"casting {CASTING} {voice.seed} {number}{speaker_suffix}") % 2**32
 
 
-def key(voice: Voice, language: str, engine: Engine, *, count: int = COUNT) -> str:
+def key(voice: Voice, engine: Engine, *, count: int = COUNT) -> str:
     """Returns the key of a casting, made of everything that can change the sound of its winner."""
-    audition_text = text_for(language)
+    audition_text = text_for(voice.language or "")
     return keys.key(
         {
             "casting": CASTING,
@@ -134,77 +134,43 @@ class Candidate:
         return f"{self.number}: {self.score:.0f} of 100" + (f" ({remarks})" if remarks else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
-    """A voice to be cast, and the language it will speak."""
-
-    voice: Voice
-    language: str
-
-
-def _ignore_progress(done_count: int, total_count: int) -> None:
-    pass
-
-
 def cast(
     session: Session,
     engine: Engine,
-    voice: Voice,
-    language: str,
+    voices: Sequence[Voice],
     *,
     count: int = COUNT,
-    on_progress: Callable[[int, int], None] = _ignore_progress,
-    cancel: Event | None = None,
-) -> list[Candidate]:
-    """Returns the candidates for one voice, in order; none if `cancel` was set before all were
-    complete."""
-    roles = [Role(voice, language)]
-    candidates_by_role = cast_all(
-        session, engine, roles, count=count, on_progress=on_progress, cancel=cancel
-    )
-    return candidates_by_role[0]
-
-
-def cast_all(
-    session: Session,
-    engine: Engine,
-    parts: Sequence[Role],
-    *,
-    count: int = COUNT,
-    on_progress: Callable[[int, int], None] = _ignore_progress,
+    on_progress: Callable[[int, int], None] = lambda done_count, total_count: None,
     cancel: Event | None = None,
 ) -> list[list[Candidate]]:
-    """Returns the candidates for every role, rendered side by side in the session's slots.
+    """Returns the candidates for every voice, rendered side by side in the session's slots.
 
-    All of them are held at once, with their sound: cast many voices `at_once` and no more.
-    `on_progress` is called with the number of finished candidates and of all. A candidate on which
-    the engine fails cannot be used. A role's list is empty if `cancel` was set before all of its
-    candidates were complete: nothing may be chosen from some of them, since the casting's key
-    promises the best of all.
+    The voices have a language. All candidates are held at once, with their sound: cast many voices
+    `at_once` and no more. `on_progress` is called with the number of finished candidates and of
+    all. A candidate on which the engine fails cannot be used. A voice's list is empty if `cancel`
+    was set before all of its candidates were complete: nothing may be chosen from some of them,
+    since the casting's key promises the best of all.
     """
-    numbered_requests = [
-        (role_index, number, _request(part, number, engine))
-        for role_index, part in enumerate(parts)
-        for number in range(1, count + 1)
-    ]
-    position_by_key = {
-        request.key: (role_index, number) for role_index, number, request in numbered_requests
-    }
-    candidates_by_number: list[dict[int, Candidate]] = [{} for _ in parts]
+    requests: list[Request] = []
+    positions: dict[str, tuple[int, int]] = {}
+    """Index of the voice and number of the candidate, by the key of its request."""
+    for index, voice in enumerate(voices):
+        for number in range(1, count + 1):
+            requests.append(_request(voice, number, engine))
+            positions[requests[-1].key] = index, number
+    candidates: list[dict[int, Candidate]] = [{} for _ in voices]
     for request, outcome in speak(
         session,
-        [request for _, _, request in numbered_requests],
-        tick=lambda: on_progress(sum(map(len, candidates_by_number)), len(numbered_requests)),
+        requests,
+        tick=lambda: on_progress(sum(map(len, candidates)), len(requests)),
         cancel=cancel,
     ):
-        role_index, number = position_by_key[request.key]
-        candidates_by_number[role_index][number] = _judge_candidate(
-            number, request, outcome, engine
-        )
-    complete = [
-        candidates if len(candidates) == count else {} for candidates in candidates_by_number
+        index, number = positions[request.key]
+        candidates[index][number] = _judge_candidate(number, request, outcome, engine)
+    return [
+        [by_number[number] for number in sorted(by_number)] if len(by_number) == count else []
+        for by_number in candidates
     ]
-    return [[candidates[n] for n in sorted(candidates)] for candidates in complete]
 
 
 def at_once(slots: int, count: int = COUNT) -> int:
@@ -212,20 +178,20 @@ def at_once(slots: int, count: int = COUNT) -> int:
     return max(1, math.ceil(slots / count))
 
 
-def _request(role: Role, number: int, engine: Engine) -> Request:
-    audition_text = text_for(role.language)
-    seed = seed_of(role.voice, number)
+def _request(voice: Voice, number: int, engine: Engine) -> Request:
+    audition_text, seed = text_for(voice.language or ""), seed_of(voice, number)
     recipe = {
-        "speaker": role.voice.speaker,
+        "speaker": voice.speaker,
         "number": number,
         "seed": seed,
         "text": audition_text.text,
+        "description": voice.description,
     }
     return Request(
-        key=keys.key({**recipe, "description": role.voice.description}),
+        key=keys.key(recipe),
         text=audition_text.text,
         language=audition_text.language,
-        voice=role.voice,
+        voice=voice,
         style=None,  # style belongs to lines, not to the person
         parameters=engine.casting_parameters,
         seed=seed,
@@ -291,18 +257,19 @@ def choose(candidates: Sequence[Candidate]) -> Candidate:
     )
 
 
-def preset_of(candidate: Candidate, voice: Voice, language: str, name: str | None = None) -> Preset:
+def preset_of(candidate: Candidate, name: str | None = None) -> Preset:
     """Returns a usable candidate as a preset, named after its speaker unless `name` is given.
 
     Raises UsageError for a name that no preset can have.
     """
     assert candidate.clip is not None
+    voice = candidate.voice
     engine = str(candidate.engine.get("name", "an engine"))
     basis = "its description" if voice.description else "its seed alone"
     return presets.of_clip(
         presets.valid_name_for(voice.speaker) if name is None else name,
         candidate.clip,
-        language,
+        voice.language or candidate.text.language,
         description=voice.description,
         style=voice.style,
         seed=voice.seed,
@@ -340,7 +307,7 @@ class Audition:
 
     engine: Engine
     line: Request
-    uncast: Role | None = None
+    uncast: Voice | None = None
     keep: Callable[[Candidate], Reference] | None = None
     _attempts: Attempts[CheckedAnswer] = field(init=False)
     _numbers: dict[str, int] = field(default_factory=dict)

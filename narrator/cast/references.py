@@ -61,15 +61,9 @@ class Voices:
 
         Raises StorageError.
         """
-        role = self.role(candidate.voice.speaker)
-        preset = auditions.preset_of(candidate, role.voice, role.language)
+        preset = auditions.preset_of(candidate)
         presets.write(preset, self.files[candidate.voice.speaker])
         return preset.to_reference()
-
-    def role(self, speaker: str) -> auditions.Role:
-        """Returns the role for casting a speaker."""
-        voice = self.cast[speaker]
-        return auditions.Role(voice, voice.language or self.language)
 
 
 def settle(project: Project, cast: Cast, engines: Mapping[str, Engine]) -> Voices:
@@ -101,7 +95,7 @@ def settle(project: Project, cast: Cast, engines: Mapping[str, Engine]) -> Voice
             contents[name] = file_glance.content
             continue
         settled_voices[name] = replace(voice, language=voice.language or language)
-        key = auditions.key(voice, voice.language or language, engine)
+        key = auditions.key(settled_voices[name], engine)
         cast_files[name] = project.build / "cast" / f"{key}{presets.SUFFIX}"
         contents[name] = None
         if cast_files[name].is_file():
@@ -124,20 +118,19 @@ def cast_missing(
     EngineUnavailable, StorageError, and, after storing all others, UserError for every voice
     without a usable candidate.
     """
-    role_by_path: dict[Path, auditions.Role] = {}
+    voice_by_path: dict[Path, Voice] = {}
     for name in speakers:
         # Speakers with the same description share a voice.
-        role_by_path.setdefault(voices.files[name], voices.role(name))
-    names = ", ".join(role.voice.speaker for role in role_by_path.values())
+        voice_by_path.setdefault(voices.files[name], voices.cast[name])
+    names = ", ".join(voice.speaker for voice in voice_by_path.values())
     tell(f"casting {names}: voices without a reference")
-    pending, problems = list(role_by_path.items()), list[Problem]()
+    pending, problems = list(voice_by_path.items()), list[Problem]()
     with closing(engine.start(tell)) as session:
         while pending and not cancel.is_set():
             group_size = auditions.at_once(session.slots)  # their number may grow
-            group, pending = pending[:group_size], pending[group_size:]
-            roles = [role for _, role in group]
-            candidates_by_role = auditions.cast_all(session, engine, roles, cancel=cancel)
-            for (path, role), candidates in zip(group, candidates_by_role, strict=True):
+            group, pending = dict(pending[:group_size]), pending[group_size:]
+            all_candidates = auditions.cast(session, engine, list(group.values()), cancel=cancel)
+            for path, candidates in zip(group, all_candidates, strict=True):
                 if not candidates:  # stopped before all were complete
                     continue
                 try:
@@ -145,9 +138,8 @@ def cast_missing(
                 except UserError as error:
                     problems += error.problems
                     continue
-                preset = auditions.preset_of(best, role.voice, role.language)
-                presets.write(auditions.add_latents(preset, engine), path)
-                tell(f"cast {role.voice.speaker}: candidate {best}")
+                presets.write(auditions.add_latents(auditions.preset_of(best), engine), path)
+                tell(f"cast {best.voice.speaker}: candidate {best}")
     if problems and not cancel.is_set():
         raise UserError(problems)
 

@@ -65,42 +65,41 @@ def design(
     spoken_language = language_of(root, language)
     engine = _caster(root)
     _check_clones(engine, "design a voice")
-    voice = Voice(new.name, description=" ".join(description.split()), seed=seed, style=style)
+    voice = Voice(
+        new.name, description=" ".join(description.split()), seed=seed, style=style,
+        language=spoken_language,
+    )  # fmt: skip
     _check_problems(engine, voice, spoken_language)
     if note := auditions.text_for(spoken_language).note:
         err.print(f"warning: {note}")
     with closing(engine.start(err.print)) as session:
-        candidates = auditions.cast(
-            session, engine, voice, spoken_language, count=count,
+        [candidates] = auditions.cast(
+            session, engine, [voice], count=count,
             on_progress=lambda done, total: err.print(f"{done} of {pluralize(total, 'candidate')}"),
         )  # fmt: skip
     for candidate in candidates:
         out.print(str(candidate))
     if listen is not None:
-        _write_candidates(candidates, listen, voice, spoken_language, engine.sample_rate)
+        _write_candidates(candidates, listen, new.name, engine.sample_rate)
     chosen = auditions.choose(candidates) if choose is None else candidates[choose - 1]
     if not chosen.usable:
         raise UserError(f"candidate {choose} cannot be used: {'; '.join(chosen.trouble)}")
     out.print(f"kept candidate {chosen.number}, " + (
         "the best" if choose is None else "as you chose"))  # fmt: skip
-    preset = auditions.preset_of(chosen, voice, spoken_language, new.name)
-    new.keep(auditions.add_latents(preset, engine))
+    new.keep(auditions.add_latents(auditions.preset_of(chosen, new.name), engine))
 
 
-def _write_candidates(
-    candidates: Sequence[Candidate], folder: Path, voice: Voice, language: str, rate: int
-) -> None:
+def _write_candidates(candidates: Sequence[Candidate], folder: Path, name: str, rate: int) -> None:
     """What there is to hear of each candidate, and as a voice what can be kept."""
     from narrator import files
     from narrator.cast import auditions, presets
 
-    name = voice.speaker
     for candidate in candidates:
         stem = f"{name}-{candidate.number}"
         if candidate.speech is not None:
             _write_wav(folder / f"{stem}.wav", candidate.speech, rate)
         if candidate.usable:
-            preset = auditions.preset_of(candidate, voice, language, name)
+            preset = auditions.preset_of(candidate, name)
             files.write(folder / f"{stem}{presets.SUFFIX}", presets.pack(preset))
     out.print(
         f"candidates are in {display_path(folder)}; to keep another one: "

@@ -103,8 +103,7 @@ def begin(
         voices.reference(speaker, on_message) if needs_reference and has_reference else None,
         "reference" if needs_reference else "zero-shot",
     )
-    uncast_role = None if has_reference else voices.role(speaker)
-    audition = Audition(engine, line, uncast_role, voices.keep)
+    audition = Audition(engine, line, None if has_reference else spoken_by, voices.keep)
     sound_content = {
         "line": line.key,
         "voice": dict(engine.voice_content(spoken_by, language)),

@@ -320,7 +320,7 @@ def test_the_best_candidate_becomes_the_voice(narrator, stage, home):
     preset = presets.read(home / "Ada.voice")
     assert (preset.description, preset.seed) == ("A quick girl", 7)
     voice = Voice("Ada", description="A quick girl", seed=7)
-    found = auditions.cast(stage.start(), stage, voice, "en")
+    [found] = auditions.cast(stage.start(), stage, [voice])
     assert preset.made["seed"] == auditions.choose(found).seed
     assert f"kept candidate {auditions.choose(found).number}, the best" in said
     assert stage.sessions[0].closed
