@@ -13,11 +13,10 @@ from narrator.project.schema import schema
 PAGE = Path(__file__).parents[1] / "docs" / "manifest.md"
 
 HEAD = (
-    "Every key of a manifest: what it takes, what holds where it is not set, what it means. `NAME` "
-    "is a name of your own, `[]` each of a list. [The script](script.md) has a small manifest, "
+    "Every key of a manifest, with its values, default and meaning. `NAME` is a name of your own, "
+    "`[]` each entry of a list. [The script](script.md) has a small manifest, "
     "[examples/](../examples/README.md) the smallest one for each feature. This page is made from "
-    "the schema by `make docs`; editors check a manifest with the same, as `narrator schema` "
-    "prints it."
+    "the schema by `make docs`; `narrator schema` prints the same schema for editors."
 )
 
 Schema = Mapping[str, Any]
@@ -71,7 +70,7 @@ def _models_of(value: Schema) -> Iterator[tuple[str, str]]:
 
 
 def _table(model: Schema, anchors: Mapping[str, str]) -> str:
-    rows = ["| key | takes | default | meaning |", "|---|---|---|---|"]
+    rows = ["| key | values | default | meaning |", "|---|---|---|---|"]
     for key, value in model["properties"].items():
         default = "**required**" if key in model.get("required", ()) else _default(value)
         meaning = value.get("description") or schema()["$defs"][_name(value)]["description"]

@@ -234,7 +234,7 @@ else:
     ]
     _ChapterKeys = create_model(
         "ChapterEngineSettings",
-        __doc__="A chapter's own settings, as in `engine`, for each engine that has them.",
+        __doc__="Settings of a chapter, as in `engine`, for each engine that has them.",
         __base__=Strict,
         **{
             key: (_chapter_field(key), Field(None, description="As in `engine`."))

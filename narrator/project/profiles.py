@@ -33,7 +33,7 @@ class Profile:
     loudness: float | None = None
     """Target loudness; None leaves the sound at its own level."""
     tolerance: float = 1.0
-    """LU or dB that a file may lie from it."""
+    """Tolerance of the loudness in LU or dB."""
     true_peak: float | None = None
     """dBTP, at most."""
     peak: float | None = None
@@ -50,7 +50,7 @@ class Profile:
     gap: float | None = 6.0
     """Seconds of digital silence within a file, at most."""
     longest: float | None = None
-    """Minutes a file."""
+    """Longest file, minutes."""
     bitrate: int | None = None
     """kbit/s of lossy codecs; None for each codec's default."""
     bitrates: tuple[int, int] | None = None

@@ -89,18 +89,18 @@ ChainMode = Literal["anchored", "continuation", "reference"]
 
 
 class VoiceSettings(Strict):
-    """A reference clip with its exact transcript, or a description to cast a voice from."""
+    """A reference clip with its exact transcript, or a description to design a voice from."""
 
     reference: Text | None = None
-    """A clip of the voice, 5 to 10 seconds of it."""
+    """A clip of the voice, 5 to 10 seconds long."""
     transcript: Text | None = None
-    """Exactly what the clip says."""
+    """The exact words of the clip."""
     description: Text | None = None
-    """In words, instead of a clip: sex, age, manner, nearness."""
+    """Description of the voice, instead of a clip: sex, age, manner, distance."""
     seed: int = Field(default=0, ge=0, lt=2**32)
-    """Another one casts another voice from the same description."""
+    """Seed: another one designs another voice from the same description."""
     style: Text | None = None
-    """How it speaks, where neither speaker nor line says it."""
+    """Default style of the voice, if neither speaker nor line has one."""
 
     @model_validator(mode="after")
     def _complete(self) -> VoiceSettings:
@@ -112,7 +112,8 @@ class VoiceSettings(Strict):
 
 
 class ChainOverrides(Strict):
-    """How takes of one chapter or speaker carry over; a speaker's own count before a chapter's."""
+    """As `chain` of the book, for one chapter or speaker; a speaker's takes precedence over a
+    chapter's."""
 
     mode: ChainMode | None = None
     """As in `chain`."""
@@ -127,12 +128,12 @@ VoiceChoice = Annotated[
 
 
 class Mastering(Strict):
-    """Filters over every take of a speaker, before levels and loudness."""
+    """Filters for every take of a speaker, before levelling and loudness."""
 
     high_pass: float | None = Field(default=None, ge=20, le=200)
-    """Hz under which the sound is taken away: rumble, hum."""
+    """Frequency in Hz below which sound is removed: rumble, hum."""
     de_ess: float | None = Field(default=None, ge=0, le=1)
-    """How far sharp s sounds are lowered: 0.3 is gentle, up to 4 dB; 1 up to 12 dB."""
+    """Reduction of sharp s sounds: 0.3 is gentle, up to 4 dB; 1 is up to 12 dB."""
 
 
 def _normalize_plays(
@@ -164,29 +165,29 @@ class _SpeakerOfAnyEngine(Strict):
     _extension_voices: dict[str, Strict] = PrivateAttr({})
 
     voice: VoiceChoice | None = None
-    """A name under `voices`, a preset's name, or a voice of the speaker's own."""
+    """A name under `voices`, the name of a preset, or the speaker's own voice."""
     style: Text | None = None
-    """How all of the speaker's lines are said; a line's own comes before it."""
+    """Style of all the speaker's lines; a line's own style takes precedence."""
     engine: EngineChoice | None = None
     """What speaks this speaker's lines, where it is not the book's: a name, or a name with
     settings. Without a name it is the book's engine; what is not set is as in `engine`, or that
     other engine's default. These settings count before a chapter's."""
     chain: ChainOverrides = ChainOverrides()
-    """How this speaker's takes carry over, instead of the book's way."""
+    """As `chain` of the book, for this speaker."""
     gain: float = Field(default=0.0, ge=-24, le=24)
-    """dB, on top of the levelling between speakers."""
+    """dB, added to the automatic levelling between speakers."""
     speed: float = Field(default=1.0, ge=0.5, le=2.0)
-    """1.1 is ten per cent faster, at the same pitch."""
+    """Speed: 1.1 is ten per cent faster, at the same pitch."""
     language: Language | None = None
-    """Where it is not the chapter's."""
+    """The speaker's language, if it is not the chapter's."""
     aliases: tuple[Text, ...] = ()
-    """Other names that the script may use; several of the cast may share one, which is the first
-    one's where it is a label."""
+    """Other names in the script. Several members of the cast may share one; as a label it means the
+    first."""
     pronoun: Text | None = None
-    """he, she, they, it, or another: by it narration says who speaks."""
+    """he, she, they, it, or another, for narration that names speakers by pronoun."""
     plays: Played = Field(default={})
-    """Characters that this voice speaks too, each under a name of its own: [Mrs. Hall, Lucy], or
-    with their other names: {Mrs. Hall: [Jenny], Lucy: []}."""
+    """Other characters with this voice, each under its own name: [Mrs. Hall, Lucy], or with their
+    aliases: {Mrs. Hall: [Jenny], Lucy: []}."""
 
 
 if TYPE_CHECKING:
@@ -200,10 +201,10 @@ else:  # what each engine brings, under its name
 
 
 class Speaker(_SpeakerOfEngines):
-    """One of the cast."""
+    """A member of the cast."""
 
     mastering: Mastering | None = None
-    """The speaker's own filters, instead of `output.mastering`."""
+    """Filters of this speaker, instead of `output.mastering`."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -240,22 +241,22 @@ ScriptLine = Annotated[
 
 
 class ChapterSettings(Strict):
-    """A chapter: a title for marks and tags, and its text in a file or in place."""
+    """A chapter: its title for chapter marks and tags, and its text in a file or in place."""
 
     title: Shown
-    """As marks, tags and names of files show it; a heading in the text is what is spoken."""
+    """Title in chapter marks, tags and file names; the heading in the text is what is spoken."""
     file: Text | None = None
-    """Its text; either this or `lines`."""
+    """File with the text; either this or `lines`."""
     lines: tuple[ScriptLine, ...] | None = None
-    """Its text in place: strings as in a chapter's file, or `name: text`."""
+    """The text in place: strings as in a chapter's file, or `name: text`."""
     speaker: Text | None = None
-    """Speaks what has no name before it, instead of `narrator`."""
+    """The speaker of text without a label, instead of `narrator`."""
     language: Language | None = None
-    """Where it is not the book's."""
+    """The chapter's language, if it is not the book's."""
     engine: ChapterEngineChoice = Field(default_factory=ChapterEngine)
-    """Of this chapter only, for every engine that has such settings."""
+    """Settings for this chapter, for every engine that has them."""
     chain: ChainOverrides = ChainOverrides()
-    """Of this chapter only."""
+    """As `chain` of the book, for this chapter."""
 
     @model_validator(mode="after")
     def _one_source(self) -> ChapterSettings:
@@ -265,67 +266,67 @@ class ChapterSettings(Strict):
 
 
 class Pauses(Strict):
-    """Seconds without sound, laid between takes; takes themselves are trimmed."""
+    """Seconds of silence between takes; the takes themselves are trimmed."""
 
     clause: Seconds = 0.12
-    """Between the parts of a sentence that is too long for one chunk."""
+    """Between parts of a sentence that is too long for one chunk."""
     sentence: Seconds = 0.35
     """Between chunks of one line."""
     line: Seconds = 0.6
-    """Between lines of one speaker; with any other value each line is spoken by itself, else short
-    neighbours in one go."""
+    """Between lines of one speaker. With the default, short neighbouring lines are spoken together;
+    with any other value, each line separately."""
     speaker: Seconds = 0.45
-    """Where another one answers."""
+    """Between lines of different speakers."""
     heading: Seconds = 1.2
     """Before and after a heading."""
     scene: Seconds = 1.8
     """At a scene break."""
     head: Seconds = 0.75
-    """Before a chapter's first word."""
+    """Before the first word of a chapter."""
     tail: Seconds = 1.5
-    """After its last."""
+    """After the last word of a chapter."""
 
 
 class Dialogue(Strict):
-    """Who speaks what narration quotes, and who says that they said it."""
+    """Direct speech within paragraphs, and its tags."""
 
     tags: Literal["narrator", "speaker", "skip"] = "narrator"
-    """Who says “said Ada”: the narrator, or who is quoted; skip leaves it out, and lists it."""
+    """Who says “said Ada”: the narrator or the quoted speaker; skip leaves it out and lists it."""
     cast: Literal["given", "found"] = "given"
-    """found: `narrator cast` found the characters, so who speaks is less sure; take it out once
-    their names are right."""
+    """found: `narrator cast` found the characters, so its decisions are less sure; remove it once
+    the names are right."""
     first_person: Text | None = None
-    """Who says “I” in the narration. Where it is not set: who narrates, if that is a character of
-    the cast and not just narrator."""
+    """Who says “I” in the narration. By default the narrator, if that is a named character."""
 
 
 class Chain(Strict):
-    """How takes carry over to the next chunk of the same speaker."""
+    """How a chunk continues from the previous take of the same speaker."""
 
     mode: ChainMode = "anchored"
-    """anchored: each chunk hears its voice's reference and the take before; continuation: the take
-    before alone; reference: the reference alone, which is fastest, all chunks side by side."""
+    """anchored: each chunk is given its voice's reference and the previous take; continuation: only
+    the previous take; reference: only the reference, which is fastest, since all chunks are
+    independent."""
     max_chunks: int = Field(default=8, ge=1, le=64)
-    """After so many a chain starts anew from the reference."""
+    """Number of chunks after which a new chain starts from the reference."""
 
 
 class Checks(Strict):
-    """What a take must pass before it is kept."""
+    """Checks that a take must pass before it is stored."""
 
     recognition: Literal["never", "suspicious", "all"] = "never"
-    """Whether takes are heard by a recogniser and compared with their text (an optional extra)."""
+    """Which takes a recogniser hears and compares with their text (an optional extra)."""
     recogniser: str = "auto"
-    """What hears them: a model by name (small.en, large-v3-turbo), hub id or folder, or another
-    package's recogniser; `auto` is what `narrator models pull recogniser` fetches."""
+    """The recogniser: a model by name (small.en, large-v3-turbo), hub id or folder, or another
+    package's recogniser; `auto` is the model that `narrator models pull recogniser` fetches."""
     text_error: float | None = Field(default=None, ge=0.01, le=1)
-    """Share of words that may be heard wrong; by language where it is not set."""
+    """Share of words that may be misheard; the default depends on the language."""
     loudness: float = Field(default=8.0, ge=3, le=40)
-    """dB that a take may lie from its speaker's median."""
+    """Largest difference in dB between a take and its speaker's median."""
     tries: int = Field(default=3, ge=1, le=10)
-    """Of a chunk, and of each of its halves, before the least bad one is taken."""
+    """Tries of a chunk, and of each of its halves, before the best one is used anyway."""
     strict: bool = False
-    """Whether a chunk none of whose tries passed holds its chapter back; else the least bad try is
-    delivered, and said."""
+    """True if a chunk without a good try holds its chapter back; otherwise the best try is used and
+    reported."""
 
 
 Loudness = Literal["audiobook", "acx", "podcast"] | Annotated[float, Field(ge=-40, le=-8)]
@@ -349,57 +350,58 @@ RoomTone = Annotated[float, Field(ge=-85, le=-50)]
 
 
 class Sample(Strict):
-    """A cut from one chapter, for those who have not bought the book yet."""
+    """An excerpt of one chapter, for prospective buyers."""
 
     chapter: Annotated[str, Written] = "1"
-    """Its title or its number in the manifest."""
+    """Title of the chapter, or its number in the manifest."""
     start: float = Field(default=0.0, ge=0)
-    """Seconds into it; the cut begins with the next words."""
+    """Seconds from the start of the chapter; the excerpt begins with the next words."""
     seconds: float = Field(default=180.0, ge=5, le=300)
-    """At most; the cut ends at a pause."""
+    """Longest duration in seconds; the excerpt ends at a pause."""
 
 
 class Output(Strict):
     """The finished files."""
 
     formats: Formats = ("m4b",)
-    """One or several; M4B holds the book with its chapters in one file."""
+    """One format or several; an M4B is one file with the whole book and its chapters."""
     loudness: Loudness = "audiobook"
     """LUFS, or a platform's target: audiobook (-18 LUFS), acx, podcast (-16 LUFS)."""
     true_peak: float | None = Field(default=None, ge=-12, le=0)
-    """dBTP; the target's own ceiling where it is not set."""
+    """dBTP; by default the target's ceiling."""
     bitrate: int | None = Field(default=None, ge=16, le=320)
-    """kbit/s; each codec's own default where it is not set."""
+    """kbit/s; by default the codec's."""
     sample_rate: Literal[16000, 22050, 24000, 32000, 44100, 48000] | None = None
-    """Hz; the engine's own where it is not set and the codec takes it."""
+    """Hz; by default the engine's, if the codec supports it."""
     channels: Channels | None = None
-    """mono or stereo; where it is not set, stereo if any music of the book is."""
+    """mono or stereo; by default stereo if any music of the book is."""
     room_tone: RoomTone | None = profiles.ROOM_TONE
-    """dB RMS of quiet noise under everything instead of digital silence; null for none."""
+    """Level in dB RMS of quiet noise under everything, in place of digital silence; null for
+    none."""
     files: Literal["book", "chapters", "both"] = "both"
-    """One file for the book (M4B always is one), one a chapter, or both."""
+    """One file for the book (as M4B always is), one per chapter, or both."""
     name: Text = "{author} - {title}"
-    """Name of the book's file, from {title}, {author}, {narrator}, {series}, {part}, {year},
+    """Name of the book's file, made from {title}, {author}, {narrator}, {series}, {part}, {year},
     {publisher}, {language}; `/` makes folders."""
     profile: Annotated[Texts, Distinct] | None = None
     """One or several of acx, audiobookshelf, apple-podcasts, spotify, ebu-r128, archive, and those
-    under `profiles`, instead of the keys above: files go to a folder for each."""
+    under `profiles`, instead of the keys above; each has its own folder."""
     sample: Sample | None = None
-    """The retail sample of profiles that ask for one; three minutes of the first chapter where it
-    is not set."""
+    """The retail sample of profiles that require one; by default three minutes of the first
+    chapter."""
     mastering: Mastering = Mastering()
-    """Filters over the takes of all speakers that have none of their own."""
+    """Filters for the takes of all speakers without their own."""
     companions: Annotated[
         tuple[Literal["vtt", "srt", "chapters", "cue", "labels", "readalong"], ...], Distinct
     ] = ()
-    """What lies beside the files: subtitles with speakers (vtt, srt), chapter lists (chapters:
-    Podcasting 2.0, cue), labels for an audio editor, an EPUB that is read along (readalong)."""
+    """Files next to the audio: subtitles with speakers (vtt, srt), chapter lists (chapters:
+    Podcasting 2.0, cue), labels for an audio editor, a read-along EPUB (readalong)."""
     chunk_ids: bool = False
-    """Whether subtitles name the chunk of each caption (3.12), as labels do: for those who proof
-    the book, not for its listeners."""
+    """True if subtitles name the chunk of each caption (3.12), as labels do, for
+    proof-listening."""
     highlight: Literal["sentences", "words"] = "sentences"
-    """What a read-along lights as it is heard: sentences, or each word whose time is known; then
-    vtt has the times of words, too."""
+    """What a read-along highlights: sentences, or each word whose time is known; with words, vtt
+    contains word times too."""
 
     @model_validator(mode="after")
     def _one_way(self) -> Output:
@@ -423,62 +425,63 @@ Pixels = Annotated[int, Field(ge=1, le=65_535)]
 
 
 class ProfileSettings(Strict):
-    """A profile of one's own: what it does not say is as in its base."""
+    """Your own profile; what it does not set is as in its base."""
 
     base: Literal["acx", "audiobookshelf", "apple-podcasts", "spotify", "ebu-r128", "archive"]
-    """The profile that it is like."""
+    """The profile that it is based on."""
     formats: Formats | None = None
     """As in `output`."""
     files: Literal["book", "chapters", "both"] | None = None
     """As in `output`."""
     kind: Literal["LUFS", "RMS"] | None = None
-    """Of loudness: integrated, or ungated RMS."""
+    """Kind of loudness: integrated, or ungated RMS."""
     loudness: float | None = Field(default=None, ge=-40, le=-8)
-    """null leaves the sound at its own level."""
+    """Target loudness; null keeps the level."""
     tolerance: float | None = Field(default=None, ge=0.2, le=10)
-    """LU or dB that a file may lie from it."""
+    """Tolerance of the loudness in LU or dB."""
     true_peak: float | None = Field(default=None, ge=-12, le=0)
     """dBTP."""
     peak: float | None = Field(default=None, ge=-12, le=0)
-    """Highest sample, dB."""
+    """Sample peak limit, dB."""
     noise_floor: float | None = Field(default=None, ge=-100, le=-30)
     """dB RMS."""
     room_tone: RoomTone | None = None
     """dB RMS of quiet noise instead of digital silence; null for none."""
     head: tuple[Seconds, Seconds] | None = None
-    """Seconds before the first sound, least and most."""
+    """Shortest and longest silence before the first sound, seconds."""
     tail: tuple[Seconds, Seconds] | None = None
-    """Seconds after the last, least and most."""
+    """Shortest and longest silence after the last sound, seconds."""
     gap: Seconds | None = None
-    """Digital silence within a file, at most."""
+    """Longest digital silence within a file, seconds."""
     longest: float | None = Field(default=None, gt=0)
-    """Minutes a file."""
+    """Longest file, minutes."""
     bitrate: int | None = Field(default=None, ge=16, le=320)
     """kbit/s."""
     bitrate_mode: Literal["constant", "variable"] | None = None
-    """Of MP3."""
+    """Bitrate mode of MP3."""
     sample_rate: Literal[16000, 22050, 24000, 32000, 44100, 48000] | None = None
     """Hz."""
     channels: Channels | None = None
-    """mono or stereo; null as the book's music is."""
+    """mono or stereo; null follows the book's music."""
     sample: (
         tuple[Annotated[float, Field(ge=0, le=300)], Annotated[float, Field(ge=5, le=300)]] | None
     ) = None
-    """Seconds of the retail sample, least and most; null for none."""
+    """Shortest and longest retail sample, seconds; null for none."""
     credits: bool | None = None
-    """Whether opening and closing credits must be there."""
+    """True if opening and closing credits are required."""
     cover: bool | None = None
-    """Whether files must carry one."""
+    """True if files must have a cover."""
     cover_square: bool | None = None
-    """Whether it must be square."""
+    """True if the cover must be square."""
     cover_pixels: tuple[Pixels, Pixels] | None = None
-    """Of the longer side: a smaller cover is refused, a larger one scaled down."""
+    """Smallest and largest longer side of the cover, pixels: a smaller cover is refused, a larger
+    one scaled down."""
     genre: Text | None = None
-    """Where the manifest names none."""
+    """Default genre."""
     book_name: Text | None = None
-    """Name of the book's file, as `name` in `output`."""
+    """Name of the book's file, as `output.name`."""
     chapter_name: Text | None = None
-    """Name of a chapter's file: also from {number}, {chapter} and {name}, the book's."""
+    """Name of a chapter's file; also from {number}, {chapter} and {name}, the book's name."""
 
     @model_validator(mode="after")
     def _not_null(self) -> ProfileSettings:
@@ -513,11 +516,9 @@ class ProfileSettings(Strict):
 
 
 class Credits(Strict):
-    """What is spoken before the first chapter and after the last, as chapters of their own.
-
-    Templates take {title}, {subtitle}, {author}, {narrator}, {series}, {part}, {publisher}, {year}
-    and {copyright}, and marks of the script, such as [pause 1s].
-    """
+    """Credits spoken before the first chapter and after the last, as chapters of their own.
+    Templates may contain {title}, {subtitle}, {author}, {narrator}, {series}, {part}, {publisher},
+    {year} and {copyright}, and marks of the script, such as [pause 1s]."""
 
     opening: Text | None = "{title}. Written by {author}. Narrated by {narrator}."
     """Before the first chapter; null for none."""
@@ -526,20 +527,20 @@ class Credits(Strict):
     )
     """After the last chapter; null for none."""
     speaker: Text | None = None
-    """The narrator where it is not set."""
+    """Speaker of the credits; by default the narrator."""
     opening_title: Shown = "Opening credits"
-    """As marks and names of files show it."""
+    """Title of the opening credits in chapter marks and file names."""
     closing_title: Shown = "Closing credits"
-    """The same, of the last."""
+    """Title of the closing credits in chapter marks and file names."""
 
 
 class Series(Strict):
     """The series a book belongs to."""
 
     name: Shown
-    """Of the series."""
+    """Name of the series."""
     part: Shown | None = None
-    """Which one this is: 7."""
+    """Number of the part: 7."""
 
 
 SeriesChoice = Annotated[
@@ -569,41 +570,40 @@ class Music(Strict):
     """Music before, after or under the words of chapters."""
 
     file: Text
-    """Any format that FFmpeg reads."""
+    """Audio file, in any format that FFmpeg reads."""
     place: Literal["intro", "outro", "bed"]
-    """Before a chapter's first word, after its last, or under its words."""
+    """Before the first word of a chapter, after its last, or under its words."""
     chapters: Annotated[
         tuple[Text, ...],
         BeforeValidator(_as_list, json_schema_input_type=str | int | tuple[str | int, ...]),
     ] = ()
-    """Numbers or titles, credits not counted. Where it is not set, an intro is played before the
-    first chapter, an outro after the last, a bed in every one."""
+    """Numbers or titles of chapters, not counting credits. By default an intro plays before the
+    first chapter, an outro after the last, a bed in every chapter."""
     scene: int | None = Field(default=None, ge=1)
-    """A bed's, counted within its chapter; the whole chapter where it is not set."""
+    """Scene of a bed, counted within its chapter; by default the whole chapter."""
     name: Text | None = None
-    """Of a bed that the script calls: [music: name] until [music: off] or other music."""
+    """Name of a bed for the script: [music: name] until [music: off] or other music."""
     gain: float | None = Field(default=None, ge=-60, le=12)
-    """LU by which it lies above the speech of the book, whatever the file's own loudness: -3 where
-    it is not set, a bed -14."""
+    """Level relative to the speech of the book in LU, whatever the file's own loudness; by default
+    -3, for a bed -14."""
     duck: float | None = Field(default=None, ge=0, le=60)
-    """dB by which it steps back under words: 17 where it is not set, a bed 6, so that all music is
-    20 dB under speech."""
+    """Reduction under words in dB; by default 17, for a bed 6, so that all music is 20 dB below
+    speech."""
     attack: Seconds = 0.5
-    """In which it steps back before words come."""
+    """Seconds of the fade before words begin."""
     release: Seconds = 1.0
-    """In which it comes up after words; pauses too short for both stay ducked."""
+    """Seconds of the fade after words end; pauses too short for both stay ducked."""
     fade_in: Seconds | None = None
-    """0 where it is not set; a bed 2, before its first word."""
+    """Seconds; by default 0, for a bed 2, before its first word."""
     fade_out: Seconds | None = None
-    """0 where it is not set; a bed 3, after its last word."""
+    """Seconds; by default 0, for a bed 3, after its last word."""
     overlap: Seconds = 0.0
-    """An intro's last seconds go on under the first words, an outro's first begin under the
-    last."""
+    """Seconds of an intro that play under the first words, or of an outro under the last."""
     seconds: float | None = Field(default=None, ge=0.5, le=36_000)
-    """How much of the file is played; all of it where it is not set."""
+    """Seconds of the file to play; by default all."""
     loop: bool | Annotated[float, Field(ge=0, le=30)] = False
-    """Whether a bed begins again as long as it is needed; or the seconds in which its end fades
-    over into its beginning."""
+    """True if a bed is repeated as long as needed, or the seconds of the crossfade from its end to
+    its beginning."""
 
     @model_validator(mode="after")
     def _fits_its_place(self) -> Music:
@@ -628,66 +628,66 @@ class Manifest(Strict):
     """A whole book.yaml, as written; `Project` answers what follows from it."""
 
     title: Shown
-    """Of the book or episode."""
+    """Title of the book or episode."""
     subtitle: Shown | None = None
     """For tags and credits."""
     author: Texts
-    """One or several."""
+    """One author or several."""
     language: Language = "en"
-    """What numbers, sentences and voices follow: en, en-GB, de; [language: el] in a text says
-    otherwise of some lines."""
+    """The main language, for numbers, sentences and voices: en, en-GB, de. [language: el] in a text
+    changes it for some lines."""
     cover: Text | None = None
     """A JPEG or PNG file."""
     outside: tuple[Text, ...] = ()
-    """Folders outside of the project that its files may be in: ../shared-voices."""
+    """Folders outside the project that may contain its files: ../shared-voices."""
     source: Text | None = None
-    """The EPUB that the book came from: its pages become the read-along edition."""
+    """The EPUB that the book was imported from; its pages become the read-along edition."""
     identifiers: dict[Text, Text] = Field(default={})
-    """By their kind: {isbn: …, asin: …, uuid: …}."""
+    """Identifiers by kind: {isbn: …, asin: …, uuid: …}."""
     series: SeriesChoice | None = None
-    """Its name, or name and part: {name: Small Machines, part: 7}."""
+    """Name of the series, or name and part: {name: Small Machines, part: 7}."""
     publisher: Shown | None = None
     """For tags and credits."""
     date: Date | None = None
-    """Of publication: YYYY, YYYY-MM or YYYY-MM-DD."""
+    """Date of publication: YYYY, YYYY-MM or YYYY-MM-DD."""
     description: Shown | None = None
     """For tags and feeds."""
     genre: Shown | None = None
-    """For tags; the target's own where it is not set."""
+    """For tags; by default the profile's."""
     copyright: Shown | None = None
-    """A notice, for tags and credits."""
+    """Copyright notice, for tags and credits."""
     narrated_by: Shown | None = None
-    """Who narrates, for tags and credits: Synthetic voices."""
+    """The narrator's name for tags and credits: Synthetic voices."""
     engine: EngineChoice = Field(default_factory=DEFAULT_ENGINE.settings)
-    """What speaks: a name, or a name with settings."""
+    """The engine that speaks: its name, or its name with settings."""
     speakers: dict[Text, CastMember] = Field(default={})
-    """The cast, by the names that the script calls them. Without it a single speaker, narrator,
-    reads everything."""
+    """The cast, by the names used in the script. By default a single speaker, narrator, reads
+    everything."""
     narrator: Text | None = None
-    """Speaks what has no name before it. Where it is not set: narrator, if the cast has one, or who
-    is alone in it."""
+    """The speaker of text without a label. By default narrator, if the cast has one, or its only
+    member."""
     voices: dict[Text, VoiceSettings] = Field(default={})
-    """Voices by name, for speakers that share them."""
+    """Voices by name, for speakers who share them."""
     dialogue: Dialogue = Dialogue()
-    """Speech within paragraphs."""
+    """Direct speech within paragraphs."""
     chapters: Annotated[tuple[ChapterSettings, ...], Field(min_length=1)]
-    """In their order."""
+    """The chapters, in order."""
     pauses: Pauses = Pauses()
     """Silence between takes."""
     chain: Chain = Chain()
-    """How takes carry over."""
+    """How chunks continue from previous takes."""
     checks: Checks = Checks()
-    """What a take must pass."""
+    """Checks that a take must pass."""
     lexicon: LexiconChoice = ()
-    """How words are said, everywhere: {word: spoken}, or entries with conditions."""
+    """Pronunciation of words: {word: spoken}, or entries with conditions."""
     output: Output = Output()
     """The finished files."""
     profiles: dict[Text, ProfileSettings] = Field(default={})
-    """Profiles of one's own, by name, for `output`."""
+    """Your own profiles, by name, for `output`."""
     credits: Credits | None = None
-    """Spoken credits; none where it is not set, {} for those below."""
+    """Spoken credits; none by default, {} for the default ones below."""
     music: tuple[Music, ...] = ()
-    """Before, after and under the words."""
+    """Music before, after and under the words."""
 
     @model_validator(mode="before")
     @classmethod

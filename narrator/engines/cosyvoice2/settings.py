@@ -9,14 +9,14 @@ from narrator.settings import Strict, Text
 
 
 class CosyVoice2Settings(SamplingSettings):
-    """Which model, in which precision, and where it runs: it has nothing else to set."""
+    """The model, its precision, and where it runs."""
 
     name: Literal["cosyvoice2"] = "cosyvoice2"
     """Chinese, English, Japanese and Korean at 24 kHz; voices from a clip."""
 
 
 class CosyVoice2Voice(Strict):
-    """A voice that is stored with a CosyVoice2 model."""
+    """A voice stored in a CosyVoice2 model."""
 
     speaker: Text | None = None
-    """What it is called in the model's spk2info.pt. It needs no clip."""
+    """Name of a speaker in the model's spk2info.pt. It needs no clip."""

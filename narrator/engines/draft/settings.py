@@ -14,15 +14,15 @@ class DraftSettings(EngineSettings):
     """The draft voice has nothing to set."""
 
     name: Literal["draft"] = "draft"
-    """Plain, and a hundred times faster than real time: for hearing structure and cast."""
+    """Plain, and a hundred times faster than real time: for proofs of structure and cast."""
 
 
 class DraftVoice(Strict):
-    """How the draft voice plays a speaker; what is not set follows from the speaker's name."""
+    """The speaker's draft voice; defaults are derived from the speaker's name."""
 
     variant: Text | None = None
-    """Of eSpeak NG: f2, m7, croak."""
+    """Variant of eSpeak NG: f2, m7, croak."""
     pitch: int | None = Field(default=None, ge=0, le=99)
-    """50 is in the middle."""
+    """Pitch; 50 is the middle."""
     rate: int | None = Field(default=None, ge=80, le=450)
-    """Words a minute."""
+    """Words per minute."""

@@ -11,18 +11,18 @@ from narrator.settings import Strict, Text, shape_of
 
 
 class KokoroSettings(ModelSettings):
-    """Which model, and where it runs; it has one reading of a text."""
+    """The model, and where it runs. It always reads a text the same way."""
 
     name: Literal["kokoro"] = "kokoro"
     """English, Spanish, French, Hindi, Italian, Japanese, Portuguese and Chinese at 24 kHz, on any
-    computer; voices of its own."""
+    computer; built-in voices."""
     device: Literal["auto", "gpu", "cpu"] = "auto"
-    """What it runs on: a GPU through MLX, or processor cores through ONNX Runtime. Auto takes the
-    GPU where there is one; nobody hears which it was."""
+    """A GPU with MLX, or CPU cores with ONNX Runtime. Auto uses the GPU if there is one; the
+    difference is inaudible."""
 
 
 class KokoroVoice(Strict):
-    """A voice of Kokoro's; without it one is chosen by the speaker's name, pronoun and language."""
+    """A voice of Kokoro; by default it is chosen by the speaker's name, pronoun and language."""
 
     voice: (
         Annotated[
@@ -35,5 +35,5 @@ class KokoroVoice(Strict):
         ]
         | None
     ) = None  # fmt: skip
-    """A name, as af_heart, or a blend of several with their weights:
-    {af_heart: 0.7, am_adam: 0.3}."""
+    """Name of a voice, such as af_heart, or a blend of several with weights: {af_heart: 0.7,
+    am_adam: 0.3}."""

@@ -103,46 +103,44 @@ def cost(price: str, characters: int) -> str:
 
 
 class ServerSettings(EngineSettings):
-    """Where speech is made elsewhere, and what is asked of it."""
+    """A speech server, and the requests to it."""
 
     name: Literal["server"] = "server"
     """A speech server, on this machine or another."""
     url: Annotated[Text, AfterValidator(_addressed)] | None = None
-    """Of a speech server: its address, with or without /v1. Text and clips go there and nowhere
-    else, past any proxy."""
+    """Address of the server, with or without /v1. Text and clips are sent only there, without a
+    proxy."""
     dialect: Dialect = "openai"
-    """What a server understands: OpenAI's /v1/audio/speech with the name of a voice, vLLM-Omni's
-    with a clip, or nano-vllm-voxcpm's /generate."""
+    """The server's API: OpenAI's /v1/audio/speech with the name of a voice, vLLM-Omni's with a
+    clip, or nano-vllm-voxcpm's /generate."""
     model: Text = "auto"
-    """Of a server: what it calls its model; auto is the one that it has."""
+    """The server's name for its model; auto uses its only one."""
     version: Text | None = None
-    """Goes into the keys of takes: another one has a server's takes made anew."""
+    """Part of the keys of takes: changing it renders the server's takes again."""
     known_as: Text | None = None
-    """What a server is in the keys of takes instead of its address, where that changes and it does
-    not."""
+    """Name of the server in the keys of takes, instead of its address, if the address changes."""
     key: Annotated[Text, AfterValidator(_named)] | None = None
-    """The name of the environment variable that holds a server's key; never the key."""
+    """Name of the environment variable that holds the server's key; never the key itself."""
     slots: Literal["auto"] | Annotated[int, Field(ge=1, le=256)] = "auto"
-    """Of a server: requests at a time at most; auto is 32. It begins with two, and goes by what the
-    server bears."""
+    """Most concurrent requests; auto is 32. The number starts at two and adapts to the server."""
     timeout: float = Field(default=300.0, ge=1, le=3600)
-    """Seconds that a server may take for one chunk, the wait within it included."""
+    """Seconds that the server may take for one chunk, including its queue."""
     format: Literal["auto"] | SoundFormat = "auto"
-    """What is asked of a server; auto is the one of its dialect that loses nothing."""
+    """Requested audio format; auto is the lossless one of the dialect."""
     sample_rate: Literal["auto"] | Annotated[int, Field(ge=8000, le=192_000)] = "auto"
-    """Hz of a server's takes; auto goes by its dialect: 24000, of nano-vllm-voxcpm 48000."""
+    """Sample rate of the server's audio, Hz; auto is 24000, for nano-vllm-voxcpm 48000."""
     instructions: bool = False
-    """Whether a server's model takes a style as `instructions`."""
+    """True if the server's model accepts a style as `instructions`."""
     cfg: float = Field(default=2.0, ge=0.1, le=10)
-    """Guidance: how closely text and voice are followed."""
+    """Guidance scale: how closely text and voice are followed."""
     seed: int = Field(default=0, ge=0, lt=2**32)
-    """Of the noise: another one says everything a little differently."""
+    """Seed of the noise: another one speaks everything slightly differently."""
     price: Annotated[Text, AfterValidator(_priced)] | None = None
-    """Of a million characters, with its currency (15 USD): `plan` says what a render sends."""
+    """Price of a million characters, with its currency (15 USD), for `plan`."""
 
 
 class ServerVoice(Strict):
-    """A voice that a speech server has."""
+    """A voice of a speech server."""
 
     voice: Text | None = None
-    """What the server calls it: alloy, af_heart."""
+    """The server's name for the voice: alloy, af_heart."""

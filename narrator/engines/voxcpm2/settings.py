@@ -11,13 +11,13 @@ from narrator.settings import Text
 
 
 class VoxCPM2Settings(SamplingSettings):
-    """Which model, in which precision, and how it is sampled."""
+    """The model, its precision, and its sampling."""
 
     name: Literal["voxcpm2"] = "voxcpm2"
     """30 languages at 48 kHz; voices from a clip or a description."""
     lora: Text | None = None
-    """A fine-tuned voice: a directory or a hub id."""
+    """A fine-tuned voice: a folder or a hub id."""
     steps: int = Field(default=10, ge=1, le=100)
-    """Of the solver, for each patch of 160 ms."""
+    """Solver steps for each patch of 160 ms."""
     cfg: float = Field(default=2.0, ge=0.1, le=10)
-    """Guidance: how closely text and voice are followed."""
+    """Guidance scale: how closely text and voice are followed."""

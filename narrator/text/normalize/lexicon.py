@@ -33,24 +33,23 @@ _PATTERN_ERRORS = (re.error, OverflowError, RecursionError)
 
 
 class LexiconEntry(Strict):
-    """A word or a pattern, and how it is spoken."""
+    """A word or pattern, and its pronunciation."""
 
     word: Text | None = None
-    """A word or several, as written; either this or `pattern`."""
+    """One or more words as written; either this or `pattern`."""
     pattern: Text | None = None
     """A regular expression."""
     say: Annotated[str, Written] | None = None
     """What is spoken; a pattern's groups are \\1, \\2 in it. Between slashes it is IPA:
     /ˈdʌmb(ə)l.dɔː/."""
     ipa: Text | None = None
-    """How it is pronounced, for engines that take phonemes; the others speak `say`, or what is
-    written."""
+    """Pronunciation for engines that take phonemes; the others speak `say`, or the written word."""
     speaker: Text | None = None
-    """Only when this one speaks."""
+    """Only for this speaker."""
     language: Text | None = None
-    """Only in text of this language."""
+    """Only for text in this language."""
     case: bool = False
-    """Whether upper and lower case must match."""
+    """True if upper and lower case must match."""
 
     @field_validator("pattern")
     @classmethod
