@@ -180,20 +180,14 @@ def find_dialogue(
     personas = _find_cast_list(_passages_of(pieces)) or _find_cast_list(
         map(_passage_of, all_blocks)
     )
-    label_counts = _count_labels(_passages_of(pieces))
-    # A short scene may have one speech of each.
-    min_count = 1 if is_certain and max(label_counts.values(), default=0) == 1 else 2
-    for passage in _passages_of(pieces):
-        options = (o for o in passage.label_options if label_counts[o.key] >= min_count)
-        passage.repeated = next(options, None)
+    _find_repeated_labels(pieces, is_certain)
     shaped_pieces = [
         piece
         for piece in pieces
-        if (piece.labelled if is_certain else _has_shape_of_dialogue(piece))
+        if piece.labelled and (is_certain or _has_shape_of_dialogue(piece))
     ]
-    if is_certain:
-        sure_pieces = shaped_pieces
-    else:
+    sure_pieces = shaped_pieces
+    if shaped_pieces and not is_certain:
         sure_pieces = list(_convincing_pieces(shaped_pieces, personas, all_blocks))
     if not sure_pieces:
         return _doubtful_labels(shaped_pieces) if shaped_pieces else None
@@ -371,6 +365,16 @@ def _split_passage(passage: Passage, label_counts: Counter[str]) -> list[Passage
         parts.append(_passage_of_lines(passage.block, passage.lines[begin:end], lead_words))
         parts[-1].is_continuation = begin > 0
     return parts
+
+
+def _find_repeated_labels(pieces: Sequence[Piece], is_certain: bool) -> None:
+    """Sets the repeated label of each passage; if `is_certain`, a short scene may have one speech
+    of each speaker."""
+    label_counts = _count_labels(_passages_of(pieces))
+    is_short = is_certain and max(label_counts.values(), default=0) == 1
+    for passage in _passages_of(pieces):
+        options = (o for o in passage.label_options if is_short or label_counts[o.key] > 1)
+        passage.repeated = next(options, None)
 
 
 def _trust_markup(passages: Sequence[Passage]) -> None:
@@ -603,19 +607,22 @@ def _is_play(dialogue_pieces: Sequence[Piece], pieces: Sequence[Piece]) -> bool:
     if any(label.time_ranges for label in labels) or all(len(key) == 1 for key in names):
         return False
     all_passages = list(_passages_of(pieces))
-    if len(names) > _MAX_CONVERSATION_SPEAKERS or _is_in_acts(o.block for o in all_passages):
-        return True
     rows = [passage.text for passage in all_passages]
-    transitions = sum(match_transition(row) is not None for row in rows)
-    extensions = sum(is_extension(o.text[slice(*label.aside_range)]) for o, label in speeches)
-    # The transcript of any recording may contain a single transition.
-    if any(map(is_scene_heading, rows)) or (transitions and transitions + extensions > 1):
-        return True
+    transition_count = sum(match_transition(row) is not None for row in rows)
+    extension_count = sum(is_extension(o.text[slice(*label.aside_range)]) for o, label in speeches)
     verse_count = sum(is_verse(o.text[label.speech_start :]) for o, label in speeches)
     direction_count = sum(passage.is_direction for passage in passages)
     colon_count = sum(label.mark in COLONS for label in labels)
-    has_marks_of_play = max(4 * verse_count, 10 * direction_count) >= len(labels)
-    return has_marks_of_play or 2 * colon_count < len(labels)
+    signs = (
+        len(names) > _MAX_CONVERSATION_SPEAKERS,
+        _is_in_acts(passage.block for passage in all_passages),
+        any(map(is_scene_heading, rows)),
+        # The transcript of any recording may contain a single transition.
+        transition_count > 0 and transition_count + extension_count > 1,
+        max(4 * verse_count, 10 * direction_count) >= len(labels),
+        2 * colon_count < len(labels),
+    )
+    return any(signs)
 
 
 def is_screenplay_row(text: str) -> bool:

@@ -9,7 +9,6 @@ the same with any cast. Takes no word away.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -35,6 +34,7 @@ _FENCE = re.compile(r"[\s>]*(`{3,}|~{3,})")
 _FENCED = re.compile(
     r"(^[ >]*(?:`{3,}|~{3,})[^\n]*\n(?:.*?\n)??[ >]*(?:`{3,}|~{3,})[ ]*$)", re.M | re.S
 )
+_COLON = re.compile(r"(?<!\\)[:：]")
 _DASHES = re.compile(r"[\s>]*-+\s*")
 _LINK_DEFINITION = re.compile(r"^([\s>]*)\[(?=[^\]]*\]:)")
 _PUNCTUATION = re.compile(r"(?<!\\)([!-/:-@\[-`{-~])")
@@ -105,7 +105,8 @@ def _skip_silent(chapter: ImportedChapter, markdown: str, place: int) -> Skipped
 def _mend_text(markdown: str, roles: labels.Roles) -> tuple[str, bool]:
     """Returns a text without faults, and whether anything in it is spoken."""
     # Markdown takes a row of spaces for words, which would shift the rows of faults.
-    rows = [row if row.strip() else "" for row in _split_long_rows(markdown).split("\n")]
+    rows = [row if row.strip() else "" for row in markdown.split("\n")]
+    rows = [row if len(row) <= _MAX_ROW_LENGTH else _split_long_row(row) for row in rows]
     text = _MUSIC.sub(r"\[", "\n".join(rows))
     for round_number in range(_MAX_ROUNDS):
         faults = script.find_faults(text, roles)
@@ -126,13 +127,9 @@ def _mend_text(markdown: str, roles: labels.Roles) -> tuple[str, bool]:
 
 def _escape_label_colon(row: str, label: str) -> str:
     """Returns a row with the colon after a label escaped."""
-    first_word = label.split()[0] if label.split() else ""
-    search_start = max(0, row.find(first_word))
-    colon = re.compile(r"(?<!\\)[:：]").search(row, search_start)
-    if colon is None:
-        return row
-    escaped_colon = f"\\{colon[0]}"
-    return row[: colon.start()] + escaped_colon + row[colon.end() :]
+    first_word = next(iter(label.split()), "")
+    colon = _COLON.search(row, max(0, row.find(first_word)))
+    return f"{row[: colon.start()]}\\{row[colon.start() :]}" if colon else row
 
 
 def _escape_row(rows: list[str], row_index: int, escapes_all: bool) -> None:
@@ -150,18 +147,13 @@ def _escape_row(rows: list[str], row_index: int, escapes_all: bool) -> None:
     escaped_row = _LINK_DEFINITION.sub(r"\1\\[", escaped_row)
     if escaped_row == row and (label_match := re.match(r"[\s>*_-]*(\w[^:：]{0,59})[:：]", row)):
         escaped_row = _escape_label_colon(row, label_match[1])
-    if escaped_row == row and _COMMENT.search(paragraph := _paragraph_from(rows, row_index)):
+    paragraph = "\n".join(takewhile(str.strip, rows[row_index:]))
+    if escaped_row == row and _COMMENT.search(paragraph):
         # An unclosed comment is reported at the first row of its paragraph.
-        rows[row_index : row_index + paragraph.count("\n") + 1] = _COMMENT.sub(
-            r"\\<", paragraph
-        ).split("\n")
-        return
-    rows[row_index] = _escape_all(row) if escapes_all or escaped_row == row else escaped_row
-
-
-def _paragraph_from(rows: Sequence[str], row_index: int) -> str:
-    """Returns the rows up to the next blank one."""
-    return "\n".join(takewhile(str.strip, rows[row_index:]))
+        escaped_rows = _COMMENT.sub(r"\\<", paragraph).split("\n")
+        rows[row_index : row_index + len(escaped_rows)] = escaped_rows
+    else:
+        rows[row_index] = _escape_all(row) if escapes_all or escaped_row == row else escaped_row
 
 
 def _escape_all(row: str) -> str:
@@ -169,27 +161,14 @@ def _escape_all(row: str) -> str:
     return _PUNCTUATION.sub(r"\\\1", row.lstrip("> \t"))
 
 
-def _split_long_rows(markdown: str) -> str:
-    """Returns a text whose overlong rows are split into paragraphs of a few sentences."""
-    if all(len(row) <= _MAX_ROW_LENGTH for row in markdown.split("\n")):
-        return markdown
-    return "\n".join(
-        row if len(row) <= _MAX_ROW_LENGTH else "\n\n".join(_gather_sentences(_sentences(row)))
-        for row in markdown.split("\n")
-    )
-
-
-def _sentences(row: str) -> Iterator[str]:
-    """Yields the sentences of an overlong row; an overlong sentence is cut between words."""
-    for sentence in _SENTENCE_ENDS.split(row):
-        yield from _ROW_PIECE.findall(sentence)
-
-
-def _gather_sentences(sentences: Iterable[str]) -> list[str]:
+def _split_long_row(row: str) -> str:
+    """Returns an overlong row as paragraphs of a few sentences; an overlong sentence is cut between
+    words."""
     paragraphs: list[str] = []
-    for sentence in sentences:
-        if paragraphs and len(paragraphs[-1]) < 1000:
-            paragraphs[-1] += f" {sentence}"
-        else:
-            paragraphs.append(sentence)
-    return paragraphs
+    for sentence in _SENTENCE_ENDS.split(row):
+        for piece in _ROW_PIECE.findall(sentence):
+            if paragraphs and len(paragraphs[-1]) < 1000:
+                paragraphs[-1] += f" {piece}"
+            else:
+                paragraphs.append(piece)
+    return "\n\n".join(paragraphs)

@@ -281,20 +281,19 @@ class _ScriptWriter:
             return
         self.dual_count += script_item.is_dual
         brackets = [" ".join(text.split()) for text in _BRACKETED.findall(bracket + remainder)]
+        extensions = list(filter(is_extension, brackets))
         trailing_text = _BRACKETED.sub("", bracket + remainder).strip()
-        extensions = [
-            ScriptRun(f" {text}", omission_reason=EXTENSION_REASON)
-            for text in brackets
-            if is_extension(text)
+        asides = [text for text in (*brackets, trailing_text) if text and text not in extensions]
+        name_runs = [
+            ScriptRun(name.strip()),
+            *(ScriptRun(f" {text}", omission_reason=EXTENSION_REASON) for text in extensions),
+            *(run for run in script_item.runs if run.omission_reason is not None),
         ]
-        omitted_runs = [run for run in script_item.runs if run.omission_reason is not None]
-        name_runs = [ScriptRun(name.strip()), *extensions, *omitted_runs]
         self._write_paragraph(script_item, name_runs, "speaker")
         is_styled = False
-        for text in (*brackets, trailing_text):
-            if text and not (text in brackets and is_extension(text)):
-                runs = [ScriptRun(lower_capitals(text, False))]
-                is_styled = self._write_parenthetical(script_item, runs, is_styled)
+        for text in asides:
+            runs = [ScriptRun(lower_capitals(text, False))]
+            is_styled = self._write_parenthetical(script_item, runs, is_styled)
         parts = _rejoin_parts(script_item.parts)
         for number, part in enumerate(parts):
             if part.is_aside:

@@ -137,24 +137,30 @@ def _read_xml_feed(text: str) -> tuple[Metadata, list[_FeedItem]]:
         if _child_text(element, "post_type") in (None, "post", "page")
     ]
     feed_items = [_read_entry(post) if is_atom else _read_rss_item(post) for post in posts]
-    names = [single_line_text(name) for name in channel.iterfind("{*}author/{*}name")]
     creators = {_child_text(post, "creator") for post in posts}
-    authors: tuple[list[str | None], ...] = (
-        [*names],
+    common_creator = list(creators) if len(creators) == 1 else []
+    return _read_metadata(channel, root, common_creator), feed_items
+
+
+def _read_metadata(
+    channel: etree._Element, root: etree._Element, common_creator: list[str | None]
+) -> Metadata:
+    """Returns a channel's facts of the series, whose items may have an author in common."""
+    authors = (
+        [*map(single_line_text, channel.iterfind("{*}author/{*}name"))],
         [_child_text(channel, "author")],
         [_child_text(channel, "creator")],
-        list(creators) if len(creators) == 1 else [],
+        common_creator,
     )
     tag = (_child_text(channel, "language") or root.get(LANGUAGE_ATTRIBUTE) or "").replace("_", "-")
     description = _child_text(channel, "description") or _child_text(channel, "subtitle")
-    metadata = Metadata(
+    return Metadata(
         title=_strip_tags(_child_text(channel, "title") or "") or None,
         authors=tuple(filter(None, next((names for names in authors if any(names)), []))),
         language=tag if LANGUAGE_TAG.fullmatch(tag) else None,
         description=_strip_tags(description) if description else None,
         copyright=_child_text(channel, "copyright") or _child_text(channel, "rights"),
     )
-    return metadata, feed_items
 
 
 def _read_rss_item(element: etree._Element) -> _FeedItem:

@@ -291,25 +291,15 @@ def _convert(
     for element, name in names.items():
         parent = element.getparent()
         parent_name = "" if parent is None else names.get(parent, element_name(parent))
-        attributes = dict(element.attrib)
-        href = href_of(element)
+        section_count = sum(names.get(e) == "section" for e in element.iterancestors())
+        depth = _NOTE_DEPTH if is_note else 1 + section_count
+        attributes, href = dict(element.attrib), href_of(element)
         element.attrib.clear()
         if element_id := attributes.get("id"):
             element.set("id", element_id)
-        depth = 1 + sum(names.get(ancestor) == "section" for ancestor in element.iterancestors())
-        if is_note:
-            depth = _NOTE_DEPTH
-            if name in ("body", "section"):
-                holds_notes = next(element.iterchildren("{*}section"), None) is not None
-                element.tag = "div" if holds_notes or name == "body" else "aside"
-                if element.tag == "aside":
-                    element.set(_EPUB_TYPE, "footnote")
-                continue
-            if parent is not None and parent.tag == "div" and parent_name in ("body", "section"):
-                element.set(OMISSION_ATTRIBUTE, "note")
-                append_text(element, element.tail)
-                element.tail = None
         element.tag = _ELEMENTS.get(name, "span")
+        if is_note:
+            _convert_note(element, name, parent_name)
         if name == "title":
             _convert_title(element, parent_name, depth)
         elif name == "subtitle":
@@ -321,16 +311,30 @@ def _convert(
             element.set(_EPUB_TYPE, "epigraph")
         elif name == "image":
             element.set("alt", attributes.get("alt", ""))
-        elif name == "a":
-            target = href.removeprefix("#")
-            is_inner = href.startswith("#")
-            if is_inner and (attributes.get("type") == "note" or target in note_ids):
-                element.set(_EPUB_TYPE, "noteref")
-            if href:
-                is_found = is_inner and target in pages_by_id
-                element.set("href", f"{pages_by_id[target]}#{target}" if is_found else href)
         elif name in ("stanza", "style"):
             element.set("class", attributes.get("name", name))
+        elif name == "a" and href:
+            target = href.removeprefix("#")
+            is_inner = href.startswith("#")
+            is_known = is_inner and target in pages_by_id
+            element.set("href", f"{pages_by_id[target]}#{target}" if is_known else href)
+            if is_inner and (attributes.get("type") == "note" or target in note_ids):
+                element.set(_EPUB_TYPE, "noteref")
+
+
+def _convert_note(element: etree._Element, name: str, parent_name: str) -> None:
+    """Turns a section of notes into a note, or into what holds several; leaves out what is beside
+    these."""
+    parent = element.getparent()
+    if name in ("body", "section"):
+        holds_notes = name == "body" or next(element.iterchildren("{*}section"), None) is not None
+        element.tag = "div" if holds_notes else "aside"
+        if not holds_notes:
+            element.set(_EPUB_TYPE, "footnote")
+    elif parent is not None and parent.tag == "div" and parent_name in ("body", "section"):
+        element.set(OMISSION_ATTRIBUTE, "note")
+        append_text(element, element.tail)
+        element.tail = None
 
 
 def _convert_title(title: etree._Element, parent_name: str, depth: int) -> None:
