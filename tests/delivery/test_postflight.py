@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,12 @@ from mutagen.mp3 import BitrateMode
 
 from narrator.delivery.postflight import Check, InspectedFile, checks, measure_files
 from narrator.errors import UserError
-from narrator.project.profiles import PROFILES, custom_profile
+from narrator.project.profiles import PROFILES, Profile, custom_profile
 from narrator.sound.audio import Samples, decode_frames, filter_stream, resample
 from narrator.sound.loudness import master
 from narrator.sound.mastering import with_room_tone
 from narrator.sound.meters import FlatTopCounter
-from narrator.sound.probe import FileFigures, measure_sound_file
+from narrator.sound.probe import ChapterMark, FileFigures, measure_sound_file
 from tests import spoken
 from tests.effort import quick
 from tests.sound_files import HZ, png, roomy, speech, write
@@ -211,27 +212,34 @@ def test_true_peaks_between_samples_fail_where_samples_pass(tmp_path: Path) -> N
     assert not lines["true peak"]
 
 
-def test_a_file_that_is_too_long_fails(good: Path) -> None:
-    short = custom_profile("short", "acx", {"longest": 0.1})
-    assert [c.name for c in checks(known(good), short) if not c.ok] == ["length"]
+OUT_OF_PLACE = (ChapterMark(0, 5, "a"), ChapterMark(5, 900, "b"), ChapterMark(900, 901, "c"))
 
 
-def test_marks_out_of_place_fail(tmp_path: Path) -> None:
-    marks = [(0, 5, "a"), (5, 900, "b"), (900, 901, "c")]
-    found = measure_sound_file(write(tmp_path / "m.mp3", roomy(speech(8.0)), marks=marks))
-    line = next(c for c in checks(found, None) if c.name == "chapter marks")
-    assert not line.ok
-    assert line.figure == "3 marks; mark 3 at 0:15:00.00 lies outside the file"
+@pytest.mark.parametrize(
+    ("figures", "profile", "fault"),
+    [
+        ({}, custom_profile("short", "acx", {"longest": 0.1}), "length: 0:00:10.2"),
+        ({"marks": OUT_OF_PLACE}, None, "chapter marks: 3 marks; mark 3 at 0:15:00.00 lies outsi"),
+        ({}, PROFILES["audiobookshelf"], "chapter marks: 0 marks, in order, within the file"),
+        ({}, PROFILES["audiobookshelf"], "codec: mp3, aac"),
+        ({}, PROFILES["apple-podcasts"], "cover: none, a cover, square, 1400 to 3000 pixels"),
+        ({"cover": (1400, 1000)}, PROFILES["apple-podcasts"], "cover: 1400x1000, a cover, squa"),
+        ({"cover": (600, 600)}, PROFILES["apple-podcasts"], "cover: 600x600, a cover, square, 14"),
+        ({"channels": 2}, PROFILES["acx"], "channels: 2, 1 as in the first"),
+        ({"sample_rate": 48000}, PROFILES["acx"], "sample rate: 48000 Hz, 44100 Hz"),
+        ({"bitrate": 400}, PROFILES["acx"], "bitrate: 400 kbit/s, 192 to 320 kbit/s"),
+    ],
+)
+def test_figures_are_held_to_the_profile(
+    good: Path, figures: dict[str, Any], profile: Profile | None, fault: str
+) -> None:
+    found = checks(replace(known(good), **figures), profile, known(good))
+    assert any(str(check).startswith(fault) for check in found if not check.ok)
 
 
-def test_a_book_without_marks_fails_where_they_are_asked_for(good: Path) -> None:
-    lines = failing(known(good), "audiobookshelf")
-    assert "chapter marks" in lines
-    assert "codec" in lines
-
-
-def test_a_podcast_without_a_cover_fails(good: Path) -> None:
-    assert "cover" in failing(known(good), "apple-podcasts")
+def test_a_book_that_is_all_in_stereo_is_fine(tmp_path: Path) -> None:
+    mono = roomy(speech())
+    assert failing(measure_sound_file(write(tmp_path / "s.mp3", np.stack([mono, mono], 1)))) == []
 
 
 def test_a_damaged_file_fails(good: Path, tmp_path: Path) -> None:
@@ -243,14 +251,6 @@ def test_a_damaged_file_fails(good: Path, tmp_path: Path) -> None:
     found = measure_sound_file(path)
     assert found.damaged > 0 or found.missing > 0.05
     assert "decoding" in failing(found, "archive")
-
-
-def test_files_of_a_book_must_be_alike(good: Path, tmp_path: Path) -> None:
-    mono = roomy(speech())
-    stereo = measure_sound_file(write(tmp_path / "s.mp3", np.stack([mono, mono], 1)))
-    assert failing(stereo) == []  # all stereo is fine
-    lines = checks(stereo, PROFILES["acx"], known(good))
-    assert [c.name for c in lines if not c.ok] == ["channels"]
 
 
 def test_a_header_that_lies_about_the_bitrate_is_not_believed(good: Path, tmp_path: Path) -> None:
@@ -531,20 +531,22 @@ def test_a_click_does_not_end_a_quiet_and_a_word_does(tmp_path: Path) -> None:
     assert measure_sound_file(write(tmp_path / "b.wav", sound, codec="pcm_s16le")).quiet < 8
 
 
-def test_marks_that_count_and_leave_one_out_or_say_one_twice_fail(tmp_path: Path) -> None:
-    def faults(*titles: str) -> str:
-        marks = [(n / 2, (n + 1) / 2, title) for n, title in enumerate(titles)]
-        found = measure_sound_file(write(tmp_path / "m.mp3", silence(3.5, HZ), marks=marks))
-        return next(c for c in checks(found, None) if c.name == "chapter marks").figure
-
-    assert faults("Chapter 1", "Chapter 2", "Chapter 3: Rain", "Chapter 5") == (
-        "4 marks; 'Chapter 3' is followed by 'Chapter 5'"
-    )
-    assert faults("1", "2", "3", "3", "4") == "5 marks; '3' is followed by '3'"
-    for right in (
-        ["Chapter 1", "Chapter 2", "Part 2", "Chapter 1", "Chapter 2", "Chapter 3"],
-        ["Chapter 1", "Chapter 5", "Chapter 9"],  # a selection
-        ["1984", "1985", "1986", "1988"],
-        ["3 men in a boat", "4 men", "5 men", "7 men"],
-    ):
-        assert faults(*right) == f"{len(right)} marks"
+@pytest.mark.parametrize(
+    ("titles", "fault"),
+    [
+        (["Chapter 1", "Chapter 2", "Chapter 3: Rain", "Chapter 5"],
+         "; 'Chapter 3' is followed by 'Chapter 5'"),
+        (["1", "2", "3", "3", "4"], "; '3' is followed by '3'"),
+        (["Chapter 1", "Chapter 2", "Part 2", "Chapter 1", "Chapter 2", "Chapter 3"], ""),
+        (["Chapter 1", "Chapter 5", "Chapter 9"], ""),  # a selection
+        (["1984", "1985", "1986", "1988"], ""),
+        (["3 men in a boat", "4 men", "5 men", "7 men"], ""),
+    ],
+)  # fmt: skip
+def test_marks_that_count_and_leave_one_out_or_say_one_twice_fail(
+    good: Path, titles: list[str], fault: str
+) -> None:
+    marks = tuple(ChapterMark(n / 2, (n + 1) / 2, title) for n, title in enumerate(titles))
+    found = checks(replace(known(good), marks=marks), None)
+    check = next(check for check in found if check.name == "chapter marks")
+    assert (check.figure, check.ok) == (f"{len(titles)} marks{fault}", not fault)
