@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
-from narrator.delivery import companions, export, layout, music
+from narrator.delivery import export, layout, music
+from narrator.delivery.companions import cue
 from narrator.delivery.rules import RULES, ChapterShape, PlannedBook
-from narrator.errors import ManifestError, Problem, UserError
+from narrator.errors import ManifestError, Problem
 from narrator.project.profiles import Profile
 from narrator.project.project import Project
 from narrator.sound.formats import EREADER_FORMATS, FORMATS
@@ -64,24 +65,25 @@ def check_output(project: Project, rate: int, chapters: Sequence[ChapterShape]) 
 
 def _companion_problems(project: Project) -> Iterator[Problem]:
     """Yields companions that none of the profiles' files allow."""
-    kinds, profiles = project.manifest.output.companions, project.deliveries
+    output, profiles = project.manifest.output, project.deliveries
     formats = {format for profile in profiles for format in profile.formats}
-    max_chapters = (
-        len(project.chapters) if any(profile.has_book_files for profile in profiles) else 1
-    )
-    try:
-        if (
-            "readalong" in kinds
-            and project.manifest.output.profile is not None
-            and not EREADER_FORMATS.keys() & formats
-        ):
-            raise UserError(
-                "output.companions: readalong needs sound that e-readers play; add a profile with "
-                f"one of {', '.join(EREADER_FORMATS)}"
-            )
-        companions.check(kinds, formats, max_chapters)
-    except UserError as error:
-        yield Problem(project.path, project.line("output", "companions"), str(error))
+    location = project.path, project.line("output", "companions")
+    if "readalong" in output.companions and not EREADER_FORMATS.keys() & formats:
+        names = ", ".join(EREADER_FORMATS)
+        advice = (
+            f"add a profile with one of {names}"
+            if output.profile is not None
+            else f"add one of {names} to output.formats"
+        )
+        message = f"output.companions: readalong needs sound that e-readers play; {advice}"
+        yield Problem(*location, message)
+    has_book_files = any(profile.has_book_files for profile in profiles)
+    if "cue" in output.companions and has_book_files and len(project.chapters) > cue.MAX_TRACKS:
+        message = (
+            f"output.companions: a CUE sheet counts {cue.MAX_TRACKS} tracks, and this book has "
+            f"{len(project.chapters)} chapters; leave `cue` out (`chapters` has no such limit)"
+        )
+        yield Problem(*location, message)
 
 
 # -- sizes -----------------------------------------------------------------------------------------

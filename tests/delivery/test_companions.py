@@ -10,7 +10,6 @@ import webvtt
 from narrator.delivery import companions
 from narrator.delivery.companions import SpokenChapter, WrittenCompanions, cue
 from narrator.delivery.export import ListenerFile
-from narrator.errors import UserError
 from narrator.project.facts import BookFacts
 from tests.spoken_books import delivered, of_lines, spoken
 
@@ -202,11 +201,3 @@ def test_progress_counts_companions(tmp_path: Path) -> None:
         on_progress=lambda done, whole: heard.append((done, whole)),
     )  # fmt: skip
     assert heard == [(0, 3), (1, 3), (2, 3), (3, 3)]
-
-
-def test_what_cannot_be_made_is_told_beforehand() -> None:
-    companions.check(("vtt", "cue", "readalong"), ("wav", "opus"), 99)
-    with pytest.raises(UserError, match=r"99 tracks.*100 chapters"):
-        companions.check(("cue",), ("mp3",), 100)
-    with pytest.raises(UserError, match=r"add one of mp3, m4b, opus to output.formats"):
-        companions.check(("readalong",), ("wav", "flac"), 1)

@@ -214,6 +214,10 @@ def test_a_read_along_needs_one_profile_with_sound_that_readers_play(tmp_path: P
         "book.yaml:10: output.companions: readalong needs sound that e-readers play; add a profile "
         "with one of mp3, m4b, opus"
     ]
+    assert problems(tmp_path, "output: {formats: wav, companions: [readalong]}\n") == [
+        "book.yaml:10: output.companions: readalong needs sound that e-readers play; add one of "
+        "mp3, m4b, opus to output.formats"
+    ]
 
 
 def test_a_cue_sheet_is_for_files_of_many_chapters(tmp_path: Path) -> None:

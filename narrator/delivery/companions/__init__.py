@@ -14,7 +14,7 @@ of manifests and takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -26,14 +26,11 @@ from narrator.delivery.companions.spoken import SpokenChapter
 from narrator.delivery.export import ListenerFile
 from narrator.delivery.export.names import fold_path
 from narrator.delivery.output_manifest import OutputManifest
-from narrator.errors import UserError
 from narrator.project.facts import BookFacts
-from narrator.sound.formats import EREADER_FORMATS
 
 __all__ = [
     "SpokenChapter",
     "WrittenCompanions",
-    "check",
     "update",
     "write",
 ]
@@ -47,24 +44,6 @@ class WrittenCompanions:
     remarks: tuple[str, ...]
     """Notes for listeners: on a read-along that is not in the book's own pages, on words
     without times."""
-
-
-def check(companion_kinds: Sequence[str], formats: Collection[str], chapters: int) -> None:
-    """Raises UserError for companions that files in `formats` do not allow. Knows no files yet.
-
-    `chapters` is the number of chapters of the book, or of its longest part.
-    """
-    if "readalong" in companion_kinds and not EREADER_FORMATS.keys() & set(formats):
-        names = ", ".join(EREADER_FORMATS)
-        raise UserError(
-            f"output.companions: readalong needs sound that e-readers play; "
-            f"add one of {names} to output.formats"
-        )
-    if "cue" in companion_kinds and chapters > cue.MAX_TRACKS:
-        raise UserError(
-            f"output.companions: a CUE sheet counts {cue.MAX_TRACKS} tracks, and this book has "
-            f"{chapters} chapters; leave `cue` out (`chapters` has no such limit)"
-        )
 
 
 def write(
@@ -87,11 +66,9 @@ def write(
     is the EPUB that the project came from. `outputs` records files before they are written, and
     moves files aside that were altered by hand. `on_progress` receives the number of finished
     companions and of all. With `ids` subtitles name the chunk of a caption; with `words` read-along
-    and WebVTT go word by word, where their times are known. Raises UserError (see `check`; a
-    `source` that cannot be read) and StorageError.
+    and WebVTT go word by word, where their times are known. Raises UserError (no file
+    that e-readers play, a `source` that cannot be read) and StorageError.
     """
-    max_chapters = max((len(file.chapters) for file in files if file.chapter is None), default=0)
-    check(companion_kinds, [file.format for file in files], max_chapters)
     names = {chunk.names for chapter in chapters for chunk in chapter.chunks}
     wide_captions = _Captions(vtt.LINE_WIDTH, labels=False)
     narrow_captions = _Captions(srt.LINE_WIDTH, labels=len(names) > 1, ids=ids)
