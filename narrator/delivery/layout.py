@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Protocol
 
 from narrator import keys
@@ -205,8 +205,12 @@ def _lay_out_takes(
     project, rate = book.project, shared.rate
     pauses, groups = project.manifest.pauses, list(group_unison(steps))
     clips: list[PlacedTake] = []
-    for group, following in zip(groups, [*groups[1:], None], strict=True):
-        pause_seconds = pause_after(group[0], following[0] if following else None, pauses)
+    pauses_after = [
+        pause_between(group[0].chunk, following[0].chunk, pauses)[0]
+        for group, following in pairwise(groups)
+    ]
+    last_rest = groups[-1][0].chunk.rest or 0.0
+    for group, pause_seconds in zip(groups, [*pauses_after, last_rest], strict=True):
         for index, step in enumerate(step for step in group if step.key in takes):
             take, line = takes[step.key], step.chunk.pieces[0].line
             clips.append(
@@ -231,7 +235,7 @@ def _lay_out_takes(
         clips,
         sample_rate=rate,
         head=music.head(music_uses, rate, pauses.head) + steps[0].chunk.lead,
-        tail=music.tail(music_uses, rate, pauses.tail, groups[-1][0].chunk.rest or 0.0),
+        tail=music.tail(music_uses, rate, pauses.tail, last_rest),
     )
     polish = {name: _speaker_polish(project, name) for name in project.speakers}
 
@@ -260,16 +264,6 @@ def _speaker_polish(project: Project, speaker: str) -> Polish:
     """Returns the filters of a speaker: the speaker's own, else the book's."""
     settings = project.speakers[speaker].mastering or project.manifest.output.mastering
     return Polish(settings.high_pass, settings.de_ess or 0.0)
-
-
-def pause_after(step: Step, following: Step | None, pauses: Pauses) -> float:
-    """Returns the seconds between a chunk and the next that is not in unison with it.
-
-    The author's setting, else that of the text.
-    """
-    if following is None:
-        return step.chunk.rest or 0.0
-    return pause_between(step.chunk, following.chunk, pauses)[0]
 
 
 def pause_between(chunk: Chunk, following: Chunk, pauses: Pauses) -> tuple[float, str]:
