@@ -11,9 +11,10 @@ import re
 import unicodedata
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 from urllib.parse import unquote
 
 from lxml import etree
@@ -37,6 +38,9 @@ _DRM_FILES = {
     "META-INF/sinf.xml": "Apple",
     "META-INF/license.lcpl": "Readium LCP",
 }
+
+
+_Parsed = TypeVar("_Parsed")
 
 
 class Archive:
@@ -131,27 +135,27 @@ class Archive:
 
     def xml(self, name: str) -> etree._Element:
         """Returns a member as XML. Raises ImportFailed if it is not well-formed."""
-        text = self.text(name)
-        try:
-            return markup.xml_of(text)
-        except markup.BadMarkup as error:
-            raise self.failed(str(error), name) from None
+        return self._parsed(name, markup.xml_of)
+
+    def bounded_xml(self, name: str, old: str = "", new: str = "") -> etree._Element:
+        """Returns a member of limited size and depth as XML, with `old` in it replaced by `new`."""
+        return self._parsed(name, lambda text: markup.bounded_xml(text, old, new))
 
     def document(self, name: str) -> tuple[etree._Element, bool]:
         """Returns a member as XHTML, and whether it is well-formed; if not, it is parsed as
         HTML."""
-        text = self.text(name)
-        try:
-            return markup.document_of(text)
-        except markup.BadMarkup as error:
-            raise self.failed(str(error), name) from None
+        return self._parsed(name, markup.document_of)
 
     def safe(self, name: str) -> str:
         """Returns a member's text without declarations; replaces HTML's entities, refuses
         others."""
+        return self._parsed(name, markup.sanitize)
+
+    def _parsed(self, name: str, parse: Callable[[str], _Parsed]) -> _Parsed:
+        """Returns a member's text as parsed. Raises ImportFailed for faulty markup."""
         text = self.text(name)
         try:
-            return markup.sanitize(text)
+            return parse(text)
         except markup.BadMarkup as error:
             raise self.failed(str(error), name) from None
 

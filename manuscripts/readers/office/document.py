@@ -21,10 +21,8 @@ from manuscripts.readers.pages import Pages, SourcePage
 from textbase.errors import Problem
 
 
-def properties_of(root: etree._Element | None) -> dict[str, str]:
+def properties_of(root: etree._Element) -> dict[str, str]:
     """Returns a file's properties by their names in Dublin Core, from XML."""
-    if root is None:
-        return {}
     names = ("title", "initial-creator", "creator", "language", "description", "subject")
     return {name: " ".join((root.findtext(f"{{*}}{name}") or "").split()) for name in names}
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from lxml import etree
 
 from manuscripts.book import Book, Choices, count_characters
-from manuscripts.readers import markup
 from manuscripts.readers.archive import Archive
 from manuscripts.readers.office.document import (
     build_pages,
@@ -92,10 +91,7 @@ class _WordParts:
 
     def xml(self, name: str) -> etree._Element:
         """Parses a part, with the strict namespace replaced by the usual one."""
-        try:
-            root = markup.bounded_xml(self.archive.text(name), _STRICT, W)
-        except markup.BadMarkup as error:
-            raise self.archive.failed(str(error), name) from None
+        root = self.archive.bounded_xml(name, _STRICT, W)
         replace_alternatives(root)
         return root
 
@@ -136,7 +132,7 @@ def _build_pages(archive: Archive, parts: _WordParts) -> Pages:
     writer = WordWriter(styles, Numbering(parts.first_xml("numbering")), notes)
     writer.write_body(body)
     properties_name = archive.find("docProps/core.xml")
-    properties = properties_of(None if properties_name is None else archive.xml(properties_name))
+    properties = properties_of(archive.xml(properties_name)) if properties_name else {}
     remarks = list(archive.remarks)
     if writer.struck_characters > _MAX_UNREMARKED_STRUCK:
         remarks.insert(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from lxml import etree
@@ -78,44 +78,25 @@ _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 
 def read_odt(path: Path, choices: Choices) -> Book:
     """Reads the book in an OpenDocument text. Raises ImportFailed, Slow."""
-    remarks: list[str] = []
     if zipfile.is_zipfile(path):
         with Archive(path, "an OpenDocument text") as archive:
-            parts = _read_parts(archive)
+            content, styles, meta = _read_parts(archive)
             remarks = archive.remarks
     else:
-        root = _parse_flat_file(path)
-        parts = _OdtParts(root, root, root)
-    return read_pages(path, _build_pages(path, parts, remarks), choices)
+        content = styles = meta = _parse_flat_file(path)
+        remarks = []
+    return read_pages(path, _build_pages(path, content, styles, meta, remarks), choices)
 
 
-@dataclass(frozen=True, slots=True)
-class _OdtParts:
-    content: etree._Element
-    styles: etree._Element | None
-    meta: etree._Element | None
-
-
-def _read_parts(archive: Archive) -> _OdtParts:
+def _read_parts(archive: Archive) -> list[etree._Element]:
     """Parses the parts of a zipped text. Raises ImportFailed for encrypted or broken files."""
     manifest = archive.find("META-INF/manifest.xml")
-    if manifest and any(True for _ in archive.xml(manifest).iter("{*}encryption-data")):
+    if manifest and archive.xml(manifest).find(".//{*}encryption-data") is not None:
         raise archive.failed("locked with a password; save it without one first")
-
-    def part(name: str) -> etree._Element | None:
-        """Parses a part; None if it is missing."""
-        part_name = archive.find(name)
-        if part_name is None:
-            return None
-        try:
-            return markup.bounded_xml(archive.text(part_name))
-        except markup.BadMarkup as error:
-            raise archive.failed(str(error), part_name) from None
-
-    content = part("content.xml")
-    if content is None:
+    names = [archive.find(name) for name in ("content.xml", "styles.xml", "meta.xml")]
+    if names[0] is None:
         raise archive.failed("not an OpenDocument text, or broken: it lacks content.xml")
-    return _OdtParts(content, part("styles.xml"), part("meta.xml"))
+    return [archive.bounded_xml(name) if name else etree.Element("missing") for name in names]
 
 
 def _parse_flat_file(path: Path) -> etree._Element:
@@ -125,39 +106,42 @@ def _parse_flat_file(path: Path) -> etree._Element:
         raise ImportFailed(Problem(path, None, f"not OpenDocument, or broken: {error}")) from None
 
 
-def _build_pages(path: Path, parts: _OdtParts, remarks: list[str]) -> Pages:
+def _build_pages(
+    path: Path,
+    content: etree._Element,
+    styles: etree._Element,
+    meta: etree._Element,
+    remarks: list[str],
+) -> Pages:
     """Builds the main page, and pages for headers and footers."""
-    text = next(parts.content.iter(f"{_OFFICE}text"), None)
+    text = next(content.iter(f"{_OFFICE}text"), None)
     if text is None:
         raise ImportFailed(Problem(path, None, "has no text; is it another OpenDocument file?"))
     if sum(1 for _ in text.iter()) > MAX_ELEMENTS:
         raise ImportFailed(Problem(path, None, "has more elements than a book needs"))
-    styles = OdfStyles([parts.content, *([] if parts.styles is None else [parts.styles])])
-    writer = _OdtWriter(styles)
+    sheet = OdfStyles([content, styles])
+    writer = _OdtWriter(sheet)
     writer.write_blocks(text, writer.body)
-    side_pages = list(_headers_and_footers(parts.styles))
-    meta = parts.meta
-    properties = None if meta is None else next(meta.iter(f"{_OFFICE}meta"), meta)
-    characters = _count_visible(text) + sum(_count_visible(page.root) for page in side_pages)
+    side_pages = list(_headers_and_footers(styles))
     return build_pages(
         path,
         writer,
-        metadata_of(properties_of(properties)),
-        styles.default.language,
+        metadata_of(properties_of(next(meta.iter(f"{_OFFICE}meta"), meta))),
+        sheet.default.language,
         side_pages,
-        characters,
+        _count_visible(text) + sum(_count_visible(page.root) for page in side_pages),
         [*_unopened_objects_remark(text), *remarks],
     )
 
 
-def _headers_and_footers(styles: etree._Element | None) -> Iterator[SourcePage]:
+def _headers_and_footers(styles: etree._Element) -> Iterator[SourcePage]:
     """Yields headers and footers, as pages outside of the reading order."""
     tags = [
         f"{{*}}{side}{variant}"
         for side in ("header", "footer")
         for variant in ("", "-left", "-first")
     ]
-    for master_page in () if styles is None else styles.iter("{*}master-page"):
+    for master_page in styles.iter("{*}master-page"):
         for number, part in enumerate(master_page.iter(*tags), 1):
             if text := "".join(_visible_text(part)).strip():
                 page_name = attribute_of(master_page, "name") or "pages"
