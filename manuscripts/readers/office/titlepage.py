@@ -143,7 +143,9 @@ def _find_title_page_end(
             not line.is_candidate and position
         ):
             break
-        title_lines = [n for n in front[:position] if n.is_candidate and not _is_contact(n)]
+        title_lines = [
+            above for above in front[:position] if above.is_candidate and not _is_contact(above)
+        ]
         name, name_line = _parse_byline(front, position)
         if name and title_lines:
             first_page.authors = first_page.authors or (_to_title_case(name.strip(" .")),)

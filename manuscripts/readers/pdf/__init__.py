@@ -256,11 +256,16 @@ def _omit_title_page(blocks: Sequence[LayoutBlock], metadata: Metadata) -> Metad
     text_blocks = [block for block in blocks if block.kind in ("text", "heading")]
     title_letters = letters(metadata.title or "")
     title = next(
-        (n for n in text_blocks[:_MAX_TITLE_HEADINGS] if letters(n.text) == title_letters), None
+        (
+            block
+            for block in text_blocks[:_MAX_TITLE_HEADINGS]
+            if letters(block.text) == title_letters
+        ),
+        None,
     )
     if title is None or not metadata.title:
         return metadata
-    front = [n for n in text_blocks if n.lines[0].page <= title.lines[-1].page]
+    front = [block for block in text_blocks if block.lines[0].page <= title.lines[-1].page]
     if len(front) == len(text_blocks) or not _is_title_page(front, title_letters):
         return metadata
     for block in front:
@@ -277,8 +282,11 @@ def _is_title_page(blocks: Sequence[LayoutBlock], title_letters: str) -> bool:
     """Returns whether blocks have few words, no sentence, and no heading of a section."""
     if sum(len(block.text.split()) for block in blocks) > _MAX_TITLE_WORDS:
         return False
-    headings = [n.text for n in blocks if n.kind == "heading" and letters(n.text) != title_letters]
-    has_section = any(parse_numbering(text) or matter.kind_of_title(text) for text in headings)
+    headings = [block.text for block in blocks if block.kind == "heading"]
+    has_section = any(
+        letters(text) != title_letters and (parse_numbering(text) or matter.kind_of_title(text))
+        for text in headings
+    )
     return not has_section and not any(is_prose(block.text) for block in blocks)
 
 

@@ -139,7 +139,7 @@ def _continues(previous: TextLine, line: TextLine, typesetting: Typesetting) -> 
         return line.initial == 2
     if previous.text.rstrip().endswith("-") and line.text.lstrip()[:1].islower():
         return True
-    if any(is_scene_break(n.text) or CELL_SEPARATOR in n.text for n in (previous, line)):
+    if any(is_scene_break(t) or CELL_SEPARATOR in t for t in (previous.text, line.text)):
         return False
     if _is_displayed(previous, line, typesetting):
         return is_right_above and not is_ordinal(previous.text)
@@ -201,7 +201,9 @@ def _find_headings(blocks: Sequence[LayoutBlock], typesetting: Typesetting) -> N
             ranked_blocks.append((block, rank))
     named_rank = typesetting.size + 0.3
     if max((rank for _, rank in ranked_blocks), default=math.inf) > named_rank:
-        ranked_blocks += [(n, named_rank) for n in _counting_numbers(text_blocks, typesetting)]
+        ranked_blocks += [
+            (block, named_rank) for block in _counting_numbers(text_blocks, typesetting)
+        ]
     levels = _levels_by_rank([rank for _, rank in ranked_blocks])
     for block, rank in ranked_blocks:
         block.kind, block.level = "heading", levels[rank]

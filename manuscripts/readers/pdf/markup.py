@@ -154,7 +154,7 @@ def _find_by_title(blocks: Sequence[LayoutBlock], bookmark: Bookmark) -> LayoutB
             block_letters += _cached_letters(title_block.text)
             if title_letters and block_letters == title_letters:
                 title_blocks = blocks[index : index + count]
-                levels = [n.level for n in title_blocks if n.kind == "heading"]
+                levels = [block.level for block in title_blocks if block.kind == "heading"]
                 for title_block in title_blocks:
                     title_block.kind = "heading"
                     title_block.level = levels[0] if levels else min(6, bookmark.level + 1)

@@ -111,7 +111,7 @@ def _omit_outermost(pages: Sequence[Sequence[TextLine]], at_top: bool) -> bool:
     repeated_lines = [
         *_repeated_lines(lines, _inner_text_counts(pages, lines)),
         *_lines_with_page_number(lines, min_pages),
-        *(n for n in heading_lines if len(heading_pages[round(n.baseline)]) >= min_pages),
+        *(line for line in heading_lines if len(heading_pages[round(line.baseline)]) >= min_pages),
     ]
     large_lines = [line for line in edge_lines if line.size > max_size]
     heads = list(_large_running_heads(pages, large_lines, headings, len(edges)))
@@ -262,7 +262,9 @@ def _repeated_lines(lines: Iterable[TextLine], inner_counts: Mapping[str, int]) 
     repeated_lines: list[TextLine] = []
     for text, text_lines in lines_by_text.items():
         height = median(line.baseline for line in text_lines)
-        level_lines = [n for n in text_lines if abs(n.baseline - height) < _HEIGHT_TOLERANCE]
+        level_lines = [
+            line for line in text_lines if abs(line.baseline - height) < _HEIGHT_TOLERANCE
+        ]
         is_frequent = len(level_lines) >= max(_MIN_PAGES, inner_counts.get(text, 0) + 1)
         if is_frequent and ("#" not in text or _are_running_heads(level_lines)):
             repeated_lines += level_lines
