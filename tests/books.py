@@ -17,6 +17,15 @@ from narrator.pipeline import run as pipeline_run
 from narrator.pipeline.manuscript import Manuscript, read_manuscript
 from narrator.pipeline.options import RenderOptions
 from narrator.pipeline.run import Report
+from narrator.progress import (
+    ChunkEvent,
+    ChunkGivenUp,
+    ChunkRendered,
+    ChunkRetried,
+    Exporting,
+    ProgressEvent,
+    Running,
+)
 from narrator.speech.plan import Step
 from narrator.speech.reasons import RenderReason
 from narrator.speech.store import Record
@@ -104,49 +113,62 @@ def brief(
 
 @dataclass
 class Watcher:
-    """Notes what a run tells."""
+    """Notes the events of a run."""
 
-    takes: list[tuple[Step, Record]] = field(default_factory=list)
-    retries: list[Step] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
-    flags: list[Step] = field(default_factory=list)
+    rendered: list[ChunkRendered] = field(default_factory=list)
+    retried: list[ChunkRetried] = field(default_factory=list)
+    given_up: list[ChunkGivenUp] = field(default_factory=list)
     stages: list[str] = field(default_factory=list)
     notes: list[tuple[int, float, str]] = field(default_factory=list)
     cancel: threading.Event = field(default_factory=threading.Event)
     stop_after: int | None = None
+    book: book_plan.BookPlan | None = None
+    """The plan at the end of the run."""
 
-    def planned(self, book: book_plan.BookPlan) -> None:
-        pass
+    def __call__(self, event: ProgressEvent) -> None:
+        match event:
+            case ChunkRendered():
+                self.rendered.append(event)
+                if self.stop_after is not None and len(self.rendered) >= self.stop_after:
+                    self.cancel.set()
+            case ChunkRetried():
+                self.retried.append(event)
+            case ChunkGivenUp():
+                self.given_up.append(event)
+            case Running():
+                self.notes.append((event.slots, event.busy, event.note))
+            case Exporting():
+                if self.stages[-1:] != [event.what]:
+                    self.stages.append(event.what)
 
-    def rendered(self, step: Step, record: Record) -> None:
-        self.takes.append((step, record))
-        if self.stop_after is not None and len(self.takes) >= self.stop_after:
-            self.cancel.set()
+    def _steps(self, events: Sequence[ChunkEvent]) -> list[Step]:
+        assert self.book is not None
+        steps = {step.key: step for step in self.book.steps}
+        return [steps[event.key] for event in events]
 
-    def starting(self, what: str) -> None:
-        pass
+    @property
+    def takes(self) -> list[tuple[Step, Record]]:
+        """The steps that were rendered, each with its take at the end of the run."""
+        assert self.book is not None
+        records = [self.book.store.find(event.key) for event in self.rendered]
+        rows = zip(self._steps(self.rendered), records, strict=True)
+        return [(step, record) for step, record in rows if record]
 
-    def retried(self, step: Step, faults: Sequence[str]) -> None:
-        self.retries.append(step)
-        self.faults += faults
+    @property
+    def retries(self) -> list[Step]:
+        return self._steps(self.retried)
 
-    def flagged(self, step: Step, faults: Sequence[str]) -> None:
-        self.flags.append(step)
-        self.faults += faults
+    @property
+    def flags(self) -> list[Step]:
+        return self._steps(self.given_up)
 
-    def running(self, slots: int, busy: float, note: str) -> None:
-        self.notes.append((slots, busy, note))
-
-    def tick(self) -> None:
-        pass
-
-    def exporting(self, what: str, done: int, total: int) -> None:
-        if not self.stages or self.stages[-1] != what:
-            self.stages.append(what)
+    @property
+    def faults(self) -> list[str]:
+        return [fault for event in (*self.retried, *self.given_up) for fault in event.faults]
 
     @property
     def ids(self) -> list[str]:
-        return [step.id for step, _ in self.takes]
+        return [event.chunk for event in self.rendered]
 
     @property
     def texts(self) -> set[str]:
@@ -181,11 +203,12 @@ def run(
         manuscript,
         engine,
         selection,
-        observer=watcher,
+        sink=watcher,
         cancel=watcher.cancel,
         speak=speak,
         engines=engines,
     )
+    watcher.book = report.plan
     return report, watcher
 
 

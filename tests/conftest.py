@@ -108,6 +108,7 @@ def disks_are_not_waited_for() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def commands_are_built_once() -> Iterator[None]:
     """Typer makes them from signatures at every call, which is longer than most of them take."""
+    cli.load_commands()  # all of them, since the program is built once
     built = functools.cache(typer.main.get_command)
     with (
         mock.patch.object(typer.main, "get_command", built),

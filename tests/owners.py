@@ -18,8 +18,8 @@ from narrator.pipeline.jobs import client, execution
 from narrator.pipeline.jobs.client import Answer, Link
 from narrator.pipeline.jobs.protocol import Job
 from narrator.pipeline.jobs.server import JobHandle
-from narrator.pipeline.jobs.tally import ProgressCounter
 from narrator.pipeline.run import Report
+from narrator.progress import ProgressCounter, ProgressEvent, Running, Starting
 from narrator.project import load
 from narrator.project.project import Project
 from tests.fakes import HumEngine, HumSession
@@ -36,11 +36,13 @@ class Screen(ProgressCounter):
         self.said: list[str] = []
         self.ticked = threading.Event()
 
-    def starting(self, what: str) -> None:
-        self.said.append(what)
-
-    def tick(self) -> None:
-        self.ticked.set()
+    def __call__(self, event: ProgressEvent) -> None:
+        super().__call__(event)
+        match event:
+            case Starting(what):
+                self.said.append(what)
+            case Running():
+                self.ticked.set()
 
 
 @dataclass

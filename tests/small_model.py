@@ -190,6 +190,6 @@ if __name__ == "__main__":
             engines.main,
             book_plan.Selection(),
             engines=engines.by_speaker,
-            observer=books.Watcher(),
+            sink=books.Watcher(),
             cancel=threading.Event(),
         )

@@ -69,9 +69,7 @@ def render(folder: Path, *, speak: bool = True, chapters: frozenset[int] = froze
     manuscript = read_manuscript(folder).spoken_by("draft")
     engine = book_engines.make_main_engine(manuscript.project)
     selection = Selection(chapters)
-    run.run(
-        manuscript, engine, selection, observer=Watcher(), cancel=threading.Event(), speak=speak
-    )
+    run.run(manuscript, engine, selection, sink=Watcher(), cancel=threading.Event(), speak=speak)
 
 
 @dataclass(frozen=True)

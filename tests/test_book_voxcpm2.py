@@ -20,6 +20,7 @@ import pytest
 import voxcpm2
 from narrator.engines.mlx import apart
 from narrator.pipeline import book_engines, manuscript, run
+from narrator.progress import ChunkRendered, ProgressEvent
 from narrator.speech.plan import Step
 from narrator.speech.store import Record, Store
 from tests import books, small_model
@@ -257,9 +258,9 @@ def test_a_model_in_a_process_of_its_own_may_be_killed(
         return found
 
     class Killer(books.Watcher):
-        def rendered(self, step: Step, record: Record) -> None:
-            super().rendered(step, record)
-            if len(self.takes) == 1:
+        def __call__(self, event: ProgressEvent) -> None:
+            super().__call__(event)
+            if isinstance(event, ChunkRendered) and len(self.rendered) == 1:
                 processes[-1].kill()
 
     monkeypatch.setattr(apart, "start_process", watched)

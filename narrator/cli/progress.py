@@ -1,8 +1,7 @@
 """How far a command is: for a terminal, for a log, for nobody.
 
 A log gets a line every ten seconds, whatever is at work: `beat` asks it. `JsonProgress`,
-`LineProgress` and `LiveProgress` are shown a render, of this process or of another one; what they
-say goes to the console they are given.
+`LineProgress` and `LiveProgress` are sinks of a render's events, in this process or in another one.
 """
 
 from __future__ import annotations
@@ -12,18 +11,23 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
-from narrator.pipeline.jobs.tally import (
-    ChunkProgress,
+from narrator.progress import (
+    ChunkEvent,
+    ChunkGivenUp,
+    ChunkRendered,
     Clock,
+    Exporting,
+    Planned,
     ProgressCounter,
-    RenderProgress,
+    ProgressEvent,
+    Running,
+    Starting,
     estimate_remaining_seconds,
 )
 from narrator.sound.clock import format_clock
@@ -118,7 +122,7 @@ def _fitted(title: str, room: int) -> str:
 
 
 class _Progress(ProgressCounter):
-    """What every kind of progress counts, and says of it."""
+    """A progress that is shown while it is entered, with descriptions of it."""
 
     def __init__(self, console: Console, clock: Clock = time.monotonic) -> None:
         super().__init__(clock)
@@ -127,18 +131,7 @@ class _Progress(ProgressCounter):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        pass
-
-    def starting(self, what: str) -> None:
-        pass
-
-    def tick(self) -> None:
+    def __exit__(self, *error: object) -> None:
         pass
 
     def describe_stage(self, activity: str, done_count: int, total: int) -> str:
@@ -148,12 +141,11 @@ class _Progress(ProgressCounter):
             if activity in ("encode", "check")
             else f"{done_count} of {total}"
         )
-        return line + _format_remaining(self.making_left(done_count, total))
+        return line + _format_remaining(self.stage_seconds_left(done_count, total))
 
     def describe_total(self) -> str:
         """One line on the whole run."""
-        done_seconds, total = self.done.total(), self.total.total()
-        line = f"{done_seconds}/{total}  {self.factor:.1f} x real time"
+        line = f"{self.done.total()}/{self.total.total()}  {self.factor:.1f} x real time"
         if (seconds_left := self.remaining) is not None:
             line += f"  {format_clock(seconds_left)} left"
             if seconds_left > 120:
@@ -161,80 +153,69 @@ class _Progress(ProgressCounter):
                 line += (
                     f", until {end:%H:%M}" if seconds_left < 43200 else f", until {end:%a %H:%M}"
                 )
-        if self.note:
-            line += f"  {self.note}, {self.busy:.0%} busy"
+        if self.engine.note:
+            line += f"  {self.engine.note}, {self.engine.busy:.0%} busy"
         retries = self.retries.total()
         return line + (f"  {retries} retries" if retries else "")
 
+    def print_faults(self, event: ChunkEvent) -> None:
+        """Prints what became of a chunk that has no faultless take."""
+        if isinstance(event, ChunkGivenUp):
+            self.console.print(f"given up: {event.chunk}: {event.faults[-1]}")
+        elif isinstance(event, ChunkRendered) and event.faults:
+            self.console.print(f"doubtful: {event.chunk}: {event.faults[0]}")
+
 
 class JsonProgress(_Progress):
-    """Says nothing: the caller prints one object at the end."""
+    """Prints nothing: the caller prints one object at the end."""
 
 
-class _InLog:
-    """What `beat` asks while it is at work."""
+class LineProgress(_Progress):
+    """For a log or a pipe: a line for each chapter and stage, and at times one for the whole."""
+
+    def __init__(self, console: Console, clock: Clock = time.monotonic) -> None:
+        super().__init__(console, clock)
+        self._started = ("", self.began)
+        self._exported = Exporting("", 0, 0)
 
     def __enter__(self) -> Self:
         _said_by.append(self.line)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         _said_by.remove(self.line)
 
     def line(self) -> str:
-        """How far it is; "" where that is seen already."""
-        raise NotImplementedError
-
-
-class LineProgress(_InLog, _Progress):
-    """For a log or a pipe: a line a chapter, a stage of the files, and at times one for it all."""
-
-    def __init__(self, console: Console, clock: Clock = time.monotonic) -> None:
-        super().__init__(console, clock)
-        self._started = ("", self.began)
-        self._stage_progress = ("", 0, 0)
-
-    def line(self) -> str:
-        if self.making:
-            activity, done_count, total = self._stage_progress
-            return f"{activity}: {self.describe_stage(activity, done_count, total)}"
-        if self.done or (self.total and self.busy):
+        """The progress so far."""
+        if self.stage:
+            stage = self._exported
+            return f"{stage.what}: {self.describe_stage(stage.what, stage.done, stage.total)}"
+        if self.done or (self.total and self.engine.busy):
             return self.describe_total()
         activity, since = self._started
         return f"{activity or 'planning'}: {format_clock(self.now() - since)} so far"
 
-    def rendered(self, chunk: ChunkProgress) -> None:
-        super().rendered(chunk)
-        if chunk.faults:
-            self.console.print(f"doubtful: {chunk.chunk}: {chunk.faults[0]}")
+    def __call__(self, event: ProgressEvent) -> None:
+        super().__call__(event)
+        match event:
+            case Starting(what):
+                self._started = (what, self.now())
+                self.console.print(what)
+            case ChunkRendered() | ChunkGivenUp():
+                self._print_chapter(event)
+                self.print_faults(event)
+            case Exporting(what, done, total):
+                if event != self._exported and done == total:
+                    self.console.print(f"{what}: {self.describe_stage(what, done, total)}")
+                self._exported = event
 
-    def flagged(self, chunk: ChunkProgress) -> None:
-        super().flagged(chunk)
-        self.console.print(f"given up: {chunk.chunk}: {chunk.faults[-1]}")
-
-    def _count_finished(self, chunk: ChunkProgress) -> None:
-        super()._count_finished(chunk)
-        n = chunk.chapter
-        if self.done[n] == self.total[n]:
+    def _print_chapter(self, event: ChunkEvent) -> None:
+        n = event.chapter
+        if self.done[n] == self.total[n] and not event.again:
             retries = f", {self.retries[n]} retries" if self.retries[n] else ""
             self.console.print(
                 f"chapter {n + 1}: {self.titles[n]}: {self.total[n]} chunks{retries}"
             )
-
-    def starting(self, what: str) -> None:
-        self._started = (what, self.now())
-        self.console.print(what)
-
-    def exporting(self, what: str, done: int, total: int) -> None:
-        super().exporting(what, done, total)
-        if (what, done, total) != self._stage_progress and done == total:
-            self.console.print(f"{what}: {self.describe_stage(what, done, total)}")
-        self._stage_progress = (what, done, total)
 
 
 class LiveProgress(_Progress):
@@ -258,40 +239,34 @@ class LiveProgress(_Progress):
         self.bars.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.bars.stop()
 
-    def planned(self, outlook: RenderProgress) -> None:
-        super().planned(outlook)
-        for task in self.bars.task_ids:  # of a render before
-            self.bars.remove_task(task)
-        self.lines.clear()
-        self.export.clear()
-        self.book = None
-        if self.total:
-            self.book = self.bars.add_task("whole", total=self.total.total(), note="")
-
-    def retried(self, chunk: ChunkProgress) -> None:
-        super().retried(chunk)
-        self._show(chunk.chapter)
-
-    def rendered(self, chunk: ChunkProgress) -> None:
-        super().rendered(chunk)
-        if chunk.faults:
-            self.bars.console.print(f"doubtful: {chunk.chunk}: {chunk.faults[0]}")
-
-    def flagged(self, chunk: ChunkProgress) -> None:
-        super().flagged(chunk)
-        self.bars.console.print(f"given up: {chunk.chunk}: {chunk.faults[-1]}")
-
-    def _count_finished(self, chunk: ChunkProgress) -> None:
-        super()._count_finished(chunk)
-        self._show(chunk.chapter)
+    def __call__(self, event: ProgressEvent) -> None:
+        super().__call__(event)
+        match event:
+            case Planned():
+                for task in self.bars.task_ids:  # of a render before
+                    self.bars.remove_task(task)
+                self.lines.clear()
+                self.export.clear()
+                self.book = None
+                if self.total:
+                    self.book = self.bars.add_task("whole", total=self.total.total(), note="")
+            case ChunkEvent():
+                if not event.again:
+                    self._show(event.chapter)
+                self.print_faults(event)
+            case Starting(what):
+                self.console.print(what)
+            case Running():
+                self._show_total()
+            case Exporting(what, done, total):
+                self._show_total()
+                if what not in self.export:
+                    self.export[what] = self.bars.add_task(what, total=total, note="")
+                note = self.describe_stage(what, done, total)
+                self.bars.update(self.export[what], completed=done, total=total, note=note)
 
     def _show(self, n: int) -> None:
         retries = f"  {self.retries[n]} retries" if self.retries[n] else ""
@@ -304,26 +279,15 @@ class LiveProgress(_Progress):
         if self.done[n] == self.total[n]:
             if n in self.lines:
                 self.bars.remove_task(self.lines.pop(n))
-            room = max(12, self.bars.console.width - len(note) - 7)
-            self.bars.console.print(f"{n + 1:3} {_fitted(self.titles[n], room)}  {note}")
+            room = max(12, self.console.width - len(note) - 7)
+            self.console.print(f"{n + 1:3} {_fitted(self.titles[n], room)}  {note}")
 
-    def starting(self, what: str) -> None:
-        self.bars.console.print(what)
-
-    def tick(self) -> None:
+    def _show_total(self) -> None:
         if self.book is not None:
             self.bars.update(self.book, completed=self.done.total(), note=self.describe_total())
 
-    def exporting(self, what: str, done: int, total: int) -> None:
-        super().exporting(what, done, total)
-        self.tick()
-        if what not in self.export:
-            self.export[what] = self.bars.add_task(what, total=total, note="")
-        note = self.describe_stage(what, done, total)
-        self.bars.update(self.export[what], completed=done, total=total, note=note)
 
-
-class StageLine(_InLog):
+class StageLine:
     """How far a share of something is: a line that changes on a terminal; in a log one at times."""
 
     def __init__(self, console: Console, clock: Clock = time.monotonic) -> None:
@@ -336,15 +300,11 @@ class StageLine(_InLog):
     def __enter__(self) -> Self:
         if self._status:
             self._status.start()
-        return super().__enter__()
+        _said_by.append(self.line)
+        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, error, trace)
+    def __exit__(self, *error: object) -> None:
+        _said_by.remove(self.line)
         if self._status:
             self._status.stop()
 

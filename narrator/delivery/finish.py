@@ -6,13 +6,13 @@ manifest and the takes; nothing of engines and encoders.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from threading import Event
-from typing import Any, Protocol
+from typing import Any
 
 from narrator import files, keys
 from narrator.delivery import companions, export, postflight
@@ -34,11 +34,8 @@ from narrator.project.schema import Sample
 from narrator.sound.assemble import Timeline
 from narrator.sound.formats import EREADER_FORMATS
 
-
-class FinishObserver(Protocol):
-    """Receives the progress of exporting."""
-
-    def exporting(self, stage: str, done_count: int, total: int) -> None: ...
+ExportProgress = Callable[[str, int, int], None]
+"""Receives a stage of making files, what is done of it, and the total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +103,7 @@ def finish(
     book: RenderedBook,
     chapters: Sequence[int],
     outputs: OutputManifest,
-    observer: FinishObserver,
+    on_progress: ExportProgress,
     cancel: Event,
 ) -> Finished | None:
     """Assembles and exports chapters (counted from 0) whose takes are all there.
@@ -129,19 +126,19 @@ def finish(
             output_folder=book.folders.finished,
             cache_folder=book.folders.work("encoded"),
             outputs=outputs,
-            on_progress=observer.exporting,
+            on_progress=on_progress,
             cancel=cancel,
         )
         if book_audio.is_complete:
             export.prune(book.folders.work("encoded"), exported)
         with files.translating_errors(book.folders.finished):
             facts = {file.path: _sound_facts(file, sounds) for file in exported.delivered}
-        checks = _check_profiles(book, exported.delivered, facts, outputs, observer, cancel)
+        checks = _check_profiles(book, exported.delivered, facts, outputs, on_progress, cancel)
     except export.Cancelled:
         return None
     is_complete = book_audio.is_complete and not exported.failed
     written_companions = _write_companions(
-        book, sounds, exported, outputs, observer, is_complete=is_complete
+        book, sounds, exported, outputs, on_progress, is_complete=is_complete
     )
     shared_facts = _shared_facts(book, book_audio.channels)
     sounds_by_number = {sound.number: sound for sound in sounds}
@@ -231,7 +228,7 @@ def _check_profiles(
     delivered: Sequence[ListenerFile],
     facts: Mapping[Path, Mapping[str, Any]],
     outputs: OutputManifest,
-    observer: FinishObserver,
+    on_progress: ExportProgress,
     cancel: Event,
 ) -> dict[Path, dict[str, Any]]:
     """Holds every file that is delivered for a platform to its profile, as `verify` does.
@@ -266,7 +263,7 @@ def _check_profiles(
         def report(share: float, before: float = finished_seconds, part: float = seconds) -> None:
             if cancel.is_set():
                 raise export.Cancelled
-            observer.exporting("check", round(before + share * part), round(total_seconds))
+            on_progress("check", round(before + share * part), round(total_seconds))
 
         paths = [file.path for file in profile_files]
         pauses = {path: facts[path]["pause"] for path in paths}
@@ -282,7 +279,7 @@ def _write_companions(
     sounds: Sequence[ChapterAudio],
     exported: Exported,
     outputs: OutputManifest,
-    observer: FinishObserver,
+    on_progress: ExportProgress,
     *,
     is_complete: bool,
 ) -> companions.WrittenCompanions:
@@ -325,7 +322,7 @@ def _write_companions(
             book=epub,
             source=book.project.root / source_name if source_name else None,
             outputs=outputs,
-            on_progress=partial(observer.exporting, "companions"),
+            on_progress=partial(on_progress, "companions"),
             ids=output.chunk_ids,
             words=output.highlight == "words",
         )

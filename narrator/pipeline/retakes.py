@@ -22,7 +22,8 @@ from narrator.errors import DamagedTake, UsageError
 from narrator.pipeline import book_plan
 from narrator.pipeline.book_plan import BookPlan, Selection
 from narrator.pipeline.manuscript import Manuscript
-from narrator.pipeline.session import Observer, locked
+from narrator.pipeline.session import locked
+from narrator.progress import ProgressSink, Running, message_callback
 from narrator.sound import audio
 from narrator.speech import render
 from narrator.speech.hearing import choosing
@@ -198,7 +199,7 @@ def retake(
     count: int = 1,
     seed: int | None = None,
     parameters: Mapping[str, Any],
-    observer: Observer,
+    sink: ProgressSink,
     cancel: Event,
     engines: Mapping[str, Engine] = MappingProxyType({}),
 ) -> list[RetakenChunk]:
@@ -218,9 +219,9 @@ def retake(
             count=count,
             seed=seed,
             parameters=parameters,
-            on_message=observer.starting,
+            on_message=message_callback(sink),
         )
-        _speak_requests(retake_job, observer, cancel)
+        _speak_requests(retake_job, sink, cancel)
         return retake_job.settled()
 
 
@@ -345,7 +346,7 @@ def _build_requests(
     ]  # fmt: skip
 
 
-def _speak_requests(retake_job: RetakeJob, observer: Observer, cancel: Event) -> None:
+def _speak_requests(retake_job: RetakeJob, sink: ProgressSink, cancel: Event) -> None:
     """Speak the requests of all engines, one engine after the other."""
     engines = {
         request.voice.speaker: retake_job.engine_of(request) for request in retake_job.requests
@@ -354,20 +355,24 @@ def _speak_requests(retake_job: RetakeJob, observer: Observer, cancel: Event) ->
         engine_requests = [
             request for request in retake_job.requests if engines[request.voice.speaker] is engine
         ]
-        _speak_with_engine(engine, engine_requests, retake_job, observer, cancel)
+        _speak_with_engine(engine, engine_requests, retake_job, sink, cancel)
 
 
 def _speak_with_engine(
     engine: Engine,
     engine_requests: Sequence[Request],
     retake_job: RetakeJob,
-    observer: Observer,
+    sink: ProgressSink,
     cancel: Event,
 ) -> None:
     """Speak the requests of one engine. Its session ends before the next engine's begins."""
     make_room(engine, unique_engines(retake_job.book.engines))
-    with closing(engine.start(observer.starting)) as session:
-        for request, outcome in speak(session, engine_requests, tick=observer.tick, cancel=cancel):
+
+    def tick() -> None:
+        sink(Running(session.slots, session.busy, session.note))
+
+    with closing(engine.start(message_callback(sink))) as session:
+        for request, outcome in speak(session, engine_requests, tick=tick, cancel=cancel):
             retake_job.answered(request, outcome)
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from narrator import files
 from narrator.cast import references
@@ -38,7 +39,8 @@ from narrator.pipeline.book_plan import (
 from narrator.pipeline.estimate import speed_name, speed_path, speeds_of
 from narrator.pipeline.losses import losses_of
 from narrator.pipeline.manuscript import Manuscript
-from narrator.pipeline.session import LoggingObserver, Observer, locked, log, logging_to
+from narrator.pipeline.session import locked, log, logging_to
+from narrator.progress import Exporting, Planned, ProgressSink, Starting, message_callback
 from narrator.project.project import Project
 from narrator.speech import render, requests
 from narrator.speech.hearing import choosing
@@ -93,16 +95,22 @@ class Report:
         return ExportError.exit_code if self.failures else 0 if self.complete else 1
 
 
+class ConcurrentSource(render.RequestSource, Protocol):
+    """A source of foreign requests that knows the plan of the render."""
+
+    def planned(self, book: BookPlan) -> None: ...
+
+
 def run(
     manuscript: Manuscript,
     engine: Engine,
     selection: Selection,
     *,
-    observer: Observer,
+    sink: ProgressSink,
     cancel: Event,
     speak: bool = True,
     engines: Mapping[str, Engine] = MappingProxyType({}),
-    request_source: render.RequestSource | None = None,
+    request_source: ConcurrentSource | None = None,
 ) -> Report:
     """Plan, render (unless `speak` is off), assemble, export.
 
@@ -117,10 +125,12 @@ def run(
         start_time = time.monotonic()
         book = plan(manuscript, engine, selection, engines=engines, writing=True)
         plan_time = time.monotonic()
-        _prepare(project, observer)
+        _prepare(project, sink)
         if speak:
-            book = _cast_missing_voices(book, observer, cancel)
-        observer.planned(book)
+            book = _cast_missing_voices(book, sink, cancel)
+        sink(_planned_event(book))
+        if request_source:
+            request_source.planned(book)
         if not speak:
             _require_takes(book)
         else:
@@ -132,11 +142,13 @@ def run(
             damaged_before, misled_before = len(store.damaged), store.index_mismatches
             try:
                 if speak and not report.result.cancelled:
-                    _render(report.plan, report.result, observer, cancel, request_source)
+                    _render(report.plan, report.result, sink, cancel, request_source)
                     if _have_pins_changed(report):
-                        report.plan = _replan(report.plan, observer)
+                        report.plan = _replan(report.plan, sink)
+                        if request_source:
+                            request_source.planned(report.plan)
                         continue
-                _deliver(report, observer, cancel)
+                _deliver(report, sink, cancel)
                 break
             except DamagedTake as error:  # it was intact when the plan was made
                 log.warning("%s", error)
@@ -160,7 +172,7 @@ def run(
         return report
 
 
-def _prepare(project: Project, observer: Observer) -> None:
+def _prepare(project: Project, sink: ProgressSink) -> None:
     """Remove the partial files of killed runs and measure the music.
 
     Music is measured first, so that a file without sound is not discovered after hours of speech.
@@ -174,8 +186,10 @@ def _prepare(project: Project, observer: Observer) -> None:
         files.sweep(folder)
     references.sweep(project)
     if project.manifest.music:
-        observer.starting("measuring the music")
-        music.measure_tunes(project, partial(observer.exporting, "measure music"))
+        sink(Starting("measuring the music"))
+        music.measure_tunes(
+            project, lambda done, total: sink(Exporting("measure music", done, total))
+        )
 
 
 def _save_plan_record(book: BookPlan) -> None:
@@ -206,7 +220,14 @@ def _save_report(report: Report) -> None:
     log.info("end: %s", report_json)
 
 
-def _cast_missing_voices(book: BookPlan, observer: Observer, cancel: Event) -> BookPlan:
+def _planned_event(book: BookPlan) -> Planned:
+    """The progress of a render that is about to begin."""
+    total = dict(Counter(step.chapter for step in book.todo))
+    remaining_seconds = sum(step.expected for step in book.todo)
+    return Planned(tuple(chapter.title for chapter in book.chapters), total, remaining_seconds)
+
+
+def _cast_missing_voices(book: BookPlan, sink: ProgressSink, cancel: Event) -> BookPlan:
     """Cast every required voice without a reference, and return the new plan."""
     speakers = dict.fromkeys(step.chunk.speaker for step in book.todo)
     reference_contents = book.voices.contents
@@ -219,12 +240,16 @@ def _cast_missing_voices(book: BookPlan, observer: Observer, cancel: Event) -> B
         engine_speakers = [name for name in uncast if book.engines[name] is engine]
         make_room(engine, unique_engines(book.engines))
         references.cast_missing(
-            book.voices, engine, engine_speakers, tell=observer.starting, cancel=cancel
+            book.voices,
+            engine,
+            engine_speakers,
+            tell=message_callback(sink),
+            cancel=cancel,
         )
     return plan(book.manuscript, book.engine, book.selection, engines=book.engines, writing=True)
 
 
-def _deliver(report: Report, observer: Observer, cancel: Event) -> None:
+def _deliver(report: Report, sink: ProgressSink, cancel: Event) -> None:
     """Deliver the files of every chosen chapter that has all its takes, and of the book if no takes
     are missing."""
     book = report.plan
@@ -260,7 +285,11 @@ def _deliver(report: Report, observer: Observer, cancel: Event) -> None:
     if report.result.cancelled:
         return
     report.finished = finish.finish(
-        book, sorted(deliverable_chapters), output_manifest, observer, cancel
+        book,
+        sorted(deliverable_chapters),
+        output_manifest,
+        lambda *progress: sink(Exporting(*progress)),
+        cancel,
     )
     if report.finished:
         products.settle(book, report.finished, output_manifest)
@@ -275,20 +304,20 @@ def _have_pins_changed(report: Report) -> bool:
     return not report.result.cancelled and report.plan.is_pinned_otherwise
 
 
-def _replan(book: BookPlan, observer: Observer) -> BookPlan:
+def _replan(book: BookPlan, sink: ProgressSink) -> BookPlan:
     """Plan the book again with its current pins. Raises StorageError."""
     new_plan = plan(
         book.manuscript, book.engine, book.selection, engines=book.engines, store=book.store
     )
     _save_plan_record(new_plan)
-    observer.planned(new_plan)
+    sink(_planned_event(new_plan))
     return new_plan
 
 
 def _render(
     book: BookPlan,
     render_result: render.RenderResult,
-    observer: Observer,
+    sink: ProgressSink,
     cancel: Event,
     request_source: render.RequestSource | None,
 ) -> None:
@@ -302,10 +331,10 @@ def _render(
         log.info("speakers by engine: %s", describe_engines(book.engines))
     settings = render.RenderSettings(
         # read on first use and cached for the run
-        reference=cache(partial(book.voices.reference, tell=observer.starting)),
+        reference=cache(partial(book.voices.reference, tell=message_callback(sink))),
         rules=requests.TakeRules(checks.tries, checks.loudness),
         is_forced=lambda step: selection.force and step.key not in render_result.renewed,
-        observer=LoggingObserver(observer),
+        sink=sink,
         cancel=cancel,
         listener=choosing.make_render_listener(checks, project.root),
         request_source=request_source,

@@ -1,4 +1,4 @@
-"""The surroundings of a run: a lock for each project, a log, and an observer of its progress."""
+"""The surroundings of a run: a lock for each project, and a log."""
 
 from __future__ import annotations
 
@@ -6,68 +6,21 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from filelock import FileLock, Timeout
 
 from narrator import files
-from narrator.delivery import finish
 from narrator.errors import (
     Locked,
     StorageError,
 )
-from narrator.pipeline.book_plan import BookPlan
 from narrator.project import buildfolder
 from narrator.project.project import Project
-from narrator.speech import render
-from narrator.speech.plan import Step
-from narrator.speech.store import Record
 
 log = logging.getLogger("narrator")
-
-
-class Observer(render.RenderObserver, finish.FinishObserver, Protocol):
-    """Receives a run's progress."""
-
-    def planned(self, book: BookPlan) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class LoggingObserver:
-    """Writes events to the log and passes them on to the observer."""
-
-    observer: Observer
-
-    def rendered(self, step: Step, record: Record) -> None:
-        seconds = (record.stop - record.start) / record.sample_rate
-        log.info("take %s %s: %.2f s, %.1f dB, try %d, %d part(s), %.1f s after its request",
-                 step.id, step.key, seconds, record.level, record.attempt + 1, record.halves,
-                 record.wall)  # fmt: skip
-        if record.faults:
-            log.warning("doubtful %s %s: %s", step.id, step.key, "; ".join(record.faults))
-        self.observer.rendered(step, record)
-
-    def retried(self, step: Step, faults: Sequence[str]) -> None:
-        log.warning("again %s %s: %s", step.id, step.key, "; ".join(faults))
-        self.observer.retried(step, faults)
-
-    def flagged(self, step: Step, faults: Sequence[str]) -> None:
-        log.error("given up %s %s: %s", step.id, step.key, "; ".join(faults))
-        self.observer.flagged(step, faults)
-
-    def starting(self, message: str) -> None:
-        log.info("%s", message)
-        self.observer.starting(message)
-
-    def running(self, slots: int, busy: float, note: str) -> None:
-        self.observer.running(slots, busy, note)
-
-    def tick(self) -> None:
-        self.observer.tick()
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ chapters' audio or files for listeners.
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -34,6 +35,14 @@ from narrator.engines import (
 )
 from narrator.engines.voice import Reference
 from narrator.errors import DamagedTake, UserError
+from narrator.progress import (
+    ChunkGivenUp,
+    ChunkRendered,
+    ChunkRetried,
+    ProgressSink,
+    Running,
+    Starting,
+)
 from narrator.speech import checks
 from narrator.speech.attempts import Action, Attempts
 from narrator.speech.hearing.listening import HearingQueue, Opinion, TakeListener
@@ -57,35 +66,13 @@ from narrator.speech.takes import TakeResolver
 
 NO_SPEECH = Speech(np.zeros(0, np.float32))
 """Stands for the sound of a try that is in the store."""
+log = logging.getLogger("narrator")
+
 MAX_UNCHECKED = 32
 """Takes that may wait for their checks before the engine gets more requests."""
 MIN_MEDIAN_TAKES = 5
 """Takes of a speaker that are needed for a median."""
 _LoopCall = Callable[[], None]
-
-
-class RenderObserver(Protocol):
-    """Receives the progress of a render."""
-
-    def rendered(self, step: Step, record: Record) -> None:
-        """A step has its take; a take with faults is doubtful."""
-        ...
-
-    def retried(self, step: Step, faults: Sequence[str]) -> None: ...
-
-    def flagged(self, step: Step, faults: Sequence[str]) -> None: ...
-
-    def starting(self, what: str) -> None:
-        """Something slow begins before the first take: a model is loaded, a voice is cast."""
-        ...
-
-    def running(self, slots: int, busy: float, note: str) -> None:
-        """The engine's slots, the share of its time spent on speech, and its note."""
-        ...
-
-    def tick(self) -> None:
-        """Called at least every second or so while the run goes on."""
-        ...
 
 
 class RequestSource(Protocol):
@@ -162,7 +149,7 @@ class RenderSettings:
     rules: TakeRules
     is_forced: Callable[[Step], bool]
     """True if a step is rendered though it has a fitting take."""
-    observer: RenderObserver
+    sink: ProgressSink
     cancel: Event
     listener: TakeListener | None = None
     request_source: RequestSource | None = None
@@ -227,7 +214,7 @@ class _RenderLoop:
     ) -> None:
         self.engine, self.all_engines = engine, all_engines
         self.takes, self.store, self.pending = takes, takes.store, pending
-        self.result, self.settings, self.observer = result, settings, settings.observer
+        self.result, self.settings, self.sink = result, settings, settings.sink
         self.rules = settings.rules
         self.scheduler = Scheduler(pending)
         self.jobs: dict[str, ChunkJob] = {}
@@ -262,7 +249,7 @@ class _RenderLoop:
         if (first := next(requests, None)) is not None:  # else all takes fit
             if self.session is None:
                 make_room(self.engine, self.all_engines)
-                self.session = self.engine.start(self.observer.starting)
+                self.session = self.engine.start(self._start_something)
             all_requests = chain((first,), requests)
             for request, outcome in speak(
                 self.session, all_requests, tick=self._tick, cancel=self.settings.cancel
@@ -307,8 +294,7 @@ class _RenderLoop:
         assert self.session is not None
         self.result.slots, self.result.busy = self.session.slots, self.session.busy
         self.result.note = self.session.note
-        self.observer.running(self.session.slots, self.session.busy, self.session.note)
-        self.observer.tick()
+        self.sink(Running(self.session.slots, self.session.busy, self.session.note))
 
     def _reject_outliers(self) -> bool:
         """Turns takes of this run far from their speaker's medians into tries, to be tried again.
@@ -450,7 +436,8 @@ class _RenderLoop:
         self.scheduler.put_back(job.step.key)
         if action is Action.RETRY:
             self.result.retries += 1
-            self.observer.retried(job.step, faults)
+            log.warning("again %s %s: %s", job.step.id, job.step.key, "; ".join(faults))
+            self.sink(ChunkRetried(*_place_of(job.step), faults=faults))
 
     def _settle(self, job: ChunkJob) -> None:
         """Makes the least bad try the take, unless a good take exists; else gives the step up."""
@@ -472,7 +459,8 @@ class _RenderLoop:
         self.store.give_up(Flag(key, faults, attempts.first + self.rules.tries))
         self.result.flags[key] = faults
         self._finish(job)
-        self.observer.flagged(job.step, faults)
+        log.error("given up %s %s: %s", job.step.id, key, "; ".join(faults))
+        self.sink(ChunkGivenUp(*_place_of(job.step), faults=faults))
 
     def _finish_rendered(self, job: ChunkJob, record: Record) -> None:
         self._finish(job)
@@ -480,7 +468,13 @@ class _RenderLoop:
         self.result.renewed.add(job.step.key)
         self.result.seconds += record.seconds
         self.result.expected += job.step.expected
-        self.observer.rendered(job.step, record)
+        _log_take(job.step, record)
+        seconds = round(record.seconds, 3)
+        self.sink(ChunkRendered(*_place_of(job.step), seconds=seconds, faults=record.faults))
+
+    def _start_something(self, message: str) -> None:
+        log.info("%s", message)
+        self.sink(Starting(message))
 
     def _finish(self, job: ChunkJob) -> None:
         del self.jobs[job.step.key]
@@ -504,6 +498,20 @@ class _RenderLoop:
     @property
     def _unheard_count(self) -> int:
         return self.hearing.waiting if self.hearing else 0
+
+
+def _place_of(step: Step) -> tuple[str, str, int, float]:
+    """The fields of a `ChunkEvent` that say which chunk it is of."""
+    return step.id, step.key, step.chapter, step.expected
+
+
+def _log_take(step: Step, record: Record) -> None:
+    seconds = (record.stop - record.start) / record.sample_rate
+    log.info("take %s %s: %.2f s, %.1f dB, try %d, %d part(s), %.1f s after its request",
+             step.id, step.key, seconds, record.level, record.attempt + 1, record.halves,
+             record.wall)  # fmt: skip
+    if record.faults:
+        log.warning("doubtful %s %s: %s", step.id, step.key, "; ".join(record.faults))
 
 
 def collect_stats(

@@ -18,6 +18,7 @@ from narrator.errors import EnvironmentFailed, NarratorError
 from narrator.pipeline.jobs import client
 from narrator.pipeline.jobs.client import Link
 from narrator.pipeline.jobs.protocol import Event, Job, job_row
+from narrator.pipeline.jobs.publishing import MALFORMED_EVENT_ERRORS
 from narrator.studio.session import ProjectSession
 
 _OWNER_POLL = 1.0
@@ -185,7 +186,7 @@ class Jobs:
                 self._send_event({"event": "gone", "lost": [id]})
 
     def _handle_event(self, event: Event) -> None:
-        with self._mutex, contextlib.suppress(*client.MALFORMED_EVENT_ERRORS):
+        with self._mutex, contextlib.suppress(*MALFORMED_EVENT_ERRORS):
             if self._is_other_manifest(event.get("job")):
                 return
             match event.get("event"):

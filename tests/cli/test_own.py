@@ -12,6 +12,7 @@ import pytest
 from narrator.cli.progress import LineProgress
 from narrator.delivery import finish
 from narrator.pipeline.jobs import client
+from narrator.progress import ProgressEvent, Starting
 from tests.owners import GatedEngine, Rendering
 
 
@@ -41,9 +42,10 @@ def test_a_second_render_answers_with_the_summary_of_the_first(narrator, renderi
 
 def test_ctrl_c_in_the_second_render_leaves_the_first_alone(narrator, rendering):
     class Interrupted(LineProgress):
-        def starting(self, what: str) -> None:
-            super().starting(what)
-            signal.raise_signal(signal.SIGINT)
+        def __call__(self, event: ProgressEvent) -> None:
+            super().__call__(event)
+            if isinstance(event, Starting):
+                signal.raise_signal(signal.SIGINT)
 
     with mock.patch("narrator.cli.rendering.LineProgress", Interrupted):
         code, _, log = narrator("render", rendering.path, "--draft")
@@ -55,9 +57,10 @@ def test_ctrl_c_in_the_second_render_leaves_the_first_alone(narrator, rendering)
 
 def test_ctrl_c_in_a_command_that_waits_withdraws_it_and_says_so(narrator, rendering):
     class Interrupted(LineProgress):
-        def starting(self, what: str) -> None:
-            super().starting(what)
-            signal.raise_signal(signal.SIGINT)
+        def __call__(self, event: ProgressEvent) -> None:
+            super().__call__(event)
+            if isinstance(event, Starting):
+                signal.raise_signal(signal.SIGINT)
 
     with (
         mock.patch("narrator.cli.rendering.LineProgress", Interrupted),

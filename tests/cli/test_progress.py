@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from narrator.cli.progress import EVERY, LineProgress, StageLine, beat, stage
-from narrator.pipeline.jobs.tally import ChunkProgress, RenderProgress
+from narrator.progress import ChunkRendered, Exporting, Planned, Starting
 
 
 class Clock:
@@ -86,12 +86,12 @@ def test_the_time_that_loading_took_is_not_in_the_time_left(log):
     ]
 
 
-def outlook(chunks: int) -> RenderProgress:
-    return RenderProgress(("Morning",), {0: chunks}, 5.0 * chunks)
+def outlook(chunks: int) -> Planned:
+    return Planned(("Morning",), {0: chunks}, 5.0 * chunks)
 
 
-def chunk(number: int) -> ChunkProgress:
-    return ChunkProgress(f"1.{number}", f"key {number}", 0, 5.0, 5.0)
+def chunk(number: int) -> ChunkRendered:
+    return ChunkRendered(f"1.{number}", f"key {number}", 0, 5.0, 5.0)
 
 
 def test_a_render_tells_what_it_does_before_it_speaks_while_it_does_and_afterwards(log):
@@ -100,16 +100,16 @@ def test_a_render_tells_what_it_does_before_it_speaks_while_it_does_and_afterwar
         spoken = map(chunk, range(4))
 
         def speak() -> None:
-            progress.rendered(next(spoken))
+            progress(next(spoken))
 
         lines = told(
             log,
             now,
-            lambda: progress.exporting("measure music", 1, 4),
-            lambda: progress.planned(outlook(4)),
+            lambda: progress(Exporting("measure music", 1, 4)),
+            lambda: progress(outlook(4)),
             speak,
             speak,
-            lambda: progress.exporting("encode", 30, 60),
+            lambda: progress(Exporting("encode", 30, 60)),
             idle,
         )
     assert lines == [
@@ -125,7 +125,7 @@ def test_a_render_tells_what_it_does_before_it_speaks_while_it_does_and_afterwar
 def test_what_is_started_is_told_at_once_and_then_how_long_it_takes(log):
     now = Clock()
     with LineProgress(log, now) as progress:
-        lines = told(log, now, lambda: progress.starting("casting Ada"), idle)
+        lines = told(log, now, lambda: progress(Starting("casting Ada")), idle)
     assert lines == ["casting Ada", "casting Ada: 0:00 so far", "casting Ada: 0:10 so far"]
 
 

@@ -43,7 +43,7 @@ def render(path, engine, **engines):
         read_manuscript(path),
         engine,
         book_plan.Selection(),
-        observer=watcher,
+        sink=watcher,
         cancel=watcher.cancel,
         engines=engines,
     )
@@ -102,7 +102,7 @@ def test_another_try_is_asked_of_the_speaker_s_engine(tmp_path):
         one,
         [chunk.id],
         parameters={},
-        observer=books.Watcher(),
+        sink=books.Watcher(),
         cancel=threading.Event(),
         engines={"ann": other},
     )
@@ -142,7 +142,7 @@ def test_what_is_delivered_before_the_others_has_the_rate_of_the_whole_book(tmp_
     other = drone()
     selection = book_plan.Selection(frozenset([0]))
     report = run.run(
-        read_manuscript(path), HumEngine(), selection, observer=books.Watcher(),
+        read_manuscript(path), HumEngine(), selection, sink=books.Watcher(),
         cancel=threading.Event(),
         engines={"ann": other},
     )  # fmt: skip
@@ -201,7 +201,7 @@ def test_other_tries_by_two_engines_are_asked_in_turn(tmp_path, monkeypatch):
     one.loaded = other.loaded = False
     monkeypatch.setattr(machine, "memory", lambda: Memory(100, 10))
     retakes.retake(
-        read_manuscript(path), one, chunks, parameters={}, observer=books.Watcher(),
+        read_manuscript(path), one, chunks, parameters={}, sink=books.Watcher(),
         cancel=threading.Event(),
         engines={"ann": other},
     )  # fmt: skip
@@ -459,10 +459,6 @@ def test_a_setting_for_another_try_is_of_the_engine_that_speaks_the_chunk(tmp_pa
 
 def test_no_engine_is_asked_twice_whose_turn_has_passed(tmp_path):
     one, other = HumEngine(), drone()
-    watcher = books.Watcher()
-    run.run(
-        read_manuscript(books.write(tmp_path)), one, book_plan.Selection(), observer=watcher,
-        cancel=watcher.cancel, engines={"ann": other},
-    )  # fmt: skip
+    _, watcher = books.speak(books.write(tmp_path), one, engines={"ann": other})
     turns = [step.engine for step, _ in watcher.takes]
     assert sum(a != b for a, b in pairwise(turns)) == 1

@@ -57,7 +57,7 @@ def step_of(path, engine, text=NOON, **options):
 def retake(path, engine, chunks, **options):
     watcher = Watcher()
     return retakes.retake(
-        manuscript.read_manuscript(path), engine, chunks, observer=watcher, cancel=watcher.cancel,
+        manuscript.read_manuscript(path), engine, chunks, sink=watcher, cancel=watcher.cancel,
         **{"parameters": {}, **options},
     )  # fmt: skip
 

@@ -28,9 +28,10 @@ from typing import Any
 from narrator.errors import EnvironmentFailed, Locked
 from narrator.pipeline.jobs import sockets
 from narrator.pipeline.jobs.protocol import STOPPED, ClientRequest, Event, Job, encode
+from narrator.pipeline.jobs.publishing import MALFORMED_EVENT_ERRORS, show_event
 from narrator.pipeline.jobs.server import JobServer
-from narrator.pipeline.jobs.tally import ChunkProgress, ProgressSink, RenderProgress
 from narrator.pipeline.session import locked
+from narrator.progress import ProgressSink, Starting
 from narrator.project.project import Project
 
 GREETING_TIMEOUT = 5.0
@@ -43,8 +44,6 @@ _MAX_EVENT_BYTES = 64_000_000
 """Largest event in bytes."""
 _TAKEOVER_DELAY = 0.5
 """Delay in seconds, for each place in the queue, before a client takes over from a gone owner."""
-MALFORMED_EVENT_ERRORS = (ValueError, TypeError, LookupError, AttributeError)
-"""Exceptions raised by reading a malformed event."""
 
 
 class Link:
@@ -359,8 +358,8 @@ class _JobFollower:
             raise EnvironmentFailed(f"process {self._link.pid} does not take the job: is it older?")
         if event_kind == "joined":
             self._joined.set()
-            self._progress_sink.starting(
-                f"joined process {self._link.pid}, which does this already"
+            self._progress_sink(
+                Starting(f"joined process {self._link.pid}, which does this already")
             )
         elif event_kind in ("queued", "started", "ended"):
             self._update_queue(str(event_kind), id)
@@ -383,7 +382,7 @@ class _JobFollower:
         """Say so once if waiting takes long."""
         if self._is_waiting and time.monotonic() >= self._notice_time:
             self._notice_time = math.inf
-            self._progress_sink.starting(f"waiting for process {self._link.pid}, which is at work")
+            self._progress_sink(Starting(f"waiting for process {self._link.pid}, which is at work"))
 
 
 def _parse_answer(pid: int, event: Event) -> Answer:
@@ -394,29 +393,3 @@ def _parse_answer(pid: int, event: Event) -> Answer:
         str(event.get("error") or ""),
         summary if isinstance(summary, dict) else {},
     )
-
-
-def show_event(event: Event, progress_sink: ProgressSink) -> None:
-    """Show an event of a render; other events and those of other versions are ignored."""
-    with contextlib.suppress(*MALFORMED_EVENT_ERRORS):
-        match event.get("event"):
-            case "planned":
-                progress_sink.planned(RenderProgress.from_json(event["outlook"]))
-            case "rendered":
-                progress_sink.rendered(ChunkProgress.from_json(event))
-            case "retried":
-                progress_sink.retried(ChunkProgress.from_json(event))
-            case "flagged":
-                progress_sink.flagged(ChunkProgress.from_json(event))
-            case "progress":
-                _show_progress(event, progress_sink)
-
-
-def _show_progress(event: Event, progress_sink: ProgressSink) -> None:
-    if event["phase"] == "starting":
-        progress_sink.starting(str(event["what"]))
-    elif event["phase"] == "render":
-        progress_sink.running(int(event["slots"]), float(event["busy"]), str(event["note"]))
-        progress_sink.tick()
-    else:
-        progress_sink.exporting(str(event["what"]), int(event["done"]), int(event["of"]))

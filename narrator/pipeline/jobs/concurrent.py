@@ -118,6 +118,8 @@ class ConcurrentJobs:
     reading: BookReading
     engines: BookEngines
     tell: Callable[[str], None]
+    _plan: BookPlan | None = None
+    """The plan of the render."""
     _running_engine: Engine | None = None
     """The engine that asked for a request last."""
     _waiting: deque[tuple[_Errand, Request]] = field(default_factory=deque)
@@ -133,8 +135,15 @@ class ConcurrentJobs:
     def __post_init__(self) -> None:
         self._latest_reading = self.reading
 
-    def attend(self, running: BookPlan) -> None:
+    def planned(self, book: BookPlan) -> None:
+        """Take the plan of the render, and each new one."""
+        self._plan = book
+
+    def attend(self) -> None:
         """Begin the waiting jobs that can be done now; called on the render's thread."""
+        running = self._plan
+        if running is None:
+            return
         while ticket := self.owner.take(self._can_run_now):
             self.owner.begun(ticket, is_concurrent=True)
             try:
@@ -143,7 +152,7 @@ class ConcurrentJobs:
                 self._fail(ticket, error)
 
     def request(self, engine: Engine) -> Request | None:
-        """As `render.Aside`."""
+        """As `render.RequestSource`."""
         self._running_engine = engine
         while (index := self._find_next_index(engine)) is not None:
             errand, request = self._waiting[index]
@@ -163,7 +172,7 @@ class ConcurrentJobs:
         return next((index for index, (errand, _) in waiting if errand.engine is engine), None)
 
     def answered(self, request: Request, outcome: Outcome) -> None:
-        """As `render.Aside`."""
+        """As `render.RequestSource`."""
         errand, original_request = self._in_flight.pop(request.key)
         if not errand.failed:
             try:

@@ -20,11 +20,11 @@ from narrator.pipeline.book_reading import BookReading
 from narrator.pipeline.jobs import concurrent
 from narrator.pipeline.jobs.concurrent import ConcurrentJobs
 from narrator.pipeline.jobs.protocol import Job
+from narrator.pipeline.jobs.publishing import ProgressPublisher
 from narrator.pipeline.jobs.server import JobHandle, JobServer
-from narrator.pipeline.jobs.tally import ProgressSink
-from narrator.pipeline.jobs.telling import ProgressPublisher
 from narrator.pipeline.run import Report
 from narrator.pipeline.session import locked
+from narrator.progress import ProgressSink, message_callback
 from narrator.project.preferences import ClusterOptions
 from narrator.project.project import Project
 from narrator.speech.store import Store
@@ -68,12 +68,12 @@ def render(
     engines: BookEngines, progress_sink: ProgressSink,
 ) -> Report:  # fmt: skip
     """Render or export, with pins and retakes of others done in between. Raises as `run.run`."""
-    concurrent_jobs = ConcurrentJobs(owner, reading, engines, progress_sink.starting)
+    concurrent_jobs = ConcurrentJobs(owner, reading, engines, message_callback(progress_sink))
     ticket.covers = _make_cover_predicate(ticket.job, reading, selection)
     try:
         report = run.run(
             reading.manuscript, engines.main, selection, engines=engines.by_speaker,
-            observer=ProgressPublisher(owner, ticket, progress_sink, concurrent_jobs.attend),
+            sink=ProgressPublisher(owner, ticket, progress_sink, concurrent_jobs.attend),
             cancel=ticket.cancel, speak=ticket.job.kind == "render", request_source=concurrent_jobs,
         )  # fmt: skip
     finally:
@@ -95,7 +95,7 @@ def retake(
     seed, parameters = concurrent.settings_of(reading, job)
     retaken_chunks = retakes.retake(
         reading.manuscript, engines.main, job.chunks, engines=engines.by_speaker, count=job.count,
-        seed=seed, parameters=parameters, observer=ProgressPublisher(owner, ticket, progress_sink),
+        seed=seed, parameters=parameters, sink=ProgressPublisher(owner, ticket, progress_sink),
         cancel=ticket.cancel,
     )  # fmt: skip
     concurrent.record_retake(ticket, retaken_chunks)
@@ -109,7 +109,7 @@ def audition(
     progress_sink: ProgressSink,
 ) -> None:
     """Speak a line in a speaker's voice. Raises as `auditioning.begin`, EngineUnavailable."""
-    on_message = ProgressPublisher(owner, ticket, progress_sink).starting
+    on_message = message_callback(ProgressPublisher(owner, ticket, progress_sink))
     auditioning = concurrent.prepare_audition(ticket.job, reading, engines, on_message)
     make_room(auditioning.audition.engine, engines.all)
     auditions.speak_line(auditioning.audition, on_message, ticket.cancel)

@@ -99,6 +99,11 @@ def decode(message_type: type[Message], line: bytes | str) -> Message:
 _ADAPTERS = cast("Callable[[type[Any]], TypeAdapter[Any]]", cache(TypeAdapter))
 
 
+def decode_row(message_type: type[Message], row: Mapping[str, Any]) -> Message:
+    """As `decode`, from a JSON object."""
+    return decode(message_type, json.dumps(row))
+
+
 def job_row(id: str, job: Job, since: float) -> dict[str, Any]:
     """A job as events describe it; `since` is in seconds since the epoch."""
     names = ("kind", "engine", "chapters", "speakers", "chunks", "book")

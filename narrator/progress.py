@@ -1,0 +1,188 @@
+"""The progress of a render as events, and the count of them that displays are made of.
+
+Events are small values without steps and records, so that they reach displays in this process and
+in others alike. Knows no terminal and no socket.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A render begins, or goes on with another plan. Of a render that is joined: its state."""
+
+    titles: tuple[str, ...]
+    """Titles of all chapters."""
+    total: Mapping[int, int]
+    """Chunks to render, by chapter counted from 0."""
+    left: float
+    """Expected seconds of the chunks that remain."""
+    done: Mapping[int, int] = field(default_factory=dict)
+    retries: Mapping[int, int] = field(default_factory=dict)
+    speech: float = 0.0
+    """Seconds of rendered speech."""
+    expected: float = 0.0
+    """Expected seconds of the rendered speech."""
+    spent: float = 0.0
+    """Seconds since it began."""
+
+
+@dataclass(frozen=True, slots=True)
+class Starting:
+    """Something slow begins before the first take: a model is loaded, a voice is cast."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkEvent:
+    """The fate of a chunk."""
+
+    chunk: str
+    """Its id, "3.12"."""
+    key: str
+    chapter: int
+    """Counted from 0."""
+    expected: float
+    """Seconds."""
+    seconds: float = 0.0
+    """Seconds of its take, if it has one."""
+    faults: tuple[str, ...] = ()
+    again: bool = False
+    """Whether it was finished before: an outlier, or a chunk that continues one."""
+
+
+class ChunkRendered(ChunkEvent):
+    """A chunk has its take; one with faults is doubtful."""
+
+    __slots__ = ()
+
+
+class ChunkRetried(ChunkEvent):
+    """A chunk is spoken again because of its faults."""
+
+    __slots__ = ()
+
+
+class ChunkGivenUp(ChunkEvent):
+    """A chunk has no try that can be heard."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The engine at work; sent at least every second or so."""
+
+    slots: int
+    busy: float
+    """Share of its time spent on speech."""
+    note: str
+    """The engine's note on itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exporting:
+    """Files are made."""
+
+    what: str
+    """The stage."""
+    done: int
+    total: int
+
+
+ProgressEvent = Planned | Starting | ChunkEvent | Running | Exporting
+ProgressSink = Callable[[ProgressEvent], None]
+"""Whoever is told of a render: a display, a log, the clients of a job server."""
+
+
+def message_callback(sink: ProgressSink) -> Callable[[str], None]:
+    """A callback for messages of what is starting, as engines and voices take one."""
+    return lambda message: sink(Starting(message))
+
+
+def estimate_remaining_seconds(share: float, spent: float) -> float | None:
+    """Seconds that something still takes, or None if it is too early to say."""
+    if not 0 < share < 1 or spent < 2:
+        return None
+    return spent / share * (1 - share)
+
+
+class ProgressCounter:
+    """Counts the progress of a render."""
+
+    def __init__(self, now: Clock = time.monotonic) -> None:
+        self.now = now
+        self.began = now()
+        self.titles: Sequence[str] = ()
+        self.total: Counter[int] = Counter()
+        self.done: Counter[int] = Counter()
+        self.retries: Counter[int] = Counter()
+        self.speech = 0.0
+        self.expected = 0.0
+        """Expected seconds of the finished chunks. Like `left`, it is in expected time, so that the
+        remaining time is right even if a voice is faster than expected."""
+        self.left = 0.0
+        self.ended: float | None = None
+        """Time of the last take; from then on files are made."""
+        self.stage: tuple[str, float] | None = None
+        """The stage of making files, and the time at which it began."""
+        self.engine = Running(0, 0.0, "")
+
+    def __call__(self, event: ProgressEvent) -> None:
+        match event:
+            case Planned():
+                self.titles, self.left = event.titles, event.left
+                self.total, self.done = Counter(event.total), Counter(event.done)
+                self.retries = Counter(event.retries)
+                self.speech, self.expected = event.speech, event.expected
+                self.began = self.now() - event.spent
+                self.ended = self.stage = None
+            case ChunkRetried():
+                self.retries[event.chapter] += 1
+            case ChunkEvent():
+                self.speech += event.seconds
+                if not event.again:
+                    self.done[event.chapter] += 1
+                    self.expected += event.expected
+                    self.left = max(0.0, self.left - event.expected)
+            case Running():
+                self.engine = event
+            case Exporting():
+                time_now = self.now()
+                if self.titles:  # all that is spoken is there
+                    self.ended = self.ended or time_now
+                if self.stage is None or self.stage[0] != event.what:
+                    self.stage = (event.what, time_now)
+
+    def stage_seconds_left(self, done: int, total: int) -> float | None:
+        """Seconds that the present stage of file making still takes."""
+        spent = self.now() - self.stage[1] if self.stage else 0.0
+        return estimate_remaining_seconds(done / max(1, total), spent)
+
+    @property
+    def state(self) -> Planned:
+        """The event that brings another counter to the present count."""
+        return Planned(
+            tuple(self.titles), dict(self.total), self.left, dict(self.done), dict(self.retries),
+            self.speech, self.expected, self.now() - self.began,
+        )  # fmt: skip
+
+    @property
+    def factor(self) -> float:
+        """Seconds of speech for each second of this run."""
+        return self.speech / max(1e-6, (self.ended or self.now()) - self.began)
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds until everything is spoken, or None if it is too early to say."""
+        if not self.expected or self.done.total() >= self.total.total():
+            return None
+        return self.left * max(1e-6, self.now() - self.began) / self.expected
