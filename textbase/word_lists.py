@@ -17,7 +17,7 @@ class WordLists:
     def __init__(self, text: str) -> None:
         self._sections: dict[str, list[str]] = {}
         for line in text.splitlines():
-            if line.startswith("["):
+            if line.startswith("[") and line.endswith("]"):
                 lines = self._sections[line.strip("[]")] = []
             elif line and not line.startswith("# "):
                 lines.append(line)
@@ -28,6 +28,10 @@ class WordLists:
     def sections(self) -> list[str]:
         """Return the names of the sections, in order."""
         return list(self._sections)
+
+    def lines(self, section: str) -> list[str]:
+        """Return the lines of a section, in order."""
+        return self._sections[section]
 
     def words(self, section: str) -> list[str]:
         """Return the words of a section, in order."""

@@ -16,190 +16,46 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
+from pathlib import Path
 
 from narrator.pronunciation import letters
 from narrator.pronunciation.alphabet import STRESSES, VOWELS
 from narrator.pronunciation.dictionary import DEFAULT, Dictionary
+from narrator.pronunciation.rules import with_classes
 from narrator.pronunciation.tokens import Segment, Token, is_stop, mark_of, plain
+from textbase.word_lists import read_word_lists
 
 _VOWEL = f"[{''.join(sorted(VOWELS))}]"
 
-# Words by what may follow them.
-_MODALS = frozenset(
-    "to will would shall should can could may might must do does did cannot don't doesn't didn't "
-    "won't wouldn't shan't shouldn't can't couldn't mayn't mightn't mustn't needn't daren't i'll "
-    "you'll he'll she'll it'll we'll they'll let's please let dare".split()
-)
-_SUBJECTS = frozenset("i you we they who".split())
+_LISTS = read_word_lists(Path(__file__).with_name("data") / "english.txt")
+_MODALS = frozenset(_LISTS.words("modals"))
+_SUBJECTS = frozenset(_LISTS.words("subjects"))
 _SINGULAR_SUBJECTS = frozenset("he she it".split())
-_DETERMINERS = frozenset(
-    "a an the my your his her its our their thy this that these those some no any every each "
-    "another whose one's".split()
-)
-_NUMBERS = frozenset(
-    "one two three four five six seven eight nine ten many few several all both two more "
-    "most other "
-    "such much great little good first second last".split()
-)
-_PREPOSITIONS = frozenset(
-    "of in with by from for at on into upon about after before through without under over between "
-    "against during near like beyond".split()
-)
-_PERFECT = frozenset(
-    "have has had having i've you've we've they've he'd she'd i'd we'd they'd haven't "
-    "hasn't hadn't "
-    "could've would've should've might've".split()
-)
-_BE = frozenset(
-    "be am is are was were been being i'm you're we're they're he's she's it's isn't aren't wasn't "
-    "weren't that's get got getting".split()
-)
-_DEGREES = frozenset("very so too most more as quite rather how less least".split())
-_ADVERBS = frozenset(
-    "not never ever always also just only still even all both really hardly scarcely "
-    "almost already "
-    "then now often soon again thus first once nearly either himself herself themselves "
-    "myself".split()
-)
-_FUNCTION_WORDS = (
-    _MODALS
-    | _SUBJECTS
-    | _SINGULAR_SUBJECTS
-    | _DETERMINERS
-    | _PREPOSITIONS
-    | _PERFECT
-    | _BE
-    | frozenset(
-        "and or but nor than if when while where which because until till him me us them".split()
-    )
+_DETERMINERS = frozenset(_LISTS.words("determiners"))
+_NUMBERS = frozenset(_LISTS.words("numbers"))
+_PREPOSITIONS = frozenset(_LISTS.words("prepositions"))
+_PERFECT = frozenset(_LISTS.words("perfect"))
+_BE = frozenset(_LISTS.words("be"))
+_DEGREES = frozenset(_LISTS.words("degrees"))
+_ADVERBS = frozenset(_LISTS.words("adverbs"))
+_FUNCTION_WORDS = frozenset().union(
+    *(_MODALS, _SUBJECTS, _SINGULAR_SUBJECTS, _DETERMINERS, _PREPOSITIONS, _PERFECT, _BE),
+    "and or but nor than if when while where which because until till him me us them".split(),
 )
 _OBJECTS = _DETERMINERS | frozenset("me you him it us them myself yourself himself herself".split())
 
-# Words that are spelled alike and for which the dictionary has no tag, or one too coarse for the
-# rules below. A pattern is searched in the words around: three before, "_" for the word, three
-# after. The first that fits decides. British phonemes follow a bar where they differ.
-_BASE = (
-    r"\b(?:to|will|would|shall|should|can|could|may|might|must|do|does|did|let|\w+n't"
-    r"|\w+'ll|cannot)"
-)
-_SKIP = r"(?: not| never| ever| always| also| just| only| even| \w+ly)?"
-_HAVE = r"\b(?:have|has|had|having|be|been|being|is|are|was|were|\w+'ve|\w+'d|i'm|\w+'re)"
-_AMONG = {
-    "bow": (
-        (
-            r"\b(?:tie|window|arrows?|ribbons?|hair|string|fiddle|violin|cello|cross|silk|long) _",
-            "bˈO|bˈQ",
-        ),
-        (
-            r"_ (?:and arrows?|ties?|windows?|strings?|legs|legged|in (?:her|his|your) hair)",
-            "bˈO|bˈQ",
-        ),
-        ("", "bˈW"),
-    ),
-    "bows": (
-        (r"\b(?:ribbons?|hair|strings?|arrows?|silk|satin) _|_ and arrows", "bˈOz|bˈQz"),
-        ("", "bˈWz"),
-    ),
-    "lead": (
-        (
-            r"_ (?:pencils?|pipes?|piping|roofs?|bullets?|weights?|mines?|poison|soldiers?"
-            r"|colou?red)",
-            "lˈɛd",
-        ),
-        (
-            r"\b(?:red|white|black|molten|like|liquid|sheets?|sugar|lump|pounds?|piece|inch|of"
-            r"|with|as|pencil) (?:of )?_",
-            "lˈɛd",
-        ),
-        ("", "lˈid|lˈiːd"),
-    ),
-    "live": (
-        (
-            r"_ (?:wires?|coals?|baits?|birds?|fish|animals?|ammunition|music|shows?|broadcasts?"
-            r"|things)",
-            "lˈIv",
-        ),
-        (r"\b(?:a|real|going|broadcast) _", "lˈIv"),
-        ("", "lˈɪv"),
-    ),
-    "lives": (
-        (
-            r"\b(?:my|your|our|their|the|of|these|those|many|both|two|three|nine|whole|his|her"
-            r"|past|\w+s'|\w+'s) _",
-            "lˈIvz",
-        ),
-        (r"_ (?:of|were|are|had|have)\b", "lˈIvz"),
-        ("", "lˈɪvz"),
-    ),
-    "minute": (
-        (
-            r"_ (?:details?|descriptions?|examination|inspection|particulars|attention|particles?"
-            r"|scrutiny|account|accuracy|care|fragments?|portions?|traces?|study|observation)\b",
-            "mInˈut|mInjˈuːt",
-        ),
-        (r"\b(?:most|very|extremely|exceedingly|more) _", "mInˈut|mInjˈuːt"),
-        ("", "mˈɪnət|mˈɪnɪt"),
-    ),
-    "read": (
-        (rf"{_HAVE}{_SKIP} _", "ɹˈɛd"),
-        (
-            rf"{_BASE}{_SKIP}(?: i| we| you| he| she| they| it)? _|\b(?:please|a|good|you|let \w+"
-            rf"|make \w+|hear \w+) _|^_",
-            "ɹˈid|ɹˈiːd",
-        ),
-        (rf"{_BASE} \w+ (?:and|or) _", "ɹˈid|ɹˈiːd"),
-        ("", "ɹˈɛd"),
-    ),
-    "row": (
-        (
-            r"\b(?:frightful|awful|devil of a|deuce of a|kick up a|kicked up a|what's the|about "
-            r"the|such a) _|\ba _ (?:with|about)\b",
-            "ɹˈW",
-        ),
-        ("", "ɹˈO|ɹˈQ"),
-    ),
-    "sow": ((r"\b(?:old|the|a|fat) _", "sˈW"), ("", "sˈO|sˈQ")),
-    "bass": ((r"\b(?:sea|caught|fishing|black|striped) _", "bˈæs|bˈas"), ("", "bˈAs")),
-    "does": ((r"\b(?:bucks|stags) and _|\b(?:the|two|three) _", "dˈOz|dˈQz"), ("", "dˈʌz")),
-    "dove": ((r"\b(?:he|she|they|i|it|and) _", "dˈOv|dˈQv"), ("", "dˈʌv")),
-    "resume": (
-        (r"\b(?:my|your|his|her|a|their) _(?! (?:the|our|my|his|her|their))", "ɹˈɛzəmˌA|ɹˈɛzjʊmA"),
-        ("", "ɹɪzˈum|ɹɪzjˈuːm"),
-    ),
-    "slough": ((r"\b(?:the|a) _|_ of\b", "slˈW"), ("", "slˈʌf")),
-    "tear": (
-        (
-            rf"{_BASE}{_SKIP} _|\b(?:i|we|you|they) _|_ (?:up|down|off|open|out|away|apart|it"
-            rf"|them|myself)\b",
-            "tˈɛɹ|tˈɛː",
-        ),
-        ("", "tˈɪɹ|tˈɪə"),
-    ),
-    "that": (
-        (
-            r"\b(?:at|in|of|on|for|with|by|from|like|all|than|after|before|about|and|do|did|say"
-            r"|said) _ (?:of|is|was|one|moment|day|night|time|way|man|woman|kind|sort|place|house"
-            r"|morning|evening)\b",
-            "ðˈæt|ðˈat",
-        ),
-        (
-            r"^_ (?:is|was|will|would|must|may|might|one|of|man|night|day|evening|morning"
-            r"|depends)\b",
-            "ðˈæt|ðˈat",
-        ),
-        (r"_$", "ðˈæt|ðˈat"),
-        ("", "ðæt|ðat"),
-    ),
-    "used": ((r"_ to\b", "jˈust|jˈuːst"), ("", "jˈuzd|jˈuːzd")),
-    "wound": (
-        (
-            rf"\b(?:he|she|it|i|they|we|who|which|road|path|river|stream|way|lane|street|and) _"
-            rf"|_ (?:up|round|around|through|itself|its|along|about|in and)\b|{_HAVE} _",
-            "wˈWnd",
-        ),
-        ("", "wˈund|wˈuːnd"),
-    ),
-}
+
+def _read_homographs() -> dict[str, list[tuple[str, str]]]:
+    """Return the patterns and phonemes of words that are spelled alike."""
+    homographs: dict[str, list[tuple[str, str]]] = {}
+    for line in _LISTS.lines("homographs"):
+        word, _, row = line.partition(": ")
+        pattern, _, phonemes = row.rpartition(" → ")
+        homographs.setdefault(word, []).append((with_classes(pattern, _LISTS), phonemes))
+    return homographs
+
+
+_HOMOGRAPHS = _read_homographs()
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,10 +154,11 @@ class English:
         source = Source.DICTIONARY
         if phonemes := self._small_word(word, place):
             return phonemes, source
-        if lower in _AMONG:
-            around = " ".join((*place.before, "_", *place.after))
-            among = next(spoken for pattern, spoken in _AMONG[lower] if re.search(pattern, around))
-            phonemes = among.split("|")[-1 if self.british else 0]
+        if lower in _HOMOGRAPHS:
+            context = " ".join((*place.before, "_", *place.after))
+            rows = _HOMOGRAPHS[lower]
+            both = next(phonemes for pattern, phonemes in rows if re.search(pattern, context))
+            phonemes = both.split("|")[-1 if self.british else 0]
         else:
             phonemes, source = self.word(text, tuple(self._tags(place)), place.starts_sentence)
         if word != lower:
@@ -517,10 +374,7 @@ class English:
         return ""
 
 
-_SHORT_TAILS = frozenset(
-    "boy box bed cap car cup day dog fly hat jar lid man map men net pan pot rod sea way "
-    "top".split()
-)
+_SHORT_TAILS = frozenset(_LISTS.words("short tails"))
 _HEADS = {"t": "t", "d": "d", "l": "l", "y": "j", "th": "ð", "a": "ə", "o": "ə"}
 _TAILS = {
     "t": "t",

@@ -11,112 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 
 from narrator.pronunciation.rules import Rules, stressed
 from narrator.pronunciation.rules import transcribe as by_rules
 from narrator.pronunciation.tokens import Segment, Token
+from textbase.word_lists import read_word_lists
 
-_SOUNDS = Rules(
-    """
-    cch k:
-    cci(?=[aouàòù]) ʧ:
-    cc(?=[eièéì]) ʧ:
-    [ck]?[cq]qu? k:w
-    cc k:
-    sci(?=[aouàòùe]) ʃ
-    sc(?=[eièéì]) ʃ
-    sch sk
-    ch k
-    ci(?=[aouàòù]) ʧ
-    ci(?=e) ʧ
-    c(?=[eièéì]) ʧ
-    [ckq]u(?=[aeiàèéì]) kw
-    [ck] k
-    q k
-    ggh ɡ:
-    ggi(?=[aouàòù]) ʤ:
-    gg(?=[eièéì]) ʤ:
-    gg ɡ:
-    gli(?=[aeouàèòù]) ʎ
-    gli$ ʎi
-    gli(?=[nmt]) ʎi
-    (?<={V})gn(?=[aeouàè]|i$) ɲɲ
-    gn ɲ
-    gh ɡ
-    gi(?=[aouàòù]) ʤ
-    g(?=[eièéì]) ʤ
-    gu(?=[aeioàèéìò]) ɡw
-    g ɡ
-    (?<=p)izz iʦ:
-    izz iʣ:
-    (?<=me)zz(?=[oai]) ʣ:
-    (?<=a)zz(?=urr) ʣ:
-    zz ʦ:
-    ^z ʣ
-    z(?=er|on[ae]) ʣ
-    zi(?=[aeo]{W}) ʦi
-    z ʦ
-    ss S
-    (?<={V})s(?={V}) z
-    s(?=[bdglmnrv]) z
-    s s
-    rr rɾ
-    r r
-    ll ll
-    mm mm
-    nn nn
-    ff ff
-    vv vv
-    bb b:
-    dd d:
-    pp p:
-    tt t:
-    n(?=[cgkq](?![ieèéì])|[cg]h) N
-    ^hi i
-    h -
-    j j
-    x ks
-    ph f
-    w w
-    y i
-    ^i(?={V}) j
-    i(?=[aeouàèéòù]) j
-    ^u(?=o) w
-    (?<={V})u(?=o) w
-    (?<=[bcdfglmnprst])uo(?=[a-z]) ʊˈɔ
-    (?<=a)u(?=[bcdfglmnprstvz]) U
-    à ˈa
-    è ˈɛ
-    é ˈe
-    ì ˈi
-    ò ˈɔ
-    ó ˈo
-    ù ˈu
-    á ˈa
-    í ˈi
-    ú ˈu
-    e E
-    o O
-    a a
-    i i
-    u u
-    [äâ] a
-    [ëê] e
-    [öô] o
-    [üû] u
-    b b
-    d d
-    f f
-    l l
-    m m
-    n n
-    p p
-    t t
-    v v
-    ç s
-    """,
-    {"V": "[aeiouàèéìòù]", "W": "[a-z]"},
-)
+_LISTS = read_word_lists(Path(__file__).with_name("data") / "italian.txt")
+_SOUNDS = Rules(_LISTS)
 _NUCLEUS = re.compile("[aEOiu]")
 _LATE = re.compile(
     "(?:log|graf|craz|sof|nom|[bcdfgiltv]er|pat|fon|metr|arch|agog|polit?z|mag|agn|ogn"
@@ -138,68 +41,10 @@ _EARLY_VERBS = re.compile(
     "(?:[^ei]r|rt|rd|ll|nt|nn|ss|tt|cc|gg|rm|nd|nc|rc|st|zz|pp|gn|i[sz]|[ou][rlt]|i[mn]"
     "|u[sm]|fer[im])ano$|(?:gg|nd|rr|cc|tt|nc|ng|sc|lv|rd|mm|d|gl|rg)ere$"
 )
-_EARLY_WORDS = frozenset(
-    "aceto aerea aeree aerei linea linee video area aree seguito dibattito dibattiti "
-    "sottolinea aereo africa albero america ambito analisi angelo angolo anima animo "
-    "arabo aride asino attimo "
-    "battere camera canada carattere carcere carica carico cenere cesare cinema circolo "
-    "classico comodo "
-    "credito cristoforo critica crescita debito debole diavolo difficile dita discutere "
-    "dodici dollaro "
-    "dollari domenica dopo epoca esercito essere estero fabbrica facile fascino femmina "
-    "fisico folgore "
-    "fragile fulmine genere giovane giovani giudice gomito grandine hanno immagine "
-    "indagine internet "
-    "ipotesi isola isole lacrima lacrime lampada lettera lettere libero limite limiti "
-    "lucido macchina "
-    "magico margine maschera medico mediterraneo merito messico metodo mettere minimo "
-    "miracolo mobile "
-    "monaco musica nascere nascita nobile numero numeri nuvola nuvole oceano opera opere ordine "
-    "ordini origine ospite ossigeno ostrica pagina pallido parlano passero patria pecora "
-    "perdere perdita "
-    "pericolo piccolo piccola piccoli piccole polvere pollice popolo popoli porpora "
-    "possono povero povera "
-    "prestito principe prossimo prossima pubblico pubblica quindici radica rapido rapida "
-    "reddito regola "
-    "regole ridere rimedio rompere sabato sacrificio scatola scandalo secolo secoli "
-    "sedici semplice "
-    "semplici simile simili sindaco solito spirito stomaco storico stupido subito "
-    "svizzera tavola tavolo "
-    "tecnica telefono tempera tenebre termine termini timido titolo titoli tredici "
-    "tramite ultimo ultima "
-    "ultimi undici unico unica uomini utile valida vedova venerdi vendita vergine "
-    "vescovo vincere vipera "
-    "vittima vivere vogliono zucchero debbono devono dissero ebbero fecero furono misero "
-    "presero videro "
-    "vissero scrivere vengono tengono salgono mangiano dicono fanno ridono vedono sentono credono "
-    "credere prendere rendere vendere correre piangere muovere".split()
-)
-_UNSTRESSED = frozenset(
-    "a ad ai al che chi ci col con da dai dal de del di e ed era ha ho fu fra gli i il "
-    "in la le lo ma mi "
-    "ne nel non o per più se si su sul tra ti un vi è mai".split()
-)
-_HALF_STRESSED = frozenset(
-    "agli alcune alcuni alla alle allo anche come contro dagli dalla dalle dallo degli "
-    "dei della delle dello "
-    "dove essendo fosse fossero hanno loro mentre ogni perché poi quella quelle quelli "
-    "quello questa queste "
-    "questi questo senza sia sono sua sue sui sulla sulle sullo suo suoi una uno".split()
-)
-_WORDS = {
-    "farmacia": "farmaʧˈiːa",
-    "magia": "maʤˈiːa",
-    "bugia": "bʊʤˈiːa",
-    "è": "e",
-    "dei": "dˌA",
-    "più": "pjʊ",
-    "era": "ˌɛra",
-    "c'è": "ʧe",
-    "tre": "trˈe",
-    "dai": "daj",
-    "mai": "maj",
-    "cui": "kˈuj",
-}
+_EARLY_WORDS = frozenset(_LISTS.words("early words"))
+_UNSTRESSED = frozenset(_LISTS.words("unstressed"))
+_HALF_STRESSED = frozenset(_LISTS.words("half stressed"))
+_WORDS = _LISTS.table("words")
 _CLOSE_E = re.compile(
     "e(?:z[eia]$|ʦ:[ae]$|t:[oae]$|v[oa]l|ɲ|Nɡ|vano|t[oaie]$|re$|ze|ll[oae]$|rm|nne|ʤ:"
     "|dere|ʃ|ttere|st[oiae]$|mbra|$)"

@@ -8,171 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from narrator.pronunciation.rules import Rules, reader, stressed
 from narrator.pronunciation.rules import transcribe as by_rules
 from narrator.pronunciation.tokens import Segment, Token
+from textbase.word_lists import read_word_lists
 
-_SOUNDS = Rules(
-    """
-    ção(?=s?$) sˈɐ̃ʊ̃
-    ções$ sˈõjs
-    ões$ ˈõjs
-    õe ˈõj
-    ões ˈõjs
-    ãe ˈɐ̃y
-    ão ˈɐ̃ʊ̃
-    ã ˈɐ̃
-    ch ʃ
-    lh lj
-    nh ɲ
-    rr x
-    ss s
-    sç s
-    sc(?=[eiéíê]) s
-    qu(?=[eiéíê]) k
-    qu(?=[aoáóãâ]) kw
-    q k
-    gu(?=[eiéíê]) ɡ
-    gu(?=[aoáóãâ]) ɡw
-    g(?=[eiéíê]) ʒ
-    g ɡ
-    j ʒ
-    c(?=[eiéíê]) s
-    ç s
-    [ck]+ k
-    ^ex(?={V}) Ez
-    ^hex(?={V}) Eks
-    exc(?=[ei]) Es
-    x(?=[tpc]) s
-    (?<=^t[aá])x ks
-    (?<=^s[eé])x ks
-    (?<=pró)x s
-    (?<=máx)x s
-    (?<=a)xi(?=m) si
-    x ʃ
-    h -
-    ^ps ps
-    (?:^|(?<=[nls]))r x
-    (?<=[bcdfgkptv])r r
-    r(?={V}|h) ɾ
-    r$ r
-    r ɾə
-    (?<={V})s(?={V}) z
-    s(?=[bdgvmnlrj]) z
-    s s
-    z$ s
-    z z
-    ti(?={V}) ʧi
-    t(?=[ií]) ʧ
-    d(?=[ií]) ʤ
-    te(?=s?$) ʧy
-    de(?=s?$) ʤy
-    t$ ʧ
-    t t
-    d d
-    am$ ɐ̃ʊ̃
-    ens?$ AŋZ
-    ens$ Aŋs
-    em$ Aŋ
-    éns?$ ˈAŋs
-    ém$ ˈAŋ
-    êm$ ˈAŋ
-    [aâá][mn](?=[pb]) ɐ̃m
-    á[mn](?!{V}|h) ˈɐ̃ŋ
-    â[mn](?!{V}|h) ˈɐ̃ŋ
-    a[mn](?!{V}|h) ɐ̃ŋ
-    [ée][mn](?=[pb]) Am
-    [êé][mn](?!{V}|h) ˈAŋ
-    e[mn](?!{V}|h) Aŋ
-    i[mn](?=[pb]) im
-    í[mn](?!{V}|h) ˈiŋ
-    i[mn](?!{V}|h) iŋ
-    o[mn](?=[pb]) om
-    [óô][mn](?!{V}|h) ˈoŋ
-    o[mn](?!{V}|h) oŋ
-    u[mn](?=[pb]) ũm
-    ú[mn](?!{V}|h) ˈũŋ
-    u[mn](?!{V}|h) ũŋ
-    á(?=[mn]) ˈɐ̃
-    â(?=[mn]) ˈɐ̃
-    a(?=nh) ɐ̃
-    a(?=[mn]) M
-    ál(?!{V}|h) ˈW
-    al(?!{V}|h) W
-    él(?!{V}|h) ˈɛʊ
-    el$ ˈɛʊ
-    el(?!{V}|h) eʊ
-    il(?!{V}|h) iʊ
-    íl(?!{V}|h) ˈiʊ
-    ul(?!{V}|h) uw
-    ái ˈI
-    ai(?!nh|[mnlrz]$|[nm][^aeiouáéíóúh]) I
-    éi ˈɛɪ
-    êi ˈA
-    ei(?!nh) A
-    ói ˈY
-    ôi ˈoɪ
-    oi(?!nh) oɪ
-    áu ˈW
-    au W
-    éu ˈɛʊ
-    êu ˈeʊ
-    eu$ ˈeʊ
-    eu eʊ
-    ou ow
-    iu$ ˈiʊ
-    iu iʊ
-    ui(?!nh|[mnlrz]$) uɪ
-    á ˈa
-    à ˈa
-    â ˈɐ̃
-    é ˈɛ
-    ê ˈe
-    í ˈi
-    ó ˈɔ
-    ô ˈo
-    ú ˈu
-    ü w
-    õ õ
-    a(?=s?$) æ
-    e(?=s?$) y
-    o(?=s?$) ʊ
-    a a
-    e E
-    i i
-    o O
-    u u
-    y i
-    w w
-    b b
-    f f
-    k k
-    l l
-    m m
-    n n
-    p p
-    v v
-    """,
-    {"V": "[aeiouáéíóúâêôãõàü]"},
-)
+_LISTS = read_word_lists(Path(__file__).with_name("data") / "portuguese.txt")
+_SOUNDS = Rules(_LISTS)
 _NUCLEUS = re.compile("ɐ̃ʊ̃|ɐ̃y|õj|ɐ̃|[aeiouIAWYEOMyæ]ʊ|[ou]ɪ|[iu]ʊ|ow|uw|ũ|õ|[aeiouæyʊEOAIWYMɛɔ]")
-_WORDS = {
-    "a": "a", "o": "ʊ", "os": "ʊs", "as": "as", "e": "i", "é": "ɛ", "de": "ʤy", "do": "dʊ",
-    "da": "da", "dos": "dʊs", "das": "das", "em": "ˈAŋ", "no": "nʊ", "na": "na", "nos": "nʊs",
-    "nas": "nas", "por": "por", "para": "pˌaɾæ", "com": "koŋ", "se": "sy", "que": "ky", "ou": "ow",
-    "um": "ũŋ", "uns": "ũŋs", "uma": "ˌumæ", "umas": "ˌumæs", "ao": "W", "aos": "Ws", "à": "ˌaː",
-    "às": "as", "mas": "mas", "como": "kˌomʊ", "não": "nˌɐ̃ʊ̃", "muito": "mwˈiŋtʊ",
-    "muita": "mwˈiŋtæ", "muitos": "mwˈiŋtʊs", "muitas": "mwˈiŋtæs", "foi": "foɪ", "ser": "ser",
-    "ter": "ter", "era": "ˌɛɾæ", "tem": "tAŋ", "têm": "tAŋ", "está": "estˌa", "desde": "dˌezʤy",
-    "estar": "estˌar", "pelo": "pˈelʊ", "pela": "pˈelæ", "ele": "ˌely", "eles": "ˌelys",
-    "ela": "ˌɛlæ", "elas": "ˌɛlæs", "sua": "sˌuæ", "suas": "sˌuæs", "seu": "seʊ", "seus": "seʊs",
-    "eu": "eʊ", "são": "sɐ̃ʊ̃", "foram": "fˌoɾɐ̃ʊ̃", "sobre": "sˈobry", "até": "atˌɛ", "há": "a",
-    "tinha": "ʧˌiɲæ", "tinham": "ʧˌiɲɐ̃ʊ̃", "esta": "ˌɛstæ", "este": "ˌesʧy", "pode": "pˌɔʤy",
-    "podem": "pˌɔdAŋ", "eram": "ˌɛɾɐ̃ʊ̃", "estava": "estˌavæ", "estavam": "estˌavɐ̃ʊ̃",
-    "estão": "estˌɐ̃ʊ̃", "num": "nũŋ", "onde": "ˌoŋʤy", "sempre": "sˌAmpry", "vez": "vˈes",
-    "fez": "fˈes", "qualquer": "kwWkˈɛr", "me": "my", "te": "ʧy", "lhe": "ljy", "porque": "pˈoɾəky",
-}  # fmt: skip
+_WORDS = _LISTS.table("words")
 
 
 _STEADY = frozenset(("ky", "dʊ", "nʊ", "kˌomʊ", "ˌely"))

@@ -12,26 +12,30 @@ from dataclasses import replace
 from functools import lru_cache
 
 from narrator.pronunciation.tokens import Segment, Token, is_stop, plain
+from textbase.word_lists import WordLists
 
 _TILDES = str.maketrans({vowel: unicodedata.normalize("NFD", vowel) for vowel in "ãẽĩõũ"})
 """In Kokoro's alphabet the tilde of a nasal vowel is a symbol of its own."""
 
 
-class Rules:
-    """Patterns of letters and their sounds, in lines of `pattern sound`; the first that fits wins.
+def with_classes(pattern: str, lists: WordLists) -> str:
+    """Return a pattern with the lists' classes in place of their names."""
+    for name, letters in lists.table("classes").items():
+        pattern = pattern.replace(f"{{{name}}}", letters)
+    return pattern
 
-    A pattern is a regular expression, {NAME} in it one of `classes`. A sound of "-" is silence.
+
+class Rules:
+    """Patterns of letters and their sounds, lines of `pattern sound`; the first that fits wins.
+
+    A pattern is a regular expression, {NAME} in it one of the lists' classes. A sound of "-" is
+    silence.
     """
 
-    def __init__(self, table: str, classes: Mapping[str, str]) -> None:
-        patterns = []
-        self._sounds: list[str] = []
-        for line in filter(None, map(str.strip, table.splitlines())):
-            pattern, sound = line.split()
-            for name, letters in classes.items():
-                pattern = pattern.replace(f"{{{name}}}", letters)
-            patterns.append(f"({pattern})")
-            self._sounds.append("" if sound == "-" else sound)
+    def __init__(self, lists: WordLists) -> None:
+        rows = [line.split() for line in lists.lines("sounds")]
+        self._sounds = ["" if sound == "-" else sound for _, sound in rows]
+        patterns = (f"({with_classes(pattern, lists)})" for pattern, _ in rows)
         self._pattern = re.compile("|".join(patterns))
 
     def __call__(self, word: str) -> str:

@@ -8,103 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 
 from narrator.pronunciation.rules import Rules, stressed
 from narrator.pronunciation.rules import transcribe as by_rules
 from narrator.pronunciation.tokens import Segment, Token
+from textbase.word_lists import read_word_lists
 
-_SOUNDS = Rules(
-    """
-    ch ʧ
-    ll ʎ
-    rr r
-    ny ɲ
-    sh s
-    qu(?=[eiéí]) k
-    q k
-    sc(?=[eiéí]) sθ
-    cc(?=[eiéí]) kθ
-    c(?=[eiéí]) θ
-    cc k
-    c k
-    z θ
-    gü ɣu
-    gu(?=[eiéí]) ɣ
-    gu(?={V}) ɣw
-    g(?=[eiéí]) x
-    g(?=n) ɡ
-    g ɣ
-    j x
-    ñ ɲ
-    ^hi(?=[eaoáéó]) j
-    hu(?={V}) w
-    h -
-    b(?=t|$) b
-    [bv] β
-    d(?=m|$) d
-    d ð
-    (?:^|(?<=[nls]))r r
-    r ɾ
-    ^ps s
-    ^pt t
-    ^x s
-    x ks
-    w w
-    ph f
-    n(?=g|j) ŋ
-    n(?=[bvpf]) m
-    á[iy](?!{V}) ˈI
-    a[iy](?!{V}) I
-    é[iy](?!{V}) ˈA
-    e[iy](?!{V}) A
-    ó[iy](?!{V}) ˈoɪ
-    o[iy](?!{V}) oɪ
-    áu ˈW
-    au W
-    éu ˈeʊ
-    eu eʊ
-    ou O
-    y(?={V}) ʝ
-    (?<=u)y$ j
-    y i
-    i(?=[aeoáéóuú]) j
-    (?<=r)u(?=[ií]) u
-    u(?=[aeoiáéóí]) w
-    á ˈa
-    é ˈe
-    í ˈi
-    ó ˈo
-    ú ˈu
-    [aàâäãå] a
-    [eèêë] e
-    [iìîï] i
-    [oòôöõø] o
-    [uùûü] u
-    t t
-    k k
-    p p
-    f f
-    l l
-    m m
-    n n
-    s s
-    ç s
-    """,
-    {"V": "[aeiouáéíóúü]"},
-)
+_LISTS = read_word_lists(Path(__file__).with_name("data") / "spanish.txt")
+_SOUNDS = Rules(_LISTS)
 
 _HARD = {"β": "b", "ð": "d", "ɣ": "ɡ"}
 _NUCLEUS = re.compile("[aeiouIAWO]")
-_UNSTRESSED = frozenset(
-    "a al con de del el en la las le les lo los me mi mis nos o os por que quien se si "
-    "sin su sus te "
-    "tras tu tus y e u".split()
-)
-_HALF_STRESSED = frozenset(
-    "como cuando cuanto desde donde entre hacia hasta mientras nuestra nuestras nuestro "
-    "nuestros para "
-    "pero porque sobre".split()
-)
+_UNSTRESSED = frozenset(_LISTS.words("unstressed"))
+_HALF_STRESSED = frozenset(_LISTS.words("half stressed"))
 
 
 def transcribe(tokens: Sequence[Token]) -> list[Segment]:
