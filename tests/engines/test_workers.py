@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from narrator.engines import Outcome, Request, Speech
-from narrator.engines.voice import Voice
 from narrator.engines.workers import WorkerProgram, WorkerSession
 from narrator.errors import EngineUnavailable
+from tests.engines.builders import outcomes_of, request
 
 SCRIPT = """\
 import os, pathlib, signal, struct, sys
@@ -57,23 +57,14 @@ def session(tmp_path: Path) -> Iterator[WorkerSession]:
         yield session
 
 
-def speak(session: WorkerSession, *texts: str) -> dict[str, Outcome]:
-    for text in texts:
-        session.add(Request(text, text, "en", Voice("x"), None, {}, 0, 1, 1.0))
-    outcomes: dict[str, Outcome] = {}
-    while len(outcomes) < len(texts):
-        outcomes |= {outcome.key: outcome for outcome in session.advance()}
-    return outcomes
-
-
 def test_a_request_whose_worker_died_is_spoken_alone_by_another(session: WorkerSession) -> None:
-    outcomes = speak(session, "one", "die once", "two", "three", "four")
+    outcomes = outcomes_of(session, map(request, ("one", "die once", "two", "three", "four")))
     assert all(outcome.speech for outcome in outcomes.values())
     assert session.note == "1 at a time: a worker was killed (SIGKILL)"
 
 
 def test_a_request_that_two_workers_die_of_is_given_up_by_name(session: WorkerSession) -> None:
-    outcomes = speak(session, "one", "die", "two", "three")
+    outcomes = outcomes_of(session, map(request, ("one", "die", "two", "three")))
     assert str(outcomes.pop("die").failure) == "echo: its worker was killed (SIGKILL): 'die'"
     assert all(outcome.speech for outcome in outcomes.values())
 
@@ -99,7 +90,10 @@ class CrowdedProgram(EchoProgram):
 
 def test_workers_that_are_killed_while_they_load_leave_fewer(tmp_path: Path) -> None:
     with closing(WorkerSession(CrowdedProgram(tmp_path / "died"), 3, 8)) as session:
-        assert all(outcome.speech for outcome in speak(session, "one", "two").values())
+        assert all(
+            outcome.speech
+            for outcome in outcomes_of(session, map(request, ("one", "two"))).values()
+        )
         assert session.note == "1 at a time: a worker was killed (SIGKILL) while it loaded"
 
 

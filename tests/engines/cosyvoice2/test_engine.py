@@ -23,12 +23,12 @@ from narrator.engines.cosyvoice2.engine import CosyVoice2Engine
 from narrator.engines.cosyvoice2.loaded import LoadedCosyVoice2
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings, CosyVoice2Voice
 from narrator.engines.mlx.loaded import load_arrays, save_arrays
-from narrator.engines.voice import Reference, Voice
+from narrator.engines.voice import Voice
 from narrator.errors import EngineFailure, EngineUnavailable
 from tests.effort import quick
+from tests.engines.builders import ADA, clip, request
 
 CHECKPOINT = Path(__file__).parents[2] / "golden" / "cosyvoice2" / "cosy_s0" / "checkpoint"
-ADA = Voice("Ada")
 CY = Voice("Cy", own={"cosyvoice2": CosyVoice2Voice(speaker="tiny_spk")})
 
 
@@ -58,17 +58,6 @@ def loaded(engine: CosyVoice2Engine, told: list[str] | None = None) -> LoadedCos
     model = engine._load(([] if told is None else told).append)
     assert isinstance(model, LoadedCosyVoice2)
     return model
-
-
-def clip(seconds: float = 1.2, content: str = "c1") -> Reference:
-    draw = np.random.default_rng(len(content))
-    samples = 0.1 * draw.standard_normal(round(48_000 * seconds))
-    return Reference(content, samples.astype(np.float32), 48_000, "This is the clip")
-
-
-def request(text: str = "The rain fell.", **changes: Any) -> Request:
-    given = Request(text, text, "en-GB", ADA, None, {}, seed=7, attempt=0, expected=0.1)
-    return replace(given, **changes)
 
 
 STATE = np.arange(30, dtype=np.int32)
@@ -141,7 +130,7 @@ def test_what_must_be_installed_is_said(make: Make, monkeypatch: pytest.MonkeyPa
 
 
 def test_each_mode_gives_the_model_its_sequence(make: Make) -> None:
-    model, voice = loaded(make()), clip()
+    model, voice = loaded(make()), clip(1.2)
     heard = model.model.reference(voice.samples, voice.rate)
     own, none = heard.tokens.tolist(), None
     # what is asked -> text before, tokens before, instruction, stored speaker
@@ -203,8 +192,8 @@ def test_lengths_and_seed_come_with_the_request(make: Make) -> None:
     [
         request(),
         request(mode="reference"),
-        request(mode="anchored", reference=clip()),
-        request(mode="anchored", reference=clip(), prompt=replace(BEFORE, state=None)),
+        request(mode="anchored", reference=clip(1.2)),
+        request(mode="anchored", reference=clip(1.2), prompt=replace(BEFORE, state=None)),
     ],
 )
 def test_what_a_mode_lacks_is_the_requests_failure(make: Make, asked: Request) -> None:
@@ -250,10 +239,10 @@ def test_a_clip_is_encoded_once(
     monkeypatch.setattr(cosyvoice2.CosyVoice2, "reference", counted)
     told: list[str] = []
     first = loaded(make())
-    heard = first.encode_clip(clip(), told.append)
+    heard = first.encode_clip(clip(1.2), told.append)
     assert told == ["encoding a voice …"]
-    assert first.encode_clip(clip()) is heard
-    again = loaded(make()).encode_clip(clip())
+    assert first.encode_clip(clip(1.2)) is heard
+    again = loaded(make()).encode_clip(clip(1.2))
     assert all(
         np.array_equal(getattr(again, part), getattr(heard, part))
         for part in ("tokens", "mel", "speaker")
@@ -263,17 +252,17 @@ def test_a_clip_is_encoded_once(
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    assert np.array_equal(loaded(make()).encode_clip(clip()).mel, heard.mel)
+    assert np.array_equal(loaded(make()).encode_clip(clip(1.2)).mel, heard.mel)
     assert len(calls) == 2
 
 
 def test_a_preset_brings_its_encoding(make: Make, tmp_path: Path) -> None:
-    own = make().encode_reference(clip())
+    own = make().encode_reference(clip(1.2))
     assert {array.dtype for array in own.values()} == {np.dtype(np.float32)}
     assert sorted(name.rpartition(".")[2] for name in own) == ["mel", "speaker", "tokens"]
     shutil.rmtree(tmp_path / "voices")
     theirs = {name: array + 1 if name.endswith("speaker") else array for name, array in own.items()}
-    heard = loaded(make()).encode_clip(replace(clip(), latents=theirs))
+    heard = loaded(make()).encode_clip(replace(clip(1.2), latents=theirs))
     speaker = next(array for name, array in theirs.items() if name.endswith("speaker"))
     assert np.array_equal(heard.speaker, speaker)
     assert not (tmp_path / "voices").exists()
@@ -299,9 +288,9 @@ WRONG: dict[str, Callable[[str, np.ndarray], np.ndarray]] = {
     "how", quick(WRONG, "another sound", "tokens of another model", "not numbers")
 )
 def test_an_encoding_that_is_not_of_the_sound_is_told_and_made_anew(make: Make, how: str) -> None:
-    own, told = make().encode_reference(clip()), list[str]()
+    own, told = make().encode_reference(clip(1.2)), list[str]()
     wrong = {name: WRONG[how](name.rpartition(".")[2], array) for name, array in own.items()}
-    heard = loaded(make()).encode_clip(replace(clip(), latents=wrong), told.append)
+    heard = loaded(make()).encode_clip(replace(clip(1.2), latents=wrong), told.append)
     assert any("not of its sound" in line for line in told)
     assert {f"{name.rpartition('.')[0]}.mel" for name in own} <= own.keys()
     assert any(np.array_equal(heard.mel, array) for array in own.values())
@@ -310,10 +299,10 @@ def test_an_encoding_that_is_not_of_the_sound_is_told_and_made_anew(make: Make, 
 def test_what_was_kept_with_tokens_that_the_model_has_not_is_made_anew(
     make: Make, tmp_path: Path
 ) -> None:
-    own = loaded(make()).encode_clip(clip())
+    own = loaded(make()).encode_clip(clip(1.2))
     path = next((tmp_path / "voices").glob("*.npz"))
     save_arrays(path, {**load_arrays(path), "tokens": own.tokens.astype(np.float32) + 9000})
-    assert np.array_equal(loaded(make()).encode_clip(clip()).tokens, own.tokens)
+    assert np.array_equal(loaded(make()).encode_clip(clip(1.2)).tokens, own.tokens)
 
 
 def test_a_clip_that_is_too_long_is_refused_but_for_a_pause_at_its_end(make: Make) -> None:

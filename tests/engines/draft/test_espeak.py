@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from narrator.engines.workers import REQUESTS_PER_WORKER, Worker, WorkerSession
 from narrator.errors import EngineUnavailable
 from narrator.speech import checks
 from tests.effort import quick
+from tests.engines.builders import outcomes_of
 
 FAULTY = Path(__file__).parent / "faulty_worker.py"
 SENTENCE = "The rain fell in torrents, and nobody came to the door."
@@ -51,17 +52,6 @@ def request(
     )
 
 
-def run(session: WorkerSession, requests: Sequence[Request]) -> dict[str, Outcome]:
-    """Every outcome by key; at most as many requests in the session as it has slots."""
-    waiting = list(reversed(requests))
-    outcomes: dict[str, Outcome] = {}
-    while len(outcomes) < len(requests):
-        while waiting and len(requests) - len(waiting) - len(outcomes) < session.slots:
-            session.add(waiting.pop())
-        outcomes.update((outcome.key, outcome) for outcome in session.advance())
-    return outcomes
-
-
 def run_added(session: WorkerSession, count: int) -> list[Outcome]:
     """The next `count` outcomes of what was added before."""
     outcomes: list[Outcome] = []
@@ -77,7 +67,7 @@ def say(
     language: str = "en-GB",
     pronunciations: Mapping[str, str] = {},
 ) -> Speech:
-    (outcome,) = run(session, [request(text, voice, language, "", pronunciations)]).values()
+    (outcome,) = outcomes_of(session, [request(text, voice, language, "", pronunciations)]).values()
     assert outcome.speech is not None, outcome.failure
     return outcome.speech
 
@@ -118,7 +108,7 @@ def test_the_same_text_gives_the_same_samples_in_every_session_and_order() -> No
     runs = []
     for workers, order in enumerate(orders, 1):
         with closing(DraftEngine(workers).start()) as session:
-            runs.append(run(session, order))
+            runs.append(outcomes_of(session, order))
     for line in lines:
         first, *others = (outcomes[line.key].speech for outcomes in runs)
         assert first is not None
@@ -256,7 +246,7 @@ def test_it_tells_when_it_says_each_word(session: WorkerSession) -> None:
 
 @pytest.mark.parametrize("text", ["", " ", "—", "…", "..", "“”", "[["])
 def test_a_text_without_sound_is_a_failure(session: WorkerSession, text: str) -> None:
-    (outcome,) = run(session, [request(text)]).values()
+    (outcome,) = outcomes_of(session, [request(text)]).values()
     assert outcome.speech is None
     assert "no sound came of it" in str(outcome.failure)
 
@@ -444,7 +434,7 @@ def test_what_goes_wrong_fails_one_request_and_the_run_goes_on(
     faulty: WorkerSession, text: str, why: str
 ) -> None:
     good = ["One.", "Two.", "Three."]
-    outcomes = run(faulty, [request(line) for line in (good[0], text, *good[1:])])
+    outcomes = outcomes_of(faulty, [request(line) for line in (good[0], text, *good[1:])])
     failed = outcomes.pop(f"en-GB {text}")
     assert failed.speech is None
     assert str(failed.failure) == f"draft voice: {why}: {text!r}"
@@ -486,7 +476,7 @@ def test_texts_larger_than_a_pipe_block_nothing(faulty: WorkerSession) -> None:
 def test_a_worker_killed_while_idle_is_replaced(faulty: WorkerSession) -> None:
     (pid,) = processes(faulty)
     os.kill(pid, signal.SIGKILL)
-    run(faulty, [request("One.")])  # may be lost with the worker
+    outcomes_of(faulty, [request("One.")])  # may be lost with the worker
     assert say(faulty, "Two.")
     assert processes(faulty) != [pid]
 

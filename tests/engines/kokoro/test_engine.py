@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -17,18 +18,15 @@ from narrator.engines.kokoro.engine import KokoroEngine
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
 from narrator.engines.voice import Voice
 from narrator.errors import EngineUnavailable
+from tests.engines import builders
+from tests.engines.builders import TEXT
 from tests.engines.kokoro.conftest import Make, make_checkpoint
 
 pytest.importorskip("onnxruntime")
 
-TEXT = "The ferry left at seven."
 NARRATOR = Voice("narrator")
 Spoken = Callable[..., list[Outcome]]
-
-
-def request(text: str = TEXT, voice: Voice = NARRATOR, attempt: int = 0, **more: object) -> Request:
-    whole = Request(text, text, "en", voice, None, {}, 7, attempt, 2.0)
-    return replace(whole, **more)
+request = functools.partial(builders.request, language="en", voice=NARRATOR, expected=2.0)
 
 
 class Started:

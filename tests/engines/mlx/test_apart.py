@@ -6,6 +6,7 @@ voxcpm2/test_engine.py.
 
 from __future__ import annotations
 
+import functools
 import gc
 import operator
 import os
@@ -34,6 +35,7 @@ from narrator.engines.voice import Reference, Voice
 from narrator.engines.voxcpm2.loaded import LoadingVoxCPM2
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError, StorageError
+from tests.engines import builders
 
 When = Literal["before", "after", "within", "hangs"]
 """When a process dies of a message: before it does what it says, then, or within its answer."""
@@ -196,10 +198,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
         assert not process.is_alive()
 
 
-def request(text: str, **changes: Any) -> Request:
-    return replace(Request(text, text, "en", Voice("Ada"), None, {}, 7, 0, 1.0), **changes)
-
-
+request = functools.partial(builders.request, language="en", expected=1.0)
 TEXTS = ("One.", "Two of them.", "Three, and more.", "Four.", "Five or so.")
 
 

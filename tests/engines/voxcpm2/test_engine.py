@@ -36,11 +36,12 @@ from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.errors import EngineFailure, EngineUnavailable, StorageError
 from speechbase.device import CACHE_LIMIT
 from tests import hubs
+from tests.engines.builders import ADA, clip, request
+from tests.engines.builders import outcomes_of as speak
 from voxcpm2 import generate
 from voxcpm2.prompt import Continuation, Text, build_tokens
 
 PATCH = 0.16
-ADA = Voice("Ada")
 OUT = "[metal::malloc] Attempting to allocate 123 bytes which is greater than the maximum"
 
 
@@ -71,36 +72,12 @@ def make(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> M
     return make
 
 
-def clip(seconds: float = 0.5, content: str = "c1") -> Reference:
-    count = round(48_000 * seconds)
-    samples = 0.1 * np.random.default_rng(len(content)).standard_normal(count)
-    return Reference(content, samples.astype(np.float32), 48_000, "This is the clip")
-
-
 def latents(count: int = 3, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((count, 4, 16), np.float32)
 
 
 def after(text: str, state: np.ndarray) -> Prompt:
     return Prompt(text, lambda: np.zeros(0, np.float32), state)
-
-
-def request(text: str = "The rain fell.", **changes: Any) -> Request:
-    given = Request(text, text, "en-GB", ADA, None, {}, seed=7, attempt=0, expected=0.1)
-    return replace(given, **changes)
-
-
-def speak(session: ModelSession, requests: Iterable[Request]) -> dict[str, Outcome]:
-    """Everything by key, given as slots become free."""
-    waiting, outcomes, inside = list(requests), dict[str, Outcome](), 0
-    while waiting or inside:
-        while waiting and inside < session.slots:
-            session.add(waiting.pop(0))
-            inside += 1
-        for outcome in session.advance():
-            outcomes[outcome.key] = outcome
-            inside -= 1
-    return outcomes
 
 
 def said(outcome: Outcome) -> Speech:
