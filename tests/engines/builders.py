@@ -11,7 +11,7 @@ import numpy as np
 from narrator.engines import Outcome, Request, Session, speak
 from narrator.engines.voice import Reference, Voice
 
-TEXT = "The ferry left at seven."
+TEXT = "The rain fell."
 ADA = Voice("Ada")
 
 
