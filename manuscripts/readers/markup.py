@@ -9,8 +9,11 @@ import codecs
 import html.entities
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from lxml import etree
+
+from manuscripts.encoding import NoText, decode
 
 DEPTH_LIMIT = 100
 """Largest depth of nested elements. Books have 10 to 20."""
@@ -71,6 +74,28 @@ def decode_markup(content: bytes) -> tuple[str, str | None]:
         return text, remark
     assert first_error is not None
     raise BadMarkup(f"not {first_error[0].removesuffix('-sig').upper()} at byte {first_error[1]}")
+
+
+def decode_document(content: bytes, encoding: str | None, name: str) -> tuple[str, list[str]]:
+    """Decodes a document in the encoding that the user chose, as it declares, or as it fits.
+
+    Also returns remarks, which begin with a name. Raises BadMarkup.
+    """
+    if encoding is None:
+        with suppress(UnicodeDecodeError):
+            # Whatever it declares: no other encoding is valid UTF-8 by chance.
+            if b"\0" not in content and not content.isascii():
+                return content.decode("utf-8-sig"), []
+        with suppress(BadMarkup):
+            text, remark = decode_markup(content)
+            # Only for XML: in HTML, `meta` declares the encoding.
+            is_xml = content.lstrip().startswith(b"<?xml")
+            return text, [f"{name} {remark}"] if remark and is_xml else []
+    try:
+        decoded = decode(content, encoding)
+    except NoText as error:
+        raise BadMarkup(str(error)) from None
+    return decoded.text, [f"{name}: {decoded.remark}"] if decoded.remark else []
 
 
 def sanitize(text: str) -> str:

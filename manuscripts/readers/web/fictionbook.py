@@ -16,7 +16,6 @@ from pathlib import Path
 from lxml import etree
 
 from manuscripts.book import Book, Choices, CoverImage, count_characters, file_name, word_set
-from manuscripts.encoding import NoText, decode
 from manuscripts.errors import ImportFailed
 from manuscripts.plaintext import read_data
 from manuscripts.prose import is_scene_break
@@ -74,7 +73,7 @@ def read_fictionbook_archive(path: Path, choices: Choices) -> Book:
 def _read_book(path: Path, content: bytes, choices: Choices) -> Book:
     """Reads the book in the bytes of a file. Raises ImportFailed, Slow."""
     try:
-        full_text, remarks = _decode_text(content, choices.encoding)
+        full_text, remarks = markup.decode_document(content, choices.encoding, file_name(path))
         text, root, repair_remarks = _parse(_BINARY.sub("", full_text))
     except markup.BadMarkup as error:
         raise ImportFailed(Problem(path, None, str(error))) from None
@@ -90,25 +89,6 @@ def _read_book(path: Path, content: bytes, choices: Choices) -> Book:
         remarks=[*remarks, *repair_remarks, *cover_remarks],
     )
     return read_pages(path, source, choices)
-
-
-def _decode_text(content: bytes, encoding: str | None) -> tuple[str, list[str]]:
-    """Decodes a file; returns its text and remarks on the encoding.
-
-    Raises BadMarkup, ImportFailed.
-    """
-    if encoding is None:
-        try:
-            text, remark = markup.decode_markup(content)
-        except markup.BadMarkup:
-            pass
-        else:
-            return text, [f"The file {remark}"] if remark else []
-    try:
-        decoded = decode(content, encoding)
-    except NoText as error:
-        raise markup.BadMarkup(str(error)) from None
-    return decoded.text, [decoded.remark] if decoded.remark else []
 
 
 def _parse(text: str) -> tuple[str, etree._Element, list[str]]:

@@ -11,7 +11,6 @@ import html
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
@@ -20,7 +19,6 @@ from lxml import etree
 
 from manuscripts import matter
 from manuscripts.book import Book, Choices, count_characters, count_words, natural_key
-from manuscripts.encoding import NoText, decode
 from manuscripts.errors import ImportFailed
 from manuscripts.kinds import HTML
 from manuscripts.plaintext import read_data
@@ -127,7 +125,10 @@ class _Site:
     def _parse_page(self, name: str) -> etree._Element:
         """Parses a page; names of elements are in lower case."""
         try:
-            text = self._decode_page(name, self._read_bytes(name))
+            text, remarks = markup.decode_document(
+                self._read_bytes(name), self.choices.encoding, name
+            )
+            self.remarks += remarks
             try:
                 root, _ = markup.document_of(text)
             except markup.TooDeep:
@@ -150,30 +151,6 @@ class _Site:
         if self.total_bytes > TOTAL_LIMIT:
             raise ImportFailed(Problem(self.path, None, "more than 400 MB, which no book has"))
         return content
-
-    def _decode_page(self, name: str, content: bytes) -> str:
-        """Decodes a page as it declares, or in an encoding that fits. Raises BadMarkup."""
-        if self.choices.encoding is None:
-            if b"\0" not in content and not content.isascii():
-                # Whatever it declares: no other encoding is valid UTF-8 by chance.
-                with suppress(UnicodeDecodeError):
-                    return content.decode("utf-8-sig")
-            try:
-                text, remark = markup.decode_markup(content)
-            except markup.BadMarkup:
-                pass
-            else:
-                # Only for XML: in HTML, `meta` declares the encoding.
-                if remark and content.lstrip().startswith(b"<?xml"):
-                    self.remarks.append(f"{name} {remark}")
-                return text
-        try:
-            decoded = decode(content, self.choices.encoding)
-        except NoText as error:
-            raise markup.BadMarkup(str(error)) from None
-        if decoded.remark:
-            self.remarks.append(f"{name}: {decoded.remark}")
-        return decoded.text
 
     def _clean_page(self, root: etree._Element, name: str) -> None:
         sheets = ["".join(style.itertext()) for style in root.iter("{*}style")]
