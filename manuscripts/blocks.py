@@ -33,7 +33,7 @@ class Container:
 
     @property
     def is_item(self) -> bool:
-        """Whether this is an item of a list."""
+        """True if this is an item of a list."""
         return not self.first_prefix.startswith(">")
 
 
@@ -65,11 +65,11 @@ class Block:
     lead_words: str = ""
     """Words that markup sets apart at the beginning, as it does with speakers' names."""
     is_name: bool = False
-    """Whether markup calls the lead words a speaker's name."""
+    """True if markup calls the lead words a speaker's name."""
     is_tabular: bool = False
-    """Whether this is a row of a table or of a list of terms."""
+    """True if this is a row of a table or of a list of terms."""
     is_narrated: bool = False
-    """Whether markup says that this belongs to no speaker and is not a direction."""
+    """True if markup says that this belongs to no speaker and is not a direction."""
     document: int = 0
     """Number of its document or page."""
     rows: list[str] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Block:
     gap: int = 0
     """Blank lines above it in a plain text."""
     heading: Heading | None = None
-    """What a heading in a plain text counts and names."""
+    """Number and name of a heading in a plain text."""
     language: str | None = None
     """Language by markup; later kept only if it differs from the book's."""
     source_markdown: str | None = None
@@ -90,12 +90,12 @@ class Block:
 
     @property
     def is_worded_heading(self) -> bool:
-        """Whether this is a heading with words."""
+        """True if this is a heading with words."""
         return self.kind == "heading" and bool(self.lines)
 
     @property
     def line_heading(self) -> Heading | None:
-        """What it counts and names, if it is a heading of a plain text."""
+        """Its number and name, if it is a heading of a plain text."""
         return self.heading if self.kind == "heading" else None
 
     @property
@@ -105,7 +105,7 @@ class Block:
 
     @property
     def is_introductory(self) -> bool:
-        """Whether it only leads to the text that follows, as a heading or a motto does."""
+        """True if it only leads to the text that follows, as a heading or a motto does."""
         return self.kind != "text" or self.matter == "epigraph"
 
     def become_text(self) -> None:

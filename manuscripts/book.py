@@ -54,15 +54,15 @@ def word_set(text: str) -> frozenset[str]:
 
 
 Notes = Literal["in-place", "end", "omit"]
-"""Where footnotes are spoken: after the paragraph that refers to them, after the chapter, or
+"""Place of spoken footnotes: after the paragraph that refers to them, after the chapter, or
 nowhere."""
 
 Treatment = Literal["read", "omit"]
-"""Whether the narrator reads stage directions, tables, code or pictures."""
+"""True if the narrator reads stage directions, tables, code or pictures."""
 
 
 Reading = Literal["script", "prose"]
-"""Whether names at the beginning of paragraphs are speakers or ordinary text."""
+"""Reading of names at the beginning of paragraphs: as speakers, or as ordinary text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class ImportedChapter:
     title: str
     markdown: str
     source: str
-    """Where it begins: a document's name in an EPUB, `name:line` in a text."""
+    """Place where it begins: a document's name in an EPUB, `name:line` in a text."""
     characters: int
     words: int
 
@@ -168,13 +168,13 @@ class Book:
     genre: str | None = None
     copyright: str | None = None
     is_titled: bool = True
-    """Whether the source states its title; if not, the file's name stands in."""
+    """True if the source states its title; if not, the file's name stands in."""
     speakers: tuple[PrintedSpeaker, ...] = ()
     """Speakers whose labels the source prints; empty if one voice reads everything."""
     dialogue: str = ""
     """The printed dialogue, counted: `a play: 12 speakers, 843 speeches`."""
     remarks: tuple[str, ...] = ()
-    """What was guessed, missing or read in an unusual way."""
+    """Remarks on what was guessed, missing or read in an unusual way."""
 
     @property
     def words(self) -> int:

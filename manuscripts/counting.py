@@ -1,4 +1,4 @@
-"""How chapters and parts are numbered and named, in the languages of the model.
+"""Reads how chapters and parts are numbered and named, in the languages of the model.
 
 `CHAPTER XI.`, `The First Act`, `Глава двадцать первая`, `Erstes Kapitel`, `第十二回`:
 a word such as "chapter", and its number. The only module that knows these words; knows no
@@ -70,7 +70,7 @@ class Numbering:
     word: str
     """The counted word, folded; "" for a bare number."""
     is_part: bool
-    """Whether the word names something that holds chapters: a part, a book, an act."""
+    """True if the word names something that holds chapters: a part, a book, an act."""
     value: int | None
     """None if the number is an unknown word or a letter."""
     mark: str

@@ -63,7 +63,7 @@ class Heading:
 
     @property
     def names_chapter(self) -> bool:
-        """Whether it says that it is a chapter's, as a bare number does not."""
+        """True if it says that it is a chapter's, as a bare number does not."""
         return self.level == CHAPTER and self.key.startswith("named")
 
     @property
@@ -74,7 +74,7 @@ class Heading:
 
     @property
     def is_first(self) -> bool:
-        """Whether it is number one."""
+        """True if it is number one."""
         return self.value == 1
 
 

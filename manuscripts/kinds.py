@@ -34,7 +34,7 @@ class Kind:
     """Module below `manuscripts.readers`, and function: `ebook.epub:read_epub`; of another package
     the function itself."""
     advice: str = ""
-    """What to do about a kind that has no reader."""
+    """Advice for a kind that has no reader."""
     suffixes: tuple[str, ...] = ()
     listed_as: str = ""
     """Its entry in the list of what can be imported, if not the name."""
@@ -46,9 +46,9 @@ class Kind:
     beginning: str = ""
     """Pattern near the beginning of a text, which `re.search` finds."""
     is_named: bool = False
-    """Whether the suffix says what the signs of a text mean, as that of Markdown does."""
+    """True if the suffix says what the signs of a text mean, as that of Markdown does."""
     writes_languages: bool = False
-    """Whether its programs write a language that nobody has chosen."""
+    """True if its programs write a language that nobody has chosen."""
 
     @property
     def refusal(self) -> str:

@@ -1,4 +1,4 @@
-"""What `manuscripts` and `narrator` both need for texts, and for files that anybody has made.
+"""Holds what `manuscripts` and `narrator` both need for texts and for foreign files.
 
     languages.py    tags of languages           characters.py   invisible characters
     alphabets.py    letters of languages        initialisms.py  words that are spelled out

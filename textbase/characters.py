@@ -19,7 +19,7 @@ _ODD = (
     "\U000e0000-\U000e007f"
 )
 ODD = re.compile(f"[{_ODD}]")
-"""What no text needs. The joiners U+200C and U+200D shape letters."""
+"""Characters that no text needs. The joiners U+200C and U+200D shape letters."""
 _UNSEEN = re.compile(f"[{_ODD}\xad]+")
 """With the soft hyphen, by which texts are typeset."""
 _UNSAFE = re.compile(f"[{_ODD}\xad\x0b\x0c\x85\u2028\u2029\ufffe\uffff]")

@@ -47,7 +47,7 @@ class ReportedError(Exception):
 
 
 class UserError(ReportedError):
-    """What the user has given must change: a manuscript, a project, the command line."""
+    """The manuscript, the project or the command line must change."""
 
     exit_code = 2
 

@@ -41,7 +41,7 @@ def environment(name: str, value: str | None) -> Iterator[None]:
 
 
 def ending(code: int) -> str:
-    """How a process ended, by its exit code."""
+    """Describes how a process ended, by its exit code."""
     if code >= 0:
         return f"ended with code {code}"
     try:

@@ -33,15 +33,15 @@ class Start:
     title: str = ""
     """Title from the table of contents, or from the heading."""
     is_exact: bool = True
-    """Whether the contents point to this block itself, not to a missing one nearby."""
+    """True if the contents point to this block itself, not to a missing one nearby."""
     parents: tuple[str, ...] = ()
     """Titles of the parts and stories that hold the piece; the outermost first."""
     kind: str | None = None
     """Kind of matter that its heading names."""
     is_final: bool = False
-    """Whether title and headings are used as they stand."""
+    """True if title and headings are used as they stand."""
     has_known_parents: bool = False
-    """Whether `parents` is complete, also for what the piece holds."""
+    """True if `parents` is complete, also for what the piece holds."""
     reason: str | None = None
     """Reason for leaving it out, whatever its kind."""
 
@@ -101,7 +101,7 @@ class Outline:
     choices: Choices = field(default_factory=Choices)
     """The user's choices, such as the pattern of headings and the place of notes."""
     is_script: bool = False
-    """Whether the source marks speakers' names and directions."""
+    """True if the source marks speakers' names and directions."""
 
     @property
     def title(self) -> str:
