@@ -33,6 +33,9 @@ _EAST_NUMBERING = re.compile(
 _EAST_BARE_NUMBER = re.compile(
     r"[（(【]?(?P<number>[一二三四五六七八九十百]{1,4})[)）】]?(?:[、．.]\s*(?P<title>\S.*))?"
 )
+_BARE_NUMBER = re.compile(
+    rf"(?P<number>\d{{1,3}}|{ROMAN.upper()}|[A-Z](?=[.:)]|$))(?P<mark>[.:)]?)(?:\s+(?P<title>\S.*))?"
+)
 _EAST_PARTS = "部卷巻集篇編编冊册부권편막幕"
 _EAST_FIGURES = {"〇": 0, "零": 0, "○": 0, "两": 2, "兩": 2, "廿": 20, "卅": 30} | {
     figure: value
@@ -105,10 +108,17 @@ def bare_value(number: str) -> int | None:
     return roman(number.lower()) if re.fullmatch(ROMAN, number.lower()) else None
 
 
-def bare_east_number(row: str) -> tuple[int, str] | None:
-    """Returns value and title of a line with a bare Chinese number: `一`, `（二）`, `三、海`."""
-    match = _EAST_BARE_NUMBER.fullmatch(row)
-    return (_east_number_value(match["number"]), match["title"] or "") if match else None
+def parse_bare_number(row: str) -> Numbering | None:
+    """Returns the numbering of a line that begins with a number alone: `IV. The Gate`, `一、海`,
+    `Twenty-One`."""
+    if match := _BARE_NUMBER.fullmatch(row):
+        number = match["number"]
+        title = match["title"] or ""
+        return Numbering(number, "", False, bare_value(number), match["mark"], title)
+    if (match := _EAST_BARE_NUMBER.fullmatch(row)) and len(match["title"] or "") < 40:
+        return Numbering(row, "", False, _east_number_value(match["number"]), "", "")
+    value = value_in_words(row) if len(row) <= 20 and not row.endswith(("!", "?")) else None
+    return Numbering(row, "", False, value, "", "") if value else None
 
 
 def value_in_words(row: str) -> int | None:

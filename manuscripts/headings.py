@@ -13,12 +13,9 @@ from manuscripts import matter, persons
 from manuscripts.book import word_set
 from manuscripts.counting import (
     ALONE,
-    ROMAN,
-    bare_east_number,
-    bare_value,
     fold,
+    parse_bare_number,
     parse_numbering,
-    value_in_words,
 )
 
 PART, CHAPTER, SECTION = 1, 2, 3
@@ -26,9 +23,6 @@ PART, CHAPTER, SECTION = 1, 2, 3
 
 _SOLO_HEADING = re.compile(
     rf"(?:{fold(ALONE)})(?:\s*[.:—–-]+\s*(?P<title>\S.*)|\.)?", re.IGNORECASE
-)
-_NUMERAL = re.compile(
-    rf"(?P<number>\d{{1,3}}|{ROMAN.upper()}|[A-Z](?=[.:)]|$))(?P<mark>[.:)]?)(?:\s+(?P<title>\S.*))?"
 )
 _SMALL_WORDS = word_set(
     "a an the and or nor but of in on at to by for from with as is into upon o'er "
@@ -94,20 +88,15 @@ def read_heading(rows: Sequence[str], gap: int) -> Heading | None:
         first_row = first_row[1:-1]
     text_below = " ".join(" ".join(rows[1:]).split())
     is_short = len(rows) <= 4 and len(first_row) + len(text_below) <= 200
-    heading = _counted_heading(
-        first_row, is_short=is_short, is_alone=not text_below
-    ) or _uncounted_heading(first_row, len(rows), gap)
+    heading = _counted_heading(first_row, is_short, not text_below) or _uncounted_heading(
+        first_row, len(rows), gap
+    )
     if heading is None and is_short and text_below:
         # A long descriptive title: "CHAPTER X. In which much\nhappens to all of us"
-        return _counted_heading(
-            f"{first_row} {text_below}", is_short=True, is_alone=True, rows=len(rows)
-        )
-    may_have_title = heading is not None and heading.key != "solo persons"
-    return (
-        _join_title(heading, text_below, len(rows))
-        if heading and may_have_title and text_below
-        else heading
-    )
+        return _counted_heading(f"{first_row} {text_below}", is_short, True, rows=len(rows))
+    if heading is None or not text_below or heading.key == "solo persons":
+        return heading
+    return _join_title(heading, text_below, len(rows))
 
 
 def _uncounted_heading(row: str, rows: int, gap: int) -> Heading | None:
@@ -143,41 +132,19 @@ def _matter_heading(row: str, gap: int) -> Heading | None:
 
 
 def _counted_heading(row: str, is_short: bool, is_alone: bool, rows: int = 1) -> Heading | None:
-    """Returns a heading with a counted word and no sentence after it."""
+    """Returns a heading with a number, and a counted word or not, and no sentence after it."""
     numbering = parse_numbering(row)
+    if numbering is None and is_short:
+        numbering, is_alone = parse_bare_number(row), False
     if numbering is None:
-        return _numbered_heading(row) if is_short else None
-    if numbering.title and not (
-        is_short and _is_title_of_number(numbering.title, numbering.mark, is_alone=is_alone)
-    ):
         return None
-    level = PART if numbering.is_part else CHAPTER
-    key = f"named {' '.join(numbering.number.lower().split())}"
-    parts = _parts(numbering.number, numbering.mark, numbering.title)
+    number, mark, title = numbering.number, numbering.mark, numbering.title
+    if title and not (is_short and _is_title_of_number(title, mark, is_alone=is_alone)):
+        return None
+    level = PART if numbering.is_part else CHAPTER if numbering.word else SECTION
+    key = f"{'named' if numbering.word else 'number'} {' '.join(number.lower().split())}"
+    parts = (f"{number}{mark}".strip(), *([title] if title else []))
     return Heading(parts, level, key, value=numbering.value, rows=rows)
-
-
-def _numbered_heading(row: str) -> Heading | None:
-    """Returns a heading with a bare number: `IV. The Gate`, `一、海`, `Twenty-One`."""
-    if match := _NUMERAL.fullmatch(row):
-        title, mark, number = match["title"] or "", match["mark"], match["number"].lower()
-        if title and not _is_title_of_number(title, mark, is_alone=False):
-            return None
-        parts = _parts(match["number"], mark, title)
-        return Heading(parts, SECTION, f"number {number}", value=bare_value(number))
-    east_number = bare_east_number(row)
-    number_value = east_number[0] if east_number and len(east_number[1]) < 40 else None
-    if number_value is None and len(row) <= 20 and row[-1] not in "!?":
-        number_value = value_in_words(row)
-    return (
-        Heading((row,), SECTION, f"number {number_value}", value=number_value)
-        if number_value
-        else None
-    )
-
-
-def _parts(number: str, mark: str, title: str) -> tuple[str, ...]:
-    return (f"{number}{mark}".strip(), *([title] if title else []))
 
 
 def _is_title_of_number(title: str, mark: str, is_alone: bool) -> bool:
@@ -219,10 +186,8 @@ def _is_contents_row(row: str) -> bool:
     row = row.strip()
     if _ENDS_IN_PAGE_NUMBER.search(row[-5:]):
         return True
-    if numbering := parse_numbering(row):
-        return bool(numbering.mark or not numbering.title)
-    number_match = _NUMERAL.fullmatch(row)
-    return number_match is not None and bool(number_match["mark"] or not number_match["title"])
+    numbering = parse_numbering(row) or parse_bare_number(row)
+    return numbering is not None and bool(numbering.mark or not numbering.title)
 
 
 def is_prose(text: str) -> bool:
