@@ -6,14 +6,13 @@ and a gap in the numbers. Knows titles and lengths, but no text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from statistics import median
 
 from manuscripts.book import Book, ImportedChapter
-from manuscripts.counting import ROMAN, bare_value, parse_numbering
+from manuscripts.counting import parse_bare_number, parse_numbering
 from narrator.text.pace import expected_seconds
 
 _MAX_SECONDS = 3 * 3600
@@ -26,7 +25,6 @@ _MAX_SHOWN = 3
 HEADING_ADVICE = (
     "`narrator new --chapter-heading` says what begins a chapter; or edit text and book.yaml"
 )
-_BARE_NUMBER = re.compile(rf"(\d{{1,3}}|{ROMAN.upper()})(?=[.:)—–]|\s*$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +117,10 @@ def _numbering_of(title: str) -> tuple[str, str, int] | None:
     """Returns the holder of a chapter, its counted word, and its number."""
     for mark in (", ", ": "):
         holder, _, own_title = title.rpartition(mark)
-        is_numbered = parse_numbering(own_title) or _BARE_NUMBER.fullmatch(own_title)
-        if holder and is_numbered and (inner_numbering := _numbering_of(own_title)):
+        if holder and (inner_numbering := _numbering_of(own_title)):
             return holder, *inner_numbering[1:]
-    numbering, match = parse_numbering(title), _BARE_NUMBER.match(title)
-    if numbering is not None:
-        word, number = numbering.word, numbering.value
-    else:
-        word, number = "", bare_value(match[1]) if match else None
-    return None if number is None else ("", word, number)
+    numbering = parse_numbering(title) or parse_bare_number(title)
+    if numbering is None or numbering.value is None:
+        return None
+    is_apart = numbering.word or numbering.mark or numbering.title[:1] in ("", "—", "–")
+    return ("", numbering.word, numbering.value) if is_apart else None
