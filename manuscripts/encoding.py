@@ -17,8 +17,7 @@ from manuscripts.errors import ImportFailed
 from textbase.recognise import language_of
 from textbase.word_lists import read_word_lists
 
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
+_WIDE_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -62,33 +61,31 @@ def decode(data: bytes, encoding: str | None = None) -> Decoded:
     Raises NoText, and ImportFailed for an unknown encoding.
     """
     if encoding is not None:
-        try:
-            codecs.lookup(encoding)
-            return Decoded(data.decode(encoding).removeprefix("\ufeff"), None)
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            message = f"line {line}: byte 0x{data[error.start]:02X} is no {encoding}"
-            raise NoText(f"{message}; name another --encoding") from None
-        except (UnicodeError, ValueError, AssertionError) as error:
-            raise NoText(f"cannot be read as {encoding}: {error}") from None
-        except LookupError:
-            message = f"--encoding {encoding}: no such encoding; for example utf-8, cp1252, gb18030"
-            raise ImportFailed(message) from None
-    bom_encoding = next(
-        (
-            encoding_name
-            for bom_encoding, encoding_name in _BYTE_ORDER_MARKS
-            if data.startswith(bom_encoding)
-        ),
-        None,
-    )
-    if bom_encoding is not None and bom_encoding != "utf-8-sig":
-        return _decode_wide(data, bom_encoding)
+        return _decode_as(data, encoding)
+    wide = (name for mark, name in _WIDE_BYTE_ORDER_MARKS if data.startswith(mark))
+    if wide_encoding := next(wide, None):
+        return _decode_wide(data, wide_encoding)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return _decode_without_bom(data)
     return Decoded(text, None) if "\0" not in text else _decode_without_bom(data)
+
+
+def _decode_as(data: bytes, encoding: str) -> Decoded:
+    """Decodes text in the encoding that a user names. Raises NoText, ImportFailed."""
+    try:
+        codecs.lookup(encoding)
+        return Decoded(data.decode(encoding).removeprefix("\ufeff"), None)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"line {line}: byte 0x{data[error.start]:02X} is no {encoding}"
+        raise NoText(f"{message}; name another --encoding") from None
+    except (UnicodeError, ValueError, AssertionError) as error:
+        raise NoText(f"cannot be read as {encoding}: {error}") from None
+    except LookupError:
+        message = f"--encoding {encoding}: no such encoding; for example utf-8, cp1252, gb18030"
+        raise ImportFailed(message) from None
 
 
 def _decode_wide(content: bytes, encoding: str) -> Decoded:
