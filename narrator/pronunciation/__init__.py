@@ -100,9 +100,9 @@ def _parts(tag: str) -> list[str]:
 
 
 def is_british(tag: str) -> bool:
-    """Whether a BCP 47 tag is of English as in Britain, or nearer to that than to American."""
-    language, *rest = _parts(tag)
-    return language == "en" and not _BRITISH.isdisjoint(rest)
+    """Returns True for a tag (BCP 47) of English that is nearer to British than to American."""
+    language, *subtags = _parts(tag)
+    return language == "en" and not _BRITISH.isdisjoint(subtags)
 
 
 def languages() -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def languages() -> tuple[str, ...]:
 
 
 def speaks(language: str) -> bool:
-    """Whether text in a language, a BCP 47 tag, can be pronounced now."""
+    """Returns True if text in a language, a BCP 47 tag, can be pronounced now."""
     return _language(language) is not None and missing_extra(language) is None
 
 
@@ -126,12 +126,11 @@ def missing_extra(language: str) -> str | None:
 
 
 def pronounce(text: str, language: str, overrides: Sequence[Override] = ()) -> Pronunciation:
-    """How `text` is spoken in `language`, a BCP 47 tag.
+    """Returns the phonemes of `text` in `language`, a BCP 47 tag.
 
     `overrides` are spans of `text` that the author wants spoken otherwise; they must not overlap.
-    Raises IpaError for an override that
-    cannot be spoken, ValueError for spans that overlap or leave the text, and LookupError for a
-    language that is not spoken here.
+    Raises IpaError for an override that cannot be spoken, ValueError for spans that overlap or
+    leave the text, and LookupError for a language that is not spoken here.
     """
     spans: list[tuple[int, int, str]] = []
     for override in sorted(overrides, key=lambda override: override.start):
@@ -155,7 +154,7 @@ def _transcriber(tag: str) -> Transcriber:
 
 def _assemble(text: str, parts: Sequence[Token], segments: Sequence[Segment]) -> Pronunciation:
     """Phonemes of words, marks and spaces in the order of the text."""
-    spoken = ""
+    phonemes = ""
     words: list[Word] = []
     unknown: list[Span] = []
     unspoken: list[Span] = []
@@ -164,26 +163,26 @@ def _assemble(text: str, parts: Sequence[Token], segments: Sequence[Segment]) ->
     for part in parts:
         if part.kind == "word":
             while segment is not None and segment.start < part.stop:
-                if segment.start > part.start and segment.phonemes and not spoken.endswith(" "):
-                    spoken += " "  # words of a script without spaces
-                start = len(spoken)
-                spoken += segment.phonemes
+                if segment.start > part.start and segment.phonemes and not phonemes.endswith(" "):
+                    phonemes += " "  # words of a script without spaces
+                start = len(phonemes)
+                phonemes += segment.phonemes
                 if not segment.phonemes:
                     unspoken.append(_span(text, segment))
                 else:
-                    words.append(Word(segment.start, segment.stop, start, len(spoken)))
+                    words.append(Word(segment.start, segment.stop, start, len(phonemes)))
                     if not segment.is_known:
                         unknown.append(_span(text, segment))
                 segment = next(waiting, None)
         elif part.kind == "space":
-            spoken += " " if spoken and not spoken.endswith(" ") else ""
+            phonemes += " " if phonemes and not phonemes.endswith(" ") else ""
         elif mark := _mark(text, part):
             opens = mark in "(“" and part.text != mark
-            spoken += f" {mark}" if opens and spoken and not spoken.endswith(" ") else mark
-            spoken += " " if is_wide(part.text) and not opens else ""
+            phonemes += f" {mark}" if opens and phonemes and not phonemes.endswith(" ") else mark
+            phonemes += " " if is_wide(part.text) and not opens else ""
         elif part.text not in SILENT and part.text != "-" and not _is_invisible(part.text):
             unspoken.append(_span(text, part))
-    return Pronunciation(spoken.rstrip(" "), tuple(words), tuple(unknown), tuple(unspoken))
+    return Pronunciation(phonemes.rstrip(" "), tuple(words), tuple(unknown), tuple(unspoken))
 
 
 def _mark(text: str, part: Token) -> str:

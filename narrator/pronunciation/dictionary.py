@@ -40,8 +40,8 @@ class Dictionary:
             stop = self._lines.find(b"\n", middle)
             line = self._lines[start:stop]
             if line.startswith(key):
-                default, *others = line[len(key) :].decode().split("\t")
-                return {DEFAULT: default, **dict(other.split("=") for other in others)}
+                default, *variants = line[len(key) :].decode().split("\t")
+                return {DEFAULT: default, **dict(variant.split("=") for variant in variants)}
             if line < key:
                 low = stop + 1
             else:

@@ -60,7 +60,7 @@ _HOMOGRAPHS = _read_homographs()
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a word stands: the plain, lower-case words of its sentence before and after it, whether
+    """The place of a word: the plain, lower-case words of its sentence before and after it, whether
     a stop follows, and the sound that follows."""
 
     before: Sequence[str]
@@ -78,7 +78,7 @@ class _Place:
 
 
 class Source(StrEnum):
-    """What decided how a word is pronounced."""
+    """The source of a word's pronunciation."""
 
     DICTIONARY = "dictionary"
     ENDING = "ending"
@@ -138,7 +138,7 @@ class English:
                     words[position + 1 : position + 4],
                 )
                 place = _Place(before, after, at_stop, next_phonemes)
-                phonemes, source = self.spoken(plain(token.text), place)
+                phonemes, source = self.pronounced(plain(token.text), place)
             is_known = source != Source.LETTERS
             segments.append(Segment(token.start, token.stop, phonemes, is_known))
             if phonemes:
@@ -147,7 +147,7 @@ class English:
 
     # -- a word in its place -----------------------------------------------------------------------
 
-    def spoken(self, text: str, place: _Place) -> tuple[str, Source]:
+    def pronounced(self, text: str, place: _Place) -> tuple[str, Source]:
         """Phonemes of a word as it is written, and where they are from."""
         word = text if self.dictionary.find(text.lower()) else text.strip("'") or text
         lower = word.lower()
@@ -278,8 +278,8 @@ class English:
 
     def _joined(self, parts: Sequence[str], tags: tuple[str, ...]) -> tuple[str, Source]:
         """Parts of a word with hyphens: where most are stressed, the lighter ones yield."""
-        spoken = [self.word(part, tags, False) for part in parts if part]
-        sounds = [phonemes for phonemes, _ in spoken]
+        pronunciations = [self.word(part, tags, False) for part in parts if part]
+        sounds = [phonemes for phonemes, _ in pronunciations]
         if parts[0] == "a":
             sounds[0] = "ə"  # a-sailing
         order = sorted(range(len(sounds)), key=lambda i: ("ˈ" in sounds[i], len(sounds[i])))
@@ -288,7 +288,7 @@ class English:
         if sum("ˈ" in sound for sound in sounds) > (len(sounds) + 1) // 2:
             for i in order[: max(1, len(sounds) // 2)]:
                 sounds[i] = _weakened(sounds[i])
-        is_known = all(source != Source.LETTERS for _, source in spoken)
+        is_known = all(source != Source.LETTERS for _, source in pronunciations)
         return "".join(sounds), Source.PARTS if is_known else Source.LETTERS
 
     def _letters(self, word: str) -> str:
@@ -307,10 +307,10 @@ class English:
             if len(stem) > 4 and (phonemes := self._ending(stem, tags)):
                 return self._with(phonemes, ending, word)
         for beginning, phonemes in _BEGINNINGS.items():
-            rest = word.removeprefix(beginning)
-            if rest != word and len(rest) > 3 and (spoken := self._find(rest, tags)):
+            stem = word.removeprefix(beginning)
+            if stem != word and len(stem) > 3 and (stem_phonemes := self._find(stem, tags)):
                 american, _, british = phonemes.partition("|")
-                return (british or american if self.british else american) + spoken
+                return (british or american if self.british else american) + stem_phonemes
         return ""
 
     def _with(self, stem: str, ending: str, word: str) -> str:
@@ -432,7 +432,7 @@ def _forms(word: str, starts_sentence: bool) -> Iterable[str]:
 
 
 def _is_initials(word: str) -> bool:
-    """Whether the letters of a word that no dictionary has are named: BBC, but not JUPE."""
+    """Returns True if the letters of a word that no dictionary has are named: BBC, but not JUPE."""
     if not re.fullmatch("[A-Z]{1,5}", word):
         return False
     return (

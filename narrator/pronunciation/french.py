@@ -63,11 +63,11 @@ def _word(word: str) -> str:
         )
         return clitic + _word(tail).removeprefix("*")
     if "-" in word.strip("-"):
-        spoken = ""
+        phonemes = ""
         for part in filter(None, word.split("-")):
-            spoken, following = _join(spoken, _word(part))
-            spoken += following
-        return spoken
+            phonemes, following = _join(phonemes, _word(part))
+            phonemes += following
+        return phonemes
     return _sounded(word)
 
 
@@ -83,8 +83,8 @@ def _sounded(word: str) -> str:
 
 
 def _without_silent_end(word: str) -> tuple[str, str]:
-    """How a word would be spelled without the letters at its end that are silent, and the consonant
-    that wakes before a vowel."""
+    """Returns the spelling of a word without the letters at its end that are silent, and the
+    consonant that wakes before a vowel."""
     if match := re.search("ai(?:ent|t|s)$", word):
         return _without_silent_consonant(word[: match.start()] + "ai")
     if word.endswith("ent") and not word.endswith("ment"):

@@ -95,16 +95,22 @@ _TAIL = re.compile("[rnmŋɲɳslʃ]?[^ʰː.j]ʰ?|j|r[.]h?|(?:.)ʰ?ː|ʃʈ|ʂʈʰ
 
 def _without_schwas(syllables: list[_Syllable]) -> list[_Syllable]:
     """From the end: a schwa falls after a vowel and one consonant, before one and a vowel."""
-    spoken = syllables[:]
-    last = len(spoken) - 1
-    if last and spoken[last].is_bare and _TAIL.fullmatch(spoken[last].onset):
-        spoken[last] = replace(spoken[last], vowel="")
+    reduced = syllables[:]
+    last = len(reduced) - 1
+    if last and reduced[last].is_bare and _TAIL.fullmatch(reduced[last].onset):
+        reduced[last] = replace(reduced[last], vowel="")
     for i in range(last - 1, 0, -1):
-        before, here, after = spoken[i - 1 : i + 2]
+        before, syllable, after = reduced[i - 1 : i + 2]
         is_open = before.vowel and before.mark != "ः"
-        if here.is_bare and is_open and after.vowel and _is_single(here) and _is_single(after):
-            spoken[i] = replace(here, vowel="")
-    return spoken
+        if (
+            syllable.is_bare
+            and is_open
+            and after.vowel
+            and _is_single(syllable)
+            and _is_single(after)
+        ):
+            reduced[i] = replace(syllable, vowel="")
+    return reduced
 
 
 def _is_single(syllable: _Syllable) -> bool:
@@ -138,11 +144,13 @@ def _main_stress(weights: Sequence[int]) -> int:
 
 def _weight(syllables: Sequence[_Syllable], number: int) -> int:
     """0 for a short open syllable, 1 for a long or closed one, 2 for both."""
-    here, rest = syllables[number], syllables[number + 1 :]
-    is_closed = here.mark == "ं" and bool(rest)
-    if rest:
-        is_closed |= not rest[0].vowel or re.fullmatch(r".ʰ?|r\.h?", rest[0].onset) is None
-    return ("ː" in here.vowel) + is_closed
+    syllable, following = syllables[number], syllables[number + 1 :]
+    is_closed = syllable.mark == "ं" and bool(following)
+    if following:
+        is_closed |= (
+            not following[0].vowel or re.fullmatch(r".ʰ?|r\.h?", following[0].onset) is None
+        )
+    return ("ː" in syllable.vowel) + is_closed
 
 
 def _vowel(syllable: _Syllable, after: str, is_open: bool) -> str:

@@ -65,7 +65,7 @@ _NASAL = "\u0303"
 
 
 def _is_sound(symbol: str) -> bool:
-    """Whether a symbol is a sound in IPA too: not a mark, nor a capital of Kokoro's own."""
+    """Returns True if a symbol is a sound in IPA too: no mark, nor a capital of Kokoro's own."""
     return symbol.islower() or symbol == "ʔ"
 
 

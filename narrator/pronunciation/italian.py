@@ -86,20 +86,20 @@ def _stress(word: str) -> str:
 
 def _sounded(sounds: str) -> str:
     """Qualities of vowels, long consonants and glides, by the stress."""
-    before, mark, rest = sounds.partition("ˈ" if "ˈ" in sounds else "ˌ")
+    before, mark, after = sounds.partition("ˈ" if "ˈ" in sounds else "ˌ")
     if not mark:
-        before, rest = "", before
-    rest = rest[:1] + rest[1:].replace("E", "e").replace("O", "o")
-    if mark and rest.startswith("E"):
-        is_close = (before + rest)[-len(rest) - 1 :].startswith("mEnt") or (
-            len(rest) > 1 and _CLOSE_E.match("e" + rest[1:])
+        before, after = "", before
+    after = after[:1] + after[1:].replace("E", "e").replace("O", "o")
+    if mark and after.startswith("E"):
+        is_close = (before + after)[-len(after) - 1 :].startswith("mEnt") or (
+            len(after) > 1 and _CLOSE_E.match("e" + after[1:])
         )
-        rest = ("e" if is_close and before[-1:] not in ("j", "b") else "ɛ") + rest[1:]
-    elif mark and rest.startswith("O"):
-        rest = ("o" if _CLOSE_O.match("o" + rest[1:]) and len(rest) > 1 else "ɔ") + rest[1:]
+        after = ("e" if is_close and before[-1:] not in ("j", "b") else "ɛ") + after[1:]
+    elif mark and after.startswith("O"):
+        after = ("o" if _CLOSE_O.match("o" + after[1:]) and len(after) > 1 else "ɔ") + after[1:]
     if mark:
-        rest = re.sub("(?<=[^aeiouɛɔ])j(?=[aeou])", "i", rest)
-    sounds = re.sub("u(?![aɛɔeo])", "ʊ", before) + mark + rest
+        after = re.sub("(?<=[^aeiouɛɔ])j(?=[aeou])", "i", after)
+    sounds = re.sub("u(?![aɛɔeo])", "ʊ", before) + mark + after
     sounds = re.sub("(?<=[bcdfghklmnprstvzʃʒʧʤ])u?wˈɔ", "ʊˈɔ", sounds)
     sounds = re.sub("(?<=[ʦʣz])jˈ", "iˈ", sounds)
     sounds = re.sub("(?<=[^aeiouˈˌɛɔ])i$", "ɪ", sounds)

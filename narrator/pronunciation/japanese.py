@@ -129,13 +129,13 @@ def _long(kana: str) -> str:
 
 def sounds(kana: str) -> str:
     """Kokoro's phonemes of katakana; what is none is left out."""
-    spoken = ""
+    phonemes = ""
     for match in re.finditer("(.)([ァィゥェォャュョヮ])?", kana):
         base, small = match.groups()
         if base in "ッンー":
-            spoken += {"ッ": "ʔ", "ン": "ɴ", "ー": "ː"}[base] + _KANA.get(small or "", "")
+            phonemes += {"ッ": "ʔ", "ン": "ɴ", "ー": "ː"}[base] + _KANA.get(small or "", "")
         elif small is None or base not in _ONSETS:
-            spoken += _KANA.get(base, "") + _KANA.get(small or "", "")
+            phonemes += _KANA.get(base, "") + _KANA.get(small or "", "")
         else:
             glide = (
                 "ʲ"
@@ -145,9 +145,9 @@ def sounds(kana: str) -> str:
                 else ""
             )
             vowel = _KANA[small][-1]
-            spoken += _ONSETS[base] + glide + ("ɨ" if small == "ュ" else vowel)
-    spoken = re.sub("ɴ(?=[mpb])", "m", spoken)
-    spoken = re.sub("ɴ(?=[kɡ])", "ŋ", spoken)
-    spoken = re.sub("ɴ(?=[ɲʨʥ])", "ɲ", spoken)
-    spoken = re.sub("ɴ(?=[ntdɾz])", "n", spoken)
-    return spoken.removesuffix("ʔ")
+            phonemes += _ONSETS[base] + glide + ("ɨ" if small == "ュ" else vowel)
+    phonemes = re.sub("ɴ(?=[mpb])", "m", phonemes)
+    phonemes = re.sub("ɴ(?=[kɡ])", "ŋ", phonemes)
+    phonemes = re.sub("ɴ(?=[ɲʨʥ])", "ɲ", phonemes)
+    phonemes = re.sub("ɴ(?=[ntdɾz])", "n", phonemes)
+    return phonemes.removesuffix("ʔ")

@@ -86,11 +86,11 @@ class _Layer:
         states = np.zeros((length + 1, 2, width), np.float32)
         for i in range(length):
             state = states[i]
-            here = gates[..., i]
+            input_gates = gates[..., i]
             recurrent = _product(self.state_weights, state[..., None])[..., 0] + self.state_biases
-            switches = _sigmoid(here[:, : 2 * width] + recurrent[:, : 2 * width])
+            switches = _sigmoid(input_gates[:, : 2 * width] + recurrent[:, : 2 * width])
             reset, update = switches[:, :width], switches[:, width:]
-            new = np.tanh(here[:, 2 * width :] + reset * recurrent[:, 2 * width :])
+            new = np.tanh(input_gates[:, 2 * width :] + reset * recurrent[:, 2 * width :])
             states[i + 1] = new + update * (state - new)
         return np.concatenate((states[1:, 0], states[:0:-1, 1]), axis=1)
 

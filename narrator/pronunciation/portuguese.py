@@ -55,28 +55,28 @@ def _read(word: str) -> str:
     sounds = _SOUNDS(word).replace("Z", "s" if word.endswith("s") else "")
     if "ˈ" not in sounds:
         sounds = stressed(sounds, _NUCLEUS, 2 if re.search("(?:[aeo]s?|am|ens?|em)$", word) else 1)
-    before, mark, rest = sounds.partition("ˈ")
-    is_last = len(_NUCLEUS.findall(rest)) < 2
+    before, mark, after = sounds.partition("ˈ")
+    is_last = len(_NUCLEUS.findall(after)) < 2
     starts = [match.start() for match in _NUCLEUS.finditer(before)]
     if len(starts) > 1 or (starts and not is_last):
         before = f"{before[: starts[0]]}ˌ{before[starts[0] :]}"
-    if rest.startswith("E"):
-        is_open = bool(re.search("æs?$|^E[^znmʃʒɲs]*y", rest)) or (
-            is_last and rest not in ("Er", "Es")
+    if after.startswith("E"):
+        is_open = bool(re.search("æs?$|^E[^znmʃʒɲs]*y", after)) or (
+            is_last and after not in ("Er", "Es")
         )
-        rest = ("ɛ" if is_open and not re.match("E[mnɲzʒʃ]", rest) else "e") + rest[1:]
-    elif rest.startswith("O"):
-        is_open = bool(re.search("^Ol$|[æy]s?$", rest)) and not re.match("O(?:[mnɲ]|æ)", rest)
-        rest = ("ɔ" if is_open else "o") + rest[1:]
-    rest = re.sub("^M", "ɐ̃", rest)
-    rest = re.sub("(?<=[^aeiouɛɔ])i(?=[æʊy]s?$)", "j", rest[:1]) + re.sub(
-        "i(?=[æʊy]s?$)", "j", rest[1:]
+        after = ("ɛ" if is_open and not re.match("E[mnɲzʒʃ]", after) else "e") + after[1:]
+    elif after.startswith("O"):
+        is_open = bool(re.search("^Ol$|[æy]s?$", after)) and not re.match("O(?:[mnɲ]|æ)", after)
+        after = ("ɔ" if is_open else "o") + after[1:]
+    after = re.sub("^M", "ɐ̃", after)
+    after = re.sub("(?<=[^aeiouɛɔ])i(?=[æʊy]s?$)", "j", after[:1]) + re.sub(
+        "i(?=[æʊy]s?$)", "j", after[1:]
     )
-    if len(rest) > 2 and not rest.startswith("u"):
-        rest = re.sub("u(?=[æʊy]s?$)", "w", rest)
-    glide = "j" if rest[:1] in "aeouAIWEOɐɛɔ" else "i"
+    if len(after) > 2 and not after.startswith("u"):
+        after = re.sub("u(?=[æʊy]s?$)", "w", after)
+    glide = "j" if after[:1] in "aeouAIWEOɐɛɔ" else "i"
     before = re.sub("(?<=[sɾlnmzvfpbkɡ])i(?=[aeouAIWEO]|$)", glide, before)
-    return (before + mark + rest).replace("E", "e").replace("O", "o").replace("M", "æ")
+    return (before + mark + after).replace("E", "e").replace("O", "o").replace("M", "æ")
 
 
 _word = reader(_WORDS, _read)

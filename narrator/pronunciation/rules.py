@@ -71,14 +71,14 @@ def transcribe(
     is_open = False
     for token in tokens:
         if token.kind == "word":
-            spoken = token.phonemes or word(plain(token.text).lower())
+            phonemes = token.phonemes or word(plain(token.text).lower())
             if is_open:
                 last = segments.pop()
-                first, spoken = join(last.phonemes, spoken)
+                first, phonemes = join(last.phonemes, phonemes)
                 segments.append(replace(last, phonemes=first))
             else:
-                spoken = join("", spoken)[1]
-            segments.append(Segment(token.start, token.stop, spoken))
+                phonemes = join("", phonemes)[1]
+            segments.append(Segment(token.start, token.stop, phonemes))
             is_open = True
         elif token.kind == "mark" and is_stop(token.text):
             _close(segments, join)

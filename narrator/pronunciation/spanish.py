@@ -42,8 +42,8 @@ def _word(word: str) -> str:
     if word in _HALF_STRESSED:
         return sounds.replace("ˈ", "ˌ")
     sounds = re.sub("(?<=ˈ)e(?=n[tdθs]|ŋ[ɡɣkx])", "ɛ", sounds)
-    before, mark, rest = sounds.partition("ˈ")
-    return _secondary(before) + mark + rest
+    before, mark, after = sounds.partition("ˈ")
+    return _secondary(before) + mark + after
 
 
 def _secondary(sounds: str) -> str:

@@ -66,13 +66,13 @@ def by_words(
 ) -> list[Segment]:
     """Segments of all word tokens; of those without phonemes of the author's own, as `segments`
     says."""
-    found: list[Segment] = []
+    all_segments: list[Segment] = []
     for token in parts:
         if token.phonemes:
-            found.append(Segment(token.start, token.stop, token.phonemes))
+            all_segments.append(Segment(token.start, token.stop, token.phonemes))
         elif token.kind == "word":
-            found += segments(token)
-    return found
+            all_segments += segments(token)
+    return all_segments
 
 
 def tokens(text: str, spans: Sequence[tuple[int, int, str]]) -> Iterator[Token]:
@@ -104,10 +104,10 @@ def mark_of(text: str) -> str:
 
 
 def is_stop(text: str) -> bool:
-    """Whether the voice stops at a mark in a text."""
+    """Returns True if the voice stops at a mark in a text."""
     return bool(mark_of(text)) and mark_of(text) in STOPS
 
 
 def is_wide(text: str) -> bool:
-    """Whether a mark is of a script that writes no space after it."""
+    """Returns True if a mark is of a script that writes no space after it."""
     return unicodedata.east_asian_width(text[0]) in "WF"
