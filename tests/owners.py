@@ -87,7 +87,7 @@ class Rendering:
     """Engines of speakers."""
     screen: Screen = field(default_factory=Screen)
     cancel: threading.Event = field(default_factory=threading.Event)
-    ticket: JobHandle | None = None
+    handle: JobHandle | None = None
 
     def __enter__(self) -> Rendering:
         for file in self.path.parent.rglob("*.*"):
@@ -112,8 +112,8 @@ class Rendering:
         """Do something as soon as somebody has joined."""
 
         def wait() -> None:
-            assert self.ticket is not None
-            while not self.ticket.joined:
+            assert self.handle is not None
+            while not self.handle.joined:
                 self.engine.gate.wait(0.01)
             act()
 
@@ -127,11 +127,11 @@ class Rendering:
         project, joined = reading.manuscript.project, threading.Event()
         with client.submit_or_run(project, job, self.screen, self.cancel, joined) as owner:
             assert not isinstance(owner, Answer)
-            self.ticket = owner.new_ticket(job, self.cancel)
-            with owner.doing(self.ticket):
+            self.handle = owner.new_handle(job, self.cancel)
+            with owner.doing(self.handle):
                 engines = book_engines.BookEngines(self.engine, self.engines)
                 return execution.render(
-                    owner, self.ticket, reading, selection, engines, self.screen
+                    owner, self.handle, reading, selection, engines, self.screen
                 )
 
 

@@ -69,7 +69,7 @@ def __getattr__(name: str) -> typer.Typer:
 
 
 _NO_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EILSEQ)
-"""What is wrong with a name, not with a file."""
+"""Errors of a name, not of a file."""
 
 
 def main() -> None:

@@ -98,8 +98,7 @@ def find_cast(
 
 
 def _make_proposal(project: Project, find: bool, write: bool, model: Refine | None) -> Proposal:
-    """Who says what, written if that is wanted. A model is asked once the cast is what it will
-    be."""
+    """Proposes who says what, and writes it if wanted; a model is asked once the cast is final."""
     from narrator.pipeline import attribution, new_characters
     from narrator.text.speaker_files import unescape_names
 
@@ -179,7 +178,7 @@ def _character_row(character: Character, proposal: Proposal) -> tuple[str, ...]:
 
 
 def _summarize_certainty(quotes: Sequence[Quote]) -> str:
-    """One line: how many are decided, and by whom."""
+    """A line with the number of decisions by each source."""
     from narrator.pipeline.attribution import SURE_THRESHOLD
     from narrator.text.speaker_files import NOBODY, UNKNOWN
 
@@ -218,7 +217,7 @@ def _print_doubtful(proposal: Proposal, max_rows: int | None) -> None:
 
 
 def _describe_doubt(quote: Quote) -> str:
-    """What a person should look at, in a line."""
+    """A line on a quotation that a person should check."""
     from narrator.text.speaker_files import UNKNOWN, unescape_names
 
     speaker_names = (

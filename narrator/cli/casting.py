@@ -90,7 +90,7 @@ def design(
 
 
 def _write_candidates(candidates: Sequence[Candidate], folder: Path, name: str, rate: int) -> None:
-    """What there is to hear of each candidate, and as a voice what can be kept."""
+    """Writes the sound of each candidate, and a voice of each that can be kept."""
     from narrator import files
     from narrator.cast import auditions, presets
 

@@ -107,7 +107,7 @@ def worker(
 
 
 def wish_of(address: str | None, tls: Path | None = None, insecure: bool = False) -> ClusterOptions:
-    """What a command says of a cluster; a folder as who does it elsewhere finds it."""
+    """The cluster options of a command, with the folder as an absolute path for other processes."""
     from narrator.project.preferences import ClusterOptions
 
     return ClusterOptions(address or "", "" if tls is None else str(tls.absolute()), insecure)
@@ -121,7 +121,7 @@ class ClusterState:
     machines: Sequence[MachineInfo]
     """Those that have the engine."""
     trouble: str = ""
-    """Why it is not known who is there."""
+    """The reason why its machines are not known."""
 
     @property
     def speed(self) -> float | None:
@@ -132,7 +132,7 @@ class ClusterState:
 
 
 def find_clusters(engines: Iterable[Engine]) -> list[ClusterState]:
-    """Of the engines that a cluster speaks with."""
+    """Finds the clusters of engines, with their machines."""
     from narrator.engines.cluster.engine import ClusterEngine
 
     clusters: list[ClusterState] = []

@@ -81,7 +81,7 @@ def feed(
 
 
 def _note(path: Path) -> None:
-    """In the inventory of the project among whose finished files the feed lies, if it does."""
+    """Records a feed among a project's finished files in its list of files."""
     from narrator.delivery import products
     from narrator.delivery.companions import feed as feeds
     from narrator.project import load
@@ -105,7 +105,7 @@ def _nothing(folder: Path, chapters: bool) -> UsageError:
 
 
 def _print_lacks(show: Show, episodes: Sequence[Episode]) -> None:
-    """What podcast apps will miss."""
+    """Prints the facts that podcast apps will miss."""
     if undated := sum(not episode.dated for episode in episodes):
         err.print(f"{pluralize(undated, 'episode')} without a date: the time of the file "
                   "stands in, "

@@ -44,27 +44,27 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a render of a book would cost here."""
+    """The cost of a render of a book on this machine."""
 
     speech: float
     """Seconds still to be spoken."""
     wall: float | None
     """Seconds."""
     basis: Literal["measured", "arithmetic", "unknown"]
-    """Of `wall`: this project's own renders, or the least that the device's figures allow."""
+    """Source of `wall`: this project's renders, or a bound by the device's figures."""
     disk: int | None
     """Bytes; None where no engine could be asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     state: State
     said: str
     todo: str = ""
-    """What to do about it."""
+    """The remedy."""
     cost: Cost | None = None
 
 
@@ -202,7 +202,7 @@ def _server(settings: EngineSettings) -> Diagnosis:
 def _cluster_of(
     models: Sequence[EngineSettings], wish: ClusterOptions
 ) -> ClusterPlace | Diagnosis | None:
-    """Where models are to speak, or what is wrong with what says so."""
+    """Checks the settings of the cluster."""
     try:
         return wish.place() if models else None
     except NarratorError as error:
@@ -211,7 +211,7 @@ def _cluster_of(
 
 
 def _cluster(place: ClusterPlace, models: Sequence[EngineSettings]) -> Iterator[Diagnosis]:
-    """Who of a cluster speaks each of these, as they say themselves."""
+    """Checks which machines of a cluster speak each of these."""
     from narrator.engines.cluster import credentials, parcels
     from narrator.engines.registry import ENGINES
 
@@ -289,7 +289,7 @@ def _model_here(
 
 
 def _speed(kind: EngineSpec, settings: EngineSettings, root: Path | None, tell: Tell) -> Diagnosis:
-    """What a model that needs no GPU does here, by some sentences that it speaks now."""
+    """Measures the speed of a model that needs no GPU, with a few sentences."""
     from narrator import files
     from narrator.engines.spec import EngineContext
     from narrator.speech import measure
@@ -402,7 +402,7 @@ def _draft(is_needed: bool) -> Diagnosis:
 
 
 def _casting(tell: Tell) -> Diagnosis:
-    """Nobody needs it: without it rules alone say who speaks."""
+    """Checks the optional reader; without it rules alone attribute lines."""
     from narrator.engines import models, reader
 
     name, version = "language model", reader.version()
@@ -416,7 +416,7 @@ def _casting(tell: Tell) -> Diagnosis:
 
 
 def _recognition(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
-    """What listens to takes: needed where a manifest wants them heard."""
+    """Checks the recogniser, which is needed where a manifest has takes heard."""
     from narrator.pipeline import checking
     from narrator.project.schema import Checks
     from narrator.speech.hearing import choosing
@@ -444,7 +444,7 @@ def _recognition(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
 
 
 def _extensions() -> Iterator[Diagnosis]:
-    """What other packages bring, as their metadata says; none of it is loaded."""
+    """Lists the extensions in other packages' metadata; loads none."""
     from manuscripts.kinds import READERS
     from narrator.engines.registry import ENGINES
     from narrator.speech.hearing.choosing import RECOGNISERS

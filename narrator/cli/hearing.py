@@ -190,7 +190,7 @@ def _print_misheard(hearing_report: BookHearing) -> None:
 
 
 def _has_draft(book: BookPlan) -> bool:
-    """Whether the draft voice has spoken a book that another engine is to speak."""
+    """True if the draft voice has spoken a book that another engine is to speak."""
     from narrator.delivery.folders import Folders
 
     draft = Folders(book.project.spoken_by("draft"))
@@ -235,7 +235,7 @@ def _json(hearing_report: BookHearing) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class _RecordingOptions:
-    """What is asked of recordings."""
+    """The options for recordings."""
 
     text: Path | None
     language: str | None

@@ -110,7 +110,7 @@ def _choices(
     encoding: str | None,
     heading: str | None,
 ) -> Choices:
-    """What options say of a source. Raises UsageError."""
+    """The choices that options make for a source. Raises UsageError."""
     from manuscripts import Choices
     from textbase import languages
 
@@ -183,7 +183,7 @@ _NAMED = 120
 
 
 def _print_found(book: ImportedBook, written_project: WrittenProject) -> None:
-    """What was made of a source; of a second import also what became of the files of the first."""
+    """Prints the chapters of a source, and the fate of files of an earlier import."""
     from narrator.importing import chapter_shapes
 
     manifest = written_project.root / written_project.new_versions.get("book.yaml", "book.yaml")
@@ -211,7 +211,7 @@ def _print_found(book: ImportedBook, written_project: WrittenProject) -> None:
 
 
 def _again_lines(written_project: WrittenProject) -> Iterator[str]:
-    """What became of the files of an import before."""
+    """Prints the fate of files of an earlier import."""
     from narrator.importing.project import NEW_FILE_ADVICE, UNNAMED_CHAPTER_ADVICE
 
     if written_project.replaced_count:
@@ -273,7 +273,7 @@ _ODDITIES = 3
 
 
 def _print_odd(book: ImportedBook, written_project: WrittenProject) -> None:
-    """What to look at, the gravest first, and where all of it stands."""
+    """Prints doubts, the gravest first, and the file that lists all."""
     from narrator.importing import book_oddities
     from narrator.importing.doubts import HEADING_ADVICE
 

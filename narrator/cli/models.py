@@ -72,7 +72,7 @@ def list_(as_json: AsJson = False) -> None:
 
 
 def _parse_spec(spec: str) -> tuple[Family, str]:
-    """Whose model is meant, by its folder where it is here; else it is the first engine's."""
+    """The family of a model and its name for it; an unknown one is taken as the first family's."""
     from narrator.engines import models
     from narrator.engines.registry import FAMILIES
 
@@ -86,7 +86,7 @@ def _parse_spec(spec: str) -> tuple[Family, str]:
 
 
 def _setting(family: Family, spec: str) -> str:
-    """What a manifest says to have this model speak."""
+    """The line of a manifest that selects a model."""
     from narrator.engines.registry import FAMILIES
 
     if spec == family.hub:
@@ -216,7 +216,7 @@ def _assemble(family: Family, source: Path) -> None:
 
 @contextlib.contextmanager
 def _other_way(family: Family, spec: str) -> Iterator[None]:
-    """Where the hub cannot be reached, say how the model is made of packages."""
+    """Adds to an error of the hub how the model is made from packages."""
     from narrator.errors import EngineUnavailable
 
     try:

@@ -31,10 +31,10 @@ def own(book: Book = Path("book.yaml")) -> None:
     try:
         _ends_with_input(owner)
         out.print("listening")
-        for ticket in owner.waiting():
+        for handle in owner.waiting():
             try:
                 with keep_awake():
-                    execution.do_job(owner, ticket, root, memory, JsonProgress(err))
+                    execution.do_job(owner, handle, root, memory, JsonProgress(err))
             except EngineUnavailable:
                 memory.forget_engines()
             except NarratorError:
@@ -46,7 +46,7 @@ def own(book: Book = Path("book.yaml")) -> None:
 
 
 def _ends_with_input(owner: JobServer) -> None:
-    """Whoever started us closes it, or is no more."""
+    """Ends the server when standard input ends: the starter closed it, or died."""
 
     def wait() -> None:
         while os.read(0, 1024):

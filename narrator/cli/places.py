@@ -91,7 +91,7 @@ def one_chapter(book: BookPlan, name: str) -> int:
 
 
 def _chapter_and_book(words: Sequence[str], option: Path | None) -> tuple[str | None, Path]:
-    """What stands beside a time. Raises UsageError where it cannot be told which is which."""
+    """The chapter and book that are named with a time. Raises UsageError if they are ambiguous."""
     remaining_words = list(words)
     books = [option] if option else []
     if not books:

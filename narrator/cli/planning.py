@@ -217,7 +217,7 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
 
 
 def _print_reasons(book: BookPlan) -> None:
-    """Why chunks will be rendered: how many for each reason, and what has changed."""
+    """Prints the number of chunks for each reason to render, and the changes."""
     from narrator.pipeline import book_plan
     from narrator.speech.reasons import REASON_TEXTS
 
@@ -254,7 +254,7 @@ class _ChunkRow:
     chapter: int
     speaker: str
     with_before: bool
-    """Whether it is said at the same time as the one before."""
+    """True if it is spoken together with the one before."""
     reason: str
     render: bool
     source: str
@@ -294,7 +294,7 @@ def _print_chunks(rows: Sequence[_ChunkRow]) -> None:
 
 
 def _chapter_rows(book: BookPlan) -> list[_ChapterRow]:
-    """Of chapters with chosen chunks."""
+    """The rows of chapters with chosen chunks."""
     from narrator.text.chunks import group_unison
 
     rows = []
@@ -315,7 +315,7 @@ def _chapter_rows(book: BookPlan) -> list[_ChapterRow]:
 
 
 def _speaker_rows(book: BookPlan) -> list[_SpeakerRow]:
-    """Of the whole cast, but for voices that say nothing but what others say with them."""
+    """The rows of the cast, without silent speakers who play others."""
     speakers = book.manuscript.project.speakers
     rows = []
     for name in book.cast:
@@ -510,7 +510,7 @@ def print_lost(book: BookPlan) -> None:
 
 
 def print_doubtful(book: BookPlan, steps: Sequence[Step], say: Callable[[str], None]) -> None:
-    """What nobody should have to find by listening, and how it is mended or accepted."""
+    """Prints doubtful takes, and how they are mended or accepted."""
     if not steps:
         return
     for step in steps[:LISTED]:
@@ -527,7 +527,7 @@ def print_doubtful(book: BookPlan, steps: Sequence[Step], say: Callable[[str], N
 def describe_remedy(
     book: BookPlan, steps: Sequence[Step], pronoun: str = "it", every: str = "it"
 ) -> str:
-    """What to do about doubtful takes: words for `pronoun` of them, and for `every` one."""
+    """Describes the remedy for doubtful takes; `pronoun` stands for one, `every` for all."""
     first, draft = steps[0], book.folders.option
     names = " ".join(step.id for step in steps)
     hints = [f"`narrator takes {first.id}{draft} --out listen` to hear {pronoun}"]

@@ -1,4 +1,4 @@
-"""How far a command is: for a terminal, for a log, for nobody.
+"""Shows the progress of a command: on a terminal, in a log, or not at all.
 
 A log gets a line every ten seconds, whatever is at work: `beat` asks it. `JsonProgress`,
 `LineProgress` and `LiveProgress` are sinks of a render's events, in this process or in another one.
@@ -96,7 +96,7 @@ def stage(console: Console, activity: str, read_clock: Clock = time.monotonic) -
 
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
-    """Something that goes on until it is ended: nobody waits for it."""
+    """Prints no progress for work that goes on until it is ended."""
 
     def line() -> str:
         return ""
@@ -122,7 +122,7 @@ def _fitted(title: str, room: int) -> str:
 
 
 class _Progress(ProgressCounter):
-    """A progress that is shown while it is entered, with descriptions of it."""
+    """Counts a render's progress, and describes it."""
 
     def __init__(self, console: Console, clock: Clock = time.monotonic) -> None:
         super().__init__(clock)
@@ -135,7 +135,7 @@ class _Progress(ProgressCounter):
         pass
 
     def describe_stage(self, activity: str, done_count: int, total: int) -> str:
-        """How far the files are, with the time left; encoding counts seconds of sound."""
+        """Describes a stage of making files; encoding counts seconds of sound."""
         line = (
             f"{format_clock(done_count)} of {format_clock(total)}"
             if activity in ("encode", "check")
@@ -144,7 +144,7 @@ class _Progress(ProgressCounter):
         return line + _format_remaining(self.stage_seconds_left(done_count, total))
 
     def describe_total(self) -> str:
-        """One line on the whole run."""
+        """Describes the whole run in a line."""
         line = f"{self.done.total()}/{self.total.total()}  {self.factor:.1f} x real time"
         if (seconds_left := self.remaining) is not None:
             line += f"  {format_clock(seconds_left)} left"
@@ -288,14 +288,14 @@ class LiveProgress(_Progress):
 
 
 class StageLine:
-    """How far a share of something is: a line that changes on a terminal; in a log one at times."""
+    """Shows the share that is done: a changing line on a terminal, a line at times in a log."""
 
     def __init__(self, console: Console, clock: Clock = time.monotonic) -> None:
         self._clock = clock
         self._status = console.status("") if console.is_terminal else None
         self._stage = ""
         self._first = self._latest = (clock(), 0.0)
-        """When the stage reported first and last, and the share that was done then."""
+        """Time and share of the stage's first and last report."""
 
     def __enter__(self) -> Self:
         if self._status:

@@ -48,7 +48,7 @@ class Asking:
         return self.said
 
     def proposals(self, language: str) -> tuple[list[Description], list[Style]]:
-        """What it proposes for the voices and lines of the book that it was asked about."""
+        """The reader's proposals for the voices and lines of the book."""
         from narrator.text.speakers import proposing
 
         if self.said is None:

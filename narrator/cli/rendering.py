@@ -113,9 +113,9 @@ def _run(
         if isinstance(owner, client.Answer):
             outcome: Report | client.Answer = owner
         else:
-            ticket = owner.new_ticket(job, cancel)
-            with owner.doing(ticket), naming_alternatives(reading.manuscript):
-                outcome = execution.render(owner, ticket, reading, selection, engines, progress)
+            handle = owner.new_handle(job, cancel)
+            with owner.doing(handle), naming_alternatives(reading.manuscript):
+                outcome = execution.render(owner, handle, reading, selection, engines, progress)
     if isinstance(outcome, client.Answer):
         print_answer(outcome, as_json)
         return
@@ -131,7 +131,7 @@ def _run(
 
 @contextlib.contextmanager
 def naming_alternatives(manuscript: Manuscript) -> Iterator[None]:
-    """A model that is missing is told with all that can speak the book instead."""
+    """Adds to the error of a missing model what can speak the book instead."""
     from narrator.pipeline import book_engines
     from narrator.pipeline.alternatives import alternatives
 
@@ -176,7 +176,7 @@ def stop_on_signals(cancel: threading.Event, joined: threading.Event | None = No
 
 
 def print_answer(answer: Answer, as_json: bool = False) -> None:
-    """How a job went that the owner of its project did. Raises Exit with its exit code."""
+    """Prints the outcome of a job that the project's owner did. Raises Exit with its exit code."""
     if answer.left:
         err.print(f"left; the render of process {answer.pid} goes on")
     elif answer.error:
@@ -194,7 +194,7 @@ def print_answer(answer: Answer, as_json: bool = False) -> None:
 
 
 def _print_summary(pid: int, summary: Mapping[str, Any]) -> None:
-    """What a render of another process came to, in short."""
+    """Prints the outcome of a render by another process, in short."""
     rendered = summary.get("rendered", 0)
     if rendered:
         out.print(f"process {pid} rendered {pluralize(rendered, 'chunk')}, "
@@ -280,7 +280,7 @@ def _print_files(finished: Finished) -> None:
 
 
 def _print_superseded(report: Report) -> None:
-    """What a run moved out of the folder of finished files, once."""
+    """Prints the files that a run moved out of the folder of finished files."""
     moved, finished_files = report.superseded, report.finished
     delivered = {*finished_files.files, *finished_files.companions} if finished_files else set()
     for old, new in moved[:LISTED]:

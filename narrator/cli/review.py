@@ -91,7 +91,7 @@ def keys_of(stream: int) -> Iterator[Keys]:
 
 
 def _after_function_key(stream: int) -> bytes:
-    """What follows a key that sends several characters after Escape, which answers nothing."""
+    """The rest of a key that sends several characters after Escape, and answers nothing."""
     next_byte = os.read(stream, 1)
     if next_byte not in (b"[", b"O"):  # with Alt
         return os.read(stream, 1)
@@ -187,7 +187,7 @@ class Review:
                 typed += key
 
     def _find_name(self, typed: str) -> str | None:
-        """Who is called just so, by name rather than by an alias."""
+        """The speaker with exactly this name, else with this alias."""
         cast = self.proposal.characters
         names = {
             alias.casefold(): character.name
@@ -258,7 +258,7 @@ class Review:
 
 
 def _shared(typed: str, names: Sequence[str]) -> str:
-    """What is typed, with the letters that all names go on with."""
+    """The typed text, extended by the letters that all matching names share."""
     while True:
         following = {name[: len(typed) + 1].casefold() for name in names}
         if len(following) != 1 or len(next_letters := following.pop()) <= len(typed):

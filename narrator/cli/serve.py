@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from narrator.serve.app import SpeechServer
 
 TOKEN = "NARRATOR_SERVE_TOKEN"
-"""Where a token is looked for: on the command line everybody on the machine would see it."""
+"""Environment variable of the token, which everybody would see on a command line."""
 _SHORTEST = 16
 """Characters of a token that nobody guesses."""
 
@@ -140,7 +140,7 @@ def _server(
 
 
 def _tell_of_others(book: Project) -> None:
-    """One engine runs at a time here: it is the book's."""
+    """Warns of speakers with engines of their own, since one engine speaks here."""
     names = [name for name in book.manifest.speakers if book.engine_of(name) != book.engine]
     if names:
         err.print(f"warning: {', '.join(names)}: engines of their own are for renders; here the "

@@ -1,4 +1,4 @@
-"""What all commands share: the app, the consoles, options, and words for people."""
+"""Parts of all commands: the app, the consoles, options, and formats of messages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PURPOSES = {
     "Deliver": ("export", "verify", "feed"),
     "Machine": ("doctor", "models", "gc", "scheduler", "worker"),
 }
-"""What one wants, and the commands that do it, as `--help` lists them."""
+"""The commands by purpose, as `--help` lists them."""
 
 
 class ProjectGroup(TyperGroup):
@@ -218,7 +218,7 @@ class _QuietStream:
 
 
 class _Console(Console):
-    """What is printed is read by people and programs, never obeyed by a terminal."""
+    """A console whose text no terminal takes as a command."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -227,7 +227,7 @@ class _Console(Console):
             yield part if part.control else Segment(escape_invisible(part.text), part.style)
 
     def print_json(self, *, data: object) -> None:  # type: ignore[override]
-        """One JSON value, whatever the terminal's encoding is; numbers that are none are null."""
+        """Prints a JSON value in any encoding; infinite numbers are null."""
         is_ascii_only = not str(self.encoding).lower().startswith("utf")
         if self.is_terminal:  # in colours, whose layout takes a hundred bytes for each of its own
             super().print_json(data=_finite(data), ensure_ascii=is_ascii_only, allow_nan=False)

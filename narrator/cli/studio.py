@@ -63,5 +63,5 @@ def studio(
 
 
 def _open(link: str) -> None:
-    """In the browser, which may take its time to start."""
+    """Opens an address in the browser, which may take a while to start."""
     threading.Thread(target=webbrowser.open, args=[link], daemon=True).start()

@@ -137,7 +137,7 @@ def retake(
               parameters=parameters)  # fmt: skip
     rows = _run_job(
         job, project, cancel,
-        lambda owner, ticket, shown: execution.retake(owner, ticket, reading, engines, shown),
+        lambda owner, handle, shown: execution.retake(owner, handle, reading, engines, shown),
     ).get("retaken", [])  # fmt: skip
     if as_json:
         out.print_json(data=rows)
@@ -158,7 +158,7 @@ def _run_job(
     cancel: threading.Event,
     do: Callable[[JobServer, JobHandle, LineProgress], None],
 ) -> Mapping[str, Any]:
-    """What a job came to, done here or by who owns the project. Raises Exit where that failed."""
+    """Does a job, here or by the project's owner. Returns its summary; raises Exit if it failed."""
     from narrator.pipeline.jobs import client
 
     with (
@@ -166,10 +166,10 @@ def _run_job(
         client.submit_or_run(project, job, progress, cancel, threading.Event()) as owner,
     ):
         if not isinstance(owner, client.Answer):
-            ticket = owner.new_ticket(job, cancel)
-            with owner.doing(ticket):
-                do(owner, ticket, progress)
-            return ticket.summary
+            handle = owner.new_handle(job, cancel)
+            with owner.doing(handle):
+                do(owner, handle, progress)
+            return handle.summary
     if not owner.summary:
         print_answer(owner)
     return owner.summary
@@ -224,7 +224,7 @@ def _run_marking(job: Job, book_path: Path) -> Mapping[str, Any]:
     stop_on_signals(cancel)
     return _run_job(
         job, project, cancel,
-        lambda owner, ticket, shown: execution.pin_or_unpin(ticket, reading, engines),
+        lambda owner, handle, shown: execution.pin_or_unpin(handle, reading, engines),
     )  # fmt: skip
 
 

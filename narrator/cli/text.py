@@ -42,7 +42,7 @@ def tell_of_cast(manuscript: Manuscript, book: Path) -> None:
 
 
 MANY_QUOTATIONS = 20
-"""Of a book in one voice, from which on it is said."""
+"""Quotations of a book in one voice from which on a cast is suggested."""
 
 
 @app.command()
@@ -92,7 +92,7 @@ def check(
 
 
 def _print_counts(manuscript: Manuscript) -> None:
-    """How much there is of it, and who says nothing."""
+    """Prints the length of the text, and speakers without lines."""
     from manuscripts.book import count_words
     from narrator.pipeline import book_engines
     from narrator.pipeline.manuscript import count_visible_characters, source_and_left_out
@@ -135,7 +135,7 @@ def _print_left_out(left_out_lines: Sequence[OmittedText]) -> None:
 
 
 def _print_changes(manuscript: Manuscript) -> None:
-    """What is said otherwise than written, each once with its first place; then marks, counted."""
+    """Prints changes from written to spoken words, with first places, then counts of marks."""
     from narrator.text.chunks import group_unison
 
     words: dict[tuple[str, str, str], Utterance] = {}

@@ -38,7 +38,7 @@ class _ByVoice(ProjectGroup):
 
 
 _ANYWHERE = "auto"
-"""Where a clip is cut that is cut nowhere in particular."""
+"""The place of a cut without a number."""
 
 voices = typer.Typer(
     cls=_ByVoice,
@@ -65,11 +65,11 @@ Replace = Annotated[bool, typer.Option("--replace", help="Put it in the place of
 
 @dataclass(frozen=True, slots=True)
 class NewVoice:
-    """A voice that is to be kept: its name, and where."""
+    """The name and place of a new voice."""
 
     name: str
     root: Path | None
-    """Of the project; None where there is none, or the library is meant."""
+    """The project's folder; None for the library."""
     replacing: bool
 
     @property

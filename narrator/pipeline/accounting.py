@@ -25,7 +25,7 @@ class Accounting:
 
     @property
     def balanced(self) -> bool:
-        """Whether every character of the source is accounted for."""
+        """True if every character of the source is accounted for."""
         return self.source == self.spoken + self.left_out + self.given_up + self.not_rendered
 
 

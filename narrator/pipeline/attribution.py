@@ -67,7 +67,7 @@ class Quote:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether a person should check it."""
+        """True if a person should check it."""
         is_guess = self.row.by in ("rule", "model") and self.row.speaker != NOBODY
         return is_guess and (self.row.speaker == UNKNOWN or self.row.sure < SURE_THRESHOLD)
 
@@ -424,7 +424,7 @@ def _build_row(quotation: NarrationQuote, ruling: AttributedQuotation | None) ->
 def _is_row_kept(
     row: Row, new_row: Row, characters_by_name: Mapping[str, Character], roles: Roles
 ) -> bool:
-    """Whether a row of the file is kept: a decision by a person or print, or by a model that is
+    """True if a row of the file is kept: a decision by a person or print, or by a model that is
     surer than the rules."""
     if row.by != "model" or new_row.by == "model":
         return row.by in ("you", "print")

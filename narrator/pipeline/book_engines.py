@@ -31,7 +31,7 @@ from narrator.project.project import Project
 
 
 def is_available(kind: EngineSpec) -> bool:
-    """Whether an engine's packages are installed, so that it knows the languages it speaks."""
+    """True if an engine's packages are installed, so that it knows the languages it speaks."""
     try:
         kind.speaks("en")
     except EngineUnavailable:

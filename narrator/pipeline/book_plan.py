@@ -181,7 +181,7 @@ class BookPlan:
 
     @property
     def is_pinned_otherwise(self) -> bool:
-        """Whether pins were added or removed since the plan was made. Raises StorageError."""
+        """True if pins were added or removed since the plan was made. Raises StorageError."""
         return _pins_by_take(self.store) != self.pins
 
     @property

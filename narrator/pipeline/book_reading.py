@@ -28,7 +28,7 @@ class BookReading:
     manuscript: Manuscript
     states: Mapping[Path, State]
     settled: bool
-    """Whether no file was written while the book was read."""
+    """True if no file was written while the book was read."""
     before: Readings
     """Caches for reading the book again."""
 
@@ -41,7 +41,7 @@ class BookReading:
         return replace(self, manuscript=self.manuscript.spoken_by(engine))
 
     def is_current(self) -> bool:
-        """Whether reading the files again would give the same book."""
+        """True if reading the files again would give the same book."""
         return self.settled and all(
             _file_state(path) == state for path, state in self.states.items()
         )

@@ -338,7 +338,7 @@ def _settings_of_chapters(project: Project) -> dict[str, _ManifestSetting]:
 
 
 def _sets_mode(project: Project, chapter: int, speaker: str) -> bool:
-    """Whether the author chose the chain mode of a speaker in a chapter."""
+    """True if the author chose the chain mode of a speaker in a chapter."""
     mode = project.chapters[chapter].chain.mode or project.speakers[speaker].chain.mode
     return mode is not None or "mode" in project.manifest.chain.model_fields_set
 

@@ -35,7 +35,7 @@ class Misheard:
     faults: tuple[str, ...]
     heard: str
     is_accepted: bool
-    """Whether an author pinned it, so that it does not count as doubtful."""
+    """True if an author pinned it, so that it does not count as doubtful."""
 
 
 @dataclass(slots=True)
@@ -132,7 +132,7 @@ def _hear_book(
 def _find_needs(
     book: BookPlan, recogniser: TakeListener, step: Step, take: Record
 ) -> tuple[bool, bool]:
-    """Whether a take has to be heard, and whether its words have to be timed."""
+    """True if a take has to be heard, and whether its words have to be timed."""
     transcript, word_times = _load_heard(book, recogniser, step, take)
     needs_times = word_times is None and recogniser.aligner(step.language) is not None
     return transcript is None and recogniser.hears(step.language), needs_times

@@ -24,4 +24,4 @@ class RenderOptions:
     speakers: tuple[str, ...] = ()
     """Speakers by name; none means all."""
     force: bool = False
-    """Whether takes are rendered again that are stored already."""
+    """True if takes are rendered again that are stored already."""

@@ -55,7 +55,7 @@ class Pickup:
     note: str
     done: bool = False
     is_lost: bool = False
-    """Whether the text is gone from the book."""
+    """True if the text is gone from the book."""
     more: tuple[tuple[str, str], ...] = ()
     """Names and cells of columns added by users."""
 

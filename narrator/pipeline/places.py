@@ -46,9 +46,9 @@ class HeardAt:
     passage: Passage
     """The text as it was when the chapter was made, with the present id of its chunk."""
     is_current: bool
-    """Whether the book still has this text there."""
+    """True if the book still has this text there."""
     is_pause: bool
-    """Whether the time lies in the pause after the passage, or before the chapter's first words."""
+    """True if the time lies in the pause after the passage, or before the chapter's first words."""
     word: str = ""
     """The word at that time, as it is written; "" if unknown."""
     timed_by: str = ""

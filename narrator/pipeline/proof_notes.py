@@ -50,7 +50,7 @@ class Note:
     """Counted from 1; None if the note names none."""
     seconds: float = 0.0
     is_unread: bool = False
-    """Whether the line is no note, since it names no place."""
+    """True if the line is no note, since it names no place."""
 
 
 def seconds_of(time: str) -> float | None:

@@ -56,7 +56,7 @@ class Recital:
 
 
 def are_recordings(path: Path) -> bool:
-    """Whether a path leads to recordings rather than to a project."""
+    """True if a path leads to recordings rather than to a project."""
     if path.is_dir():
         return not (path / MANIFEST_NAME).exists() and any(map(_is_sound, path.iterdir()))
     return _is_sound(path)
@@ -337,7 +337,7 @@ def _whole_window_difference(
 
 
 def _differs(part: _RecordingPart) -> bool:
-    """Whether a part's transcript differs from its text."""
+    """True if a part's transcript differs from its text."""
     return bool(fidelity(part.sound.text, part.transcript.text, part.sound.language).differences)
 
 

@@ -52,7 +52,7 @@ class Try:
     pinned: bool
 
     whole: bool
-    """Whether it speaks the full text: a chunk that fails is also tried in halves."""
+    """True if it speaks the full text: a chunk that fails is also tried in halves."""
 
     @property
     def good(self) -> bool:

@@ -79,7 +79,7 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was requested has been delivered."""
+        """True if everything that was requested has been delivered."""
         is_all_spoken = not self.lacking and not self.result.flags and self.accounting.balanced
         return not self.result.cancelled and is_all_spoken and not self.doubtful
 
@@ -300,7 +300,7 @@ def _deliver(report: Report, sink: ProgressSink, cancel: Event) -> None:
 
 
 def _have_pins_changed(report: Report) -> bool:
-    """Whether pins were added or removed during the render. Raises StorageError."""
+    """True if pins were added or removed during the render. Raises StorageError."""
     return not report.result.cancelled and report.plan.is_pinned_otherwise
 
 

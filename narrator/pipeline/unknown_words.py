@@ -67,7 +67,7 @@ def find_unknown_words(manuscript: Manuscript) -> tuple[list[UnknownWord], list[
 
 
 def _is_read(change: Change) -> bool:
-    """Whether a change defines how words are spoken, not only how they are written."""
+    """True if a change defines how words are spoken, not only how they are written."""
     has_same_letters = change.written.casefold() == change.spoken.casefold()
     return change.rule not in TYPOGRAPHY and (
         not has_same_letters or change.rule in ("lexicon", "say")

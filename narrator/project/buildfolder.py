@@ -99,7 +99,7 @@ def _require_unshared(build: Path, root: Path) -> Path:
 
 
 def _has_other_files(folder: Path) -> bool:
-    """Whether a folder has files in it but is no build folder. Raises OSError."""
+    """True if a folder has files in it but is no build folder. Raises OSError."""
     if (folder / _OWNER).is_file() or (folder / "store").is_dir():
         return False
     return any(path.name not in _FILES_BEFORE_RENDER for path in folder.iterdir())

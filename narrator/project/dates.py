@@ -7,7 +7,7 @@ from datetime import date
 
 
 def is_date(text: str) -> bool:
-    """Whether a text is an existing date as YYYY, YYYY-MM or YYYY-MM-DD."""
+    """True if a text is an existing date as YYYY, YYYY-MM or YYYY-MM-DD."""
     if not re.fullmatch(r"[0-9]{4}(-[0-9]{2}){0,2}", text):
         return False
     try:

@@ -88,7 +88,7 @@ def load_speech(path: Path | None) -> SpeechSettings:
 
 
 def is_manifest(path: Path) -> bool:
-    """Whether a YAML file seems to be a narrator manifest; true if in doubt."""
+    """True if a YAML file seems to be a narrator manifest; true if in doubt."""
     if path.exists() and not path.is_file():
         return False  # a folder or a device; reading a pipe would block
     try:
@@ -174,7 +174,7 @@ class _CrossChecks:
             self._require_known("speaker", name, self.project.speakers.keys(), *loc)
 
     def _exists(self, name: str | None, *loc: str | int) -> bool:
-        """Whether a file is named, and exists in the project or an allowed folder.
+        """True if a file is named, and exists in the project or an allowed folder.
 
         Adds a problem if it is named but missing.
         """
@@ -200,7 +200,7 @@ class _CrossChecks:
         return False
 
     def _is_allowed(self, name: str, *loc: str | int) -> bool:
-        """Whether a path is in the project or an allowed folder; adds a problem if not."""
+        """True if a path is in the project or an allowed folder; adds a problem if not."""
         with contextlib.suppress(OSError, ValueError, RuntimeError):
             if reason := _find_stray_reason(self.project, name, self._allowed):
                 self._add_problem(reason, *loc)
@@ -489,7 +489,7 @@ def describe_unknown_profile(name: str, choices: Sequence[str], own_profiles_hin
 
 
 def is_label(name: str) -> bool:
-    """Whether a name can stand before a colon as the label of its speaker."""
+    """True if a name can stand before a colon as the label of its speaker."""
     return bool(strip_invisible(name).strip()) and not any(
         character in name for character in ":()[]{}\n*"
     )

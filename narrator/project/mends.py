@@ -101,7 +101,7 @@ def _has_content(line: str) -> bool:
 
 
 def _is_mended(lines: list[str], mend: _Mend, noticed_index: int) -> bool:
-    """Whether a mend makes the part of the file up to the fault readable.
+    """True if a mend makes the part of the file up to the fault readable.
 
     The part begins at a top-level key or, within long lists, at an entry.
     """
@@ -139,7 +139,7 @@ def _is_mended(lines: list[str], mend: _Mend, noticed_index: int) -> bool:
 
 
 def _is_valid(lines: list[str]) -> bool:
-    """Whether lines are valid YAML without duplicate keys."""
+    """True if lines are valid YAML without duplicate keys."""
     try:
         node = yaml.compose("\n".join(lines), yaml.SafeLoader)
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError):

@@ -60,20 +60,20 @@ class Profile:
     channels: int | None = None
     """1 or 2; None for as many as the sound has."""
     alike: bool = False
-    """Whether all files of a book must have the same channels and sample rate."""
+    """True if all files of a book must have the same channels and sample rate."""
     credits: bool = False
-    """Whether opening and closing credits are required."""
+    """True if opening and closing credits are required."""
     sample: Span | None = None
     """Seconds of the required retail sample."""
     tags: tuple[str, ...] = ("title",)
     """Facts that a file must carry, by FFmpeg's names."""
     cover: bool = False
-    """Whether a file must carry its cover."""
+    """True if a file must carry its cover."""
     cover_square: bool = False
     cover_pixels: tuple[int, int] | None = None
     """Range of its longer side: a smaller cover is refused, a larger one is scaled down."""
     marks: bool = False
-    """Whether a file of a whole book must have chapter marks."""
+    """True if a file of a whole book must have chapter marks."""
     genre: str = "Audiobook"
     """Default genre, if the manifest names none."""
     book_name: str = "{author} - {title}"

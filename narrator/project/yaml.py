@@ -260,7 +260,7 @@ class _NodeReader:
 
 
 def _is_unreadable(character: str) -> bool:
-    """Whether a character is a control character other than a tab or line break, half of a
+    """True if a character is a control character other than a tab or line break, half of a
     surrogate pair, or not allowed in XML 1.0."""
     if character in "\t\n\r":
         return False

@@ -141,21 +141,21 @@ def test_what_is_no_audition_is_not_removed(path, monkeypatch, tmp_path):
 def test_a_stopped_audition_ends_as_stopped(path):
     owner = JobServer(path.parent / "build")
     try:
-        ticket = owner.new_ticket(
+        handle = owner.new_handle(
             Job(kind="audition", line=AuditionLine(speaker="ann", text=TEXT)), threading.Event()
         )
-        ticket.cancel.set()
-        with owner.doing(ticket):
+        handle.cancel.set()
+        with owner.doing(handle):
             execution.audition(
                 owner,
-                ticket,
+                handle,
                 book_reading.read_book(path),
                 book_engines.BookEngines(StageEngine()),
                 Screen(),
             )
     finally:
         owner.close()
-    assert (ticket.exit, ticket.summary) == (concurrent.STOPPED, {})
+    assert (handle.exit, handle.summary) == (concurrent.STOPPED, {})
 
 
 def test_an_audition_without_a_line_is_refused(path):

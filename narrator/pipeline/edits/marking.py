@@ -152,7 +152,7 @@ def _sort_stretches(stretches: Sequence[AttributedSpan]) -> tuple[AttributedSpan
 
 
 def _is_unison(stretch: AttributedSpan, line: Line) -> bool:
-    """Whether a stretch stands for a label with several speakers."""
+    """True if a stretch stands for a label with several speakers."""
     return (stretch.start, stretch.stop) == (0, len(line.text)) and stretch.speakers[
         0
     ] == line.speaker
@@ -224,7 +224,7 @@ def _is_intended_change(
     *,
     must_keep_speakers: bool,
 ) -> bool:
-    """Whether two chapters differ in one line only, which has to be the intended one.
+    """True if two chapters differ in one line only, which has to be the intended one.
 
     With `must_keep_speakers` false, speakers of other lines may differ.
     """

@@ -195,5 +195,5 @@ def _first_letter(line: Line, span: tuple[int, int]) -> int:
 
 
 def _covers_line(stretch: AttributedSpan, line: Line) -> bool:
-    """Whether a stretch covers a full paragraph."""
+    """True if a stretch covers a full paragraph."""
     return (stretch.start, stretch.stop) == (0, len(line.text))

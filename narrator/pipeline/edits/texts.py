@@ -161,7 +161,7 @@ class ChapterText:
         raise FileChanged(self.path, "", line.text)
 
     def _contains(self, manifest_line: str | dict[str, str], line: Line) -> bool:
-        """Whether a text in book.yaml contains a paragraph."""
+        """True if a text in book.yaml contains a paragraph."""
         settings = self.project.chapters[self.number]
         try:
             chapter = script.read_lines(

@@ -172,5 +172,5 @@ def _find_path(folder: Path, name: str, content: bytes) -> Path:
 
 
 def _is_regular_file(path: Path) -> bool:
-    """Whether a path is a file itself and not a link."""
+    """True if a path is a file itself and not a link."""
     return path.is_file() and not path.is_symlink()

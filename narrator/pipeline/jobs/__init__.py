@@ -6,8 +6,7 @@
     client.py      connects to an owner, or becomes one
     execution.py   does jobs: a render, an export, a retake, a pin
     concurrent.py  does jobs while a render runs
-    telling.py     a run's progress as events
-    tally.py       counts events, for whoever shows them
+    publishing.py  tells clients of a run's progress
 
 What a run does is up to the spine; nothing here decides how a book sounds.
 """

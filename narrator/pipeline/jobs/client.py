@@ -1,6 +1,6 @@
 """Connects to the owner of a project, to have jobs done and to follow their progress.
 
-    link = join(project) or started(project)
+    link = connect_or_start(project)
     id = link.submit(Job(kind="retake", engine="draft", chunks=("2.14",)))
     for event in link.events(): ...
 
@@ -232,7 +232,7 @@ class Answer:
     error: str = ""
     summary: Mapping[str, Any] = field(default_factory=dict)
     left: bool = False
-    """Whether the job goes on without this process."""
+    """True if the job goes on without this process."""
 
 
 @contextlib.contextmanager

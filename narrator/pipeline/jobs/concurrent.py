@@ -31,11 +31,11 @@ def settings_of(reading: BookReading, job: Job) -> tuple[int | None, dict[str, A
     return settings.pop("seed", job.seed), settings
 
 
-def record_retake(ticket: JobHandle, retaken_chunks: list[retakes.RetakenChunk]) -> None:
-    """Record the outcome of a retake in its ticket."""
+def record_retake(handle: JobHandle, retaken_chunks: list[retakes.RetakenChunk]) -> None:
+    """Record the outcome of a retake in its handle."""
     has_failures = any(chunk.pinned is None for chunk in retaken_chunks)
-    exit_code = STOPPED if ticket.cancel.is_set() else 1 if has_failures else 0
-    ticket.record_outcome(
+    exit_code = STOPPED if handle.cancel.is_set() else 1 if has_failures else 0
+    handle.record_outcome(
         exit_code, summary={"retaken": [chunk.to_json() for chunk in retaken_chunks]}
     )
 
@@ -53,30 +53,30 @@ def prepare_audition(
     )
 
 
-def record_audition(ticket: JobHandle, auditioning: Auditioning) -> None:
-    """Record the outcome of an audition in its ticket. Raises UserError, StorageError."""
-    if ticket.cancel.is_set():
-        ticket.record_outcome(STOPPED)
+def record_audition(handle: JobHandle, auditioning: Auditioning) -> None:
+    """Record the outcome of an audition in its handle. Raises UserError, StorageError."""
+    if handle.cancel.is_set():
+        handle.record_outcome(STOPPED)
     else:
-        ticket.record_outcome(0, summary={"audition": auditioning.settled()})
+        handle.record_outcome(0, summary={"audition": auditioning.settled()})
 
 
-def pin_or_unpin(ticket: JobHandle, book: BookPlan) -> None:
+def pin_or_unpin(handle: JobHandle, book: BookPlan) -> None:
     """Do a pin or unpin; the caller holds the lock and writes the plan's store. Raises UsageError,
     StorageError."""
-    job = ticket.job
+    job = handle.job
     steps = book_plan.find_steps(book, job.chunks)
     if job.kind == "unpin":
         lost_pins = () if job.chunks else book.lost
         retakes.remove_lost_pins(book, lost_pins)
         pinned_steps = retakes.unpin(book, steps)
         unpinned = {step.id: step in pinned_steps for step in steps}
-        ticket.record_outcome(0, summary={"unpinned": unpinned, "forgotten": len(lost_pins)})
+        handle.record_outcome(0, summary={"unpinned": unpinned, "forgotten": len(lost_pins)})
         return
     if len(steps) != 1 or job.number is None:
         raise UsageError("one chunk is pinned, to the number of one of its tries")
     retakes.pin(book, steps[0], job.number)
-    ticket.record_outcome(0, summary={"pinned": steps[0].id, "number": job.number})
+    handle.record_outcome(0, summary={"pinned": steps[0].id, "number": job.number})
 
 
 class _RequestSource(Protocol):
@@ -91,7 +91,7 @@ class _RequestSource(Protocol):
 class _Errand:
     """The requests of one job to a running engine."""
 
-    ticket: JobHandle
+    handle: JobHandle
     engine: Engine
     request_source: _RequestSource
     settle: Callable[[], None]
@@ -144,12 +144,12 @@ class ConcurrentJobs:
         running = self._plan
         if running is None:
             return
-        while ticket := self.owner.take(self._can_run_now):
-            self.owner.begun(ticket, is_concurrent=True)
+        while handle := self.owner.take(self._can_run_now):
+            self.owner.begun(handle, is_concurrent=True)
             try:
-                self._begin(ticket, self._current_snapshot(ticket.job, running))
+                self._begin(handle, self._current_snapshot(handle.job, running))
             except (NarratorError, OSError) as error:
-                self._fail(ticket, error)
+                self._fail(handle, error)
 
     def request(self, engine: Engine) -> Request | None:
         """As `render.RequestSource`."""
@@ -157,7 +157,7 @@ class ConcurrentJobs:
         while (index := self._find_next_index(engine)) is not None:
             errand, request = self._waiting[index]
             del self._waiting[index]
-            if errand.failed or errand.ticket.cancel.is_set():
+            if errand.failed or errand.handle.cancel.is_set():
                 self._finish_request(errand)
                 continue
             self._request_count += 1
@@ -184,7 +184,7 @@ class ConcurrentJobs:
                 )
             except (NarratorError, OSError) as error:
                 errand.failed = True
-                self._fail(errand.ticket, error)
+                self._fail(errand.handle, error)
         self._finish_request(errand)
 
     def give_up(self) -> None:
@@ -192,19 +192,19 @@ class ConcurrentJobs:
         unfinished_errands = (
             errand for errand, _ in (*self._in_flight.values(), *self._waiting) if not errand.failed
         )
-        for ticket in reversed(list(dict.fromkeys(errand.ticket for errand in unfinished_errands))):
-            if ticket.cancel.is_set():
-                ticket.record_outcome(STOPPED)
-                self.owner.done(ticket)
+        for handle in reversed(list(dict.fromkeys(errand.handle for errand in unfinished_errands))):
+            if handle.cancel.is_set():
+                handle.record_outcome(STOPPED)
+                self.owner.done(handle)
             else:
-                self.owner.put_back(ticket)
+                self.owner.put_back(handle)
         self._waiting.clear()
         self._in_flight.clear()
 
-    def _can_run_now(self, ticket: JobHandle) -> bool:
-        """Whether a job can be done during this render."""
-        job, project = ticket.job, self.reading.manuscript.project
-        if job.book != project.path.name or ticket.id in self._postponed_ids:
+    def _can_run_now(self, handle: JobHandle) -> bool:
+        """True if a job can be done during this render."""
+        job, project = handle.job, self.reading.manuscript.project
+        if job.book != project.path.name or handle.id in self._postponed_ids:
             return False
         if job.kind in ("retake", "audition"):
             return self._speaks_like_render(project, job) and self._is_engine_running_for(
@@ -213,7 +213,7 @@ class ConcurrentJobs:
         return job.kind in ("pin", "unpin")
 
     def _is_engine_running_for(self, reading: BookReading, job: Job) -> bool:
-        """Whether the running engine speaks everything that a job is about."""
+        """True if the running engine speaks everything that a job is about."""
         if not self.engines.by_speaker:
             return self._running_engine is None or self._running_engine is self.engines.main
         if job.line is not None:
@@ -230,23 +230,23 @@ class ConcurrentJobs:
             self.engines.of(name) is self._running_engine for name in required_speakers
         )
 
-    def _begin(self, ticket: JobHandle, snapshot: _Snapshot) -> None:
+    def _begin(self, handle: JobHandle, snapshot: _Snapshot) -> None:
         """Do a job, queue its requests, or put it back for later."""
-        job, book = ticket.job, snapshot.book
+        job, book = handle.job, snapshot.book
         if job.kind in ("pin", "unpin"):
-            pin_or_unpin(ticket, book)
-            self.owner.done(ticket)
+            pin_or_unpin(handle, book)
+            self.owner.done(handle)
             return
         engine = self._running_engine or self.engines.main
         if snapshot.engines is not self.engines or not self._is_engine_running_for(
             snapshot.reading, job
         ):
-            self._postponed_ids.add(ticket.id)
-            self.owner.put_back(ticket)
+            self._postponed_ids.add(handle.id)
+            self.owner.put_back(handle)
         elif job.kind == "audition":
             auditioning = prepare_audition(job, snapshot.reading, self.engines, self.tell)
             errand = _Errand(
-                ticket, engine, auditioning, lambda: record_audition(ticket, auditioning)
+                handle, engine, auditioning, lambda: record_audition(handle, auditioning)
             )
             self._queue_requests(errand, auditioning.begin())
         else:
@@ -260,7 +260,7 @@ class ConcurrentJobs:
                 on_message=self.tell,
             )
             errand = _Errand(
-                ticket, engine, retake_job, lambda: record_retake(ticket, retake_job.settled())
+                handle, engine, retake_job, lambda: record_retake(handle, retake_job.settled())
             )
             self._queue_requests(errand, retake_job.requests)
 
@@ -290,7 +290,7 @@ class ConcurrentJobs:
         return snapshot
 
     def _speaks_like_render(self, project: Project, job: Job) -> bool:
-        """Whether the engines of the render speak a job."""
+        """True if the engines of the render speak a job."""
         render_project = self.reading.manuscript.project
         return book_engines.settings_of(project.spoken_by(job.engine)) == book_engines.settings_of(
             render_project
@@ -312,21 +312,21 @@ class ConcurrentJobs:
             return
         try:
             errand.settle()
-            self.owner.done(errand.ticket)
+            self.owner.done(errand.handle)
         except (NarratorError, OSError) as error:
-            self._fail(errand.ticket, error)
+            self._fail(errand.handle, error)
 
-    def _fail(self, ticket: JobHandle, error: NarratorError | OSError) -> None:
+    def _fail(self, handle: JobHandle, error: NarratorError | OSError) -> None:
         """End a job with an error, which does not affect the render."""
         reported_error = (
             error if isinstance(error, NarratorError) else EnvironmentFailed(str(error))
         )
-        ticket.record_outcome(reported_error.exit_code, str(reported_error))
-        self.owner.done(ticket)
+        handle.record_outcome(reported_error.exit_code, str(reported_error))
+        self.owner.done(handle)
 
 
 def _is_outdated(book: BookPlan, job: Job) -> bool:
-    """Whether a plan is outdated for a job, since pins were added or removed."""
+    """True if a plan is outdated for a job, since pins were added or removed."""
     if not book.is_pinned_otherwise:
         return False
     if job.kind == "retake":

@@ -64,59 +64,59 @@ class JobCaches:
 
 
 def render(
-    owner: JobServer, ticket: JobHandle, reading: BookReading, selection: Selection,
+    owner: JobServer, handle: JobHandle, reading: BookReading, selection: Selection,
     engines: BookEngines, progress_sink: ProgressSink,
 ) -> Report:  # fmt: skip
     """Render or export, with pins and retakes of others done in between. Raises as `run.run`."""
     concurrent_jobs = ConcurrentJobs(owner, reading, engines, message_callback(progress_sink))
-    ticket.covers = _make_cover_predicate(ticket.job, reading, selection)
+    handle.covers = _make_cover_predicate(handle.job, reading, selection)
     try:
         report = run.run(
             reading.manuscript, engines.main, selection, engines=engines.by_speaker,
-            sink=ProgressPublisher(owner, ticket, progress_sink, concurrent_jobs.attend),
-            cancel=ticket.cancel, speak=ticket.job.kind == "render", request_source=concurrent_jobs,
+            sink=ProgressPublisher(owner, handle, progress_sink, concurrent_jobs.attend),
+            cancel=handle.cancel, speak=handle.job.kind == "render", request_source=concurrent_jobs,
         )  # fmt: skip
     finally:
         concurrent_jobs.give_up()
     failure_text = "\n".join(map(str, report.failures))
-    ticket.record_outcome(report.exit_code, failure_text, run.summary(report))
+    handle.record_outcome(report.exit_code, failure_text, run.summary(report))
     return report
 
 
 def retake(
     owner: JobServer,
-    ticket: JobHandle,
+    handle: JobHandle,
     reading: BookReading,
     engines: BookEngines,
     progress_sink: ProgressSink,
 ) -> None:
-    """Speak chunks again and list the tries in the ticket's summary. Raises as `retakes.retake`."""
-    job = ticket.job
+    """Speak chunks again and list the tries in the handle's summary. Raises as `retakes.retake`."""
+    job = handle.job
     seed, parameters = concurrent.settings_of(reading, job)
     retaken_chunks = retakes.retake(
         reading.manuscript, engines.main, job.chunks, engines=engines.by_speaker, count=job.count,
-        seed=seed, parameters=parameters, sink=ProgressPublisher(owner, ticket, progress_sink),
-        cancel=ticket.cancel,
+        seed=seed, parameters=parameters, sink=ProgressPublisher(owner, handle, progress_sink),
+        cancel=handle.cancel,
     )  # fmt: skip
-    concurrent.record_retake(ticket, retaken_chunks)
+    concurrent.record_retake(handle, retaken_chunks)
 
 
 def audition(
     owner: JobServer,
-    ticket: JobHandle,
+    handle: JobHandle,
     reading: BookReading,
     engines: BookEngines,
     progress_sink: ProgressSink,
 ) -> None:
     """Speak a line in a speaker's voice. Raises as `auditioning.begin`, EngineUnavailable."""
-    on_message = message_callback(ProgressPublisher(owner, ticket, progress_sink))
-    auditioning = concurrent.prepare_audition(ticket.job, reading, engines, on_message)
+    on_message = message_callback(ProgressPublisher(owner, handle, progress_sink))
+    auditioning = concurrent.prepare_audition(handle.job, reading, engines, on_message)
     make_room(auditioning.audition.engine, engines.all)
-    auditions.speak_line(auditioning.audition, on_message, ticket.cancel)
-    concurrent.record_audition(ticket, auditioning)
+    auditions.speak_line(auditioning.audition, on_message, handle.cancel)
+    concurrent.record_audition(handle, auditioning)
 
 
-def pin_or_unpin(ticket: JobHandle, reading: BookReading, engines: BookEngines) -> None:
+def pin_or_unpin(handle: JobHandle, reading: BookReading, engines: BookEngines) -> None:
     """Pin a try of a chunk, or unpin chunks. Raises as `retakes.pin`."""
     project = reading.manuscript.project
     with locked(project):
@@ -124,15 +124,15 @@ def pin_or_unpin(ticket: JobHandle, reading: BookReading, engines: BookEngines) 
         book = book_plan.plan(
             reading.manuscript, engines.main, Selection(), engines=engines.by_speaker, store=store
         )
-        concurrent.pin_or_unpin(ticket, book)
+        concurrent.pin_or_unpin(handle, book)
 
 
 def do_job(
-    owner: JobServer, ticket: JobHandle, root: Path, caches: JobCaches, progress_sink: ProgressSink
+    owner: JobServer, handle: JobHandle, root: Path, caches: JobCaches, progress_sink: ProgressSink
 ) -> None:
     """Do a job of another process, from reading the book on. Raises NarratorError."""
-    job = ticket.job
-    with owner.doing(ticket), ExitStack() as resources:
+    job = handle.job
+    with owner.doing(handle), ExitStack() as resources:
         if not job.book or Path(job.book).name != job.book:
             raise UsageError(f"no manifest of {root}: {job.book}")
         reading = caches.reading(root / job.book, job)
@@ -141,13 +141,13 @@ def do_job(
         engines = caches.engines(manuscript.project, job)
         resources.enter_context(locked(manuscript.project, LOCK_PATIENCE))
         if job.kind in ("render", "export"):
-            render(owner, ticket, reading, selection, engines, progress_sink)
+            render(owner, handle, reading, selection, engines, progress_sink)
         elif job.kind == "retake":
-            retake(owner, ticket, reading, engines, progress_sink)
+            retake(owner, handle, reading, engines, progress_sink)
         elif job.kind == "audition":
-            audition(owner, ticket, reading, engines, progress_sink)
+            audition(owner, handle, reading, engines, progress_sink)
         else:
-            pin_or_unpin(ticket, reading, engines)
+            pin_or_unpin(handle, reading, engines)
 
 
 def _make_cover_predicate(
@@ -181,5 +181,5 @@ def _make_cover_predicate(
 
 
 def _includes(requested: frozenset[Any], selected: frozenset[Any]) -> bool:
-    """Whether a selection includes all of another; an empty one stands for everything."""
+    """True if a selection includes all of another; an empty one stands for everything."""
     return not selected or (bool(requested) and requested <= selected)

@@ -45,18 +45,18 @@ class ProgressPublisher:
     def __init__(
         self,
         owner: JobServer,
-        ticket: JobHandle,
+        handle: JobHandle,
         sink: ProgressSink,
         between: Callable[[], None] = lambda: None,
     ) -> None:
-        self._owner, self._ticket, self._sink, self._between = owner, ticket, sink, between
+        self._owner, self._ticket, self._sink, self._between = owner, handle, sink, between
         self._counter = ProgressCounter()
         self._finished_keys: set[str] = set()
         """Keys of the chunks that have been rendered or given up."""
         self._last_progress = ("", 0.0)
         """Stage and time of the last progress event."""
         self._chapter = 0
-        ticket.outlook = self._current_state
+        handle.outlook = self._current_state
 
     def __call__(self, event: ProgressEvent) -> None:
         if isinstance(event, ChunkEvent):

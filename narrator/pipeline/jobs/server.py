@@ -40,9 +40,9 @@ class JobHandle:
     cancel: Flag = field(default_factory=Flag)
     since: float = field(default_factory=time.time)
     covers: Callable[[Job], bool] = field(default=lambda job: False)
-    """Whether this job does the work of another one as well."""
+    """True if this job does the work of another one as well."""
     is_concurrent: bool = False
-    """Whether the job is done while another one runs."""
+    """True if the job is done while another one runs."""
     joined: list[tuple[Client, str]] = field(default_factory=list)
     """Clients that wait for it too, each with the id of its own job."""
     outlook: Callable[[], Event | None] = field(default=lambda: None)
@@ -109,8 +109,8 @@ class JobServer:
 
     # -- jobs
 
-    def new_ticket(self, job: Job, cancel: Flag) -> JobHandle:
-        """A ticket for a job of this process itself."""
+    def new_handle(self, job: Job, cancel: Flag) -> JobHandle:
+        """A handle for a job of this process itself."""
         return JobHandle(f"j{next(self._job_numbers)}", job, cancel=cancel)
 
     def waiting(self) -> Iterator[JobHandle]:
@@ -121,69 +121,69 @@ class JobServer:
                     self._queue_changed.wait(1.0)
                 if self._closing:
                     return
-                ticket = self._queue.pop(0)
-            yield ticket
+                handle = self._queue.pop(0)
+            yield handle
 
     def take(self, is_suitable: Callable[[JobHandle], bool]) -> JobHandle | None:
         """Take the first fitting job from the queue, to be done beside the running one."""
         with self.mutex:
-            ticket = next(
-                (queued_ticket for queued_ticket in self._queue if is_suitable(queued_ticket)), None
+            handle = next(
+                (queued_handle for queued_handle in self._queue if is_suitable(queued_handle)), None
             )
-            if ticket is not None:
-                self._queue.remove(ticket)
-        return ticket
+            if handle is not None:
+                self._queue.remove(handle)
+        return handle
 
-    def put_back(self, ticket: JobHandle) -> None:
+    def put_back(self, handle: JobHandle) -> None:
         """Return a job that was taken but not done to the head of the queue."""
         with self._queue_changed:
-            ticket.is_concurrent = False
-            self._concurrent.remove(ticket)
-            self._queue.insert(0, ticket)
-            self.tell({"event": "queued", "job": ticket.row})
+            handle.is_concurrent = False
+            self._concurrent.remove(handle)
+            self._queue.insert(0, handle)
+            self.tell({"event": "queued", "job": handle.row})
             self._queue_changed.notify_all()
 
     @contextlib.contextmanager
-    def doing(self, ticket: JobHandle, is_concurrent: bool = False) -> Iterator[None]:
+    def doing(self, handle: JobHandle, is_concurrent: bool = False) -> Iterator[None]:
         """Mark a job as running within the block and report its outcome; errors are passed on."""
-        self.begun(ticket, is_concurrent)
+        self.begun(handle, is_concurrent)
         try:
             yield
         except NarratorError as error:
-            ticket.record_outcome(error.exit_code, str(error))
+            handle.record_outcome(error.exit_code, str(error))
             raise
         except KeyboardInterrupt:
-            ticket.record_outcome(STOPPED)
+            handle.record_outcome(STOPPED)
             raise
         except BaseException as error:
-            ticket.record_outcome(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+            handle.record_outcome(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
             raise
         finally:
-            self.done(ticket)
+            self.done(handle)
 
-    def begun(self, ticket: JobHandle, is_concurrent: bool = False) -> None:
+    def begun(self, handle: JobHandle, is_concurrent: bool = False) -> None:
         """Mark a job as running and report that it started."""
         with self.mutex:
-            ticket.is_concurrent, ticket.since = is_concurrent, time.time()
+            handle.is_concurrent, handle.since = is_concurrent, time.time()
             if is_concurrent:
-                self._concurrent.append(ticket)
+                self._concurrent.append(handle)
             else:
-                self._running = ticket
+                self._running = handle
                 if self._closing:
-                    ticket.cancel.set()
-            self.tell({"event": "started", "job": ticket.row})
+                    handle.cancel.set()
+            self.tell({"event": "started", "job": handle.row})
 
-    def done(self, ticket: JobHandle) -> None:
+    def done(self, handle: JobHandle) -> None:
         """Report the outcome of a job to all clients, and to those who joined it under their
         ids."""
         with self.mutex:
-            if ticket.is_concurrent:
-                self._concurrent.remove(ticket)
-            elif ticket is self._running:
+            if handle.is_concurrent:
+                self._concurrent.remove(handle)
+            elif handle is self._running:
                 self._running = None
-            self.tell(_ended_event(ticket, ticket.id))
-            for client, id in ticket.joined:
-                self._send(_ended_event(ticket, id), client)
+            self.tell(_ended_event(handle, handle.id))
+            for client, id in handle.joined:
+                self._send(_ended_event(handle, id), client)
 
     def tell(self, event: Event) -> None:
         """Send an event to all clients; never waits."""
@@ -201,7 +201,7 @@ class JobServer:
             "event": "hello",
             "pid": os.getpid(),
             "running": running.row if running else None,
-            "queue": [ticket.row for ticket in self._queue],
+            "queue": [handle.row for handle in self._queue],
             "outlook": running.outlook() if running else None,
             "progress": running.progress if running else None,
         }
@@ -220,23 +220,23 @@ class JobServer:
             self._handle_submission(client, request.id, request.job)
 
     def _handle_submission(self, client: Client, id: str, job: Job) -> None:
-        ticket, running = JobHandle(id, job, client), self._running
+        handle, running = JobHandle(id, job, client), self._running
         if self._closing:
             return  # its link ends, and it does the job itself
         if (
-            any(queued_ticket.id == id for queued_ticket in self._queue)
+            any(queued_handle.id == id for queued_handle in self._queue)
             or len(self._queue) >= MAX_WAITING_JOBS
         ):
-            ticket.record_outcome(
+            handle.record_outcome(
                 EnvironmentFailed.exit_code, "too many jobs wait, or two have one name"
             )
-            self._send(_ended_event(ticket, id), client)
+            self._send(_ended_event(handle, id), client)
         elif running and not running.cancel.is_set() and running.covers(job):
             running.joined.append((client, id))
             self._send({"event": "joined", "job": id, "to": running.row}, client)
         else:
-            self._queue.append(ticket)
-            self.tell({"event": "queued", "job": ticket.row})
+            self._queue.append(handle)
+            self.tell({"event": "queued", "job": handle.row})
             self._queue_changed.notify_all()
 
     def _stop(self, client: Client, id: str) -> None:
@@ -244,20 +244,20 @@ class JobServer:
         if running is not None and id in ("", running.id):
             running.cancel.set()
             return
-        for ticket in self._concurrent:
-            if ticket.id == id:
-                ticket.cancel.set()
-        for ticket in [queued_ticket for queued_ticket in self._queue if queued_ticket.id == id]:
-            self._withdraw(ticket)
+        for handle in self._concurrent:
+            if handle.id == id:
+                handle.cancel.set()
+        for handle in [queued_handle for queued_handle in self._queue if queued_handle.id == id]:
+            self._withdraw(handle)
         if running is not None and (client, id) in running.joined:
             running.joined.remove((client, id))
-            stopped_ticket = JobHandle(id, running.job, exit=STOPPED)
-            self._send(_ended_event(stopped_ticket, id), client)
+            stopped_handle = JobHandle(id, running.job, exit=STOPPED)
+            self._send(_ended_event(stopped_handle, id), client)
 
-    def _withdraw(self, ticket: JobHandle) -> None:
-        self._queue.remove(ticket)
-        ticket.record_outcome(STOPPED)
-        self.done(ticket)
+    def _withdraw(self, handle: JobHandle) -> None:
+        self._queue.remove(handle)
+        handle.record_outcome(STOPPED)
+        self.done(handle)
 
     def _handle_disconnect(self, client: Client) -> None:
         """Withdraw the jobs of a client that has disconnected."""
@@ -267,19 +267,19 @@ class JobServer:
                 for joined_client, id in self._running.joined
                 if joined_client is not client
             ]
-        for ticket in [
-            queued_ticket for queued_ticket in self._queue if queued_ticket.client is client
+        for handle in [
+            queued_handle for queued_handle in self._queue if queued_handle.client is client
         ]:
             if not self._closing:
-                self._withdraw(ticket)
+                self._withdraw(handle)
 
 
-def _ended_event(ticket: JobHandle, id: str) -> Event:
+def _ended_event(handle: JobHandle, id: str) -> Event:
     return {
         "event": "ended",
         "job": id,
-        "kind": ticket.job.kind,
-        "exit": ticket.exit,
-        "error": ticket.error,
-        "summary": ticket.summary,
+        "kind": handle.job.kind,
+        "exit": handle.exit,
+        "error": handle.error,
+        "summary": handle.summary,
     }

@@ -129,7 +129,7 @@ def _connect(address: Path) -> socket.socket:
 
 
 def _is_gone(address: Path) -> bool:
-    """Whether nobody listens at an address any more."""
+    """True if nobody listens at an address any more."""
     try:
         _connect(address).close()
     except (ConnectionRefusedError, FileNotFoundError):
