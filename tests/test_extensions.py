@@ -11,11 +11,13 @@ import pytest
 from manuscripts.kinds import MARKDOWN
 from manuscripts.readers.content import kind_of
 from narrator.engines.registry import ENGINES
+from narrator.engines.voice import Voice
 from narrator.errors import UsageError
 from narrator.project import load
 from narrator.project.schema import Checks
 from narrator.speech.hearing import SpokenSound, choosing
 from tests import books
+from tests.engines.builders import request
 from tests.installing import install, install_example
 from tests.sounds import RATE, voice
 from tests.test_docs import EXTENDING
@@ -77,6 +79,19 @@ def test_a_book_whose_engine_is_not_installed_is_told_of_those_that_are(narrator
     code, _, errors = narrator("check", path)
     assert code == 2
     assert "book.yaml:3: engine.name: must be 'voxcpm2', " in errors
+
+
+def test_a_worker_of_a_cluster_offers_it_and_makes_it_when_it_is_asked(tone):
+    pytest.importorskip("distributed")
+    from narrator.engines.cluster import far, hosting, parcels
+
+    assert "tone" in hosting.installed_engines()
+    assert "tone" not in ENGINES
+    voice = Voice("ann", own={"tone": far.find_spec({"name": "tone"}).voice(hertz=440)})
+    parcel = parcels.encode_request(request(voice=voice), {"name": "tone"})
+    facts, arrays = parcels.unpack_parcel(parcel)
+    received = parcels.decode_request(facts, arrays, ENGINES["tone"], None, lambda mark: None)
+    assert received.voice == voice
 
 
 # -- recognisers -----------------------------------------------------------------------------------
