@@ -152,8 +152,8 @@ class Store:
     damaged: list[str] = field(default_factory=list)
     """Keys of takes found torn or altered, and dropped, since this store was opened."""
     _journal: Journal = field(init=False)
-    _contradicted_rows: int = 0
-    """Rows of the journal that disagreed with their take."""
+    _mismatches: int = 0
+    """Rows that disagreed with their take, and damaged rows that were rewritten since."""
     _entries: dict[str, _JournalEntry] = field(default_factory=dict)
     _flags: dict[str, Flag] = field(default_factory=dict)
     _is_writer: bool = False
@@ -169,7 +169,7 @@ class Store:
     def index_mismatches(self) -> int:
         """Number of journal rows that were torn, altered, or disagreed with their take; those takes
         are read again."""
-        return self._journal.damaged + self._contradicted_rows
+        return self._journal.damaged + self._mismatches
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -512,7 +512,7 @@ class Store:
         ):  # where it is cut and how loud it is was taken from it
             with self._mutex:
                 self._entries.pop(key)
-                self._contradicted_rows += 1
+                self._mismatches += 1
             raise DamagedTake(
                 f"the journal's row of take {key} is not what the take says of itself"
             )
@@ -531,7 +531,7 @@ class Store:
             try:
                 self._read_row(json.loads(line))
             except _ROW_ERRORS:  # of a version to come
-                self._contradicted_rows += 1
+                self._mismatches += 1
 
     def _read_row(self, row: Mapping[str, Any]) -> None:
         if "flag" in row:
@@ -547,6 +547,7 @@ class Store:
     def _rewrite_journal(self) -> None:
         rows: list[Mapping[str, Any]] = [_take_row(entry) for entry in self._entries.values()]
         rows += [_flag_row(flag) for flag in self._flags.values()]
+        self._mismatches += self._journal.damaged
         self._journal.rewrite(files.sealed_row(row)[:-1] for row in rows)
 
 
