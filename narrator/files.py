@@ -1,4 +1,5 @@
-"""Writes complete files or none: to a temporary file, synced, renamed; small ones sealed.
+"""Writes complete files or none: to a temporary file, synced, renamed; small ones sealed. Journals
+of sealed rows are appended to.
 
 The one place where errors of the file system become StorageError. Knows nothing of what files hold.
 """

@@ -23,32 +23,21 @@ def by_letters(scenes: Sequence[list[Line]], declared: Sequence[str]) -> tuple[F
         for line_index, line in enumerate(scene_lines)
         if not line.is_marked and (foreign := find_foreign_letters(line.text, line.language))
     ]
-    groups: dict[tuple[str, str, str | None], list[tuple[Line, str]]] = {}
+    reports: dict[tuple[str, str, str | None], Foreign] = {}
     for run in _group_runs(places):
-        lines = [scenes[scene_index][line_index] for scene_index, line_index, _ in run]
-        texts = [
-            (line.text, foreign_letters)
-            for line, (_, _, foreign_letters) in zip(lines, run, strict=True)
-        ]
+        texts = [(scenes[scene][place].text, letters) for scene, place, letters in run]
         language = said_in(texts, declared)
-        for (scene_index, line_index, foreign_letters), line in zip(run, lines, strict=True):
-            occurrences = groups.setdefault((foreign_letters.alphabet, line.language, language), [])
-            if not (occurrences and line.with_before):  # lines in unison count once
-                occurrences.append((line, foreign_letters.word if language is None else line.text))
+        for scene, place, letters in run:
+            line = scenes[scene][place]
+            key = (letters.alphabet, line.language, language)
+            if report := reports.get(key):  # lines in unison count once
+                reports[key] = replace(report, count=report.count + (not line.with_before))
+            else:
+                sample = letters.word if language is None else line.text
+                reports[key] = Foreign(*key, line.path, line.line, 1, sample)
             if language is not None:
-                scenes[scene_index][line_index] = replace(line, language=language)
-    return tuple(
-        Foreign(
-            alphabet,
-            around,
-            language,
-            occurrences[0][0].path,
-            occurrences[0][0].line,
-            len(occurrences),
-            occurrences[0][1],
-        )
-        for (alphabet, around, language), occurrences in groups.items()
-    )
+                scenes[scene][place] = replace(line, language=language)
+    return tuple(reports.values())
 
 
 def _group_runs(places: Sequence[_Place]) -> Iterator[list[_Place]]:

@@ -163,7 +163,7 @@ class _QuotationFinder:
             if rank == 0 or not pieces:
                 spans = self._find_pairs(number, text, family, marks, is_main_family=rank == 0)
             else:
-                spans = self._find_in_gaps(text, family, marks, pieces)
+                spans = self._find_in_gaps(text, marks, pieces)
             for span in spans:
                 is_speech = self._is_speech(text, span)
                 parts = dashes.speech_between_marks(text, span.start, span.stop, self.language)
@@ -250,7 +250,7 @@ class _QuotationFinder:
                 return
 
     def _find_in_gaps(
-        self, text: str, family: str, marks: Sequence[Mark], pieces: Sequence[tuple[int, int, bool]]
+        self, text: str, marks: Sequence[Mark], pieces: Sequence[tuple[int, int, bool]]
     ) -> list[Pair]:
         """Find quotations in other families' marks, between those already found."""
         gaps: dict[int, list[Mark]] = {}

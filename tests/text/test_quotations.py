@@ -153,46 +153,34 @@ UNCLOSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "quoted"), OVER_PARAGRAPHS)
-def test_a_quotation_goes_on_over_paragraphs(text: str, quoted: str) -> None:
-    language = "es" if "«" in text else "ja" if "「" in text else "en"
+CASES = {
+    "a quotation goes on over paragraphs": [
+        ("es" if "«" in text else "ja" if "「" in text else "en", text, quoted)
+        for text, quoted in OVER_PARAGRAPHS
+    ],
+    "single marks are told from apostrophes": [("en-GB", *case) for case in SINGLE_MARKS],
+    "each language has its marks": OTHER_MARKS,
+    "dashes open speech and part tags from it": DASHES,
+    "tags within marks are no speech": TAGS_WITHIN,
+    "titles and scare quotes are no speech": [("en", *case) for case in NOBODY_SAYS],
+    "what is quoted within a quotation is of it": [("en", *case) for case in NESTED],
+    "a mark that is missing costs a sentence at most": [("en", *case) for case in UNCLOSED],
+    "other languages tell speech too": [
+        ("ja", "彼は「うん」と言った。", "「うん」"),
+        ("zh", "他是“大人物”。", "-“大人物”"),
+        ("de", "Er kannte den „Faust“ gut.", "-„Faust“"),
+        ("fr", "Le « grand » homme.", "-« grand »"),
+        ("ru", "Газета «Правда» вышла.", "-«Правда»"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "quoted"),
+    [pytest.param(*case, id=f"{rule}: {case[1]}") for rule in CASES for case in CASES[rule]],
+)
+def test_what_is_quoted(language: str, text: str, quoted: str) -> None:
     assert "|".join(found(language, text)) == quoted
-
-
-@pytest.mark.parametrize(("text", "quoted"), SINGLE_MARKS)
-def test_single_marks_are_told_from_apostrophes(text: str, quoted: str) -> None:
-    assert "|".join(found("en-GB", text)) == quoted
-
-
-@pytest.mark.parametrize(("language", "text", "quoted"), OTHER_MARKS)
-def test_each_language_has_its_marks(language: str, text: str, quoted: str) -> None:
-    assert "|".join(found(language, text)) == quoted
-
-
-@pytest.mark.parametrize(("language", "text", "quoted"), DASHES)
-def test_dashes_open_speech_and_part_tags_from_it(language: str, text: str, quoted: str) -> None:
-    assert "|".join(found(language, text)) == quoted
-
-
-@pytest.mark.parametrize(("language", "text", "quoted"), TAGS_WITHIN)
-def test_tags_within_marks_are_no_speech(language: str, text: str, quoted: str) -> None:
-    assert "|".join(found(language, text)) == quoted
-
-
-@pytest.mark.parametrize(("text", "quoted"), NOBODY_SAYS)
-def test_titles_and_scare_quotes_are_no_speech(text: str, quoted: str) -> None:
-    assert "|".join(found("en", text)) == quoted
-
-
-@pytest.mark.parametrize(("text", "quoted"), NESTED)
-def test_what_is_quoted_within_a_quotation_is_of_it(text: str, quoted: str) -> None:
-    assert found("en", text)[0] == quoted.split("|", maxsplit=1)[0]
-    assert "|".join(found("en", text)) == quoted
-
-
-@pytest.mark.parametrize(("text", "quoted"), UNCLOSED)
-def test_a_mark_that_is_missing_costs_a_sentence_at_most(text: str, quoted: str) -> None:
-    assert "|".join(found("en", text)) == quoted
 
 
 def test_a_dash_opens_speech_in_english_where_a_text_does_so() -> None:
@@ -203,20 +191,6 @@ def test_a_dash_opens_speech_in_english_where_a_text_does_so() -> None:
 
 def test_a_list_with_hyphens_is_no_dialogue() -> None:
     assert found("fr", "- pain|- lait|- beurre|- sel") == []
-
-
-@pytest.mark.parametrize(
-    ("language", "text", "quoted"),
-    [
-        ("ja", "彼は「うん」と言った。", "「うん」"),
-        ("zh", "他是“大人物”。", "-“大人物”"),
-        ("de", "Er kannte den „Faust“ gut.", "-„Faust“"),
-        ("fr", "Le « grand » homme.", "-« grand »"),
-        ("ru", "Газета «Правда» вышла.", "-«Правда»"),
-    ],
-)
-def test_other_languages_tell_speech_too(language: str, text: str, quoted: str) -> None:
-    assert "|".join(found(language, text)) == quoted
 
 
 def test_rows_of_marks_are_ornaments() -> None:

@@ -94,19 +94,11 @@ class _NameForm:
             return TITLES[self.title]
         if self.title in _MALE_TITLES:
             return "he"
-        first = self.words_without_title[0] if self.is_english else ""
-        if (
-            first in HE_NAMES
-            and first not in SHE_NAMES
-            and (len(self.words_without_title) > 1 or not self.title)
-        ):
-            return "he"
-        if (
-            first in SHE_NAMES
-            and first not in HE_NAMES
-            and (len(self.words_without_title) > 1 or not self.title)
-        ):
-            return "she"
+        names = self.words_without_title
+        if self.is_english and (len(names) > 1 or not self.title):
+            is_male, is_female = names[0] in HE_NAMES, names[0] in SHE_NAMES
+            if is_male != is_female:
+                return "he" if is_male else "she"
         return PERSONS.get(self.words[-1]) or None
 
 
@@ -169,12 +161,9 @@ def _is_person(form: _NameForm) -> bool:
         form.tag_count >= 1 or (form.vocative_count >= 2 and form.inner_count >= 2)
     ):
         return True
-    is_given_name = (
-        form.words_without_title[0] in HE_NAMES or form.words_without_title[0] in SHE_NAMES
-    )
-    return is_given_name and (
-        len(form.words_without_title) > 1 or (form.inner_count >= 1 and form.count >= 2)
-    )
+    names = form.words_without_title
+    is_given_name = names[0] in HE_NAMES or names[0] in SHE_NAMES
+    return is_given_name and (len(names) > 1 or (form.inner_count >= 1 and form.count >= 2))
 
 
 def _is_role(form: _NameForm) -> bool:

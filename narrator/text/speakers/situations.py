@@ -267,7 +267,7 @@ class _MentionTracker:
         """Record the mentions in a passage's narration."""
         last_named: int | None = None
         for mention in passage.mentions:
-            character = self._resolve_mention(passage, mention)
+            character = self._resolve_mention(mention)
             if character is None:
                 continue
             if mention.kind != "pronoun":
@@ -291,7 +291,7 @@ class _MentionTracker:
             leads_in = passage.text.rstrip()[-1:] in ":,—-"
         self.lead = (last_named,) if leads_in and last_named is not None else ()
 
-    def _resolve_mention(self, passage: Prose, mention: Mention) -> int | None:
+    def _resolve_mention(self, mention: Mention) -> int | None:
         """Return the character mentioned in the narration; a pronoun means the last matching
         subject."""
         if mention.is_quoted:
