@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 
 from manuscripts.readers.pdf.lines import TextLine
@@ -61,22 +61,31 @@ class Typesetting:
 
 def measure_typesetting(lines: Sequence[TextLine]) -> Typesetting:
     """Measures the typesetting of a book by its lines."""
+    if not lines:
+        return Typesetting(10.0, 12.0, 12.0, {}, {}, 0.0, 0.0, True)
     sizes: Counter[float] = Counter()
     for line in lines:
         sizes[line.size] += len(line.text)
-    size = sizes.most_common(1)[0][0] if sizes else 10.0
+    size = sizes.most_common(1)[0][0]
     body_lines = [line for line in lines if abs(line.size - size) <= size * 0.06]
     steps = _baseline_steps(body_lines, size)
     leading = _usual_leading(steps, size)
     paragraph_steps = [step for step in steps if step > leading * 1.2]
-    paragraph_step = median(paragraph_steps) if len(paragraph_steps) * 10 > len(steps) else leading
-    tops = [max(group) for group in _baselines_by_page(body_lines).values()]
-    feet = [min(group) for group in _baselines_by_page(body_lines).values()]
     frames = _column_frames(body_lines, size)
+    baselines_by_page = [
+        [line.baseline for line in page_lines]
+        for _, page_lines in groupby(body_lines, key=lambda line: line.page)
+    ]
     return Typesetting(
-        size, leading, paragraph_step, frames, _indented_frames(lines, frames, size),
-        median(tops) if tops else 0.0, median(feet) if feet else 0.0, _is_hyphenated(lines),
-    )  # fmt: skip
+        size,
+        leading,
+        median(paragraph_steps) if len(paragraph_steps) * 10 > len(steps) else leading,
+        frames,
+        _indented_frames(lines, frames, size),
+        median(map(max, baselines_by_page)),
+        median(map(min, baselines_by_page)),
+        _is_hyphenated(lines),
+    )
 
 
 def _is_hyphenated(lines: Sequence[TextLine]) -> bool:
@@ -100,13 +109,6 @@ def _usual_leading(steps: Sequence[float], size: float) -> float:
     counts = Counter(round(step * 2) / 2 for step in steps)
     frequent = [step for step, count in counts.items() if count * 8 >= len(steps)]
     return min(frequent, default=median(steps) if steps else size * 1.2)
-
-
-def _baselines_by_page(lines: Sequence[TextLine]) -> dict[int, list[float]]:
-    bases: dict[int, list[float]] = defaultdict(list)
-    for line in lines:
-        bases[line.page].append(line.baseline)
-    return bases
 
 
 def _column_frames(lines: Sequence[TextLine], size: float) -> Frames:
