@@ -5,7 +5,7 @@
     recognise.py    the language of a book      patterns.py     time limits of users' patterns
     tongues.py      the language of passages    files.py        files that nobody vouches for
     errors.py       the base of the errors      pictures.py     sizes of pictures
-    processes.py    other processes            word_lists.py   files of word lists
+    processes.py    other processes             word_lists.py   files of word lists
     extensions.py   what other packages bring
 
 Knows no manuscript, no project and no speech; imports neither package.
