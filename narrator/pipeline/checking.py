@@ -9,7 +9,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from narrator.cast import presets
 from narrator.delivery import layout, preflight
@@ -48,25 +48,21 @@ def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Man
     """
     project = manuscript.project
     specs, draft_specs = specs_of(project), specs_of(project.spoken_by("draft"))
-    texts = (
-        *find_oddities(manuscript, specs.values()),
-        *chapter_oddities(_shapes(manuscript)),
-    )
-    for oddity in (*project.remarks, *texts, *pending_tasks(project.path)):
-        tell(str(oddity))
-    if specs != draft_specs:
-        for gap in _find_gaps(manuscript, specs, "`narrator render`"):
-            tell(str(gap))
-    for gap in _find_gaps(manuscript, draft_specs, "`narrator render --draft`"):
-        tell(str(gap))
-    for silent_part in find_silent_parts(manuscript):
-        tell(str(silent_part))
-    shapes = preflight.expected_shapes(project, manuscript.spoken)
-    for unsupported in (
-        *find_unsupported_settings(manuscript),
-        *find_unrecognised_languages(manuscript),
+    commands = {"`narrator render`": specs, "`narrator render --draft`": draft_specs}
+    if specs == draft_specs:
+        del commands["`narrator render`"]
+    for problem in chain(
+        project.remarks,
+        find_oddities(manuscript, specs.values()),
+        chapter_oddities(_shapes(manuscript)),
+        pending_tasks(project.path),
+        *(_find_gaps(manuscript, command_specs, name) for name, command_specs in commands.items()),
+        find_silent_parts(manuscript),
+        find_unsupported_settings(manuscript),
+        find_unrecognised_languages(manuscript),
     ):
-        tell(str(unsupported))
+        tell(str(problem))
+    shapes = preflight.expected_shapes(project, manuscript.spoken)
     sample_rate = _expected_sample_rate(manuscript)
     preflight.check_output(project, sample_rate, shapes)
     if cost := stereo_cost(manuscript, sample_rate):

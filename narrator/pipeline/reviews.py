@@ -11,7 +11,7 @@ from pathlib import Path
 
 from narrator import files
 from narrator.pipeline.book_plan import BookPlan
-from narrator.pipeline.edits.history import lock_folder
+from narrator.pipeline.session import lock_folder
 from narrator.project.project import Project
 from narrator.speech.plan import Step
 

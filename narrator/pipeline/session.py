@@ -23,6 +23,10 @@ from narrator.project.project import Project
 log = logging.getLogger("narrator")
 
 
+EDIT_PATIENCE = 10.0
+"""Seconds to wait for another edit of the project."""
+
+
 @contextlib.contextmanager
 def locked(project: Project, patience: float = 0.0) -> Iterator[None]:
     """Hold the project's lock, so that only one render at a time works on it.
@@ -30,21 +34,33 @@ def locked(project: Project, patience: float = 0.0) -> Iterator[None]:
     The lock ends with the process, however that ends. A thread that holds it may take it again.
     Waits up to `patience` seconds for a lock of somebody else. Raises Locked, StorageError.
     """
+    advice = "another narrator is at work on this project; wait for it, or stop it first"
+    with lock_folder(project.build, patience, advice):
+        buildfolder.claim_folder(project.build, project.root)
+        yield
+
+
+@contextlib.contextmanager
+def lock_folder(
+    folder: Path,
+    patience: float = EDIT_PATIENCE,
+    advice: str = "another narrator is writing there; try again",
+) -> Iterator[None]:
+    """Lock a folder of narrator's, waiting up to `patience` seconds.
+
+    Raises Locked with the advice, StorageError.
+    """
     try:
-        project.build.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(project.build.resolve() / ".lock", timeout=0, is_singleton=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder.resolve() / ".lock", timeout=0, is_singleton=True)
         lock.acquire(timeout=patience)
     except Timeout:
-        raise Locked(
-            f"{project.build}: another narrator is at work on this project; "
-            "wait for it, or stop it first"
-        ) from None
+        raise Locked(f"{folder}: {advice}") from None
     except NotImplementedError:
-        raise StorageError(f"{project.build}: this disk knows no locks; use another one") from None
+        raise StorageError(f"{folder}: this disk knows no locks; use another one") from None
     except OSError as error:
-        raise StorageError(f"{project.build}: cannot be written: {files.reason(error)}") from None
+        raise StorageError(f"{folder}: cannot be written: {files.reason(error)}") from None
     try:
-        buildfolder.claim_folder(project.build, project.root)
         yield
     finally:
         lock.release()

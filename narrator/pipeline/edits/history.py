@@ -20,12 +20,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from narrator import files, keys
-from narrator.errors import FileChanged, Locked, StorageError
+from narrator.errors import FileChanged, StorageError
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import Edit, FileChange, encode_exact, read_exact
+from narrator.pipeline.session import lock_folder
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.text.alignment import find_moved_lines
@@ -35,8 +34,6 @@ _MAX_EDITS = 1000
 """Number of edits in the history; older ones are dropped."""
 _NEIGHBOURS = 3
 """Number of lines around an edit by which it is found again in a changed file."""
-_LOCK_TIMEOUT = 10.0
-"""Seconds to wait for another edit of the project."""
 _ENTRY_NAME = re.compile(r"\d{6,}\.json")
 
 
@@ -253,27 +250,6 @@ def _open_history(project: Project) -> Iterator[_Log]:
         with files.translating_errors(_folder(project)):
             _folder(project).mkdir(exist_ok=True)
         yield _Log(project)
-
-
-@contextlib.contextmanager
-def lock_folder(folder: Path) -> Iterator[None]:
-    """Lock a folder of small files of narrator's for a moment.
-
-    Raises Locked, StorageError.
-    """
-    lock = FileLock(folder / ".lock", timeout=_LOCK_TIMEOUT)
-    try:
-        with files.translating_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            lock.acquire()
-    except Timeout:
-        raise Locked(f"{folder}: another narrator is writing there; try again") from None
-    except NotImplementedError:
-        raise StorageError(f"{folder}: this disk knows no locks; use another one") from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 class _Log:
