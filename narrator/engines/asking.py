@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from narrator import keys
-from narrator.engines import Request
+from narrator.engines import Outcome, Request
 from narrator.errors import EngineFailure
 
 MAX_MODEL_SECONDS = 29.0
@@ -89,6 +89,13 @@ def pronounced_words(text: str, pronunciations: Mapping[str, str]) -> list[tuple
             if not any(first < stop and start < last for first, last, _ in places):
                 places.append((start, stop, pronunciations[word]))
     return sorted(places)
+
+
+def failed_outcome(name: str, request: Request, reason: str) -> Outcome:
+    """Returns the outcome of a request that an engine of this name cannot speak."""
+    text = request.text if len(request.text) <= 60 else request.text[:59] + "…"
+    failure = EngineFailure(f"{name}: {reason}: {text!r}")
+    return Outcome(request.key, request.attempt, failure=failure)
 
 
 def require_part(request: Request, field: _T | None) -> _T:

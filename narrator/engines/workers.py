@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO
 
 from narrator.engines import Outcome, Request
+from narrator.engines.asking import failed_outcome
 from narrator.errors import EngineFailure, EngineUnavailable
 from textbase import processes
 
@@ -64,7 +65,7 @@ class WorkerProgram(ABC):
 
     @abstractmethod
     def pack(self, request: Request) -> bytes:
-        """Encodes a request for a worker."""
+        """Encodes a request for a worker. Raises EngineFailure if none can speak it."""
 
     @abstractmethod
     def unpack(self, request: Request, kind: int, payload: bytes, extra: bytes) -> Outcome:
@@ -72,9 +73,7 @@ class WorkerProgram(ABC):
 
     def fail(self, request: Request, reason: str) -> Outcome:
         """Returns the outcome of a request that no worker can speak."""
-        text = request.text if len(request.text) <= 60 else request.text[:59] + "…"
-        failure = EngineFailure(f"{self.title.removeprefix('the ')}: {reason}: {text!r}")
-        return Outcome(request.key, request.attempt, failure=failure)
+        return failed_outcome(self.title.removeprefix("the "), request, reason)
 
 
 class WorkerSession:
@@ -89,6 +88,8 @@ class WorkerSession:
         self._suspects: set[tuple[str, int]] = set()
         """(key, attempt) of requests during which a worker died: each is spoken alone."""
         self._workers: list[Worker] = []
+        self._outcomes: list[Outcome] = []
+        """Failures of requests that were never sent."""
         self.slots = slots
         self.busy = 1.0
         self.note = ""
@@ -111,9 +112,9 @@ class WorkerSession:
 
         Raises EngineUnavailable when a worker cannot be replaced.
         """
-        if all(worker.is_ready and not worker.requests for worker in self._workers):
-            return []
-        outcomes: list[Outcome] = []
+        outcomes, self._outcomes = self._outcomes, []
+        if outcomes or all(worker.is_ready and not worker.requests for worker in self._workers):
+            return outcomes
         for key, events in self._selector.select(0.5):
             worker: Worker = key.data
             if worker not in self._workers:
@@ -161,10 +162,15 @@ class WorkerSession:
             if len(worker.requests) >= REQUESTS_PER_WORKER or not self._may_send(self._queue[0]):
                 return
             request = self._queue.popleft()
+            try:
+                message = self._program.pack(request)
+            except EngineFailure as error:
+                self._outcomes.append(Outcome(request.key, request.attempt, failure=error))
+                continue
             if not worker.requests:
                 worker.last_sign = time.monotonic()
             worker.requests.append(request)
-            worker.outbox += self._program.pack(request)
+            worker.outbox += message
             self._send(worker)
 
     def _may_send(self, request: Request) -> bool:

@@ -18,7 +18,6 @@ from narrator.engines.kokoro import worker as wire
 from narrator.engines.kokoro.settings import KokoroSettings
 from narrator.engines.kokoro.wording import prepare, word_times
 from narrator.engines.workers import WorkerProgram, WorkerSession
-from narrator.errors import EngineFailure
 from textbase import processes
 
 WORKER_BYTES, SHARED_BYTES = 700_000_000, 500_000_000
@@ -70,26 +69,6 @@ class KokoroProgram(WorkerProgram):
         return Outcome(request.key, request.attempt, speech=Speech(samples, words=words))
 
 
-class KokoroSession(WorkerSession):
-    """Workers of Kokoro; a text that cannot be pronounced fails before it is sent."""
-
-    def __init__(self, program: KokoroProgram, workers: int) -> None:
-        self._failures: list[Outcome] = []
-        super().__init__(program, workers, 2 * workers)
-
-    def add(self, request: Request) -> None:
-        try:
-            prepare(request)
-        except EngineFailure as error:
-            self._failures.append(Outcome(request.key, request.attempt, failure=error))
-        else:
-            super().add(request)
-
-    def advance(self) -> list[Outcome]:
-        failures, self._failures = self._failures, []
-        return failures or super().advance()
-
-
 def count_workers(chosen: int | str) -> int:
     """Returns the number of workers: the manifest's, or as many as cores and memory allow."""
     if isinstance(chosen, int):
@@ -103,9 +82,10 @@ def count_workers(chosen: int | str) -> int:
 
 def start_workers(
     settings: KokoroSettings, folder: Path, tell: Callable[[str], None]
-) -> KokoroSession:
+) -> WorkerSession:
     """Starts the workers. Raises EngineUnavailable."""
     count = count_workers(settings.slots)
     number = "1 process" if count == 1 else f"{count} processes"
     tell(f"loading Kokoro ({settings.model}) in {number} …")
-    return KokoroSession(KokoroProgram(folder, files.library() / "models" / "onnx"), count)
+    program = KokoroProgram(folder, files.library() / "models" / "onnx")
+    return WorkerSession(program, count, 2 * count)

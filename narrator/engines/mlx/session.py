@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from narrator.engines import Outcome, Request, ignore_message
+from narrator.engines.asking import failed_outcome
 from narrator.engines.mlx.growth import Growth, recall, remember
 from narrator.engines.mlx.loaded import (
     CorruptProcess,
@@ -270,14 +271,6 @@ class ModelSession:
 
     def _fail(self, request: Request, reason: str) -> None:
         self._outcomes.append(failed_outcome(self._loaded.loading.name, request, reason))
-
-
-def failed_outcome(name: str, request: Request, reason: str) -> Outcome:
-    """Returns the failed outcome of a request that a model of this name cannot speak."""
-    text = request.text if len(request.text) <= 60 else request.text[:59] + "…"
-    return Outcome(
-        request.key, request.attempt, failure=EngineFailure(f"{name}: {reason}: {text!r}")
-    )
 
 
 def _make_growth(loaded: LoadedModel, memory: Path) -> Growth:
