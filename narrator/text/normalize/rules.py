@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,16 +85,15 @@ class Rule:
     """A named rule: how matches of a pattern are spoken.
 
     `spoken` is a function, a table by the first group that caught text, or a template as for
-    `re.sub`.
+    `re.sub`. The pattern is compiled when it is first needed: all together take a quarter of a
+    second.
     """
-
-    __slots__ = ("name", "pattern", "speak")
 
     def __init__(
         self, name: str, pattern: str | re.Pattern[str], spoken: Speak | Mapping[str, str] | str
     ) -> None:
         self.name = name
-        self.pattern = re.compile(pattern)
+        self._source = pattern
         self.speak: Speak
         if isinstance(spoken, str):
             self.speak = lambda match: match.match.expand(spoken)
@@ -102,15 +102,21 @@ class Rule:
         else:
             self.speak = spoken
 
+    @functools.cached_property
+    def pattern(self) -> re.Pattern[str]:
+        return re.compile(self._source)
+
 
 class Group:
     """Rules that are skipped unless the pattern `gate` matches somewhere in the text."""
 
-    __slots__ = ("gate", "rules")
-
     def __init__(self, gate: str | re.Pattern[str], *rules: Rule) -> None:
-        self.gate = re.compile(gate)
+        self._gate_source = gate
         self.rules = rules
+
+    @functools.cached_property
+    def gate(self) -> re.Pattern[str]:
+        return re.compile(self._gate_source)
 
 
 def apply_rules(
