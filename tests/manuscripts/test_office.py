@@ -94,7 +94,8 @@ CASES: dict[str, tuple[Write, str, dict[str, int]]] = {
     "docx: emphasis by styles and by lines, but not in links": (
         docx(paragraph(
             r("odd", '<w:rStyle w:val="E"/>'), r(" and "), r("more", _LINE), r(" "),
-            r("bold", "<w:b/>"), f'<w:hyperlink r:id="gone">{r(" link", _LINE)}</w:hyperlink>',
+            r("bold", "<w:b/>"), '<w:hyperlink r:id="gone"><w:ins>', r(" link", _LINE),
+            "</w:ins></w:hyperlink>",
             r(" no", '<w:i w:val="0"/>')), _EMPHASIS),
         "*odd* and *more* **bold** link no", {},
     ),

@@ -141,6 +141,8 @@ class WordWriter(TextWriter):
         """Reason to leave out the open paragraph, in a field of a table of contents or an index."""
         self._reason = ""
         """Reason to leave out the text of the elements around the current one."""
+        self._is_link = False
+        """True in a link, whose underline is no emphasis."""
         self._base = NO_PROPERTIES
         """Properties of the style of the current paragraph."""
         self._properties = NO_PROPERTIES
@@ -167,11 +169,13 @@ class WordWriter(TextWriter):
 
     def _write_text(self, source: etree._Element) -> None:
         """Writes a text that was opened, as one with fields of its own, and closes it."""
-        outer = self._fields, self._contents_reason, self._reason, self._base, self._properties
-        self._fields, self._contents_reason, self._reason = [], "", ""
+        outer_fields, outer_reasons = self._fields, (self._contents_reason, self._reason)
+        outer_run = self._is_link, self._base, self._properties
+        self._fields, self._contents_reason, self._reason, self._is_link = [], "", "", False
         self._write_blocks(source, self.text.container)
         self.close_text()
-        self._fields, self._contents_reason, self._reason, self._base, self._properties = outer
+        self._fields, (self._contents_reason, self._reason) = outer_fields, outer_reasons
+        self._is_link, self._base, self._properties = outer_run
 
     def _write_blocks(self, source: etree._Element, parent: etree._Element) -> None:
         """Writes the children of `source` as blocks."""
@@ -252,7 +256,7 @@ class WordWriter(TextWriter):
         """Writes a run, in a link if a field around it is one."""
         self._properties, is_struck = self._resolve_run(child_of(run, "rPr"))
         link_field = next((field for field in self._fields if field.kind == "HYPERLINK"), None)
-        if link_field or name_of(run.getparent()) == "hyperlink":
+        if link_field or self._is_link:
             self._properties = replace(self._properties, link=True)
         if is_struck and not self._omission_reason():
             self.struck_characters += len("".join(_text_of(run).split()))
@@ -315,12 +319,15 @@ class WordWriter(TextWriter):
         self._write_text(box)
 
     def _write_link(self, link: etree._Element) -> None:
+        """Writes a link; one out of the document is only text that may be underlined."""
         anchor = attribute_of(link, "anchor")
+        outer_link, self._is_link = self._is_link, True
         if anchor:
             self.open_link(f"#b-{anchor}")
         self._write_children(link)
         if anchor:
             self.close_link()
+        self._is_link = outer_link
 
     def _write_bookmark(self, bookmark: etree._Element) -> None:
         if (name := attribute_of(bookmark, "name")) in self._targets:
