@@ -28,9 +28,9 @@ SERVERS = {"starlette", "uvicorn", "jinja2", "matplotlib"}
     ("command", "most", "without"),
     [
         ("--help", 400, MODELS | READERS | SERVERS | {"av", "numpy", "pydantic", "soundfile"}),
-        ("check", 900, MODELS | READERS | SERVERS | {"ssl"}),
-        ("status", 900, MODELS | READERS | SERVERS | {"ssl"}),
-        ("render --draft", 1050, MODELS | READERS | SERVERS),
+        ("check", 1000, MODELS | READERS | SERVERS | {"ssl"}),
+        ("status", 1000, MODELS | READERS | SERVERS | {"ssl"}),
+        ("render --draft", 1150, MODELS | READERS | SERVERS),
     ],
 )
 def test_a_command_loads_what_it_needs(
