@@ -515,7 +515,7 @@ class _HashTable:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """What a pull of a hub repository would download."""
+    """The files that a pull of a hub repository would download."""
 
     repo: str
     revision: str | None

@@ -93,7 +93,7 @@ def pronounce(
 
 
 class KokoroLanguages(LanguageSupport):
-    """What has phonemes."""
+    """The languages and texts that it has phonemes for."""
 
     name = "kokoro"
 

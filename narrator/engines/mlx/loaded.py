@@ -104,7 +104,7 @@ class Loading(ABC):
 
 @dataclass(frozen=True, slots=True)
 class ClipEncoding(Generic[T]):
-    """How a model encodes one clip, and how the encoding is stored."""
+    """The encoding of a clip by a model, and its form on disk."""
 
     suffix: str
     """Suffix of the file name, which distinguishes encodings of one clip."""
