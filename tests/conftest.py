@@ -152,7 +152,8 @@ def narrator(
 
     def run(*arguments: str | Path) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["narrator", *map(str, arguments)])
-        with pytest.raises(SystemExit) as caught:
+        # options that change the environment keep it where the command line is refused
+        with pytest.raises(SystemExit) as caught, mock.patch.dict(os.environ):
             cli.main()
         said = capsys.readouterr()
         return int(caught.value.code or 0), said.out, said.err
