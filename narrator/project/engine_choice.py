@@ -86,11 +86,15 @@ def _validate(spec: EngineSpec, settings: Mapping[str, Any]) -> EngineSettings |
 
 
 def _parse_engine(choice: Any, handler: object) -> EngineSettings:
-    """The settings of the engine that a manifest's value names. Raises ValidationError."""
+    """Returns the settings of the engine that a manifest's value names.
+
+    Keys that only other engines have are validated by these and kept as unused, so that a book can
+    change its engine and change back. Raises ValidationError.
+    """
     if isinstance(choice, EngineSettings):
         return choice
     if not isinstance(choice, dict):
-        if choice is None or not isinstance(choice, str):
+        if not isinstance(choice, str):
             return DEFAULT_ENGINE.settings.model_validate(choice)
         return _spec(choice).settings.model_validate({"name": choice})
     errors = list[ValidationError]()

@@ -13,7 +13,6 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -141,16 +140,16 @@ class WordsBytes:
         return mixed
 
     def _span_samples(self, span: Span) -> Samples:
-        contents = [self.words.contents[clip.key] for clip in span.clips]
-        figures = [(clip.start, clip.stop, clip.gain, clip.speed) for clip in span.clips]
-        key = (self.words.timeline.sample_rate, *contents, *figures)
+        hashes = [self.words.contents[clip.key] for clip in span.clips]
+        clip_settings = [(clip.start, clip.stop, clip.gain, clip.speed) for clip in span.clips]
+        key = (self.words.timeline.sample_rate, *hashes, *clip_settings)
         sound = self.cache.find(key)
         if sound is None:
-            sound = assemble.render_span(span, partial(self._take), self.words.timeline.sample_rate)
+            sound = assemble.render_span(span, self._load_take, self.words.timeline.sample_rate)
             self.cache.keep(key, sound)
         return sound
 
-    def _take(self, clip: PlacedTake) -> Samples:
+    def _load_take(self, clip: PlacedTake) -> Samples:
         try:
             record = self.store.find(clip.key)
             if record is None or record.content != self.words.contents[clip.key]:

@@ -245,7 +245,11 @@ def _judge_stops(text: str, start: int, stop: int, code: str) -> Iterator[int]:
 
 
 def _slice_end(text: str, start: int, stop: int) -> int:
-    """Return the end of a slice: a space within a sentence, which does not affect the library."""
+    """Returns the end of a slice of at most `_MAX_SLICE` characters.
+
+    It ends at a space inside a sentence, since pysbd decides about the end of a sentence by the
+    text on both sides of it.
+    """
     end = start + _MAX_SLICE
     if end >= stop:
         return stop
