@@ -507,7 +507,7 @@ class _SignalMeter:
                 self._end_silence(self._window_count + stop)
 
     def _end_silence(self, stop: int) -> None:
-        """Records the current silence, if any, which ends before window `stop`, as an edge or gap."""
+        """Records the current silence, if there is one; it ends before window `stop`."""
         seconds = self._silent_windows * self.tick
         if self._silent_windows and self._silent_windows == stop:  # silent from the start
             self.silent_edge = seconds
