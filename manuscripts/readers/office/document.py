@@ -44,14 +44,15 @@ def build_pages(
     path: Path,
     writer: TextWriter,
     metadata: Metadata,
+    *,
     default_language: str | None,
     side_pages: Sequence[SourcePage],
-    characters: int | None,
+    character_count: int | None,
     remarks: Sequence[str],
 ) -> Pages:
     """Returns the main text with its headings and title page marked, and the texts beside it.
 
-    `default_language` is that of unmarked words, `characters` the number in the source, if its
+    `default_language` is that of unmarked words, `character_count` the number in the source, if its
     reader counted them independently of what it wrote. Raises ImportFailed.
     """
     root = writer.finish(metadata.language, default_language)
@@ -79,8 +80,8 @@ def build_pages(
         facts,
         rules=OFFICE,
         characters=writer.characters
-        if characters is None
-        else characters + writer.added_characters,
+        if character_count is None
+        else character_count + writer.added_characters,
         remarks=[*(guesses if count else ()), *remarks],
     )
 

@@ -142,11 +142,11 @@ def _build_pages(archive: Archive, parts: _WordParts) -> Pages:
         archive.path,
         writer,
         metadata_of(properties),
-        styles.default.language,
-        [
+        default_language=styles.default.language,
+        side_pages=[
             side_page(f"{reason} {number}", text, reason)
             for number, (reason, text) in enumerate(omitted_texts, 1)
         ],
-        characters,
-        remarks,
+        character_count=characters,
+        remarks=remarks,
     )

@@ -127,10 +127,10 @@ def _build_pages(
         path,
         writer,
         metadata_of(properties_of(next(meta.iter(f"{_OFFICE}meta"), meta))),
-        sheet.default.language,
-        side_pages,
-        _count_visible(text) + sum(_count_visible(page.root) for page in side_pages),
-        [*_unopened_objects_remark(text), *remarks],
+        default_language=sheet.default.language,
+        side_pages=side_pages,
+        character_count=sum(map(_count_visible, (text, *(page.root for page in side_pages)))),
+        remarks=[*_unopened_objects_remark(text), *remarks],
     )
 
 

@@ -104,13 +104,13 @@ class _RtfReader:
             self.path,
             writer,
             metadata_of(self.header.document_properties),
-            self.header.language,
-            [
+            default_language=self.header.language,
+            side_pages=[
                 side_page(f"{text.reason} {number}", text.container, text.reason)
                 for number, text in enumerate(writer.side_texts, 1)
             ],
-            None,
-            [remark] if is_cut else [],
+            character_count=None,
+            remarks=[remark] if is_cut else [],
         )
 
     def process(self, token: RtfToken) -> None:
