@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from markdown_it import MarkdownIt
@@ -188,6 +188,16 @@ def _escape_rule(state: StateInline, silent: bool) -> bool:
     return is_read
 
 
+def _push(
+    state: StateInline, kind: str, content: str = "", meta: Mapping[str, object] | None = None
+) -> Token:
+    """Add a token at the current position."""
+    token = state.push(kind, "", 0)
+    token.content = content
+    token.meta = {"pos": state.pos, **(meta or {})}
+    return token
+
+
 def _pause_rule(state: StateInline, silent: bool) -> bool:
     """Read `[pause 1.5s]`."""
     match = _PAUSE.match(state.src, state.pos, state.posMax)
@@ -208,8 +218,7 @@ def _pause_rule(state: StateInline, silent: bool) -> bool:
                     f"lasts {LONGEST_PAUSE:g} s, for a pause lasts {LONGEST_PAUSE:g} s at most"
                 )
                 _push_slip(state, match[0], problem, is_spoken=None)
-            token = state.push("pause", "", 0)
-            token.meta = {"pos": state.pos, "seconds": min(seconds, LONGEST_PAUSE)}
+            _push(state, "pause", meta={"seconds": min(seconds, LONGEST_PAUSE)})
     state.pos = match.end()
     return True
 
@@ -225,8 +234,7 @@ def _music_rule(state: StateInline, silent: bool) -> bool:
             problem = f"names no music: write [music: name] or [music: off], or {slips.AS_TEXT}"
             _push_slip(state, match[0], problem, is_spoken=not match[2])
         else:
-            token = state.push("music", "", 0)
-            token.meta = {"pos": state.pos, "name": None if name.casefold() == "off" else name}
+            _push(state, "music", meta={"name": None if name.casefold() == "off" else name})
     state.pos = match.end()
     return True
 
@@ -252,14 +260,8 @@ def _language_rule(state: StateInline, silent: bool) -> bool:
             token = state.push("text", "", 0)
             token.content = match[0]
         is_well_formed = is_known and bool(_WELL_FORMED.fullmatch(match[0]))
-        token = state.push("language", "", 0)
-        token.content = match[0].rstrip()
-        token.meta = {
-            "pos": state.pos,
-            "tag": None if is_end else tag,
-            "right": is_well_formed,
-            "ends": is_end,
-        }
+        meta = {"tag": None if is_end else tag, "right": is_well_formed, "ends": is_end}
+        _push(state, "language", match[0].rstrip(), meta)
     state.pos = match.end()
     return True
 
@@ -290,9 +292,7 @@ def _say_rule(state: StateInline, silent: bool) -> bool:
         names = _GIVEN.match(state.src, state.pos, state.posMax)
         if names and state.env["cast"].find_speakers(names["names"]):
             _push_slip(state, state.src[state.pos : state.pos + 60], slips.SAID_OTHERWISE)
-        token = state.push("say", "", 0)
-        token.content = written
-        token.meta = {"pos": state.pos, "spoken": spoken}
+        _push(state, "say", written, {"spoken": spoken})
     assert match is not None
     state.pos = match.end()
     return True
@@ -309,9 +309,8 @@ def _given_rule(state: StateInline, silent: bool) -> bool:
     speakers = cast.find_speakers(match["names"]) if match else ()
     if not silent:
         written = state.src[state.pos : min(state.pos + 60, state.posMax)].partition("\n")[0]
-        token = state.push("given" if speakers else "brace", "", 0)
-        token.content = "{"
-        token.meta = {"pos": state.pos, "written": written, "near": None}
+        meta = {"written": written, "near": None}
+        token = _push(state, "given" if speakers else "brace", "{", meta)
         if match and speakers:
             token.content = match[0]
             token.meta |= {"speakers": speakers, "style": squeeze(match["style"] or "") or None}
@@ -335,9 +334,7 @@ def _given_end_rule(state: StateInline, silent: bool) -> bool:
     if state.src[state.pos] != "}":
         return False
     if not silent:
-        token = state.push("given_end", "", 0)
-        token.content = "}"
-        token.meta = {"pos": state.pos}
+        _push(state, "given_end", "}")
     state.pos += 1
     return True
 
@@ -362,10 +359,8 @@ def _footnote_mark_rule(state: StateInline, silent: bool) -> bool:
     if not match:
         return False
     if not silent:
-        token = state.push("left_out", "", 0)
-        token.content = match[0]
+        token = _push(state, "left_out", match[0])
         token.info = "footnote mark" if match[0].startswith("[") else "footnote"
-        token.meta = {"pos": state.pos}
     state.pos = match.end()
     return True
 
@@ -377,13 +372,7 @@ def _push_slip(
 
     With `is_spoken` None it is read as a mark in spite of the slip.
     """
-    token = state.push("slip", "", 0)
-    token.content = written
-    token.info = problem
-    token.meta = {"pos": state.pos}
-    if is_spoken is None:
-        return
-    token = state.push("text_special" if is_spoken else "left_out", "", 0)
-    token.content = written
-    token.info = "mark that is none"
-    token.meta = {"pos": state.pos}
+    _push(state, "slip", written).info = problem
+    if is_spoken is not None:
+        kind = "text_special" if is_spoken else "left_out"
+        _push(state, kind, written).info = "mark that is none"
