@@ -16,12 +16,12 @@ from typing import Any
 
 import mlx.core as mx
 
-from kokoro82m.config import MAX_WIDTH, NAME, Config, read_config
+from kokoro82m.config import CONFIG_FILE, Config, read_config
 from kokoro82m.generator import UpConv
 from kokoro82m.layers import Conv1d
-from kokoro82m.network import Network, Widths
-from kokoro82m.tensors import WEIGHTS, read_flat, weights_file
-from kokoro82m.voices import FOLDER
+from kokoro82m.network import Network
+from kokoro82m.tensors import WEIGHTS, read_flat, read_widths, weights_file
+from kokoro82m.voices import VOICES_FOLDER
 from speechbase import files, pth
 from speechbase.device import on_cuda, on_gpu
 from speechbase.errors import CheckpointError
@@ -35,10 +35,10 @@ from speechbase.weights import (
     to_mlx_axes,
 )
 
-HUB_FILES = (NAME, *WEIGHTS, f"{FOLDER}/*.pt")
-FLOAT32 = ("fc", "noise_convs", "m_source", "F0_conv", "N_conv", "conv_post", "alpha1", "alpha2")
-"""Parts of the decoder that stay float32 whatever is chosen: norms, what makes or hears phases, and
-what makes logarithms of magnitudes."""
+HUB_FILES = (CONFIG_FILE, *WEIGHTS, f"{VOICES_FOLDER}/*.pt")
+FLOAT32_CONVOLUTIONS = ("noise_convs", "conv_post")
+"""Convolutions of the decoder that stay float32 whatever is chosen: their inputs or outputs are
+phases and logarithms of magnitudes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,22 +74,6 @@ def read_weights(file: Path) -> Tensors:
     return read_flat(file, files.read, pth.load_nested)
 
 
-def read_widths(tensors: Tensors) -> Widths:
-    """Of tensors with their weight norms folded. Raises CheckpointError."""
-
-    def width(name: str, axis: int) -> int:
-        shape = tensors[name].shape if name in tensors else ()
-        if len(shape) <= axis or not 0 < shape[axis] <= MAX_WIDTH:
-            raise CheckpointError(f"{name} is missing, or not of a sensible size")
-        return int(shape[axis])
-
-    return Widths(
-        embedding=width("bert.embeddings.word_embeddings.weight", 1),
-        decoder=width("decoder.encode.conv2.weight", 0),
-        residual=width("decoder.asr_res.0.weight", 0),
-    )
-
-
 def fill(network: Network, tensors: Tensors) -> None:
     """Loads all tensors into a network; one CheckpointError names all that do not fit."""
     placed, expected = to_mlx_axes(network, tensors), parameters(network)
@@ -102,10 +86,16 @@ def fill(network: Network, tensors: Tensors) -> None:
 
 
 def prepare(network: Network, dtype: mx.Dtype) -> None:
-    """Sets the precision, and arranges the weights for this device."""
+    """Sets the precision, and arranges the weights for this device.
+
+    `dtype` is that of the decoder's convolutions (`Conv1d`, `UpConv`); all other layers stay
+    float32, `DownConv` and `CurveConv` among them.
+    """
     network.set_dtype(mx.float32)
     for name, module in network.decoder.named_modules():
-        if isinstance(module, Conv1d | UpConv) and not any(p in FLOAT32 for p in name.split(".")):
+        if isinstance(module, Conv1d | UpConv) and not any(
+            part in FLOAT32_CONVOLUTIONS for part in name.split(".")
+        ):
             module.set_dtype(dtype)
     for module in network.modules():
         if isinstance(module, UpConv) or (isinstance(module, Conv1d) and needs_layout()):

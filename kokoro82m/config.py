@@ -1,6 +1,5 @@
-"""`config.json` of a checkpoint -> frozen dataclasses: structure of the networks, vocabulary.
-
-Widths that the file does not state are those of the tensors (`checkpoint.py`). Loads no MLX.
+"""The structure of the networks: `config.json` of a checkpoint as frozen dataclasses, and constants
+that are the same in every checkpoint. Loads no MLX.
 """
 
 from __future__ import annotations
@@ -15,17 +14,22 @@ from typing import Any
 from speechbase.errors import CheckpointError, ConfigError, printable
 from speechbase.sections import Section, is_whole, read_object
 
-NAME = "config.json"
+CONFIG_FILE = "config.json"
 SAMPLE_RATE = 24_000
 FRAME_SAMPLES = 600
-"""Samples of a frame: durations are counted in frames of 25 ms."""
+"""Samples per frame: durations are counted in frames of 25 ms."""
 PITCH_STEPS = 2
-"""Values of F0 and N in a frame."""
+"""Values of F0 (pitch) and N (energy) per frame."""
 OVERLAPS = 4
-"""Hops of a window of the source's and the samples' Fourier transforms."""
+"""Hops per window, in the Fourier transforms of the source and of the samples."""
 HARMONICS = 9
 """Sines of the source: the fundamental and eight above it."""
-# What is built before a weight is seen must not be without end.
+DECODER_BLOCKS = 4
+"""Residual blocks of the decoder after `encode`; the last one doubles the steps."""
+NOISE_KERNELS, NOISE_DILATIONS = (7, 11), (1, 3, 5)
+"""Of the residual blocks that process the source's spectrum: the kernel in all stages of the
+generator but the last, and in the last; the dilations in every stage."""
+# Limits on what a config.json may ask for: networks are built before any weight is checked.
 MAX_BYTES, MAX_LAYERS, MAX_WIDTH, MAX_TOKENS = 1 << 20, 64, 1 << 13, 1 << 16
 MAX_KERNEL, MAX_BLOCKS = 64, 16
 
@@ -45,11 +49,21 @@ class AlbertConfig:
 class GeneratorConfig:
     """iSTFTNet: the decoder's output to samples."""
 
-    channels: int
+    channels: int  # of the input; each transposed convolution halves them
     rates: tuple[int, ...]  # of the transposed convolutions; their kernels are twice as long
     kernels: tuple[int, ...]  # of the residual blocks behind each of them
     dilations: tuple[tuple[int, ...], ...]  # of each residual block
-    n_fft: int
+    n_fft: int  # samples per window; a hop is a quarter of it
+
+
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """Layer widths that config.json does not state: `tensors.read_widths` takes them from the
+    weights."""
+
+    embedding: int  # 128, of PLBERT's tokens
+    decoder: int  # 1024
+    residual: int  # 64, of the projected text that each block of the decoder gets again
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +75,26 @@ class Config:
     hidden_size: int
     style_size: int  # of each half of a style row: the decoder's, then the predictor's
     num_layers: int  # of the text encoder and of the duration encoder
-    max_duration: int
-    text_kernel: int
+    max_duration: int  # frames of a token at speed 1, at most
+    text_kernel: int  # of the text encoder's convolutions
     albert: AlbertConfig
     generator: GeneratorConfig
 
 
 def read_config(folder: Path) -> Config:
-    """Settings of a checkpoint's folder. Raises CheckpointError, ConfigError."""
+    """Reads the settings in a checkpoint's folder. Raises CheckpointError, ConfigError."""
     try:
-        settings = read_object(folder / NAME, MAX_BYTES, ConfigError)
+        settings = read_object(folder / CONFIG_FILE, MAX_BYTES, ConfigError)
     except FileNotFoundError:
-        raise CheckpointError(f"{folder}: no {NAME}, so it is no Kokoro checkpoint") from None
+        raise CheckpointError(
+            f"{folder}: no {CONFIG_FILE}, so it is no Kokoro checkpoint"
+        ) from None
     return parse_config(settings)
 
 
 def parse_config(settings: Mapping[str, Any]) -> Config:
-    """Raises ConfigError."""
-    section = Section(NAME, settings)
+    """Checks the settings of a config.json. Raises ConfigError."""
+    section = Section(CONFIG_FILE, settings)
     num_tokens = section.integer("n_token", maximum=MAX_TOKENS)
     return Config(
         vocabulary=_vocabulary(section.section("vocab"), num_tokens),

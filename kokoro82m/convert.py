@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from kokoro82m.config import NAME
+from kokoro82m.config import CONFIG_FILE
 from kokoro82m.onnx_reader import Node, OnnxGraph, parse_onnx
 from kokoro82m.speech import STYLE_SIZE
 from kokoro82m.symbols import MAX_SYMBOLS
 from kokoro82m.tensors import WEIGHTS, Arrays
-from kokoro82m.voices import FOLDER
+from kokoro82m.voices import VOICES_FOLDER
 from speechbase.errors import CheckpointError
 from speechbase.files import new_folder, write_arrays
 
@@ -101,11 +101,11 @@ def convert_export(source: Path, target: Path, tell: Callable[[str], None]) -> N
     tell(f"writing {target} …")
     with new_folder(target) as folder:
         settings = json.dumps({**CONFIG, "vocab": vocabulary}, ensure_ascii=False, indent=1)
-        (folder / NAME).write_text(settings, "utf-8")
+        (folder / CONFIG_FILE).write_text(settings, "utf-8")
         write_arrays(folder / WEIGHTS[0], weights)
-        (folder / FOLDER).mkdir()
+        (folder / VOICES_FOLDER).mkdir()
         for name, rows in voices.items():
-            np.save(folder / FOLDER / f"{name}.npy", rows)
+            np.save(folder / VOICES_FOLDER / f"{name}.npy", rows)
 
 
 def check_files(source: Path) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import mlx.core as mx
 import mlx.nn as nn
 
-from kokoro82m.config import GeneratorConfig
+from kokoro82m.config import DECODER_BLOCKS, GeneratorConfig
 from kokoro82m.generator import Generator
 from kokoro82m.layers import AdainResBlk1d, Conv1d, Rows, pad_time
-
-DEPTH = 4
 
 
 class CurveConv(nn.Conv1d):
@@ -33,10 +31,10 @@ class Decoder(nn.Module):
         super().__init__()
         self.F0_conv, self.N_conv = CurveConv(), CurveConv()
         self.encode = AdainResBlk1d(inputs + 2, width, style_size)
-        outputs = [*[width] * (DEPTH - 1), config.channels]
+        outputs = [*[width] * (DECODER_BLOCKS - 1), config.channels]
         self.decode = [
-            AdainResBlk1d(width + residual + 2, each, style_size, upsample=n == DEPTH - 1)
-            for n, each in enumerate(outputs)
+            AdainResBlk1d(width + residual + 2, size, style_size, upsample=n == DECODER_BLOCKS - 1)
+            for n, size in enumerate(outputs)
         ]
         self.asr_res = [Conv1d(inputs, residual, 1)]
         self.generator = Generator(config, style_size)

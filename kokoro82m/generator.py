@@ -10,7 +10,7 @@ import math
 import mlx.core as mx
 import mlx.nn as nn
 
-from kokoro82m.config import GeneratorConfig
+from kokoro82m.config import NOISE_DILATIONS, NOISE_KERNELS, GeneratorConfig
 from kokoro82m.layers import AdaIN1d, Conv1d, Moments, Rows, convolve, pad_time
 from kokoro82m.source import Source
 from kokoro82m.stft import synthesise
@@ -19,7 +19,6 @@ from speechbase.functions import snake
 
 SLOPE, LAST_SLOPE = 0.1, 0.01
 """Slopes of the leaky ReLUs before the transposed convolutions, and before the last convolution."""
-NOISE_KERNEL, LAST_NOISE_KERNEL, NOISE_DILATIONS = 7, 11, (1, 3, 5)
 
 
 @elementwise
@@ -121,7 +120,8 @@ class Generator(nn.Module):
             for width, stride in zip(widths[1:], strides, strict=False)
         ]
         self.noise_convs.append(Conv1d(bins, widths[-1], 1))
-        kernels = [*[NOISE_KERNEL] * len(strides), LAST_NOISE_KERNEL]
+        kernel, last_kernel = NOISE_KERNELS
+        kernels = [*[kernel] * len(strides), last_kernel]
         self.noise_res = [
             AdaINResBlock1(width, kernel, NOISE_DILATIONS, style_size)
             for width, kernel in zip(widths[1:], kernels, strict=True)
@@ -142,9 +142,8 @@ class Generator(nn.Module):
         for n, (up, rate) in enumerate(zip(self.ups, self._config.rates, strict=True)):
             x = up(_leaky_mean(SLOPE, rows.mask, *parts))
             rows = rows.scale(rate, extra=n + 1 == len(self.ups))
-            if (
-                missing_steps := rows.size - x.shape[1]
-            ):  # the spectrum has a step more than there are hops
+            missing_steps = rows.size - x.shape[1]
+            if missing_steps:  # in the last stage: the spectrum has a step more than there are hops
                 x = pad_time(mx.concatenate([x[:, 1:2], x], axis=1), 0, missing_steps - 1)
             x = x + self._source_features(n, spectrum, style, rows).astype(x.dtype)
             moments = rows.moments(x)

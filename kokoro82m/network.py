@@ -10,22 +10,13 @@ import mlx.nn as nn
 import numpy as np
 
 from kokoro82m.albert import Albert
-from kokoro82m.config import Config
+from kokoro82m.config import Config, Widths
 from kokoro82m.decoder import Decoder
 from kokoro82m.layers import Rows
 from kokoro82m.phases import find_phases
 from kokoro82m.prosody import ProsodyPredictor
 from kokoro82m.stft import analyse
 from kokoro82m.text_encoder import TextEncoder
-
-
-@dataclass(frozen=True, slots=True)
-class Widths:
-    """Layer widths that config.json does not state."""
-
-    embedding: int  # 128, of PLBERT's tokens
-    decoder: int  # 1024
-    residual: int  # 64, of the text that each of the decoder's blocks sees again
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,10 +18,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from kokoro82m import windows
-from kokoro82m.config import OVERLAPS, Config
+from kokoro82m.config import DECODER_BLOCKS, NOISE_DILATIONS, OVERLAPS, Config
 from kokoro82m.onnx_file import Graph
 from kokoro82m.onnx_layers import Layers
-from kokoro82m.tensors import DEPTH, NOISE_DILATIONS
 
 Tensors = Mapping[str, np.ndarray]
 
@@ -169,7 +168,7 @@ def write_decoder(graph: Graph, tensors: Tensors, config: Config) -> None:
 
     x = net.residual_block(graph.concat([phonemes, *curves], 1), "decoder.encode")
     again = [net.convolution(phonemes, "decoder.asr_res.0"), *curves]
-    for block in range(DEPTH):
+    for block in range(DECODER_BLOCKS):
         x = net.residual_block(graph.concat([x, *again], 1), f"decoder.decode.{block}")
     graph.output("samples", _generator(net, x, source, config), ["samples"])
 

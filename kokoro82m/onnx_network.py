@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from kokoro82m.config import FRAME_SAMPLES, NAME, SAMPLE_RATE, Config, read_config
+from kokoro82m.config import CONFIG_FILE, FRAME_SAMPLES, SAMPLE_RATE, Config, read_config
 from kokoro82m.noise import draw_noise, merge_noise
 from kokoro82m.numpy_source import analyse, make_signal
 from kokoro82m.onnx_file import Graph, Weights
@@ -124,7 +124,7 @@ def load_onnx(folder: Path, cache: Path) -> OnnxNetwork:
     Raises CheckpointError, ConfigError.
     """
     config, file = read_config(folder), weights_file(folder)
-    digest = hashlib.sha256((folder / NAME).read_bytes())
+    digest = hashlib.sha256((folder / CONFIG_FILE).read_bytes())
     digest.update(identity(file) + FORMAT.to_bytes(2, "little"))
     target = cache / f"kokoro-{digest.hexdigest()[:32]}"
     graphs = _read_graphs(target)

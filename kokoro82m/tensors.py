@@ -1,26 +1,32 @@
 """A checkpoint's tensors in NumPy, checked against the names and shapes that config.json implies.
 
-Widths that it does not state are those of the tensors. Loads no MLX.
+Loads no MLX. `checkpoint.py` loads the same files for the MLX network, whose own parameters are the
+expected shapes there; a test holds the two lists of shapes together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from kokoro82m.config import HARMONICS, MAX_WIDTH, Config
+from kokoro82m.config import (
+    DECODER_BLOCKS,
+    HARMONICS,
+    MAX_WIDTH,
+    NOISE_DILATIONS,
+    NOISE_KERNELS,
+    Config,
+    Widths,
+)
 from speechbase import files, pth
 from speechbase.errors import CheckpointError
 
 WEIGHTS = ("kokoro-v1_0.safetensors", "kokoro-v1_0.pth")
 UNUSED = ("bert.pooler.weight", "bert.pooler.bias")
-NOISE_KERNELS, NOISE_DILATIONS = (7, 11), (1, 3, 5)
-"""Of the residual blocks that hear the source; their kernels before the last stage, and in it."""
-DEPTH = 4
-"""Blocks of the decoder behind its first."""
+"""Tensors of the official checkpoint that synthesis does not need."""
 
 T = TypeVar("T")
 Arrays = dict[str, np.ndarray]
@@ -28,7 +34,7 @@ Shapes = Iterator[tuple[str, tuple[int, ...]]]
 
 
 def weights_file(folder: Path) -> Path:
-    """Raises CheckpointError."""
+    """Returns the file of weights in a folder, safetensors first. Raises CheckpointError."""
     for name in WEIGHTS:
         if (folder / name).is_file():
             return folder / name
@@ -40,7 +46,7 @@ def read_flat(
     read: Callable[[Path], Mapping[str, T]],
     read_nested: Callable[[Path], Mapping[str, Mapping[str, T]]],
 ) -> dict[str, T]:
-    """A file's tensors by their flat names, without what nothing uses: `read` is for safetensors,
+    """Returns a file's tensors by their flat names, without unused ones: `read` is for safetensors,
     `read_nested` for the .pth. Raises CheckpointError."""
     if file.suffix == ".safetensors":
         tensors = read(file)
@@ -54,7 +60,7 @@ def read_flat(
 
 
 def read_tensors(file: Path, config: Config) -> Arrays:
-    """All tensors by their flat names, float32, weight norms folded. Raises CheckpointError."""
+    """Reads all tensors by flat names, float32, weight norms folded. Raises CheckpointError."""
     tensors = read_flat(file, files.read_arrays, pth.load_nested_arrays)
     try:
         for name, tensor in tensors.items():
@@ -72,7 +78,7 @@ def read_tensors(file: Path, config: Config) -> Arrays:
 
 
 def fold_weight_norm(tensors: Mapping[str, np.ndarray]) -> Arrays:
-    """Each pair g, v becomes the weight g v / |v|, |v| over all axes but the first."""
+    """Replaces each pair g, v by the weight g v / |v|, with |v| over all axes but the first."""
     folded = {}
     for name, tensor in tensors.items():
         base = name.removesuffix("_g").removesuffix("_v")
@@ -89,20 +95,28 @@ def fold_weight_norm(tensors: Mapping[str, np.ndarray]) -> Arrays:
 def expected_shapes(
     config: Config, tensors: Mapping[str, np.ndarray]
 ) -> dict[str, tuple[int, ...]]:
-    """Shapes by name, in PyTorch's axis order. Raises CheckpointError."""
-    embedding = _width(tensors, "bert.embeddings.word_embeddings.weight", 1)
-    width = _width(tensors, "decoder.encode.conv2.weight", 0)
-    residual = _width(tensors, "decoder.asr_res.0.weight", 0)
-    shapes = [_albert(config, embedding), _predictor(config), _text_encoder(config)]
-    shapes += [_decoder(config, width, residual), _generator(config)]
+    """Returns the shapes by name, in PyTorch's axis order. Raises CheckpointError."""
+    widths = read_widths(tensors)
+    shapes = [_albert(config, widths.embedding), _predictor(config), _text_encoder(config)]
+    shapes += [_decoder(config, widths.decoder, widths.residual), _generator(config)]
     return dict(pair for part in shapes for pair in part)
 
 
-def _width(tensors: Mapping[str, np.ndarray], name: str, axis: int) -> int:
-    shape = tensors[name].shape if name in tensors else ()
-    if len(shape) <= axis or not 0 < shape[axis] <= MAX_WIDTH:
-        raise CheckpointError(f"{name} is missing, or not of a sensible size")
-    return int(shape[axis])
+def read_widths(tensors: Mapping[str, Any]) -> Widths:
+    """Reads the widths off tensors of NumPy or MLX with their weight norms folded. Raises
+    CheckpointError."""
+
+    def width(name: str, axis: int) -> int:
+        shape = tensors[name].shape if name in tensors else ()
+        if len(shape) <= axis or not 0 < shape[axis] <= MAX_WIDTH:
+            raise CheckpointError(f"{name} is missing, or not of a sensible size")
+        return int(shape[axis])
+
+    return Widths(
+        embedding=width("bert.embeddings.word_embeddings.weight", 1),
+        decoder=width("decoder.encode.conv2.weight", 0),
+        residual=width("decoder.asr_res.0.weight", 0),
+    )
 
 
 # ---- layers
@@ -201,8 +215,8 @@ def _decoder(config: Config, width: int, residual: int) -> Shapes:
         yield from _conv(f"decoder.{curve}", 1, 1, 3)
     yield from _conv("decoder.asr_res.0", hidden, residual, 1)
     yield from _residual("decoder.encode", hidden + 2, width, style, upsample=False)
-    for n in range(DEPTH):
-        last = n == DEPTH - 1
+    for n in range(DECODER_BLOCKS):
+        last = n == DECODER_BLOCKS - 1
         outputs = config.generator.channels if last else width
         inputs = width + residual + 2
         yield from _residual(f"decoder.decode.{n}", inputs, outputs, style, upsample=last)

@@ -18,7 +18,7 @@ from kokoro82m.symbols import MAX_SYMBOLS, tokenize
 from speechbase import pth
 from speechbase.errors import CheckpointError, RequestError, printable
 
-FOLDER = "voices"
+VOICES_FOLDER = "voices"
 SUFFIXES = (".pt", ".npy", ".bin")
 LARGEST = 1000.0
 """Limit of a voice's numbers; those of the published voices are below 10."""
@@ -26,7 +26,7 @@ LARGEST = 1000.0
 
 def voice_names(folder: Path) -> list[str]:
     """Returns the names of the voices in a checkpoint's folder, sorted."""
-    files = (folder / FOLDER).glob("*")
+    files = (folder / VOICES_FOLDER).glob("*")
     return sorted({file.stem for file in files if file.suffix in SUFFIXES})
 
 
@@ -44,8 +44,10 @@ def load_voice(folder: Path, name: str) -> np.ndarray:
             if suggestion
             else f"there are: {', '.join(names) or 'none'}"
         )
-        raise RequestError(f"no voice named {printable(name)!r} in {folder / FOLDER}; {hint}")
-    files = (folder / FOLDER / f"{name}{suffix}" for suffix in SUFFIXES)
+        raise RequestError(
+            f"no voice named {printable(name)!r} in {folder / VOICES_FOLDER}; {hint}"
+        )
+    files = (folder / VOICES_FOLDER / f"{name}{suffix}" for suffix in SUFFIXES)
     return read_voice(next(file for file in files if file.exists()))
 
 
