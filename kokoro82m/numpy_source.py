@@ -1,4 +1,4 @@
-"""The source in NumPy: F0 and noise -> one signal -> its spectrum, as `source.py` and `stft.py`."""
+"""The source in NumPy, as `source.py` and `stft.py` have it: F0 and noise -> signal -> spectrum."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Transform:
 
 
 def make_transform(length: int, kernel: int) -> Transform:
-    """Of an even length."""
+    """Computes the matrices for stretches of an even `length`."""
     time, taps = np.arange(length), np.arange(kernel)
     forward, kernels, inverse = [], [], []
     for bin_ in range(length // 2 + 1):
@@ -51,7 +51,7 @@ def make_transform(length: int, kernel: int) -> Transform:
             inverse.append(y_real)
             continue
         # a = w_real (x_real + x_imag), b = x_real (w_imag - w_real), c = x_imag (w_real + w_imag):
-        # the product is (a - c) + i (a + b), and there is its conjugate beyond the middle
+        # the product is (a - c) + i (a + b). The bins beyond the middle are its conjugates: twice
         forward += [x_real + x_imag, x_real, x_imag]
         kernels += [w_real, w_imag - w_real, w_real + w_imag]
         inverse += [2 * (y_real + y_imag), 2 * y_imag, -2 * y_real]
@@ -60,9 +60,10 @@ def make_transform(length: int, kernel: int) -> Transform:
 
 
 def add_convolution(graph: Graph, x: str, weight: np.ndarray, dilation: int) -> str:
-    """(1, inputs, time) -> (1, outputs, time), centred; `weight` (outputs, inputs, odd kernel).
+    """Adds a centred convolution (1, inputs, time) -> (1, outputs, time) by `weight` (outputs,
+    inputs, odd kernel), without a bias.
 
-    Samples that are `dilation` apart are convolved by themselves, beside one another.
+    Samples that are `dilation` apart make a sequence, and sequences are convolved side by side.
     """
     outputs, inputs, kernel = weight.shape
     transform = make_transform(STRETCH, kernel)
@@ -72,17 +73,17 @@ def add_convolution(graph: Graph, x: str, weight: np.ndarray, dilation: int) -> 
     if dilation > 1:
         missing = graph.add("Mod", graph.add("Neg", time), constant([dilation]))
         x = graph.add("Pad", x, graph.concat([constant([0] * 5), missing], 0))
-    # An axis for the dilation only where there is one: without it the runtime is quicker.
-    apart = [dilation] if dilation > 1 else []
-    ones, axes = [1] * len(apart), [3] * len(apart)
-    zeros, before = [0] * len(apart), (kernel - 1) // 2
+    # An axis for the dilation only if there is one: without it the runtime is quicker.
+    sequences = [dilation] if dilation > 1 else []
+    ones, axes = [1] * len(sequences), [3] * len(sequences)
+    zeros, before = [0] * len(sequences), (kernel - 1) // 2
     pads = [before, *zeros, STRETCH - 1 - before, *zeros]
     forward = constant(transform.forward.reshape(rows, 1, STRETCH, *ones))
-    x = graph.reshape(x, [inputs, 1, -1, *apart])
+    x = graph.reshape(x, [inputs, 1, -1, *sequences])
     y = graph.add("Conv", x, forward, attributes={"strides": [step, *ones], "pads": pads})
     y = graph.reshape(graph.transpose(y, [1, 0, 2, *axes]), [rows, inputs, -1])
     y = graph.add("MatMul", constant(spectra), y)
     y = graph.add("MatMul", constant(transform.inverse), graph.reshape(y, [rows, -1]))
-    y = graph.reshape(y, [step, outputs, -1, *apart])
+    y = graph.reshape(y, [step, outputs, -1, *sequences])
     y = graph.reshape(graph.transpose(y, [1, 2, 0, *axes]), [1, outputs, -1])
     return graph.add("Slice", y, constant([0]), time, constant([2]))

@@ -1,4 +1,4 @@
-"""ONNX graphs, written node by node; large constants lie in a file beside them.
+"""Writes ONNX graphs node by node; large constants go to a file beside them.
 
 The protobuf messages are encoded here (with the field numbers of onnx.proto), without the package
 `onnx`. Knows no network.
@@ -15,7 +15,8 @@ import numpy as np
 
 IR_VERSION, OPSET = 9, 20
 PAGE = 4096
-"""Large constants begin at pages: processes that map the file share them."""
+"""Bytes that the offset of a large constant is a multiple of: processes that map the file share
+its pages."""
 MAX_INLINE_BYTES = 1024
 """Largest constant in bytes that is stored in the graph, where the runtime's planner can see it."""
 
@@ -27,14 +28,14 @@ Shape = Sequence[int | str]
 
 
 class Weights:
-    """The file of large constants, of one or more graphs."""
+    """The file of large constants, which several graphs may share."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self.name = path.name
         self._file = file
 
     def append(self, array: np.ndarray) -> tuple[int, int]:
-        """Offset and length of an array's bytes."""
+        """Writes an array; returns the offset and length of its bytes."""
         self._file.write(bytes(-self._file.tell() % PAGE))
         offset = self._file.tell()
         self._file.write(array.tobytes())
@@ -42,7 +43,11 @@ class Weights:
 
 
 class Graph:
-    """Nodes in the order in which they run. Values go by name."""
+    """A graph under construction: nodes in the order in which they run.
+
+    A method that adds a node returns the name of its output, which later nodes take as an input.
+    `prefix` keeps the names of a nested graph apart from those around it.
+    """
 
     def __init__(self, name: str, weights: Weights, prefix: str = "") -> None:
         self.name = name
@@ -66,7 +71,11 @@ class Graph:
         self._outputs.append(_encode_value_info(name, dtype, shape))
 
     def constant(self, numbers: Any) -> str:
-        """Whole numbers are int64, others float32."""
+        """Adds a constant: int64 of whole numbers, float32 of others.
+
+        Equal ones are stored once up to MAX_INLINE_BYTES; larger ones are appended to the file of
+        weights at each call.
+        """
         array = np.asarray(numbers)
         array = np.ascontiguousarray(array, np.int64 if array.dtype.kind == "i" else np.float32)
         if array.nbytes > MAX_INLINE_BYTES:
@@ -82,13 +91,13 @@ class Graph:
         return self._constant_names[key]
 
     def add(self, op: str, *inputs: str, attributes: Mapping[str, Any] | None = None) -> str:
-        """A node with one output, whose name is returned."""
-        return self.split(op, *inputs, count=1, attributes=attributes)[0]
+        """Adds a node with one output and returns its name; an empty input is left out."""
+        return self.add_outputs(op, *inputs, count=1, attributes=attributes)[0]
 
-    def split(
+    def add_outputs(
         self, op: str, *inputs: str, count: int, attributes: Mapping[str, Any] | None = None
     ) -> list[str]:
-        """A node with several outputs."""
+        """Adds a node with `count` outputs and returns their names."""
         outputs = [self._new_name() for _ in range(count)]
         self._nodes.append(_encode_node(op, inputs, outputs, attributes or {}))
         return outputs
@@ -96,33 +105,33 @@ class Graph:
     # ---- operations that every network needs
 
     def reshape(self, x: str, shape: Sequence[int]) -> str:
-        """One size may be -1, what is left."""
+        """Reshapes; one size may be -1, which is what the others leave."""
         return self.add("Reshape", x, self.constant(shape))
 
     def slice(self, x: str, start: int, stop: int, axis: int) -> str:
-        """The elements from `start` to before `stop` of an axis."""
+        """Takes the elements from `start` to before `stop` of an axis."""
         return self.add("Slice", x, *map(self.constant, ([start], [stop], [axis])))
 
     def concat(self, tensors: Sequence[str], axis: int) -> str:
-        """Values one after another along an axis."""
+        """Joins values along an axis."""
         return self.add("Concat", *tensors, attributes={"axis": axis})
 
     def transpose(self, x: str, axes: Sequence[int]) -> str:
-        """The axes of `x` in another order."""
+        """Puts the axes of `x` in the order `axes`."""
         return self.add("Transpose", x, attributes={"perm": axes})
 
     def size(self, x: str, axis: int) -> str:
-        """A dimension, (1,)."""
+        """Returns the size of an axis, as a tensor (1,)."""
         return self.add("Shape", x, attributes={"start": axis, "end": axis + 1})
 
     # ---- files
 
     def nested(self) -> Graph:
-        """A graph for an attribute of a node of this one."""
+        """Returns a new graph for an attribute of a node, such as the body of a loop."""
         return Graph(self._new_name(), self.weights, f"{self._new_name()}.")
 
     def message(self) -> bytes:
-        """GraphProto."""
+        """Encodes the graph as a GraphProto."""
         return b"".join((
             *(_encode_field(1, node) for node in self._nodes),
             _encode_field(2, self.name.encode()),
@@ -132,7 +141,7 @@ class Graph:
         ))  # fmt: skip
 
     def write(self, path: Path) -> None:
-        """ModelProto."""
+        """Writes a file with the graph, as a ModelProto."""
         opset = _encode_field(2, OPSET)
         path.write_bytes(
             _encode_field(1, IR_VERSION)

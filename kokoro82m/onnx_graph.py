@@ -7,8 +7,9 @@ Two graphs, because noise has to be drawn for as many samples as the first says:
     decoder     style, phonemes, pitch, energy, source (1, 22, 120 frames + 1): magnitudes and
                 phases -> samples (600 frames,)
 
-What follows a value linearly is folded into the next weights where that saves a pass over long
-arrays.
+Style is a whole row of a voice in both; pitch is F0 in Hz; `phonemes` are the text encoder's
+features, repeated for the frames of each token. Factors and biases are folded into the next weights
+where that saves a pass over long arrays.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ Tensors = Mapping[str, np.ndarray]
 
 ALBERT_EPSILON = 1e-12
 INT64 = 7
-"""ONNX's number of the type."""
+"""ONNX's number of this type, for casts."""
 
 
 # ---- predictor
 
 
 def write_predictor(graph: Graph, tensors: Tensors, config: Config) -> None:
-    """Adds the network up to pitch and energy."""
+    """Adds the networks from tokens to durations, pitch, energy and phonemes."""
     net = Layers(graph, tensors)
     tokens = graph.input("tokens", ["tokens"], "int64")
     style = graph.input("style", [2 * config.style_size])
@@ -59,7 +60,7 @@ def write_predictor(graph: Graph, tensors: Tensors, config: Config) -> None:
 
 
 def _albert(net: Layers, tokens: str, config: Config) -> str:
-    """(tokens, hidden of ALBERT)."""
+    """Returns ALBERT's output (tokens, hidden of ALBERT); its repeated layer is a loop."""
     graph, tensors, constant = net.graph, net.tensors, net.graph.constant
     table = "bert.embeddings.{}_embeddings.weight".format
     words = graph.add("Gather", net.weight(table("word")), tokens)
@@ -95,7 +96,7 @@ def _albert_layer(net: Layers, x: str, config: Config) -> str:
 
 
 def _attention(net: Layers, x: str, name: str, config: Config) -> str:
-    """(tokens, hidden), before the layer that mixes the heads."""
+    """Returns attention's output (tokens, hidden), before the layer that mixes the heads."""
     graph, heads = net.graph, config.albert.num_heads
     width = config.albert.hidden_size // heads
     weights, biases = (
@@ -105,7 +106,7 @@ def _attention(net: Layers, x: str, name: str, config: Config) -> str:
     weights[0], biases[0] = weights[0] / np.sqrt(width), biases[0] / np.sqrt(width)
     projected = net.product(x, np.concatenate(weights), np.concatenate(biases))
     parts = graph.transpose(graph.reshape(projected, [-1, 3 * heads, width]), [1, 0, 2])
-    q, k, v = graph.split("Split", parts, count=3, attributes={"axis": 0, "num_outputs": 3})
+    q, k, v = graph.add_outputs("Split", parts, count=3, attributes={"axis": 0, "num_outputs": 3})
     scores = graph.add("MatMul", q, graph.transpose(k, [0, 2, 1]))
     mixed = graph.add("MatMul", graph.add("Softmax", scores), v)
     return graph.reshape(graph.transpose(mixed, [1, 0, 2]), [-1, heads * width])
@@ -125,14 +126,14 @@ def _duration_encoder(net: Layers, x: str, style: str, config: Config) -> str:
 
 
 def _durations(graph: Graph, logits: str, speed: str) -> tuple[str, str]:
-    """Frames of each token, and the token of each frame."""
+    """Returns the frames of each token, and the token of each frame."""
     constant, flat = graph.constant, {"keepdims": 0}
     shares = graph.add("Sigmoid", logits)
     total = graph.add("ReduceSum", shares, constant([1]), attributes=flat)
     rounded = graph.add("Round", graph.add("Div", total, speed))
     durations = graph.add("Max", rounded, constant(1.0))
     durations = graph.add("Cast", durations, attributes={"to": INT64})
-    # A frame belongs to the token before which it or fewer frames have ended.
+    # The token of a frame is the number of tokens that have ended before it.
     ends = graph.add("CumSum", durations, constant(0))
     count = graph.add("ReduceMax", ends, attributes=flat)
     frames = graph.add("Range", constant(0), count, constant(1))
@@ -142,7 +143,7 @@ def _durations(graph: Graph, logits: str, speed: str) -> tuple[str, str]:
 
 
 def _text_encoder(net: Layers, tokens: str, config: Config) -> str:
-    """(tokens, hidden)."""
+    """Returns the text encoder's output (tokens, hidden)."""
     x = net.graph.add("Gather", net.weight("text_encoder.embedding.weight"), tokens)
     for layer in range(config.num_layers):
         x = net.convolution(net.channels_first(x), f"text_encoder.cnn.{layer}.0")
@@ -177,7 +178,7 @@ def _generator(net: Layers, x: str, source: str, config: Config) -> str:
     """The decoder's output (1, channels, 2 frames) -> samples (600 frames,)."""
     settings, graph, name = config.generator, net.graph, "decoder.generator"
     kinds = len(settings.kernels)
-    factor = 1.0  # blocks are added up; what follows divides by their number
+    factor = 1.0  # of the mean of a stage's blocks: they are summed, and the next weights divide
     for stage, rate in enumerate(settings.rates):
         source_features, source_bias = _add_source_features(net, source, stage, config)
         up = f"{name}.ups.{stage}"
@@ -204,7 +205,7 @@ def _generator(net: Layers, x: str, source: str, config: Config) -> str:
 def _add_source_features(
     net: Layers, source: str, stage: int, config: Config
 ) -> tuple[str, np.ndarray]:
-    """The source as a stage hears it, but for a bias, and this."""
+    """Returns the source's features for a stage without their bias, and this bias (channels,)."""
     rates, name = config.generator.rates, "decoder.generator"
     stride = int(np.prod(rates[stage + 1 :]))
     padding = 0 if stage == len(rates) - 1 else stride // 2

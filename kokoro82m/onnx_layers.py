@@ -14,7 +14,7 @@ from kokoro82m.onnx_file import Graph
 
 EPSILON = 1e-5
 FOURIER_KERNELS = range(7, STRETCH // 2)
-"""Those that gain by `onnx_convolution.py`; 3 takes as long either way."""
+"""Kernels that are faster by `onnx_convolution.py`; one of 3 takes as long either way."""
 
 
 class Layers:
@@ -26,7 +26,7 @@ class Layers:
         """Scale and shift of each norm that follows the style; see `project_style`."""
 
     def weight(self, name: str) -> str:
-        """A tensor of the checkpoint as a constant."""
+        """Adds a tensor of the checkpoint as a constant."""
         return self.graph.constant(self.tensors[name])
 
     # ---- (time, channels)
@@ -35,7 +35,7 @@ class Layers:
         return self.product(x, self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"])
 
     def product(self, x: str, weight: np.ndarray, bias: np.ndarray) -> str:
-        """`weight` (outputs, inputs)."""
+        """Multiplies x (…, inputs) by `weight` (outputs, inputs) and adds `bias` (outputs,)."""
         product = self.graph.add("MatMul", x, self.graph.constant(weight.T))
         return self.graph.add("Add", product, self.graph.constant(bias))
 
@@ -79,7 +79,10 @@ class Layers:
     def convolution(
         self, x: str, name: str, *, stride: int = 1, padding: int | None = None, factor: float = 1
     ) -> str:
-        """Centred where nothing is said of padding; `factor` is that of its input."""
+        """Adds a convolution of the checkpoint, centred if `padding` is None.
+
+        `factor` is folded into the weight: it is one that the input still lacks.
+        """
         weight, bias = self.tensors[f"{name}.weight"], self.tensors.get(f"{name}.bias")
         return self.convolve(x, weight * np.float32(factor), bias, stride=stride, padding=padding)
 
@@ -93,7 +96,7 @@ class Layers:
         padding: int | None = None,
         dilation: int = 1,
     ) -> str:
-        """`weight` (outputs, inputs, kernel)."""
+        """Convolves by `weight` (outputs, inputs, kernel), centred if `padding` is None."""
         padding = (weight.shape[2] - 1) // 2 * dilation if padding is None else padding
         attributes = {"pads": [padding] * 2, "strides": [stride], "dilations": [dilation]}
         arrays = (weight,) if bias is None else (weight, bias)
@@ -102,14 +105,15 @@ class Layers:
     def transposed(
         self, x: str, weight: np.ndarray, bias: np.ndarray, attributes: Mapping[str, object]
     ) -> str:
-        """A transposed convolution; `weight` (inputs, outputs, kernel)."""
+        """Adds a transposed convolution by `weight` (inputs, outputs, kernel)."""
         constants = map(self.graph.constant, (weight, bias))
         return self.graph.add("ConvTranspose", x, *constants, attributes=attributes)
 
     # ---- style
 
     def project_style(self, style: str, part: str) -> None:
-        """Scales and shifts of all norms of a part from its half of a style row, in one product.
+        """Computes scales and shifts of all norms of a part from its half of a style row, in one
+        product, and keeps them in `affine`. To be called before the norms are added.
 
         Those of residual blocks with sines are multiplied by the sine's frequency; see `snake`.
         """
@@ -125,7 +129,7 @@ class Layers:
             biases.append((bias + np.repeat([1, 0], half)) * factor)
         projected = self.product(style, np.concatenate(weights), np.concatenate(biases))
         halves = [len(bias) // 2 for bias in biases for _ in range(2)]
-        parts = self.graph.split(
+        parts = self.graph.add_outputs(
             "Split",
             projected,
             self.graph.constant(halves),
@@ -139,7 +143,7 @@ class Layers:
         return self.graph.add("InstanceNormalization", x, *self.affine[name], attributes=attributes)
 
     def residual_block(self, x: str, name: str) -> str:
-        """AdainResBlk1d, twice as long where it has a pool."""
+        """Adds an AdainResBlk1d; its output has twice the steps if it has a pool."""
         graph, tensors = self.graph, self.tensors
         doubles = f"{name}.pool.weight" in tensors
         y = self.leaky(self.instance_norm(x, f"{name}.norm1"), 0.2)
@@ -159,10 +163,11 @@ class Layers:
         return graph.add("Mul", graph.add("Add", y, x), graph.constant(np.sqrt(0.5)))
 
     def snake_block(self, x: str, name: str, dilations: Sequence[int]) -> tuple[str, np.ndarray]:
-        """AdaINResBlock1 without the biases of its second convolutions, and their sum (channels,).
+        """Adds an AdaINResBlock1 without the biases of its second convolutions; returns its output
+        and the sum of these biases (channels,).
 
-        Norms take no notice of a bias, so it can be added at the end. Those of the first
-        convolutions come to nothing.
+        An instance norm removes a bias, so these can be added at the end, and those of the first
+        convolutions have no effect at all.
         """
         bias = np.zeros_like(self.tensors[f"{name}.convs2.0.bias"])
         for n, dilation in enumerate(dilations):
@@ -181,7 +186,10 @@ class Layers:
         return x, bias
 
     def snake(self, x: str) -> str:
-        """x + sin(x)**2: of x = a y it is a times the snake of y, which the next weights divide."""
+        """Computes x + sin(x)**2. For x = a y this is a times snake(y) = y + sin(a y)**2 / a.
+
+        The factor a is in the scales of `project_style`; the weights after it are divided by a.
+        """
         sine = self.graph.add("Sin", x)
         return self.graph.add("Add", x, self.graph.add("Mul", sine, sine))
 

@@ -32,7 +32,7 @@ from speechbase.errors import CheckpointError, ModelError, RequestError, printab
 from speechbase.files import identity, new_folder
 
 FORMAT = 2
-"""Of the cached folder: raised with every change of the graphs."""
+"""Version of the cached folder: raised with every change of the graphs."""
 PREDICTOR, DECODER, WEIGHTS, FACTS = "predictor.onnx", "decoder.onnx", "weights.bin", "facts.json"
 SOURCE = "decoder.generator.m_source.l_linear"
 _PIECE = 1 << 22
@@ -44,7 +44,7 @@ _WRITERS: Mapping[str, Callable[[Graph, Tensors, Config], None]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graphs:
-    """A folder of graphs, whole."""
+    """A complete folder of graphs."""
 
     folder: Path
     source_weight: np.ndarray  # (9,): of the layer that adds up the source's sines
@@ -64,11 +64,15 @@ class OnnxNetwork:
 
     @property
     def sample_rate(self) -> int:
-        """Of the samples that come out, Hz."""
+        """Sample rate of the speech, Hz."""
         return SAMPLE_RATE
 
     def speak(self, request: Request) -> Speech:
-        """Raises RequestError before anything is computed, ModelError where memory runs out."""
+        """Speaks a request.
+
+        Raises RequestError before anything is computed (for noise that is too short, once durations
+        are known), and ModelError if ONNX Runtime fails, for example for lack of memory.
+        """
         try:
             return self._speak(request)
         except _errors() as error:
@@ -96,7 +100,7 @@ class OnnxNetwork:
         energy: np.ndarray,
         source: np.ndarray,
     ) -> np.ndarray:
-        """Samples (600 frames,) of the inputs of the graph `decoder`; see `onnx_graph.py`."""
+        """Runs the graph `decoder` (`onnx_graph.py` has the shapes) -> samples (600 frames,)."""
         inputs = {
             "style": style, "phonemes": phonemes, "pitch": pitch, "energy": energy, "source": source
         }  # fmt: skip
@@ -104,7 +108,7 @@ class OnnxNetwork:
         return np.asarray(samples)
 
     def _source(self, request: Request, pitch: np.ndarray) -> np.ndarray:
-        """(1, 22, steps). Raises RequestError."""
+        """Returns the source's spectrum (1, 22, 120 frames + 1). Raises RequestError."""
         weight, count = self._graphs.source_weight, len(pitch) * FRAME_SAMPLES // 2
         if request.noise is None:
             noise = draw_noise(request.seed, count)
@@ -119,7 +123,8 @@ class OnnxNetwork:
 
 
 def load_onnx(folder: Path, cache: Path) -> OnnxNetwork:
-    """A model of a checkpoint's folder; its graphs are kept in `cache`.
+    """Loads a model from a checkpoint's folder (no hub id); its graphs are made once and kept in
+    `cache`, in a folder for each checkpoint and FORMAT. Old ones are not removed.
 
     Raises CheckpointError, ConfigError.
     """
@@ -144,7 +149,7 @@ def load_onnx(folder: Path, cache: Path) -> OnnxNetwork:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """One process at a time: those that start together wait for what the first one makes."""
+    """Locks a folder: processes that start together wait for the graphs of the first one."""
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -155,7 +160,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _make_graphs(target: Path, file: Path, config: Config) -> Graphs:
-    """Raises CheckpointError, OSError."""
+    """Writes the graphs and reads them back. Raises CheckpointError, OSError."""
     shutil.rmtree(target, ignore_errors=True)
     with new_folder(target) as folder:
         _write_graphs(folder, read_tensors(file, config), config)
@@ -182,7 +187,7 @@ def _write_graphs(folder: Path, tensors: Tensors, config: Config) -> None:
 
 
 def _read_graphs(folder: Path) -> Graphs | None:
-    """None where they are missing or damaged."""
+    """Returns the graphs of a folder; None if they are missing or damaged."""
     try:
         facts: dict[str, Any] = json.loads((folder / FACTS).read_text())
         if facts["checksums"] != _checksums(folder):
@@ -196,7 +201,7 @@ def _read_graphs(folder: Path) -> Graphs | None:
 
 
 def _checksums(folder: Path) -> dict[str, int]:
-    """CRC-32 of each file: of the published weights' graphs they take half a second."""
+    """Returns the CRC-32 of each file: half a second for the published weights."""
     checksums = {}
     for name in (PREDICTOR, DECODER, WEIGHTS):
         with (folder / name).open("rb") as file:
@@ -208,7 +213,7 @@ def _checksums(folder: Path) -> dict[str, int]:
 
 
 def _session(file: Path) -> onnxruntime.InferenceSession:
-    """One thread, which sleeps while it waits. Raises CheckpointError."""
+    """Loads a graph for one thread, which sleeps while it waits. Raises CheckpointError."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -221,6 +226,6 @@ def _session(file: Path) -> onnxruntime.InferenceSession:
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """The runtime's own, which have no root."""
+    """Returns the runtime's own exceptions, which have no common base class."""
     names = vars(onnxruntime.capi.onnxruntime_pybind11_state).values()
     return tuple(each for each in names if isinstance(each, type) and issubclass(each, Exception))

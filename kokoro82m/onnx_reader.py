@@ -73,7 +73,8 @@ def _parse_node(message: memoryview) -> Node:
 
 
 def _parse_tensor(message: memoryview) -> tuple[str, np.ndarray]:
-    """Numbers are raw bytes, or packed: fractions as they are, whole ones each as a varint."""
+    """Parses a TensorProto: its name and array. Numbers are raw bytes, or packed: fractions as they
+    are, whole numbers each as a varint."""
     sizes: list[int] = []
     name, dtype, raw = "", "", memoryview(b"")
     packed: list[int] = []
@@ -105,7 +106,7 @@ def _find_messages(message: memoryview, field_number: int) -> list[memoryview]:
 
 
 def _iterate_fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Numbers and values. Raises ValueError, IndexError."""
+    """Yields each field's number and value. Raises ValueError, IndexError."""
     offset = 0
     while offset < len(message):
         key, offset = _read_varint(message, offset)

@@ -26,8 +26,8 @@ class Request:
     style   (256,) float32: the row of a voice for a text of this length, as `style_row` picks it
     speed   durations are divided by it before they are rounded
     seed    of the noise: 0 to 2**64 - 1
-    noise   (n, 9) standard normal, at least a row for each sample, in place of the seed's: numbers
-            of the official code, for comparisons
+    noise   (n, 9) standard normal numbers in place of the seed's, at least a row for each sample:
+            as the official code draws them, for comparisons with it
     """
 
     tokens: Sequence[int]
@@ -71,7 +71,7 @@ def _check_tokens(tokens: Sequence[int], num_tokens: int, max_positions: int) ->
 
 
 def _check_numbers(name: str, array: Any, shape: tuple[int, ...]) -> None:
-    """-1 stands for any length."""
+    """Raises RequestError for another type or shape; -1 in `shape` stands for any length."""
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
         raise RequestError(f"{name} must be a NumPy array of floats")
     if array.ndim != len(shape) or any(

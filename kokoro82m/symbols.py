@@ -12,6 +12,7 @@ PAD = 0
 MAX_SYMBOLS = 510
 """Symbols of a request, without the pads: the model has 512 positions, a voice 510 rows."""
 
+# First id -> symbols with this id and those that follow it.
 _RUNS = {
     1: ";:,.!?", 9: "—…\"()“” ̃ʣʥʦʨᵝꭧAI", 31: "O", 33: "Q", 35: "ST", 39: "W", 41: "Yᵊabcdef",
     50: "hijklmnopqrstuvwxyzɑɐɒæ", 75: "βɔɕç", 80: "ɖðʤə", 85: "ɚɛɜ", 90: "ɟ", 92: "ɡ", 99: "ɥ",
@@ -31,7 +32,9 @@ def unknown_symbols(phonemes: str, vocabulary: Mapping[str, int] = VOCABULARY) -
 
 
 def tokenize(phonemes: str, vocabulary: Mapping[str, int] = VOCABULARY) -> list[int]:
-    """Returns the ids of phonemes between two pads: 3 to 512.
+    """Returns the ids of phonemes between two pads: 3 to 512 ids.
+
+    Give the checkpoint's own `Config.vocabulary` if it may differ from the published one.
 
     Officially unknown characters vanish; here they raise RequestError, as do too many symbols.
     """

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def hann(n_fft: int) -> np.ndarray:
-    """(n_fft,), periodic."""
+    """A periodic Hann window (n_fft,)."""
     return 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(n_fft) / n_fft)
 
 
