@@ -1,13 +1,13 @@
-"""Kokoro-82M, a small model with voices of its own, for any computer: here what is known of it
-without loading any of it.
+"""Kokoro-82M, a small model with built-in voices, for any computer. This module is its description,
+which loads no model.
 
-settings.py      what a manifest says of it
-voices.py        its voices by name
-checkpoint.py    the files that it has
-device.py        a GPU, or processor cores
-engine.py        what a plan asks
-wording.py       text to phonemes, and when words are heard
-gpu.py           on a GPU: rows of one batch, in MLX
+settings.py      its settings in a manifest
+voices.py        the published voices by name, and who gets which
+checkpoint.py    its files
+device.py        the choice between a GPU and processor cores
+engine.py        its answers to a plan
+wording.py       text to phonemes, and durations to word times
+gpu.py           on a GPU: rows of a batch, in MLX
 cpu.py           on processor cores: worker processes, each with the model in ONNX Runtime
 worker.py        one of these processes
 """
@@ -34,7 +34,7 @@ _NO_CHAINS = "Kokoro speaks each chunk by itself"
 
 
 class KokoroSpec(KokoroLanguages, ModelSpec):
-    """Kokoro: it says what it is told in one way, in voices of its own."""
+    """Kokoro: built-in voices, no styles, no chains; a text has one take."""
 
     title = "Kokoro"
     packages = ("onnxruntime",)
@@ -72,7 +72,7 @@ class KokoroSpec(KokoroLanguages, ModelSpec):
         }
 
     def problems(self, settings: EngineSettings, voices: Cast) -> Iterable[str]:
-        # what a folder has, the engine knows
+        # only the engine knows the voices of a folder
         assert isinstance(settings, KokoroSettings)
         return voice_errors(voices, VOICES) if settings.model == "auto" else ()
 

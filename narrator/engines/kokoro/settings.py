@@ -1,4 +1,4 @@
-"""What a manifest can say of Kokoro."""
+"""Kokoro's settings in a manifest."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Kokoro's voices by name: whose language and pronoun each has, and how well it is liked.
+"""Kokoro's published voices: their languages, pronouns and grades, and which a speaker gets.
 
-Knows no files of a model: a folder's own voices may be others.
+Knows no files: a folder may have other voices.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LANGUAGES: Mapping[str, str] = MappingProxyType(
 )
 """The first letter of a voice's name -> the language that it was recorded in."""
 PRONOUNS: Mapping[str, str] = MappingProxyType({"f": "she", "m": "he"})
-"""The second letter -> the pronoun of who is heard."""
+"""The second letter of a voice's name -> the pronoun of its speaker."""
 _GRADES = """
 A   af_heart
 A-  af_bella
@@ -46,14 +46,14 @@ D-  am_santa em_santa pm_santa
 F+  am_adam
 """
 """From VOICES.md of hexgrad/Kokoro-82M: overall grades of target quality and training time; voices
-without one there (Spanish, Portuguese) are put between C+ and C-."""
+without one there (Spanish, Portuguese) are put at C, the Santas at D- as am_santa is."""
 _WHISPERED = frozenset(["af_nicole"])
-"""Chosen by name alone."""
+"""Never chosen for a speaker, only by the author."""
 
 
 @dataclass(frozen=True, slots=True)
 class KokoroVoiceInfo:
-    """One of the published voices."""
+    """A published voice."""
 
     name: str
 
@@ -73,7 +73,7 @@ VOICES: Mapping[str, KokoroVoiceInfo] = MappingProxyType(
         for name in names
     }
 )
-"""All 54, the best-liked first."""
+"""All 54, the best grades first."""
 Blend = Mapping[str, float]
 """Weights of voices by name; they need not add up to one."""
 
@@ -86,10 +86,10 @@ def language_of(blend: Blend) -> str:
 
 @cache
 def candidates(language: str, pronoun: str | None) -> Sequence[Blend]:
-    """Returns voices for a pronoun and a language, the best-liked first, and after them blends of
-    two of them.
+    """Returns voices for a language and a pronoun, the best-liked first, then blends of two.
 
-    Of English, the region's own where there is one. Without voices of a language: American ones.
+    In English they are of the region. Without voices of the pronoun, all of the language; without
+    voices of the language, American ones.
     """
     spoken = [voice for voice in _spoken(language) if voice.name not in _WHISPERED]
     fitting = [v for v in spoken if v.pronoun == (pronoun or "").casefold()] or spoken

@@ -1,6 +1,6 @@
-"""How a text is put to Kokoro: as phonemes, in the voice's own kind of a language.
+"""Text to Kokoro's phonemes, in the regional variety of the voice, and durations to word times.
 
-Pure; knows no model.
+Knows no model.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from narrator.pronunciation.ipa import IpaError, to_phonemes
 from narrator.sound.timing import TimedWord
 
 FRAME_SECONDS = 0.025
+"""Of the durations: `kokoro82m.FRAME_SAMPLES` at 24 kHz. That package is not loaded here."""
 
 
 def blend_of(voice: Voice, language: str) -> Blend:
@@ -71,7 +72,8 @@ def voice_errors(
 
 
 def dialect(language: str, blend: Blend) -> str:
-    """Returns the language in which a text is pronounced: its own, as in the voice's region."""
+    """Returns the tag of the language in which a text is pronounced: the voice's, with its region,
+    if it speaks the language of the text; otherwise the text's."""
     spoken = language_of(blend)
     same = language.lower().partition("-")[0] == spoken.lower().partition("-")[0]
     return spoken if same else language
@@ -81,8 +83,8 @@ def dialect(language: str, blend: Blend) -> str:
 def pronounce(
     text: str, language: str, overrides: tuple[tuple[str, str], ...] = ()
 ) -> Pronunciation:
-    """Returns the phonemes of a text; `overrides` are words of it with their IPA. IPA without a
-    sound in the language is left out: `ipa_errors` names it.
+    """Returns the phonemes of a text; `overrides` are words of it with their IPA. IPA that cannot
+    be spoken in the language is left out: `ipa_errors` has the reasons.
 
     Raises LookupError for a language that cannot be pronounced here.
     """
@@ -93,7 +95,7 @@ def pronounce(
 
 
 class KokoroLanguages(LanguageSupport):
-    """The languages and texts that it has phonemes for."""
+    """The languages and texts that Kokoro has phonemes for."""
 
     name = "kokoro"
 
@@ -139,7 +141,7 @@ def ipa_errors(language: str, overrides: tuple[tuple[str, str], ...]) -> dict[st
 
 @dataclass(frozen=True, slots=True)
 class SpokenText:
-    """The input of the network."""
+    """A request as Kokoro speaks it; the weights of its blend add up to 1."""
 
     pronunciation: Pronunciation
     blend: Blend
@@ -157,7 +159,7 @@ def prepare(request: Request) -> SpokenText:
         raise EngineFailure(f"Kokoro: {error}: {request.text[:60]!r}") from error
     if not spoken.words:
         raise EngineFailure(f"Kokoro: nothing to pronounce: {request.text[:60]!r}")
-    # one reading of a text: whatever the book's seed and the number of the try
+    # one take of a text, whatever the book's seed and the number of the try
     seed = keys.number(request.text) % 2**64
     return SpokenText(spoken, blend, request.voice.speed, seed)
 

@@ -1,8 +1,9 @@
 """One Kokoro process on a processor core: requests in on stdin, samples out on stdout.
 
-A request is a little-endian uint32 length and that many bytes of JSON: phonemes, blend, speed,
-seed. An answer has the form of `engines/workers.py`: float32 samples, and with them the frames of
-each symbol as int32; or a message. Ends with stdin.
+A request is a little-endian uint32 length and that many bytes of JSON: the arguments of
+`kokoro82m.Voices.request` (phonemes, blend, speed, seed). An answer has the form of
+`engines/workers.py`: float32 samples, and as extra data the frames of each symbol, pads among them,
+as int32; or a message. Ends with stdin.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def send(kind: int, payload: bytes = b"", extra: bytes = b"") -> None:
 
 
 class Speaker:
-    """The network, and the voices that were asked for."""
+    """The network, with a cache of the voices that requests have used."""
 
     def __init__(self, folder: Path, cache: Path) -> None:
         """Raises ModelError."""
@@ -47,17 +48,17 @@ class Speaker:
         return speech.samples, speech.durations
 
 
-def main(places: str) -> None:
+def main(folders: str) -> None:
     """Answers requests in order until stdin ends; if it cannot, the first answer says why.
 
-    `places` are the folder of the model and the one that its graph is kept in, as a JSON list.
+    `folders` is a JSON list: the folder of the model, and the one that its graphs are kept in.
     """
     from speechbase.errors import ModelError
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is for the process that started this one
     try:
         try:
-            speaker = Speaker(*map(Path, json.loads(places)))
+            speaker = Speaker(*map(Path, json.loads(folders)))
         except (ModelError, ImportError, OSError, RuntimeError, MemoryError) as error:
             send(FAILED, _line(error).encode())
             return
