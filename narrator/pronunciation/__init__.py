@@ -1,8 +1,8 @@
 """Text to phonemes in Kokoro's alphabet, without GPL code.
 
-How a language is pronounced, word by word, belongs here: dictionaries, rules, the reader of IPA.
-Knows no engine, no book and no figures: a text comes as words (`narrator.text.normalize`), and a
-figure that comes all the same is reported, not read.
+The pronunciation of languages, word by word, belongs here: dictionaries, rules, the reader of IPA.
+Knows no engine, no book and no figures: `narrator.text.normalize` has turned these into words, and
+a figure that is left is reported (`Pronunciation.unspoken`), not read.
 
 English (American and British), Spanish, Italian, Portuguese (Brazil), French and Hindi are built
 in; Japanese and Mandarin need an extra.
@@ -57,7 +57,8 @@ class Span:
 @dataclass(frozen=True, slots=True)
 class Pronunciation:
     """`phonemes` are symbols of Kokoro's alphabet. `words` are in order and do not overlap.
-    `unknown` words are pronounced by their letters; `unspoken` characters are not spoken."""
+    `unknown` words (in English only) are pronounced from their letters; `unspoken` parts of the
+    text have no phonemes."""
 
     phonemes: str
     words: tuple[Word, ...]
@@ -67,7 +68,8 @@ class Pronunciation:
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """A function of a module here, and the extra and its modules that it needs."""
+    """A `Transcriber` as a function of a module here, and the extra that it needs, with the modules
+    that tell that it is installed."""
 
     module: str
     function: str
@@ -91,7 +93,7 @@ _BRITISH = frozenset("gb ie au nz za in".split())
 
 
 def _language(tag: str) -> _Language | None:
-    """By a BCP 47 tag: its language, and its region where that matters."""
+    """Returns the language of a BCP 47 tag, by its region if it is English; None if unknown."""
     return _LANGUAGES.get("en-gb" if is_british(tag) else _parts(tag)[0])
 
 
@@ -106,7 +108,7 @@ def is_british(tag: str) -> bool:
 
 
 def languages() -> tuple[str, ...]:
-    """Tags of all languages that are spoken here, whether or not their extra is installed."""
+    """Returns the tags of all languages, whether or not their extra is installed."""
     return tuple(_LANGUAGES)
 
 
@@ -116,8 +118,8 @@ def speaks(language: str) -> bool:
 
 
 def missing_extra(language: str) -> str | None:
-    """The extra that has to be installed before a language can be pronounced; None if none is
-    missing, or none helps."""
+    """Returns the extra that has to be installed before a language can be pronounced; None if none
+    is missing, or if the language is unknown and no extra helps."""
     rules = _language(language)
     if rules is None:
         return None
@@ -153,7 +155,11 @@ def _transcriber(tag: str) -> Transcriber:
 
 
 def _assemble(text: str, parts: Sequence[Token], segments: Sequence[Segment]) -> Pronunciation:
-    """Phonemes of words, marks and spaces in the order of the text."""
+    """Puts phonemes of words, marks and spaces in the order of the text.
+
+    `segments` are those of the word tokens of `parts`, several for a word if a script has no
+    spaces.
+    """
     phonemes = ""
     words: list[Word] = []
     unknown: list[Span] = []
@@ -186,9 +192,10 @@ def _assemble(text: str, parts: Sequence[Token], segments: Sequence[Segment]) ->
 
 
 def _mark(text: str, part: Token) -> str:
+    """Returns the mark that is spoken for a token; empty for none."""
     around = text[part.start - 1 : part.start] + text[part.stop : part.stop + 1]
     if part.text == "-" and not around.isspace():
-        return ""  # two- and threefold
+        return ""  # no dash: the first hyphen of "two- and threefold"
     return mark_of(part.text)
 
 

@@ -1,8 +1,10 @@
-"""A pronunciation dictionary, searched where it lies.
+"""A pronunciation dictionary, searched in its unpacked bytes.
 
 A dictionary is a gzip file in `data/` of UTF-8 lines, sorted as bytes:
 
     word TAB phonemes [TAB TAG=phonemes]...
+
+Tags are parts of speech (NOUN, VERB, ADJ, VBN …), and None for a word before a stop.
 
 It is kept as the bytes it unpacks to and searched by bisection: 5 MB and a fiftieth of a second,
 where a dict of its lines would take 40 MB and a fifth. Knows no language.
@@ -16,7 +18,7 @@ from functools import lru_cache
 from importlib import resources
 
 DEFAULT = ""
-"""The tag of the pronunciation that a word has where no other tag fits."""
+"""The key of the pronunciation that a word has where none of its tags fits."""
 
 
 class Dictionary:
@@ -31,7 +33,7 @@ class Dictionary:
         return self.find(word) is not None
 
     def _find(self, word: str) -> Mapping[str, str] | None:
-        """The phonemes of `word`, exactly as it is written, by tag; None if it has no entry."""
+        """Returns the phonemes of `word` by tag, in exactly this spelling; None if it has none."""
         key = word.encode() + b"\t"
         low, high = 0, len(self._lines)
         while low < high:

@@ -19,7 +19,7 @@ from narrator.pronunciation.alphabet import STRESSES, SYMBOLS, VOWELS
 
 
 class IpaError(ValueError):
-    """A text that is no IPA, or has symbols that cannot be spoken; says which."""
+    """A text that is not IPA, or has symbols that cannot be spoken; names them."""
 
 
 _SPELLINGS = {
@@ -30,17 +30,15 @@ _SPELLINGS = {
     "ε": "ɛ", "ә": "ə", "ɩ": "ɪ", "ɷ": "ʊ", "ȷ": "j", "ß": "β", "∫": "ʃ", "ᴧ": "ʌ", "Λ": "ʌ",
     "ı": "ɪ",
 }  # fmt: skip
-"""Other ways to write the same: old symbols, ligatures, keyboards and look-alikes."""
-_NOTHING = re.compile(
-    "[.\u203f|‖_\u035c\u0361\u0362·\u200b-\u200d\u2060-]|[\u02b0\u02b7](?=[ˈˌ ]|$)"
-)
-"""Syllables, links, ties; breath after a last consonant."""
+"""Other ways to write the same: old symbols, ligatures, typewriter signs and look-alikes."""
+_NOTHING = re.compile("[.\u203f|‖_\u035c\u0361\u0362·\u200b-\u200d\u2060-]")
+"""Removed: dots and hyphens between syllables, links, ties, invisible characters."""
 _DIACRITICS = re.compile(
     "[\u0318-\u031a\u031c-\u0320\u0324\u0325\u0329-\u032c\u032f\u0330\u0339-\u033d\u0346-\u034a\u0353ʰʷʱ˺]"
 )
-"""Shades of a sound that are not told apart here: dental, breathy, unreleased, raised, rounded."""
+"""Removed: shades of a sound that are not distinguished: dental, breathy, unreleased, raised …"""
 
-# IPA -> American [British], the longest first.
+# IPA=American, or IPA=American/British; the longest that fits is taken.
 _ENGLISH = """
 eɪ=A ei=A ɛɪ=A aɪ=I ɑɪ=I ai=I ɔɪ=Y oɪ=Y ɔi=Y aʊ=W ɑʊ=W æʊ=W au=W oʊ=O/Q əʊ=O/Q ou=O/Q ɛʊ=O/Q
 ɪər=ɪɹ/ɪəɹ ɛər=ɛɹ/ɛːɹ eər=ɛɹ/ɛːɹ ʊər=ʊɹ/ʊəɹ ɜːr=ɜɹ/ɜːɹ ɜr=ɜɹ/ɜːɹ ɔːr=ɔɹ/ɔːɹ ɑːr=ɑɹ/ɑːɹ
@@ -57,7 +55,8 @@ h=h ɦ=h ħ=h x=k χ=k ç=ʃ ɸ=f β=v ɣ=ɡ ʂ=ʃ ʐ=ʒ ɕ=ʃ ʑ=ʒ ʝ=j ɬ=l �
 ʎ=lj ɭ=l ʟ=l
 r=ɹ ɹ=ɹ ɻ=ɹ ʁ=ɹ ʀ=ɹ ɽ=ɹ ɾ=T/t ʲ=j
 """
-# IPA -> phonemes of the other languages, as eSpeak NG writes these and Kokoro learnt them.
+# IPA=phonemes of the other languages, as eSpeak NG writes them and Kokoro learnt them; all other
+# sounds of Kokoro's alphabet stand for themselves.
 _OTHERS = "tʃ=ʧ dʒ=ʤ tɕ=ʨ dʑ=ʥ ts=ʦ dz=ʣ g=ɡ"
 _LONG = "ː"
 _VOWEL = f"[{''.join(sorted(VOWELS - {'ᵊ'}))}]"
@@ -65,7 +64,7 @@ _NASAL = "\u0303"
 
 
 def _is_sound(symbol: str) -> bool:
-    """Returns True if a symbol is a sound in IPA too: no mark, nor a capital of Kokoro's own."""
+    """Returns True if a symbol is a sound in IPA too: no mark, and none of Kokoro's capitals."""
     return symbol.islower() or symbol == "ʔ"
 
 
@@ -82,7 +81,8 @@ def _table(kind: str) -> tuple[dict[str, str], re.Pattern[str]]:
 
 
 def to_phonemes(ipa: str, language: str) -> str:
-    """`ipa` in Kokoro's alphabet, as it is spoken in `language`, a BCP 47 tag. Raises IpaError."""
+    """Returns `ipa` in Kokoro's alphabet, as it is spoken in `language`, a BCP 47 tag. Raises
+    IpaError."""
     from narrator.pronunciation import is_british
 
     tag = language.lower()
@@ -107,7 +107,10 @@ def to_phonemes(ipa: str, language: str) -> str:
 
 
 def _spelled(ipa: str, kind: str) -> str:
-    """In one spelling, without slashes, brackets and what says nothing."""
+    """Returns IPA in one spelling, without slashes, brackets and silent signs.
+
+    `kind` is "american", "british" or "others", which are all languages but English.
+    """
     text = unicodedata.normalize(
         "NFD", unicodedata.normalize("NFC", ipa.strip()).replace("ç", "\ue000")
     )

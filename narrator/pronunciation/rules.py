@@ -19,17 +19,18 @@ _TILDES = str.maketrans({vowel: unicodedata.normalize("NFD", vowel) for vowel in
 
 
 def with_classes(pattern: str, lists: WordLists) -> str:
-    """Return a pattern with the lists' classes in place of their names."""
+    """Returns a pattern with the lists' classes in place of their names, as {NAME}."""
     for name, letters in lists.table("classes").items():
         pattern = pattern.replace(f"{{{name}}}", letters)
     return pattern
 
 
 class Rules:
-    """Patterns of letters and their sounds, lines of `pattern sound`; the first that fits wins.
+    """The lists' section `sounds`: lines of `pattern sound`, of which the first that fits wins.
 
-    A pattern is a regular expression, {NAME} in it one of the lists' classes. A sound of "-" is
-    silence.
+    A pattern is a regular expression without capturing groups, in which {NAME} is one of the lists'
+    classes. A sound is phonemes, "-" for none; some are symbols of a language's own, which its
+    module replaces.
     """
 
     def __init__(self, lists: WordLists) -> None:
@@ -39,15 +40,15 @@ class Rules:
         self._pattern = re.compile("|".join(patterns))
 
     def __call__(self, word: str) -> str:
-        """The sounds of `word`; letters that no pattern takes are left out."""
+        """Returns the sounds of `word`, without letters that no pattern fits."""
         return "".join(
             self._sounds[(match.lastindex or 1) - 1] for match in self._pattern.finditer(word)
         )
 
 
 def reader(words: Mapping[str, str], read: Callable[[str], str]) -> Callable[[str], str]:
-    """The phonemes of a plain word: as `words` has it, else of its parts at hyphens and
-    apostrophes, else as `read` says of it. What was read is remembered."""
+    """Returns a function, with a cache, from a plain word to its phonemes: those in `words`, else
+    those of its parts at hyphens and apostrophes, else those that `read` returns."""
 
     @lru_cache(maxsize=20_000)
     def word(text: str) -> str:
@@ -65,8 +66,12 @@ def transcribe(
     word: Callable[[str], str],
     join: Callable[[str, str], tuple[str, str]] = lambda first, second: (first, second),
 ) -> list[Segment]:
-    """Segments of all word tokens. `word` gives the phonemes of a plain, lower-case word; `join`
-    changes those of two words without a stop between, and is given "" for silence."""
+    """Returns the segments of all word tokens.
+
+    `word` returns the phonemes of a plain, lower-case word. `join` changes those of two words
+    without a stop between, also where they are the author's own; it is given "" for the silence
+    before the first and after the last.
+    """
     segments: list[Segment] = []
     is_open = False
     for token in tokens:
@@ -92,10 +97,11 @@ def _close(segments: list[Segment], join: Callable[[str, str], tuple[str, str]])
         segments[-1] = replace(segments[-1], phonemes=join(segments[-1].phonemes, "")[0])
 
 
-def stressed(sounds: str, nucleus: re.Pattern[str], from_end: int, mark: str = "ˈ") -> str:
-    """With a stress before the nucleus of a syllable, counted from the end, 1 the last."""
+def stressed(sounds: str, nucleus: re.Pattern[str], from_end: int) -> str:
+    """Adds the main stress before the nucleus of a syllable, counted from the end, 1 the last; in a
+    word with fewer, before the first."""
     starts = [match.start() for match in nucleus.finditer(sounds)]
     if not starts:
         return sounds
     start = starts[max(0, len(starts) - from_end)]
-    return sounds[:start] + mark + sounds[start:]
+    return f"{sounds[:start]}ˈ{sounds[start:]}"

@@ -1,4 +1,4 @@
-"""A text as words, marks and what lies between, and the shapes that languages exchange.
+"""A text as words, marks and spaces, and the types that its languages exchange.
 
 Knows no language.
 """
@@ -33,7 +33,7 @@ _PLAIN = str.maketrans(
 @dataclass(frozen=True, slots=True)
 class Token:
     """`text` as it is written, from `start` on. `kind` is "word", "mark", "space", "digits" or
-    "character". `phonemes` are the author's own, for a span of any kind."""
+    "character". `phonemes` are the author's own; a span that has them is a "word"."""
 
     start: int
     text: str
@@ -47,8 +47,8 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """`phonemes` of the text from `start` to `stop`. They are empty where no rule knows it, and
-    `is_known` is false where letters alone decided."""
+    """`phonemes` of the text from `start` to `stop`: empty if the language cannot say it.
+    `is_known` is false if English guessed them from the letters."""
 
     start: int
     stop: int
@@ -64,8 +64,8 @@ be several segments where a script has no spaces."""
 def by_words(
     parts: Sequence[Token], segments: Callable[[Token], Iterable[Segment]]
 ) -> list[Segment]:
-    """Segments of all word tokens; of those without phonemes of the author's own, as `segments`
-    says."""
+    """Returns the segments of all word tokens: `segments` makes those of a word for which the
+    author has no phonemes."""
     all_segments: list[Segment] = []
     for token in parts:
         if token.phonemes:
@@ -76,7 +76,8 @@ def by_words(
 
 
 def tokens(text: str, spans: Sequence[tuple[int, int, str]]) -> Iterator[Token]:
-    """All of `text`, in order. `spans` (start, stop, phonemes) are sorted and do not overlap."""
+    """Yields all of `text`, in order. `spans` (start, stop, phonemes) are sorted, without overlaps;
+    each becomes a word, whatever it contains."""
     position = 0
     for start, stop, phonemes in spans:
         yield from _tokens(text, position, start)
@@ -92,12 +93,13 @@ def _tokens(text: str, start: int, stop: int) -> Iterator[Token]:
 
 
 def plain(word: str) -> str:
-    """A word composed, with typewriter apostrophes and hyphens, without invisible characters."""
+    """Returns a word composed (NFC), with typewriter apostrophes and hyphens, without invisible
+    characters."""
     return unicodedata.normalize("NFC", word.translate(_PLAIN))
 
 
 def mark_of(text: str) -> str:
-    """The mark of Kokoro's alphabet for one in a text; empty if there is none."""
+    """Returns the mark of Kokoro's alphabet for one in a text; empty if there is none."""
     if text.startswith("--"):
         return "—"
     return "…" if text.startswith("...") else MARKS.get(text, "")
