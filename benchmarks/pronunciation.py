@@ -64,12 +64,12 @@ def book_text(path: Path) -> str:
 
 
 def count_words(path: Path, language: str) -> BookCounts:
-    speaker = english.speaker(british=language == "en-GB")
+    rules = english.load_english(british=language == "en-GB")
     text = book_text(path).replace("_", "")
     words = Counter(plain(token.text) for token in tokens(text, ()) if token.kind == "word")
     by_token, by_type, frequent = Counter[str](), Counter[str](), Counter[str]()
     for word, count in words.items():
-        _, source = speaker.word(word, (), False)
+        _, source = rules.word(word, (), False)
         by_token[source] += count
         by_type[source] += 1
         if source == Source.LETTERS:

@@ -46,7 +46,7 @@ _OBJECTS = _DETERMINERS | frozenset("me you him it us them myself yourself himse
 
 
 def _read_homographs() -> dict[str, list[tuple[str, str]]]:
-    """Return the patterns and phonemes of words that are spelled alike."""
+    """Returns the patterns and phonemes of words that are spelled alike, by word."""
     homographs: dict[str, list[tuple[str, str]]] = {}
     for line in _LISTS.lines("homographs"):
         word, _, row = line.partition(": ")
@@ -60,8 +60,8 @@ _HOMOGRAPHS = _read_homographs()
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The place of a word: the plain, lower-case words of its sentence before and after it, whether
-    a stop follows, and the sound that follows."""
+    """The place of a word in its sentence: up to three plain, lower-case words before and after it,
+    whether a stop follows, and the phonemes of the next word if none does."""
 
     before: Sequence[str]
     after: Sequence[str]
@@ -94,20 +94,26 @@ class Source(StrEnum):
 
 
 def american(tokens: Sequence[Token]) -> list[Segment]:
-    return speaker(british=False).transcribe(tokens)
+    """The `Transcriber` of American English."""
+    return load_english(british=False).transcribe(tokens)
 
 
 def british(tokens: Sequence[Token]) -> list[Segment]:
-    return speaker(british=True).transcribe(tokens)
+    """The `Transcriber` of British English."""
+    return load_english(british=True).transcribe(tokens)
 
 
 @cache
-def speaker(*, british: bool) -> English:
+def load_english(*, british: bool) -> English:
+    """Loads a variety, once."""
     return English(british=british)
 
 
 class English:
-    """American or British. Loads its dictionary when it is made."""
+    """The rules of a variety, American or British, with its dictionary.
+
+    `word(text, tags, starts_sentence)` is `_word` with a cache.
+    """
 
     def __init__(self, *, british: bool) -> None:
         self.british = british
@@ -121,8 +127,8 @@ class English:
     # -- a sentence --------------------------------------------------------------------------------
 
     def transcribe(self, tokens: Sequence[Token]) -> list[Segment]:
-        """From the end: a word's sound depends on the one after it."""
-        sentences = list(_sentences(tokens))
+        """Transcribes from the end, since a word's sound depends on the one after it."""
+        sentences = list(_sentences(tokens))  # all of it first: it fills the lists of words
         segments: list[Segment] = []
         at_stop, next_phonemes = True, ""
         for token, position, words in reversed(sentences):
@@ -138,7 +144,7 @@ class English:
                     words[position + 1 : position + 4],
                 )
                 place = _Place(before, after, at_stop, next_phonemes)
-                phonemes, source = self.pronounced(plain(token.text), place)
+                phonemes, source = self.word_in_place(plain(token.text), place)
             is_known = source != Source.LETTERS
             segments.append(Segment(token.start, token.stop, phonemes, is_known))
             if phonemes:
@@ -147,8 +153,11 @@ class English:
 
     # -- a word in its place -----------------------------------------------------------------------
 
-    def pronounced(self, text: str, place: _Place) -> tuple[str, Source]:
-        """Phonemes of a word as it is written, and where they are from."""
+    def word_in_place(self, text: str, place: _Place) -> tuple[str, Source]:
+        """Returns the phonemes of a word as it is written, and their source.
+
+        A word with a capital has at least a secondary stress, one of capitals a main stress.
+        """
         word = text if self.dictionary.find(text.lower()) else text.strip("'") or text
         lower = word.lower()
         source = Source.DICTIONARY
@@ -162,11 +171,11 @@ class English:
         else:
             phonemes, source = self.word(text, tuple(self._tags(place)), place.starts_sentence)
         if word != lower:
-            phonemes = _stressed(phonemes, "ˈ" if word.isupper() and len(word) > 1 else "ˌ")
+            phonemes = _add_stress(phonemes, "ˈ" if word.isupper() and len(word) > 1 else "ˌ")
         return phonemes, source
 
     def _small_word(self, word: str, place: _Place) -> str:
-        """Words that change with the sound after them; empty for all others."""
+        """Returns the phonemes of a small word, which depend on what follows; empty for others."""
         free = not place.at_stop
         match word.lower():
             case "a" if free and (word == "a" or place.starts_sentence):
@@ -192,7 +201,7 @@ class English:
         return ""
 
     def _tags(self, place: _Place) -> Iterator[str]:
-        """Tags of the dictionary that fit, the best first."""
+        """Yields tags of the dictionary that fit, the best first; before a stop, "None" is one."""
         if place.at_stop:
             yield "None"
         after = place.after[0] if place.after else ""
@@ -201,7 +210,7 @@ class English:
         ).removeprefix("'")  # a quotation may begin with it
         last = place.before[-1] if place.before else ""
         if last in _DEGREES:
-            yield from ("ADJ",)
+            yield "ADJ"
         elif previous in _PERFECT:
             yield from ("VBN", "VBD", "VERB")
         elif previous in _BE:
@@ -218,57 +227,57 @@ class English:
     # -- a word alone ------------------------------------------------------------------------------
 
     def _word(self, text: str, tags: tuple[str, ...], starts_sentence: bool) -> tuple[str, Source]:
-        """Phonemes of a word wherever it stands, and where they are from: the first of many ways
-        that leads somewhere."""
+        """Returns the phonemes of a word wherever it stands, and their source: of many ways the
+        first that succeeds, at last the network, which knows Latin, Greek and Cyrillic letters."""
         word = text.strip("'")
-        if phonemes := self._without_h(text, tags):
+        if phonemes := self._dropped_h(text, tags):
             return phonemes, Source.SPELLING
         for form in dict.fromkeys((text, word)):
-            if phonemes := self._listed(form, tags, starts_sentence):
+            if phonemes := self._lookup(form, tags, starts_sentence):
                 return phonemes, Source.DICTIONARY
-            if phonemes := self._derived(form, tags, starts_sentence):
+            if phonemes := self._lookup_stem(form, tags, starts_sentence):
                 return phonemes, Source.ENDING
         if "-" in word:
-            return self._joined(word.split("-"), tags)
-        for form in _plainer(word, self.dictionary):
-            if phonemes := self._known(form, tags, starts_sentence):
+            return self._join_parts(word.split("-"), tags)
+        for form in _plain_spellings(word, self.dictionary):
+            if phonemes := self._lookup_either(form, tags, starts_sentence):
                 return phonemes, Source.SPELLING
         if "." in word or _is_initials(word):
-            return self._letters(word), Source.INITIALS
-        if phonemes := self._contracted(word, tags):
+            return self._by_initials(word), Source.INITIALS
+        if phonemes := self._contraction(word, tags):
             return phonemes, Source.PARTS
         if phonemes := self._compound(word.lower() if starts_sentence else word, tags):
             return phonemes, Source.PARTS
-        return self._read(word), Source.LETTERS
+        return self._by_network(word), Source.LETTERS
 
-    def _read(self, word: str) -> str:
-        """A word that nothing else knows. Its possessive is spoken as it is alone."""
+    def _by_network(self, word: str) -> str:
+        """Reads a word that nothing else knows; in a possessive, the word and its ending apart."""
         stem, apostrophe, ending = word.rpartition("'")
         if apostrophe and ending in ("s", "S") and letters.spelled(stem):
-            return self._with(letters.pronounce(stem, self.language), "'s", word)
+            return self._add_ending(letters.pronounce(stem, self.language), "'s", word)
         return letters.pronounce(word, self.language)
 
-    def _known(self, word: str, tags: Sequence[str], starts_sentence: bool) -> str:
-        """A word of the dictionary, in any case, with or without an ending."""
-        return self._listed(word, tags, starts_sentence) or self._derived(
+    def _lookup_either(self, word: str, tags: Sequence[str], starts_sentence: bool) -> str:
+        """Looks up a word in any case, with or without an ending; empty if it is unknown."""
+        return self._lookup(word, tags, starts_sentence) or self._lookup_stem(
             word, tags, starts_sentence
         )
 
-    def _listed(self, word: str, tags: Sequence[str], starts_sentence: bool) -> str:
+    def _lookup(self, word: str, tags: Sequence[str], starts_sentence: bool) -> str:
         return next(filter(None, (self._find(f, tags) for f in _forms(word, starts_sentence))), "")
 
-    def _derived(self, word: str, tags: Sequence[str], starts_sentence: bool) -> str:
+    def _lookup_stem(self, word: str, tags: Sequence[str], starts_sentence: bool) -> str:
         forms = _forms(word, starts_sentence) if len(word) > 3 else ()
         return next(filter(None, (self._ending(form, tags) for form in forms)), "")
 
-    def _without_h(self, text: str, tags: Sequence[str]) -> str:
-        """A word with an apostrophe for its h: 'ouse."""
+    def _dropped_h(self, text: str, tags: Sequence[str]) -> str:
+        """Looks up a word with an apostrophe for its h: 'ouse."""
         word = text.removeprefix("'")
         plain_word = word.strip("'")
         known = (text, plain_word, plain_word.lower())
         if word == text or any(form in self.dictionary for form in known):
             return ""
-        return self._known("h" + word, tags, False).replace("h", "", 1)
+        return self._lookup_either("h" + word, tags, False).replace("h", "", 1)
 
     def _find(self, word: str, tags: Sequence[str]) -> str:
         entry = self.dictionary.find(word)
@@ -276,8 +285,8 @@ class English:
             return ""
         return next((entry[tag] for tag in tags if tag in entry), entry[DEFAULT])
 
-    def _joined(self, parts: Sequence[str], tags: tuple[str, ...]) -> tuple[str, Source]:
-        """Parts of a word with hyphens: where most are stressed, the lighter ones yield."""
+    def _join_parts(self, parts: Sequence[str], tags: tuple[str, ...]) -> tuple[str, Source]:
+        """Joins the parts of a word with hyphens; if most are stressed, weakens the lightest."""
         pronunciations = [self.word(part, tags, False) for part in parts if part]
         sounds = [phonemes for phonemes, _ in pronunciations]
         if parts[0] == "a":
@@ -287,25 +296,25 @@ class English:
             order = [1]
         if sum("ˈ" in sound for sound in sounds) > (len(sounds) + 1) // 2:
             for i in order[: max(1, len(sounds) // 2)]:
-                sounds[i] = _weakened(sounds[i])
+                sounds[i] = _weaken(sounds[i])
         is_known = all(source != Source.LETTERS for _, source in pronunciations)
         return "".join(sounds), Source.PARTS if is_known else Source.LETTERS
 
-    def _letters(self, word: str) -> str:
-        """The names of letters, the last one stressed: FBI."""
+    def _by_initials(self, word: str) -> str:
+        """Returns the names of letters, the last one stressed: FBI."""
         names = [self._find(letter, ()) for letter in letters.spelled(word).upper()]
-        return "".join(map(_weakened, names[:-1])) + "".join(names[-1:])
+        return "".join(map(_weaken, names[:-1])) + "".join(names[-1:])
 
     # -- its parts ---------------------------------------------------------------------------------
 
     def _ending(self, word: str, tags: Sequence[str]) -> str:
-        """A word of the dictionary with an ending or a beginning that it does not list."""
+        """Looks up a word without its ending or beginning, and adds that to its phonemes."""
         for stem, ending in _stems(word):
             if phonemes := self._find(stem, tags):
-                return self._with(phonemes, ending, word)
+                return self._add_ending(phonemes, ending, word)
         for stem, ending in _stems(word):
             if len(stem) > 4 and (phonemes := self._ending(stem, tags)):
-                return self._with(phonemes, ending, word)
+                return self._add_ending(phonemes, ending, word)
         for beginning, phonemes in _BEGINNINGS.items():
             stem = word.removeprefix(beginning)
             if stem != word and len(stem) > 3 and (stem_phonemes := self._find(stem, tags)):
@@ -313,7 +322,8 @@ class English:
                 return (british or american if self.british else american) + stem_phonemes
         return ""
 
-    def _with(self, stem: str, ending: str, word: str) -> str:
+    def _add_ending(self, stem: str, ending: str, word: str) -> str:
+        """Adds an ending to the phonemes `stem`; `word` is the spelling of both."""
         last = stem[-1]
         match ending:
             case "":
@@ -321,7 +331,7 @@ class English:
             case "s" | "'s":
                 return stem + next((s for after, s in self._after_s.items() if last in after), "z")
             case "ed":
-                return self._flapped(stem) + next(
+                return self._flap(stem) + next(
                     (d for after, d in self._after_ed.items() if last in after), "d"
                 )
             case "'d":
@@ -336,19 +346,19 @@ class English:
         if sound[:1] in VOWELS:
             if self.british and last in "əː" and re.search("re?$", word[: -len(ending)]):
                 stem += "ɹ"  # filtering
-            stem = self._flapped(stem)
+            stem = self._flap(stem)
         elif sound == "li" and stem.endswith(("ᵊl", "əl")) and word.endswith("bly"):
             return stem[:-2] + "li"  # probably
         return stem + sound
 
-    def _flapped(self, stem: str) -> str:
-        """American: a t between a vowel and an ending is a flap."""
+    def _flap(self, stem: str) -> str:
+        """Makes an American t between a vowel and an ending a flap, T."""
         if not self.british and stem[-1] == "t" and stem[-2:-1] in "AIOWYiuæɑəɛɪɹʊʌ":
             return stem[:-1] + "T"
         return stem
 
     def _compound(self, word: str, tags: tuple[str, ...]) -> str:
-        """Two words of the dictionary in one: the split that is most even."""
+        """Splits a word into two of the dictionary, as evenly as possible."""
         if not word.islower():
             return ""
         for cut in sorted(range(4, len(word) - 2), key=lambda cut: abs(2 * cut - len(word))):
@@ -361,15 +371,15 @@ class English:
                 continue  # nom-more, bet-hpeak, look-in: letters that belong together
             first, second = self._find(head, ()), self._find(tail, tags)
             if "ˈ" in first and "ˈ" in second:
-                return first + _weakened(second)
+                return first + _weaken(second)
         return ""
 
-    def _contracted(self, word: str, tags: tuple[str, ...]) -> str:
-        """A word that lacks a syllable before or after its apostrophe: t'night, on't, thank'ee."""
+    def _contraction(self, word: str, tags: tuple[str, ...]) -> str:
+        """Looks up a word that lacks sounds at its apostrophe: t'night, on't, thank'ee."""
         head, mark, tail = word.lower().partition("'")
-        if mark and head in _HEADS and (phonemes := self._known(tail, tags, False)):
+        if mark and head in _HEADS and (phonemes := self._lookup_either(tail, tags, False)):
             return _HEADS[head] + phonemes
-        if mark and tail in _TAILS and (phonemes := self._known(head, tags, False)):
+        if mark and tail in _TAILS and (phonemes := self._lookup_either(head, tags, False)):
             return phonemes + _TAILS[tail]
         return ""
 
@@ -426,13 +436,14 @@ _BEGINNINGS = {
 
 
 def _forms(word: str, starts_sentence: bool) -> Iterable[str]:
-    """A word as it may be listed: a capital says more where it does not start a sentence."""
+    """Returns a word in the cases in which it may be listed, the likeliest first: a capital means a
+    name unless it starts a sentence."""
     forms = (word.lower(), word) if starts_sentence else (word, word.lower())
     return dict.fromkeys((*forms, word.capitalize()))
 
 
 def _is_initials(word: str) -> bool:
-    """Returns True if the letters of a word that no dictionary has are named: BBC, but not JUPE."""
+    """Returns True if an unknown word is spoken as the names of its letters: BBC, but not JUPE."""
     if not re.fullmatch("[A-Z]{1,5}", word):
         return False
     return (
@@ -443,8 +454,8 @@ def _is_initials(word: str) -> bool:
 _LIGATURES = str.maketrans({"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "ß": "ss"})
 
 
-def _plainer(word: str, dictionary: Dictionary) -> Iterator[str]:
-    """Forms of a word that a dictionary may have: without accents, not drawn out (nooo, yesss)."""
+def _plain_spellings(word: str, dictionary: Dictionary) -> Iterator[str]:
+    """Yields spellings that a dictionary may have: without accents, not drawn out (nooo, yesss)."""
     decomposed = unicodedata.normalize("NFKD", word.translate(_LIGATURES))
     without_accents = "".join(c for c in decomposed if not unicodedata.combining(c))
     if without_accents != word:
@@ -457,7 +468,7 @@ def _plainer(word: str, dictionary: Dictionary) -> Iterator[str]:
 
 
 def _stems(word: str) -> Iterator[tuple[str, str]]:
-    """Words that `word` may be made of by an ending, and the ending."""
+    """Yields words that `word` may be made from by an ending, and the ending."""
     if word.endswith("s'"):
         yield word[:-1], ""
         return
@@ -479,7 +490,7 @@ def _stems(word: str) -> Iterator[tuple[str, str]]:
 
 
 def _bases(word: str, ending: str) -> Iterator[str]:
-    """cry, stop, love, of cries, stopping, loved."""
+    """Yields words that may have had this ending: cry, stop, love, for cried, stopping, loved."""
     base = word.removesuffix(ending)
     if len(base) < 2:
         return
@@ -494,8 +505,8 @@ def _bases(word: str, ending: str) -> Iterator[str]:
         yield base + "le"
 
 
-def _stressed(phonemes: str, stress: str) -> str:
-    """With a stress on the first vowel where there is none. "ˈ" also raises a secondary stress."""
+def _add_stress(phonemes: str, stress: str) -> str:
+    """Adds a stress to the first vowel of a word without one; "ˈ" also raises a secondary one."""
     if not set(STRESSES) & set(phonemes):
         return re.sub(f"({_VOWEL})", rf"{stress}\1", phonemes, count=1)
     if stress == "ˈ" and stress not in phonemes:
@@ -503,12 +514,14 @@ def _stressed(phonemes: str, stress: str) -> str:
     return phonemes
 
 
-def _weakened(phonemes: str) -> str:
+def _weaken(phonemes: str) -> str:
+    """Makes main stresses secondary, and removes secondary ones."""
     return phonemes.replace("ˌ", "").replace("ˈ", "ˌ")
 
 
 def _sentences(tokens: Sequence[Token]) -> Iterator[tuple[Token, int, list[str]]]:
-    """Word and mark tokens, each word with its number among the words of its sentence."""
+    """Yields word and mark tokens, each word with its index in the list of the plain words of its
+    sentence, which is complete once the next sentence begins."""
     words: list[str] = []
     for token in tokens:
         if token.kind == "word":

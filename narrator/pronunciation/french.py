@@ -1,7 +1,9 @@
 """French, as eSpeak NG writes it and Kokoro's French voice learnt it: rules, liaison, short lists.
 
-A word's last consonant sleeps until a vowel follows (les enfants): `_word` writes it after a "+",
-and a breathed h, before which nothing wakes, as "*"; `_join` resolves both.
+A word's last consonant is silent unless a vowel follows (les enfants): `_word` writes it after a
+"+", and an aspirated h, before which it stays silent, as "*"; `_join` resolves both. The
+sounds of the rules have symbols that the functions below replace: E, O and 8 are e, o and eu, whose
+quality depends on their position; 5 is the ending -en, I the i of -ien, eñ the en of -ent.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ def transcribe(tokens: Sequence[Token]) -> list[Segment]:
 
 
 def _join(first: str, second: str) -> tuple[str, str]:
-    """Wakes or drops the first word's last consonant."""
+    """Adds the first word's last consonant before a vowel, and drops it otherwise."""
     stem, _, consonant = first.partition("+")
     start = second.lstrip("ˈˌ")[:1]
     is_vowel = start != "" and start in "aeiouyɛœøɔɑjw" and not second.startswith(("w", "j"))
@@ -120,7 +122,7 @@ def _without_silent_consonant(word: str) -> tuple[str, str]:
 
 
 def _vowels(sounds: str) -> str:
-    """Qualities of e, o and eu."""
+    """Replaces E, O and 8 by e, o and eu of the quality that the position has."""
     sounds = re.sub("O(?=$|z$)", "o", _schwas(sounds))
     sounds = re.sub("O(?=[^aeiouyɛœøɔɑ\u0303]+$|ʁ[^aeiouyɛœøɔɑ]|[kpt][tsk])", "ɔ", sounds)
     sounds = re.sub("8(?=[ʁlfnvj]+$|[bpv][lʁ]$|ʁ)", "œ", sounds)
@@ -128,7 +130,7 @@ def _vowels(sounds: str) -> str:
 
 
 def _schwas(sounds: str) -> str:
-    """Every e without an accent: open before two consonants, weak or silent before one."""
+    """Replaces E, an e without an accent: open before two consonants, weak or silent before one."""
     vowel = "aeiouyɛœøɔɑEO8"
     consonant = f"[^{vowel}\u0303]"
     sounds = re.sub(f"E(?=[^{vowel}]*$)", "ɛ", sounds)

@@ -3,7 +3,9 @@ whose stress no rule tells.
 
 Spelling says neither where a word is stressed nor whether its e or o is open. The stress is on the
 last syllable but one unless an accent, an ending or the list says otherwise; e and o are open or
-close as in most words with these letters after them.
+close as in most words with these letters after them. The sounds of the rules have symbols that
+`_sounded` replaces: E and O are e and o of either quality, N is an n before c and g, U the u of au,
+and ":" marks a long consonant.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ def transcribe(tokens: Sequence[Token]) -> list[Segment]:
 
 @lru_cache(maxsize=20_000)
 def _word(word: str) -> str:
-    """Parts at an apostrophe or hyphen are one word to the ear."""
+    """Returns the phonemes of a word; parts at an apostrophe or hyphen sound as one word."""
     head, mark, tail = re.sub("-", "'", word).strip("'").rpartition("'")
     if word in _WORDS:
         return _WORDS[word]
@@ -85,7 +87,7 @@ def _stress(word: str) -> str:
 
 
 def _sounded(sounds: str) -> str:
-    """Qualities of vowels, long consonants and glides, by the stress."""
+    """Replaces E, O, N, U and ":" by phonemes, and decides on glides, by the stress."""
     before, mark, after = sounds.partition("ˈ" if "ˈ" in sounds else "ˌ")
     if not mark:
         before, after = "", before

@@ -85,7 +85,7 @@ def transcribe(tokens: Sequence[Token]) -> list[Segment]:
 
 
 def _segments(token: Token) -> Iterator[Segment]:
-    """Morphemes, with what belongs to the word before or after them."""
+    """Yields words: morphemes with their prefixes and endings."""
     start, kana, is_prefix = token.start, "", False
     stop = start
     for morpheme in _tokenizer().tokenize(token.text, _mode()):
@@ -106,7 +106,7 @@ def _segments(token: Token) -> Iterator[Segment]:
 
 
 def _reading(morpheme: Any, kind: str) -> str:
-    """Katakana as it is spoken: particles, long vowels."""
+    """Returns a morpheme in katakana as it is spoken; `kind` is Sudachi's part of speech."""
     surface, reading = morpheme.surface(), morpheme.reading_form()
     if surface in _READINGS:
         return _long(_READINGS[surface])
@@ -128,7 +128,7 @@ def _long(kana: str) -> str:
 
 
 def sounds(kana: str) -> str:
-    """Kokoro's phonemes of katakana; what is none is left out."""
+    """Returns Kokoro's phonemes of katakana; other characters are left out."""
     phonemes = ""
     for match in re.finditer("(.)([ァィゥェォャュョヮ])?", kana):
         base, small = match.groups()

@@ -1,6 +1,6 @@
-"""English words by their letters alone: names, dialect, what no dictionary has.
+"""English words by their letters alone: names, dialect, whatever no dictionary has.
 
-A network of 487,000 weights reads the word in both directions and says for each letter which
+A network of 487,000 weights reads the word in both directions and decides for each letter which
 phonemes it stands for: none, one, two or three. The likeliest phonemes with one main stress win.
 `benchmarks/letters.py` trains it on the dictionaries; `data/letters.npz` holds the weights, in
 float16. Knows no dictionary and no sentence.
@@ -25,7 +25,7 @@ COMMON, NAME = 1, 2
 """Ids that stand before and after the letters of a word: a common one, or a name."""
 LETTERS = {letter: number for number, letter in enumerate("abcdefghijklmnopqrstuvwxyz'", 3)}
 LONGEST = 60
-"""Letters of a word that are read together; a longer one is read in pieces."""
+"""Letters that are read together; a longer word is read in pieces."""
 
 _LATIN = {
     "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "th", "þ": "th", "ı": "i",
@@ -49,7 +49,7 @@ _SPELLINGS = _LATIN | _GREEK | _CYRILLIC
 
 
 def pronounce(word: str, language: str) -> str:
-    """The phonemes of `word`, a capital at its start if it is a name, in "en-US" or "en-GB".
+    """Returns the phonemes of a word in "en-US" or "en-GB"; a capital at its start makes it a name.
 
     Accents are left out; Greek and Cyrillic letters are spelled in Latin ones. Empty for a word of
     other scripts, and for one without a letter.
@@ -61,7 +61,7 @@ def pronounce(word: str, language: str) -> str:
 
 
 def spelled(word: str) -> str:
-    """`word` in the letters that the network knows."""
+    """Returns a word in the letters that the network knows, a to z and apostrophes inside."""
     lower = re.sub("é(?='|$)", "ay", unicodedata.normalize("NFC", word.lower()))
     composed = "".join(_SPELLINGS.get(letter, letter) for letter in lower)
     decomposed = unicodedata.normalize("NFKD", composed)
@@ -71,7 +71,10 @@ def spelled(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """A gated recurrent unit in two directions, each with its weights for input and state."""
+    """A gated recurrent unit in two directions, each with its weights for input and state.
+
+    Gates are in the order of PyTorch: reset, update, new.
+    """
 
     input_weights: Floats  # (2, 3 x width, inputs)
     input_biases: Floats  # (2, 3 x width)
@@ -97,10 +100,10 @@ class _Layer:
 
 @dataclass(frozen=True, slots=True)
 class _Network:
-    embeddings: Floats
+    embeddings: Floats  # (ids, inputs of the first layer)
     layers: tuple[_Layer, ...]
     outputs: dict[str, tuple[Floats, Floats, tuple[str, ...]]]
-    """By language: weights, biases, and the phonemes that each output stands for."""
+    """By language: weights (labels, 2 x width), biases, and the phonemes of each label."""
 
 
 @cache
@@ -138,7 +141,10 @@ def _spoken(letters: str, mark: int, language: str) -> str:
 
 
 def _best(scores: Floats, labels: tuple[str, ...]) -> list[int]:
-    """The likeliest labels among those with one main stress in the word."""
+    """Returns the likeliest label of each letter, if one of them has the main stress of the word.
+
+    `scores` (letters, labels) are logarithms of probabilities.
+    """
     is_stressed = np.array(["ˈ" in label for label in labels])
     plain = np.where(is_stressed, -np.inf, scores)
     stressed = np.where(is_stressed, scores, -np.inf)
@@ -149,12 +155,13 @@ def _best(scores: Floats, labels: tuple[str, ...]) -> list[int]:
 
 
 ROWS = 64
-"""Of a matrix that are multiplied at once: so few that BLAS leaves its threads asleep, which take
-longer to wake than a word takes."""
+"""Rows of a matrix that are multiplied at once, a divisor of all: so few that BLAS leaves its
+threads asleep, which take longer to wake than a word takes."""
 
 
 def _product(weights: Floats, vectors: Floats) -> Floats:
-    """(directions, rows, inputs) x (directions, inputs, n), or (inputs, n), by blocks of rows."""
+    """Multiplies (directions, rows, inputs) by (directions, inputs, n) or (inputs, n), in blocks of
+    ROWS rows -> (directions, rows, n)."""
     directions, rows, inputs = weights.shape
     blocks = weights.reshape(directions, rows // ROWS, ROWS, inputs)
     products = blocks @ (vectors if vectors.ndim == 2 else vectors[:, None])

@@ -18,7 +18,7 @@ _INITIALS = dict(
         "z=ʦ zh=ꭧ"
     ).split()
 )
-# 0 is where the tone stands.
+# Finals, with 0 at the place of the tone.
 _FINALS = dict(
     pair.split("=")
     for pair in (
@@ -29,6 +29,7 @@ _FINALS = dict(
         "un=wə0n uen=wə0n uang=wa0ŋ ueng=wə0ŋ uo=wo0 o=wo0 v=y0 ve=ɥe0 van=ɥɛ0n vn=y0n"
     ).split()
 )
+# Syllables that are not an initial and a final.
 _WHOLE = {
     "er": "ɚ0",
     "ê": "ɛ0",
@@ -69,7 +70,7 @@ def _segments(token: Token) -> Iterator[Segment]:
 
 
 def syllable(pinyin: str) -> str:
-    """Phonemes of a syllable as "zhong1"; empty for what is none."""
+    """Returns the phonemes of a syllable such as "zhong1"; empty for anything else."""
     body, tone = pinyin[:-1], _TONES.get(pinyin[-1:], "")
     if body in _WHOLE:
         return _WHOLE[body].replace("0", tone)
@@ -83,7 +84,8 @@ def syllable(pinyin: str) -> str:
 
 
 def _written_out(body: str) -> str:
-    """y and w say that a syllable has no initial; u after j, q, x and y is ü."""
+    """Replaces y and w, which mark a syllable without an initial, by finals, and the u that is ü
+    after j, q, x and y by v."""
     body = body.replace("ü", "v")
     body = re.sub("^([jqxy])u", r"\1v", body)
     body = re.sub("^yi|^y(?=v)", lambda match: match.group()[1:], body)

@@ -1,7 +1,9 @@
 """Portuguese of Brazil, as eSpeak NG writes it and Kokoro's Brazilian voices learnt it: rules.
 
 Knows where a word is stressed, which vowels weaken at its end, what nasals and r do. Whether a
-stressed e or o is open is not spelled: it goes by the last vowel (novo, nova).
+stressed e or o is open is not spelled: it goes by the last vowel (novo, nova). The sounds of the
+rules have symbols that `_read` replaces: E and O are e and o of either quality, M is an a before a
+nasal, Z the s that -ens has.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ _NUCLEUS = re.compile("ɐ̃ʊ̃|ɐ̃y|õj|ɐ̃|[aeiouIAWYEOMyæ]ʊ|[ou]ɪ|[iu]ʊ
 _WORDS = _LISTS.table("words")
 
 
-_STEADY = frozenset(("ky", "dʊ", "nʊ", "kˌomʊ", "ˌely"))
+_UNCHANGED = frozenset(("ky", "dʊ", "nʊ", "kˌomʊ", "ˌely"))
 
 
 def transcribe(tokens: Sequence[Token]) -> list[Segment]:
@@ -29,7 +31,7 @@ def transcribe(tokens: Sequence[Token]) -> list[Segment]:
 
 
 def _join(first: str, second: str) -> tuple[str, str]:
-    """The end of a word before a vowel, and before a voiced consonant."""
+    """Changes the end of a word before a vowel, and before a voiced consonant."""
     start = second.lstrip("ˈˌ")[:1]
     is_vowel = start != "" and start in "aeiouæɐɛɔɪʊyAIWEO"
     if first.endswith("s") and (is_vowel or (start != "" and start in "bdɡvzʒʤmnlɾrɲ")):
@@ -42,7 +44,7 @@ def _join(first: str, second: str) -> tuple[str, str]:
         first = first[:-1] + "i"
     elif (
         is_vowel
-        and first not in _STEADY
+        and first not in _UNCHANGED
         and len(first) > 1
         and first[-1] in "yʊ"
         and first[-2] not in "aeɛɔoɐæ\u0303"

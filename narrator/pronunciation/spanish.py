@@ -1,6 +1,7 @@
 """Spanish of Castile, as eSpeak NG writes it and Kokoro's Spanish voices learnt it. Rules alone.
 
-Knows where Spanish is stressed, and that b, d and g are hard after a pause or a nasal only.
+Knows where Spanish is stressed, and that b, d and g are hard only after a pause or a nasal (d also
+after l), and soft elsewhere: β ð ɣ.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def _word(word: str) -> str:
 
 
 def _secondary(sounds: str) -> str:
-    """Every other syllable before the stressed one, but the one next to it."""
+    """Adds a secondary stress to every other syllable before the stressed one, not next to it."""
     starts = [match.start() for match in _NUCLEUS.finditer(sounds)]
     for start in reversed(starts[:-1][::2]):
         sounds = f"{sounds[:start]}ˌ{sounds[start:]}"
@@ -55,7 +56,7 @@ def _secondary(sounds: str) -> str:
 
 
 def _join(first: str, second: str) -> tuple[str, str]:
-    """Soft and hard consonants, and a nasal before another consonant."""
+    """Hardens the second word's first consonant, and adapts a nasal to the consonant after it."""
     last = first[-1:]
     if second[:1] in _HARD and (last in ("", "n", "m", "ŋ") or (last == "l" and second[0] == "ð")):
         second = _HARD[second[0]] + second[1:]
