@@ -10,11 +10,9 @@ import math
 import mlx.core as mx
 import mlx.nn as nn
 
-from kokoro82m.config import AlbertConfig
+from kokoro82m.config import ALBERT_EPSILON, AlbertConfig
 from kokoro82m.layers import Rows
 from speechbase.device import elementwise
-
-EPS = 1e-12
 
 
 @elementwise
@@ -29,7 +27,7 @@ class Embeddings(nn.Module):
         self.word_embeddings = nn.Embedding(tokens, size)
         self.position_embeddings = nn.Embedding(positions, size)
         self.token_type_embeddings = nn.Embedding(2, size)
-        self.LayerNorm = nn.LayerNorm(size, EPS)
+        self.LayerNorm = nn.LayerNorm(size, ALBERT_EPSILON)
 
     def __call__(self, ids: mx.array) -> mx.array:
         positions = self.position_embeddings.weight[: ids.shape[1]]
@@ -45,7 +43,7 @@ class Attention(nn.Module):
         self.key = nn.Linear(size, size)
         self.value = nn.Linear(size, size)
         self.dense = nn.Linear(size, size)
-        self.LayerNorm = nn.LayerNorm(size, EPS)
+        self.LayerNorm = nn.LayerNorm(size, ALBERT_EPSILON)
         self._heads, self._head_dim = config.num_heads, size // config.num_heads
 
     def __call__(self, x: mx.array, mask: mx.array | None) -> mx.array:
@@ -65,7 +63,7 @@ class AlbertLayer(nn.Module):
         self.attention = Attention(config)
         self.ffn = nn.Linear(config.hidden_size, config.intermediate_size)
         self.ffn_output = nn.Linear(config.intermediate_size, config.hidden_size)
-        self.full_layer_layer_norm = nn.LayerNorm(config.hidden_size, EPS)
+        self.full_layer_layer_norm = nn.LayerNorm(config.hidden_size, ALBERT_EPSILON)
 
     def __call__(self, x: mx.array, mask: mx.array | None) -> mx.array:
         x = self.attention(x, mask)

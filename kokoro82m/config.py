@@ -29,6 +29,11 @@ DECODER_BLOCKS = 4
 NOISE_KERNELS, NOISE_DILATIONS = (7, 11), (1, 3, 5)
 """Of the residual blocks that process the source's spectrum: the kernel in all stages of the
 generator but the last, and in the last; the dilations in every stage."""
+EPSILON, ALBERT_EPSILON = 1e-5, 1e-12
+"""Added to the variance in norms: in all networks but PLBERT, and in PLBERT."""
+SLOPE, UPSAMPLING_SLOPE, LAST_SLOPE = 0.2, 0.1, 0.01
+"""Slopes of leaky ReLUs below zero: in text encoder and residual blocks, before the generator's
+transposed convolutions, and before its last convolution."""
 # Limits on what a config.json may ask for: networks are built before any weight is checked.
 MAX_BYTES, MAX_LAYERS, MAX_WIDTH, MAX_TOKENS = 1 << 20, 64, 1 << 13, 1 << 16
 MAX_KERNEL, MAX_BLOCKS = 64, 16

@@ -10,15 +10,18 @@ import math
 import mlx.core as mx
 import mlx.nn as nn
 
-from kokoro82m.config import NOISE_DILATIONS, NOISE_KERNELS, GeneratorConfig
+from kokoro82m.config import (
+    LAST_SLOPE,
+    NOISE_DILATIONS,
+    NOISE_KERNELS,
+    UPSAMPLING_SLOPE,
+    GeneratorConfig,
+)
 from kokoro82m.layers import AdaIN1d, Conv1d, Moments, Rows, convolve, pad_time
 from kokoro82m.source import Source
 from kokoro82m.stft import synthesise
 from speechbase.device import elementwise
 from speechbase.functions import snake
-
-SLOPE, LAST_SLOPE = 0.1, 0.01
-"""Slopes of the leaky ReLUs before the transposed convolutions, and before the last convolution."""
 
 
 @elementwise
@@ -142,7 +145,7 @@ class Generator(nn.Module):
         """
         parts, blocks = [x], len(self._config.kernels)
         for n, (up, rate) in enumerate(zip(self.ups, self._config.rates, strict=True)):
-            x = up(_leaky_mean(SLOPE, rows.mask, *parts))
+            x = up(_leaky_mean(UPSAMPLING_SLOPE, rows.mask, *parts))
             rows = rows.scale(rate, extra=n + 1 == len(self.ups))
             missing_steps = rows.size - x.shape[1]
             if missing_steps:  # in the last stage: the spectrum has a step more than there are hops

@@ -16,9 +16,9 @@ from functools import cached_property
 import mlx.core as mx
 import mlx.nn as nn
 
+from kokoro82m.config import EPSILON, SLOPE
 from speechbase.device import elementwise, on_cuda, on_gpu
 
-EPS = 1e-5
 MIN_BLOCK = 16
 
 
@@ -28,7 +28,7 @@ MIN_BLOCK = 16
 @elementwise
 def _leaky_affine(x: mx.array, scale: mx.array, shift: mx.array, mask: mx.array) -> mx.array:
     y = x.astype(mx.float32) * scale + shift
-    return (mx.maximum(y, 0.2 * y) * mask).astype(x.dtype)
+    return (mx.maximum(y, SLOPE * y) * mask).astype(x.dtype)
 
 
 @elementwise
@@ -40,7 +40,7 @@ def _squared_distance(x: mx.array, mean: mx.array) -> mx.array:
 def _affine(
     gamma: mx.array, beta: mx.array, mean: mx.array, variance: mx.array
 ) -> tuple[mx.array, mx.array]:
-    scale = (1 + gamma) * mx.rsqrt(variance + EPS)
+    scale = (1 + gamma) * mx.rsqrt(variance + EPSILON)
     return scale, beta - mean * scale
 
 

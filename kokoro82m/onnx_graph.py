@@ -19,13 +19,21 @@ from collections.abc import Mapping
 import numpy as np
 
 from kokoro82m import windows
-from kokoro82m.config import DECODER_BLOCKS, NOISE_DILATIONS, OVERLAPS, Config
+from kokoro82m.config import (
+    ALBERT_EPSILON,
+    DECODER_BLOCKS,
+    LAST_SLOPE,
+    NOISE_DILATIONS,
+    OVERLAPS,
+    SLOPE,
+    UPSAMPLING_SLOPE,
+    Config,
+)
 from kokoro82m.onnx_file import Graph
 from kokoro82m.onnx_layers import Layers
 
 Tensors = Mapping[str, np.ndarray]
 
-ALBERT_EPSILON = 1e-12
 INT64 = 7
 """ONNX's number of this type, for casts."""
 
@@ -148,7 +156,7 @@ def _text_encoder(net: Layers, tokens: str, config: Config) -> str:
     for layer in range(config.num_layers):
         x = net.convolution(net.channels_first(x), f"text_encoder.cnn.{layer}.0")
         gamma, beta = (net.weight(f"text_encoder.cnn.{layer}.1.{p}") for p in ("gamma", "beta"))
-        x = net.leaky(net.layer_norm(net.channels_last(x), gamma, beta), 0.2)
+        x = net.leaky(net.layer_norm(net.channels_last(x), gamma, beta), SLOPE)
     return net.lstm(x, "text_encoder.lstm")
 
 
@@ -185,7 +193,7 @@ def _generator(net: Layers, x: str, source: str, config: Config) -> str:
         attributes = {"strides": [rate], "pads": [rate // 2] * 2}
         weight = net.tensors[f"{up}.weight"] * np.float32(factor)
         bias = net.tensors[f"{up}.bias"] + source_bias
-        x = net.transposed(net.leaky(x, 0.1), weight, bias, attributes)
+        x = net.transposed(net.leaky(x, UPSAMPLING_SLOPE), weight, bias, attributes)
         if stage == len(settings.rates) - 1:  # the spectrum has a step more than there are hops
             pads = graph.constant([0, 0, 1, 0, 0, 0])
             x = graph.add("Pad", x, pads, attributes={"mode": "reflect"})
@@ -198,7 +206,7 @@ def _generator(net: Layers, x: str, source: str, config: Config) -> str:
         for block, _ in blocks:
             x = graph.add("Add", block, x)
         factor = 1 / kinds
-    x = net.convolution(net.leaky(x, 0.01), f"{name}.conv_post", factor=factor)
+    x = net.convolution(net.leaky(x, LAST_SLOPE), f"{name}.conv_post", factor=factor)
     return _inverse_stft(graph, x, settings.n_fft)
 
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from kokoro82m.config import EPSILON, SLOPE
 from kokoro82m.onnx_convolution import STRETCH, add_convolution
 from kokoro82m.onnx_file import Graph
 
-EPSILON = 1e-5
 FOURIER_KERNELS = range(7, STRETCH // 2)
 """Kernels that are faster by `onnx_convolution.py`; one of 3 takes as long either way."""
 
@@ -146,13 +146,13 @@ class Layers:
         """Adds an AdainResBlk1d; its output has twice the steps if it has a pool."""
         graph, tensors = self.graph, self.tensors
         doubles = f"{name}.pool.weight" in tensors
-        y = self.leaky(self.instance_norm(x, f"{name}.norm1"), 0.2)
+        y = self.leaky(self.instance_norm(x, f"{name}.norm1"), SLOPE)
         if doubles:
             weight, bias = tensors[f"{name}.pool.weight"], tensors[f"{name}.pool.bias"]
             attributes = {"strides": [2], "pads": [1, 1], "output_padding": [1]}
             y = self.transposed(y, weight, bias, {"group": len(weight), **attributes})
         y = self.convolution(y, f"{name}.conv1")
-        y = self.leaky(self.instance_norm(y, f"{name}.norm2"), 0.2)
+        y = self.leaky(self.instance_norm(y, f"{name}.norm2"), SLOPE)
         y = self.convolution(y, f"{name}.conv2")
         if f"{name}.conv1x1.weight" in tensors:
             x = self.convolution(x, f"{name}.conv1x1")

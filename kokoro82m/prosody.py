@@ -5,7 +5,8 @@ from __future__ import annotations
 import mlx.core as mx
 import mlx.nn as nn
 
-from kokoro82m.layers import EPS, AdainResBlk1d, BiLSTM, Conv1d, Rows
+from kokoro82m.config import EPSILON
+from kokoro82m.layers import AdainResBlk1d, BiLSTM, Conv1d, Rows
 
 
 class AdaLayerNorm(nn.Module):
@@ -17,7 +18,7 @@ class AdaLayerNorm(nn.Module):
 
     def __call__(self, x: mx.array, style: mx.array) -> mx.array:
         gamma, beta = mx.split(self.fc(style), 2, axis=-1)
-        return mx.fast.layer_norm(x, None, None, EPS) * (1 + gamma) + beta
+        return mx.fast.layer_norm(x, None, None, EPSILON) * (1 + gamma) + beta
 
 
 class DurationEncoder(nn.Module):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import mlx.core as mx
 import mlx.nn as nn
 
-from kokoro82m.layers import EPS, BiLSTM, Conv1d, Rows
+from kokoro82m.config import EPSILON, SLOPE
+from kokoro82m.layers import BiLSTM, Conv1d, Rows
 
 
 class ChannelNorm(nn.Module):
@@ -17,8 +18,8 @@ class ChannelNorm(nn.Module):
         self.beta = mx.zeros((channels,))
 
     def __call__(self, x: mx.array, rows: Rows) -> mx.array:
-        x = mx.fast.layer_norm(x, self.gamma, self.beta, EPS)
-        return mx.maximum(x, 0.2 * x) * rows.mask
+        x = mx.fast.layer_norm(x, self.gamma, self.beta, EPSILON)
+        return mx.maximum(x, SLOPE * x) * rows.mask
 
 
 class TextEncoder(nn.Module):

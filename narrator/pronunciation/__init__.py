@@ -183,9 +183,9 @@ def _assemble(text: str, parts: Sequence[Token], segments: Sequence[Segment]) ->
         elif part.kind == "space":
             phonemes += " " if phonemes and not phonemes.endswith(" ") else ""
         elif mark := _mark(text, part):
-            opens = mark in "(“" and part.text != mark
+            opens = mark in "(“" and part.text != mark  # 「 and the like: no space stands before it
             phonemes += f" {mark}" if opens and phonemes and not phonemes.endswith(" ") else mark
-            phonemes += " " if is_wide(part.text) and not opens else ""
+            phonemes += " " if is_wide(part.text) and not opens else ""  # nor after 。
         elif part.text not in SILENT and part.text != "-" and not _is_invisible(part.text):
             unspoken.append(_span(text, part))
     return Pronunciation(phonemes.rstrip(" "), tuple(words), tuple(unknown), tuple(unspoken))

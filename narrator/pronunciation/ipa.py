@@ -94,8 +94,9 @@ def to_phonemes(ipa: str, language: str) -> str:
         lambda match: _sound(match, table, kind, ipa),
         text,
     )
-    if kind == "british":
+    if kind == "british":  # r is silent but before a vowel
         sounds = re.sub(f"ɹ(?![{STRESSES}]?{_VOWEL})", "", sounds)
+    # Of several stresses the last one counts; then it moves to its vowel.
     sounds = re.sub(f"[{STRESSES}]+([{STRESSES}])", r"\1", sounds)
     sounds = re.sub(rf"([{STRESSES}])([^\s{STRESSES}{_VOWEL[1:-1]}]*)(?={_VOWEL})", r"\2\1", sounds)
     sounds = re.sub(f"[{STRESSES}](?!{_VOWEL})", "", sounds)  # no vowel follows to be stressed

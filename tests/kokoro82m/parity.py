@@ -33,7 +33,8 @@ import numpy as np
 
 import kokoro82m
 from kokoro82m import model as model_module
-from kokoro82m.generator import LAST_SLOPE, SLOPE, AdaINResBlock1
+from kokoro82m.config import LAST_SLOPE, UPSAMPLING_SLOPE
+from kokoro82m.generator import AdaINResBlock1
 from kokoro82m.layers import AdainResBlk1d, Rows, pad_time
 from kokoro82m.model import Kokoro82M
 from kokoro82m.network import DecoderInput, find_durations
@@ -316,7 +317,7 @@ class Stages:
             heard = generator.noise_res[n](heard, rows.moments(heard), style, rows)
             yield from self._check(f"noise_res{n}", cut(heard, rows))
             x = self._wide("decode3" if n == 0 else "mean0")
-            x = mx.maximum(x, SLOPE * x) if n == 0 else x
+            x = mx.maximum(x, UPSAMPLING_SLOPE * x) if n == 0 else x
             yield from self._check(f"up{n}", generator.ups[n](x))
             x = self._wide(f"up{n}")
             x = x if n == 0 else mx.concatenate([x[:, 1:2], x], axis=1)
@@ -326,7 +327,7 @@ class Stages:
             parts = [block(sums[n], moments, style, rows) for block in blocks]
             yield from self._check(f"resblock{3 * n}", cut(parts[0], rows))
             mean = cut((parts[0] + parts[1] + parts[2]) / 3, rows)
-            slope = SLOPE if n == 0 else LAST_SLOPE
+            slope = UPSAMPLING_SLOPE if n == 0 else LAST_SLOPE
             yield from self._check(f"mean{n}", mx.maximum(mean, slope * mean))
         yield from self._check("post", generator.conv_post(self._wide("mean1")))
         post = fill(self._wide("post"), stage1.size)
