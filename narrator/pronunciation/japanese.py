@@ -90,16 +90,17 @@ def _segments(token: Token) -> Iterator[Segment]:
     stop = start
     for morpheme in _tokenizer().tokenize(token.text, _mode()):
         kind, detail, *_ = morpheme.part_of_speech()
-        belongs = kind in ("助動詞", "接尾辞") or detail in (
+        # Auxiliaries, suffixes and conjunctive particles; after -te verbs that may be auxiliary.
+        is_ending = kind in ("助動詞", "接尾辞") or detail in (
             "接続助詞",
             "非自立可能" if kana.endswith(("テ", "デ")) else "",
         )
-        if kana and not belongs and not is_prefix:
+        if kana and not is_ending and not is_prefix:
             yield Segment(start, stop, sounds(kana))
             start, kana = stop, ""
         kin = _AFTER_PREFIX.get(morpheme.surface(), "") if is_prefix else ""
         kana += _long(kin) if kin else _reading(morpheme, kind)
-        is_prefix = kind == "接頭辞"
+        is_prefix = kind == "接頭辞"  # prefix
         stop += len(morpheme.surface())
     if stop > start:
         yield Segment(start, stop, sounds(kana))
@@ -116,12 +117,13 @@ def _reading(morpheme: Any, kind: str) -> str:
         ]
     if not re.fullmatch("[ァ-ヺー]+", reading):
         reading = surface.translate({code: code + 0x60 for code in range(0x3041, 0x3097)})
-    if kind == "動詞" and reading.endswith("ウ"):
+    if kind == "動詞" and reading.endswith("ウ"):  # a verb, whose ending is not a long vowel
         return _long(reading[:-1]) + "ウ"
     return _long(reading)
 
 
 def _long(kana: str) -> str:
+    """Writes the second of two vowels that sound as a long one as "ー"."""
     kana = re.sub("(?<=[オコゴソゾトドノホボポモヨロョォ])[ウオ]", "ー", kana)
     kana = re.sub("(?<=[エケゲセゼテデネヘベペメレェ])[イエ]", "ー", kana)
     return re.sub("(?<=[ウクグスズツヌフブプムユルュゥ])ウ", "ー", kana)

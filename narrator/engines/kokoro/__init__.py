@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from narrator.engines.mlx.engine import ModelEngine
 
 
-_NO_CHAINS = "Kokoro speaks each chunk by itself"
+_NO_CHAINS = "Kokoro speaks each chunk independently"
 
 
 class KokoroSpec(KokoroLanguages, ModelSpec):
@@ -59,8 +59,8 @@ class KokoroSpec(KokoroLanguages, ModelSpec):
 
     def unsupported(self, settings: EngineSettings) -> Mapping[str, str]:
         return {
-            "style": "Kokoro speaks in one way, and goes without",
-            "reference": "Kokoro imitates nobody; `kokoro: {voice: …}` chooses a voice of its own",
+            "style": "Kokoro has no styles, and ignores them",
+            "reference": "Kokoro does not clone voices; choose its own: `kokoro: {voice: …}`",
             "chain.anchored": _NO_CHAINS,
             "chain.continuation": _NO_CHAINS,
         }

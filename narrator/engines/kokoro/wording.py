@@ -49,9 +49,12 @@ def voice_errors(
     faults: Mapping[str, str] = MappingProxyType({}),
     language: str | None = None,
 ) -> Iterator[str]:
-    """Yields problems with voices that speakers chose, or have by default in a language, and that
-    are not among a model's `names`; those of the published model are missing in the folder of
-    `model`. `faults` says why a voice cannot be read."""
+    """Yields problems with voices that are not among a model's `names`: those that the author chose
+    and, if `language` is given, those that speakers without one get.
+
+    `model` is the model's name in messages, for published voices that it lacks. `faults` are
+    reasons why voices cannot be read, by name.
+    """
     for speaker, voice in voices.items():
         default = default_blend(voice, language) if language else {}
         for name in chosen_blend(voice) or default:
