@@ -22,7 +22,7 @@ DEFAULT = ""
 
 
 class Dictionary:
-    """The entries of a file in `data/`."""
+    """The entries of a file in `data/`; `find(word)` is `_find` with a cache."""
 
     def __init__(self, file: str) -> None:
         packed = (resources.files(__package__) / "data" / file).read_bytes()

@@ -1,9 +1,9 @@
 """Hindi, as eSpeak NG writes it and Kokoro's Hindi voices learnt it: rules.
 
-Devanagari writes syllables. A consonant without a sign carries the vowel ə, which is silent at the
-end of a word and between two syllables that can do without it: लड़का is lʌr.kaː. Knows which
-syllable is stressed: the last of the heaviest but for the end of the word. The flap ड़ is "r.",
-which is how eSpeak writes it and Kokoro learnt it.
+Devanagari writes syllables. A consonant without a vowel sign carries the vowel ə, the schwa, which
+is silent at the end of a word and between two syllables that can be spoken without it: लड़का is
+lʌr.kaː. The last of the heaviest syllables is stressed, the end of the word only if it is heavier
+than all. The flap ड़ is "r.", which is how eSpeak writes it and Kokoro learnt it.
 """
 
 from __future__ import annotations

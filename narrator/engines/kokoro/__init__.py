@@ -60,7 +60,7 @@ class KokoroSpec(KokoroLanguages, ModelSpec):
     def unsupported(self, settings: EngineSettings) -> Mapping[str, str]:
         return {
             "style": "Kokoro has no styles, and ignores them",
-            "reference": "Kokoro does not clone voices; choose its own: `kokoro: {voice: …}`",
+            "reference": "Kokoro does not clone voices; name a built-in one: `kokoro: {voice: …}`",
             "chain.anchored": _NO_CHAINS,
             "chain.continuation": _NO_CHAINS,
         }
