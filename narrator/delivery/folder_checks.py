@@ -201,7 +201,7 @@ def _chapter_mismatch(file: FileFigures, book: FileFigures) -> str:
     title, mark_title = (text.strip() for text in (file.tags.get("title", ""), mark.title))
     if title and mark_title and title != mark_title:
         return f"has the title '{title}', and {chapter_name} '{mark_title}'"
-    if book.cover and not file.cover and file.codec != "pcm_s16le":
+    if book.cover and not file.cover and not file.codec.startswith("pcm"):
         return f"has no cover, and '{book.path.name}' has one"
     difference_start = spectra.first_difference(
         file.spectra, book.spectra.part(mark.start, mark.end)

@@ -363,6 +363,22 @@ def test_the_default_layout_of_book_and_chapters_is_no_fault(tmp_path: Path) -> 
     assert line in said(tmp_path, "-p", "acx")
 
 
+def test_chapters_in_wav_need_no_cover_beside_a_book_with_one(tmp_path: Path) -> None:
+    KNOWN.clear()
+    book = book_beside_chapters(tmp_path)
+    for number in (1, 2, 3):
+        facts = {"title": f"T{number}", "album": "A", "artist": "N", "track": f"{number}/3"}
+        chapter_file = tmp_path / f"{number:02} - T{number}.wav"
+        write(chapter_file, fluent(number), rate=RATE, codec="pcm_s24le", tags=facts)
+        (tmp_path / "Book (mp3)" / f"{number:02} - T{number}.mp3").unlink()
+    said(tmp_path)
+    for content, figures in list(KNOWN.items()):
+        if figures.path == book:
+            KNOWN[content] = replace(figures, cover=(9, 9))
+    assert not [line for line in said(tmp_path) if "has no cover" in line]
+    KNOWN.clear()
+
+
 def test_a_wrong_title_of_a_whole_book_is_named(tmp_path: Path) -> None:
     marks = [(0, 4, "One"), (4, 8, "Two")]
     wrong = "N - Dune.mp3: has the title 'Emma', and its name and album are of 'Dune'"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -155,15 +156,19 @@ def _make_cover_predicate(
 ) -> Callable[[Job], bool]:
     """Returns a predicate for the jobs that a render covers.
 
-    Those are jobs for the same book and engines, with no more chapters and speakers than it
-    renders, while the files of the book are unchanged.
+    Those are jobs for the same book and engines with equal options, and with no more chapters and
+    speakers than it renders, while the files of the book are unchanged.
     """
     project = reading.manuscript.project
 
     def covers(other_job: Job) -> bool:
-        if other_job.force or (other_job.kind, other_job.book) != (job.kind, project.path.name):
-            return False
-        if other_job.cluster != job.cluster:  # spoken on another machine
+        own_part = replace(
+            other_job,
+            book=job.book, engine=job.engine, chapters=job.chapters, speakers=job.speakers,
+            force=job.force,
+        )  # fmt: skip
+        # forced takes are wanted anew, even if the running render is forced too
+        if own_part != job or other_job.force or other_job.book != project.path.name:
             return False
         if project.spoken_by(other_job.engine).other_engine != project.other_engine:
             return False
