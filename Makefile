@@ -128,7 +128,7 @@ $(VENV)/.draft: $(VENV)/.made pyproject.toml
 
 $(VENV)/.kokoro: $(VENV)/.made pyproject.toml
 	$(PIP) install -e '.[kokoro]'
-	$(BIN)/narrator models where kokoro || $(BIN)/narrator models pull kokoro
+	$(BIN)/narrator models where kokoro 2>/dev/null || $(BIN)/narrator models pull kokoro
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml

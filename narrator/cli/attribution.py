@@ -109,7 +109,7 @@ def _make_proposal(project: Project, find: bool, write: bool, model: Refine | No
             attribution.characters(project)
         )
         err.print(
-            f"{display_path(project.path)}: {pluralize(new_count, 'character')} more under speakers"
+            f"{display_path(project.path)}: added {pluralize(new_count, 'character')} to speakers"
         )
         with stage(err, "finding who speaks"):  # as every run after this one does
             proposal = attribution.propose(extended_project)
@@ -119,9 +119,7 @@ def _make_proposal(project: Project, find: bool, write: bool, model: Refine | No
         return proposal
     written_files = attribution.write_speaker_files(proposal)
     err.print(
-        f"written: {pluralize(len(written_files), 'file')} of speakers"
-        if written_files
-        else "unchanged"
+        f"wrote {pluralize(len(written_files), 'speaker file')}" if written_files else "unchanged"
     )
     changed = [quote for quote in proposal.quotes if quote.was and not quote.row.goes_on]
     for quote in changed[:LISTED]:
@@ -164,7 +162,7 @@ def _print_cast(proposal: Proposal, max_rows: int | None) -> None:
         if not (lines[character.name] or label_counts[character.name])
     ]
     if silent_names:
-        out.print(truncate(f"without a line: {', '.join(silent_names)}", 300))
+        out.print(truncate(f"speakers without lines: {', '.join(silent_names)}", 300))
     out.print(_summarize_certainty(quotes))
 
 

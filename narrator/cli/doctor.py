@@ -325,7 +325,7 @@ def _device(device: Device) -> Diagnosis:
 
 def _model(name: str, model: Model, pull: str) -> Diagnosis:
     if model.path is None:
-        ways = f"ways on: `{pull}`; engine.model in the manifest, a directory; or --draft"
+        ways = f"what to do: `{pull}`; engine.model in the manifest, a directory; or --draft"
         return Diagnosis(name, "fail", model.note, ways if name == "model" else "")
     version = f"commit {model.revision[:12]}" if model.revision else f"weights {model.weights[:12]}"
     location = "" if model.spec == str(model.path) else str(display_path(model.path))
@@ -515,7 +515,7 @@ def _book(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterOptio
             "measured)"
         )
     else:
-        message += "; how long that takes was not measured here yet"
+        message += "; its speed has not been measured here yet"
     message += "" if cost.disk is None else f"; {sized(cost.disk)} of disk"
     return Diagnosis("book", "ok", message, cost=cost)
 

@@ -208,7 +208,7 @@ def _assemble(family: Family, source: Path) -> None:
     """Raises as `models.assemble`."""
     from narrator.engines import models
 
-    with _working(f"making the model of what lies in {source}"):
+    with _working(f"building the model from the files in {source}"):
         model = models.assemble(family, source, _say)
     out.print(f"{family.engine}: {sized(model.bytes)}\n{model.path}")
     out.print(f"to hear a book with it: `narrator render BOOK --engine {family.engine}`")

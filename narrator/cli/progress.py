@@ -156,7 +156,7 @@ class _Progress(ProgressCounter):
         if self.engine.note:
             line += f"  {self.engine.note}, {self.engine.busy:.0%} busy"
         retries = self.retries.total()
-        return line + (f"  {retries} retries" if retries else "")
+        return line + (f"  {_count_retries(retries)}" if retries else "")
 
     def print_faults(self, event: ChunkEvent) -> None:
         """Prints what became of a chunk that has no faultless take."""
@@ -212,7 +212,7 @@ class LineProgress(_Progress):
     def _print_chapter(self, event: ChunkEvent) -> None:
         n = event.chapter
         if self.done[n] == self.total[n] and not event.again:
-            retries = f", {self.retries[n]} retries" if self.retries[n] else ""
+            retries = f", {_count_retries(self.retries[n])}" if self.retries[n] else ""
             self.console.print(
                 f"chapter {n + 1}: {self.titles[n]}: {self.total[n]} chunks{retries}"
             )
@@ -269,7 +269,7 @@ class LiveProgress(_Progress):
                 self.bars.update(self.export[what], completed=done, total=total, note=note)
 
     def _show(self, n: int) -> None:
-        retries = f"  {self.retries[n]} retries" if self.retries[n] else ""
+        retries = f"  {_count_retries(self.retries[n])}" if self.retries[n] else ""
         note = f"{self.done[n]}/{self.total[n]}{retries}"
         if n not in self.lines and len(self.lines) < LINES:
             title = _fitted(self.titles[n], 20)
@@ -333,3 +333,7 @@ class StageLine:
         if seconds_left is None or seconds_left <= (passed := self._clock() - reported):
             return None
         return seconds_left - passed
+
+
+def _count_retries(count: int) -> str:
+    return f"{count} retry" if count == 1 else f"{count} retries"

@@ -113,7 +113,7 @@ def _print_counts(manuscript: Manuscript) -> None:
     out.print(f"{words} words; of {counts['source']} characters {character_count} are spoken, "
               f"{counts['left_out']} left out")  # fmt: skip
     if silent:
-        out.print(f"without a line: {', '.join(silent)}")
+        out.print(f"speakers without lines: {', '.join(silent)}")
     kinds = book_engines.specs_of(manuscript.project)
     if len({kinds[name].name for name in speakers}) > 1:
         speaker_kinds = {name: kind for name, kind in kinds.items() if name in speakers}

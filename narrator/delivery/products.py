@@ -36,7 +36,7 @@ def list_sound_files(book: RenderedBook) -> list[tuple[Path, str]]:
     def note_of(path: Path) -> str:
         entry = made_files.get(in_build(book.project, path))
         if entry is None or path in stale_files:
-            return "not of the project as it is now"
+            return "out of date"
         return _note_of(book, path, entry)
 
     return [(path, note_of(path)) for path in book.folders.sounds()]

@@ -184,6 +184,10 @@ def repository_id(spec: str) -> str:
     return (hub_id(spec) or ("", None))[0]
 
 
+GRAPHS = "onnx"
+"""Folder beside the models for graphs that engines make of them; it holds no model itself."""
+
+
 def list_models(
     families: Sequence[Family], tell: Tell = ignore_message
 ) -> list[tuple[Family, Model]]:
@@ -191,7 +195,7 @@ def list_models(
     models = [(family, find(family, tell=tell)) for family in families]
     folder = files.library() / "models"
     conversions = sorted(p for p in folder.iterdir() if p.is_dir()) if folder.is_dir() else []
-    for path in (path for path in conversions if path.name[0] != "."):
+    for path in (path for path in conversions if path.name[0] != "." and path.name != GRAPHS):
         family = find_family(path, families) or families[0]
         models.append((family, _find_in_folder(str(path), path, family, tell)))
     for path in _snapshots():
@@ -497,7 +501,7 @@ class _HashTable:
         if isinstance(row, list) and row[:2] == [stat.st_size, stat.st_mtime_ns]:
             return str(row[-1])
         if stat.st_size > 200_000_000:
-            tell(f"reading {file.name} ({stat.st_size / 1e9:.1f} GB) to know it by, once")
+            tell(f"reading {file.name} ({stat.st_size / 1e9:.1f} GB) for its hash, once")
         file_hash = keys.file_content(real_path)
         self._rows[str(real_path)] = [stat.st_size, stat.st_mtime_ns, file_hash]
         self._changed = True

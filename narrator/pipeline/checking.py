@@ -150,8 +150,8 @@ def _find_gaps(
         yield Problem(
             manuscript.project.path,
             manuscript.project.line("language"),
-            f"{command} will refuse this book: its main language, “{main_tag}”, is none of the "
-            f"engine's ({name}){engine.language_advice(main_tag)}",
+            f"{command} will refuse this book: {name} does not speak its main language, "
+            f"“{main_tag}”{engine.language_advice(main_tag)}",
         )
     for problem in find_unspoken(leave_out_unspeakable(manuscript, engines)):
         yield replace(problem, message=f"{command}: {problem.message}")

@@ -133,8 +133,8 @@ def _sound(match: re.Match[str], table: dict[str, str], kind: str, ipa: str) -> 
             return other
         name = unicodedata.name(other, "unnamed")
         raise IpaError(
-            f"{ipa!r}: {other!r} (U+{ord(other):04X}, {name.lower()}) is no sound that can be "
-            f"spoken"
+            f"{ipa!r}: {other!r} (U+{ord(other):04X}, {name.lower()}) is not a sound "
+            f"of IPA that can be spoken"
         )
     symbols = match.group(1)
     if kind == "others":

@@ -121,7 +121,7 @@ class SpeechServer:
             engine.can_say(step.text, language, step.utterance.spoken.pronunciations)
             for step in steps
         ):
-            raise Refusal(400, "nothing in the text has a sound", param="input")
+            raise Refusal(400, "the text contains nothing that can be pronounced", param="input")
         return steps, self.service.say(client, steps, voice.reference, takes)
 
     def _voices(self, request: Request) -> Response:

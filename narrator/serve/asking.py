@@ -142,7 +142,7 @@ def _speed_field(value: Any) -> float:
     if not is_number or not low <= value <= high:  # NaN is neither
         raise Refusal(
             400,
-            f"`speed` is to be a number from {low} to {high}",
+            f"`speed` must be a number from {low} to {high}",
             param="speed",
             code="invalid_value",
         )

@@ -75,9 +75,9 @@ async def read_json(request: Request) -> Mapping[str, Any]:
     try:
         value = json.loads(await read_body(request, MAX_JSON_BYTES, MAX_JSON_SECONDS))
     except (ValueError, RecursionError):
-        raise UsageError("what was sent is no JSON") from None
+        raise UsageError("the body is not valid JSON") from None
     if not isinstance(value, dict):
-        raise UsageError("what was sent is no JSON object")
+        raise UsageError("the body is not a JSON object")
     return value
 
 

@@ -100,7 +100,7 @@ def test_it_shows_the_cast_and_what_to_look_at(narrator: Narrator, book: Path) -
     lines = said.splitlines()
     assert lines[0] == "Tea: 2 characters, 6 quotations"
     assert lines[2].split() == ["Ada", "she", "3", "50.0%", "Miss", "Lovell"]
-    assert "without a line: Bess" in lines
+    assert "speakers without lines: Bess" in lines
     assert "2 sure, 2 doubtful, 1 unknown, 1 nobody's speech" in lines
     looked = [line for line in lines if ".md:" in line]
     assert [line.partition(": ")[2] for line in looked] == [
@@ -164,7 +164,7 @@ def test_json_names_characters_where_a_person_has_decided(narrator: Narrator, bo
 
 def test_it_writes_files_and_says_what_comes_next(narrator: Narrator, book: Path) -> None:
     code, said, complaints = narrator("cast", book, "--write")
-    assert (code, complaints) == (0, "written: 2 files of speakers\n")
+    assert (code, complaints) == (0, "wrote 2 speaker files\n")
     assert rows(book) == [
         "Ada | rule tag 0.95 Ada | “I know,”",
         "+ | rule tag 0.95 + | “but not now.”",
@@ -190,7 +190,7 @@ def test_lines_by_labels_and_braces_are_counted(narrator: Narrator, book: Path) 
     text.write_text("Bess: Make it.\n\nHe said {Bess: now} and {Ben Hall: then}.\n\nBess: I do.\n")
     said = narrator("cast", book)[1]
     assert "by labels and in braces: Bess 3, Ben Hall 1" in said
-    assert "without a line" not in said
+    assert "speakers without lines" not in said
 
 
 def test_the_teller_may_be_named_by_an_alias(narrator: Narrator, book: Path) -> None:

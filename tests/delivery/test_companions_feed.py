@@ -407,7 +407,7 @@ def test_files_that_are_not_current_are_left_out_and_told(project: Path) -> None
     root = project.parent
     change(project, "title: Morning", "title: Dawn")
     result = run(str(root), "--base-url", "https://x.org", "--description", "D", "--chapters")
-    assert "01 - Morning.mp3: left out: not of the project as it is now" in result.output
+    assert "01 - Morning.mp3: left out: out of date" in result.output
     assert [name for name, _ in published(root)] == [
         "build/book/A. Author - The Ferry (mp3)/02 - Evening.mp3"
     ]

@@ -401,6 +401,7 @@ def test_listed_are_the_default_the_library_and_the_cache(cache, source, tmp_pat
     (other / "config.json").write_text('{"architecture": "another"}')
     hubs.cached(cache, other, "some/thing")
     shutil.copytree(source, models.conversion_path(FAMILY.hub))
+    (models.conversion_path(FAMILY.hub).parent / models.GRAPHS).mkdir()
     specs = [model.spec for _, model in models.list_models([FAMILY])]
     assert specs == [
         "openbmb/VoxCPM2",

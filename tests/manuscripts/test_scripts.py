@@ -96,7 +96,7 @@ def test_a_name_becomes_a_label_that_is_read_back(cue: str, label: str, tmp_path
     manuscript = read_manuscript(project.manifest)
     told: list[object] = []
     checking.check_manuscript(manuscript, told.append)
-    assert "without a line" not in str(told)
+    assert "speakers without lines" not in str(told)
 
 
 def test_those_who_speak_together_are_said_with_an_ampersand(tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ def test_a_file_of_other_text_is_said_to_be_out_of_date(tmp_path):
     books.run(path, engine)
     books.brief(tmp_path, one=books.BRIEF_ONE.replace("at seven", "at nine"))
     found = facts.gather(books.plan(path, engine), NOW)
-    assert [file.note for file in found.files] == ["not of the project as it is now", ""]
+    assert [file.note for file in found.files] == ["out of date", ""]
     assert [chapter.current for chapter in found.chapters] == [False, True]
 
 

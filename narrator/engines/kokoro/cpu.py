@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from narrator import files
-from narrator.engines import Outcome, Request, Speech, machine
+from narrator.engines import Outcome, Request, Speech, machine, models
 from narrator.engines.kokoro import worker
 from narrator.engines.kokoro.settings import KokoroSettings
 from narrator.engines.kokoro.wording import prepare, word_times
@@ -89,5 +89,5 @@ def start_workers(
     count = count_workers(settings.slots)
     number = "1 process" if count == 1 else f"{count} processes"
     tell(f"loading Kokoro ({settings.model}) in {number} …")
-    program = KokoroProgram(folder, files.library() / "models" / "onnx")
+    program = KokoroProgram(folder, files.library() / "models" / models.GRAPHS)
     return WorkerSession(program, count, 2 * count)

@@ -108,10 +108,14 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
         return start_workers(self.settings, path, tell)
 
     def _check_weights(self, path: Path, tell: Callable[[str], None]) -> None:
-        """Tells of weights that are not the published ones. Raises EngineUnavailable if they should
-        be, since the model is that of the hub: its files are damaged."""
+        """Tells of weights that are not the published ones.
+
+        Raises EngineUnavailable if the model is that of the hub, or the one that `models pull`
+        makes of packages: then its files are damaged.
+        """
         faults = list(models.find_damaged_files(FAMILY, path, tell))
-        if faults and self._found.spec == FAMILY.hub:
+        is_pulled = self._found.spec == FAMILY.hub or path == models.conversion_path(FAMILY.hub)
+        if faults and is_pulled:
             raise EngineUnavailable(f"{faults[0]}: damaged; remove it, then `{FAMILY.pull}`")
         for fault in faults:
             tell(f"not the published model: {fault}")

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from narrator.engines import Outcome, Request, Speech, speak
+from narrator.engines import Outcome, Request, Speech, models, speak
 from narrator.engines.kokoro import SPEC
 from narrator.engines.kokoro.engine import KokoroEngine
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
@@ -185,6 +185,15 @@ def test_a_damaged_model_is_named_before_anything_is_spoken(make: Make, tmp_path
 def test_weights_that_are_not_the_published_ones_are_told(started: dict[str, Started]) -> None:
     [line] = [line for line in started["cpu"].told if "not the published model" in line]
     assert "kokoro-v1_0.pth: SHA-256 " in line
+
+
+def test_damage_of_the_model_that_packages_make_is_an_error(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
+    folder = make_checkpoint(models.conversion_path("hexgrad/Kokoro-82M"))
+    with pytest.raises(EngineUnavailable, match="damaged; remove it, then `narrator models pull"):
+        make(model=str(folder)).start()
 
 
 def test_a_published_voice_that_a_folder_lacks_is_said(make: Make) -> None:
