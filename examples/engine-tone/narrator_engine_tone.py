@@ -21,6 +21,7 @@ class ToneSettings(EngineSettings):
 
     name: Literal["tone"] = "tone"
     loudness: float = Field(default=0.1, gt=0, lt=1)
+    seed: int = Field(default=0, ge=0)
 
 
 class ToneVoice(Strict):
@@ -32,6 +33,7 @@ class ToneVoice(Strict):
 class ToneEngine(Engine):
     name = "tone"
     sample_rate = RATE
+    sound_parameters = ("seed",)  # another seed is another take, so chunks can be retaken
 
     def __init__(self, settings: ToneSettings) -> None:
         self.loudness = settings.loudness

@@ -25,7 +25,7 @@ def read_org(path: Path, choices: Choices) -> Book:
     facts = [line for line in lines if line.startswith("#+")]
     text = [line for line in lines if not line.startswith("#+")]
     with tempfile.TemporaryDirectory() as folder:
-        markdown = Path(folder) / f"{path.stem}.md"
+        markdown = Path(folder) / path.name  # messages and reports name it
         front_matter = ["---", *map(_to_markdown, facts), "---"] if facts else []
         markdown.write_text("\n".join([*front_matter, *map(_to_markdown, text)]), "utf-8")
         return read_markdown(markdown, choices)

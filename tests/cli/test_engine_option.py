@@ -76,6 +76,6 @@ def test_a_main_language_that_needs_an_extra_is_told_with_it(
     manifest = books.MANIFEST.replace("en-GB", "ja")
     path = books.brief(tmp_path, manifest, "# 一\n\n名前はまだ無い。\n")
     told = narrator("check", path, "--engine", "kokoro")[2]
-    [refusal] = [line for line in told.splitlines() if "(kokoro)" in line]
+    [refusal] = [line for line in told.splitlines() if "kokoro does not speak" in line]
     assert "main language, “ja”" in refusal
     assert "[japanese]" in refusal

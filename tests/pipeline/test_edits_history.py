@@ -244,15 +244,17 @@ def test_the_history_outlives_its_upkeep(project):
     assert edits.undo(project) is not None
 
 
-def test_a_history_that_was_altered_is_begun_anew(project, caplog):
+def test_an_altered_history_is_an_error_and_its_edits_stay_on_disk(project):
     make(project)
     path = project.build / "edits" / "book" / "history.json"
-    path.write_text(path.read_text().replace("snowed", "rained"))
-    assert edits.history(project) == []
-    assert "altered" in caplog.text
-    make_again = edit(project, "hailed")
-    edits.apply(project, make_again)
-    assert [one.what for one in edits.history(project)] == ["it hailed"]
+    original = path.read_text()
+    path.write_text(original.replace("snowed", "rained"))
+    for act in (lambda: edits.history(project), lambda: edits.apply(project, edit(project, "h"))):
+        with pytest.raises(StorageError, match="restore it, or move the folder 'book' away"):
+            act()
+    assert (path.parent / "000001.json").exists()
+    path.write_text(original)
+    assert edits.undo(project) is not None
 
 
 def test_a_history_from_elsewhere_writes_only_the_projects_files(project, tmp_path):

@@ -204,14 +204,22 @@ class _HistoryFile:
 
     @classmethod
     def read(cls, path: Path) -> _HistoryFile:
-        content = files.load_json(path, {})
+        """Raises StorageError if the file is damaged: the edits that it lists could be undone."""
         try:
+            content = files.read_json(path)
             rows = tuple(
                 (int(number), str(title), str(time)) for number, title, time in content["rows"]
             )
             return cls(rows, min(len(rows), int(content["done"])), str(content["pending"]))
-        except (LookupError, TypeError, ValueError):
+        except FileNotFoundError:
             return cls()
+        except OSError as error:
+            raise StorageError(f"{path}: {error.strerror}") from None
+        except (LookupError, TypeError, ValueError) as error:
+            raise StorageError(
+                f"{path}: not a list of edits ({error}); restore it, or move the folder "
+                f"'{path.parent.name}' away to go on without undoing what was edited before"
+            ) from None
 
     @property
     def number(self) -> int:
