@@ -5,7 +5,6 @@ Edits read text, so they run in the main thread; notes are written at once, from
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -30,7 +29,7 @@ from narrator.pipeline import (
 from narrator.pipeline.attribution import Proposal
 from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.edits import Edit
-from narrator.pipeline.jobs.protocol import Job, decode
+from narrator.pipeline.jobs.protocol import Job, decode_row
 from narrator.pipeline.pickups import Pickup
 from narrator.speech.plan import Step
 from narrator.studio.jobs import Jobs
@@ -97,7 +96,7 @@ class EditRoutes:
             is_draft = bodies.boolean_field(fields, "draft")
             del fields["draft"]
             fields["engine"] = "draft" if is_draft else self.session.model_engine
-            job = decode(Job, json.dumps(fields))
+            job = decode_row(Job, fields)
         except ValueError as error:
             raise UsageError(str(error)) from None
         return JSONResponse({"job": dict(await run_in_threadpool(self.jobs.submit, job))})

@@ -67,7 +67,7 @@ class Notes:
     """Description of the edit that would be undone."""
     redo: str | None = None
     trouble: str = ""
-    """The error that kept the notes from being read."""
+    """The errors that kept some of the notes from being read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -474,20 +474,25 @@ def _note_files(project: Project) -> Iterator[Path]:
 
 
 def _read_notes(book: BookPlan) -> Notes:
-    """Reads the notes; damaged ones are reported, so that the book can still be heard."""
+    """Reads the notes; files that cannot be read are reported, and hide no other notes."""
     flags: dict[str, list[Pickup]] = {}
+    past: Sequence[edits.PastEdit] = ()
+    troubles: list[str] = []
     try:
         if pickups.path_of(book.project).exists():
             for row in pickups.read_pickups(book)[0]:
                 if not row.is_lost:
                     flags.setdefault(row.chunk, []).append(row)
-        past = edits.history(book.project)
-        reviewed = frozenset(reviews.reviewed_keys(book))
     except NarratorError as error:
-        return Notes(trouble=str(error))
+        troubles.append(str(error))
+    try:
+        past = edits.history(book.project)
+    except NarratorError as error:
+        troubles.append(str(error))
     return Notes(
         flags={chunk: tuple(rows) for chunk, rows in flags.items()},
-        reviewed=reviewed,
+        reviewed=frozenset(reviews.reviewed_keys(book)),
+        trouble="\n".join(troubles),
         **undo_state_of(past),
     )
 

@@ -128,13 +128,3 @@ def text_list_field(
     if len(value) > max_texts:
         raise UsageError(f"`{name}` has more than {max_texts:,} texts")
     return tuple(value)
-
-
-def integer_field(
-    fields: Mapping[str, Any], name: str, minimum: int, maximum: int, default: int
-) -> int:
-    """Returns a whole number within bounds. Raises UsageError."""
-    value = fields.get(name, default)
-    if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= maximum:
-        raise UsageError(f"`{name}` is to be a whole number from {minimum} to {maximum}")
-    return value

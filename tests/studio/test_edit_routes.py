@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from narrator.pipeline import pickups
+from narrator.pipeline import edits, pickups
 from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.pickups import Pickup
 from narrator.studio import session as sessions
@@ -241,6 +241,23 @@ def test_a_list_that_cannot_be_read_keeps_nobody_from_listening(studio: Opened) 
     book = studio.page.get("/api/book").json
     assert "folder" in book["warnings"][0]["text"]
     assert studio.chapter()["sound"]["kind"] == "mastered"
+
+
+def test_a_damaged_list_of_edits_is_shown_and_hides_no_other_notes(studio: Opened) -> None:
+    studio.page.post("/api/flags", {"chunk": "1.3", "note": "too fast"})
+    studio.page.post("/api/reviewed", {"chunks": ["1.1"], "yes": True})
+    history = edits.path_of(studio.session.view.project)
+    history.parent.mkdir(parents=True, exist_ok=True)
+    history.write_text("{")
+    studio.look()
+    assert "not a list of edits" in studio.page.get("/api/book").json["warnings"][0]["text"]
+    chunks = studio.chapter()["chunks"]
+    assert (chunks[0]["reviewed"], chunks[2]["flags"]) == (
+        True,
+        [{"note": "too fast", "done": False}],
+    )
+    answer = studio.page.post("/api/undo")
+    assert (answer.status, "restore it" in answer.json["error"]) == (503, True)
 
 
 def test_a_flag_stays_with_its_words_when_text_is_inserted(studio: Opened) -> None:

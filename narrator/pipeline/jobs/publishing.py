@@ -49,7 +49,7 @@ class ProgressPublisher:
         sink: ProgressSink,
         between: Callable[[], None] = lambda: None,
     ) -> None:
-        self._owner, self._ticket, self._sink, self._between = owner, handle, sink, between
+        self._owner, self._handle, self._sink, self._between = owner, handle, sink, between
         self._counter = ProgressCounter()
         self._finished_keys: set[str] = set()
         """Keys of the chunks that have been rendered or given up."""
@@ -122,11 +122,11 @@ class ProgressPublisher:
         if stage == last_stage and time_now < last_time + MIN_PROGRESS_INTERVAL and not is_urgent:
             return
         self._last_progress = stage, time_now
-        self._ticket.progress = {**row, "event": "progress", "job": self._ticket.id, "phase": stage}
-        self._owner.tell(self._ticket.progress)
+        self._handle.progress = {**row, "event": "progress", "job": self._handle.id, "phase": stage}
+        self._owner.tell(self._handle.progress)
 
     def _send(self, event: str, row: Event) -> None:
-        self._owner.tell({**row, "event": event, "job": self._ticket.id})
+        self._owner.tell({**row, "event": event, "job": self._handle.id})
 
 
 def show_event(event: Event, sink: ProgressSink) -> None:
