@@ -47,9 +47,9 @@ from benchmarks.sleeper import RATE, SLOTS, SleeperEngine, patches, step_seconds
 from benchmarks.slots import book_steps
 from benchmarks.virtual import Task
 from narrator.engines import Prompt, Request, Speech, State, ignore_message, speak
-from narrator.engines.cluster import parcels
+from narrator.engines.cluster import codec
+from narrator.engines.cluster.client import DaskCluster
 from narrator.engines.cluster.credentials import ClusterPlace
-from narrator.engines.cluster.reaching import DaskCluster
 from narrator.engines.cluster.session import ClusterSession
 from narrator.engines.voice import Reference, Voice
 from narrator.speech.scheduler import Scheduler
@@ -253,13 +253,13 @@ def timed(call: Callable[[], object], times: int = 15) -> float:
 
 def take_parcel(speech: Speech, rate: int) -> bytes:
     """As a machine sends it home."""
-    facts, arrays = parcels.encode_speech(speech, rate)
-    return parcels.pack_parcel({"speech": facts}, arrays)
+    facts, arrays = codec.encode_speech(speech, rate)
+    return codec.pack_parcel({"speech": facts}, arrays)
 
 
 def opened(parcel: bytes) -> Speech:
-    facts, arrays = parcels.unpack_parcel(parcel)
-    return parcels.decode_speech(facts["speech"], arrays)
+    facts, arrays = codec.unpack_parcel(parcel)
+    return codec.decode_speech(facts["speech"], arrays)
 
 
 def asked(latents: State) -> Request:
@@ -285,14 +285,14 @@ def way_table(port: int) -> dict[str, Any]:
         "noise, 48 kHz": (lambda: take_parcel(noise, RATE), opened, True),
         "draft voice": (lambda: take_parcel(Speech(draft), spoken.RATE), opened, True),
         "request and prompt": (
-            lambda: parcels.encode_request(request, settings), parcels.unpack_parcel, False,
+            lambda: codec.encode_request(request, settings), codec.unpack_parcel, False,
         ),
         "request, prompt there": (
-            lambda: parcels.encode_request(request, settings, "a" * 64), parcels.unpack_parcel,
+            lambda: codec.encode_request(request, settings, "a" * 64), codec.unpack_parcel,
             False,
         ),
         "reference, once": (
-            lambda: parcels.encode_reference(clip), parcels.decode_reference, False,
+            lambda: codec.encode_reference(clip), codec.decode_reference, False,
         ),
     }  # fmt: skip
     rows: dict[str, Any] = {}

@@ -17,8 +17,8 @@ from distributed import Worker
 from distributed.worker import DEFAULT_METRICS
 
 from benchmarks.sleeper import SLOTS
-from narrator.engines.cluster import hosting
-from narrator.engines.cluster.far import MACHINE
+from narrator.engines.cluster import programs
+from narrator.engines.cluster.worker_tasks import MACHINE
 
 QUIET = {
     "distributed.admin.system-monitor.interval": "1h",
@@ -67,7 +67,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     port, first, count = map(int, sys.argv[1:])
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    with dask.config.set({**hosting.DASK_CONFIG, **QUIET}):
+    with dask.config.set({**programs.DASK_CONFIG, **QUIET}):
         asyncio.run(_stand(port, first, count))
 
 

@@ -130,7 +130,7 @@ class SleeperSpec(EngineSpec):
 
 def main() -> None:
     from narrator.engines import registry
-    from narrator.engines.cluster import hosting
+    from narrator.engines.cluster import programs
     from narrator.engines.cluster.credentials import ClusterPlace
 
     port, name, speed, scale = sys.argv[1:]
@@ -139,7 +139,7 @@ def main() -> None:
     def tell(line: str) -> None:
         print(line, flush=True)
 
-    hosting.run_machine(ClusterPlace("127.0.0.1", int(port)), name, SLOTS, ["sleeper"], tell)
+    programs.run_machine(ClusterPlace("127.0.0.1", int(port)), name, SLOTS, ["sleeper"], tell)
 
 
 if __name__ == "__main__":

@@ -111,15 +111,15 @@ class MumbleEngine(Engine):
 
 
 def scheduler(port: int) -> None:
-    from narrator.engines.cluster import hosting
+    from narrator.engines.cluster import programs
 
-    hosting.run_scheduler(
+    programs.run_scheduler(
         credentials.listening_place("127.0.0.1", port, insecure=True), None, print
     )
 
 
 def machine(port: int, name: str, log: Path) -> None:
-    from narrator.engines.cluster import hosting
+    from narrator.engines.cluster import programs
 
     class MumbleSpec(DraftSpec):
         name = NAME
@@ -128,7 +128,7 @@ def machine(port: int, name: str, log: Path) -> None:
             return MumbleEngine(log)
 
     ENGINES[NAME] = MumbleSpec()
-    hosting.run_machine(place(port), name, None, [NAME], print)
+    programs.run_machine(place(port), name, None, [NAME], print)
 
 
 def client(port: int, book: Path) -> None:

@@ -21,8 +21,8 @@ import numpy as np
 from benchmarks.sleeper import RATE, SleeperEngine
 from narrator import __version__
 from narrator.engines import Request, speak
-from narrator.engines.cluster import far, parcels
-from narrator.engines.cluster.reaching import POLL_SECONDS, Arrival, MachineInfo, SentTask
+from narrator.engines.cluster import codec, worker_tasks
+from narrator.engines.cluster.client import POLL_SECONDS, Arrival, MachineInfo, SentTask
 from narrator.engines.cluster.session import ClusterSession
 from narrator.engines.voice import Voice
 from narrator.speech.scheduler import Scheduler
@@ -32,7 +32,7 @@ OUT, HOME = 0.005, 0.03
 """Seconds that a request and a take travel."""
 JUDGE = 0.3
 """Seconds of checks and disk, before what goes on from a take is ready."""
-SOUND = parcels.encode_speech(parcels.Speech(np.zeros(480, np.float32)), RATE)
+SOUND = codec.encode_speech(codec.Speech(np.zeros(480, np.float32)), RATE)
 
 
 class _Arrived(queue.SimpleQueue[Arrival]):
@@ -128,14 +128,14 @@ class VirtualCluster:
     ) -> SentTask:  # fmt: skip
         sent = SentTask(address, task.__name__)
         with self._inside():
-            if task is far.say:
+            if task is worker_tasks.say:
                 parcel = given[0]
                 assert isinstance(parcel, bytes)
-                facts, _ = parcels.unpack_parcel(parcel)
+                facts, _ = codec.unpack_parcel(parcel)
                 self._at(self.now + OUT, lambda: self._asked(sent, facts))
             else:
-                answer = parcels.pack_parcel({
-                    "narrator": __version__, "form": parcels.FORMAT_VERSION,
+                answer = codec.pack_parcel({
+                    "narrator": __version__, "form": codec.FORMAT_VERSION,
                     "precision": "", "rate": RATE,
                     "identity": SleeperEngine().identity(), "slots": self._slots,
                 })  # fmt: skip
@@ -183,7 +183,7 @@ class VirtualCluster:
         machine.slots += 1
         self._begin(machine)
         said, arrays = SOUND
-        answer = parcels.pack_parcel(
+        answer = codec.pack_parcel(
             {"speech": said, "took": took, "slots": self._slots, "mark": facts["mark"]}, arrays
         )
         self._at(self.now + HOME, lambda: Arrival(sent, answer))

@@ -21,8 +21,8 @@ import psutil
 
 from narrator import __version__
 from narrator.engines import Request, State
-from narrator.engines.cluster import parcels
-from narrator.engines.cluster.reaching import Arrival, MachineInfo, SentTask
+from narrator.engines.cluster import codec
+from narrator.engines.cluster.client import Arrival, MachineInfo, SentTask
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Reference, Voice
 from narrator.errors import EngineFailure
@@ -143,31 +143,31 @@ class FakeMachine:
         return MachineInfo(address, self.name, self.engines, self.last_seen, facts)
 
     def meet(self, facts: Facts) -> bytes:
-        said: Facts = {"narrator": self.version, "form": parcels.FORMAT_VERSION}
+        said: Facts = {"narrator": self.version, "form": codec.FORMAT_VERSION}
         if self.version == facts["narrator"]:
             said |= {"identity": dict(self.engine.identity()), "memory": {},
                      "precision": self.precision, "rate": self.engine.sample_rate}  # fmt: skip
-        return parcels.pack_parcel(said)
+        return codec.pack_parcel(said)
 
     def ready(self, facts: Facts) -> bytes:
-        return parcels.pack_parcel(
+        return codec.pack_parcel(
             {"refused": self.refuses} if self.refuses else {"slots": self.slots}
         )
 
-    def say(self, facts: Facts, arrays: parcels.Arrays, held: Reference | None) -> bytes:
+    def say(self, facts: Facts, arrays: codec.Arrays, held: Reference | None) -> bytes:
         if facts["reference"] and held is None:
-            return parcels.pack_parcel({"lacks": "reference"})
+            return codec.pack_parcel({"lacks": "reference"})
         made = self.made.get if self.keeps else {}.get
-        asked = parcels.decode_request(facts, arrays, ENGINES["draft"], held, made)
+        asked = codec.decode_request(facts, arrays, ENGINES["draft"], held, made)
         if asked is None:
-            return parcels.pack_parcel({"lacks": "prompt"})
+            return codec.pack_parcel({"lacks": "prompt"})
         said = self.engine.fault(asked) or hum(asked)
         plain = {"took": 0.5, "slots": self.slots, "mark": facts["mark"]}
         if isinstance(said, EngineFailure):
-            return parcels.pack_parcel({**plain, "speech": None, "failure": str(said)})
+            return codec.pack_parcel({**plain, "speech": None, "failure": str(said)})
         self.made[facts["mark"]] = said.state
-        speech, found = parcels.encode_speech(said, RATE)
-        return parcels.pack_parcel({**plain, "speech": speech, "failure": None}, found)
+        speech, found = codec.encode_speech(said, RATE)
+        return codec.pack_parcel({**plain, "speech": speech, "failure": None}, found)
 
 
 class FakeCluster:
@@ -225,7 +225,7 @@ class FakeCluster:
             return sent
         name, (parcel, *more) = task.__name__, given
         assert isinstance(parcel, bytes)
-        facts, arrays = parcels.unpack_parcel(parcel)
+        facts, arrays = codec.unpack_parcel(parcel)
         machine.asked.append((name, facts))
 
         def work() -> Arrival:
@@ -234,7 +234,7 @@ class FakeCluster:
                     machine.torn -= 1
                     self._torn.append(sent)
                     return Arrival(sent, error="Damaged: a parcel came altered")
-                clip = parcels.decode_reference(parcel)
+                clip = codec.decode_reference(parcel)
                 machine.held[clip.content] = clip
                 return Arrival(sent, clip.content)
             if name != "say":

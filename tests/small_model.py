@@ -25,9 +25,9 @@ import numpy as np
 from cosyvoice2.config import MELS
 from cosyvoice2.flow import Flow, FlowRow
 from narrator.cast import auditions, presets
-from narrator.engines.cosyvoice2 import loaded as cosyvoice2
-from narrator.engines.mlx import apart
-from narrator.engines.voxcpm2 import loaded as voxcpm2
+from narrator.engines.cosyvoice2 import loaded_model as cosyvoice2
+from narrator.engines.mlx import worker_process
+from narrator.engines.voxcpm2 import loaded_model as voxcpm2
 from narrator.engines.voxcpm2.engine import VoxCPM2Engine
 from narrator.pipeline import book_engines, book_plan, manuscript, run
 from narrator.sound import audio
@@ -92,7 +92,7 @@ bob: Good night, then.
 )
 
 
-LENIENT = apart._START.replace(
+LENIENT = worker_process._START.replace(
     "main(int",
     """\
 from tests import small_model
@@ -161,7 +161,7 @@ def lenient() -> Iterator[None]:
         mock.patch.object(voxcpm2, "step_limits", brief),
         mock.patch.object(cosyvoice2, "step_limits", brief),
         mock.patch.object(Flow, "mel", hummed),
-        mock.patch.object(apart, "_START", LENIENT),
+        mock.patch.object(worker_process, "_START", LENIENT),
         mock.patch.object(checks, "examine", only_finite),
         mock.patch.object(checks, "find_outliers", return_value=()),
         mock.patch.object(auditions, "choose", lambda candidates: candidates[0]),

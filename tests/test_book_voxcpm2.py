@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import voxcpm2
-from narrator.engines.mlx import apart
+from narrator.engines.mlx import worker_process
 from narrator.pipeline import book_engines, manuscript, run
 from narrator.progress import ChunkRendered, ProgressEvent
 from narrator.speech.plan import Step
@@ -250,7 +250,7 @@ def test_a_model_in_a_process_of_its_own_may_be_killed(
 ):
     path = copy(rendered, tmp_path / "book")
     path.write_text(path.read_text().replace("slots: 3", "slots: 3, process: own"))
-    started, processes = apart.start_process, []
+    started, processes = worker_process.start_process, []
 
     def watched(said: Any) -> Any:
         found = started(said)
@@ -263,7 +263,7 @@ def test_a_model_in_a_process_of_its_own_may_be_killed(
             if isinstance(event, ChunkRendered) and len(self.rendered) == 1:
                 processes[-1].kill()
 
-    monkeypatch.setattr(apart, "start_process", watched)
+    monkeypatch.setattr(worker_process, "start_process", watched)
     report, watcher = small_model.render(path, Killer(), deliver=False, chapters=["3"])
     assert report.complete
     assert (report.result.retries, report.result.flags) == (0, {})

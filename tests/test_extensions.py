@@ -83,14 +83,14 @@ def test_a_book_whose_engine_is_not_installed_is_told_of_those_that_are(narrator
 
 def test_a_worker_of_a_cluster_offers_it_and_makes_it_when_it_is_asked(tone):
     pytest.importorskip("distributed")
-    from narrator.engines.cluster import far, hosting, parcels
+    from narrator.engines.cluster import codec, programs, worker_tasks
 
-    assert "tone" in hosting.installed_engines()
+    assert "tone" in programs.installed_engines()
     assert "tone" not in ENGINES
-    voice = Voice("ann", own={"tone": far.find_spec({"name": "tone"}).voice(hertz=440)})
-    parcel = parcels.encode_request(request(voice=voice), {"name": "tone"})
-    facts, arrays = parcels.unpack_parcel(parcel)
-    received = parcels.decode_request(facts, arrays, ENGINES["tone"], None, lambda mark: None)
+    voice = Voice("ann", own={"tone": worker_tasks.find_spec({"name": "tone"}).voice(hertz=440)})
+    parcel = codec.encode_request(request(voice=voice), {"name": "tone"})
+    facts, arrays = codec.unpack_parcel(parcel)
+    received = codec.decode_request(facts, arrays, ENGINES["tone"], None, lambda mark: None)
     assert received.voice == voice
 
 

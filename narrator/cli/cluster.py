@@ -18,8 +18,8 @@ from narrator.errors import EngineUnavailable, UsageError, nearest
 
 if TYPE_CHECKING:
     from narrator.engines import Engine
+    from narrator.engines.cluster.client import MachineInfo
     from narrator.engines.cluster.engine import ClusterEngine
-    from narrator.engines.cluster.reaching import MachineInfo
     from narrator.project.preferences import ClusterOptions
 
 Tls = Annotated[
@@ -54,11 +54,11 @@ def scheduler(
     from narrator.engines.cluster import credentials
 
     credentials.require_dask()
-    from narrator.engines.cluster import hosting
+    from narrator.engines.cluster import programs
 
     place = credentials.listening_place(listen, port, tls, insecure)
     with silence(), keep_awake():
-        hosting.run_scheduler(place, 8787 if dashboard else None, out.print)
+        programs.run_scheduler(place, 8787 if dashboard else None, out.print)
 
 
 @app.command()
@@ -85,25 +85,25 @@ def worker(
     from narrator.engines.cluster import credentials
 
     credentials.require_dask()
-    from narrator.engines.cluster import far, hosting
+    from narrator.engines.cluster import programs, worker_tasks
 
     place = wish_of(address, tls, insecure).place()
     if place is None:
         raise UsageError("which scheduler? narrator worker tls://host:8786")
-    able = hosting.installed_engines()
+    able = programs.installed_engines()
     for engine_name in engine or ():
         if engine_name not in able:
             guess = nearest(engine_name, able)
             hint = f"did you mean '{guess}'?" if guess else f"it has {', '.join(able) or 'none'}"
             raise UsageError(f"this machine has no engine {engine_name}; {hint}")
     if model is not None:
-        far.MACHINE.local_settings["model"] = (
+        worker_tasks.MACHINE.local_settings["model"] = (
             str(Path(model).absolute()) if Path(model).exists() else model
         )
     if slots is not None:
-        far.MACHINE.local_settings["slots"] = slots
+        worker_tasks.MACHINE.local_settings["slots"] = slots
     with silence(), keep_awake():
-        hosting.run_machine(place, name or socket.gethostname(), slots, engine or able, out.print)
+        programs.run_machine(place, name or socket.gethostname(), slots, engine or able, out.print)
 
 
 def wish_of(address: str | None, tls: Path | None = None, insecure: bool = False) -> ClusterOptions:
@@ -139,10 +139,10 @@ def find_clusters(engines: Iterable[Engine]) -> list[ClusterState]:
     for engine in engines:
         if not isinstance(engine, ClusterEngine):
             continue
-        from narrator.engines.cluster import meeting
+        from narrator.engines.cluster import discovery
 
         try:
-            machines = meeting.list_machines(engine.place).values()
+            machines = discovery.list_machines(engine.place).values()
         except EngineUnavailable as error:
             clusters.append(ClusterState(engine, (), str(error)))
         else:

@@ -212,16 +212,16 @@ def _cluster_of(
 
 def _cluster(place: ClusterPlace, models: Sequence[EngineSettings]) -> Iterator[Diagnosis]:
     """Checks which machines of a cluster speak each of these."""
-    from narrator.engines.cluster import credentials, parcels
+    from narrator.engines.cluster import codec, credentials
     from narrator.engines.registry import ENGINES
 
     try:
         credentials.require_dask()
-        from narrator.engines.cluster import meeting
+        from narrator.engines.cluster import discovery
 
         for engine_settings in models:
-            settings = parcels.settings_to_send(engine_settings, ENGINES[engine_settings.name], ())
-            unable = meeting.list_refusals(place, settings)
+            settings = codec.settings_to_send(engine_settings, ENGINES[engine_settings.name], ())
+            unable = discovery.list_refusals(place, settings)
             able = sorted(name for name, why in unable.items() if not why)
             message = (
                 f"{place.address}: {', '.join(able) or 'no machine'} for {engine_settings.name}"

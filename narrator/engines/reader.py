@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from narrator.engines import ignore_message, models
-from narrator.engines.mlx.loaded import line_of
+from narrator.engines.mlx.loaded_model import line_of
 from narrator.engines.mlx.memory import MemoryLimits, device_memory, is_out_of_memory, prepare
 from narrator.errors import EngineUnavailable
 from narrator.installation import install_command

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO
 
 from narrator.engines import Outcome, Request
-from narrator.engines.asking import failed_outcome
+from narrator.engines.preparation import failed_outcome
 from narrator.errors import EngineFailure, EngineUnavailable
 from textbase import processes
 

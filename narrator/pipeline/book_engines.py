@@ -19,7 +19,7 @@ from narrator.engines import (
     ignore_message,
     unique_engines,
 )
-from narrator.engines.cluster import credentials, parcels
+from narrator.engines.cluster import codec, credentials
 from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.engines.cluster.engine import ClusterEngine
 from narrator.engines.registry import ENGINES
@@ -190,11 +190,11 @@ def _carry_to_cluster(
     answers. Raises EngineUnavailable if Dask is not installed.
     """
     credentials.require_dask()
-    from narrator.engines.cluster.meeting import find_identity_record
+    from narrator.engines.cluster.discovery import find_identity_record
 
     # parameters that casting leaves out are set with the engine
     constant_parameters = {"seed", *engine.casting_parameters} & {*engine.sound_parameters}
-    remote_settings = parcels.settings_to_send(settings, spec, constant_parameters)
+    remote_settings = codec.settings_to_send(settings, spec, constant_parameters)
     if not has_known_identity(engine):
         try:
             identity_record = find_identity_record(cluster_place, remote_settings)

@@ -10,7 +10,7 @@ from huggingface_hub import constants
 from narrator import files
 from narrator.cli import doctor
 from narrator.engines import machine, models, reader
-from narrator.engines.cluster import meeting
+from narrator.engines.cluster import discovery
 from narrator.engines.voxcpm2 import SPEED_LIMITS
 from narrator.engines.voxcpm2.checkpoint import FAMILY
 from narrator.errors import EngineUnavailable, ManifestError, Problem
@@ -323,7 +323,7 @@ def test_machines_of_a_cluster_are_asked_instead_of_this_one(narrator, fit, book
         assert (place.address, settings["name"]) == (CLUSTER, "voxcpm2")
         return {"studio": "", "mini": "its model is not there"}
 
-    monkeypatch.setattr(meeting, "list_refusals", unable)
+    monkeypatch.setattr(discovery, "list_refusals", unable)
     monkeypatch.setattr(book_engines, "_make_engine", lambda *_: fakes.HumEngine())
     code, found, _ = narrator("doctor", book, "--cluster", CLUSTER, "--insecure")
     assert code == 0
@@ -339,7 +339,7 @@ def test_machines_of_a_cluster_are_asked_instead_of_this_one(narrator, fit, book
     ],
 )
 def test_a_cluster_that_cannot_speak_a_book_fails(unable, todo, narrator, fit, book, monkeypatch):
-    monkeypatch.setattr(meeting, "list_refusals", lambda place, settings: unable)
+    monkeypatch.setattr(discovery, "list_refusals", lambda place, settings: unable)
     monkeypatch.setattr(book_engines, "_make_engine", lambda *_: fakes.HumEngine())
     code, found, _ = narrator("doctor", book, "--cluster", CLUSTER, "--insecure")
     assert code == 3

@@ -25,7 +25,7 @@ sys.meta_path.insert(0, Spy())
 """
 LOADING = """\
 from pathlib import Path
-from narrator.engines.voxcpm2.loaded import LoadingVoxCPM2
+from narrator.engines.voxcpm2.loaded_model import LoadingVoxCPM2
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 loading = LoadingVoxCPM2("m", Path(sys.argv[1]), VoxCPM2Settings(), "w", Path("v"))
 """

@@ -74,7 +74,7 @@ class ClusterEngine(Engine):
 
     def start(self, tell: Callable[[str], None] = ignore_message) -> Session:
         """Raises EngineUnavailable when no scheduler accepts the connection."""
-        from narrator.engines.cluster.reaching import DaskCluster
+        from narrator.engines.cluster.client import DaskCluster
         from narrator.engines.cluster.session import ClusterSession
 
         tell(f"looking for the machines of {self.place.address}")
@@ -85,6 +85,6 @@ class ClusterEngine(Engine):
 
         Raises EngineUnavailable.
         """
-        from narrator.engines.cluster import meeting
+        from narrator.engines.cluster import discovery
 
-        return meeting.encode_remotely(self.place, self.settings, self.identity(), reference)
+        return discovery.encode_remotely(self.place, self.settings, self.identity(), reference)

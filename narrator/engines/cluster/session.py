@@ -18,9 +18,9 @@ from typing import Any, Literal
 
 from narrator import __version__, keys
 from narrator.engines import Engine, Outcome, Request, Speech, ignore_message
-from narrator.engines.cluster import far, parcels
-from narrator.engines.cluster.placing import MachineLoad, Placement, WaitingRequest
-from narrator.engines.cluster.reaching import Arrival, Cluster, MachineInfo, SentTask
+from narrator.engines.cluster import codec, worker_tasks
+from narrator.engines.cluster.client import Arrival, Cluster, MachineInfo, SentTask
+from narrator.engines.cluster.placement import MachineLoad, Placement, WaitingRequest
 from narrator.engines.voice import Reference
 from narrator.errors import EngineFailure, EngineUnavailable
 
@@ -255,7 +255,7 @@ class ClusterSession:
             if is_name_taken:
                 name = f"{name} ({address.rpartition('/')[2]})"
             member = self._members[address] = _Member(name, heard_at=now)
-            self._send_question(address, far.meet)
+            self._send_question(address, worker_tasks.meet)
         if machine.last_seen != member.last_seen:
             member.last_seen, member.heard_at = machine.last_seen, now
         retry_seconds = {
@@ -264,7 +264,7 @@ class ClusterSession:
         }
         if now - member.phase_since > retry_seconds.get(member.phase, math.inf):
             member.phase, member.phase_since = "new", now
-            self._send_question(address, far.meet)
+            self._send_question(address, worker_tasks.meet)
         booth = machine.booth(self._engine.name)
         silent_seconds = max(now - member.heard_at, float(booth.get("silent", 0.0)))
         if (silent_seconds > self._patience.silence) != member.is_silent:
@@ -327,12 +327,12 @@ class ClusterSession:
     # -- admission
 
     def _send_question(self, address: str, task: Callable[..., bytes]) -> None:
-        sent_task = self._cluster.send(address, task, parcels.encode_question(self._settings))
+        sent_task = self._cluster.send(address, task, codec.encode_question(self._settings))
         self._tasks[sent_task] = address, task.__name__
 
     def _describe_mismatch(self, facts: Mapping[str, Any]) -> str:
         """Explains why a machine with these facts may not speak; "" when it may."""
-        if not parcels.is_same_version(facts):
+        if not codec.is_same_version(facts):
             return f"it has narrator {facts['narrator']}, here is {__version__}: all need one"
         theirs, ours = facts["identity"], self._engine.identity()
         if keys.key(theirs) == self._identity:
@@ -376,7 +376,7 @@ class ClusterSession:
                 )
             else:
                 member.phase = "loading"
-                self._send_question(address, far.ready)
+                self._send_question(address, worker_tasks.ready)
 
     def _activate_member(self, address: str, member: _Member, slots: int) -> None:
         member.phase, member.refusal = "here", ""
@@ -440,9 +440,9 @@ class ClusterSession:
         if request.reference is not None:
             reference_argument = self._reference_argument(address, member, request.reference)
         local_mark = origin_mark if origin == address else None
-        parcel = parcels.encode_request(request, self._settings, local_mark)
+        parcel = codec.encode_request(request, self._settings, local_mark)
         sent_task = self._cluster.send(
-            address, far.say, parcel, reference_argument, resource=self._engine.name
+            address, worker_tasks.say, parcel, reference_argument, resource=self._engine.name
         )
         flight.sent_tasks[address] = sent_task
         self._tasks[sent_task] = address, flight.id
@@ -454,7 +454,9 @@ class ClusterSession:
         not have it."""
         content = reference.content
         if content not in member.references:
-            sent_task = self._cluster.send(address, far.hold, parcels.encode_reference(reference))
+            sent_task = self._cluster.send(
+                address, worker_tasks.hold, codec.encode_reference(reference)
+            )
             member.references[content] = sent_task
             self._tasks[sent_task] = address, content
         return member.references[content]
@@ -475,7 +477,7 @@ class ClusterSession:
         if task_record is None:  # dropped meanwhile
             return
         address, task_id = task_record
-        if arrival.sent_task.task_name == far.hold.__name__:
+        if arrival.sent_task.task_name == worker_tasks.hold.__name__:
             self._record_reference(address, task_id, arrival)
             return
         facts, speech, error = _open_arrival(arrival)
@@ -483,7 +485,7 @@ class ClusterSession:
             self._update_trust(address, member, arrival, error)
         if load := self._placement.machines.get(address):
             load.remove(task_id, self._now())
-        if task_id in (far.meet.__name__, far.ready.__name__):
+        if task_id in (worker_tasks.meet.__name__, worker_tasks.ready.__name__):
             if member is not None and not arrival.lost:
                 self._handle_answer(address, member, task_id, facts, error)
         elif flight := self._flights.get(task_id):
@@ -525,10 +527,10 @@ class ClusterSession:
     def _handle_answer(
         self, address: str, member: _Member, task_name: str, facts: Mapping[str, Any], error: str
     ) -> None:
-        """Handles a machine's answer to `far.meet` or `far.ready`."""
+        """Handles a machine's answer to `worker_tasks.meet` or `worker_tasks.ready`."""
         if error or "refused" in facts:
             self._refuse(address, member, error or facts["refused"])
-        elif task_name == far.ready.__name__:
+        elif task_name == worker_tasks.ready.__name__:
             self._activate_member(address, member, int(facts["slots"]))
         elif mismatch := self._describe_mismatch(facts):
             self._refuse(address, member, mismatch)
@@ -554,7 +556,7 @@ class ClusterSession:
             self._fail_flight(flight, facts["failure"])
             return
         if speech.state is not None and len(speech.state):
-            self._state_origins[parcels.state_mark(speech.state[:1])] = address, facts["mark"]
+            self._state_origins[codec.state_mark(speech.state[:1])] = address, facts["mark"]
             while len(self._state_origins) > _MAX_STATE_ORIGINS:
                 del self._state_origins[next(iter(self._state_origins))]
         if member is not None:
@@ -638,7 +640,7 @@ def _prompt_start_mark(request: Request) -> str:
     prompt = request.prompt
     if prompt is None or prompt.state is None or not len(prompt.state):
         return ""
-    return parcels.state_mark(prompt.state[:1])
+    return codec.state_mark(prompt.state[:1])
 
 
 def _open_arrival(arrival: Arrival) -> tuple[dict[str, Any], Speech | None, str]:
@@ -646,12 +648,12 @@ def _open_arrival(arrival: Arrival) -> tuple[dict[str, Any], Speech | None, str]
     if arrival.error or arrival.lost:
         return {}, None, arrival.error
     try:
-        facts, arrays = parcels.unpack_parcel(arrival.answer)
+        facts, arrays = codec.unpack_parcel(arrival.answer)
         speech_facts = facts.get("speech")
         return (
             facts,
-            None if speech_facts is None else parcels.decode_speech(speech_facts, arrays),
+            None if speech_facts is None else codec.decode_speech(speech_facts, arrays),
             "",
         )
-    except parcels.DamagedParcel as error:
+    except codec.DamagedParcel as error:
         return {}, None, str(error)

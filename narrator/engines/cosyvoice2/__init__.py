@@ -1,11 +1,11 @@
-"""CosyVoice2 in MLX: here what is known of it without loading any of it.
+"""CosyVoice2 in MLX; this module describes it without loading any of it.
 
-settings.py      what a manifest says of it
-wording.py       languages, voices that need no clip, where a clip's words may lead
-checkpoint.py    the files that it has
-engine.py        what a plan asks
-loaded.py        clips, requests and rows
-tokens.py        what is wrong with a take as its tokens show it
+settings.py      its settings in a manifest
+wording.py       languages, stored voices, and the form in which the model gets texts
+checkpoint.py    the files of its models
+engine.py        answers to a plan
+loaded_model.py  clips, requests and rows
+tokens.py        faults of a take that its tokens show
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 from narrator.engines import models
 from narrator.engines.cosyvoice2 import SPEC
 from narrator.engines.cosyvoice2.checkpoint import FAMILY, SPEAKERS
-from narrator.engines.cosyvoice2.loaded import LoadingCosyVoice2
+from narrator.engines.cosyvoice2.loaded_model import LoadingCosyVoice2
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings
 from narrator.engines.cosyvoice2.wording import (
     LANGUAGES,

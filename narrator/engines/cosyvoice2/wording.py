@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from narrator.engines import LanguageSupport
-from narrator.engines.asking import end_with_stop, primary_language
+from narrator.engines.preparation import end_with_stop, primary_language
 from narrator.engines.voice import Voice
 
 LANGUAGES = frozenset("zh en ja ko".split())

@@ -26,10 +26,10 @@ import numpy as np
 
 from narrator import keys
 from narrator.engines import Engine, Outcome, Request, Speech, ignore_message
-from narrator.engines.asking import pronounced_words
 from narrator.engines.draft import worker as wire
 from narrator.engines.draft.mnemonics import to_mnemonics
 from narrator.engines.draft.settings import DraftVoice
+from narrator.engines.preparation import pronounced_words
 from narrator.engines.voice import Voice
 from narrator.engines.workers import WorkerProgram, WorkerSession
 from narrator.errors import EngineUnavailable, Problem, UserError, nearest

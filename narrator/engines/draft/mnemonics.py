@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from narrator.engines.asking import primary_language
+from narrator.engines.preparation import primary_language
 from narrator.pronunciation.alphabet import VOWELS
 from narrator.pronunciation.ipa import IpaError, to_phonemes
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from narrator.engines import Request, Speech
 from narrator.engines.kokoro.settings import KokoroSettings
 from narrator.engines.kokoro.wording import SpokenText, prepare, word_times
-from narrator.engines.mlx.loaded import Encoded, LoadedModel, Loading, Tell
+from narrator.engines.mlx.loaded_model import Encoded, LoadedModel, Loading, Tell
 from narrator.engines.voice import Reference
 
 if TYPE_CHECKING:

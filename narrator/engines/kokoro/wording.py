@@ -14,7 +14,6 @@ import numpy as np
 
 from narrator import keys, pronunciation
 from narrator.engines import LanguageSupport, Request, SilentPart
-from narrator.engines.asking import pronounced_words
 from narrator.engines.kokoro.voices import (
     VOICES,
     Blend,
@@ -22,6 +21,7 @@ from narrator.engines.kokoro.voices import (
     default_blend,
     language_of,
 )
+from narrator.engines.preparation import pronounced_words
 from narrator.engines.voice import Voice
 from narrator.errors import EngineFailure, nearest
 from narrator.installation import install_command

@@ -1,15 +1,16 @@
-"""What engines share whose model runs in MLX: no engine, and no model.
+"""Shared by the engines whose model runs in MLX; knows no engine and no model.
 
-What belongs here is the same whatever the network is: sessions of a batch that grows, and that
-recovers from what fails; a process of its own for the model, and what outlives its death; memory;
-what a plan asks. What a request becomes, and what becomes of a finished row, is the engine's.
+Code belongs here if it is the same for every network: sessions of a batch that grows and recovers
+from failures, the model in a process of its own, memory, answers to a plan. Each engine converts
+requests to its model's, and finished rows to speech.
 
-settings.py    what a manifest says of each of them
-engine.py      what a plan asks, without loading anything
-loaded.py      a model in memory as a session knows it, clips that were encoded, errors in words
-session.py     requests become rows of one batch, rows become takes
-growth.py      how many rows side by side
-memory.py      how much MLX may keep, and what running out of it looks like
-apart.py       the model in a process of its own, seen from here
-worker.py      that process
+settings.py        settings of a manifest that they have in common
+spec.py            the description of an engine before it is made
+engine.py          answers to a plan, without loading anything
+loaded_model.py    a model in memory, encoded clips, errors of MLX as messages
+session.py         requests become rows of one batch, rows become takes
+slot_tuning.py     the number of rows in a batch
+memory.py          limits of MLX's memory, and the errors that it raises when memory runs out
+worker_process.py  the model in a process of its own, seen from this process
+worker.py          that process
 """

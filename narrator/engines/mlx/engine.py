@@ -1,7 +1,7 @@
 """A model as an engine: answers what a plan needs without loading anything, and loads the model.
 
 MLX and the model's package are loaded by `start`, and used on the thread that called it or in a
-separate process (`apart.py`). Knows nothing of chapters, chains, checks and the store.
+separate process (`worker_process.py`). Knows nothing of chapters, chains, checks and the store.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 
 from narrator import files
 from narrator.engines import ABSENT_PREFIX, Engine, Session, ignore_message, machine, models
-from narrator.engines.mlx.apart import ModelProcesses, ProcessSession
-from narrator.engines.mlx.loaded import Encoded, LoadedModel, Loading
+from narrator.engines.mlx.loaded_model import Encoded, LoadedModel, Loading
 from narrator.engines.mlx.memory import WORK_BYTES, free_memory
 from narrator.engines.mlx.session import ModelSession
 from narrator.engines.mlx.settings import ModelSettings
+from narrator.engines.mlx.worker_process import ModelProcesses, ProcessSession
 from narrator.engines.voice import CASTING, Reference, Voice
 from narrator.errors import EngineUnavailable
 

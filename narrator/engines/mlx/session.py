@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from narrator.engines import Outcome, Request, ignore_message
-from narrator.engines.asking import failed_outcome
-from narrator.engines.mlx.growth import Growth, recall, remember
-from narrator.engines.mlx.loaded import (
+from narrator.engines.mlx.loaded_model import (
     CorruptProcess,
     LoadedModel,
     OutOfMemory,
@@ -29,6 +27,8 @@ from narrator.engines.mlx.memory import (
     is_out_of_memory,
     usable_memory,
 )
+from narrator.engines.mlx.slot_tuning import Growth, recall, remember
+from narrator.engines.preparation import failed_outcome
 from narrator.errors import EngineFailure, EngineUnavailable
 from speechbase.errors import ModelError
 

@@ -1,4 +1,4 @@
-"""The separate process of a model, started by `apart.py`.
+"""The separate process of a model, started by `worker_process.py`.
 
 A message is the name of a method and its arguments. Messages are answered in order, each with any
 number of progress messages and then a result or an error. The process ends after an error that MLX
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from narrator.engines import Outcome, Request
-from narrator.engines.mlx.loaded import CorruptProcess, Encoded, LoadedModel, Loading
+from narrator.engines.mlx.loaded_model import CorruptProcess, Encoded, LoadedModel, Loading
 from narrator.engines.mlx.session import ModelSession
 from narrator.engines.voice import Reference
 from narrator.errors import NarratorError

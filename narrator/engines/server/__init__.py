@@ -1,12 +1,12 @@
-"""Speech by a server elsewhere: here what is known of it without asking anybody.
+"""Speech by a server elsewhere; this module describes it without using the network.
 
-settings.py    what a manifest says of a server
-dialects.py    what each kind of server can be asked, and how
-engine.py      what a plan asks
-meeting.py     a server is met: what it says of itself, and whether it is the same
-session.py     requests side by side
-wire.py        one request and its whole answer
-sounds.py      sound as it travels
+settings.py       its settings in a manifest
+dialects.py       the abilities of each kind of server, and the form of its requests
+engine.py         answers to a plan
+remote_server.py  whether a server is ready, and still has the model of earlier takes
+session.py        requests side by side
+wire.py           one request and its complete answer
+audio.py          clips as WAV, and answers as samples
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def look(settings: EngineSettings) -> str:
     """Describes a server by its own report, without speaking. Raises EngineUnavailable."""
     from narrator.engines.server.dialects import settings_errors
     from narrator.engines.server.engine import ServerEngine
-    from narrator.engines.server.meeting import describe_facts
+    from narrator.engines.server.remote_server import describe_facts
     from narrator.engines.server.wire import Setback
 
     assert isinstance(settings, ServerSettings)

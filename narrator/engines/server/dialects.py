@@ -15,9 +15,9 @@ from functools import lru_cache
 from typing import Any
 
 from narrator.engines import Request
-from narrator.engines.asking import end_with_stop, noise_seed, require_part, step_limits
+from narrator.engines.preparation import end_with_stop, noise_seed, require_part, step_limits
+from narrator.engines.server.audio import Samples, as_wav
 from narrator.engines.server.settings import Dialect, ServerSettings, SoundFormat
-from narrator.engines.server.sounds import Samples, as_wav
 from narrator.engines.voice import Reference, Voice
 from narrator.engines.voxcpm2.wording import before, description
 

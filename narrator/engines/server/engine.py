@@ -20,7 +20,7 @@ from narrator.engines.server.dialects import (
     server_voice_name,
     settings_errors,
 )
-from narrator.engines.server.meeting import DEFAULT_PATIENCE, Patience, RemoteServer
+from narrator.engines.server.remote_server import DEFAULT_PATIENCE, Patience, RemoteServer
 from narrator.engines.server.session import ServerSession
 from narrator.engines.server.settings import ServerSettings, address_of
 from narrator.engines.server.wire import Wire, key_from

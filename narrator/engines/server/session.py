@@ -17,7 +17,8 @@ from functools import partial
 from typing import Any
 
 from narrator.engines import Outcome, Request, Speech, ignore_message
-from narrator.engines.asking import noise_seed
+from narrator.engines.preparation import noise_seed
+from narrator.engines.server.audio import ServerSound, decode_answer, resample
 from narrator.engines.server.dialects import (
     STEP_SECONDS,
     DialectSpec,
@@ -25,8 +26,7 @@ from narrator.engines.server.dialects import (
     format_of,
     max_steps,
 )
-from narrator.engines.server.meeting import RemoteServer
-from narrator.engines.server.sounds import ServerSound, decode_answer, resample
+from narrator.engines.server.remote_server import RemoteServer
 from narrator.engines.server.wire import Call, Setback
 from narrator.errors import EngineFailure, EngineUnavailable
 from textbase.characters import excerpt

@@ -1,4 +1,4 @@
-"""VoxCPM2 in MLX: here what is known of it without loading any of it."""
+"""VoxCPM2 in MLX; this module describes it without loading any of it."""
 
 from __future__ import annotations
 

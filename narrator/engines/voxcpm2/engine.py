@@ -11,7 +11,7 @@ from narrator.engines import ignore_message, models
 from narrator.engines.mlx.engine import ModelEngine, path_of
 from narrator.engines.voice import Voice
 from narrator.engines.voxcpm2.checkpoint import FAMILY, TUNED
-from narrator.engines.voxcpm2.loaded import LoadingVoxCPM2
+from narrator.engines.voxcpm2.loaded_model import LoadingVoxCPM2
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.engines.voxcpm2.wording import LANGUAGES, VoxCPM2Languages
 from narrator.errors import Problem

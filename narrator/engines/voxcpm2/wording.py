@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from narrator.engines import LanguageSupport
-from narrator.engines.asking import UNSPACED_LANGUAGES, end_with_stop, primary_language
+from narrator.engines.preparation import UNSPACED_LANGUAGES, end_with_stop, primary_language
 
 LANGUAGES = frozenset(
     "ar da de el en es fi fr he hi id it ja km ko lo "

@@ -19,9 +19,9 @@ import psutil
 import pytest
 
 from narrator.engines import ignore_message
-from narrator.engines.cluster import credentials, far, hosting, parcels, reaching
+from narrator.engines.cluster import client, codec, credentials, programs, worker_tasks
+from narrator.engines.cluster.client import DaskCluster
 from narrator.engines.cluster.credentials import ClusterPlace
-from narrator.engines.cluster.reaching import DaskCluster
 from narrator.speech.store import Store
 from tests import books
 from tests.clusters import CERTIFICATES, AtWork, Program, at_work, certificate, free_port
@@ -63,11 +63,11 @@ def locked(ours: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtW
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody answers soon."""
-    monkeypatch.setattr(hosting, "CONNECT_TIMEOUT", 0.3)
-    monkeypatch.setattr(reaching, "CONNECT_TIMEOUT", 0.3)
-    patient = {**hosting.DASK_CONFIG, "distributed.comm.timeouts.connect": "300ms"}
-    monkeypatch.setattr(hosting, "DASK_CONFIG", patient)
-    monkeypatch.setattr(reaching, "DASK_CONFIG", patient)
+    monkeypatch.setattr(programs, "CONNECT_TIMEOUT", 0.3)
+    monkeypatch.setattr(client, "CONNECT_TIMEOUT", 0.3)
+    patient = {**programs.DASK_CONFIG, "distributed.comm.timeouts.connect": "300ms"}
+    monkeypatch.setattr(programs, "DASK_CONFIG", patient)
+    monkeypatch.setattr(client, "DASK_CONFIG", patient)
 
 
 def takes(path: Path) -> dict[str, bytes]:
@@ -96,14 +96,14 @@ def test_a_book_has_the_same_keys_and_takes_as_without_a_cluster(
 
 def test_what_two_clients_send_are_never_one_task(cluster: AtWork, monkeypatch: pytest.MonkeyPatch):
     """Though they be at one place in the memory of their machines."""
-    monkeypatch.setattr(reaching, "id", lambda thing: 7, raising=False)
+    monkeypatch.setattr(client, "id", lambda thing: 7, raising=False)
     place = credentials.parse_place(cluster.address)
-    said = parcels.pack_parcel({"narrator": "another", "form": parcels.FORMAT_VERSION})
+    said = codec.pack_parcel({"narrator": "another", "form": codec.FORMAT_VERSION})
     keys = set()
     with contextlib.ExitStack() as kept:
         for _ in range(2):
             one = kept.enter_context(contextlib.closing(DaskCluster(place, ignore_message)))
-            sent = one.send(next(iter(one.machines() or {})), far.meet, said)
+            sent = one.send(next(iter(one.machines() or {})), worker_tasks.meet, said)
             future = sent.future
             assert one.arrivals.get(timeout=30).sent_task is sent
             assert future is not None
@@ -304,7 +304,7 @@ def test_whatever_keeps_a_worker_from_its_scheduler_is_said_in_words(
             raise RuntimeError("Worker failed to start.") from error
         raise error
 
-    monkeypatch.setattr(hosting, "check_scheduler", agree)
+    monkeypatch.setattr(programs, "check_scheduler", agree)
     code, _, said = narrator("worker", "tcp://127.0.0.1:1", "--engine", "draft", "--insecure")
     assert code == 3
     assert "nothing answers at tcp://127.0.0.1:1" in said

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from narrator.engines import Outcome, Prompt, RemainingWork, Request, Speech
-from narrator.engines.cluster import parcels
+from narrator.engines.cluster import codec
 from narrator.engines.cluster.session import MAX_FAULTS, ClusterPatience, ClusterSession
 from narrator.errors import EngineFailure, EngineUnavailable
 from tests.clusters import FakeCluster, FakeMachine, reference, request
@@ -400,7 +400,7 @@ def test_faults_in_a_row_refuse_a_machine_that_is_asked_again_later():
 
 
 def test_what_a_machine_refuses_while_it_speaks_others_speak():
-    mini = FakeMachine("mini", answers=[parcels.pack_parcel({"refused": "its GPU is gone"})])
+    mini = FakeMachine("mini", answers=[codec.pack_parcel({"refused": "its GPU is gone"})])
     client = of(mini)
     client.add(request())
     client.until(lambda: client.count("mini is refused: its GPU is gone"))

@@ -18,11 +18,11 @@ import pytest
 
 import cosyvoice2
 from narrator.engines import Prompt, Request, speak, spec
-from narrator.engines.cosyvoice2 import loaded as loading
+from narrator.engines.cosyvoice2 import loaded_model as loading
 from narrator.engines.cosyvoice2.engine import CosyVoice2Engine
-from narrator.engines.cosyvoice2.loaded import LoadedCosyVoice2
+from narrator.engines.cosyvoice2.loaded_model import LoadedCosyVoice2
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings, CosyVoice2Voice
-from narrator.engines.mlx.loaded import load_arrays, save_arrays
+from narrator.engines.mlx.loaded_model import load_arrays, save_arrays
 from narrator.engines.voice import Voice
 from narrator.errors import EngineFailure, EngineUnavailable
 from tests.effort import quick

@@ -18,7 +18,7 @@ import pytest
 
 from narrator.engines import Outcome, Prompt, Request, speak
 from narrator.engines.server.engine import ServerEngine
-from narrator.engines.server.meeting import Patience
+from narrator.engines.server.remote_server import Patience
 from narrator.engines.server.session import ConcurrencyLimit, ServerSession
 from narrator.engines.server.settings import ServerSettings, ServerVoice
 from narrator.engines.voice import Reference, Voice

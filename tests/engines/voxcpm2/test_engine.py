@@ -21,17 +21,17 @@ import pytest
 import voxcpm2
 from narrator import engines, files
 from narrator.engines import Outcome, Prompt, Request, Speech, machine
-from narrator.engines.asking import noise_seed, step_limits
 from narrator.engines.mlx import engine as engine_module
 from narrator.engines.mlx import memory as mlx_memory
 from narrator.engines.mlx import session as room
-from narrator.engines.mlx.apart import ProcessSession
-from narrator.engines.mlx.loaded import Tell
+from narrator.engines.mlx.loaded_model import Tell
 from narrator.engines.mlx.session import ModelSession
+from narrator.engines.mlx.worker_process import ProcessSession
+from narrator.engines.preparation import noise_seed, step_limits
 from narrator.engines.voice import Reference, Voice
-from narrator.engines.voxcpm2 import loaded
+from narrator.engines.voxcpm2 import loaded_model
 from narrator.engines.voxcpm2.engine import VoxCPM2Engine
-from narrator.engines.voxcpm2.loaded import Side
+from narrator.engines.voxcpm2.loaded_model import Side
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.errors import EngineFailure, EngineUnavailable, StorageError
 from speechbase.device import CACHE_LIMIT
@@ -94,7 +94,7 @@ def latents_of(
 ) -> np.ndarray:
     """The latents of a clip, as the engine's model has them here."""
     model = engine._load(tell)
-    assert isinstance(model, loaded.LoadedVoxCPM2)
+    assert isinstance(model, loaded_model.LoadedVoxCPM2)
     return model.latents(reference, side, tell)
 
 
@@ -646,7 +646,9 @@ def test_takes_that_are_decoded_count_as_rows_that_ran(
 ) -> None:
     failing(monkeypatch, lambda number: number == 1)
     session = make(slots=8).start()
-    monkeypatch.setattr(loaded, "step_limits", lambda *_: (3, 3))  # all of them end with one step
+    monkeypatch.setattr(
+        loaded_model, "step_limits", lambda *_: (3, 3)
+    )  # all of them end with one step
     assert len(speak(session, [request(f"{n}.") for n in range(8)])) == 8
     assert session.slots == 4  # half of eight that were decoded, while no row ran
     session.close()
@@ -828,7 +830,7 @@ def test_whatever_fails_wherever_no_take_is_lost_and_none_is_wrong(
     error: str,
 ) -> None:
     """Once in a run of two takes of three patches, at every call of it."""
-    monkeypatch.setattr(loaded, "step_limits", lambda *_: (2, 3))
+    monkeypatch.setattr(loaded_model, "step_limits", lambda *_: (2, 3))
     arm = failing_once(monkeypatch, place, name, error, late=late)
     engine = make(slots=1)
 
@@ -850,7 +852,7 @@ def test_whatever_fails_wherever_no_take_is_lost_and_none_is_wrong(
 def test_out_of_memory_at_any_step_of_several_rows_loses_nothing(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loaded, "step_limits", lambda *_: (2, 4))
+    monkeypatch.setattr(loaded_model, "step_limits", lambda *_: (2, 4))
     arm = failing_once(monkeypatch, generate.Batch, "step", OUT, late=True)
     engine = make(slots=2)
     undisturbed, many, first = dict[str, Outcome](), 1, 0

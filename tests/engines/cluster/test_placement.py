@@ -6,7 +6,7 @@ import heapq
 
 import pytest
 
-from narrator.engines.cluster.placing import LEAD_SECONDS, MachineLoad, Placement, WaitingRequest
+from narrator.engines.cluster.placement import LEAD_SECONDS, MachineLoad, Placement, WaitingRequest
 
 MUCH = 10_000.0
 """Seconds that are still to come: nothing is urgent."""

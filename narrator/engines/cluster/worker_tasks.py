@@ -31,7 +31,7 @@ from narrator.engines import (
     make_room,
     speak,
 )
-from narrator.engines.cluster import parcels
+from narrator.engines.cluster import codec
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineContext, EngineSpec
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError, StorageError
@@ -331,7 +331,7 @@ class Booth:
         facts: dict[str, Any] | None = None
         arrays: Mapping[str, Any] = {}
         if outcome.speech is not None:
-            facts, arrays = parcels.encode_speech(outcome.speech, self.engine.sample_rate)
+            facts, arrays = codec.encode_speech(outcome.speech, self.engine.sample_rate)
             if (state := outcome.speech.state) is not None:
                 self._states.store(job.mark, state, state.nbytes)
         answer_facts = {
@@ -341,7 +341,7 @@ class Booth:
             "slots": slots,
             "mark": job.mark,
         }
-        return parcels.pack_parcel(answer_facts, arrays)
+        return codec.pack_parcel(answer_facts, arrays)
 
     def _finish_packing(self, job: _Job, packing: Future[bytes]) -> None:
         error = packing.exception()
@@ -451,10 +451,10 @@ def find_spec(settings_record: Mapping[str, Any]) -> EngineSpec:
 
 def meet(parcel: bytes) -> bytes:
     """Returns the identity, precision and rate of this machine's engine; loads nothing."""
-    facts, _ = parcels.unpack_parcel(parcel)
-    version_facts = {"narrator": __version__, "form": parcels.FORMAT_VERSION}
-    if not parcels.is_same_version(facts):
-        return parcels.pack_parcel(version_facts)
+    facts, _ = codec.unpack_parcel(parcel)
+    version_facts = {"narrator": __version__, "form": codec.FORMAT_VERSION}
+    if not codec.is_same_version(facts):
+        return codec.pack_parcel(version_facts)
     try:
         engine = MACHINE.booth(facts["settings"]).engine
         if not has_known_identity(engine):
@@ -469,40 +469,40 @@ def meet(parcel: bytes) -> bytes:
         }
     except NarratorError as error:
         return _pack_refusal(error)
-    return parcels.pack_parcel(version_facts | engine_facts)
+    return codec.pack_parcel(version_facts | engine_facts)
 
 
 def ready(parcel: bytes) -> bytes:
     """Loads the engine and returns its number of slots."""
-    facts, _ = parcels.unpack_parcel(parcel)
+    facts, _ = codec.unpack_parcel(parcel)
     try:
         booth = MACHINE.booth(facts["settings"])
         booth.ready()
     except NarratorError as error:
         return _pack_refusal(error)
-    return parcels.pack_parcel({"slots": booth.facts()["slots"]})
+    return codec.pack_parcel({"slots": booth.facts()["slots"]})
 
 
 def hold(parcel: bytes) -> str:
     """Keeps a reference and returns its content hash."""
-    reference = parcels.decode_reference(parcel)
+    reference = codec.decode_reference(parcel)
     MACHINE.references.store(reference.content, reference, len(parcel))
     return reference.content
 
 
 def say(parcel: bytes, reference_content: str | None) -> bytes:
     """Speaks a request; its reference must have been sent with `hold` before."""
-    facts, arrays = parcels.unpack_parcel(parcel)
+    facts, arrays = codec.unpack_parcel(parcel)
     try:
         booth = MACHINE.booth(facts["settings"])
         content = facts["reference"]
         reference = MACHINE.references.get(content) if content else None
         if content and reference is None:
-            return parcels.pack_parcel({"lacks": "reference"})
+            return codec.pack_parcel({"lacks": "reference"})
         spec = find_spec(facts["settings"])
-        request = parcels.decode_request(facts, arrays, spec, reference, booth.state)
+        request = codec.decode_request(facts, arrays, spec, reference, booth.state)
         if request is None:
-            return parcels.pack_parcel({"lacks": "prompt"})
+            return codec.pack_parcel({"lacks": "prompt"})
         return booth.speak(facts["mark"], request)
     except NarratorError as error:
         return _pack_refusal(error)
@@ -510,16 +510,16 @@ def say(parcel: bytes, reference_content: str | None) -> bytes:
 
 def encode(parcel: bytes, reference_content: str) -> bytes:
     """Returns the latents of a reference that this machine holds."""
-    facts, _ = parcels.unpack_parcel(parcel)
+    facts, _ = codec.unpack_parcel(parcel)
     try:
         booth = MACHINE.booth(facts["settings"])
         reference = MACHINE.references.get(reference_content)
         if reference is None:
-            return parcels.pack_parcel({"lacks": "reference"})
+            return codec.pack_parcel({"lacks": "reference"})
 
         def work() -> bytes:
-            names, arrays = parcels.encode_latents(booth.engine.encode_reference(reference))
-            return parcels.pack_parcel({"names": names}, arrays)
+            names, arrays = codec.encode_latents(booth.engine.encode_reference(reference))
+            return codec.pack_parcel({"names": names}, arrays)
 
         return booth.do(f"{facts['settings']} {reference_content}", work)
     except NarratorError as error:
@@ -527,4 +527,4 @@ def encode(parcel: bytes, reference_content: str) -> bytes:
 
 
 def _pack_refusal(error: NarratorError) -> bytes:
-    return parcels.pack_parcel({"refused": str(error)})
+    return codec.pack_parcel({"refused": str(error)})

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from narrator import keys
 from narrator.engines import ignore_message
-from narrator.engines.cluster import far, parcels
+from narrator.engines.cluster import codec, worker_tasks
+from narrator.engines.cluster.client import Cluster, DaskCluster, MachineInfo
 from narrator.engines.cluster.credentials import ClusterPlace
-from narrator.engines.cluster.reaching import Cluster, DaskCluster, MachineInfo
 from narrator.engines.voice import Reference
 from narrator.errors import EngineUnavailable
 
@@ -49,7 +49,7 @@ def list_refusals(place: ClusterPlace, settings: Mapping[str, Any]) -> Mapping[s
     for address, machine in candidates.items():
         facts = facts_by_address.get(address, {"refused": "it gives no answer"})
         refusals[machine.name] = facts.get("refused", "")
-        if "refused" not in facts and not parcels.is_same_version(facts):
+        if "refused" not in facts and not codec.is_same_version(facts):
             refusals[machine.name] = f"it has narrator {facts['narrator']}"
     return refusals
 
@@ -86,15 +86,20 @@ def encode_remotely(
             if "identity" in facts and keys.key(facts["identity"]) == identity_key
         ]
         for address in addresses:
-            sent_reference = cluster.send(address, far.hold, parcels.encode_reference(reference))
+            sent_reference = cluster.send(
+                address, worker_tasks.hold, codec.encode_reference(reference)
+            )
             cluster.send(
-                address, far.encode, parcels.pack_parcel({"settings": settings}), sent_reference
+                address,
+                worker_tasks.encode,
+                codec.pack_parcel({"settings": settings}),
+                sent_reference,
             )
-            facts, arrays = _collect_answers(cluster, far.encode.__name__, 1, ENCODE_TIMEOUT).get(
-                address, ({}, {})
-            )
+            facts, arrays = _collect_answers(
+                cluster, worker_tasks.encode.__name__, 1, ENCODE_TIMEOUT
+            ).get(address, ({}, {}))
             if "names" in facts:
-                return parcels.decode_latents(facts["names"], arrays)
+                return codec.decode_latents(facts["names"], arrays)
             refusal = facts.get("refused", "it gave no answer")
             reason = f"a voice is not encoded at {scheduler_address}: {refusal}"
     raise EngineUnavailable(reason)
@@ -111,8 +116,8 @@ def _meet_machines(
         if settings["name"] in machine.engines
     ]
     for address in addresses:
-        cluster.send(address, far.meet, parcels.encode_question(settings))
-    answers = _collect_answers(cluster, far.meet.__name__, len(addresses), ANSWER_TIMEOUT)
+        cluster.send(address, worker_tasks.meet, codec.encode_question(settings))
+    answers = _collect_answers(cluster, worker_tasks.meet.__name__, len(addresses), ANSWER_TIMEOUT)
     return {address: facts for address, (facts, _) in answers.items()}
 
 
@@ -131,6 +136,6 @@ def _collect_answers(
             continue
         count -= 1
         if not (arrival.error or arrival.lost):
-            with suppress(parcels.DamagedParcel):
-                answers[arrival.sent_task.address] = parcels.unpack_parcel(arrival.answer)
+            with suppress(codec.DamagedParcel):
+                answers[arrival.sent_task.address] = codec.unpack_parcel(arrival.answer)
     return answers

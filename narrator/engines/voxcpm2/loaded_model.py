@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.engines import Request, Speech, ignore_message
-from narrator.engines.asking import end_with_stop, noise_seed, require_part, step_limits
-from narrator.engines.mlx.loaded import ClipEncoding, Encoded, LoadedModel, Loading, Tell
+from narrator.engines.mlx.loaded_model import ClipEncoding, Encoded, LoadedModel, Loading, Tell
+from narrator.engines.preparation import end_with_stop, noise_seed, require_part, step_limits
 from narrator.engines.voice import Reference
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.engines.voxcpm2.wording import before, description

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from narrator.engines.cluster import far, meeting, parcels
+from narrator.engines.cluster import codec, discovery, worker_tasks
 from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.engines.cluster.engine import ClusterEngine
 from narrator.engines.voice import Reference, Voice
@@ -27,9 +27,9 @@ class Encoding(FakeMachine):
 
     def encode(self, facts: dict[str, Any]) -> bytes:
         if self.refusal:
-            return parcels.pack_parcel({"refused": self.refusal})
+            return codec.pack_parcel({"refused": self.refusal})
         (clip,) = self.held.values()
-        return parcels.pack_parcel({"names": ["encoder"]}, {"latents0": clip.samples[:3]})
+        return codec.pack_parcel({"names": ["encoder"]}, {"latents0": clip.samples[:3]})
 
 
 Made = Callable[..., FakeCluster]
@@ -46,9 +46,9 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Made:
             assert place == PLACE
             return found
 
-        monkeypatch.setattr(meeting, "DaskCluster", reached)
-        monkeypatch.setattr(meeting, "ANSWER_TIMEOUT", 0.05)
-        monkeypatch.setattr(meeting, "ENCODE_TIMEOUT", 0.05)
+        monkeypatch.setattr(discovery, "DaskCluster", reached)
+        monkeypatch.setattr(discovery, "ANSWER_TIMEOUT", 0.05)
+        monkeypatch.setattr(discovery, "ENCODE_TIMEOUT", 0.05)
         return found
 
     return made
@@ -97,20 +97,20 @@ def test_it_takes_nothing_of_this_machine():
 
 def test_machines_are_seen_and_left(cluster: Made):
     found = cluster(FakeMachine("mini"), FakeMachine("studio"))
-    assert {one.name for one in meeting.list_machines(PLACE).values()} == {"mini", "studio"}
+    assert {one.name for one in discovery.list_machines(PLACE).values()} == {"mini", "studio"}
     assert found.closed
 
 
 def test_a_scheduler_that_is_away_shows_nobody(cluster: Made):
     cluster(FakeMachine("mini")).away = True
-    assert meeting.list_machines(PLACE) == {}
+    assert discovery.list_machines(PLACE) == {}
 
 
 class Remembering(FakeMachine):
     weights = ""
 
     def meet(self, facts: dict[str, Any]) -> bytes:
-        return parcels.pack_parcel({"memory": {"weights": self.weights}})
+        return codec.pack_parcel({"memory": {"weights": self.weights}})
 
 
 def remembering(name: str, weights: str, **more: Any) -> Remembering:
@@ -124,13 +124,13 @@ def test_of_an_engine_that_is_not_here_most_machines_are_believed(cluster: Made)
         remembering("a", "one"), remembering("b", "two"), remembering("c", "two"),
         remembering("d", "one", engines=frozenset({"draft"})),
     )  # fmt: skip
-    assert meeting.find_identity_record(PLACE, SETTINGS) == {"weights": "two"}
+    assert discovery.find_identity_record(PLACE, SETTINGS) == {"weights": "two"}
     assert found.closed
 
 
 def test_where_nobody_has_an_engine_nothing_is_remembered(cluster: Made):
     cluster(FakeMachine("mini", engines=frozenset({"draft"})), FakeMachine("old", version="0.1"))
-    assert meeting.find_identity_record(PLACE, SETTINGS) == {}
+    assert discovery.find_identity_record(PLACE, SETTINGS) == {}
 
 
 # -- a clip ----------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def test_a_machine_that_never_answers_is_not_waited_for_for_ever(
 
     def swallowed(address: str, task: Callable[..., Any], *given: Any, **options: Any) -> Any:
         sent = send(address, task, *given, **options)
-        if task is far.encode:
+        if task is worker_tasks.encode:
             found.arrivals._there.clear()
         return sent
 

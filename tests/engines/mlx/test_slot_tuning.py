@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from narrator import files
-from narrator.engines.mlx.growth import Growth, recall, remember
+from narrator.engines.mlx.slot_tuning import Growth, recall, remember
 from narrator.errors import StorageError
 
 

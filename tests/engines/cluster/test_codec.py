@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from narrator import keys
 from narrator.engines import Prompt, RemainingWork, Request, Speech, State
-from narrator.engines.cluster import parcels
+from narrator.engines.cluster import codec
 from narrator.engines.cosyvoice2.settings import CosyVoice2Voice
 from narrator.engines.draft.settings import DraftVoice
 from narrator.engines.registry import ENGINES
@@ -46,18 +46,18 @@ def arrived(
     held: Reference | None = None,
     made: Mapping[str, State] | None = None,
 ) -> Request | None:
-    facts, arrays = parcels.unpack_parcel(parcel)
-    return parcels.decode_request(facts, arrays, kind, held, (made or {}).get)
+    facts, arrays = codec.unpack_parcel(parcel)
+    return codec.decode_request(facts, arrays, kind, held, (made or {}).get)
 
 
 def mark(parcel: bytes) -> str:
-    return str(parcels.unpack_parcel(parcel)[0]["mark"])
+    return str(codec.unpack_parcel(parcel)[0]["mark"])
 
 
 def home(speech: Speech) -> Speech:
     """By the bytes that travel."""
-    facts, arrays = parcels.unpack_parcel(parcels.pack_parcel(*parcels.encode_speech(speech, RATE)))
-    return parcels.decode_speech(facts, arrays)
+    facts, arrays = codec.unpack_parcel(codec.pack_parcel(*codec.encode_speech(speech, RATE)))
+    return codec.decode_speech(facts, arrays)
 
 
 # -- bytes -----------------------------------------------------------------------------------------
@@ -72,9 +72,9 @@ def home(speech: Speech) -> Speech:
     ),
 )
 def test_what_is_packed_comes_out_as_it_was(facts: dict[str, Any], arrays: dict[str, Any]):
-    parcel = parcels.pack_parcel(facts, arrays)
-    assert parcel == parcels.pack_parcel(dict(facts), dict(arrays))
-    said, found = parcels.unpack_parcel(parcel)
+    parcel = codec.pack_parcel(facts, arrays)
+    assert parcel == codec.pack_parcel(dict(facts), dict(arrays))
+    said, found = codec.unpack_parcel(parcel)
     assert said == facts
     assert found.keys() == arrays.keys()
     for name, array in arrays.items():
@@ -84,24 +84,24 @@ def test_what_is_packed_comes_out_as_it_was(facts: dict[str, Any], arrays: dict[
 
 @given(st.data())
 def test_a_byte_that_is_altered_anywhere_is_damage(data: st.DataObject):
-    parcel = bytearray(parcels.pack_parcel({"text": "The ferry."}, {"state": STATE}))
+    parcel = bytearray(codec.pack_parcel({"text": "The ferry."}, {"state": STATE}))
     place = data.draw(st.integers(0, len(parcel) - 1))
     parcel[place] ^= data.draw(st.integers(1, 255))
-    with pytest.raises(parcels.DamagedParcel, match="altered"):
-        parcels.unpack_parcel(bytes(parcel))
+    with pytest.raises(codec.DamagedParcel, match="altered"):
+        codec.unpack_parcel(bytes(parcel))
 
 
 @given(st.integers(0, 2000))
 def test_a_parcel_that_is_cut_off_is_damage(length: int):
-    parcel = parcels.pack_parcel({"text": "The ferry."}, {"state": STATE})
-    with pytest.raises(parcels.DamagedParcel):
-        parcels.unpack_parcel(parcel[: min(length, len(parcel) - 1)])
+    parcel = codec.pack_parcel({"text": "The ferry."}, {"state": STATE})
+    with pytest.raises(codec.DamagedParcel):
+        codec.unpack_parcel(parcel[: min(length, len(parcel) - 1)])
 
 
 def test_bytes_that_are_no_archive_are_damage():
     body = b"not an archive"
-    with pytest.raises(parcels.DamagedParcel, match="cannot be read"):
-        parcels.unpack_parcel(keys.content_of(body).encode() + body)
+    with pytest.raises(codec.DamagedParcel, match="cannot be read"):
+        codec.unpack_parcel(keys.content_of(body).encode() + body)
 
 
 class Trap:
@@ -115,7 +115,7 @@ class Trap:
 
 def test_what_is_pickled_is_not_sent():
     with pytest.raises(ValueError, match="allow_pickle"):
-        parcels.pack_parcel({}, {"state": np.array([Trap()], object)})
+        codec.pack_parcel({}, {"state": np.array([Trap()], object)})
 
 
 @pytest.mark.parametrize("archive", [True, False])
@@ -126,8 +126,8 @@ def test_what_is_pickled_is_not_opened(archive: bool):
     else:
         pickle.dump(Trap(), file)
     body = file.getvalue()
-    with pytest.raises(parcels.DamagedParcel):
-        parcels.unpack_parcel(keys.content_of(body).encode() + body)
+    with pytest.raises(codec.DamagedParcel):
+        codec.unpack_parcel(keys.content_of(body).encode() + body)
     assert not Trap.opened
 
 
@@ -147,8 +147,8 @@ def test_a_request_arrives_as_it_was_asked(
         text=text, style=style, seed=seed, attempt=attempt, expected=expected,
         parameters=parameters, voice=Voice("ann", description=description, language="de"),
     )  # fmt: skip
-    parcel = parcels.encode_request(asked, SETTINGS)
-    assert parcel == parcels.encode_request(asked, SETTINGS)
+    parcel = codec.encode_request(asked, SETTINGS)
+    assert parcel == codec.encode_request(asked, SETTINGS)
     assert arrived(parcel) == asked
 
 
@@ -161,14 +161,14 @@ def test_a_request_arrives_as_it_was_asked(
 )
 def test_what_an_author_set_for_an_engines_voices_arrives(name: str, own: Any):
     asked = request(voice=Voice("ann", own={name: own}))
-    found = arrived(parcels.encode_request(asked, {"name": name}), ENGINES[name])
+    found = arrived(codec.encode_request(asked, {"name": name}), ENGINES[name])
     assert found is not None
     assert found.voice.own == {name: own}
 
 
 def test_what_an_author_set_for_another_engine_stays_behind():
     asked = request(voice=Voice("ann", own={"cosyvoice2": CosyVoice2Voice(speaker="x")}))
-    found = arrived(parcels.encode_request(asked, SETTINGS))
+    found = arrived(codec.encode_request(asked, SETTINGS))
     assert found is not None
     assert not found.voice.own
 
@@ -176,7 +176,7 @@ def test_what_an_author_set_for_another_engine_stays_behind():
 def test_what_is_ahead_of_a_request_does_not_travel():
 
     asked = request(ahead=RemainingWork(12.0, 800.0))
-    assert parcels.encode_request(asked, SETTINGS) == parcels.encode_request(request(), SETTINGS)
+    assert codec.encode_request(asked, SETTINGS) == codec.encode_request(request(), SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -194,24 +194,24 @@ def test_what_is_ahead_of_a_request_does_not_travel():
     ],
 )
 def test_another_request_has_another_mark(other: Request):
-    ours, theirs = (parcels.encode_request(one, SETTINGS) for one in (request(), other))
+    ours, theirs = (codec.encode_request(one, SETTINGS) for one in (request(), other))
     assert mark(ours) != mark(theirs)
 
 
 def test_other_settings_of_an_engine_make_another_mark():
-    ours = parcels.encode_request(request(), {"name": "draft"})
-    assert mark(ours) != mark(parcels.encode_request(request(), {"name": "draft", "seed": 1}))
+    ours = codec.encode_request(request(), {"name": "draft"})
+    assert mark(ours) != mark(codec.encode_request(request(), {"name": "draft", "seed": 1}))
 
 
 def test_a_request_goes_without_the_sound_of_its_reference():
-    small = parcels.encode_request(request(reference=reference()), SETTINGS)
-    large = parcels.encode_request(request(reference=reference(seconds=9)), SETTINGS)
+    small = codec.encode_request(request(reference=reference()), SETTINGS)
+    large = codec.encode_request(request(reference=reference(seconds=9)), SETTINGS)
     assert small == large
 
 
 def test_a_reference_is_given_back_to_its_request():
     clip = reference()
-    found = arrived(parcels.encode_request(request(reference=clip), SETTINGS), held=clip)
+    found = arrived(codec.encode_request(request(reference=clip), SETTINGS), held=clip)
     assert found is not None
     assert found.reference is clip
 
@@ -220,7 +220,7 @@ def test_a_reference_is_given_back_to_its_request():
 
 
 def test_a_prompt_arrives_with_its_state():
-    found = arrived(parcels.encode_request(request(prompt=prompt()), SETTINGS))
+    found = arrived(codec.encode_request(request(prompt=prompt()), SETTINGS))
     assert found is not None
     assert found.prompt is not None
     assert found.prompt.text == "Before that."
@@ -228,7 +228,7 @@ def test_a_prompt_arrives_with_its_state():
 
 
 def test_a_prompt_of_an_engine_without_states_arrives():
-    found = arrived(parcels.encode_request(request(prompt=prompt(None)), SETTINGS))
+    found = arrived(codec.encode_request(request(prompt=prompt(None)), SETTINGS))
     assert found is not None
     assert found.prompt is not None
     assert found.prompt.state is None
@@ -237,15 +237,15 @@ def test_a_prompt_of_an_engine_without_states_arrives():
 
 def test_a_request_has_the_same_mark_however_its_prompt_is_sent():
     asked = request(prompt=prompt())
-    whole, near = (parcels.encode_request(asked, SETTINGS, made) for made in (None, "take"))
+    whole, near = (codec.encode_request(asked, SETTINGS, made) for made in (None, "take"))
     assert mark(whole) == mark(near)
-    assert "state" in parcels.unpack_parcel(whole)[1]
-    assert "state" not in parcels.unpack_parcel(near)[1]
+    assert "state" in codec.unpack_parcel(whole)[1]
+    assert "state" not in codec.unpack_parcel(near)[1]
 
 
 @given(st.integers(1, 4))
 def test_a_prompt_that_stayed_there_is_cut_as_the_request_has_it(length: int):
-    parcel = parcels.encode_request(request(prompt=prompt(STATE[:length])), SETTINGS, "take")
+    parcel = codec.encode_request(request(prompt=prompt(STATE[:length])), SETTINGS, "take")
     found = arrived(parcel, made={"take": STATE})
     assert found is not None
     assert found.prompt is not None
@@ -256,7 +256,7 @@ def test_a_prompt_that_stayed_there_is_cut_as_the_request_has_it(length: int):
     "there", [{}, {"take": STATE[:3]}, {"take": STATE + 1}, {"take": STATE.astype(np.float64)}]
 )
 def test_a_prompt_that_stayed_there_is_proved_to_be_the_same(there: dict[str, State]):
-    parcel = parcels.encode_request(request(prompt=prompt()), SETTINGS, "take")
+    parcel = codec.encode_request(request(prompt=prompt()), SETTINGS, "take")
     assert arrived(parcel, made=there) is None
 
 
@@ -271,8 +271,8 @@ def test_a_prompt_that_stayed_there_is_proved_to_be_the_same(there: dict[str, St
 def test_a_reference_arrives_as_it_was(
     samples: NDArray[np.float32], latents: dict[str, NDArray[np.float32]], transcript: str
 ):
-    found = parcels.decode_reference(
-        parcels.encode_reference(Reference("clip", samples, RATE, transcript, latents))
+    found = codec.decode_reference(
+        codec.encode_reference(Reference("clip", samples, RATE, transcript, latents))
     )
     assert (found.content, found.rate, found.transcript) == ("clip", RATE, transcript)
     assert found.samples.tobytes() == samples.tobytes()
@@ -282,9 +282,9 @@ def test_a_reference_arrives_as_it_was(
 
 
 def test_a_reference_that_came_altered_is_damage():
-    parcel = parcels.encode_reference(reference())
-    with pytest.raises(parcels.DamagedParcel):
-        parcels.decode_reference(parcel[:-1] + b"?")
+    parcel = codec.encode_reference(reference())
+    with pytest.raises(codec.DamagedParcel):
+        codec.decode_reference(parcel[:-1] + b"?")
 
 
 # -- takes -----------------------------------------------------------------------------------------
@@ -337,8 +337,8 @@ def test_a_take_is_stored_as_if_it_had_never_travelled():
     ],
 )
 def test_a_take_that_is_none_is_damage(facts: dict[str, Any], arrays: dict[str, Any]):
-    with pytest.raises(parcels.DamagedParcel, match="a take cannot be read"):
-        parcels.decode_speech(facts, arrays)
+    with pytest.raises(codec.DamagedParcel, match="a take cannot be read"):
+        codec.decode_speech(facts, arrays)
 
 
 # -- settings --------------------------------------------------------------------------------------
@@ -349,5 +349,5 @@ def test_settings_travel_as_far_as_they_make_an_engine():
     said = {"name": "voxcpm2", "dtype": "float32", "slots": 3, "process": "same", "seed": 5}
     settings = kind.settings.model_validate(said)
     made = {"name": "voxcpm2", "dtype": "float32"}
-    assert parcels.settings_to_send(settings, kind, ["seed", "cfg"]) == made
-    assert parcels.settings_to_send(settings, DRAFT, ()) == {"name": "draft"}
+    assert codec.settings_to_send(settings, kind, ["seed", "cfg"]) == made
+    assert codec.settings_to_send(settings, DRAFT, ()) == {"name": "draft"}

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.engines import Prompt, Request, Speech, ignore_message
-from narrator.engines.asking import noise_seed, require_part, step_limits
 from narrator.engines.cosyvoice2 import tokens
 from narrator.engines.cosyvoice2.settings import CosyVoice2Settings
 from narrator.engines.cosyvoice2.wording import (
@@ -25,7 +24,8 @@ from narrator.engines.cosyvoice2.wording import (
     prepare_text,
     stored_speaker,
 )
-from narrator.engines.mlx.loaded import ClipEncoding, Encoded, LoadedModel, Loading, Tell
+from narrator.engines.mlx.loaded_model import ClipEncoding, Encoded, LoadedModel, Loading, Tell
+from narrator.engines.preparation import noise_seed, require_part, step_limits
 from narrator.engines.voice import Reference
 from narrator.errors import EngineFailure, EngineUnavailable
 from speechbase.errors import ModelError

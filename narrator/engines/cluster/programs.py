@@ -26,7 +26,7 @@ from distributed.core import send_recv
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.worker import DEFAULT_METRICS
 
-from narrator.engines.cluster import far
+from narrator.engines.cluster import worker_tasks
 from narrator.engines.cluster.credentials import ClusterPlace, tls_settings
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineSpec
@@ -171,7 +171,7 @@ async def _run_worker(
     place: ClusterPlace, name: str, slots: int | None, engines: list[str], tell: Tell
 ) -> None:
     threads = 2 * (slots or MAX_SLOTS) + 2  # some tasks wait for a slot, some are no speech
-    far.MACHINE.tell = tell
+    worker_tasks.MACHINE.tell = tell
     with _stop_event() as stop, _temporary_folder() as scratch:
         is_first = True
         while not stop.is_set():
@@ -208,7 +208,7 @@ async def _run_worker(
 
 
 def _worker_facts(name: str, worker: Worker) -> dict[str, Any]:
-    return {**far.MACHINE.facts(), "name": name}
+    return {**worker_tasks.MACHINE.facts(), "name": name}
 
 
 def _root_cause(error: BaseException) -> BaseException:

@@ -28,11 +28,16 @@ import numpy as np
 import pytest
 
 from narrator.engines import Outcome, Prompt, Request, Speech, speak
-from narrator.engines.mlx import apart, worker
-from narrator.engines.mlx.apart import ModelProcess, ModelProcesses, ProcessDied, ProcessSession
-from narrator.engines.mlx.loaded import CorruptProcess, Loading
+from narrator.engines.mlx import worker, worker_process
+from narrator.engines.mlx.loaded_model import CorruptProcess, Loading
+from narrator.engines.mlx.worker_process import (
+    ModelProcess,
+    ModelProcesses,
+    ProcessDied,
+    ProcessSession,
+)
 from narrator.engines.voice import Reference, Voice
-from narrator.engines.voxcpm2.loaded import LoadingVoxCPM2
+from narrator.engines.voxcpm2.loaded_model import LoadingVoxCPM2
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError, StorageError
 from tests.engines import builders
@@ -190,7 +195,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
         machine.processes.append(Thread(machine, theirs, said))
         return ours, machine.processes[-1]
 
-    monkeypatch.setattr(apart, "start_process", started)
+    monkeypatch.setattr(worker_process, "start_process", started)
     yield machine
     gc.collect()  # what a test caught holds on to the frames that it came through
     for process in machine.processes:
@@ -261,7 +266,7 @@ def test_a_process_that_hangs_is_ended_and_costs_no_take(
     undisturbed, told = takes(spoken()), list[str]()
     machine.messages.clear()
     machine.die = lambda number, name: "hangs" if number == 6 else None
-    monkeypatch.setattr(apart, "ANSWER_TIMEOUT", 0.2)
+    monkeypatch.setattr(worker_process, "ANSWER_TIMEOUT", 0.2)
     assert takes(spoken(tell=told.append)) == undisturbed
     assert "the model's process has not answered for 0 s; a new one goes on" in told
 
@@ -292,7 +297,7 @@ def test_process_after_process_that_dies_is_the_machines(machine: Machine, name:
     machine.die = lambda number, what: "after" if what == name else None
     with pytest.raises(EngineUnavailable, match=r"SIGKILL.*5 in a row.*narrator doctor"):
         spoken()
-    assert len(machine.processes) == apart.MAX_DEATHS
+    assert len(machine.processes) == worker_process.MAX_DEATHS
 
 
 def test_a_take_between_two_deaths_begins_the_count_anew(machine: Machine) -> None:
@@ -306,7 +311,7 @@ def test_a_take_between_two_deaths_begins_the_count_anew(machine: Machine) -> No
 
     machine.die = after_each_take
     assert len(takes(spoken(tuple(f"{n}." for n in range(12))))) == 12
-    assert len(machine.processes) > apart.MAX_DEATHS
+    assert len(machine.processes) > worker_process.MAX_DEATHS
 
 
 @pytest.mark.parametrize("error", [EngineUnavailable("no room\nat all"), StorageError("full")])
@@ -459,16 +464,18 @@ def test_what_mlx_cannot_go_on_after_ends_a_process_with_a_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     thrashing = """\
-from narrator.engines.mlx import loaded
-from narrator.engines.voxcpm2.loaded import LoadingVoxCPM2
+from narrator.engines.mlx import loaded_model
+from narrator.engines.voxcpm2.loaded_model import LoadingVoxCPM2
 def load(what, tell):
     try:
         raise RuntimeError("Cache thrashing is happening")
     except RuntimeError as error:
-        raise loaded.make_corrupt_error(error) from error
+        raise loaded_model.make_corrupt_error(error) from error
 LoadingVoxCPM2.load = load
 main(int"""
-    monkeypatch.setattr(apart, "_START", apart._START.replace("main(int", thrashing))
+    monkeypatch.setattr(
+        worker_process, "_START", worker_process._START.replace("main(int", thrashing)
+    )
     process = ModelProcess()
     with pytest.raises(
         ProcessDied, match="ended with code 1: RuntimeError: Cache thrashing is happening"
@@ -501,7 +508,7 @@ def test_a_mistake_of_ours_is_no_endless_wait(name: str, given: object, said: st
 
 ORPHANING = """\
 import sys
-from narrator.engines.mlx.apart import ModelProcess
+from narrator.engines.mlx.worker_process import ModelProcess
 process = ModelProcess()
 print(process._process.pid, flush=True)
 sys.stdin.read()

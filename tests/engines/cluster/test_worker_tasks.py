@@ -15,8 +15,8 @@ import pytest
 
 from narrator import __version__
 from narrator.engines import Engine, Prompt, Request, Speech, machine
-from narrator.engines.cluster import far, parcels
-from narrator.engines.cluster.far import Booth, Machine
+from narrator.engines.cluster import codec, worker_tasks
+from narrator.engines.cluster.worker_tasks import Booth, Machine
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError
@@ -56,13 +56,13 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def threads_end_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(far, "IDLE_SECONDS", 3.0)
+    monkeypatch.setattr(worker_tasks, "IDLE_SECONDS", 3.0)
 
 
 @pytest.fixture
 def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     """A session that nobody asks is closed at once."""
-    monkeypatch.setattr(far, "IDLE_SECONDS", 0.02)
+    monkeypatch.setattr(worker_tasks, "IDLE_SECONDS", 0.02)
 
 
 @pytest.fixture
@@ -76,9 +76,9 @@ def booth_of(engine: Engine) -> Booth:
 
 
 def opened(answer: bytes) -> tuple[dict[str, Any], Speech | None]:
-    facts, arrays = parcels.unpack_parcel(answer)
+    facts, arrays = codec.unpack_parcel(answer)
     speech = facts.get("speech")
-    return facts, speech and parcels.decode_speech(speech, arrays)
+    return facts, speech and codec.decode_speech(speech, arrays)
 
 
 def at_work(booth: Booth) -> int:
@@ -244,7 +244,7 @@ def test_an_engine_that_does_not_come_back_is_silent(threads: ThreadPoolExecutor
 def test_speed_is_learnt_with_all_slots_full_and_kept(
     idle: None, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(far, "MIN_MEASURED_SECONDS", 1e-4)
+    monkeypatch.setattr(worker_tasks, "MIN_MEASURED_SECONDS", 1e-4)
     booth = booth_of(HumEngine())
     assert booth.facts()["speed"] is None
     list(threads.map(lambda n: booth.speak(f"{n}", request(str(n))), range(60)))
@@ -256,7 +256,7 @@ def test_speed_is_learnt_with_all_slots_full_and_kept(
 
 
 def test_what_is_spoken_with_slots_to_spare_says_nothing_of_speed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(far, "MIN_MEASURED_SECONDS", 1e-9)
+    monkeypatch.setattr(worker_tasks, "MIN_MEASURED_SECONDS", 1e-9)
     booth = booth_of(HumEngine())
     for n in range(5):
         booth.speak(str(n), request())
@@ -329,7 +329,7 @@ def there(monkeypatch: pytest.MonkeyPatch) -> There:
     settings = {"hum": HumSettings, "loud": LoudSettings, "plain": PlainSettings}
     for name, model in settings.items():
         monkeypatch.setitem(ENGINES, name, HumSpec(name, model))
-    monkeypatch.setattr(far, "MACHINE", found.machine)
+    monkeypatch.setattr(worker_tasks, "MACHINE", found.machine)
     return found
 
 
@@ -337,16 +337,16 @@ def asked(task: Callable[..., bytes], *given: Any, **facts: Any) -> dict[str, An
     parcel = {
         "settings": SETTINGS,
         "narrator": __version__,
-        "form": parcels.FORMAT_VERSION,
+        "form": codec.FORMAT_VERSION,
         **facts,
     }
-    return opened(task(parcels.pack_parcel(parcel), *given))[0]
+    return opened(task(codec.pack_parcel(parcel), *given))[0]
 
 
 def test_a_machine_that_is_met_says_what_it_has_and_loads_nothing(there: There):
-    said = asked(far.meet)
+    said = asked(worker_tasks.meet)
     assert said == {
-        "narrator": __version__, "form": parcels.FORMAT_VERSION,
+        "narrator": __version__, "form": codec.FORMAT_VERSION,
         "identity": {"name": "hum", "version": 1},
         "memory": {}, "precision": "float32", "rate": RATE,
     }  # fmt: skip
@@ -355,17 +355,20 @@ def test_a_machine_that_is_met_says_what_it_has_and_loads_nothing(there: There):
 
 def test_it_refuses_nobody_for_what_another_would_not_have(there: There):
     there.machine.local_settings = {"version": 7}
-    said = asked(far.meet)
+    said = asked(worker_tasks.meet)
     assert said["identity"] == {"name": "hum", "version": 7}
 
 
 @pytest.mark.parametrize("other", [{"narrator": "0.1"}, {"form": 0}])
 def test_another_narrator_gets_no_more_than_the_version(there: There, other: dict[str, Any]):
-    assert asked(far.meet, **other) == {"narrator": __version__, "form": parcels.FORMAT_VERSION}
+    assert asked(worker_tasks.meet, **other) == {
+        "narrator": __version__,
+        "form": codec.FORMAT_VERSION,
+    }
     assert not there.made
 
 
-@pytest.mark.parametrize("task", [far.meet, far.ready])
+@pytest.mark.parametrize("task", [worker_tasks.meet, worker_tasks.ready])
 def test_an_engine_that_is_not_here_is_refused_in_words(there: There, task: Callable[..., bytes]):
     assert asked(task, settings={"name": "sing"}) == {"refused": "no engine sing here"}
     said = asked(task, settings={"name": "hum", "version": 99})
@@ -375,7 +378,7 @@ def test_an_engine_that_is_not_here_is_refused_in_words(there: There, task: Call
 def test_what_this_machine_has_of_its_own_stands_over_what_is_asked(there: There):
     there.machine.local_settings = {"model": "/models/mine", "slots": 5, "unheard": 1}
     settings = {"name": "hum", "model": "org/model", "slots": 2, "version": 4}
-    assert asked(far.ready, settings=settings) == {"slots": 5}
+    assert asked(worker_tasks.ready, settings=settings) == {"slots": 5}
     (made,) = there.made
     assert isinstance(made, HumSettings)
     assert (made.model, made.slots, made.version) == ("/models/mine", 5, 4)
@@ -383,14 +386,14 @@ def test_what_this_machine_has_of_its_own_stands_over_what_is_asked(there: There
 
 def test_an_engine_that_is_not_told_its_slots_has_no_more_than_the_machine_says(there: There):
     there.machine.local_settings = {"slots": 2}
-    assert asked(far.ready, settings={"name": "plain"}) == {"slots": 2}
+    assert asked(worker_tasks.ready, settings={"name": "plain"}) == {"slots": 2}
     assert there.engines[0].slots == 3
 
 
 def test_a_model_that_can_die_has_a_process_of_its_own(there: There):
-    asked(far.meet, settings={"name": "loud", "process": "here"})
+    asked(worker_tasks.meet, settings={"name": "loud", "process": "here"})
     there.machine.local_settings = {"process": "here"}
-    asked(far.meet, settings={"name": "loud", "process": "own", "version": 2})
+    asked(worker_tasks.meet, settings={"name": "loud", "process": "own", "version": 2})
     assert [made.process for made in there.made if isinstance(made, LoudSettings)] == [
         "own",
         "here",
@@ -398,9 +401,9 @@ def test_a_model_that_can_die_has_a_process_of_its_own(there: There):
 
 
 def test_engines_of_the_same_settings_are_one(there: There):
-    asked(far.meet)
-    asked(far.ready)
-    asked(far.meet, settings={"name": "hum", "version": 2})
+    asked(worker_tasks.meet)
+    asked(worker_tasks.ready)
+    asked(worker_tasks.meet, settings={"name": "hum", "version": 2})
     assert len(there.engines) == 2
 
 
@@ -408,15 +411,15 @@ def test_an_engine_gives_back_memory_for_another_with_its_session_closed(
     there: There, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(machine, "memory", lambda: machine.Memory(8, 1))
-    asked(far.ready)
+    asked(worker_tasks.ready)
     (first,) = there.engines
     second = {"name": "hum", "version": 2}
-    asked(far.meet, settings=second)
+    asked(worker_tasks.meet, settings=second)
     there.engines[1].size = 4
-    asked(far.ready, settings=second)
+    asked(worker_tasks.ready, settings=second)
     assert first.sessions[0].closed
     assert not first.loaded
-    asked(far.ready)
+    asked(worker_tasks.ready)
     assert first.loaded
     assert all(booth.close_if_idle() for booth in there.machine._booths.values())
 
@@ -425,15 +428,15 @@ def test_an_engine_that_is_at_work_keeps_its_memory(
     there: There, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(machine, "memory", lambda: machine.Memory(8, 1))
-    asked(far.meet)
+    asked(worker_tasks.meet)
     (first,) = there.engines
     first.gate.clear()
     saying = say(threads, request())
     until(lambda: first.requests)
     second = {"name": "hum", "version": 2}
-    asked(far.meet, settings=second)
+    asked(worker_tasks.meet, settings=second)
     there.engines[1].size = 4
-    asked(far.ready, settings=second)
+    asked(worker_tasks.ready, settings=second)
     assert first.loaded
     assert not first.sessions[0].closed
     first.gate.set()
@@ -443,7 +446,7 @@ def test_an_engine_that_is_at_work_keeps_its_memory(
 def say(
     threads: ThreadPoolExecutor, one: Request, made: str | None = None, held: str | None = None
 ) -> Future[bytes]:
-    return threads.submit(far.say, parcels.encode_request(one, SETTINGS, made), held)
+    return threads.submit(worker_tasks.say, codec.encode_request(one, SETTINGS, made), held)
 
 
 def test_a_request_is_spoken(there: There, threads: ThreadPoolExecutor):
@@ -456,7 +459,7 @@ def test_a_request_is_spoken(there: There, threads: ThreadPoolExecutor):
 def test_a_request_that_its_engine_cannot_speak_is_refused(
     there: There, threads: ThreadPoolExecutor
 ):
-    asked(far.meet)
+    asked(worker_tasks.meet)
     there.engines[0].start_errors = [EngineUnavailable("no room for the model")]
     facts, _ = opened(say(threads, request()).result(30))
     assert facts == {"refused": "no room for the model"}
@@ -464,7 +467,7 @@ def test_a_request_that_its_engine_cannot_speak_is_refused(
 
 def test_a_reference_that_is_held_goes_to_the_engine(there: There, threads: ThreadPoolExecutor):
     clip = reference()
-    assert far.hold(parcels.encode_reference(clip)) == clip.content
+    assert worker_tasks.hold(codec.encode_reference(clip)) == clip.content
     say(threads, request(reference=clip), held=clip.content).result(30)
     (spoken,) = there.engines[0].requests
     assert spoken.reference is not None
@@ -477,12 +480,12 @@ def test_a_reference_that_is_not_here_is_said_to_lack(there: There, threads: Thr
 
 
 def test_references_that_were_used_last_are_kept(there: There, monkeypatch: pytest.MonkeyPatch):
-    parcel = parcels.encode_reference(reference("1"))
-    there.machine.references = far._ByteCache(int(2.5 * len(parcel)))
+    parcel = codec.encode_reference(reference("1"))
+    there.machine.references = worker_tasks._ByteCache(int(2.5 * len(parcel)))
     for content in ("1", "2"):
-        far.hold(parcels.encode_reference(reference(content)))
+        worker_tasks.hold(codec.encode_reference(reference(content)))
     assert there.machine.references.get("1")
-    far.hold(parcels.encode_reference(reference("3")))
+    worker_tasks.hold(codec.encode_reference(reference("3")))
     assert [content for content in "123" if there.machine.references.get(content)] == ["1", "3"]
 
 
@@ -509,17 +512,17 @@ def test_a_prompt_that_is_not_here_is_said_to_lack(there: There, threads: Thread
 
 def test_a_clip_is_encoded_in_the_engines_own_thread(there: There, threads: ThreadPoolExecutor):
     clip = reference()
-    held = far.hold(parcels.encode_reference(clip))
-    parcel = parcels.pack_parcel({"settings": SETTINGS})
-    answers = list(threads.map(lambda _: far.encode(parcel, held), range(3)))
-    facts, arrays = parcels.unpack_parcel(answers[0])
+    held = worker_tasks.hold(codec.encode_reference(clip))
+    parcel = codec.pack_parcel({"settings": SETTINGS})
+    answers = list(threads.map(lambda _: worker_tasks.encode(parcel, held), range(3)))
+    facts, arrays = codec.unpack_parcel(answers[0])
     assert facts == {"names": ["encoder"]}
     assert np.array_equal(arrays["latents0"], clip.samples[:3])
     assert there.engines[0].encodes == [clip.content]
 
 
 def test_a_clip_that_is_not_here_is_not_encoded(there: There):
-    assert asked(far.encode, "clip") == {"lacks": "reference"}
+    assert asked(worker_tasks.encode, "clip") == {"lacks": "reference"}
 
 
 def test_a_clip_that_cannot_be_encoded_is_refused_in_words(
@@ -529,12 +532,12 @@ def test_a_clip_that_cannot_be_encoded_is_refused_in_words(
         raise EngineFailure("the clip is too short")
 
     monkeypatch.setattr(FarEngine, "encode_reference", encoded)
-    held = far.hold(parcels.encode_reference(reference()))
-    assert asked(far.encode, held) == {"refused": "the clip is too short"}
+    held = worker_tasks.hold(codec.encode_reference(reference()))
+    assert asked(worker_tasks.encode, held) == {"refused": "the clip is too short"}
 
 
 def test_a_machine_says_who_it_is(there: There):
-    asked(far.ready)
+    asked(worker_tasks.ready)
     facts = there.machine.facts()
     assert facts["narrator"] == __version__
     assert facts["system"]
@@ -542,6 +545,6 @@ def test_a_machine_says_who_it_is(there: There):
 
 
 def test_a_damaged_parcel_is_not_answered(there: There):
-    with pytest.raises(parcels.DamagedParcel):
-        far.say(parcels.encode_request(request(), SETTINGS)[:-1], None)
-    assert not issubclass(parcels.DamagedParcel, NarratorError)
+    with pytest.raises(codec.DamagedParcel):
+        worker_tasks.say(codec.encode_request(request(), SETTINGS)[:-1], None)
+    assert not issubclass(codec.DamagedParcel, NarratorError)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from narrator.engines.asking import end_with_stop
+from narrator.engines.preparation import end_with_stop
 
 
 @pytest.mark.parametrize(

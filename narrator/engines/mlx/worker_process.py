@@ -22,8 +22,8 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from narrator.engines import Outcome, Request, Speech, empty_samples, ignore_message
-from narrator.engines.asking import failed_outcome
-from narrator.engines.mlx.loaded import Encoded, Loading
+from narrator.engines.mlx.loaded_model import Encoded, Loading
+from narrator.engines.preparation import failed_outcome
 from narrator.engines.voice import Reference
 from narrator.errors import EngineUnavailable
 from textbase import processes

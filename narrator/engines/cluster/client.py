@@ -26,7 +26,7 @@ from distributed import Client, Future
 from distributed.scheduler import KilledWorker
 
 from narrator.engines.cluster.credentials import ClusterPlace, tls_settings
-from narrator.engines.cluster.hosting import (
+from narrator.engines.cluster.programs import (
     CONNECT_TIMEOUT,
     DASK_CONFIG,
     check_scheduler,
