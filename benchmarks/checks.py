@@ -145,7 +145,7 @@ def spoken_texts(markdown: str) -> Iterator[str]:
     )
     for scene in chapter.scenes:
         for chunk in cut_scene(scene):
-            says = [(say.start, say.stop, say.spoken) for say in chunk.says]
+            says = [(say.start, say.stop, say.spoken) for say in chunk.spoken_forms]
             spoken = normalize(
                 chunk.text, language="en-GB", speaker="narrator", lexicon=Lexicon([]), says=says
             )

@@ -104,7 +104,7 @@ def examples(excerpt: Excerpt) -> Iterator[Example]:
     own = situations(passages, groups, story)
     right = _right(own, excerpt)
     for place, s in enumerate(own):
-        if place not in right or s.goes_on:
+        if place not in right or s.continues_previous:
             continue
         chapter = s.turn.passage.chapter
         near = [n for n in range(place - 8, place + 7) if 0 <= n < len(own)]

@@ -55,7 +55,7 @@ class ForeignLetters:
     word: str
     """First foreign word."""
 
-    def goes_on(self, previous: ForeignLetters) -> bool:
+    def continues(self, previous: ForeignLetters) -> bool:
         """Return True if it continues an earlier text with foreign letters in the same language."""
         is_same_script = (
             self.alphabet == previous.alphabet or {self.alphabet, previous.alphabet} <= _EASTERN

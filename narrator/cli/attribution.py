@@ -121,7 +121,7 @@ def _make_proposal(project: Project, find: bool, write: bool, model: Refine | No
     err.print(
         f"wrote {pluralize(len(written_files), 'speaker file')}" if written_files else "unchanged"
     )
-    changed = [quote for quote in proposal.quotes if quote.was and not quote.row.goes_on]
+    changed = [quote for quote in proposal.quotes if quote.was and not quote.row.continues_previous]
     for quote in changed[:LISTED]:
         speaker_names = unescape_names(quote.row.speaker)
         err.print(

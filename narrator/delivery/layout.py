@@ -209,7 +209,7 @@ def _lay_out_takes(
         pause_between(group[0].chunk, following[0].chunk, pauses)[0]
         for group, following in pairwise(groups)
     ]
-    last_rest = groups[-1][0].chunk.rest or 0.0
+    last_rest = groups[-1][0].chunk.pause_after_s or 0.0
     for group, pause_seconds in zip(groups, [*pauses_after, last_rest], strict=True):
         for index, step in enumerate(step for step in group if step.key in takes):
             take, line = takes[step.key], step.chunk.pieces[0].line
@@ -234,7 +234,7 @@ def _lay_out_takes(
     timeline = assemble.plan_timeline(
         clips,
         sample_rate=rate,
-        head=music.head(music_uses, rate, pauses.head) + steps[0].chunk.lead,
+        head=music.head(music_uses, rate, pauses.head) + steps[0].chunk.pause_before_s,
         tail=music.tail(music_uses, rate, pauses.tail, last_rest),
     )
     polish = {name: _speaker_polish(project, name) for name in project.speakers}
@@ -270,11 +270,16 @@ def pause_between(chunk: Chunk, following: Chunk, pauses: Pauses) -> tuple[float
     """Returns the seconds between two chunks, and the name of that pause in `pauses`; "" where it
     was set by hand."""
     pause_name = chunk.boundary
-    is_within_line = pause_name == "sentence" and following.pieces[0].line.goes_on
+    is_within_line = pause_name == "sentence" and following.pieces[0].line.continues_previous
     if pause_name in ("line", "sentence") and chunk.names != following.names and not is_within_line:
         pause_name = "speaker"
-    pause = float(getattr(pauses, pause_name)) if chunk.rest is None else chunk.rest
-    return pause + following.lead, "" if chunk.rest is not None or following.lead else pause_name
+    pause = (
+        float(getattr(pauses, pause_name)) if chunk.pause_after_s is None else chunk.pause_after_s
+    )
+    return (
+        pause + following.pause_before_s,
+        "" if chunk.pause_after_s is not None or following.pause_before_s else pause_name,
+    )
 
 
 def chapter_number(project: Project, name: str) -> int:

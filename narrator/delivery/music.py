@@ -243,7 +243,12 @@ def _judge_marks(chapter: Chapter, names: Mapping[str, str]) -> Iterator[_Judged
     for line in lines:
         for mark in line.marks:
             fault = _mark_fault(mark, names, is_playing)
-            if not fault and mark.name and line is spoken_lines[-1] and mark.at >= len(line.text):
+            if (
+                not fault
+                and mark.name
+                and line is spoken_lines[-1]
+                and mark.offset >= len(line.text)
+            ):
                 fault = "is ignored: no words come after it in this chapter"
             if not fault:
                 is_playing = mark.name is not None
@@ -402,7 +407,7 @@ def _piece_spans(
     if entry.place == "intro":
         yield 0, min(length, timeline.length)
     elif entry.place == "outro":
-        pause = seconds_to_samples(utterances[-1].chunk.rest or 0.0, rate)
+        pause = seconds_to_samples(utterances[-1].chunk.pause_after_s or 0.0, rate)
         start = max(0, cues[-1].stop + pause - seconds_to_samples(entry.overlap, rate))
         yield start, min(start + length, timeline.length)
     else:

@@ -48,12 +48,12 @@ class ChapterShape:
     @property
     def lead(self) -> float:
         """Seconds set by hand before the first word."""
-        return self.spoken[0].chunk.lead
+        return self.spoken[0].chunk.pause_before_s
 
     @property
     def rest(self) -> float:
         """Seconds set by hand after the last word."""
-        return self.spoken[-1].chunk.rest or 0.0
+        return self.spoken[-1].chunk.pause_after_s or 0.0
 
 
 @dataclass(frozen=True, slots=True)

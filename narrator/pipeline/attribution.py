@@ -107,7 +107,7 @@ class Proposal:
         ):
             if not line.is_narration and line.speaker != self.project.narrator:
                 stretch_counts[line.speaker] += 1
-            for stretch in line.given:
+            for stretch in line.attributed_spans:
                 stretch_counts.update(stretch.speakers)
         return stretch_counts
 
@@ -128,7 +128,9 @@ def group_pieces(quotes: Sequence[Quote]) -> Iterator[tuple[Quote, ...]]:
     """Groups quotations with all of their pieces, in order."""
     group: list[Quote] = []
     for quote in quotes:
-        if group and not (quote.row.goes_on and quote.row.speaker == group[-1].row.speaker):
+        if group and not (
+            quote.row.continues_previous and quote.row.speaker == group[-1].row.speaker
+        ):
             yield tuple(group)
             group = []
         group.append(quote)
@@ -398,7 +400,10 @@ def _build_rows(
         if old_row is not None and _is_row_kept(old_row, new_row, characters_by_name, roles):
             rows.append(old_row)
         elif (
-            new_row.goes_on and rows and rows[-1].is_manual and (old_row is None or old_row.goes_on)
+            new_row.continues_previous
+            and rows
+            and rows[-1].is_manual
+            and (old_row is None or old_row.continues_previous)
         ):
             rows.append(replace(new_row, speaker=rows[-1].speaker))
         else:
@@ -418,7 +423,9 @@ def _build_row(quotation: NarrationQuote, ruling: AttributedQuotation | None) ->
     if ruling.speaker is None and (ruling.by == NO_SPEECH or decider == "model"):
         speaker = NOBODY
     ruling_name = re.sub(r"\s+", "-", ruling.by.removeprefix(MODEL)) or "none"
-    return Row(speaker, decider, words, ruling_name, round(ruling.sure, 2), ruling.goes_on)
+    return Row(
+        speaker, decider, words, ruling_name, round(ruling.sure, 2), ruling.continues_previous
+    )
 
 
 def _is_row_kept(
@@ -536,7 +543,7 @@ def apply_answer(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Pr
     quotes = list(proposal.quotes)
     for index, quote in enumerate(quotes):
         if (piece_number := piece_numbers.get(id(quote))) is not None:
-            row = Row(speaker_column, "you", quote.row.words, goes_on=piece_number > 0)
+            row = Row(speaker_column, "you", quote.row.words, continues_previous=piece_number > 0)
             quotes[index] = replace(quote, row=row, speaker=speaker if is_name else None)
     number = group[0].chapter
     chapter_quotes = [quote for quote in quotes if quote.chapter == number]

@@ -349,7 +349,9 @@ def _shapes(manuscript: Manuscript) -> list[ChapterShape]:
         chapter = manuscript.chapters[number]
         lines = (line for scene in chapter.scenes for line in scene.lines)
         opening_headings = takewhile(lambda line: line.heading, lines)
-        heading_count = sum(not (line.goes_on or line.with_before) for line in opening_headings)
+        heading_count = sum(
+            not (line.continues_previous or line.with_before) for line in opening_headings
+        )
         shapes.append(ChapterShape(chapter.title, seconds[number], heading_count))
     return shapes
 

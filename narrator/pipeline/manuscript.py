@@ -434,8 +434,8 @@ def find_markup_slips(manuscript: Manuscript) -> list[Problem]:
     counts: Counter[str] = Counter()
     for chapter in _once(manuscript.chapters):
         for slip in chapter.slips:
-            first_slips.setdefault(slip.matter, slip)
-            counts[slip.matter] += 1
+            first_slips.setdefault(slip.problem, slip)
+            counts[slip.problem] += 1
     return [
         Problem(
             slip.path,

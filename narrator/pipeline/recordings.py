@@ -387,7 +387,7 @@ def _as_spoken(written_text: str, path: Path, language: str) -> str:
             chapter = read_chapter(written_text, path=path, title="", language=language,
                                    roles=Roles({}, "narrator"), speaker="narrator")  # fmt: skip
             paragraphs = [
-                (line.text, [(say.start, say.stop, say.spoken) for say in line.says])
+                (line.text, [(say.start, say.stop, say.spoken) for say in line.spoken_forms])
                 for scene in chapter.scenes
                 for line in scene.lines
             ]

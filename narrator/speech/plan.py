@@ -182,7 +182,9 @@ def make_utterances(
     scene_count = 0
     cut_cache = MemoCache() if cut_cache is None else cut_cache
     for number, chapter in enumerate(chapters):
-        last_line_flags = tuple(line.last for scene in chapter.scenes for line in scene.lines)
+        last_line_flags = tuple(
+            line.last_source_line for scene in chapter.scenes for line in scene.lines
+        )
         cut_chapter = cut_cache.get(
             (chapter.scenes, last_line_flags),
             partial(_cut_scenes, chapter.scenes, lexicon, apart, max_seconds),
@@ -223,7 +225,7 @@ def _make_utterance(scene: int, chunk: Chunk, lexicon: Lexicon) -> Utterance:
         language=chunk.language,
         speaker=chunk.speaker,
         lexicon=lexicon,
-        says=[(say.start, say.stop, say.spoken) for say in chunk.says],
+        says=[(say.start, say.stop, say.spoken) for say in chunk.spoken_forms],
         heading=bool(chunk.pieces[0].line.heading),
     )
     expected = pace.expected_seconds(spoken_text.text, chunk.language)

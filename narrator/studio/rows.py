@@ -211,7 +211,7 @@ def chapter(
     for group in group_unison(steps):
         first = group[0]
         piece = first.chunk.pieces[0]
-        if piece.start == 0 and not piece.line.goes_on:
+        if piece.start == 0 and not piece.line.continues_previous:
             paragraph += 1
         row = _chunk_line(view, group, times, chunk_states)
         row["source"] = f"{files[piece.line.path]}:{piece.line.line}"

@@ -71,9 +71,9 @@ class Chunk:
     Within a paragraph it is "clause" or "sentence", even where the speaker changes. "heading" is
     the boundary before and after a heading.
     """
-    rest: float | None = None
+    pause_after_s: float | None = None
     """Seconds of a pause set by hand after this chunk, instead of the boundary's own."""
-    lead: float = 0.0
+    pause_before_s: float = 0.0
     """Seconds of a pause set by hand before the first chunk of a scene."""
     inherited_marks: tuple[tuple[MusicMark, float], ...] = ()
     """Music marks of omitted neighbours, each with its position: 0.0 before this chunk, 1.0 after
@@ -102,13 +102,13 @@ class Chunk:
         return "\n".join(piece.text for piece in self.pieces)
 
     @property
-    def says(self) -> tuple[SpokenForm, ...]:
+    def spoken_forms(self) -> tuple[SpokenForm, ...]:
         """Spans of `text` with a spoken form of their own, in offsets of `text`."""
         spans: list[SpokenForm] = []
         offset = 0
         for piece in self.pieces:
             offset -= piece.start
-            for say in piece.line.says:
+            for say in piece.line.spoken_forms:
                 if piece.start <= say.start and say.stop <= piece.stop:
                     spans.append(SpokenForm(say.start + offset, say.stop + offset, say.spoken))
             offset += piece.stop + 1
@@ -121,9 +121,9 @@ class Chunk:
         offset, size = 0, max(1, len(self.text))
         for piece in self.pieces:
             for mark in piece.line.marks:
-                is_at_end = mark.at == piece.stop == len(piece.line.text)
-                if piece.start <= mark.at < piece.stop or is_at_end:
-                    marks.append((mark, min(1.0, (offset + mark.at - piece.start) / size)))
+                is_at_end = mark.offset == piece.stop == len(piece.line.text)
+                if piece.start <= mark.offset < piece.stop or is_at_end:
+                    marks.append((mark, min(1.0, (offset + mark.offset - piece.start) / size)))
             offset += piece.stop - piece.start + 1
         return tuple(sorted(marks, key=lambda placed: placed[1]))
 
@@ -193,7 +193,7 @@ class _Block:
     sentence_ends: frozenset[int]
     """Offsets at which the line's sentences end."""
     units: list[_Unit] = field(default_factory=list)
-    rest: float | None = None
+    pause_after_s: float | None = None
     """Seconds of a pause set by hand after the block."""
 
     @property
@@ -204,7 +204,7 @@ class _Block:
         """Return True if a chunk may continue from the end of this block into the next one."""
         lines = (self.line, next_block.line)
         return (
-            self.rest is None
+            self.pause_after_s is None
             and not (self.other_lines or next_block.other_lines)
             and self.line.speaker == next_block.line.speaker
             and self.line.language == next_block.line.language
@@ -248,8 +248,8 @@ def cut_scene(
             block.line.style,
             _merge_pieces(units),
             boundary,
-            rest=block.rest if last_unit is block.units[-1] else None,
-            lead=0.0 if chunks else lead,
+            pause_after_s=block.pause_after_s if last_unit is block.units[-1] else None,
+            pause_before_s=0.0 if chunks else lead,
         )
         chunks += _unison_chunks(chunk, block.other_lines) if block.other_lines else (chunk,)
     return tuple(chunks)
@@ -262,7 +262,12 @@ def _unison_chunks(first: Chunk, other_lines: Sequence[Line]) -> Iterator[Chunk]
     for line in other_lines:
         pieces = tuple(replace(piece, line=line) for piece in first.pieces)
         yield replace(
-            first, speaker=line.speaker, style=line.style, pieces=pieces, rest=None, lead=0.0
+            first,
+            speaker=line.speaker,
+            style=line.style,
+            pieces=pieces,
+            pause_after_s=None,
+            pause_before_s=0.0,
         )
 
 
@@ -297,36 +302,44 @@ class _KeptChunks:
     chunks: list[Chunk] = field(default_factory=list)
     last_index: int = 0
     """Index of the last chunk, in unison of its first one."""
-    lead: float = 0.0
+    pause_before_s: float = 0.0
     marks: list[MusicMark] = field(default_factory=list)
 
     def omit(self, first: Chunk) -> None:
         """Omit the chunks of a unison, keeping its pauses and marks for their neighbours."""
-        self.lead += first.lead
+        self.pause_before_s += first.pause_before_s
         self.marks += [mark for mark, _ in first.marks]
         if self.chunks:
             self.chunks[self.last_index] = _absorb_omitted(self.chunks[self.last_index], first)
         else:
-            self.lead += first.rest or 0.0
+            self.pause_before_s += first.pause_after_s or 0.0
 
     def add(self, first: Chunk, remaining: Sequence[Chunk]) -> None:
         """Add the remaining chunks of a unison; `first` is its first chunk, remaining or not."""
         inherited_marks = (*((mark, 0.0) for mark in self.marks), *remaining[0].inherited_marks)
         self.last_index = len(self.chunks)
         self.chunks += [
-            replace(remaining[0], lead=first.lead + self.lead, inherited_marks=inherited_marks),
+            replace(
+                remaining[0],
+                pause_before_s=first.pause_before_s + self.pause_before_s,
+                inherited_marks=inherited_marks,
+            ),
             *remaining[1:],
         ]
-        self.lead, self.marks = 0.0, []
+        self.pause_before_s, self.marks = 0.0, []
 
     def finish(self) -> list[Chunk]:
         """Return all chunks; pauses and marks after the last one are attached to it."""
-        if self.chunks and (self.lead or self.marks):
+        if self.chunks and (self.pause_before_s or self.marks):
             last_chunk = self.chunks[self.last_index]
             inherited_marks = (*last_chunk.inherited_marks, *((mark, 1.0) for mark in self.marks))
-            pause = (last_chunk.rest or 0.0) + self.lead if self.lead else last_chunk.rest
+            pause = (
+                (last_chunk.pause_after_s or 0.0) + self.pause_before_s
+                if self.pause_before_s
+                else last_chunk.pause_after_s
+            )
             self.chunks[self.last_index] = replace(
-                last_chunk, rest=pause, inherited_marks=inherited_marks
+                last_chunk, pause_after_s=pause, inherited_marks=inherited_marks
             )
         return self.chunks
 
@@ -336,17 +349,23 @@ def _shrink_unison(first: Chunk, remaining: Sequence[Chunk]) -> list[Chunk]:
     names = tuple(chunk.speaker for chunk in remaining) if len(remaining) > 1 else ()
     new_chunks = [replace(chunk, unison_speakers=names) for chunk in remaining]
     if remaining[0] is not first:
-        new_chunks[0] = replace(new_chunks[0], rest=first.rest, inherited_marks=first.marks)
+        new_chunks[0] = replace(
+            new_chunks[0], pause_after_s=first.pause_after_s, inherited_marks=first.marks
+        )
     return new_chunks
 
 
 def _absorb_omitted(chunk: Chunk, omitted: Chunk) -> Chunk:
     """Return a chunk with the boundary and the pause of the omitted chunk after it."""
-    pauses = [neighbour.rest for neighbour in (chunk, omitted) if neighbour.rest is not None]
+    pauses = [
+        neighbour.pause_after_s
+        for neighbour in (chunk, omitted)
+        if neighbour.pause_after_s is not None
+    ]
     return replace(
         chunk,
         boundary=max(chunk.boundary, omitted.boundary, key=_BOUNDARIES.index),
-        rest=sum(pauses) if pauses else None,
+        pause_after_s=sum(pauses) if pauses else None,
     )
 
 
@@ -405,7 +424,7 @@ def _split_blocks(scene: Scene, limits: _Limits) -> tuple[list[_Block], float]:
     ):
         if next_group is None:
             boundary = "scene"
-        elif next_group[0].goes_on:
+        elif next_group[0].continues_previous:
             boundary = "sentence" if index in sentence_end_indices else "clause"
         else:
             boundary = "heading" if line.heading or next_group[0].heading else "line"
@@ -418,7 +437,7 @@ def _split_blocks(scene: Scene, limits: _Limits) -> tuple[list[_Block], float]:
                 blocks.append(block)
                 start = offset
             if seconds is not None and blocks:
-                blocks[-1].rest = (blocks[-1].rest or 0.0) + seconds
+                blocks[-1].pause_after_s = (blocks[-1].pause_after_s or 0.0) + seconds
             elif seconds is not None:
                 lead += seconds
     return blocks, lead
@@ -433,7 +452,7 @@ def _sentence_end_lines(lines: Sequence[Line]) -> frozenset[int]:
     indices: set[int] = set()
     start = 0
     for stop in range(1, len(lines) + 1):
-        if stop < len(lines) and lines[stop].goes_on:
+        if stop < len(lines) and lines[stop].continues_previous:
             continue
         if stop - start > 1:
             texts = ["" if line.is_adjacent else " " for line in lines[start + 1 : stop]] + [""]
@@ -453,9 +472,9 @@ def _pause_offsets(line: Line) -> list[tuple[int, float]]:
     leaves a part without words."""
     pauses: list[tuple[int, float]] = []
     start = 0
-    for pause in sorted(line.pauses, key=lambda rest: rest.at):
-        closing_marks = _CLOSING_MARKS.match(line.text, pause.at)
-        offset = _move_out_of_say(line, closing_marks.end() if closing_marks else pause.at)
+    for pause in sorted(line.pauses, key=lambda rest: rest.offset):
+        closing_marks = _CLOSING_MARKS.match(line.text, pause.offset)
+        offset = _move_out_of_say(line, closing_marks.end() if closing_marks else pause.offset)
         if not any(map(str.isalnum, line.text[start:offset])):
             offset = start
         elif not any(map(str.isalnum, line.text[offset:])):
@@ -467,7 +486,7 @@ def _pause_offsets(line: Line) -> list[tuple[int, float]]:
 
 def _move_out_of_say(line: Line, offset: int) -> int:
     """Return `offset`, or the end of the Say span that contains it."""
-    return next((say.stop for say in line.says if say.start < offset < say.stop), offset)
+    return next((say.stop for say in line.spoken_forms if say.start < offset < say.stop), offset)
 
 
 def _split_sentences(
@@ -492,7 +511,7 @@ def _split_sentences(
 def _speech_seconds(line: Line, start: int, stop: int, language: str) -> float:
     """Return the expected seconds of `line.text[start:stop]` in its spoken form."""
     parts: list[str] = []
-    for say in line.says:
+    for say in line.spoken_forms:
         if start <= say.start and say.stop <= stop:
             parts += [line.text[start : say.start], say.spoken]
             start = say.stop
@@ -586,7 +605,7 @@ def _group_units(blocks: Sequence[_Block], limits: _Limits, apart: bool) -> Iter
     """Yield the units of each chunk."""
     run_blocks: list[_Block] = []
     for block in blocks:
-        starts_chunk = apart and not block.line.goes_on
+        starts_chunk = apart and not block.line.continues_previous
         if run_blocks and (starts_chunk or not run_blocks[-1].can_join(block)):
             yield from _chunk_run(run_blocks, limits)
             run_blocks = []

@@ -25,13 +25,13 @@ Sign = PauseMark | MusicMark
 class LanguageMark:
     """Sets the language of the lines that follow; None returns to the chapter's language."""
 
-    at: int
+    offset: int
     """Offset in the paragraph's text."""
     tag: str | None
     number: int
     """Line number in the source."""
     written: str
-    right: bool = True
+    is_well_formed: bool = True
     """True if it is spelt correctly; mistyped marks have been reported as slips."""
 
 
@@ -39,17 +39,17 @@ class LanguageMark:
 class Flat:
     """A paragraph without its markup, or one speaker's part of it; offsets are into `text`."""
 
-    starts: list[tuple[int, int]]
+    line_starts: list[tuple[int, int]]
     """Offset at which each line of the source begins, and the number of that line."""
     text: str = ""
-    shadow: str = ""
+    masked_text: str = ""
     """`text`, with FIXED for each character that was escaped or is code."""
-    says: list[SpokenForm] = field(default_factory=list)
-    given: list[AttributedSpan] = field(default_factory=list)
+    spoken_forms: list[SpokenForm] = field(default_factory=list)
+    attributed_spans: list[AttributedSpan] = field(default_factory=list)
     """An inner span comes after its outer one."""
     marks: list[PauseMark | MusicMark | LanguageMark] = field(default_factory=list)
     """In order."""
-    last: int = 0
+    last_source_line: int = 0
     """Number of the last line of its source."""
     size: int = 0
     """Number of characters added."""
@@ -57,21 +57,21 @@ class Flat:
 
     def line_at(self, offset: int) -> int:
         """Return the number of the source line in which an offset lies."""
-        return self.starts[bisect_right(self.starts, (offset, 1 << 62)) - 1][1]
+        return self.line_starts[bisect_right(self.line_starts, (offset, 1 << 62)) - 1][1]
 
     def is_given(self, offset: int) -> bool:
         """Return True if an offset lies in a span that the text gives to a speaker."""
-        return any(span.start <= offset < span.stop for span in self.given)
+        return any(span.start <= offset < span.stop for span in self.attributed_spans)
 
-    def add(self, text: str, shadow: str) -> None:
-        """Append to the text and to its shadow; `join` must be called to set both."""
-        self._pieces.append((text, shadow))
+    def add(self, text: str, masked_text: str) -> None:
+        """Append to the text and to its masked_text; `join` must be called to set both."""
+        self._pieces.append((text, masked_text))
         self.size += len(text)
 
     def join(self) -> None:
-        """Set the text and its shadow from the pieces added."""
+        """Set the text and its masked_text from the pieces added."""
         self.text = "".join(text for text, _ in self._pieces)
-        self.shadow = "".join(shadow for _, shadow in self._pieces)
+        self.masked_text = "".join(masked_text for _, masked_text in self._pieces)
 
     @property
     def pauses(self) -> list[PauseMark]:
@@ -90,13 +90,15 @@ class Flat:
         """Return the part from `begin` to `end`, single-spaced; its text begins at `content`."""
         text, map_offset = _collapse(self.text, content, end)
         part = self._mapped(text, map_offset, content, end)
-        part.starts.insert(0, (0, self.line_at(begin)))
+        part.line_starts.insert(0, (0, self.line_at(begin)))
         part.marks = [
-            replace(mark, at=map_offset(max(mark.at, content)))
+            replace(mark, offset=map_offset(max(mark.offset, content)))
             for mark in self.marks
-            if begin <= mark.at < end or mark.at == end == len(self.text)
+            if begin <= mark.offset < end or mark.offset == end == len(self.text)
         ]
-        part.last = self.last if end == len(self.text) else self.line_at(end - 1)
+        part.last_source_line = (
+            self.last_source_line if end == len(self.text) else self.line_at(end - 1)
+        )
         return part
 
     def numbered(self, number: str) -> Flat:
@@ -104,9 +106,11 @@ class Flat:
         text = f"{number} {self.text}" if self.text else number
         shift = len(text) - len(self.text)
         copy = self._mapped(text, lambda offset: offset + shift, 0, len(self.text) + 1)
-        copy.starts = [(offset + shift * (offset > 0), line) for offset, line in self.starts]
-        copy.marks = [replace(mark, at=mark.at + shift) for mark in self.marks]
-        copy.last = self.last
+        copy.line_starts = [
+            (offset + shift * (offset > 0), line) for offset, line in self.line_starts
+        ]
+        copy.marks = [replace(mark, offset=mark.offset + shift) for mark in self.marks]
+        copy.last_source_line = self.last_source_line
         return copy
 
     def _mapped(self, text: str, map_offset: Callable[[int], int], start: int, stop: int) -> Flat:
@@ -118,16 +122,20 @@ class Flat:
             return map_offset(offset - 1) + 1
 
         return Flat(
-            [(map_offset(offset), line) for offset, line in self.starts if start < offset < stop],
+            [
+                (map_offset(offset), line)
+                for offset, line in self.line_starts
+                if start < offset < stop
+            ],
             text,
-            says=[
+            spoken_forms=[
                 replace(say, start=map_offset(say.start), stop=map_stop(say.stop))
-                for say in self.says
+                for say in self.spoken_forms
                 if start <= say.start < stop
             ],
-            given=[
+            attributed_spans=[
                 replace(span, start=map_offset(span.start), stop=map_stop(span.stop))
-                for span in self.given
+                for span in self.attributed_spans
                 if start <= span.start < stop
             ],
         )
@@ -151,7 +159,11 @@ class ListNumbers:
     def close(self) -> Flat | None:
         """Close an item; return its number as a paragraph if none has taken it."""
         number, line = self.open_items.pop()
-        return Flat([(0, line)], number, FIXED * len(number), last=line) if number else None
+        return (
+            Flat([(0, line)], number, FIXED * len(number), last_source_line=line)
+            if number
+            else None
+        )
 
 
 def resolved(signs: Sequence[Sign], offset: int) -> Iterator[MusicMark]:
@@ -159,7 +171,9 @@ def resolved(signs: Sequence[Sign], offset: int) -> Iterator[MusicMark]:
     pauses = [sign.seconds if isinstance(sign, PauseMark) else 0.0 for sign in signs]
     for index, sign in enumerate(signs):
         if isinstance(sign, MusicMark):
-            yield replace(sign, at=offset, before=sum(pauses[:index]), after=sum(pauses[index:]))
+            yield replace(
+                sign, offset=offset, before=sum(pauses[:index]), after=sum(pauses[index:])
+            )
 
 
 def _collapse(text: str, start: int, stop: int) -> tuple[str, Callable[[int], int]]:

@@ -128,8 +128,8 @@ def turns(flat: Flat, roles: Roles) -> tuple[list[Turn], list[Stray]]:
     """
     labelled_turns: list[Turn] = []
     strays: list[Stray] = []
-    for offset, line in flat.starts:
-        label = LABEL.match(flat.shadow, offset)
+    for offset, line in flat.line_starts:
+        label = LABEL.match(flat.masked_text, offset)
         if label is None or flat.is_given(label.start("name")):
             continue
         turn, stray_kind = _read_turn(label, flat, roles)
@@ -164,7 +164,7 @@ def _read_turn(label: re.Match[str], flat: Flat, roles: Roles) -> tuple[Turn | N
         first_character != "" and first_character in _QUOTES
     )
     turn = Turn(label.start(), label.end(), (speakers, style))
-    return turn, DOUBTFUL if is_like_prose and not flat.given else ""
+    return turn, DOUBTFUL if is_like_prose and not flat.attributed_spans else ""
 
 
 _CONTEXT_LENGTH = 200

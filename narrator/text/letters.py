@@ -45,7 +45,7 @@ def _group_runs(places: Sequence[_Place]) -> Iterator[list[_Place]]:
     run: list[_Place] = []
     for scene_index, line_index, foreign_letters in places:
         if run and not (
-            run[-1][:2] == (scene_index, line_index - 1) and foreign_letters.goes_on(run[-1][2])
+            run[-1][:2] == (scene_index, line_index - 1) and foreign_letters.continues(run[-1][2])
         ):
             yield run
             run = []

@@ -40,7 +40,7 @@ class NarrationQuote:
     line: Line
     start: int
     stop: int
-    goes_on: bool
+    continues_previous: bool
     """True if it continues the last quotation of the paragraph before."""
 
     @property
@@ -82,7 +82,8 @@ def find_quotes(chapter: Chapter) -> tuple[NarrationQuote, ...]:
         if paragraph := paragraphs[quotation.paragraph]:
             line = paragraph[2]
             if not any(
-                span.start < quotation.stop and quotation.start < span.stop for span in line.given
+                span.start < quotation.stop and quotation.start < span.stop
+                for span in line.attributed_spans
             ):
                 quotes.append(
                     NarrationQuote(
@@ -90,7 +91,7 @@ def find_quotes(chapter: Chapter) -> tuple[NarrationQuote, ...]:
                         *paragraph,
                         quotation.start,
                         quotation.stop,
-                        quotation.goes_on,
+                        quotation.continues_previous,
                     )
                 )
     return tuple(quotes)
@@ -119,7 +120,7 @@ def split_lines(
         scenes.append([])
         for line_index, line in enumerate(scene.lines):
             line_spans = decided_spans.get((scene_index, line_index), [])
-            if not (line_spans or line.given):
+            if not (line_spans or line.attributed_spans):
                 scenes[-1].append(line)
                 continue
             is_changed = True
@@ -154,7 +155,7 @@ class _Paragraph:
         self, line: Line, decided_spans: Sequence[AttributedSpan], roles: Roles, language: str
     ) -> None:
         self.line = line
-        self.spans = sorted((*line.given, *decided_spans), key=lambda span: span.start)
+        self.spans = sorted((*line.attributed_spans, *decided_spans), key=lambda span: span.start)
         self.languages = roles.languages
         self.language = language
 
@@ -211,7 +212,9 @@ class _Paragraph:
                 cut = closing.end()
             elif is_start_of_quote and (opening := _OPENING_MARKS.search(text, previous_cut, cut)):
                 cut = opening.start()
-            cut = next((say.stop for say in self.line.says if say.start < cut < say.stop), cut)
+            cut = next(
+                (say.stop for say in self.line.spoken_forms if say.start < cut < say.stop), cut
+            )
             cuts[index] = max(previous_cut, cut)
         edges = [0, *cuts, len(text)]
         return [
@@ -282,27 +285,31 @@ class _Paragraph:
             line=line.source_line_at(start),
             language=self._language_of(part.speakers[0]),
             style=part.style,
-            says=tuple(
+            spoken_forms=tuple(
                 replace(say, start=say.start - start, stop=say.stop - start)
-                for say in line.says
+                for say in line.spoken_forms
                 if start <= say.start and say.stop <= stop
             ),
             pauses=tuple(
-                replace(pause, at=clamp(pause.at))
+                replace(pause, offset=clamp(pause.offset))
                 for pause in line.pauses
-                if begin <= pause.at < end
+                if begin <= pause.offset < end
             ),
             marks=tuple(
-                replace(mark, at=clamp(mark.at)) for mark in line.marks if begin <= mark.at < end
+                replace(mark, offset=clamp(mark.offset))
+                for mark in line.marks
+                if begin <= mark.offset < end
             ),
-            goes_on=begin > 0,
+            continues_previous=begin > 0,
             is_adjacent=begin > 0 and not text[start - 1].isspace(),
-            given=(),
+            attributed_spans=(),
             is_narration=line.is_narration and not part.is_quoted,
-            rows=tuple(
-                (offset - start, number) for offset, number in line.rows if start < offset < stop
+            source_lines=tuple(
+                (offset - start, number)
+                for offset, number in line.source_lines
+                if start < offset < stop
             ),
-            begin=start,
+            paragraph_offset=start,
         )
         yield first
         for speaker in part.speakers[1:]:

@@ -25,7 +25,7 @@ class SpokenForm:
 class PauseMark:
     """A pause set by hand, of `seconds` before `text[at]` of a line; after it at `len(text)`."""
 
-    at: int
+    offset: int
     seconds: float
 
 
@@ -33,7 +33,7 @@ class PauseMark:
 class MusicMark:
     """Begins or ends music before `text[at]` of a line; after the line at `len(text)`."""
 
-    at: int
+    offset: int
     name: str | None
     """None ends the music."""
     number: int
@@ -74,7 +74,7 @@ class Line:
     style: str | None = None
     heading: int = 0
     """Level of a heading, 0 for a paragraph."""
-    says: tuple[SpokenForm, ...] = ()
+    spoken_forms: tuple[SpokenForm, ...] = ()
     pauses: tuple[PauseMark, ...] = ()
     marks: tuple[MusicMark, ...] = ()
     """Only a line with words has any."""
@@ -83,28 +83,29 @@ class Line:
 
     Lines in unison have the same text and place; only the first of them has `pauses` and `marks`.
     """
-    goes_on: bool = False
+    continues_previous: bool = False
     """True if it continues the paragraph of the line before."""
     is_adjacent: bool = False
     """True if no white space lies between it and the line that it continues."""
-    given: tuple[AttributedSpan, ...] = ()
+    attributed_spans: tuple[AttributedSpan, ...] = ()
     """Spans that the text gives to other speakers; an inner span comes after its outer one and
     takes precedence. Empty where the line is one speaker's."""
     is_narration: bool = False
     """True if it is the narrator's because nothing in the text names its speaker."""
     is_marked: bool = False
     """True if a language mark sets its language."""
-    rows: tuple[tuple[int, int], ...] = ()
+    source_lines: tuple[tuple[int, int], ...] = ()
     """Offset and number of each source line that begins within it."""
-    last: int = field(default=0, compare=False)
+    last_source_line: int = field(default=0, compare=False)
     """Number of the last source line of its paragraph, or of its turn within one."""
-    begin: int = 0
+    paragraph_offset: int = 0
     """Offset of its text in that of its paragraph, or of its turn within one."""
 
     def source_line_at(self, offset: int) -> int:
         """Return the number of the source line in which an offset lies."""
         return max(
-            (number for row_offset, number in self.rows if row_offset <= offset), default=self.line
+            (number for row_offset, number in self.source_lines if row_offset <= offset),
+            default=self.line,
         )
 
 

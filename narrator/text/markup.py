@@ -260,7 +260,7 @@ def _language_rule(state: StateInline, silent: bool) -> bool:
             token = state.push("text", "", 0)
             token.content = match[0]
         is_well_formed = is_known and bool(_WELL_FORMED.fullmatch(match[0]))
-        meta = {"tag": None if is_end else tag, "right": is_well_formed, "ends": is_end}
+        meta = {"tag": None if is_end else tag, "is_well_formed": is_well_formed, "ends": is_end}
         _push(state, "language", match[0].rstrip(), meta)
     state.pos = match.end()
     return True

@@ -24,7 +24,7 @@ class Quotation:
     start: int
     stop: int
     """Offsets in the paragraph's text, quotation marks included."""
-    goes_on: bool = False
+    continues_previous: bool = False
     """True if it continues the last quotation of the paragraph before, which was not closed."""
     is_speech: bool = True
     """False for a title, an inscription, or words in scare quotes."""
@@ -129,8 +129,12 @@ class _QuotationFinder:
             pieces = self._find_between_marks(number, text)
             previous_opener = None if previous_opener == _DASH_OPENER else previous_opener
         for index, (start, stop, is_speech) in enumerate(pieces):
-            goes_on = index == 0 and previous_opener is not None and not text[:start].strip()
-            yield Quotation(number, start, stop, goes_on, is_speech or goes_on)
+            continues_previous = (
+                index == 0 and previous_opener is not None and not text[:start].strip()
+            )
+            yield Quotation(
+                number, start, stop, continues_previous, is_speech or continues_previous
+            )
 
     def _dash_speech_start(self, text: str, previous_opener: str | None) -> int:
         """Return the offset at which speech opened by a dash begins; 0 if a dash opens none."""

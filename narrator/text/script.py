@@ -337,16 +337,16 @@ class _ScriptReader:
         self, flat: Flat, attribution: Attribution | None, number: str, heading: int
     ) -> None:
         """Add the lines of one paragraph; `number` is that of its list item."""
-        if "<!--" in flat.shadow:
+        if "<!--" in flat.masked_text:
             self._add_problem(
-                flat.starts[0][1],
+                flat.line_starts[0][1],
                 "a comment that does not end in its paragraph; put <!-- and --> on lines of their "
                 "own, or write \\<!-- for text",
             )
         if not number and not visible(flat.text):
             self._keep_silent_signs(flat)
             return
-        if not (number or heading or flat.says) and _ORNAMENT.fullmatch(flat.shadow):
+        if not (number or heading or flat.spoken_forms) and _ORNAMENT.fullmatch(flat.masked_text):
             self._end_scene()
             self._keep_silent_signs(flat)
             return
@@ -368,12 +368,12 @@ class _ScriptReader:
         Source lines within the paragraph are checked only if it has labels, since prose is
         wrapped anywhere.
         """
-        findings = list(brackets(flat.shadow))
+        findings = list(brackets(flat.masked_text))
         starts = {0, *(turn.content for turn in turns)}
         if any(turn.attribution for turn in turns):
-            starts |= {offset for offset, _ in flat.starts}
+            starts |= {offset for offset, _ in flat.line_starts}
         for start in () if heading else sorted(starts):
-            if slip := opening(flat.shadow, start, self._is_speaker):
+            if slip := opening(flat.masked_text, start, self._is_speaker):
                 findings.append(slip)
         for offset, written, problem in findings:
             self.slips.append(Slip(written, problem, self.path, flat.line_at(offset)))
@@ -390,7 +390,7 @@ class _ScriptReader:
             self._set_language(mark)
 
     def _set_language(self, mark: LanguageMark) -> None:
-        if mark.tag is None and self.active_language is None and mark.right:
+        if mark.tag is None and self.active_language is None and mark.is_well_formed:
             self._add_warning(mark.number, f"{mark.written}, but no language is on here")
         elif mark.tag is not None:
             self.declared.append(mark.tag)
@@ -417,7 +417,7 @@ class _ScriptReader:
         self, part: Flat, attribution: Attribution | None, number: str, heading: int
     ) -> None:
         """Add one speaker's part of a paragraph as a line, after the number of its list item."""
-        line = part.starts[0][1]
+        line = part.line_starts[0][1]
         if not visible(part.text) and not number:
             self._keep_silent_signs(part)
             return
@@ -428,7 +428,7 @@ class _ScriptReader:
             speakers, style = attribution
             speaker = next(iter(speakers), "")
             if len(speakers) > 1:
-                part.given.insert(0, AttributedSpan(0, len(part.text), speakers, style))
+                part.attributed_spans.insert(0, AttributedSpan(0, len(part.text), speakers, style))
             self.previous = speaker or self.previous
         else:
             speaker, style = self.default or self.previous or "", None
@@ -444,14 +444,14 @@ class _ScriptReader:
             self.roles.languages.get(speaker, self.language),
             style,
             heading,
-            says=tuple(part.says),
+            spoken_forms=tuple(part.spoken_forms),
             pauses=(*leading_pauses, *part.pauses),
             marks=tuple(self._place_marks(part.text, part.signs)),
-            given=tuple(part.given),
+            attributed_spans=tuple(part.attributed_spans),
             is_narration=not (attribution or heading) and speaker == self.roles.narrator,
             is_marked=self.active_language is not None,
-            rows=tuple(part.starts[1:]),
-            last=part.last,
+            source_lines=tuple(part.line_starts[1:]),
+            last_source_line=part.last_source_line,
         )
         if self.active_language:
             new_line = self._apply_active_language(new_line, self.active_language)
@@ -463,9 +463,9 @@ class _ScriptReader:
         """Apply the language marks before a line's words, and return those after them."""
         trailing_marks = []
         for mark in part.languages:
-            if not visible(part.text[: mark.at]):
+            if not visible(part.text[: mark.offset]):
                 self._set_language(mark)
-            elif not visible(part.text[mark.at :]):
+            elif not visible(part.text[mark.offset :]):
                 trailing_marks.append(mark)
             else:
                 self._add_warning(
@@ -486,13 +486,13 @@ class _ScriptReader:
     def _place_marks(self, text: str, signs: Sequence[Sign]) -> Iterator[MusicMark]:
         """Yield the music marks of a line; marks after its last words wait for the next line."""
         first = next((i for i, c in enumerate(text) if c.isalnum()), len(text))
-        self.pending_signs += (sign for sign in signs if sign.at <= first)
+        self.pending_signs += (sign for sign in signs if sign.offset <= first)
         if first == len(text):
             return
         yield from resolved(self.pending_signs, 0)
         self.pending_signs = []
-        inner_signs = (sign for sign in signs if sign.at > first)
-        for offset, group in groupby(inner_signs, key=lambda sign: sign.at):
+        inner_signs = (sign for sign in signs if sign.offset > first)
+        for offset, group in groupby(inner_signs, key=lambda sign: sign.offset):
             if any(map(str.isalnum, text[offset:])):
                 yield from resolved(list(group), offset)
             else:
@@ -523,7 +523,7 @@ class _ScriptReader:
         """Convert a paragraph's inline tokens to text without markup."""
         first, end = token.map or (0, 1)
         newlines = [newline.start() for newline in re.finditer("\n", token.content)]
-        flat = Flat([(0, line_of(first))], last=line_of(end - 1))
+        flat = Flat([(0, line_of(first))], last_source_line=line_of(end - 1))
         children = token.children or []
         unpaired_places = unpaired(children)
         opened: list[tuple[int, Token]] = []
@@ -532,9 +532,9 @@ class _ScriptReader:
             if child.type in ("softbreak", "hardbreak"):
                 flat.add("\n", "\n")
                 number = first + bisect_right(newlines, child.meta["pos"])
-                flat.starts.append((flat.size, line_of(number)))
+                flat.line_starts.append((flat.size, line_of(number)))
                 continue
-            line = flat.starts[-1][1]
+            line = flat.line_starts[-1][1]
             if "pos" in child.meta:
                 line = line_of(first + bisect_left(newlines, child.meta["pos"]))
             if child.type == "given" and index not in unpaired_places:
@@ -554,7 +554,9 @@ class _ScriptReader:
         """Attribute the text between braces to the speakers that the opening brace names."""
         meta = opening.meta
         if visible(flat.text[start:stop]):
-            flat.given.append(AttributedSpan(start, stop, meta["speakers"], meta["style"]))
+            flat.attributed_spans.append(
+                AttributedSpan(start, stop, meta["speakers"], meta["style"])
+            )
         else:
             line = flat.line_at(start)
             self.slips.append(Slip(meta["written"], NO_WORDS, self.path, line))
@@ -574,7 +576,7 @@ class _ScriptReader:
                 self._add_language_mark(flat, child, line)
             case "say":
                 end = flat.size + len(child.content)
-                flat.says.append(SpokenForm(flat.size, end, child.meta["spoken"]))
+                flat.spoken_forms.append(SpokenForm(flat.size, end, child.meta["spoken"]))
                 flat.add(child.content, FIXED * len(child.content))
             case "given" | "brace":
                 self._add_brace(flat, child, line)
@@ -601,7 +603,7 @@ class _ScriptReader:
 
     def _add_language_mark(self, flat: Flat, child: Token, line: int) -> None:
         """Add a language mark; record a mistyped one as a slip."""
-        is_well_formed, tag = child.meta["right"], child.meta["tag"]
+        is_well_formed, tag = child.meta["is_well_formed"], child.meta["tag"]
         if is_well_formed or child.meta["ends"]:
             flat.marks.append(LanguageMark(flat.size, tag, line, child.content, is_well_formed))
         if is_well_formed:

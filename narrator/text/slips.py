@@ -20,7 +20,7 @@ class Slip:
     """A slip with its problem in words; equal problems are reported once in a book."""
 
     written: str
-    matter: str
+    problem: str
     path: Path
     line: int
     hint: str = ""
@@ -95,11 +95,11 @@ _AFTER_NAME = (
 )
 
 
-def brackets(shadow: str) -> Iterator[Found]:
+def brackets(masked_text: str) -> Iterator[Found]:
     """Yield the bracketed texts of a paragraph that are slips; escaped brackets do not count."""
-    if "[" not in shadow:
+    if "[" not in masked_text:
         return
-    for match in _BRACKET.finditer(shadow):
+    for match in _BRACKET.finditer(masked_text):
         inside = " ".join(match[1].split())
         if not inside:
             continue  # a box to tick
@@ -152,19 +152,19 @@ def _is_direction(inside: str) -> bool:
     return len(words) <= 4 and not is_sentence and bool(_DIRECTIONS.match(inside.lower()))
 
 
-def opening(shadow: str, offset: int, is_speaker: Callable[[str], bool]) -> Found | None:
+def opening(masked_text: str, offset: int, is_speaker: Callable[[str], bool]) -> Found | None:
     """Find a slip at `offset`, the beginning of a line: a near label, or a style alone."""
-    offset += shadow[offset : offset + 2].startswith(" ")
-    if style_match := _STYLED.match(shadow, offset):
+    offset += masked_text[offset : offset + 2].startswith(" ")
+    if style_match := _STYLED.match(masked_text, offset):
         return (
             (offset, style_match[0].strip(), STYLE)
             if _STYLE_WORDS.search(style_match["style"])
             else None
         )
-    name_match = _NAME_AND_MARK.match(shadow, offset)
+    name_match = _NAME_AND_MARK.match(masked_text, offset)
     if name_match is None or not is_speaker(name_match["name"].strip()):
         return None
     for pattern, problem in _AFTER_NAME:
-        if remainder := pattern.match(shadow, name_match.start("mark")):
+        if remainder := pattern.match(masked_text, name_match.start("mark")):
             return offset, f"{name_match['name'].strip()} {remainder[0].strip()}", problem
     return None

@@ -58,7 +58,7 @@ class Row:
     """Name of the rule or model."""
     sure: float = 1.0
     """Certainty, 0 to 1."""
-    goes_on: bool = False
+    continues_previous: bool = False
     """True if it continues the quotation of the row before."""
     number: int = 0
     """Line number in the file; 0 for a new row."""
@@ -241,7 +241,7 @@ def _parse_row(line: str, number: int, previous_row: Row | None) -> tuple[Row | 
     # who changes a quotation's first row means all of it
     if previous_row.is_manual:
         row = replace(row, by="you", name="", sure=1.0)
-    return replace(row, speaker=previous_row.speaker, goes_on=True), fault
+    return replace(row, speaker=previous_row.speaker, continues_previous=True), fault
 
 
 def _apply_origin(origin_text: str, row: Row) -> tuple[Row, str]:
@@ -363,7 +363,7 @@ def _format_lines(decided: SpeakerFile, chapter: str) -> Iterator[str]:
         speaker = row.speaker
         # what follows a person's row with a `+` is that person's, too
         if (
-            row.goes_on
+            row.continues_previous
             and previous_row
             and (previous_row.speaker, previous_row.is_manual) == (speaker, row.is_manual)
         ):

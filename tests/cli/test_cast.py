@@ -71,9 +71,11 @@ def ruled(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str | None, float,
                 rule = next((rule for part, rule in said.items() if part in words), None)
                 if rule is not None:
                     others = (("Bess", 0.3),) if rule[2] == "turn" else ()
-                    goes_on = "not now" in words
+                    continues_previous = "not now" in words
                     found.append(
-                        AttributedQuotation(number, one, *rule, goes_on=goes_on, others=others)
+                        AttributedQuotation(
+                            number, one, *rule, continues_previous=continues_previous, others=others
+                        )
                     )
         return Attribution(known or (Character("Ada", (), "she"),), tuple(found))
 

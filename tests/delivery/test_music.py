@@ -108,17 +108,17 @@ def laid(project: Project, chapter: int = 0, rate: int = RATE, pause: float = 1.
     found = make_utterances(read, lexicon=Lexicon([]))[0]
     spoken = [one for one in found if one.chapter == chapter]
     clips = [
-        PlacedTake(one.id, 0, round(SAID * rate), 0, 1, one.chunk.rest or pause, one.id, "narrator",
-             one.chunk.text, project.path, 1)
+        PlacedTake(one.id, 0, round(SAID * rate), 0, 1, one.chunk.pause_after_s or pause, one.id,
+             "narrator", one.chunk.text, project.path, 1)
         for one in spoken
     ]  # fmt: skip
-    clips[-1] = replace(clips[-1], pause=spoken[-1].chunk.rest or 0.0)
+    clips[-1] = replace(clips[-1], pause=spoken[-1].chunk.pause_after_s or 0.0)
     titles = [one.title for one in read]
     pieces = music.pieces(project, music.measure_tunes(project), titles, chapter)
     timeline = lay_clips(
         clips,
         sample_rate=rate,
-        head=music.head(pieces, rate, 0.5) + spoken[0].chunk.lead,
+        head=music.head(pieces, rate, 0.5) + spoken[0].chunk.pause_before_s,
         tail=music.tail(pieces, rate, 1.5, clips[-1].pause),
     )
     return Laid(spoken, timeline, music.place_music(pieces, spoken, timeline, LEVEL), clips)
@@ -175,7 +175,7 @@ def marks_of(text: str) -> list[tuple[str, str | None, int]]:
     """Returns the text after each mark of a chapter, its name, and its line."""
     read = read_script(text)
     return [
-        (line.text[mark.at :], mark.name, mark.number)
+        (line.text[mark.offset :], mark.name, mark.number)
         for scene in read.scenes
         for line in scene.lines
         for mark in line.marks
@@ -197,7 +197,7 @@ def test_a_mark_between_paragraphs_belongs_to_the_next_that_is_spoken() -> None:
 def pauses_of(text: str) -> list[tuple[str | None, int, float, float]]:
     read = read_script(text)
     return [
-        (mark.name, mark.at, mark.before, mark.after)
+        (mark.name, mark.offset, mark.before, mark.after)
         for scene in read.scenes
         for line in scene.lines
         for mark in line.marks
@@ -234,7 +234,7 @@ def test_a_mark_without_a_name_or_an_end_is_no_music(text: str) -> None:
     read = read_script(f"One.\n\n{text}\n\nTwo.")
     [slip] = read.slips
     assert slip.line == 3
-    assert "names no music" in slip.matter
+    assert "names no music" in slip.problem
     assert not [mark for scene in read.scenes for line in scene.lines for mark in line.marks]
 
 

@@ -52,7 +52,7 @@ def read_back(markdown: str) -> list[tuple[int, str]]:
     )
     assert chapter.left_out == ()
     lines = [line for scene in chapter.scenes for line in scene.lines]
-    assert not any(line.says or line.pauses or line.style for line in lines)
+    assert not any(line.spoken_forms or line.pauses or line.style for line in lines)
     return [(line.heading, line.text) for line in lines]
 
 

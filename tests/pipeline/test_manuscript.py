@@ -71,7 +71,10 @@ def test_a_paragraph_that_is_wrapped_otherwise_ends_where_it_does(tmp_path: Path
     (folder / "out.md").write_text(walks.OUT.rstrip("\n") + "\n&nbsp;\n")
     again = read_manuscript(folder / "book.yaml", before)
     last = again.spoken[1].chunk.pieces[0].line
-    assert last.last == read_manuscript(folder / "book.yaml").spoken[1].chunk.pieces[0].line.last
+    assert (
+        last.last_source_line
+        == read_manuscript(folder / "book.yaml").spoken[1].chunk.pieces[0].line.last_source_line
+    )
 
 
 def test_a_book_that_is_read_again_is_what_it_would_be_without_what_was_kept(

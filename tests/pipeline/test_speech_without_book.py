@@ -53,7 +53,7 @@ def test_a_long_text_is_cut_at_sentences_and_nothing_of_it_is_lost() -> None:
 def test_nothing_in_it_is_a_label_or_a_mark() -> None:
     [step] = steps("Ada: [pause 2s] {a|b} # No heading *here*.")
     assert step.chunk.speaker == "ann"
-    assert step.chunk.rest is None
+    assert step.chunk.pause_after_s is None
 
 
 @pytest.mark.parametrize(

@@ -292,9 +292,12 @@ def test_lines_that_are_not_short_stay_apart() -> None:
 
 def test_joined_lines_are_parted_by_a_break_and_keep_their_spoken_forms() -> None:
     say = SpokenForm(0, 2, "aye")
-    [chunk] = chunks(line("Ja now.", says=(say,)), line("x Ja y.", says=(SpokenForm(2, 4, "oui"),)))
+    [chunk] = chunks(
+        line("Ja now.", spoken_forms=(say,)),
+        line("x Ja y.", spoken_forms=(SpokenForm(2, 4, "oui"),)),
+    )
     assert chunk.text == "Ja now.\nx Ja y."
-    assert chunk.says == (SpokenForm(0, 2, "aye"), SpokenForm(10, 12, "oui"))
+    assert chunk.spoken_forms == (SpokenForm(0, 2, "aye"), SpokenForm(10, 12, "oui"))
 
 
 def test_a_sentence_that_is_too_long_is_cut_at_clauses_evenly() -> None:
@@ -324,7 +327,7 @@ def test_an_abbreviation_is_no_place_to_cut() -> None:
 def test_nothing_is_cut_within_a_spoken_form() -> None:
     text = "word " * 40 + "St. John, " * 20 + "word " * 40 + "end."
     start, stop = text.index("St."), text.rindex("word " * 40)
-    found = chunks(line(text, says=(SpokenForm(start, stop, "short"),)))
+    found = chunks(line(text, spoken_forms=(SpokenForm(start, stop, "short"),)))
     ends = {piece.stop for chunk in found for piece in chunk.pieces}
     assert len(found) > 1
     assert not any(start < end < stop for end in ends)
@@ -334,7 +337,7 @@ def test_the_spoken_form_counts_for_the_length() -> None:
     text = f"{WORDS} x. {WORDS}"
     at = text.index("x.")
     assert len(chunks(line(text))) == 1
-    assert len(chunks(line(text, says=(SpokenForm(at, at + 1, LONG),)))) > 1
+    assert len(chunks(line(text, spoken_forms=(SpokenForm(at, at + 1, LONG),)))) > 1
 
 
 # -- pauses
@@ -342,7 +345,7 @@ def test_the_spoken_form_counts_for_the_length() -> None:
 
 def test_a_pause_ends_a_chunk_where_it_stands() -> None:
     found = chunks(line(f"{WORDS} {WORDS}", pauses=(PauseMark(len(WORDS) + 1, 1.5),)), line(LONG))
-    assert [(chunk.text.strip(), chunk.boundary, chunk.rest) for chunk in found] == [
+    assert [(chunk.text.strip(), chunk.boundary, chunk.pause_after_s) for chunk in found] == [
         (WORDS, "sentence", 1.5),
         (WORDS, "line", None),
         (LONG, "scene", None),
@@ -353,26 +356,29 @@ def test_a_pause_before_a_line_belongs_to_the_chunk_before() -> None:
     found = chunks(
         line(LONG, pauses=(PauseMark(0, 2.0),)), line(LONG, "b", pauses=(PauseMark(0, 1.0),))
     )
-    assert [(chunk.lead, chunk.rest) for chunk in found] == [(2.0, 1.0), (0.0, None)]
+    assert [(chunk.pause_before_s, chunk.pause_after_s) for chunk in found] == [
+        (2.0, 1.0),
+        (0.0, None),
+    ]
 
 
 def test_pauses_at_one_place_add_up() -> None:
     [first, _] = chunks(
         line("Yes.", pauses=(PauseMark(4, 1.0),)), line("No.", pauses=(PauseMark(0, 0.5),))
     )
-    assert first.rest == 1.5
+    assert first.pause_after_s == 1.5
 
 
 def test_a_pause_of_nothing_is_a_pause() -> None:
     [first, _] = chunks(line(LONG, pauses=(PauseMark(len(LONG), 0.0),)), line(LONG))
-    assert first.rest == 0.0
+    assert first.pause_after_s == 0.0
 
 
 def test_no_chunk_crosses_a_pause() -> None:
     found = chunks(
         line("Yes.", pauses=(PauseMark(4, 1.0),)), line("No. Yes.", pauses=(PauseMark(4, 2.0),))
     )
-    assert [(chunk.text.strip(), chunk.rest) for chunk in found] == [
+    assert [(chunk.text.strip(), chunk.pause_after_s) for chunk in found] == [
         ("Yes.", 1.0),
         ("No.", 2.0),
         ("Yes.", None),
@@ -386,7 +392,9 @@ def test_a_pause_before_a_mark_comes_after_it() -> None:
 
 def test_a_pause_leaves_no_chunk_without_words() -> None:
     found = chunks(line("— Go on. …", pauses=(PauseMark(2, 1.0), PauseMark(9, 2.0))))
-    assert [(chunk.text, chunk.lead, chunk.rest) for chunk in found] == [("— Go on. …", 1.0, 2.0)]
+    assert [(chunk.text, chunk.pause_before_s, chunk.pause_after_s) for chunk in found] == [
+        ("— Go on. …", 1.0, 2.0)
+    ]
 
 
 # -- edits
@@ -449,16 +457,20 @@ def test_no_scene_loses_a_character(lines: list[Line], apart: bool) -> None:
     assert "".join(piece.text for piece in pieces) == "".join(line.text for line in lines)
     for piece in pieces:
         assert piece.start < piece.stop
-        assert not any(say.start < piece.stop < say.stop for say in piece.line.says)
+        assert not any(say.start < piece.stop < say.stop for say in piece.line.spoken_forms)
     for chunk in found:
         assert {piece.line.speaker for piece in chunk.pieces} == {chunk.speaker}
         assert {piece.line.language for piece in chunk.pieces} == {chunk.language}
         assert not apart or len(chunk.pieces) == 1
-        spans = {chunk.text[say.start : say.stop] for say in chunk.says}
-        assert spans <= {line.text[say.start : say.stop] for line in lines for say in line.says}
+        spans = {chunk.text[say.start : say.stop] for say in chunk.spoken_forms}
+        assert spans <= {
+            line.text[say.start : say.stop] for line in lines for say in line.spoken_forms
+        }
     rests = sum(rest.seconds for line in lines for rest in line.pauses)
     if found:
-        assert sum((chunk.rest or 0.0) + chunk.lead for chunk in found) == pytest.approx(rests)
+        assert sum(
+            (chunk.pause_after_s or 0.0) + chunk.pause_before_s for chunk in found
+        ) == pytest.approx(rests)
 
 
 @pytest.mark.slow
@@ -547,7 +559,7 @@ def test_pauses_and_marks_of_a_unison_are_with_the_first() -> None:
         "We do! We do!", "ada", "ben", pauses=(PauseMark(0, 1.0), PauseMark(7, 2.0)), marks=marks
     )
     found = scene_of(*said)
-    assert [(c.speaker, c.text, c.lead, c.rest) for c in found] == [
+    assert [(c.speaker, c.text, c.pause_before_s, c.pause_after_s) for c in found] == [
         ("ada", "We do! ", 1.0, 2.0),
         ("ben", "We do! ", 0.0, None),
         ("ada", "We do!", 0.0, None),
@@ -569,19 +581,29 @@ def test_who_is_left_out_of_a_unison_leaves_it_to_the_others() -> None:
         assert [c.speaker for c in kept] == [*left, *left]
         assert [c.with_before for c in kept] == [False, True, False, True]
         assert [c.names for c in kept] == [" & ".join(left)] * 4
-        assert [c.rest for c in kept] == [2.0, None, None, None]
+        assert [c.pause_after_s for c in kept] == [2.0, None, None, None]
         assert [c.marks for c in kept] == [((mark, 0.0),), (), (), ()]
     (only, _) = omit_chunks(found[1:-1], [0, 1, 3, 4])
-    assert (only.names, only.with_before, only.rest) == ("cyd", False, 2.0)
+    assert (only.names, only.with_before, only.pause_after_s) == ("cyd", False, 2.0)
 
 
 def test_a_unison_that_is_left_out_leaves_its_pauses_once() -> None:
     said = choir("We do!", "ada", "ben", pauses=(PauseMark(6, 2.0),))
     found = scene_of(line("Yes.", "ben"), *said, line("So.", "cyd"))
     before, after = omit_chunks(found, [1, 2])
-    assert (before.text, before.rest, after.text, after.lead) == ("Yes.", 2.0, "So.", 0.0)
+    assert (before.text, before.pause_after_s, after.text, after.pause_before_s) == (
+        "Yes.",
+        2.0,
+        "So.",
+        0.0,
+    )
     first, second, last = omit_chunks(found, [3])
-    assert (first.boundary, second.boundary, second.rest, last.rest) == ("line", "scene", 2.0, None)
+    assert (first.boundary, second.boundary, second.pause_after_s, last.pause_after_s) == (
+        "line",
+        "scene",
+        2.0,
+        None,
+    )
 
 
 def scene_of(*lines: Line) -> tuple[Chunk, ...]:

@@ -67,7 +67,7 @@ KNOW = "“I know,” said Ada, “but not now.”"
 
 def test_a_quotation_with_a_tag_has_three_lines_of_one_paragraph() -> None:
     found = lines(f"Before.\n\n{KNOW}\n\nAfter.", "Ada", "Ada")
-    assert [(line.speaker, line.text, line.goes_on, line.line) for line in found] == [
+    assert [(line.speaker, line.text, line.continues_previous, line.line) for line in found] == [
         ("narrator", "Before.", False, 1),
         ("Ada", "“I know,”", False, 3),
         ("narrator", "said Ada,", True, 3),
@@ -89,7 +89,7 @@ def test_what_is_decided_of_one_quotation_leaves_the_other_with_the_narration() 
 
 def test_a_paragraph_that_is_a_quotation_is_one_line() -> None:
     [line] = lines("“I know.”", "Ada")
-    assert (line.speaker, line.goes_on, line.is_narration) == ("Ada", False, False)
+    assert (line.speaker, line.continues_previous, line.is_narration) == ("Ada", False, False)
 
 
 def test_neighbouring_quotations_of_one_speaker_are_one_line() -> None:
@@ -111,7 +111,9 @@ def test_quotations_are_looked_for_in_the_narration_of_a_whole_chapter() -> None
     assert line_splitting.narration_passages(chapter) == [
         ".", "“I know,", "“I do.”", ".", "“So", ".", "“be it.”", ".",
     ]  # fmt: skip
-    assert [(one.passage, one.scene, one.place, one.text, one.goes_on) for one in found] == [
+    assert [
+        (one.passage, one.scene, one.place, one.text, one.continues_previous) for one in found
+    ] == [
         (1, 0, 1, "“I know,", False), (2, 0, 2, "“I do.”", True), (4, 0, 4, "“So", False),
         (6, 1, 0, "“be it.”", False),
     ]  # fmt: skip
@@ -153,7 +155,7 @@ def test_pauses_marks_and_said_words_stay_where_they_are() -> None:
         "“I {know|no},” [pause 1s] said Ada, [music: rain] “but [pause 2s] {not|nut}.” [pause 3s]",
         "Ada", "Ada",
     )  # fmt: skip
-    assert [line.says for line in found] == [
+    assert [line.spoken_forms for line in found] == [
         (SpokenForm(3, 7, "no"),),
         (),
         (SpokenForm(5, 8, "nut"),),
@@ -207,7 +209,10 @@ def test_braces_hold_styles_marks_emphasis_and_said_words() -> None:
     assert [(line.speaker, line.style, line.text) for line in found] == [
         ("narrator", None, "She:"), ("Ada", "whispering", "I know it"), ("narrator", None, "now."),
     ]  # fmt: skip
-    assert (found[1].says, found[1].pauses) == ((SpokenForm(2, 6, "no"),), (PauseMark(7, 1.0),))
+    assert (found[1].spoken_forms, found[1].pauses) == (
+        (SpokenForm(2, 6, "no"),),
+        (PauseMark(7, 1.0),),
+    )
 
 
 def test_braces_part_what_stands_after_a_label() -> None:
@@ -252,7 +257,7 @@ def test_what_gives_nothing_to_anybody_is_text_and_said(
     assert [line.speaker for line in found.scenes[0].lines][:1] == ["narrator"]
     assert found.scenes[0].lines[0].text == spoken
     assert [
-        slip.matter for slip in found.slips if matter is None or matter not in slip.matter
+        slip.problem for slip in found.slips if matter is None or matter not in slip.problem
     ] == []
     assert bool(found.slips) == (matter is not None)
 
@@ -284,7 +289,9 @@ def test_several_speak_in_unison() -> None:
 
 def test_pauses_around_unison_count_once() -> None:
     found = lines("Ada & Ben (loudly): We [pause 1s] do! {Ada: I do.}")
-    assert [(line.speaker, line.style, len(line.pauses), line.goes_on) for line in found] == [
+    assert [
+        (line.speaker, line.style, len(line.pauses), line.continues_previous) for line in found
+    ] == [
         ("Ada", "loudly", 1, False), ("Ben", "loudly", 0, False), ("Ada", None, 0, True),
     ]  # fmt: skip
 
@@ -372,8 +379,8 @@ def test_the_lines_of_a_paragraph_have_all_of_its_text(words: Sequence[str], who
         assert len(rests) == words.count("[pause 1s]") if len(chapter.scenes[0].lines) else True
         for line in whole:
             assert line.text == line.text.strip()
-            assert all(line.text[s.start : s.stop] == "a" for s in line.says)
-            assert any(map(str.isalnum, line.text)) or not line.goes_on
+            assert all(line.text[s.start : s.stop] == "a" for s in line.spoken_forms)
+            assert any(map(str.isalnum, line.text)) or not line.continues_previous
 
 
 # -- chunks
@@ -411,5 +418,5 @@ def test_a_tag_joins_narration_beside_it_and_nothing_else() -> None:
 def test_lines_of_a_chapter_that_is_not_parted_are_as_they_were() -> None:
     chapter = read("Ada: Hi.\n\nBen: {11/6|eleven and six}.\n\nThe end.")
     assert line_splitting.split_lines(chapter, {}, ROLES) is chapter
-    assert not any(line.goes_on for line in chapter.scenes[0].lines)
-    assert replace(chapter.scenes[0].lines[0], rows=()) == chapter.scenes[0].lines[0]
+    assert not any(line.continues_previous for line in chapter.scenes[0].lines)
+    assert replace(chapter.scenes[0].lines[0], source_lines=()) == chapter.scenes[0].lines[0]

@@ -14,7 +14,7 @@ def found(language: str, text: str) -> list[str]:
     """What is quoted in paragraphs parted by `|`: + goes on, - is no speech."""
     paragraphs = text.split("|")
     return [
-        "+" * one.goes_on
+        "+" * one.continues_previous
         + "-" * (not one.is_speech)
         + paragraphs[one.paragraph][one.start : one.stop]
         for one in quotations(paragraphs, language)

@@ -233,7 +233,7 @@ def test_what_looks_like_a_label_is_one_in_a_script_and_text_in_prose(text: str)
     assert "is not in the cast" in message
     found = read(f"She rose.\n\nHe sat.\n\n{text}", language=language)
     [slip] = found.slips
-    assert (slip.line, "is read as text" in slip.matter) == (5 + text.count("\n"), True)
+    assert (slip.line, "is read as text" in slip.problem) == (5 + text.count("\n"), True)
     words = " ".join(line.text for line in found.scenes[0].lines)
     assert words.endswith(" ".join(text.replace("*", "").removeprefix("Alice: ").split()))
 
@@ -288,7 +288,7 @@ def test_a_label_in_prose_that_goes_on_like_prose_is_said() -> None:
     found = read("She wrote a book.\n\nIt was called thus.\n\nAlice: a life")
     assert found.scenes[0].lines[-1].speaker == "alice"
     [slip] = found.slips
-    assert (slip.written, slip.line, "like prose" in slip.matter) == ("Alice:", 5, True)
+    assert (slip.written, slip.line, "like prose" in slip.problem) == ("Alice:", 5, True)
     assert read("She rose.\n\nHe sat.\n\nAlice: “No!”").slips
     assert not read("She rose.\n\nHe sat.\n\nAlice: A life!").slips
     assert not read("Alice: a life\n\nHatter: a death").slips
@@ -319,7 +319,7 @@ def test_a_label_without_words_is_an_error_in_a_script_and_text_in_prose() -> No
     assert problems(f"{SCRIPT}Alice:\n\nHi.") == [(5, "nothing is said after “Alice:”")]
     assert spoken("Alice:\n\nHi.") == [("narrator", "Alice:"), ("narrator", "Hi.")]
     [slip] = read("Alice:\n\nHi.").slips
-    assert "nothing is said after it" in slip.matter
+    assert "nothing is said after it" in slip.problem
 
 
 def test_several_speakers_share_a_label() -> None:
@@ -377,26 +377,26 @@ def test_a_malformed_pause_is_no_pause_and_names_the_right_form(mark: str) -> No
     chapter = read(f"One\ntwo {mark}")
     [slip] = chapter.slips
     assert slip.line == 2
-    assert "did you mean [pause " in slip.matter
+    assert "did you mean [pause " in slip.problem
     assert not chapter.scenes[0].lines[0].pauses
 
 
 def test_an_overlong_pause_lasts_as_long_as_a_pause_may() -> None:
     chapter = read("One [pause 1500s] two.")
     assert chapter.scenes[0].lines[0].pauses == (PauseMark(4, 60.0),)
-    assert "60 s at most" in chapter.slips[0].matter
+    assert "60 s at most" in chapter.slips[0].problem
 
 
 def test_a_word_may_be_said_otherwise() -> None:
     [line] = lines("Dr. {St. John|Sinjun} *{read|red}*  it.")
     assert line.text == "Dr. St. John read it."
-    assert line.says == (SpokenForm(4, 12, "Sinjun"), SpokenForm(13, 17, "red"))
+    assert line.spoken_forms == (SpokenForm(4, 12, "Sinjun"), SpokenForm(13, 17, "red"))
 
 
 def test_offsets_hold_after_a_label_and_a_number() -> None:
     [line] = lines("1. Alice: a [pause 1s] {b|c}")
     assert line.text == "1. a b"
-    assert (line.pauses, line.says) == ((PauseMark(5, 1.0),), (SpokenForm(5, 6, "c"),))
+    assert (line.pauses, line.spoken_forms) == ((PauseMark(5, 1.0),), (SpokenForm(5, 6, "c"),))
 
 
 @pytest.mark.parametrize("mark", ["{word}", "{word|}", "{|word}", "{word"])
@@ -404,7 +404,7 @@ def test_a_malformed_spoken_form_is_text_and_names_the_right_one(mark: str) -> N
     chapter = read(f"One\n{mark}")
     [slip] = chapter.slips
     assert (slip.line, slip.written) == (2, mark)
-    assert "{written|spoken}" in slip.matter
+    assert "{written|spoken}" in slip.problem
     assert chapter.scenes[0].lines[0].text == f"One {mark}"
 
 
@@ -772,7 +772,7 @@ def test_what_is_like_a_language_mark_is_warned_of_and_ignored(mark: str, left: 
     [slip] = read(text).slips
     assert slip.line == 1
     assert mark.startswith(slip.written)
-    assert "write [language: el]" in slip.matter
+    assert "write [language: el]" in slip.problem
     assert [found[2] for found in left_out(text)] == [mark] * left
 
 
@@ -841,7 +841,7 @@ def test_a_language_that_is_on_to_the_end_of_a_long_chapter_is_remarked() -> Non
     assert not read(few).slips
     [slip] = read(few + "Au revoir.").slips
     assert (slip.line, slip.written) == (1, "[language: fr]")
-    assert "to the end of its chapter" in slip.matter
+    assert "to the end of its chapter" in slip.problem
     assert not read(few + "Au revoir.\n\n[language: off]").slips
 
 

@@ -21,7 +21,7 @@ def read(text: str) -> Chapter:
 
 
 def slips(text: str) -> list[tuple[int, str, str]]:
-    return [(slip.line, slip.written, slip.matter) for slip in read(text).slips]
+    return [(slip.line, slip.written, slip.problem) for slip in read(text).slips]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_pause_that_is_none_is_left_out_and_named(written: str) -> None:
     chapter = read(f"One {written} two.")
     assert chapter.scenes[0].lines[0].text == "One two."
     assert [item.text for item in chapter.left_out] == [written]
-    assert "did you mean [pause " in chapter.slips[0].matter
+    assert "did you mean [pause " in chapter.slips[0].problem
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,9 @@ def test_what_goes_on_has_the_speaker_of_the_row_before_also_when_a_person_chang
     tmp_path: Path,
 ) -> None:
     first, second = rows("Alice", "Alice")
-    path = written(tmp_path, first, Row("Alice", "rule", second.words, "tag", 0.9, goes_on=True))
+    path = written(
+        tmp_path, first, Row("Alice", "rule", second.words, "tag", 0.9, continues_previous=True)
+    )
     text = path.read_text("utf-8")
     assert "\n+ | rule tag 0.90 + | “Yes.”\n" in text
     path.write_text(text.replace("Alice | rule", "Hatter | rule"), "utf-8")
@@ -183,7 +185,8 @@ def test_a_quotation_that_was_inserted_before_what_goes_on_leaves_it_its_speaker
 ) -> None:
     first, second = rows("Alice", "Alice")
     old = SpeakerFile(
-        tmp_path / "01.speakers.txt", (first, Row("Alice", "you", second.words, goes_on=True))
+        tmp_path / "01.speakers.txt",
+        (first, Row("Alice", "you", second.words, continues_previous=True)),
     )
     new = update_rows(
         old, [WORDS[0], "“No!” and no", WORDS[1]], [None, Row("Queen", "rule", name="tag"), None]
@@ -275,7 +278,10 @@ def test_of_rows_with_the_same_words_a_persons_is_meant(tmp_path: Path) -> None:
 
 
 def test_a_rules_row_after_a_persons_is_written_with_its_name(tmp_path: Path) -> None:
-    rows = (Row("Ada", "you", "“One.”"), Row("Ada", "rule", "“Two.”", "tag", 0.9, goes_on=True))
+    rows = (
+        Row("Ada", "you", "“One.”"),
+        Row("Ada", "rule", "“Two.”", "tag", 0.9, continues_previous=True),
+    )
     path = written(tmp_path, *rows)
     assert [row.by for row in speaker_files.read(path).rows] == ["you", "rule"]
 

@@ -64,7 +64,7 @@ def test_a_pronoun_is_hers_who_was_told_of() -> None:
 def test_a_quotation_over_paragraphs_is_one_speakers() -> None:
     said = attributed("“It began,” said Ada, “long ago.", "“And it went on.”").said
     assert [one.speaker for one in said] == ["Ada Bell"] * 3
-    assert [one.goes_on for one in said] == [False, True, True]
+    assert [one.continues_previous for one in said] == [False, True, True]
 
 
 def test_a_name_in_a_tag_is_surer_than_a_turn() -> None:

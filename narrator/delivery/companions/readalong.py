@@ -344,7 +344,7 @@ def _build_page(
                 unit for joined_line in lines for unit in units_by_line.get(id(joined_line), ())
             ]
             line_units.sort(key=lambda unit: unit.first)
-            if line.goes_on and paragraph is not None:
+            if line.continues_previous and paragraph is not None:
                 _append_text(paragraph, "" if line.is_adjacent else " ")
                 element = paragraph
                 if line.language != paragraph_language:

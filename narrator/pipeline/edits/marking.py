@@ -38,7 +38,9 @@ def put_in_braces(
     starts = [start] if start or not list_number else [start, list_number.end()]
     for begin in starts:
         new_stretch = AttributedSpan(begin, stop, *attribution)
-        intended_line = replace(line, given=_sort_stretches([*line.given, new_stretch]))
+        intended_line = replace(
+            line, attributed_spans=_sort_stretches([*line.attributed_spans, new_stretch])
+        )
         for start_offset, end_offset in _find_spans(source.text, line.text, begin, stop):
             words = source.text[start_offset:end_offset]
             before, after = source.text[:start_offset], source.text[end_offset:]
@@ -53,11 +55,11 @@ def replace_speakers_in_braces(
 ) -> ChapterText | None:
     """The chapter with other speakers in existing braces; None if there are none."""
     line, source = text.line(place), text.source(place)
-    other_stretches = list(line.given)
+    other_stretches = list(line.attributed_spans)
     other_stretches.remove(old_stretch)
     intended_line = replace(
         line,
-        given=_sort_stretches(
+        attributed_spans=_sort_stretches(
             [*other_stretches, replace(old_stretch, speakers=attribution[0], style=attribution[1])]
         ),
     )
@@ -77,12 +79,17 @@ def replace_label(text: ChapterText, place: Place, attribution: Attribution) -> 
     """
     line, source = text.line(place), text.source(place)
     speakers, style = attribution
-    inner_stretches = [stretch for stretch in line.given if not _is_unison(stretch, line)]
+    inner_stretches = [
+        stretch for stretch in line.attributed_spans if not _is_unison(stretch, line)
+    ]
     unison_stretches = (
         [AttributedSpan(0, len(line.text), speakers, style)] if len(speakers) > 1 else []
     )
     intended_line = replace(
-        line, speaker=speakers[0], style=style, given=(*unison_stretches, *inner_stretches)
+        line,
+        speaker=speakers[0],
+        style=style,
+        attributed_spans=(*unison_stretches, *inner_stretches),
     )
     if len(source.item) == 5:
         changed = text.with_label(source, format_label(attribution)[:-1])
@@ -112,15 +119,15 @@ def set_spoken_form(
     """The chapter with another spoken form for words of a paragraph. Raises UsageError."""
     line, source = text.line(place), text.source(place)
     start, stop = span
-    other_forms = [form for form in line.says if (form.start, form.stop) != span]
+    other_forms = [form for form in line.spoken_forms if (form.start, form.stop) != span]
     if any(form.start < stop and start < form.stop for form in other_forms):
         words = line.text[start:stop]
         raise UsageError(f"“{words}” is part of what is said otherwise already: edit the text")
-    is_new = len(other_forms) == len(line.says)
+    is_new = len(other_forms) == len(line.spoken_forms)
     says = sorted(
         [*other_forms, SpokenForm(start, stop, squeeze(spoken_form))], key=lambda say: say.start
     )
-    intended_line = replace(line, says=tuple(says))
+    intended_line = replace(line, spoken_forms=tuple(says))
     escaped = re.sub(r"[\\{}|]", r"\\\g<0>", squeeze(spoken_form))
     escaped_words = re.sub(r"[\\{}|]", r"\\\g<0>", line.text[start:stop])
     for start_offset, end_offset in _find_spans(source.text, line.text, start, stop):
@@ -246,12 +253,12 @@ def _is_intended_change(
 
 
 def _without_rows(line: Line) -> Line:
-    return replace(line, rows=())
+    return replace(line, source_lines=())
 
 
 def _without_language(line: Line) -> Line:
-    return replace(line, rows=(), language="", is_narration=False)
+    return replace(line, source_lines=(), language="", is_narration=False)
 
 
 def _without_speaker(line: Line) -> Line:
-    return replace(line, rows=(), language="", is_narration=False, speaker="")
+    return replace(line, source_lines=(), language="", is_narration=False, speaker="")

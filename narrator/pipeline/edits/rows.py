@@ -43,11 +43,13 @@ class Rows:
         matched_rows, groups = self.matched_rows(), list[range]()
         for index, quotation in enumerate(self.quotations):
             row, previous_row = matched_rows[index], matched_rows[index - 1] if index else None
-            goes_on = quotation.goes_on if row is None else row.goes_on
+            continues_previous = (
+                quotation.continues_previous if row is None else row.continues_previous
+            )
             has_same_speaker = (
                 row is None or previous_row is None or row.speaker == previous_row.speaker
             )
-            if groups and goes_on and has_same_speaker:
+            if groups and continues_previous and has_same_speaker:
                 groups[-1] = range(groups[-1].start, index + 1)
             else:
                 groups.append(range(index, index + 1))
@@ -63,7 +65,7 @@ class Rows:
         new_rows: list[Row | None] = [None] * len(self.quotations)
         for piece_number, index in enumerate(group):
             short_words = speaker_files.shorten_words(self.quotations[index].text)
-            new_rows[index] = Row(speaker, "you", short_words, goes_on=piece_number > 0)
+            new_rows[index] = Row(speaker, "you", short_words, continues_previous=piece_number > 0)
         return speaker_files.apply_answers(self.file, self.words, new_rows, group)
 
     def without_rows(self, quotation_indices: Collection[int]) -> SpeakerFile:

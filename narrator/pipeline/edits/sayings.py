@@ -57,7 +57,7 @@ def _find_word(
     text: ChapterText, piece: Piece, word: str
 ) -> Iterator[tuple[Place, tuple[int, int]]]:
     """Yields the places of a word in the part of a line that a chunk says."""
-    place, begin = text.find(piece.line), piece.line.begin
+    place, begin = text.find(piece.line), piece.line.paragraph_offset
     boundary_before, boundary_after = (
         r"(?<!\w)" * word[0].isalnum(),
         r"(?!\w)" * word[-1].isalnum(),

@@ -36,7 +36,7 @@ def speaker_edit(
     text = chapter_text(project, step.chapter)
     names = _resolve_names(text, one_line(speaker))
     pieces = [
-        (text.find(line), (line.begin + start, line.begin + stop), line)
+        (text.find(line), (line.paragraph_offset + start, line.paragraph_offset + stop), line)
         for line, start, stop in _select_lines(step, words)
     ]
     speaker_change = _SpeakerChange(text, names, style)
@@ -146,7 +146,7 @@ class _SpeakerChange:
         attribution: Attribution = (self.names, style)
         enclosing_stretches = [
             stretch
-            for stretch in paragraph.given
+            for stretch in paragraph.attributed_spans
             if stretch.start <= _first_letter(paragraph, span) < stretch.stop
         ]
         changed: ChapterText | None = None

@@ -81,8 +81,10 @@ class ChapterText:
         """
         for scene_number, scene in enumerate(self.chapter.scenes):
             for line_number, paragraph in enumerate(scene.lines):
-                is_inside = paragraph.line <= line.line <= max(paragraph.line, paragraph.last)
-                if is_inside and paragraph.text.startswith(line.text, line.begin):
+                is_inside = (
+                    paragraph.line <= line.line <= max(paragraph.line, paragraph.last_source_line)
+                )
+                if is_inside and paragraph.text.startswith(line.text, line.paragraph_offset):
                     return Place(scene_number, line_number)
         raise FileChanged(self.path, self._find_present_text(line), line.text)
 
@@ -95,14 +97,16 @@ class ChapterText:
         if index is None or not self.is_file:
             return "" if index is None else lines[index].text
         return lines_of(
-            self.current_text, lines[index].line, max(lines[index].line, lines[index].last)
+            self.current_text,
+            lines[index].line,
+            max(lines[index].line, lines[index].last_source_line),
         )
 
     def source(self, place: Place) -> Source:
         """The source of a paragraph. Raises UsageError for credits."""
         line = self.line(place)
         if self.is_file:
-            last = max(line.line, line.last)
+            last = max(line.line, line.last_source_line)
             return Source(lines_of(self.current_text, line.line, last), line.line, last)
         item_location = self._find_item(line)
         manifest_lines = self.project.chapters[self.number].lines or ()

@@ -239,8 +239,8 @@ _AFTER_FEET = re.compile(r"\b(?:ft\.|feet|foot|by),?\s(?:and\s)?$", re.IGNORECAS
 def _dotted_unit(match: RuleMatch) -> str | None:
     """Speak a unit with its full stop after a number in words: five ft. seven in."""
     name, following = match["unit"].lower(), match.after.removeprefix(".")
-    goes_on = _AFTER_FEET.search(match.before) or re.match(r",|\s[a-z]", following)
-    if name == "in" and not goes_on:
+    continues_previous = _AFTER_FEET.search(match.before) or re.match(r",|\s[a-z]", following)
+    if name == "in" and not continues_previous:
         return None
     singular, plural = _unit_names(name, match)
     is_singular = match["count"].lower() in ONE_WORDS or match["gap"] == "-" or describes(match)

@@ -343,9 +343,11 @@ def _is_first(match: RuleMatch, text_before_name: str, name: str, *, is_ruler: b
     if is_ruler:
         if re.match(r"[.,;:!?)\"]|$", following):
             return not _LINKING_WORD.search(text_before_name)
-        goes_on = re.match(r"\s[a-z]", following) and not _LINKING_WORD.search(text_before_name)
+        continues_previous = re.match(r"\s[a-z]", following) and not _LINKING_WORD.search(
+            text_before_name
+        )
         is_king = OPENS.search(text_before_name) or _KING_FOLLOWS.match(following)
-        return bool(goes_on and is_king)
+        return bool(continues_previous and is_king)
     begins_sentence = OPENS.search(text_before_name) and re.match(r"\s[a-z]", following)
     return bool(name in REGNAL_NAMES and begins_sentence)
 

@@ -36,7 +36,7 @@ class AttributedQuotation:
     """Certainty: the share of correct decisions among those like this one, 0 to 1."""
     by: str
     """The deciding rule: "tag", "pronoun", "noun", "turns"…"""
-    goes_on: bool = False
+    continues_previous: bool = False
     """True if it continues the speech of the row before."""
     odds: float = 0.0
     """Probability before calibration to the share of correct decisions."""

@@ -197,7 +197,9 @@ def _group_utterances(
         row = all_rows[row_index]
         last_row = all_rows[groups[-1][-1]] if groups else None
         is_same_speaker = last_row is not None and last_row.speaker == row.speaker
-        if groups and (row.goes_on or (row.quotation.goes_on and is_same_speaker)):
+        if groups and (
+            row.continues_previous or (row.quotation.continues_previous and is_same_speaker)
+        ):
             groups[-1].append(row_index)
         else:
             groups.append([row_index])
@@ -210,7 +212,9 @@ def _group_utterances(
 def _is_weak(pieces: Sequence[AttributedQuotation], weak: float) -> bool:
     """Return True if no rule is certain of an utterance, apart from that its pieces belong
     together."""
-    leading_rows = [row for index, row in enumerate(pieces) if not (index and row.goes_on)]
+    leading_rows = [
+        row for index, row in enumerate(pieces) if not (index and row.continues_previous)
+    ]
     return all(row.sure < weak for row in leading_rows) and not any(
         row.by in _HUMAN_ORIGINS for row in pieces
     )

@@ -147,7 +147,7 @@ def _make_decision(step: _Choice, history: History) -> Decision:
 
 def rule(situation: Situation, character: int, history: History) -> str:
     """Return the name of the sieve that contributes most to a decision."""
-    if situation.goes_on and history and history[-1][0] == character:
+    if situation.continues_previous and history and history[-1][0] == character:
         return "goes-on"
     if situation.kind != "bare":
         if situation.kind == "noun" and not situation.named_characters:
@@ -182,7 +182,7 @@ def _rank_candidates(
 ) -> list[tuple[int, float]]:
     """Return the candidates with their probabilities, the likeliest first."""
     if (
-        situation.goes_on
+        situation.continues_previous
         and history
         and (situation.kind in ("bare", "pronoun") or history[-1][0] in situation.named_characters)
     ):

@@ -179,9 +179,9 @@ class Situation:
         return self.pronoun in ("he", "she")
 
     @property
-    def goes_on(self) -> bool:
+    def continues_previous(self) -> bool:
         """True if it continues a turn of the passage before."""
-        return self.turn.pieces[0].goes_on
+        return self.turn.pieces[0].continues_previous
 
 
 class _MentionTracker:

@@ -67,7 +67,9 @@ def attributed(chapters, decide, cast=CAST):
             for n, found in enumerate(re.finditer("“[^”]*”", text)):
                 speaker, sure, by = decide(found[0])
                 piece = Quotation(place, found.start(), found.end())
-                said.append(AttributedQuotation(number, piece, speaker, sure, by, goes_on=n > 0))
+                said.append(
+                    AttributedQuotation(number, piece, speaker, sure, by, continues_previous=n > 0)
+                )
     return Attribution(cast, tuple(said))
 
 
@@ -130,7 +132,9 @@ def test_how_weak_is_asked_is_an_option():
 def test_a_quotation_that_goes_on_in_the_next_paragraph_is_asked_with_it():
     paragraphs = ["“It was long ago.", "“It was long ago and far away.”"]
     said = tuple(
-        AttributedQuotation(0, Quotation(n, 0, len(text), goes_on=n > 0), "Cy", 0.5, "nearest")
+        AttributedQuotation(
+            0, Quotation(n, 0, len(text), continues_previous=n > 0), "Cy", 0.5, "nearest"
+        )
         for n, text in enumerate(paragraphs)
     )
     model = Stub(lambda question: "Ada")
@@ -138,7 +142,7 @@ def test_a_quotation_that_goes_on_in_the_next_paragraph_is_asked_with_it():
     assert [one.speaker for one in after.said] == ["Ada", "Ada"]
     assert len(model.asked) == 1
     # that it goes on is sure, and says nothing of who it is
-    bound = (said[0], replace(said[1], sure=0.97, by="goes-on", goes_on=True))
+    bound = (said[0], replace(said[1], sure=0.97, by="goes-on", continues_previous=True))
     after = asking.ask([paragraphs], Attribution(CAST, bound), model)
     assert [one.speaker for one in after.said] == ["Ada", "Ada"]
     tagged = (said[0], replace(said[1], sure=0.97, by="tag"))
@@ -242,7 +246,9 @@ def test_text_without_questions_is_not_read():
 def test_a_paragraph_without_end_is_read_in_parts():
     chapter = ["“Go on.” " + "She went on and on. " * 3000 + "“Enough.”"]
     before = attributed([chapter], unsure)
-    before = replace(before, said=tuple(replace(one, goes_on=False) for one in before.said))
+    before = replace(
+        before, said=tuple(replace(one, continues_previous=False) for one in before.said)
+    )
     found = asking.windows([chapter], before, Stub(by_words))
     assert len(found) == 2
     assert all(window.tokens < 4100 for window in found)

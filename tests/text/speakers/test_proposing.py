@@ -52,7 +52,7 @@ def attribution():
         for n, found in enumerate(re.finditer("“[^”]*”", text)):
             who = "Ben" if "Ben" in text else "Ada"
             piece = Quotation(place, found.start(), found.end())
-            said.append(AttributedQuotation(0, piece, who, 0.9, "tag", goes_on=n > 0))
+            said.append(AttributedQuotation(0, piece, who, 0.9, "tag", continues_previous=n > 0))
     return Attribution((ADA, BEN), tuple(said))
 
 
