@@ -160,8 +160,8 @@ def real(tasks: Tasks, speeds: Sequence[float], scale: float, port: int) -> Real
     scheduler = Scheduler(tasks)
 
     def requests() -> Iterator[Request | None]:
-        while scheduler.left:
-            key = scheduler.take()
+        while scheduler.unfinished_count:
+            key = scheduler.next_ready()
             if key is None:
                 yield None
                 continue
@@ -173,7 +173,7 @@ def real(tasks: Tasks, speeds: Sequence[float], scale: float, port: int) -> Real
                 key=key, text=f"What is said in {key}.", language="en", voice=Voice("narrator"),
                 style=None, parameters={"cfg": 2.0}, seed=7, attempt=0, expected=task.expected,
                 mode="anchored" if prompt else "reference", reference=reference, prompt=prompt,
-                ahead=scheduler.ahead(key),
+                ahead=scheduler.remaining_work(key),
             )  # fmt: skip
 
     workers = [("benchmarks.sleeper", port, f"m{n}", v, scale) for n, v in enumerate(speeds)]
@@ -188,7 +188,7 @@ def real(tasks: Tasks, speeds: Sequence[float], scale: float, port: int) -> Real
             for request, outcome in speak(session, requests()):
                 assert outcome.speech is not None
                 states[request.key] = outcome.speech.state
-                scheduler.done(request.key)
+                scheduler.mark_done(request.key)
             wall = time.monotonic() - began
             cpu = {name: seconds - before[name] for name, seconds in _cpu(running).items()}
             session.close()

@@ -407,8 +407,8 @@ def bare(engine: VoxCPM2Engine, asked: Sequence[Asked], slots: int, *, chains: b
     batch = model.batch(slots)
     keys: dict[voxcpm2.Row, str] = {}
     decoding: list[voxcpm2.Decoding] = []
-    while scheduler.left or decoding:
-        while len(batch) < slots and (key := scheduler.take()) is not None:
+    while scheduler.unfinished_count or decoding:
+        while len(batch) < slots and (key := scheduler.next_ready()) is not None:
             keys[batch.add(requests[key])] = key
         for one in decoding:
             one.push()
@@ -417,7 +417,7 @@ def bare(engine: VoxCPM2Engine, asked: Sequence[Asked], slots: int, *, chains: b
             ended = batch.step()
             steps, filled = steps + 1, filled + batch.running + len(ended)
             for row in ended:
-                scheduler.done(keys.pop(row))
+                scheduler.mark_done(keys.pop(row))
                 decoding.append(batch.decoding(row, loaded.decoding_stream))
         for one in done:
             decoding.remove(one)

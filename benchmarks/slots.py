@@ -60,10 +60,10 @@ def simulate(steps: Sequence[Step], slots: int, cost: Cost, judge: float) -> Run
     judging: list[tuple[float, str]] = []
     now = filled = offered = 0.0
     at_last_chain = (0.0, 0.0)
-    while scheduler.left:
+    while scheduler.unfinished_count:
         while judging and judging[0][0] <= now:
-            scheduler.done(heapq.heappop(judging)[1])
-        while len(running) < slots and (key := scheduler.take()) is not None:
+            scheduler.mark_done(heapq.heappop(judging)[1])
+        while len(running) < slots and (key := scheduler.next_ready()) is not None:
             running[key] = math.ceil(tasks[key].expected / PATCH)
             heads -= tasks[key].parent not in tasks
         if not running:

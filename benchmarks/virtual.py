@@ -210,7 +210,8 @@ class Task(NamedTuple):
 def request_of(task: Task, scheduler: Scheduler) -> Request:
     return Request(
         key=task.key, text=task.key, language="en", voice=Voice("narrator"), style=None,
-        parameters={}, seed=0, attempt=0, expected=task.expected, ahead=scheduler.ahead(task.key),
+        parameters={}, seed=0, attempt=0, expected=task.expected,
+        ahead=scheduler.remaining_work(task.key),
     )  # fmt: skip
 
 
@@ -233,10 +234,10 @@ def simulate(
     flying, judging = set[str](), deque[tuple[float, str]]()
 
     def asked() -> Iterator[Request | None]:
-        while scheduler.left:
+        while scheduler.unfinished_count:
             while judging and judging[0][0] <= cluster.now:
-                scheduler.done(judging.popleft()[1])
-            if key := scheduler.take():
+                scheduler.mark_done(judging.popleft()[1])
+            if key := scheduler.next_ready():
                 flying.add(key)
             elif not flying:
                 cluster.now = judging[0][0] if judging else cluster.now

@@ -315,9 +315,9 @@ class Audition:
     _candidates: list[Candidate] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        varies = "seed" in self.engine.sound_parameters
+        is_random = "seed" in self.engine.sound_parameters
         self._attempts = Attempts(
-            self.line.text, self.line.language, varies=varies, can_halve=False
+            self.line.text, self.line.language, is_random=is_random, can_halve=False
         )
 
     def begin(self) -> Sequence[Request]:
@@ -341,9 +341,9 @@ class Audition:
             self.line = replace(self.line, reference=self.keep(choose(self._candidates)))
             return (self.line,)
         if outcome.speech is None:
-            action = self._attempts.failed(str(outcome.failure))
+            action = self._attempts.note_failure(str(outcome.failure))
         else:
-            action = self._attempts.answered(check_answer(outcome.speech, request, self.engine))
+            action = self._attempts.note_answer(check_answer(outcome.speech, request, self.engine))
         return (replace(request, attempt=self._attempts.number),) if action is Action.RETRY else ()
 
     def heard(self) -> tuple[Speech, Sequence[str]]:

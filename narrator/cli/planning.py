@@ -353,7 +353,7 @@ def _read_takes(book: BookPlan) -> BookPlan:
     from narrator.pipeline import book_plan
 
     for key, _ in book.store.stored():
-        book.store.is_whole(key)
+        book.store.is_intact(key)
     return book_plan.plan(
         book.manuscript, book.engine, book.selection, engines=book.engines, store=book.store
     )

@@ -228,7 +228,7 @@ def _lay_out_takes(
                     line=line.line,
                     with_before=index > 0,
                     times=_written_word_times(book.takes, step, take) if has_word_times else None,
-                    quiet=take.room,
+                    quiet=take.edge_silence_seconds,
                 )
             )
     timeline = assemble.plan_timeline(

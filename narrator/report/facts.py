@@ -497,7 +497,10 @@ def _pauses(
             ) is None:
                 yield Pause(place, kind, seconds)
                 continue
-            shortest_heard = record.room[1] / step.stretch + next_record.room[0] / following.stretch
+            shortest_heard = (
+                record.edge_silence_seconds[1] / step.stretch
+                + next_record.edge_silence_seconds[0] / following.stretch
+            )
             faults = dict.fromkeys(
                 fault
                 for take_record in (record, next_record)

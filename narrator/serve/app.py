@@ -84,7 +84,7 @@ class SpeechServer:
             raise Refusal(503, "the server is about to stop", kind=SERVER_ERROR, code="stopping")
         engine = self.service.engine.name
         speech_request = asking.parse_request(await bodies.read_json(request), engine, self.longest)
-        if self.service.count + self.preparing >= self.service.most:
+        if self.service.count + self.preparing >= self.service.max_texts:
             raise QueueFull(self.service.retry_seconds)
         client = request.client.host if request.client else ""
         takes = TakeQueue(asyncio.get_running_loop())
@@ -162,7 +162,7 @@ def running_speech_server(
     server: SpeechServer, place: Endpoint, terms: AccessTerms
 ) -> Iterator[None]:
     """Runs the server on a thread until the block ends; its engine must have been started."""
-    connections = 2 * server.service.most + 64  # waiting requests, and refused ones
+    connections = 2 * server.service.max_texts + 64  # waiting requests, and refused ones
     with running_server(AccessControl(server.app(), terms), place, "serve", connections):
         try:
             yield

@@ -55,7 +55,7 @@ def handle_error(request: Request, error: Exception) -> Response:
 
 
 def _refuse_full(error: Exception) -> Refusal:
-    retry_after = str(math.ceil(error.after)) if isinstance(error, QueueFull) else "1"
+    retry_after = str(math.ceil(error.retry_seconds)) if isinstance(error, QueueFull) else "1"
     return Refusal(
         429,
         f"too many texts wait already; try again in {retry_after} s",

@@ -1,7 +1,7 @@
 """The attempts at a chunk: ask, check, ask again with other noise, then in halves, then settle.
 
-A state machine of plain Python. Whoever speaks asks an engine for `Attempts.part` with the noise of
-`Attempts.number`, reports the answer, and is told what follows. Knows no engine, sound or store.
+A state machine of plain Python. The caller asks an engine for `Attempts.part` with the noise of
+`Attempts.number`, notes the answer, and gets the next action. Knows no engine, sound or store.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar
 from narrator.speech.checks import Fault, is_audible, severity
 from narrator.text.chunks import split_in_half
 
-TRIES = 3
+DEFAULT_TRIES = 3
 """Tries of a whole chunk, and of each of its halves, unless a manifest says otherwise."""
 
 
@@ -48,22 +48,22 @@ class Attempts(Generic[_Answer]):
 
     text: str
     language: str
-    tries: int = TRIES
-    varies: bool = True
+    tries: int = DEFAULT_TRIES
+    is_random: bool = True
     """True if the engine speaks the same text differently under another number."""
     can_halve: bool = True
-    first: int = 0
-    """The number to begin with: a chunk that was given up before needs other noise."""
+    first_number: int = 0
+    """The attempt number to begin with: a chunk that was given up before needs other noise."""
     number: int = -1
-    """The number of the next request, `first` unless given."""
-    asked: int = 0
-    """Requests so far."""
+    """The attempt number of the next request, `first_number` unless given."""
+    request_count: int = 0
+    """Requests so far, counted by the caller."""
     prompted_by: str | None = None
     """Content of the take that is continued; only answers that continue it compete."""
     parts: tuple[str, ...] = ()
     """The whole text, or its two halves."""
     accepted: list[_Answer] = field(default_factory=list)
-    """An answer to each part that is done; to a half, it may have faults."""
+    """The accepted answer to each finished part; that to a half may have faults."""
     faults: list[str] = field(default_factory=list)
     """Faults of all answers."""
     whole_answers: list[_Answer] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Attempts(Generic[_Answer]):
 
     def __post_init__(self) -> None:
         self.parts = self.parts or (self.text,)
-        self.number = max(self.number, self.first)
+        self.number = max(self.number, self.first_number)
 
     @property
     def part(self) -> str:
@@ -90,45 +90,50 @@ class Attempts(Generic[_Answer]):
         """Returns the least bad audible answer to the whole text, the first of equals."""
         return self._least_bad(self.whole_answers)
 
-    def answered(self, answer: _Answer) -> Action:
-        """Notes an answer to `part`."""
+    def note_answer(self, answer: _Answer) -> Action:
+        """Notes an answer to `part`; returns the next action."""
         if not answer.faults:
             return self._accept(answer)
         if is_audible(answer.faults):
             (self.whole_answers if len(self.parts) == 1 else self.half_answers).append(answer)
-        return self._follow(map(str, answer.faults), may_differ=self.varies)
+        return self._next_action(map(str, answer.faults), may_differ=self.is_random)
 
-    def failed(self, reason: str) -> Action:
-        """Notes that the engine spoke nothing; even one that never varies is asked again."""
-        return self._follow((reason,), may_differ=True)
+    def note_failure(self, reason: str) -> Action:
+        """Notes that the engine spoke nothing; returns the next action.
+
+        Even an engine without randomness is asked again.
+        """
+        return self._next_action((reason,), may_differ=True)
 
     def _accept(self, answer: _Answer) -> Action:
         self.accepted.append(answer)
         self.half_answers.clear()
-        self.number = self.first
+        self.number = self.first_number
         return Action.ACCEPT if len(self.accepted) == len(self.parts) else Action.CONTINUE
 
-    def _follow(self, faults: Iterable[str], *, may_differ: bool) -> Action:
+    def _next_action(self, faults: Iterable[str], *, may_differ: bool) -> Action:
+        """Moves to the next try, the halves, or the end, after an attempt with these faults.
+
+        `may_differ`: another attempt at the same part may end differently.
+        """
         self.faults += faults
         self.number += 1
-        if may_differ and self.number < self.first + self.tries:
+        if may_differ and self.number < self.first_number + self.tries:
             return Action.RETRY
-        is_whole = len(self.parts) == 1 and self.can_halve
-        if is_whole and (halves := split_in_half(self.text, self.language)):
-            self.parts, self.number = (close_sentence(halves[0]), halves[1]), self.first
+        may_halve = len(self.parts) == 1 and self.can_halve
+        if may_halve and (halves := split_in_half(self.text, self.language)):
+            self.parts, self.number = (close_sentence(halves[0]), halves[1]), self.first_number
             return Action.RETRY
         half, whole = self._least_bad(self.half_answers), self.least_bad()
-        if half and (whole is None or self._severity(half) < severity(whole.faults)):
-            return self._accept(half)
+        if half is not None:
+            joined_severity = sum(severity(answer.faults) for answer in (*self.accepted, half))
+            if whole is None or joined_severity < severity(whole.faults):
+                return self._accept(half)
         return Action.SETTLE
 
-    def _severity(self, half: _Answer) -> float:
-        """Severity of a take that has this half in it."""
-        return sum(severity(answer.faults) for answer in (*self.accepted, half))
-
     def _least_bad(self, answers: Iterable[_Answer]) -> _Answer | None:
-        rivals = (answer for answer in answers if answer.prompted_by == self.prompted_by)
-        return min(rivals, key=lambda answer: severity(answer.faults), default=None)
+        candidates = (answer for answer in answers if answer.prompted_by == self.prompted_by)
+        return min(candidates, key=lambda answer: severity(answer.faults), default=None)
 
 
 def close_sentence(text: str) -> str:

@@ -73,16 +73,19 @@ MAX_UNCHECKED = 32
 MIN_MEDIAN_TAKES = 5
 """Takes of a speaker that are needed for a median."""
 _LoopCall = Callable[[], None]
+"""A call that a thread asks the loop to make."""
 
 
 class RequestSource(Protocol):
     """A source of foreign requests to a running engine, besides the render's own."""
 
     def request(self, engine: Engine) -> Request | None:
-        """Returns the next request, if any; its key is no step's."""
+        """Returns the next request, if any; its key differs from those of all steps."""
         ...
 
-    def answered(self, request: Request, outcome: Outcome) -> None: ...
+    def answered(self, request: Request, outcome: Outcome) -> None:
+        """Receives the outcome of one of its requests."""
+        ...
 
 
 @dataclass(slots=True)
@@ -90,9 +93,11 @@ class EngineWork:
     """The work of all engines of one name in a render."""
 
     rendered: int = 0
+    """Takes."""
     expected: float = 0.0
     """Seconds of speech that the plan expected."""
     wall: float = 0.0
+    """Seconds that it took."""
 
 
 @dataclass(slots=True)
@@ -100,11 +105,13 @@ class RenderResult:
     """The outcome of a render."""
 
     rendered: int = 0
+    """Takes."""
     seconds: float = 0.0
     """Of speech."""
     expected: float = 0.0
-    """Seconds that the plan expected of it."""
+    """Seconds of speech that the plan expected."""
     wall: float = 0.0
+    """Seconds that the render took."""
     retries: int = 0
     flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Faults of the steps that were given up, by key."""
@@ -218,26 +225,29 @@ class _RenderLoop:
         self.rules = settings.rules
         self.scheduler = Scheduler(pending)
         self.jobs: dict[str, ChunkJob] = {}
+        """Chunks in progress, by the key of their step."""
         self.in_engine = 0
-        self.work: set[Future[_LoopCall]] = set()
-        """Work in threads, which tells what the loop must do next."""
+        """Number of requests that the engine is working on."""
+        self.futures: set[Future[_LoopCall]] = set()
+        """Checks and stores in threads; each returns the call that the loop must make."""
         self.speaker_stats: dict[str, SpeakerStats] = {}
         """By speaker; empty until all takes are in."""
         self.session: Session | None = None
-        self.varies = "seed" in engine.sound_parameters
+        self.is_random = "seed" in engine.sound_parameters
         """True if the engine speaks the same text differently on another attempt."""
-        self.workers = ThreadPoolExecutor(2, "judge")
+        self.check_pool = ThreadPoolExecutor(2, "judge")
         listener = settings.listener
         self.hearing = HearingQueue[tuple[ChunkJob, CheckedAnswer]](listener) if listener else None
 
     def run(self) -> None:
+        """Renders all steps, then those again whose takes are outliers, until none is."""
         try:
             self._run_pass()
             while not self.result.cancelled and self._reject_outliers():
                 self.scheduler = Scheduler(self.pending)
                 self._run_pass()
         finally:
-            self.workers.shutdown(wait=True)
+            self.check_pool.shutdown(wait=True)
             if self.hearing:
                 self.hearing.close()
             if self.session:
@@ -249,7 +259,7 @@ class _RenderLoop:
         if (first := next(requests, None)) is not None:  # else all takes fit
             if self.session is None:
                 make_room(self.engine, self.all_engines)
-                self.session = self.engine.start(self._start_something)
+                self.session = self.engine.start(self._announce_start)
             all_requests = chain((first,), requests)
             for request, outcome in speak(
                 self.session, all_requests, tick=self._tick, cancel=self.settings.cancel
@@ -261,9 +271,9 @@ class _RenderLoop:
                     continue
                 self.in_engine -= 1
                 self._submit(self._check, job, request, outcome)
-        self.result.cancelled = self.scheduler.left > 0
-        while self.work or self._unheard_count:
-            self._collect(0.5)
+        self.result.cancelled = self.scheduler.unfinished_count > 0
+        while self.futures or self._unheard_count:
+            self._collect(timeout_seconds=0.5)
 
     def _requests(self) -> Iterator[Request | None]:
         """Yields requests until every step has ended.
@@ -276,21 +286,22 @@ class _RenderLoop:
             if source and (foreign_request := source.request(self.engine)):
                 yield foreign_request
                 continue
-            if not self.scheduler.left:
+            if not self.scheduler.unfinished_count:
                 return
             slots = self.session.slots if self.session else 0
-            waiting = len(self.work) + self._unheard_count
-            job = self._next_job() if waiting < max(MAX_UNCHECKED, slots) else None
+            unchecked_count = len(self.futures) + self._unheard_count
+            job = self._next_job() if unchecked_count < max(MAX_UNCHECKED, slots) else None
             if job is None:
                 yield None
                 continue
-            job.attempts.asked += 1
+            job.attempts.request_count += 1
             self.in_engine += 1
-            ahead = self.scheduler.ahead(job.step.key)
+            ahead = self.scheduler.remaining_work(job.step.key)
             yield replace(request_for(job, self.engine), ahead=ahead)
 
     def _tick(self) -> None:
-        self._collect(0.0 if self.in_engine else 0.5)
+        """Collects checked answers and reports progress; waits only while the engine is idle."""
+        self._collect(timeout_seconds=0.0 if self.in_engine else 0.5)
         assert self.session is not None
         self.result.slots, self.result.busy = self.session.slots, self.session.busy
         self.result.note = self.session.note
@@ -301,7 +312,7 @@ class _RenderLoop:
 
         Returns whether there were any.
         """
-        if not self.varies:
+        if not self.is_random:
             return False
         self.speaker_stats = collect_stats(self.pending.values(), self.takes.current)
         has_rejected = False
@@ -320,32 +331,33 @@ class _RenderLoop:
         return has_rejected
 
     def _reject(self, step: Step, record: Record, faults: tuple[checks.Fault, ...]) -> None:
-        """Makes a take the first attempt of a job."""
+        """Turns a stored take into a faulty try of a new job, which continues from there."""
         self.result.seconds -= record.seconds
         self.result.expected -= step.expected
         number = self.store.reject(step.key, tuple(map(str, faults)))
         job = self.jobs[step.key] = self._make_job(step)
-        job.attempts.first = record.attempt - record.attempt % self.rules.tries
-        job.attempts.number, job.attempts.asked = record.attempt, record.tries
-        if record.halves > 1:  # the last resort already
+        job.attempts.first_number = record.attempt - record.attempt % self.rules.tries
+        job.attempts.number, job.attempts.request_count = record.attempt, record.tries
+        if record.halves > 1:  # halves were the last resort already
             job.attempts.tries, job.attempts.can_halve = 0, False
         verdict = checks.Verdict(checks.TakeFigures(), faults)
         answer = CheckedAnswer(
             request_for(job, self.engine), NO_SPEECH, verdict, record.prompted_by, number=number
         )
-        action = job.attempts.answered(answer)
-        self._follow(job, tuple(map(str, faults)), action)
+        action = job.attempts.note_answer(answer)
+        self._do_action(job, tuple(map(str, faults)), action)
 
     def _next_job(self) -> ChunkJob | None:
         """Returns the next step for the engine; marks steps with fitting takes as done."""
-        while (key := self.scheduler.take()) is not None:
+        while (key := self.scheduler.next_ready()) is not None:
             step = self.pending[key]
             if job := self.jobs.get(key):  # put back for another try
-                # what it continues may have changed since it was made
-                return job if job.attempts.accepted else self._add_prompt(job)
+                if not job.attempts.accepted:  # the take that it continues may have changed
+                    self._set_prompt(job)
+                return job
             is_unforced = step.pinned or not self.settings.is_forced(step)
             if key in self.result.flags or (is_unforced and self.takes.current(step)):
-                self.scheduler.done(key)
+                self.scheduler.mark_done(key)
                 continue
             if step.pinned:
                 raise DamagedTake(f"the pinned take of chunk {step.id} has gone")
@@ -354,19 +366,28 @@ class _RenderLoop:
         return None
 
     def _make_job(self, step: Step) -> ChunkJob:
+        """Makes the job of a step, with the voice's reference and the prompt.
+
+        Its attempt numbers follow those of earlier runs, so that it does not repeat their takes.
+        """
         flag, take, tries = self.store.flag(step.key), self.takes.current(step), self.rules.tries
-        first = flag.attempts if flag else 0
-        if take and is_doubtful(take, step):  # forced: not the same again
-            first = take.attempt - take.attempt % tries + tries
-        job = ChunkJob(step, Attempts(step.text, step.language, tries, self.varies, first=first))
+        first_number = flag.attempts if flag else 0
+        if take and is_doubtful(take, step):
+            first_number = take.attempt - take.attempt % tries + tries
+        job = ChunkJob(
+            step,
+            Attempts(step.text, step.language, tries, self.is_random, first_number=first_number),
+        )
         speaker = step.chunk.speaker
         if speaker in self.takes.voices:
             job.reference = self.settings.reference(speaker)
             if job.reference.content != self.takes.voice(speaker):
                 raise UserError(f"the voice of '{speaker}' changed meanwhile; render again")
-        return self._add_prompt(job)
+        self._set_prompt(job)
+        return job
 
-    def _add_prompt(self, job: ChunkJob) -> ChunkJob:
+    def _set_prompt(self, job: ChunkJob) -> None:
+        """Sets a job's prompt from the present take of its parent, if that is good."""
         step = job.step
         parent = find_prompt_take(step, self.store.find)
         job.prompt = job.attempts.prompted_by = None
@@ -374,14 +395,14 @@ class _RenderLoop:
             # it decides this take even where it proves too long to be its prompt
             job.attempts.prompted_by = parent.content
             job.prompt = prompt_of(self.store, step.parent, parent, step.expected, self.engine)
-        return job
 
     # -- in threads: from an answer to a take ------------------------------------------------------
 
     def _check(self, job: ChunkJob, request: Request, outcome: Outcome) -> _LoopCall:
+        """Checks an outcome by its signal; queues it for recognition, or judges it at once."""
         if outcome.speech is None:
             failure = f"engine: {outcome.failure}"
-            return self._conclude(job, (failure,), job.attempts.failed(failure))
+            return self._conclude(job, (failure,), job.attempts.note_failure(failure))
         medians = self.speaker_stats.get(job.step.voice.speaker, SpeakerStats()).medians()
         answer = check_answer(
             outcome.speech, request, self.engine, self.rules, *medians,
@@ -400,12 +421,13 @@ class _RenderLoop:
             answer = replace(answer, number=stored_try[0] if stored_try else 0)
             if len(job.attempts.parts) == 1:  # halves are needed again, to be joined
                 answer = replace(answer, speech=NO_SPEECH)
-        return self._conclude(job, answer.faults, job.attempts.answered(answer))
+        return self._conclude(job, answer.faults, job.attempts.note_answer(answer))
 
     def _conclude(self, job: ChunkJob, faults: Iterable[object], action: Action) -> _LoopCall:
+        """Stores the take if a job is complete; returns what the loop must do then."""
         if action is Action.ACCEPT:
             return partial(self._finish_rendered, job, self._store_take(job))
-        return partial(self._follow, job, tuple(map(str, faults)), action)
+        return partial(self._do_action, job, tuple(map(str, faults)), action)
 
     def _store_take(self, job: ChunkJob) -> Record:
         answers = job.attempts.accepted
@@ -428,8 +450,8 @@ class _RenderLoop:
 
     # -- in the loop: from an answer to the next request -------------------------------------------
 
-    def _follow(self, job: ChunkJob, faults: tuple[str, ...], action: Action) -> None:
-        """Does what follows an answer with these faults that completes no take."""
+    def _do_action(self, job: ChunkJob, faults: tuple[str, ...], action: Action) -> None:
+        """Does the action that follows an answer with these faults; the take is not complete."""
         if action is Action.SETTLE:
             self._settle(job)
             return
@@ -448,15 +470,15 @@ class _RenderLoop:
             keep_opinion = partial(self._keep_opinion, job.step, best.opinion)
             try:
                 record = self.store.settle(
-                    key, best.number, tries=attempts.asked, wall=wall, before=keep_opinion
+                    key, best.number, tries=attempts.request_count, wall=wall, before=keep_opinion
                 )
-            except DamagedTake:  # meanwhile, on disk
+            except DamagedTake:  # the try was damaged on disk meanwhile
                 attempts.whole_answers.remove(best)
             else:
                 self._finish_rendered(job, record)
                 return
         faults = tuple(attempts.faults)
-        self.store.give_up(Flag(key, faults, attempts.first + self.rules.tries))
+        self.store.give_up(Flag(key, faults, attempts.first_number + self.rules.tries))
         self.result.flags[key] = faults
         self._finish(job)
         log.error("given up %s %s: %s", job.step.id, key, "; ".join(faults))
@@ -472,26 +494,28 @@ class _RenderLoop:
         seconds = round(record.seconds, 3)
         self.sink(ChunkRendered(*_place_of(job.step), seconds=seconds, faults=record.faults))
 
-    def _start_something(self, message: str) -> None:
+    def _announce_start(self, message: str) -> None:
         log.info("%s", message)
         self.sink(Starting(message))
 
     def _finish(self, job: ChunkJob) -> None:
         del self.jobs[job.step.key]
-        self.scheduler.done(job.step.key)
+        self.scheduler.mark_done(job.step.key)
 
-    def _submit(self, work: Callable[..., _LoopCall], *arguments: object) -> None:
-        self.work.add(self.workers.submit(work, *arguments))
+    def _submit(self, call: Callable[..., _LoopCall], *arguments: object) -> None:
+        self.futures.add(self.check_pool.submit(call, *arguments))
 
-    def _collect(self, timeout: float) -> None:
-        futures: list[Future[Any]] = [*self.work]
+    def _collect(self, *, timeout_seconds: float) -> None:
+        """Waits for an answer from a thread, and makes the calls that the finished ones ask for."""
+        awaited: list[Future[Any]] = [*self.futures]
         if self.hearing and self.hearing.future:
-            futures.append(self.hearing.future)
-        if futures:
-            wait(futures, timeout=timeout, return_when=FIRST_COMPLETED)
-        for future in [future for future in self.work if future.done()]:
-            self.work.remove(future)
-            future.result()()
+            awaited.append(self.hearing.future)
+        if awaited:
+            wait(awaited, timeout=timeout_seconds, return_when=FIRST_COMPLETED)
+        for future in [future for future in self.futures if future.done()]:
+            self.futures.remove(future)
+            loop_call = future.result()
+            loop_call()
         for (job, answer), opinion in self.hearing.heard() if self.hearing else ():
             self._submit(self._judge, job, add_opinion(answer, opinion))
 
@@ -501,7 +525,7 @@ class _RenderLoop:
 
 
 def _place_of(step: Step) -> tuple[str, str, int, float]:
-    """The fields of a `ChunkEvent` that say which chunk it is of."""
+    """Returns the fields of a `ChunkEvent` that identify its chunk."""
     return step.id, step.key, step.chapter, step.expected
 
 

@@ -14,15 +14,15 @@ from narrator.engines import Engine, Prompt, Request, Speech, State
 from narrator.engines.voice import Mode, Reference
 from narrator.sound import audio, timing
 from narrator.speech import checks
-from narrator.speech.attempts import TRIES, Attempts
+from narrator.speech.attempts import DEFAULT_TRIES, Attempts
 from narrator.speech.hearing import SpokenSound, word_timings
 from narrator.speech.hearing.listening import Opinion
 from narrator.speech.plan import Step, takes_prompt
 from narrator.speech.store import Record, Store
 
-HALVES_GAP = 0.25
+HALVES_GAP_SECONDS = 0.25
 """Seconds of silence between the two halves of a chunk."""
-PROMPT_REST = 0.25
+PROMPT_REST_SECONDS = 0.25
 """Seconds of silence that a prompt ends on: one that ends in sound chirps at the next start, one
 that ends in a long silence invites another."""
 
@@ -31,7 +31,7 @@ that ends in a long silence invites another."""
 class TakeRules:
     """Limits of a take, and the number of tries."""
 
-    tries: int = TRIES
+    tries: int = DEFAULT_TRIES
     """Tries of a whole chunk, and of each of its halves."""
     loudness: float = checks.OFF_LEVEL
     """dB that a take may lie from its speaker's median."""
@@ -49,7 +49,7 @@ class CheckedAnswer:
     opinion: Opinion | None = None
     """None until it is heard."""
     number: int = 0
-    """Its number as a try in the store; 0 if it is none."""
+    """Its number as a try in the store; 0 if it is not stored."""
 
     @property
     def faults(self) -> tuple[checks.Fault, ...]:
@@ -65,26 +65,26 @@ class ChunkJob:
     prompt: Prompt | None = None
     reference: Reference | None = None
     began: float = field(default_factory=time.monotonic)
+    """Monotonic time in seconds."""
 
 
 def prompt_of(
-    store: Store, key: str, take: Record, expected: float, engine: Engine
+    store: Store, key: str, take: Record, expected_seconds: float, engine: Engine
 ) -> Prompt | None:
     """Makes a take the prompt of the next chunk; None where both exceed the engine's context.
 
     Raises DamagedTake.
     """
-    if take.prompt_seconds + expected > engine.max_context_seconds:
+    if take.prompt_seconds + expected_seconds > engine.max_context_seconds:
         return None
 
     def samples() -> audio.Samples:
         take_samples, rate = store.read(key)
-        stop = min(len(take_samples), take.stop + round(PROMPT_REST * rate))
-        if not take.prompt_text:
-            return take_samples[:stop]
-        return take_samples[
-            max(0, stop - round(take.prompt_seconds * rate)) : stop
-        ]  # its last half
+        stop = min(len(take_samples), take.stop + round(PROMPT_REST_SECONDS * rate))
+        start = 0
+        if take.prompt_text:  # of a halved take, only the last half
+            start = max(0, stop - round(take.prompt_seconds * rate))
+        return take_samples[start:stop]
 
     return Prompt(take.prompt_text or take.text, samples, store.state(key))
 
@@ -92,13 +92,19 @@ def prompt_of(
 def request_for(job: ChunkJob, engine: Engine) -> Request:
     """Makes the next request of a job."""
     step, attempts = job.step, job.attempts
-    prompt, expected = job.prompt, step.expected
+    prompt, expected_seconds = job.prompt, step.expected
     if len(attempts.parts) > 1:
-        expected *= len(attempts.part) / max(1, sum(map(len, attempts.parts)))
+        expected_seconds *= len(attempts.part) / max(1, sum(map(len, attempts.parts)))
         if attempts.accepted and takes_prompt(engine, step.mode) and not attempts.doubts:
             prompt = prompt_after(attempts.accepted[-1].speech, attempts.parts[0], engine)
     return request_of(
-        step, engine, attempts.part, expected, prompt, job.reference, attempt=attempts.number
+        step,
+        engine,
+        attempts.part,
+        expected_seconds,
+        prompt,
+        job.reference,
+        attempt=attempts.number,
     )
 
 
@@ -112,7 +118,7 @@ def request_of(
     step: Step,
     engine: Engine,
     text: str,
-    expected: float,
+    expected_seconds: float,
     prompt: Prompt | None,
     reference: Reference | None,
     *,
@@ -122,7 +128,7 @@ def request_of(
 ) -> Request:
     """Makes the request for a step's text or a part of it, with its prompt and reference.
 
-    `seed` and `parameters` stand in for the step's own.
+    `expected_seconds` of speech. `seed` replaces the step's own; `parameters` override the step's.
     """
     # a step whose parent was given up starts a new chain
     style = None if prompt else step.style or step.chunk.style or step.voice.style
@@ -135,8 +141,8 @@ def request_of(
         parameters={**step.parameters, **(parameters or {})},
         seed=step.seed if seed is None else seed,
         attempt=attempt,
-        expected=expected,
-        mode=_choose_mode(step, engine, prompt, reference, style, expected),
+        expected=expected_seconds,
+        mode=_choose_mode(step, engine, prompt, reference, style, expected_seconds),
         reference=reference,
         prompt=prompt,
         pronunciations=step.utterance.spoken.pronunciations,
@@ -149,12 +155,12 @@ def _choose_mode(
     prompt: Prompt | None,
     reference: Reference | None,
     style: str | None,
-    expected: float,
+    expected_seconds: float,
 ) -> Mode:
     if not engine.clones or reference is None:
         return "continuation" if prompt else "zero-shot"
     if step.mode == "continuation" and style is None:
-        if prompt or reference.seconds + expected <= engine.max_context_seconds:
+        if prompt or reference.seconds + expected_seconds <= engine.max_context_seconds:
             return "continuation"
         return "reference"
     return "anchored" if prompt else "reference"
@@ -165,12 +171,16 @@ def check_answer(
     request: Request,
     engine: Engine,
     rules: TakeRules = TakeRules(),
-    level: float | None = None,
-    pace: float | None = None,
+    median_level: float | None = None,
+    median_ratio: float | None = None,
     *,
     prompted_by: str | None = None,
 ) -> CheckedAnswer:
-    """Checks an answer; `level` and `pace` are the speaker's medians."""
+    """Checks an answer by its signal.
+
+    The medians are those of the speaker's `TakeFigures.level` and `TakeFigures.ratio`, None while
+    unknown; `prompted_by` is the content of the take that it continues.
+    """
     verdict = checks.examine(
         speech.samples,
         engine.sample_rate,
@@ -178,9 +188,9 @@ def check_answer(
         latents=speech.state,
         capped=speech.stop == "cap",
         wrong=speech.wrong,
-        median=level,
+        median=median_level,
         spread=rules.loudness,
-        pace=pace,
+        pace=median_ratio,
         tokens=speech.tokens,
         text=request.text,
         spoken_until=speech.words[-1].stop if speech.words else 0.0,
@@ -242,11 +252,11 @@ def take_of(job: ChunkJob, engine: Engine) -> tuple[Record, audio.Samples]:
     start, stop = audio.speech_bounds(samples, rate)
     level, peak = audio.measure_level(samples[start:stop], rate)
     if len(attempts.parts) > 1:
-        whole = checks.examine(samples, rate, step.expected, text=step.text)
+        verdict = checks.examine(samples, rate, step.expected, text=step.text)
         record = replace(
             record,
             halves=len(attempts.parts),
-            figures=asdict(whole.figures),
+            figures=asdict(verdict.figures),
             text=step.text,
             prompt_text=attempts.parts[-1],
             words=_pack_words(step.text, step.language, attempts.accepted, samples, rate),
@@ -258,7 +268,7 @@ def take_of(job: ChunkJob, engine: Engine) -> tuple[Record, audio.Samples]:
         stop=stop,
         level=round(level, 2),
         peak=round(peak, 2),
-        tries=attempts.asked,
+        tries=attempts.request_count,
         prompted_by=attempts.prompted_by,
         faults=attempts.doubts,
         wall=round(time.monotonic() - job.began, 3),
@@ -269,7 +279,7 @@ def take_of(job: ChunkJob, engine: Engine) -> tuple[Record, audio.Samples]:
 def _pack_words(
     text: str, language: str, parts: Sequence[CheckedAnswer], samples: audio.Samples, rate: int
 ) -> str:
-    """Returns the times that an engine gives for the words of a take, as a record has them."""
+    """Returns the times that an engine gives for the words of a take, packed for a record."""
     offsets = part_offsets([part.speech for part in parts], rate)
     timed_parts = [
         (part.request.text, part.speech, offset)
@@ -296,22 +306,22 @@ def prompt_state(speech: Speech, engine: Engine) -> State | None:
     """Returns the part of a take's state that a prompt should contain."""
     if speech.state is None or not len(speech.state):
         return speech.state
-    frame = len(speech.samples) / len(speech.state)
-    last = math.ceil(prompt_end(speech.samples, engine.sample_rate) / frame)
-    return speech.state[: max(1, last)]
+    samples_per_frame = len(speech.samples) / len(speech.state)
+    frame_count = math.ceil(prompt_end(speech.samples, engine.sample_rate) / samples_per_frame)
+    return speech.state[: max(1, frame_count)]
 
 
 def prompt_end(samples: audio.Samples, rate: int) -> int:
     """Returns the sample at which a prompt ends: a short rest after its speech."""
     _, stop = audio.speech_bounds(samples, rate)
-    return stop + round(PROMPT_REST * rate)
+    return stop + round(PROMPT_REST_SECONDS * rate)
 
 
 def join_parts(parts: Sequence[Speech], rate: int) -> audio.Samples:
     """Joins the halves of a take, with a short silence between them."""
     if len(parts) == 1:
         return parts[0].samples
-    gap = np.zeros(round(HALVES_GAP * rate), np.float32)
+    gap = np.zeros(round(HALVES_GAP_SECONDS * rate), np.float32)
     pieces: list[audio.Samples] = []
     for part in parts:
         start, stop = audio.speech_bounds(part.samples, rate)
@@ -327,5 +337,5 @@ def part_offsets(parts: Sequence[Speech], rate: int) -> list[float]:
     for part in parts:
         start, stop = audio.speech_bounds(part.samples, rate)
         offsets.append((position - start) / rate)
-        position += stop - start + round(HALVES_GAP * rate)
+        position += stop - start + round(HALVES_GAP_SECONDS * rate)
     return offsets

@@ -34,55 +34,59 @@ class Scheduler:
     """Gives out tasks whose parents are done, longest remaining chain first."""
 
     def __init__(self, tasks: Mapping[str, Task]) -> None:
+        """`tasks` by key, each parent before its children."""
         self._children: dict[str, list[str]] = {}
-        self._remaining: dict[str, float] = {}
+        self._chain_seconds: dict[str, float] = {}
+        """Seconds of the longest chain that begins with a task, by the task's key."""
         self._ready: list[tuple[float, int, str]] = []
+        """Heap of (priority, index in reading order, key); the lowest goes first."""
         self._order = {key: i for i, key in enumerate(tasks)}
         self._unfinished = set(tasks)
         self._seconds = {key: task.expected for key, task in tasks.items()}
-        self._unasked_seconds = sum(self._seconds.values())
+        self._waiting_seconds = sum(self._seconds.values())
+        """Seconds of the tasks that are not given out."""
         for task in tasks.values():
             if task.parent in tasks:
                 self._children.setdefault(task.parent or "", []).append(task.key)
-        for key in reversed(list(tasks)):  # parents stand before their children
+        for key in reversed(list(tasks)):
             longest_child = max(
-                (self._remaining[c] for c in self._children.get(key, ())), default=0.0
+                (self._chain_seconds[child] for child in self._children.get(key, ())), default=0.0
             )
-            self._remaining[key] = tasks[key].expected + longest_child
+            self._chain_seconds[key] = self._seconds[key] + longest_child
         for task in tasks.values():
             if task.parent not in tasks:
                 self._push(task.key)
 
-    def take(self) -> str | None:
-        """Returns the next ready task, or None while all remaining tasks wait for others."""
+    def next_ready(self) -> str | None:
+        """Gives out the next ready task by its key; None while all remaining ones must wait."""
         if not self._ready:
             return None
         key = heapq.heappop(self._ready)[2]
-        self._unasked_seconds -= self._seconds[key]
+        self._waiting_seconds -= self._seconds[key]
         return key
 
     def put_back(self, key: str) -> None:
         """Puts a task back, to be given out again before all others."""
-        self._unasked_seconds += self._seconds[key]
+        self._waiting_seconds += self._seconds[key]
         heapq.heappush(self._ready, (float("-inf"), self._order[key], key))
 
-    def ahead(self, key: str) -> RemainingWork:
+    def remaining_work(self, key: str) -> RemainingWork:
         """Returns the work that remains after a task that was given out."""
         return RemainingWork(
-            self._remaining[key] - self._seconds[key], max(0.0, self._unasked_seconds)
+            self._chain_seconds[key] - self._seconds[key], max(0.0, self._waiting_seconds)
         )
 
-    def done(self, key: str) -> None:
+    def mark_done(self, key: str) -> None:
         """Marks a task as finished or given up: its children become ready."""
         self._unfinished.discard(key)
         for child in self._children.get(key, ()):
             self._push(child)
 
     @property
-    def left(self) -> int:
+    def unfinished_count(self) -> int:
         """Tasks that have not ended."""
         return len(self._unfinished)
 
     def _push(self, key: str) -> None:
-        weight = -self._remaining[key] if self._children else 0.0
-        heapq.heappush(self._ready, (weight, self._order[key], key))
+        priority = -self._chain_seconds[key] if self._children else 0.0
+        heapq.heappush(self._ready, (priority, self._order[key], key))

@@ -42,13 +42,15 @@ MAX_CHUNKS_AHEAD = 4
 """Chunks of a text that may be in progress or ready before the listener has consumed them."""
 MAX_RETRY_SECONDS = 60.0
 """Most seconds after which a refused client is asked to come back."""
+MEAN_WEIGHT = 0.2
+"""Weight of the latest text in the moving average of their seconds."""
 
 
 class QueueFull(Exception):
     """Too many texts are waiting already."""
 
-    def __init__(self, after: float) -> None:
-        self.after = after
+    def __init__(self, retry_seconds: float) -> None:
+        self.retry_seconds = retry_seconds
         """Seconds until there may be room."""
 
 
@@ -56,12 +58,12 @@ class SpeechCallback(Protocol):
     """Receives the speech of a text. Called in the engine's thread, and must not block."""
 
     def spoken(self, samples: audio.Samples, faults: Sequence[str]) -> None:
-        """The next chunk, from its first to its last sound, at the engine's rate; a chunk with
-        faults is the least bad of its tries."""
+        """Receives the next chunk, from its first to its last sound, at the engine's rate; a chunk
+        with faults is the least bad of its tries."""
         ...
 
     def ended(self, error: NarratorError | None) -> None:
-        """The text is complete, or failed with an error. The last call."""
+        """Learns that the text is complete, or failed with an error. The last call."""
         ...
 
 
@@ -80,7 +82,7 @@ class SpeechJob:
         self.callback, self.service = callback, service
         self.started_at = time.monotonic()
         self.last_turn = 0
-        """The clock's value at its last turn."""
+        """The service's turn count at its last turn."""
         self.begun_count = self.delivered_count = self.consumed_count = 0
         """Chunks that were begun, delivered in order, and consumed by the listener."""
         self.retries: deque[_ServedChunk] = deque()
@@ -104,10 +106,10 @@ class SpeechJob:
         """Returns whether it has a chunk that the engine could speak now."""
         if self.retries:
             return True
-        place = self.begun_count
-        if place >= len(self.steps) or place >= self.consumed_count + MAX_CHUNKS_AHEAD:
+        next_index = self.begun_count
+        if next_index >= min(len(self.steps), self.consumed_count + MAX_CHUNKS_AHEAD):
             return False
-        return self.steps[place].parent is None or place in self.prompts
+        return self.steps[next_index].parent is None or next_index in self.prompts
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -115,8 +117,8 @@ class _ServedChunk(ChunkJob):
     """A chunk of a text in progress."""
 
     job: SpeechJob
-    place: int
-    """Its index in the text."""
+    index: int
+    """In the text."""
     key: str
     """Key of its requests: several texts may have the same chunk."""
 
@@ -124,21 +126,23 @@ class _ServedChunk(ChunkJob):
 class SpeechService:
     """The texts in progress, and the thread of the engine that speaks them."""
 
-    def __init__(self, engine: Engine, most: int = MAX_TEXTS) -> None:
-        self.engine, self.most = engine, most
+    def __init__(self, engine: Engine, max_texts: int = MAX_TEXTS) -> None:
+        self.engine, self.max_texts = engine, max_texts
         self.changed = threading.Condition()
         self._jobs: list[SpeechJob] = []
         self._last_turns: dict[str, int] = {}
-        """The clock's value at each client's last turn."""
-        self._clock = self._number = 0
+        """The turn count at each client's last turn."""
+        self._turn_count = self._chunk_count = 0
         self._mean_seconds = 1.0
         """Moving average of the seconds that a text takes."""
-        self._in_engine: dict[str, _ServedChunk] = {}
-        self._judged: list[tuple[_ServedChunk, Future[Action]]] = []
+        self._chunks_in_engine: dict[str, _ServedChunk] = {}
+        """By the key of their request."""
+        self._checked_chunks: list[tuple[_ServedChunk, Future[Action]]] = []
+        """Chunks whose last answer was checked, with the action that follows."""
         self._stop = threading.Event()
         self._engine_error: EngineUnavailable | None = None
         """The reason why the engine is unavailable."""
-        self._varies = "seed" in engine.sound_parameters
+        self._is_random = "seed" in engine.sound_parameters
         self._is_started = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -159,7 +163,7 @@ class SpeechService:
         reference: Reference | None,
         callback: SpeechCallback,
     ) -> SpeechJob:
-        """Queues a text of a client. Raises Full, EngineUnavailable."""
+        """Queues a text of a client. Raises QueueFull, EngineUnavailable."""
         with self.changed:
             if self._stop.is_set() or self._thread is None or not self._thread.is_alive():
                 raise self._engine_error or EngineUnavailable("the engine has stopped")
@@ -189,7 +193,7 @@ class SpeechService:
 
     @property
     def is_full(self) -> bool:
-        return len(self._jobs) >= self.most
+        return len(self._jobs) >= self.max_texts
 
     @property
     def retry_seconds(self) -> float:
@@ -214,47 +218,49 @@ class SpeechService:
     # -- in the engine's thread --------------------------------------------------------------------
 
     def _run(self, tell: Callable[[str], None]) -> None:
-        judges = ThreadPoolExecutor(2, "judge")
+        """Runs sessions of the engine, one after another, until the service is closed."""
+        check_pool = ThreadPoolExecutor(2, "judge")
         try:
             while not self._stop.is_set():
                 try:
-                    self._run_session(tell, judges)
+                    self._serve_session(tell, check_pool)
                 except EngineUnavailable as error:
                     self._engine_error = error
                     if not self._is_started.is_set():
                         return
                     self._end_all(error)
-                    self._await_jobs()  # then it is begun anew
+                    self._await_jobs()  # the next one starts a new session
         finally:
-            judges.shutdown(wait=True, cancel_futures=True)
+            check_pool.shutdown(wait=True, cancel_futures=True)
             self._stop.set()
             self._end_all(EngineUnavailable("the engine has stopped"))
             self._is_started.set()
 
-    def _run_session(self, tell: Callable[[str], None], judges: ThreadPoolExecutor) -> None:
-        """Runs one session until it ends."""
+    def _serve_session(self, tell: Callable[[str], None], check_pool: ThreadPoolExecutor) -> None:
+        """Serves requests with one session of the engine until it ends."""
         with closing(self.engine.start(tell)) as session:
             self._engine_error = None
             self._is_started.set()
             for request, outcome in speak(
                 session, self._requests(), tick=self._tick, cancel=self._stop
             ):
-                chunk = self._in_engine.pop(request.key)
-                checking = judges.submit(self._check, chunk, request, outcome)
-                checking.add_done_callback(partial(self._hand_back, chunk))
+                chunk = self._chunks_in_engine.pop(request.key)
+                checking = check_pool.submit(self._check, chunk, request, outcome)
+                checking.add_done_callback(partial(self._queue_checked, chunk))
 
     def _await_jobs(self) -> None:
         with self.changed:
             self.changed.wait_for(lambda: self._jobs or self._stop.is_set())
 
     def _end_all(self, error: NarratorError) -> None:
-        self._in_engine.clear()
+        self._chunks_in_engine.clear()
         for job in list(self._jobs):
             self._end(job, error)
 
     def _end(self, job: SpeechJob, error: NarratorError | None) -> None:
         if self.drop(job):
-            self._mean_seconds += 0.2 * (time.monotonic() - job.started_at - self._mean_seconds)
+            seconds = time.monotonic() - job.started_at
+            self._mean_seconds += MEAN_WEIGHT * (seconds - self._mean_seconds)
             job.callback.ended(error)
 
     def _requests(self) -> Iterator[Request | None]:
@@ -264,50 +270,51 @@ class SpeechService:
             if chunk is None:
                 yield None
                 continue
-            self._in_engine[chunk.key] = chunk
+            self._chunks_in_engine[chunk.key] = chunk
             yield replace(request_for(chunk, self.engine), key=chunk.key)
 
     def _next_chunk(self) -> _ServedChunk | None:
-        """Returns the next chunk of the job whose turn it is."""
+        """Takes the next chunk of the job whose turn it is; None while no job is ready."""
         ready = [job for job in self._jobs if job.is_ready]
         if not ready:
             return None
         job = min(ready, key=lambda job: (self._last_turns[job.client], job.last_turn))
-        self._clock += 1
-        self._last_turns[job.client] = job.last_turn = self._clock
+        self._turn_count += 1
+        self._last_turns[job.client] = job.last_turn = self._turn_count
         if job.retries:
             return job.retries.popleft()
-        place, step = job.begun_count, job.steps[job.begun_count]
+        index, step = job.begun_count, job.steps[job.begun_count]
         job.begun_count += 1
-        self._number += 1
+        self._chunk_count += 1
         return _ServedChunk(
             step,
-            Attempts(step.text, step.language, varies=self._varies),
-            job.prompts.pop(place, None),
+            Attempts(step.text, step.language, is_random=self._is_random),
+            job.prompts.pop(index, None),
             job.reference,
             job=job,
-            place=place,
-            key=f"said {self._number}",
+            index=index,
+            key=f"served {self._chunk_count}",
         )
 
     def _tick(self) -> None:
         """Handles checked answers; waits while there is nothing to do."""
         with self.changed:
             self.changed.wait_for(self._has_work)
-            judged, self._judged = self._judged, []
-        for chunk, checking in judged:
+            checked_chunks, self._checked_chunks = self._checked_chunks, []
+        for chunk, checking in checked_chunks:
             if chunk.job in self._jobs:
-                self._follow(chunk, checking.result())
+                self._do_action(chunk, checking.result())
 
     def _has_work(self) -> bool:
         return bool(
-            self._in_engine
-            or self._judged
+            self._chunks_in_engine
+            or self._checked_chunks
             or self._stop.is_set()
             or any(job.is_ready for job in self._jobs)
         )
 
-    def _follow(self, chunk: _ServedChunk, action: Action) -> None:
+    def _do_action(self, chunk: _ServedChunk, action: Action) -> None:
+        """Queues a chunk for its next request, or finishes it; a failed chunk ends the text."""
         attempts = chunk.attempts
         if action in (Action.RETRY, Action.CONTINUE):
             with self.changed:
@@ -318,14 +325,14 @@ class SpeechService:
             self._finish(chunk, [best])
         else:
             reasons = "; ".join(dict.fromkeys(attempts.faults))
-            chunk.job.ready_takes[chunk.place] = EngineFailure(
+            chunk.job.ready_takes[chunk.index] = EngineFailure(
                 f"this could not be spoken: {reasons}"
             )
             chunk.job.begun_count = len(chunk.job.steps)  # nothing after it is needed
             self._deliver_ready(chunk.job)
 
     def _finish(self, chunk: _ServedChunk, answers: Sequence[CheckedAnswer]) -> None:
-        """Stores a chunk's take, to be delivered after all earlier ones."""
+        """Makes a chunk's take of its answers, to be delivered after all earlier ones."""
         job, rate = chunk.job, self.engine.sample_rate
         faults = tuple(dict.fromkeys(str(fault) for answer in answers for fault in answer.faults))
         samples = np.clip(join_parts([answer.speech for answer in answers], rate), -1.0, 1.0)
@@ -333,7 +340,7 @@ class SpeechService:
         if len(answers) == 1:
             samples = samples[start:stop]
         with self.changed:
-            job.ready_takes[chunk.place] = (samples, faults)
+            job.ready_takes[chunk.index] = (samples, faults)
             self._set_next_prompt(chunk, answers[-1], is_doubtful=bool(faults))
         self._deliver_ready(job)
 
@@ -352,7 +359,7 @@ class SpeechService:
         self, chunk: _ServedChunk, answer: CheckedAnswer, *, is_doubtful: bool
     ) -> None:
         """Sets the prompt of the next chunk; a doubtful take is no prompt."""
-        job, next_index = chunk.job, chunk.place + 1
+        job, next_index = chunk.job, chunk.index + 1
         if next_index >= len(job.steps) or job.steps[next_index].parent is None:
             return
         seconds = len(answer.speech.samples) / self.engine.sample_rate
@@ -367,11 +374,11 @@ class SpeechService:
 
     def _check(self, chunk: _ServedChunk, request: Request, outcome: Outcome) -> Action:
         if outcome.speech is None:
-            return chunk.attempts.failed(f"engine: {outcome.failure}")
-        return chunk.attempts.answered(check_answer(outcome.speech, request, self.engine))
+            return chunk.attempts.note_failure(f"engine: {outcome.failure}")
+        return chunk.attempts.note_answer(check_answer(outcome.speech, request, self.engine))
 
-    def _hand_back(self, chunk: _ServedChunk, checking: Future[Action]) -> None:
+    def _queue_checked(self, chunk: _ServedChunk, checking: Future[Action]) -> None:
         if not checking.cancelled():
             with self.changed:
-                self._judged.append((chunk, checking))
+                self._checked_chunks.append((chunk, checking))
                 self.changed.notify()

@@ -94,7 +94,7 @@ class Record:
         return (self.stop - self.start) / self.sample_rate
 
     @property
-    def room(self) -> tuple[float, float]:
+    def edge_silence_seconds(self) -> tuple[float, float]:
         """Seconds of quiet within the bounds, before the first and after the last sound."""
         return audio.edge_silence((self.start, self.stop), self.samples)
 
@@ -246,7 +246,7 @@ class Store:
         state = self._open(key)[2]
         return np.load(io.BytesIO(state), allow_pickle=False) if state else None
 
-    def is_whole(self, key: str) -> bool:
+    def is_intact(self, key: str) -> bool:
         """Checks every byte of a take against what was stored; damage is noted in `damaged`."""
         try:
             self._open(key)

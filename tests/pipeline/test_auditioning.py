@@ -19,7 +19,7 @@ from narrator.pipeline.jobs.protocol import AuditionLine, Job
 from narrator.pipeline.jobs.server import JobServer
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.sound import audio
-from narrator.speech.attempts import TRIES
+from narrator.speech.attempts import DEFAULT_TRIES
 from tests import books, sounds
 from tests.fakes import HumEngine
 from tests.owners import Screen
@@ -73,7 +73,7 @@ def test_a_voice_that_is_nobody_s_yet_is_cast_and_is_the_one_that_a_render_has(p
 def test_a_voice_that_is_cast_speaks_at_once(path):
     engine = StageEngine()
     first, again = heard(path, engine), heard(path, engine, text="Another line of hers.")
-    assert [one.mode for one in engine.requests[4:]] == ["reference"] * TRIES
+    assert [one.mode for one in engine.requests[4:]] == ["reference"] * DEFAULT_TRIES
     assert again["faults"]
     assert first["name"] != again["name"]
 

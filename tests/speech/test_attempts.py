@@ -32,10 +32,10 @@ class Given(NamedTuple):
 
 def report(attempts: Attempts[Given], said: str) -> Action:
     """Asks once; "failed" is an engine that spoke nothing."""
-    attempts.asked += 1
+    attempts.request_count += 1
     if said == "failed":
-        return attempts.failed("engine: hoarse")
-    return attempts.answered(Given(said, attempts.prompted_by))
+        return attempts.note_failure("engine: hoarse")
+    return attempts.note_answer(Given(said, attempts.prompted_by))
 
 
 def end(attempts: Attempts[Given], action: Action) -> list[str] | None:
@@ -84,10 +84,10 @@ def test_the_ladder_of_a_long_chunk(answers, take):
         ({"tries": 1}, "7", ["7"]),
         ({"text": LONG, "can_halve": False}, "7 5 6", ["5"]),
         # an engine that says the same again is asked again only where it said nothing
-        ({"varies": False}, "7", ["7"]),
-        ({"varies": False}, "failed failed good", ["good"]),
-        ({"varies": False}, "silent", None),
-        ({"text": LONG, "varies": False}, "7 4 2", ["4", "2"]),
+        ({"is_random": False}, "7", ["7"]),
+        ({"is_random": False}, "failed failed good", ["good"]),
+        ({"is_random": False}, "silent", None),
+        ({"text": LONG, "is_random": False}, "7 4 2", ["4", "2"]),
     ],
 )
 def test_a_chunk_that_is_not_halved_and_an_engine_that_never_varies(options, answers, take):
@@ -98,12 +98,12 @@ def test_a_chunk_that_is_not_halved_and_an_engine_that_never_varies(options, ans
 
 
 def test_each_part_is_asked_for_under_its_own_numbers():
-    attempts, asked = Attempts(LONG, "en", tries=2, first=4), []
+    attempts, asked = Attempts(LONG, "en", tries=2, first_number=4), []
     for said in ("5", "5", "5", "good", "good"):
         asked.append((attempts.part, attempts.number))
         report(attempts, said)
     assert asked == [(LONG, 4), (LONG, 5), (FIRST.rstrip(), 4), (FIRST.rstrip(), 5), (SECOND, 4)]
-    assert attempts.asked == 5
+    assert attempts.request_count == 5
 
 
 def test_a_first_half_ends_like_a_sentence():

@@ -18,23 +18,27 @@ def tasks(*rows: tuple[str, str | None, float]) -> dict[str, Row]:
 
 def drain(scheduler: Scheduler) -> list[str]:
     order = []
-    while (key := scheduler.take()) is not None:
+    while (key := scheduler.next_ready()) is not None:
         order.append(key)
-        scheduler.done(key)
+        scheduler.mark_done(key)
     return order
 
 
 def test_the_longest_remaining_chain_goes_first():
     scheduler = Scheduler(tasks(("a", None, 9), ("b", None, 5), ("c", "b", 5), ("d", "c", 5)))
-    assert [scheduler.take(), scheduler.take(), scheduler.take()] == ["b", "a", None]
+    assert [scheduler.next_ready(), scheduler.next_ready(), scheduler.next_ready()] == [
+        "b",
+        "a",
+        None,
+    ]
 
 
 def test_a_child_waits_for_its_parent():
     scheduler = Scheduler(tasks(("a", None, 1), ("b", "a", 1)))
-    assert scheduler.take() == "a"
-    assert scheduler.take() is None
-    scheduler.done("a")
-    assert scheduler.take() == "b"
+    assert scheduler.next_ready() == "a"
+    assert scheduler.next_ready() is None
+    scheduler.mark_done("a")
+    assert scheduler.next_ready() == "b"
 
 
 def test_where_nothing_waits_the_order_is_the_books():
@@ -43,14 +47,14 @@ def test_where_nothing_waits_the_order_is_the_books():
 
 
 def test_a_parent_outside_the_tasks_is_done():
-    assert Scheduler(tasks(("b", "a", 1))).take() == "b"
+    assert Scheduler(tasks(("b", "a", 1))).next_ready() == "b"
 
 
 def test_what_is_put_back_comes_next():
     scheduler = Scheduler(tasks(("a", None, 9), ("b", None, 5), ("c", "b", 1)))
-    assert scheduler.take() == "a"
+    assert scheduler.next_ready() == "a"
     scheduler.put_back("a")
-    assert scheduler.take() == "a"
+    assert scheduler.next_ready() == "a"
 
 
 def test_two_children_of_one_step_both_become_ready():
@@ -66,11 +70,11 @@ def test_every_task_of_a_large_forest_comes_once_and_after_its_parent():
         rows.append((str(i), parent, draw.random() * 14))
     parents = {key: parent for key, parent, _ in rows}
     scheduler, seen, flight = Scheduler(tasks(*rows)), [], []
-    while scheduler.left:
-        while len(flight) < 8 and (key := scheduler.take()) is not None:
+    while scheduler.unfinished_count:
+        while len(flight) < 8 and (key := scheduler.next_ready()) is not None:
             assert parents[key] is None or parents[key] in seen
             flight.append(key)
         ended = flight.pop(draw.randrange(len(flight)))
-        scheduler.done(ended)
+        scheduler.mark_done(ended)
         seen.append(ended)
     assert sorted(seen, key=int) == [row[0] for row in rows]

@@ -68,8 +68,8 @@ def steps(engine: Any, count: int, name: str = "ann") -> tuple[Step, ...]:
 
 
 @contextmanager
-def started(engine: Any, most: int = 128) -> Iterator[SpeechService]:
-    service = SpeechService(engine, most)
+def started(engine: Any, max_texts: int = 128) -> Iterator[SpeechService]:
+    service = SpeechService(engine, max_texts)
     service.start()
     with closing(service):
         yield service
@@ -123,7 +123,7 @@ def test_no_more_is_spoken_than_who_hears_it_takes() -> None:
     with started(engine) as service:
         slow = said(service, steps(engine, MAX_CHUNKS_AHEAD + 3), slow=True)
         assert said(service, steps(engine, MAX_CHUNKS_AHEAD + 3), "other").done.wait(SOON)
-        mine = [request for request in engine.requests if request.key.startswith("said")]
+        mine = [request for request in engine.requests if request.key.startswith("served")]
         assert len(mine) == MAX_CHUNKS_AHEAD + MAX_CHUNKS_AHEAD + 3
         assert slow.job is not None
         for _ in range(3):
@@ -157,7 +157,7 @@ def test_the_least_bad_try_is_told_with_its_faults() -> None:
     assert heard.error is None
     assert len(heard.takes) == 2
     assert all(heard.faults)
-    assert {request.prompt for request in engine.requests if request.key == "said 2"} == {None}
+    assert {request.prompt for request in engine.requests if request.key == "served 2"} == {None}
 
 
 def test_what_nobody_could_hear_is_no_take() -> None:
@@ -184,12 +184,12 @@ def test_a_chunk_that_cannot_be_spoken_is_told_after_those_before_it() -> None:
 
 def test_more_texts_than_places_are_refused() -> None:
     engine = GatedEngine()
-    with started(engine, most=2) as service:
+    with started(engine, max_texts=2) as service:
         text = steps(engine, 1)
         first, _ = said(service, text), said(service, text)
         with pytest.raises(QueueFull) as full:
             said(service, text)
-        assert 1 <= full.value.after <= 60
+        assert 1 <= full.value.retry_seconds <= 60
         assert first.job is not None
         first.job.leave()
         assert said(service, text).job is not None
