@@ -38,6 +38,6 @@ def _is_foreign(tag: str, text: str, book_language: str) -> bool:
     if is_too_short or not is_language(tag) or primary(tag) == primary(book_language):
         return False
     script_mismatch = find_foreign_letters(text, tag)
-    return not (script_mismatch and script_mismatch.mostly) and recognise_language(
+    return not (script_mismatch and script_mismatch.is_most) and recognise_language(
         text, SMALL_WORDS
     ) != primary(book_language)

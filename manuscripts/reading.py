@@ -161,7 +161,7 @@ def _decide_language(book: Book, chosen_language: str | None) -> tuple[str, str]
     reason = ""
     if any(kind.writes_languages and kind.name == book.format for kind in READABLE):
         reason = f"{stated} is what the program has set"
-    elif script_mismatch and script_mismatch.mostly:
+    elif script_mismatch and script_mismatch.is_most:
         reason = f"the book says {stated}, which is written in other letters"
     if reason and recognised:
         return recognised, (

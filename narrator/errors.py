@@ -24,7 +24,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from textbase.errors import (
-    GUESSES,
+    MAX_SUGGESTIONS,
     EnvironmentFailed,
     Problem,
     StorageError,
@@ -35,7 +35,7 @@ from textbase.errors import (
 from textbase.errors import ReportedError as NarratorError
 
 __all__ = [
-    "GUESSES",
+    "MAX_SUGGESTIONS",
     "DamagedTake",
     "EngineFailure",
     "EngineUnavailable",

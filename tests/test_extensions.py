@@ -155,7 +155,7 @@ DAMAGED = [
     ("nowhere:SPEC", "cannot be loaded (ModuleNotFoundError: No module named 'nowhere')"),
     ("broken:SPEC", "cannot be loaded (ZeroDivisionError: division by zero)"),
     ("other:LACKING", "cannot be loaded (AttributeError: module 'other' has no attribute"),
-    ("other:NUMBER", "other:NUMBER is no EngineSpec"),
+    ("other:NUMBER", "other:NUMBER is not an object of EngineSpec"),
     ("other:SPEC", "other:SPEC calls itself 'draft'"),
 ]
 MODULES = {

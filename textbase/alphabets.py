@@ -17,35 +17,30 @@ DEFAULT_LANGUAGE = {alphabet: languages[0] for alphabet, languages in ALPHABETS.
 
 @functools.cache
 def alphabets_of(language: str) -> frozenset[str] | None:
-    """Return the alphabets that a language is written in; None for an unknown language."""
+    """Returns the alphabets that a language is written in; None for an unknown language."""
     first, *subtags = re.split("[-_]", language.lower())
-    tagged_scripts = {_SCRIPT_SUBTAGS[part] for part in subtags if part in _SCRIPT_SUBTAGS}
-    return (
-        frozenset(
-            tagged_scripts
-            or {script for script, languages in ALPHABETS.items() if first in languages}
-        )
-        or None
-    )
+    tagged_alphabets = {_SCRIPT_SUBTAGS[part] for part in subtags if part in _SCRIPT_SUBTAGS}
+    usual_alphabets = {name for name, languages in ALPHABETS.items() if first in languages}
+    return frozenset(tagged_alphabets or usual_alphabets) or None
 
 
 _TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
-_KNOWN = frozenset(language for languages in ALPHABETS.values() for language in languages)
+_KNOWN_LANGUAGES = frozenset(language for languages in ALPHABETS.values() for language in languages)
 
 
 def is_language(tag: str) -> bool:
-    """Return True if a tag is well-formed BCP 47 of a known language."""
-    return bool(_TAG.fullmatch(tag)) and tag.lower().partition("-")[0] in _KNOWN
+    """Returns whether a tag is well-formed BCP 47 of a known language."""
+    return bool(_TAG.fullmatch(tag)) and tag.lower().partition("-")[0] in _KNOWN_LANGUAGES
 
 
 def is_written_in(language: str, alphabet: str) -> bool:
-    """Return True if a language can be written in an alphabet, whatever script its tag names."""
+    """Returns whether a language can be written in an alphabet, whatever script its tag names."""
     return language.lower().partition("-")[0] in ALPHABETS.get(alphabet, ())
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def alphabet_of(character: str) -> str:
-    """Return the alphabet of a letter; "" if the table does not have it."""
+    """Returns the alphabet of a letter; "" if the table does not have it."""
     name = unicodedata.name(character, "").removeprefix("FULLWIDTH ").removeprefix("HALFWIDTH ")
     script = name.partition(" ")[0]
     return script if script in ALPHABETS else ""

@@ -8,26 +8,26 @@ from __future__ import annotations
 
 import re
 
-_ODD = (
+_INVISIBLE_RANGES = (
     "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"
     "\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f"
     "\u202a-\u202e"  # embeddings and overrides of direction
     "\u2060-\u206f"  # word joiner and its kin, isolates
     "\u3164\uffa0"  # Hangul fillers: letters to Unicode, nothing to the eye
-    "\ud800-\udfff"  # of names that are no UTF-8
+    "\ud800-\udfff"  # of file names that are not UTF-8
     "\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f"
 )
-ODD = re.compile(f"[{_ODD}]")
+INVISIBLE = re.compile(f"[{_INVISIBLE_RANGES}]")
 """Characters that no text needs. The joiners U+200C and U+200D shape letters."""
-_UNSEEN = re.compile(f"[{_ODD}\xad]+")
+_STRIPPED = re.compile(f"[{_INVISIBLE_RANGES}\xad]+")
 """With the soft hyphen, by which texts are typeset."""
-_UNSAFE = re.compile(f"[{_ODD}\xad\x0b\x0c\x85\u2028\u2029\ufffe\uffff]")
+_ESCAPED = re.compile(f"[{_INVISIBLE_RANGES}\xad\x0b\x0c\x85\u2028\u2029\ufffe\uffff]")
 
 
 def strip_invisible(text: str) -> str:
     """Removes characters that have neither a shape nor a sound."""
-    return _UNSEEN.sub("", text)
+    return _STRIPPED.sub("", text)
 
 
 def escape_invisible(text: str) -> str:
@@ -36,23 +36,26 @@ def escape_invisible(text: str) -> str:
     Line breaks, tabs and carriage returns stay. Within strings of JSON these codes mean what they
     replace.
     """
-    return _UNSAFE.sub(_code, text)
+    return _ESCAPED.sub(_escape_code, text)
 
 
-def _code(match: re.Match[str]) -> str:
-    wide = match[0].encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{wide[i : i + 4]}" for i in range(0, len(wide), 4))
+def _escape_code(match: re.Match[str]) -> str:
+    hex_digits = match[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{hex_digits[i : i + 4]}" for i in range(0, len(hex_digits), 4))
 
 
-def excerpt(text: str, most: int = 60) -> str:
+def excerpt(text: str, max_length: int = 60) -> str:
     """Prepares `text` for a message: on one line, shortened, without control characters."""
-    text = text if len(text) <= most else f"{text[:most]}…"
+    text = text if len(text) <= max_length else f"{text[:max_length]}…"
     return escape_invisible(text).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
 
 
 def decode_text(data: bytes) -> tuple[str, int | None]:
-    """A text file that people edit: as UTF-8 or UTF-16 by its marks, else as Windows-1252, then
-    with the place of the first byte that is no UTF-8."""
+    """Decodes a text file that people edit: as UTF-8, as UTF-16 if it has a byte order mark, or
+    else as Windows-1252.
+
+    Also returns the offset of the first byte that is not UTF-8; None for the former two.
+    """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace"), None
     try:

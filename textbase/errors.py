@@ -66,21 +66,21 @@ class StorageError(EnvironmentFailed):
     """A file could not be written or read: disk full, read-only folder."""
 
 
-GUESSES = 100
-"""Most problems of a report with a suggestion: each takes time, and nobody reads more."""
-_LONGEST_NAME = 200
-"""Most characters of a word that may be a mistyped name."""
+MAX_SUGGESTIONS = 100
+"""Problems of a report that get a suggestion: each takes time, and nobody reads more."""
+_MAX_NAME_LENGTH = 200
+"""Characters of a word that may be a mistyped name."""
 
 
 def nearest(word: str, choices: Sequence[str]) -> str | None:
     """Returns the choice that `word` most likely stands for, or None."""
-    word, size = word.casefold(), len(word)
-    if size > _LONGEST_NAME:
+    word, length = word.casefold(), len(word)
+    if length > _MAX_NAME_LENGTH:
         return None
     prefixed = [choice for choice in choices if choice.casefold().startswith(word)]
-    if len(prefixed) == 1 and size > 2:
+    if len(prefixed) == 1 and length > 2:
         return prefixed[0]
-    similar_length = (c for c in choices if 3 * len(c) <= 7 * size and 3 * size <= 7 * len(c))
-    folded = {choice.casefold(): choice for choice in similar_length}
-    matches = difflib.get_close_matches(word, folded, n=1, cutoff=0.6)
-    return folded[matches[0]] if matches else None
+    similar_length = (c for c in choices if 3 * len(c) <= 7 * length and 3 * length <= 7 * len(c))
+    choices_by_folded = {choice.casefold(): choice for choice in similar_length}
+    matches = difflib.get_close_matches(word, choices_by_folded, n=1, cutoff=0.6)
+    return choices_by_folded[matches[0]] if matches else None

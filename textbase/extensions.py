@@ -31,8 +31,8 @@ class Registry(dict[str, T]):
         parts: Iterable[T],
         names: Callable[[T], Collection[str]] = lambda part: [getattr(part, "name", "")],
     ) -> None:
-        """`group` is that of the entry points, each an object of this `kind`; `names` are those
-        that a part may be asked for by."""
+        """`group` is that of the entry points, each of which is an object of class `kind`; `noun`
+        names such a part in messages; `names` returns the names by which a part is known."""
         super().__init__({name: part for part in parts for name in names(part)})
         self.group, self.noun, self._kind, self._names_of = group, noun, kind, names
         self._own_names = frozenset(self)
@@ -47,11 +47,11 @@ class Registry(dict[str, T]):
         return list(dict.fromkeys([*self, *(entry.name for entry in self.extensions)]))
 
     def knows(self, name: str) -> bool:
-        """Whether a part of this name can be asked for; imports nothing."""
+        """Returns whether there is a part of this name; imports nothing."""
         return name in self or name in self.names()
 
     def is_own(self, name: str) -> bool:
-        """Whether a part is the program's own; another package's of its name is not used."""
+        """Returns whether a part is the program's own; no package can replace it."""
         return name in self._own_names
 
     def __missing__(self, name: str) -> T:
@@ -76,7 +76,7 @@ class Registry(dict[str, T]):
                 f"{label} cannot be loaded ({type(error).__name__}: {reason}); mend or uninstall it"
             ) from error
         if not isinstance(part, self._kind):
-            raise UsageError(f"{label}: {entry.value} is no {self._kind.__name__}")
+            raise UsageError(f"{label}: {entry.value} is not an object of {self._kind.__name__}")
         if entry.name not in self._names_of(part):
             names = ", ".join(self._names_of(part))
             raise UsageError(f"{label}: {entry.value} calls itself {names!r}")
@@ -84,5 +84,5 @@ class Registry(dict[str, T]):
 
 
 def distribution(entry: EntryPoint) -> str:
-    """The name and version of the package that an entry point belongs to."""
+    """Returns the name and version of the package that an entry point belongs to."""
     return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "of an unknown name"

@@ -9,11 +9,12 @@ from pathlib import Path
 
 
 class Unfit(Exception):
-    """Says why a file is not accepted; the message follows the file's name."""
+    """Raised for a file that is not accepted; the message follows the file's name."""
 
 
 def describe_file_type(path: Path) -> str:
-    """Describes a path that is no file: "a folder", "a named pipe" …; "" for a file, or nothing."""
+    """Describes a path that is not a file: "a folder", "a named pipe"; "" for a file, or if
+    nothing is there."""
     try:
         mode = path.stat().st_mode
     except OSError as error:
@@ -35,11 +36,11 @@ _FILE_TYPES = {
 
 
 class TooLarge(Exception):
-    """A file has more bytes than its purpose allows."""
+    """Raised for a file with more bytes than allowed."""
 
 
-def read_bounded(path: Path, most: int) -> bytes:
-    """Reads a regular file of at most `most` bytes; no pipes or devices, which may never end.
+def read_bounded(path: Path, max_bytes: int) -> bytes:
+    """Reads a regular file of at most `max_bytes`; no pipes or devices, which may never end.
 
     Raises OSError, TooLarge.
     """
@@ -49,17 +50,17 @@ def read_bounded(path: Path, most: int) -> bytes:
         if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(errno.EISDIR, f"it is {kind}", str(path))
         raise OSError(errno.EINVAL, f"it is {kind}, not a file", str(path))
-    if status.st_size > most:
+    if status.st_size > max_bytes:
         raise TooLarge
     with path.open("rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
         raise TooLarge
     return content
 
 
 def reason(error: OSError) -> str:
-    """Describes why the file system refused."""
+    """Describes why the file system refused an operation: “the disk is full”."""
     return REFUSALS.get(error.errno or 0, error.strerror or str(error))
 
 

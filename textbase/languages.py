@@ -34,10 +34,10 @@ _SURROUNDING_MARKS = " \"'“”„‘’«».,"
 
 
 def _normalize_name(name: str) -> str:
-    plain = unicodedata.normalize("NFKD", name.casefold())
+    decomposed = unicodedata.normalize("NFKD", name.casefold())
     unaccented = "".join(
         character
-        for character in plain
+        for character in decomposed
         if not unicodedata.combining(character) or character > "\u0600"
     )
     return re.sub(r"[\s_-]+", "-", unaccented.strip(_SURROUNDING_MARKS))
@@ -47,46 +47,48 @@ _TAG_BY_NAME = {_normalize_name(name): tag for name, tag in _LISTS.meanings("nam
 
 
 def tag_of_language(name: str) -> str | None:
-    """The tag of the language with this name, or None."""
+    """Returns the tag of the language with this name, or None."""
     return _TAG_BY_NAME.get(_normalize_name(name))
 
 
 def guess_tag(text: str) -> str | None:
-    """The tag that was probably meant by an invalid one; None if it is valid, or no guess is
-    possible."""
+    """Returns the tag that was probably meant by an invalid one; None if it is valid, or no guess
+    is possible."""
     if tag := tag_of_language(text):
         return tag
-    folded = _normalize_name(text)
-    plain = re.sub(r"[\s_]+", "-", text.strip(_SURROUNDING_MARKS))
-    if re.fullmatch(TAG, plain):
-        code, *parts = plain.split("-")
+    folded_text = _normalize_name(text)
+    plain_text = re.sub(r"[\s_]+", "-", text.strip(_SURROUNDING_MARKS))
+    if re.fullmatch(TAG, plain_text):
+        code, *subtags = plain_text.split("-")
         language_code = _TAG_BY_NAME.get(code.lower(), code).partition("-")[0]
-        full_tag = "-".join([language_code, *map(_with_usual_case, parts)])
+        full_tag = "-".join([language_code, *map(_with_usual_case, subtags)])
         return None if full_tag.lower() == text.lower() else full_tag
-    first, _, region = folded.partition("-")
-    if first in _TAG_BY_NAME:  # "English (UK)"
-        base, region = _TAG_BY_NAME[first].partition("-")[0], region.strip("()")
+    first_word, _, region = folded_text.partition("-")
+    if first_word in _TAG_BY_NAME:  # "English (UK)"
+        code, region = _TAG_BY_NAME[first_word].partition("-")[0], region.strip("()")
         region = {"uk": "GB", "usa": "US"}.get(region, region.upper())
-        return f"{base}-{region}" if re.fullmatch(r"[A-Z]{2}", region) else base
-    guess = nearest(folded, list(_TAG_BY_NAME)) if len(folded) > 3 else None
-    return _TAG_BY_NAME[guess] if guess else None
+        return f"{code}-{region}" if re.fullmatch(r"[A-Z]{2}", region) else code
+    nearest_name = nearest(folded_text, list(_TAG_BY_NAME)) if len(folded_text) > 3 else None
+    return _TAG_BY_NAME[nearest_name] if nearest_name else None
 
 
 def mend_tag(text: str) -> str:
-    """The valid form of a tag from elsewhere, as far as it can be guessed."""
+    """Returns the valid form of a book's own tag, as far as it can be guessed."""
     try:
         return validate_tag(text)
     except ValueError:
         return guess_tag(text) or text
 
 
-def _with_usual_case(part: str) -> str:
-    """A part of a tag in its usual case: regions in capitals, scripts with one."""
-    return part.upper() if len(part) == 2 else part.title() if len(part) == 4 else part
+def _with_usual_case(subtag: str) -> str:
+    """Returns a subtag in its usual case: `GB` for regions, `Latn` for scripts."""
+    if len(subtag) == 2:
+        return subtag.upper()
+    return subtag.title() if len(subtag) == 4 else subtag
 
 
 def validate_tag(text: str) -> str:
-    """A valid tag, with a two-letter language code where there is one.
+    """Returns a valid tag, with a two-letter language code if there is one.
 
     Raises ValueError with a message for people.
     """
@@ -98,4 +100,4 @@ def validate_tag(text: str) -> str:
     if intended_tag is None and re.fullmatch(TAG, text):
         return text
     hint = f"did you mean '{intended_tag}'?" if intended_tag else "write en, en-GB or de"
-    raise ValueError(f"'{excerpt(text)}' is no tag of a language; {hint}")
+    raise ValueError(f"'{excerpt(text)}' is not a language tag; {hint}")

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-PATIENCE = 5.0
+TIME_LIMIT_S = 5.0
 """Seconds of CPU time that a pattern may take on one chunk: a thousand times what any needs."""
 
 
@@ -23,14 +23,14 @@ class SlowPattern(ValueError):
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
         super().__init__(
-            f"the pattern {pattern!r} was given up after {PATIENCE:g} s on one text: it can match "
-            "in too many ways; have no repetition within another, as in (a+)+"
+            f"the pattern {pattern!r} was given up after {TIME_LIMIT_S:g} s on one text: it can "
+            "match in too many ways; have no repetition within another, as in (a+)+"
         )
 
 
 @contextlib.contextmanager
 def time_limit(pattern: str) -> Iterator[None]:
-    """Limit the time of matching a pattern within the block. Raises Slow."""
+    """Limits the time of matching a pattern within the block. Raises SlowPattern."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -39,7 +39,7 @@ def time_limit(pattern: str) -> Iterator[None]:
         raise SlowPattern(pattern)
 
     previous_handler = signal.signal(signal.SIGVTALRM, raise_slow)
-    previous_timer = signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
+    previous_timer = signal.setitimer(signal.ITIMER_VIRTUAL, TIME_LIMIT_S)
     try:
         yield
     finally:

@@ -8,7 +8,7 @@ from typing import Literal
 from textbase.files import Unfit
 
 MAX_PIXELS = 40_000_000
-"""Most pixels of a picture that is decoded: a progressive JPEG takes 9 bytes for each."""
+"""Pixels of the largest picture that is decoded: a progressive JPEG takes 9 bytes for each."""
 
 
 @dataclass(frozen=True, slots=True)

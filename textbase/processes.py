@@ -15,33 +15,36 @@ _START = "import sys\nsys.path[:] = sys.argv[2:]\n"
 
 
 def python_command(statement: str, argument: str = "") -> list[str]:
-    """The command for a new interpreter that runs `statement`, whose `sys.argv[1]` is `argument`.
+    """Returns the command for a new interpreter that runs `statement`, with `argument` as its
+    `sys.argv[1]`.
 
-    It imports from where this one does, whatever the current folder has.
+    It imports from where this one does, not from its working folder.
     """
     return [sys.executable, "-c", _START + statement, argument, *sys.path]
 
 
 @contextlib.contextmanager
 def environment(name: str, value: str | None) -> Iterator[None]:
-    """Within the block, here and in processes that are started, a variable has this value, or is
-    not set where the value is ""; None changes nothing."""
+    """Sets an environment variable within the block, for this process and those that it starts.
+
+    The value "" unsets it; None changes nothing.
+    """
     if value is None:
         yield
         return
-    before = os.environ.pop(name, None)
+    previous_value = os.environ.pop(name, None)
     if value:
         os.environ[name] = value
     try:
         yield
     finally:
         os.environ.pop(name, None)
-        if before is not None:
-            os.environ[name] = before
+        if previous_value is not None:
+            os.environ[name] = previous_value
 
 
 def ending(code: int) -> str:
-    """Describes how a process ended, by its exit code."""
+    """Describes how a process ended, by its exit code: “was killed (SIGKILL)”."""
     if code >= 0:
         return f"ended with code {code}"
     try:

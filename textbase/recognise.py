@@ -14,13 +14,21 @@ from textbase.languages import SMALL_WORDS
 
 _SAMPLE_LETTERS = 200_000
 """Maximum number of letters examined; more add no information."""
-_FEW_LETTERS = 20
-_FEW_WORDS = 12
+_MIN_LETTERS = 20
+"""Minimum number of letters in a text."""
+_MIN_SMALL_WORDS = 12
 """Minimum number of small words in a text in the Latin alphabet."""
 
-_CYRILLIC = {"uk": "іїєґ", "be": "ў", "bg": "", "sr": "ђћџљњј", "mk": "ѓќѕ", "kk": "әқңұһ"}
+_NON_RUSSIAN_LETTERS = {
+    "uk": "іїєґ",
+    "be": "ў",
+    "bg": "",
+    "sr": "ђћџљњј",
+    "mk": "ѓќѕ",
+    "kk": "әқңұһ",
+}
 """Language -> its letters that Russian lacks."""
-_BY_SCRIPT = {
+_LANGUAGE_BY_SCRIPT = {
     "GREEK": "el", "ARABIC": "ar", "HEBREW": "he", "DEVANAGARI": "hi", "THAI": "th", "LAO": "lo",
     "KHMER": "km", "MYANMAR": "my", "HANGUL": "ko", "BENGALI": "bn", "TAMIL": "ta",
     "TELUGU": "te", "GUJARATI": "gu", "KANNADA": "kn", "MALAYALAM": "ml", "SINHALA": "si",
@@ -30,17 +38,16 @@ _BY_SCRIPT = {
 
 
 def language_of(text: str) -> str | None:
-    """Return the tag of a text's language; None without enough evidence."""
+    """Returns the tag of a text's language; None without enough evidence."""
     sample = _sample(text)
     scripts = Counter(filter(None, map(alphabet_of, filter(str.isalpha, sample))))
     letter_count = scripts.total()
-    if letter_count < _FEW_LETTERS:
+    if letter_count < _MIN_LETTERS:
         return None
     kana_count = scripts["HIRAGANA"] + scripts["KATAKANA"]
     east_asian_count = scripts["CJK"] + kana_count + scripts["HANGUL"]
-    if (
-        3 * east_asian_count > letter_count
-    ):  # one of their letters says what several of an alphabet do
+    # one of their letters says what several of an alphabet do
+    if 3 * east_asian_count > letter_count:
         if 3 * scripts["HANGUL"] > east_asian_count:
             return "ko"
         return "ja" if 20 * kana_count > east_asian_count else "zh"
@@ -54,11 +61,11 @@ def language_of(text: str) -> str | None:
             return _cyrillic_language(sample)
         case "ARABIC":
             return "fa" if 50 * sum(sample.count(c) for c in "پچژگ") > count else "ar"
-    return _BY_SCRIPT.get(script)
+    return _LANGUAGE_BY_SCRIPT.get(script)
 
 
 def _sample(text: str) -> str:
-    """Return a text, or pieces from all over it, since a book may begin with a notice in another
+    """Returns a text, or pieces from all over it, since a book may begin with a notice in another
     language."""
     if len(text) <= _SAMPLE_LETTERS:
         return text
@@ -67,10 +74,10 @@ def _sample(text: str) -> str:
 
 
 def _cyrillic_language(text: str) -> str:
-    """Return the language of a Cyrillic text, by its letters."""
+    """Returns the language of a Cyrillic text, by its letters."""
     text = text.casefold()
     letter_count = sum(map(str.isalpha, text))
-    for language, own_letters in _CYRILLIC.items():
+    for language, own_letters in _NON_RUSSIAN_LETTERS.items():
         if own_letters and 100 * sum(map(text.count, own_letters)) > letter_count:
             return language
     # the hard sign ends Russian words of before 1918; inside of words it is Bulgaria's vowel
@@ -79,7 +86,7 @@ def _cyrillic_language(text: str) -> str:
 
 
 def _by_small_words(text: str) -> str | None:
-    """Return the language with most small words, if it leads clearly."""
+    """Returns the language with most small words, if it leads clearly."""
     words = Counter(re.findall(r"[^\W\d_]+", text.casefold()))
     ranking = sorted(
         (
@@ -89,7 +96,7 @@ def _by_small_words(text: str) -> str | None:
         reverse=True,
     )
     (count, language), (runner_up_count, runner_up) = ranking[:2]
-    if count < _FEW_WORDS or 8 * count < words.total():
+    if count < _MIN_SMALL_WORDS or 8 * count < words.total():
         return None
     are_close = {language, runner_up} in ({"da", "no"}, {"id", "ms"})
     is_ahead = count > runner_up_count if are_close else 10 * count >= 11 * runner_up_count

@@ -26,19 +26,19 @@ class WordLists:
         return section in self._sections
 
     def sections(self) -> list[str]:
-        """Return the names of the sections, in order."""
+        """Returns the names of the sections, in order."""
         return list(self._sections)
 
     def lines(self, section: str) -> list[str]:
-        """Return the lines of a section, in order."""
+        """Returns the lines of a section, in order."""
         return self._sections[section]
 
     def words(self, section: str) -> list[str]:
-        """Return the words of a section, in order."""
+        """Returns the words of a section, in order."""
         return " ".join(self._sections[section]).split()
 
     def table(self, section: str, joint: str = " ") -> dict[str, str]:
-        """Return the meanings of a section, whose lines are `key: meaning`, by their keys.
+        """Returns the meanings of a section, whose lines are `key: meaning`, by their keys.
 
         `joint` is put between a line and the indented one that continues it.
         """
@@ -47,7 +47,7 @@ class WordLists:
         return {key: meaning for key, _, meaning in pairs}
 
     def meanings(self, section: str) -> dict[str, str]:
-        """Return the meaning of each word of a section, whose lines are `meaning: words`."""
+        """Returns the meaning of each word of a section, whose lines are `meaning: words`."""
         return {
             word: meaning
             for meaning, words in self.table(section).items()
@@ -57,5 +57,5 @@ class WordLists:
 
 @functools.cache
 def read_word_lists(path: Path) -> WordLists:
-    """Read a file of word lists, once."""
+    """Reads a file of word lists, once."""
     return WordLists(path.read_text("utf-8"))

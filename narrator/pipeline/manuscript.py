@@ -341,7 +341,7 @@ def _advise_speaking(left_out: OmittedText, main: str) -> str:
     if left_out.reason.startswith(_WITHOUT_SOUND):
         return "; {written|spoken} says what to say instead"
     foreign_text = find_foreign_letters(left_out.text, main)
-    if foreign_text and foreign_text.mostly:
+    if foreign_text and foreign_text.is_most:
         return ""
     return f"; to have it read as “{main}”, write [language: {main}] before it"
 
@@ -368,19 +368,20 @@ def find_oddities(manuscript: Manuscript, engines: Iterable[EngineSpec]) -> Iter
             ),
             [],
         ).append(foreign_text)
-    for (alphabet, around, said_in), foreign_texts in foreign_by_kind.items():
+    for (alphabet, around, passage_language), foreign_texts in foreign_by_kind.items():
         first, more_lines = (
             foreign_texts[0],
             _count_more_lines(sum(foreign_text.count for foreign_text in foreign_texts) - 1),
         )
         message = f"“{excerpt(first.sample, 30)}” is in {alphabet_name(alphabet)}{more_lines}"
-        if said_in is not None:
-            message += f", and is said in “{said_in}”, not in “{around}”: "
+        if passage_language is not None:
+            message += f", and is said in “{passage_language}”, not in “{around}”: "
             message += (
-                f"set `language: {said_in}` in {manuscript.project.path.name}"
-                if 2 * seconds_by_language.get(said_in, 0.0) > sum(seconds_by_language.values())
-                else f"write [language: {said_in}] before and [language: off] after such lines, "
-                "or set `language` of chapter or speaker"
+                f"set `language: {passage_language}` in {manuscript.project.path.name}"
+                if 2 * seconds_by_language.get(passage_language, 0.0)
+                > sum(seconds_by_language.values())
+                else f"write [language: {passage_language}] before and [language: off] after such "
+                "lines, or set `language` of chapter or speaker"
             )
         elif alphabet in titles:
             message += (

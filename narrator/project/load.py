@@ -18,7 +18,7 @@ from pydantic import (
 
 from narrator import files
 from narrator.engines.registry import ENGINES
-from narrator.errors import GUESSES, ManifestError, Problem, nearest
+from narrator.errors import MAX_SUGGESTIONS, ManifestError, Problem, nearest
 from narrator.project import other_engine, profiles
 from narrator.project.buildfolder import build_folder
 from narrator.project.messages import drop_invalid_values, problems_of
@@ -148,7 +148,7 @@ class _CrossChecks:
 
     def _guess(self, name: str, choices: Iterable[str]) -> str | None:
         """The most similar of these names; None if the report has many guesses already."""
-        return nearest(name, list(choices)) if len(self.problems) < GUESSES else None
+        return nearest(name, list(choices)) if len(self.problems) < MAX_SUGGESTIONS else None
 
     def _require_known(
         self, kind: str, name: str, choices: Collection[str], *loc: str | int

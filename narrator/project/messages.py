@@ -15,7 +15,7 @@ from pydantic import (
     ValidationError,
 )
 
-from narrator.errors import GUESSES, Problem, nearest
+from narrator.errors import MAX_SUGGESTIONS, Problem, nearest
 from narrator.project.schema import Manifest
 from narrator.project.yaml import Loc, line_of
 from textbase.characters import excerpt
@@ -53,7 +53,7 @@ def problems_of(
         loc: Loc = tuple(part for part in detail["loc"] if part != "[key]")
         place = _spell(loc, lines, detail["type"] == "missing")
         message = _describe_error(
-            loc, lines, detail, model, may_guess=len(messages_by_place) < GUESSES
+            loc, lines, detail, model, may_guess=len(messages_by_place) < MAX_SUGGESTIONS
         )
         messages = messages_by_place.setdefault((line_of(lines, loc), place), [])
         if detail["type"] in _TYPES_WITH_PLACE:

@@ -15,7 +15,7 @@ from narrator import files
 from narrator.errors import ManifestError, Problem
 from narrator.project.mends import explain, explain_text
 from narrator.settings import Decimal, Integer
-from textbase.characters import ODD, excerpt
+from textbase.characters import INVISIBLE, excerpt
 
 SIZE_LIMIT = 4_000_000
 NODE_LIMIT = 200_000
@@ -204,7 +204,7 @@ class _NodeReader:
         Such characters are replaced; invisible ones are counted.
         """
         text = str(node.value)
-        for invisible in ODD.findall(text):
+        for invisible in INVISIBLE.findall(text):
             first, count = self.unseen.get(invisible, (line, 0))
             self.unseen[invisible] = first, count + 1
         unreadable = [c for c in text if _is_unreadable(c)]

@@ -34,13 +34,13 @@ _Stretch = tuple[int, int, int, int]
 
 
 def similarity(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
-    """Return the share of units, letters or words, that two sequences have in common in one order,
+    """Returns the share of units, letters or words, that two sequences have in common in one order,
     0 to 1."""
     return difflib.SequenceMatcher(None, first, second, autojunk=False).ratio()
 
 
 def nearest_first(count: int, expected_index: int) -> list[int]:
-    """Return the indices of `count` texts, those next to the expected one first."""
+    """Returns the indices of `count` texts, those next to the expected one first."""
     return sorted(range(count), key=lambda index: abs(index - expected_index))
 
 
@@ -51,7 +51,7 @@ def most_similar_index(
     *,
     min_similarity: float = MIN_SIMILARITY,
 ) -> int | None:
-    """Return the first candidate whose text is the original, else the one most like it by its
+    """Returns the first candidate whose text is the original, else the one most like it by its
     words; None if none is.
 
     `candidates` are indices of `texts`, the likeliest first.
@@ -79,7 +79,7 @@ def _words_and_marks(text: str) -> list[str]:
 def find_moved_lines(
     rows: Sequence[str], original_lines: Sequence[str], expected_index: int
 ) -> Sequence[str]:
-    """Return the present state of lines that began at an index; empty if they are gone."""
+    """Returns the present state of lines that began at an index; empty if they are gone."""
     first = max(0, expected_index - _SEARCH_RADIUS)
     line_count = min(len(original_lines), _MAX_COMPARED_LINES)
     starts = range(first, min(len(rows), expected_index + _SEARCH_RADIUS))
@@ -90,7 +90,7 @@ def find_moved_lines(
 
 
 def longest_rise(values: Sequence[int], *, allow_equal: bool = False) -> list[int]:
-    """Return the indices of the longest subsequence of values in which each is larger than the one
+    """Returns the indices of the longest subsequence of values in which each is larger than the one
     before, or as large where equal ones are allowed."""
     find_length = bisect_right if allow_equal else bisect_left
     tail_values: list[int] = []
@@ -110,7 +110,7 @@ def longest_rise(values: Sequence[int], *, allow_equal: bool = False) -> list[in
 
 
 def find_anchors(old: Sequence[str], new: Sequence[str], run_length: int) -> list[tuple[int, int]]:
-    """Return where runs of `run_length` equal units begin that occur once on either side: the most
+    """Returns where runs of `run_length` equal units begin that occur once on either side: the most
     pairs of which both indices rise."""
     old_places, new_places = _run_places(old, run_length), _run_places(new, run_length)
     return _rising_pairs(
@@ -121,7 +121,7 @@ def find_anchors(old: Sequence[str], new: Sequence[str], run_length: int) -> lis
 
 
 def _run_places(units: Sequence[str], run_length: int) -> dict[tuple[str, ...], list[int]]:
-    """Map each run of units to the indices at which it begins."""
+    """Maps each run of units to the indices at which it begins."""
     places: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for index in range(len(units) - run_length + 1):
         places[tuple(units[index : index + run_length])].append(index)
@@ -129,13 +129,13 @@ def _run_places(units: Sequence[str], run_length: int) -> dict[tuple[str, ...], 
 
 
 def _rising_pairs(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the longest subsequence of pairs in which both indices rise."""
+    """Returns the longest subsequence of pairs in which both indices rise."""
     sorted_pairs = sorted(pairs)
     return [sorted_pairs[index] for index in longest_rise([place for _, place in sorted_pairs])]
 
 
 def match_texts(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
-    """Return for each new text the index of the old one that it matches, or None."""
+    """Returns for each new text the index of the old one that it matches, or None."""
     old_keys, new_keys = [*map(_comparison_key, old)], [*map(_comparison_key, new)]
     matches: dict[int, int] = {}
     stretches: list[_Stretch] = [(0, len(old_keys), 0, len(new_keys))]
@@ -164,7 +164,7 @@ def match_texts(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
 def _trim_equal_ends(
     old_keys: Sequence[str], new_keys: Sequence[str], stretch: _Stretch, matches: dict[int, int]
 ) -> _Stretch:
-    """Match the equal texts at both ends of a stretch, and return what remains."""
+    """Matches the equal texts at both ends of a stretch, and returns what remains."""
     old_start, old_end, new_start, new_end = stretch
     while (
         old_start < old_end and new_start < new_end and old_keys[old_start] == new_keys[new_start]
@@ -183,12 +183,12 @@ def _trim_equal_ends(
 
 @lru_cache(maxsize=1 << 15)
 def _comparison_key(text: str) -> str:
-    """Return a text's words in lower case; its marks if it has no words."""
+    """Returns a text's words in lower case; its marks if it has no words."""
     return " ".join(re.findall(r"\w+", text.casefold())) or text.strip()
 
 
 def _equal_texts(old_keys: Sequence[str], new_keys: Sequence[str]) -> list[tuple[int, int]]:
-    """Return pairs of equal texts.
+    """Returns pairs of equal texts.
 
     Texts that occur once on either side come first, in runs of up to three; without any, first
     occurrences are paired with first, second with second.
@@ -207,7 +207,7 @@ def _equal_texts(old_keys: Sequence[str], new_keys: Sequence[str]) -> list[tuple
 def _align_stretch(
     old_keys: Sequence[str], new_keys: Sequence[str], stretch: _Stretch
 ) -> Iterator[tuple[int, int]]:
-    """Yield the best alignment of a small stretch, by dynamic programming over all pairs."""
+    """Yields the best alignment of a small stretch, by dynamic programming over all pairs."""
     old_start, old_end, new_start, new_end = stretch
     width = new_end - new_start
     # best score up to each pair of indices, and best score with these two paired
@@ -250,7 +250,7 @@ def _align_stretch(
 
 @lru_cache(maxsize=1 << 16)
 def _key_similarity(key: str, other_key: str) -> float:
-    """Return the similarity of two keys, 0 to 1: by words, of very short keys by letters."""
+    """Returns the similarity of two keys, 0 to 1: by words, of very short keys by letters."""
     if key == other_key:
         return 1.0
     key_words, other_words = _words(key), _words(other_key)
@@ -271,7 +271,7 @@ def _words(key: str) -> frozenset[str]:
 
 
 def _match_moved(old_keys: Sequence[str], new_keys: Sequence[str], matches: dict[int, int]) -> None:
-    """Match keys that occur once on either side, wherever they are."""
+    """Matches keys that occur once on either side, wherever they are."""
     matched_places = set(matches.values())
     old_counts, new_counts = Counter(old_keys), Counter(new_keys)
     unmatched = {

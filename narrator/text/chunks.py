@@ -137,7 +137,7 @@ _MemberT = TypeVar("_MemberT", bound=_UnisonMember)
 
 
 def group_unison(speech: Iterable[_MemberT]) -> Iterator[list[_MemberT]]:
-    """Group lines, chunks or their results: those spoken in unison come in one list."""
+    """Groups lines, chunks or their results: those spoken in unison come in one list."""
     group: list[_MemberT] = []
     for entry in speech:
         if group and not entry.with_before:
@@ -201,7 +201,7 @@ class _Block:
         return sum(unit.seconds for unit in self.units)
 
     def can_join(self, next_block: _Block) -> bool:
-        """Return True if a chunk may continue from the end of this block into the next one."""
+        """Returns whether a chunk may continue from the end of this block into the next one."""
         lines = (self.line, next_block.line)
         return (
             self.pause_after_s is None
@@ -227,7 +227,7 @@ class _Unit:
 def cut_scene(
     scene: Scene, *, separate_lines: bool = False, target: tuple[float, float] = (8.0, 14.0)
 ) -> tuple[Chunk, ...]:
-    """Cut a scene into chunks, in reading order.
+    """Cuts a scene into chunks, in reading order.
 
     With `separate_lines` no two lines share a chunk, because an audible pause separates them.
     `target` is the range of seconds of speech; a sentence may exceed it by four seconds before it
@@ -256,7 +256,7 @@ def cut_scene(
 
 
 def _unison_chunks(first: Chunk, other_lines: Sequence[Line]) -> Iterator[Chunk]:
-    """Yield the chunk of one line, and the same chunk for each line in unison with it."""
+    """Yields the chunk of one line, and the same chunk for each line in unison with it."""
     first = replace(first, unison_speakers=(first.speaker, *(line.speaker for line in other_lines)))
     yield first
     for line in other_lines:
@@ -276,7 +276,7 @@ _BOUNDARIES = ("clause", "sentence", "line", "heading", "scene")
 
 
 def omit_chunks(chunks: Sequence[Chunk], omitted: Collection[int]) -> list[Chunk]:
-    """Return the chunks of a chapter without those at the `omitted` indices.
+    """Returns the chunks of a chapter without those at the `omitted` indices.
 
     Pauses set by hand around an omitted chunk, its scene break and its marks go to the chunk before
     or after it; those of one speaker of a unison go to the remaining ones.
@@ -306,7 +306,7 @@ class _KeptChunks:
     marks: list[MusicMark] = field(default_factory=list)
 
     def omit(self, first: Chunk) -> None:
-        """Omit the chunks of a unison, keeping its pauses and marks for their neighbours."""
+        """Omits the chunks of a unison, keeping its pauses and marks for their neighbours."""
         self.pause_before_s += first.pause_before_s
         self.marks += [mark for mark, _ in first.marks]
         if self.chunks:
@@ -315,7 +315,7 @@ class _KeptChunks:
             self.pause_before_s += first.pause_after_s or 0.0
 
     def add(self, first: Chunk, remaining: Sequence[Chunk]) -> None:
-        """Add the remaining chunks of a unison; `first` is its first chunk, remaining or not."""
+        """Adds the remaining chunks of a unison; `first` is its first chunk, remaining or not."""
         inherited_marks = (*((mark, 0.0) for mark in self.marks), *remaining[0].inherited_marks)
         self.last_index = len(self.chunks)
         self.chunks += [
@@ -329,7 +329,7 @@ class _KeptChunks:
         self.pause_before_s, self.marks = 0.0, []
 
     def finish(self) -> list[Chunk]:
-        """Return all chunks; pauses and marks after the last one are attached to it."""
+        """Returns all chunks; pauses and marks after the last one are attached to it."""
         if self.chunks and (self.pause_before_s or self.marks):
             last_chunk = self.chunks[self.last_index]
             inherited_marks = (*last_chunk.inherited_marks, *((mark, 1.0) for mark in self.marks))
@@ -345,7 +345,7 @@ class _KeptChunks:
 
 
 def _shrink_unison(first: Chunk, remaining: Sequence[Chunk]) -> list[Chunk]:
-    """Return the remaining chunks of a unison that began with `first`."""
+    """Returns the remaining chunks of a unison that began with `first`."""
     names = tuple(chunk.speaker for chunk in remaining) if len(remaining) > 1 else ()
     new_chunks = [replace(chunk, unison_speakers=names) for chunk in remaining]
     if remaining[0] is not first:
@@ -356,7 +356,7 @@ def _shrink_unison(first: Chunk, remaining: Sequence[Chunk]) -> list[Chunk]:
 
 
 def _absorb_omitted(chunk: Chunk, omitted: Chunk) -> Chunk:
-    """Return a chunk with the boundary and the pause of the omitted chunk after it."""
+    """Returns a chunk with the boundary and the pause of the omitted chunk after it."""
     pauses = [
         neighbour.pause_after_s
         for neighbour in (chunk, omitted)
@@ -370,7 +370,7 @@ def _absorb_omitted(chunk: Chunk, omitted: Chunk) -> Chunk:
 
 
 def split_in_half(text: str, language: str) -> tuple[str, str] | None:
-    """Split a chunk's spoken text in two for a retry; None if it is too short.
+    """Splits a chunk's spoken text in two for a retry; None if it is too short.
 
     It is cut where a sentence ends, as near to the middle as possible, else at a clause mark, else
     at a space, else anywhere in a script without spaces.
@@ -401,7 +401,7 @@ def split_in_half(text: str, language: str) -> tuple[str, str] | None:
 
 
 def _merge_pieces(units: Sequence[_Unit]) -> tuple[Piece, ...]:
-    """Merge units into one piece for each line."""
+    """Merges units into one piece for each line."""
     parts = [list(line_units) for _, line_units in groupby(units, key=lambda unit: unit.block)]
     return tuple(
         Piece(line_units[0].block.line, line_units[0].start, line_units[-1].stop)
@@ -413,7 +413,7 @@ def _merge_pieces(units: Sequence[_Unit]) -> tuple[Piece, ...]:
 
 
 def _split_blocks(scene: Scene, limits: _Limits) -> tuple[list[_Block], float]:
-    """Split the lines of a scene at pauses set by hand; return the blocks, and the seconds of such
+    """Splits the lines of a scene at pauses set by hand; return the blocks, and the seconds of such
     a pause before all of them."""
     blocks: list[_Block] = []
     lead = 0.0
@@ -444,7 +444,7 @@ def _split_blocks(scene: Scene, limits: _Limits) -> tuple[list[_Block], float]:
 
 
 def _sentence_end_lines(lines: Sequence[Line]) -> frozenset[int]:
-    """Return the indices of lines that end a sentence inside a paragraph that the next line
+    """Returns the indices of lines that end a sentence inside a paragraph that the next line
     continues.
 
     The decision needs the text that follows: “Really?” said Ada.
@@ -468,7 +468,7 @@ def _sentence_end_lines(lines: Sequence[Line]) -> frozenset[int]:
 
 
 def _pause_offsets(line: Line) -> list[tuple[int, float]]:
-    """Return the line's pauses by offset, moved so that no pause separates a mark from its word or
+    """Returns the line's pauses by offset, moved so that no pause separates a mark from its word or
     leaves a part without words."""
     pauses: list[tuple[int, float]] = []
     start = 0
@@ -485,14 +485,14 @@ def _pause_offsets(line: Line) -> list[tuple[int, float]]:
 
 
 def _move_out_of_say(line: Line, offset: int) -> int:
-    """Return `offset`, or the end of the Say span that contains it."""
+    """Returns `offset`, or the end of the Say span that contains it."""
     return next((say.stop for say in line.spoken_forms if say.start < offset < say.stop), offset)
 
 
 def _split_sentences(
     block: _Block, start: int, stop: int, language: str, limits: _Limits
 ) -> Iterator[_Unit]:
-    """Yield the units of `line.text[start:stop]`: its sentences, or parts of long ones."""
+    """Yields the units of `line.text[start:stop]`: its sentences, or parts of long ones."""
     line = block.line
     inner_ends = sorted(
         end
@@ -509,7 +509,7 @@ def _split_sentences(
 
 
 def _speech_seconds(line: Line, start: int, stop: int, language: str) -> float:
-    """Return the expected seconds of `line.text[start:stop]` in its spoken form."""
+    """Returns the expected seconds of `line.text[start:stop]` in its spoken form."""
     parts: list[str] = []
     for say in line.spoken_forms:
         if start <= say.start and say.stop <= stop:
@@ -530,7 +530,7 @@ _MAX_DENSITY = 100.0
 def _split_clauses(
     block: _Block, start: int, stop: int, language: str, limits: _Limits
 ) -> Iterator[_Unit]:
-    """Yield the units of a sentence that is too long: clauses of at least a second."""
+    """Yields the units of a sentence that is too long: clauses of at least a second."""
     line = block.line
     for offset, cost in (*_clause_ends(line.text, start, stop), (stop, 0.0)):
         if offset < stop and (offset <= start or offset != _move_out_of_say(line, offset)):
@@ -543,7 +543,7 @@ def _split_clauses(
 
 
 def _clause_ends(text: str, start: int, stop: int) -> Iterator[tuple[int, float]]:
-    """Yield the ends of clauses in `text[start:stop]`, each with the cost of a cut there."""
+    """Yields the ends of clauses in `text[start:stop]`, each with the cost of a cut there."""
     for match in _CLAUSE_ENDS.finditer(text, start, stop):
         is_strong = match["strong"] or match["wide"]
         if is_strong == ".":
@@ -555,7 +555,7 @@ def _clause_ends(text: str, start: int, stop: int) -> Iterator[tuple[int, float]
 
 
 def _halve_unit(unit: _Unit, language: str, limits: _Limits) -> Iterator[_Unit]:
-    """Halve a unit without clause marks, at spaces or else anywhere, until its parts are short."""
+    """Halves a unit without clause marks, at spaces or else anywhere, until its parts are short."""
     line, start, stop = unit.block.line, unit.start, unit.stop
     middle, cost = _find_middle_cut(line, start, stop)
     if unit.seconds <= limits.longest or not start < middle < stop:
@@ -567,7 +567,7 @@ def _halve_unit(unit: _Unit, language: str, limits: _Limits) -> Iterator[_Unit]:
 
 
 def _find_middle_cut(line: Line, start: int, stop: int) -> tuple[int, float]:
-    """Return the best offset for a cut near the middle, and its cost."""
+    """Returns the best offset for a cut near the middle, and its cost."""
     text, middle, reach = line.text, (start + stop) // 2, (stop - start) // 4
     spaces = (
         text.rfind(" ", middle - reach, middle) + 1,
@@ -584,7 +584,7 @@ def _find_middle_cut(line: Line, start: int, stop: int) -> tuple[int, float]:
 
 
 def _is_between_graphemes(text: str, offset: int) -> bool:
-    """Return True between two visible characters (UAX 29, without conjoining jamo)."""
+    """Returns True between two visible characters (UAX 29, without conjoining jamo)."""
     previous_character, next_character = text[offset - 1], text[offset]
     is_flag = (
         "\U0001f1e6" <= previous_character <= "\U0001f1ff"
@@ -602,7 +602,7 @@ def _is_between_graphemes(text: str, offset: int) -> bool:
 
 
 def _group_units(blocks: Sequence[_Block], limits: _Limits, apart: bool) -> Iterator[list[_Unit]]:
-    """Yield the units of each chunk."""
+    """Yields the units of each chunk."""
     run_blocks: list[_Block] = []
     for block in blocks:
         starts_chunk = apart and not block.line.continues_previous
@@ -614,7 +614,7 @@ def _group_units(blocks: Sequence[_Block], limits: _Limits, apart: bool) -> Iter
 
 
 def _chunk_run(run_blocks: Sequence[_Block], limits: _Limits) -> Iterator[list[_Unit]]:
-    """Yield the chunks of consecutive blocks that may share chunks; only short blocks do.
+    """Yields the chunks of consecutive blocks that may share chunks; only short blocks do.
 
     Several short blocks in a row make chunks of their own. If they are too short for that, they go
     to the neighbour with the shorter chunk, and are divided together with that block.
@@ -654,7 +654,7 @@ def _chunk_run(run_blocks: Sequence[_Block], limits: _Limits) -> Iterator[list[_
 
 
 def _gather_short_blocks(blocks: Sequence[_Block]) -> list[list[_Unit]]:
-    """Group a run of short blocks into parts of RUN seconds and a little more."""
+    """Groups a run of short blocks into parts of RUN seconds and a little more."""
     groups: list[list[_Unit]] = [[]]
     for block in blocks:
         if _total_seconds(groups[-1]) >= RUN:
@@ -670,7 +670,7 @@ def _total_seconds(units: Iterable[_Unit]) -> float:
 
 
 def _divide_evenly(units: Sequence[_Unit], limits: _Limits) -> list[list[_Unit]]:
-    """Divide units into chunks of even length: those with the least sum of costs."""
+    """Divides units into chunks of even length: those with the least sum of costs."""
     costs = [0.0]
     starts = [0]
     for stop in range(1, len(units) + 1):

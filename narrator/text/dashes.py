@@ -23,13 +23,13 @@ _STOPS_AND_SPACE = re.compile(r"[\s,.;:]*")
 
 
 def speech_start(text: str) -> int:
-    """Return the offset at which speech begins after a paragraph's opening dash; 0 without one."""
+    """Returns the offset at which speech begins after a paragraph's opening dash; 0 without one."""
     match = _LEADING_DASH.match(text)
     return match.end() if match and text[match.end() :].strip() else 0
 
 
 def speech_after_dash(text: str, speech_start: int, language: str) -> list[tuple[int, int]]:
-    """Return the pieces of speech in a paragraph that speaks from `speech_start`, after a dash."""
+    """Returns the pieces of speech in a paragraph that speaks from `speech_start`, after a dash."""
     words = speech_of(language)
     lead = text[:speech_start].strip(" \t_*\u00a0")
     is_hyphen = lead.endswith("-") and not lead.endswith("--")
@@ -58,7 +58,7 @@ def speech_after_dash(text: str, speech_start: int, language: str) -> list[tuple
 def _join_pieces(
     text: str, starts: Sequence[int], stops: Sequence[int], is_speech: Sequence[bool]
 ) -> list[tuple[int, int]]:
-    """Join parts of speech between dashes that belong together."""
+    """Joins parts of speech between dashes that belong together."""
     pieces = [(starts[0], stops[0])]
     for index in range(1, len(starts)):
         if not is_speech[index]:
@@ -71,13 +71,13 @@ def _join_pieces(
 
 
 def _separates_clauses(text: str, dash: re.Match[str]) -> bool:
-    """Return True if a dash separates clauses, not the halves of a word or a range of numbers."""
+    """Returns whether a dash separates clauses, not the halves of a word or a range of numbers."""
     before, after = text[dash.start() - 1 : dash.start()], text[dash.end() : dash.end() + 1]
     return not (before.isalnum() and after.isalnum())
 
 
 def _resumption_start(text: str, dash_start: int, after_dash: int) -> int:
-    """Return the offset at which speech resumes after a dash.
+    """Returns the offset at which speech resumes after a dash.
 
     The dash belongs to the narration if it touches a word: “—dijo Ana—, pero no.”
     """
@@ -93,7 +93,7 @@ def _ends_sentence(text: str, offset: int) -> bool:
 
 
 def _classify_parts(text: str, parts: Sequence[tuple[int, int]], words: SpeechWords) -> list[bool]:
-    """Return for each part between dashes True if it is speech, by the likeliest path."""
+    """Returns for each part between dashes True if it is speech, by the likeliest path."""
     speech_cost, narration_cost = 0.0, 1e9
     history: list[tuple[bool, bool]] = []
     for index, (start, stop) in enumerate(parts):
@@ -117,7 +117,7 @@ def _classify_parts(text: str, parts: Sequence[tuple[int, int]], words: SpeechWo
 
 
 def _narration_score(part: str, previous_character: str, words: SpeechWords) -> float:
-    """Score how much a part between dashes looks like narration; negative for speech."""
+    """Scores how much a part between dashes looks like narration; negative for speech."""
     part_words = folded_words(part[:200])
     if not part_words:
         return 0.0
@@ -155,7 +155,7 @@ _CLAUSE_MARKS = re.compile(r"[,.;:!?…]")
 def split_off_tags(
     text: str, start: int, stop: int, language: str, *, in_marks: bool = False
 ) -> Iterator[tuple[int, int]]:
-    """Yield the pieces of speech of `text[start:stop]`, without the tags in it.
+    """Yields the pieces of speech of `text[start:stop]`, without the tags in it.
 
     `in_marks`: a mark closes the quotation, so that text after a tag's sentence is speech again.
     """
@@ -175,7 +175,7 @@ def split_off_tags(
 
 
 def is_tag(text: str, offset: int, stop: int, language: str) -> bool:
-    """Return True if a tag begins here: “said Ada”, “he said.”, « dit-il », demanda Anna."""
+    """Returns whether a tag begins here: “said Ada”, “he said.”, « dit-il », demanda Anna."""
     tag_text = text[offset : min(stop, offset + 120)]
     words = list(WORD.finditer(tag_text))[:4]
     folded_words = [word[0].casefold() for word in words]
@@ -199,7 +199,7 @@ def is_tag(text: str, offset: int, stop: int, language: str) -> bool:
 
 
 def _after_tag(text: str, offset: int, stop: int, words: SpeechWords, in_marks: bool) -> int:
-    """Return the offset at which speech resumes after a tag; `stop` if it does not."""
+    """Returns the offset at which speech resumes after a tag; `stop` if it does not."""
     for clause_end in _CLAUSE_END.finditer(text, offset, stop):
         next_start = stop - len(text[clause_end.end() : stop].lstrip())
         if next_start >= stop or text[next_start] in '»”"':
@@ -219,7 +219,7 @@ _SENTENCE = re.compile(r"[^.!?…]*[.!?…]*\s*")
 
 
 def _skip_narration(text: str, offset: int, stop: int, words: SpeechWords) -> int:
-    """Return the offset at which speech resumes after narration that follows a tag's sentence."""
+    """Returns the offset at which speech resumes after narration that follows a tag's sentence."""
     for sentence in _SENTENCE.finditer(text, offset, stop):
         sentence_words = folded_words(sentence[0])
         is_spoken = (
@@ -233,7 +233,7 @@ def _skip_narration(text: str, offset: int, stop: int, words: SpeechWords) -> in
 
 
 def speech_between_marks(text: str, start: int, stop: int, language: str) -> list[tuple[int, int]]:
-    """Return the pieces of speech between two marks, without the tags in it."""
+    """Returns the pieces of speech between two marks, without the tags in it."""
     words = speech_of(language)
     if "comma-tag" in words.traits:
         return list(split_off_tags(text, start, stop, language, in_marks=True)) or [(start, stop)]

@@ -56,20 +56,20 @@ class Flat:
     _pieces: list[tuple[str, str]] = field(default_factory=list)
 
     def line_at(self, offset: int) -> int:
-        """Return the number of the source line in which an offset lies."""
+        """Returns the number of the source line in which an offset lies."""
         return self.line_starts[bisect_right(self.line_starts, (offset, 1 << 62)) - 1][1]
 
     def is_given(self, offset: int) -> bool:
-        """Return True if an offset lies in a span that the text gives to a speaker."""
+        """Returns whether an offset lies in a span that the text gives to a speaker."""
         return any(span.start <= offset < span.stop for span in self.attributed_spans)
 
     def add(self, text: str, masked_text: str) -> None:
-        """Append to the text and to its masked_text; `join` must be called to set both."""
+        """Appends to the text and to its masked_text; `join` must be called to set both."""
         self._pieces.append((text, masked_text))
         self.size += len(text)
 
     def join(self) -> None:
-        """Set the text and its masked_text from the pieces added."""
+        """Sets the text and its masked_text from the pieces added."""
         self.text = "".join(text for text, _ in self._pieces)
         self.masked_text = "".join(masked_text for _, masked_text in self._pieces)
 
@@ -87,7 +87,7 @@ class Flat:
         return [mark for mark in self.marks if isinstance(mark, LanguageMark)]
 
     def part(self, begin: int, content: int, end: int) -> Flat:
-        """Return the part from `begin` to `end`, single-spaced; its text begins at `content`."""
+        """Returns the part from `begin` to `end`, single-spaced; its text begins at `content`."""
         text, map_offset = _collapse(self.text, content, end)
         part = self._mapped(text, map_offset, content, end)
         part.line_starts.insert(0, (0, self.line_at(begin)))
@@ -102,7 +102,7 @@ class Flat:
         return part
 
     def numbered(self, number: str) -> Flat:
-        """Return a copy with the number of a list item before the text."""
+        """Returns a copy with the number of a list item before the text."""
         text = f"{number} {self.text}" if self.text else number
         shift = len(text) - len(self.text)
         copy = self._mapped(text, lambda offset: offset + shift, 0, len(self.text) + 1)
@@ -114,7 +114,7 @@ class Flat:
         return copy
 
     def _mapped(self, text: str, map_offset: Callable[[int], int], start: int, stop: int) -> Flat:
-        """Return a text with the line starts and spans between two offsets, mapped to it."""
+        """Returns a text with the line starts and spans between two offsets, mapped to it."""
 
         def map_stop(offset: int) -> int:
             while offset > 1 and self.text[offset - 1].isspace():
@@ -151,13 +151,13 @@ class ListNumbers:
         self.open_items.append((token.info + token.markup if token.info else "", line))
 
     def take(self) -> str:
-        """Return the numbers that no paragraph has taken yet, and mark them as taken."""
+        """Returns the numbers that no paragraph has taken yet, and marks them as taken."""
         pending_numbers = " ".join(number for number, _ in self.open_items if number)
         self.open_items = [("", line) for _, line in self.open_items]
         return pending_numbers
 
     def close(self) -> Flat | None:
-        """Close an item; return its number as a paragraph if none has taken it."""
+        """Closes an item; return its number as a paragraph if none has taken it."""
         number, line = self.open_items.pop()
         return (
             Flat([(0, line)], number, FIXED * len(number), last_source_line=line)
@@ -167,7 +167,7 @@ class ListNumbers:
 
 
 def resolved(signs: Sequence[Sign], offset: int) -> Iterator[MusicMark]:
-    """Yield the music marks among the signs of one offset, with the pauses on either side."""
+    """Yields the music marks among the signs of one offset, with the pauses on either side."""
     pauses = [sign.seconds if isinstance(sign, PauseMark) else 0.0 for sign in signs]
     for index, sign in enumerate(signs):
         if isinstance(sign, MusicMark):
@@ -177,7 +177,7 @@ def resolved(signs: Sequence[Sign], offset: int) -> Iterator[MusicMark]:
 
 
 def _collapse(text: str, start: int, stop: int) -> tuple[str, Callable[[int], int]]:
-    """Return `text[start:stop]` with single spaces, and a map from offsets in `text` to it.
+    """Returns `text[start:stop]` with single spaces, and a map from offsets in `text` to it.
 
     An offset within white space maps to the next word, or to the end.
     """
@@ -190,7 +190,7 @@ def _collapse(text: str, start: int, stop: int) -> tuple[str, Callable[[int], in
     squeezed = " ".join(text[start + begin : start + end] for begin, end in words)
 
     def map_offset(offset: int) -> int:
-        """Map an offset in `text` to the squeezed text."""
+        """Maps an offset in `text` to the squeezed text."""
         i = bisect_right(words, offset - start, key=lambda word: word[1])
         return (
             word_starts[i] + max(0, offset - start - words[i][0])

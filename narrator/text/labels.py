@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from narrator.errors import GUESSES, Problem, nearest
+from narrator.errors import MAX_SUGGESTIONS, Problem, nearest
 from narrator.text.flat import Flat
 from narrator.text.markup import squeeze, visible
 from narrator.text.slips import Slip
@@ -30,7 +30,7 @@ _QUOTES = '“«„‹「『"'
 
 
 def fold_label(label: str) -> str:
-    """Normalise a label for comparison: without case, and without invisible characters."""
+    """Normalises a label for comparison: without case, and without invisible characters."""
     return strip_invisible(label).casefold()
 
 
@@ -53,7 +53,7 @@ class Roles:
     )
 
     def find_speakers(self, text: str) -> tuple[str, ...]:
-        """Return the speakers that a text names: one of the cast, or several joined by &.
+        """Returns the speakers that a text names: one of the cast, or several joined by &.
 
         Empty if the text is anything else. Names that contain an & themselves come first.
         """
@@ -71,7 +71,7 @@ class Roles:
         return () if parts else tuple(dict.fromkeys(speakers))
 
     def nearest_label(self, label: str) -> str | None:
-        """Return the manifest's spelling of the label that a mistyped one is nearest to, or None.
+        """Returns the manifest's spelling of the label that a mistyped one is nearest to, or None.
 
         Only the first few hundred labels are compared: it takes time, and nobody mistypes more.
         """
@@ -121,7 +121,7 @@ class Stray:
 
 
 def turns(flat: Flat, roles: Roles) -> tuple[list[Turn], list[Stray]]:
-    """Return the turns of a paragraph, the first at its start, and its stray labels.
+    """Returns the turns of a paragraph, the first at its start, and its stray labels.
 
     A label within a paragraph counts where it begins a line of the source, so that a script needs
     no blank lines; an apparent label there counts only if the paragraph has real ones.
@@ -151,7 +151,7 @@ def turns(flat: Flat, roles: Roles) -> tuple[list[Turn], list[Stray]]:
 
 
 def _read_turn(label: re.Match[str], flat: Flat, roles: Roles) -> tuple[Turn | None, str]:
-    """Return the turn that a label begins, if it is one, and its kind of stray, if any."""
+    """Returns the turn that a label begins, if it is one, and its kind of stray, if any."""
     name = squeeze(flat.text[label.start("name") : label.end("name")])
     following_text = flat.text[label.end() : label.end() + _CONTEXT_LENGTH]
     has_space = label["colon"] == "：" or not following_text[:1].strip()
@@ -172,7 +172,7 @@ _CONTEXT_LENGTH = 200
 
 
 def _looks_like_label(name: str, following_text: str, roles: Roles) -> bool:
-    """Return True if `name`, which is not in the cast, is meant as a label.
+    """Returns whether `name`, which is not in the cast, is meant as a label.
 
     That is one to three words, each beginning with a capital or a letter of a script without
     capitals; or a near miss of a name. Before a quotation a name without capitals is prose:
@@ -202,7 +202,7 @@ def _looks_like_label(name: str, following_text: str, roles: Roles) -> bool:
 
 
 def _is_name_like(word: str, is_first: bool) -> bool:
-    """Return True if a word looks like part of a name; a number may not come first."""
+    """Returns whether a word looks like part of a name; a number may not come first."""
     category = unicodedata.category(word[0])
     return (category in {"Lu", "Lt", "Lo"} or (category == "Nd" and not is_first)) and all(
         character.isalnum()
@@ -227,7 +227,7 @@ class Labels:
     """Number of those that have labels."""
 
     def turns(self, flat: Flat) -> list[Turn]:
-        """Return the turns of a paragraph, and count it."""
+        """Returns the turns of a paragraph, and counts it."""
         paragraph_turns, strays = turns(flat, self.roles)
         labels = sum(turn.attribution is not None for turn in paragraph_turns)
         labels += sum(stray.kind == EMPTY for stray in strays)
@@ -238,7 +238,7 @@ class Labels:
         return paragraph_turns
 
     def parse_label(self, label: str, line: int) -> Attribution:
-        """Return speakers and style of a label of the manifest's `lines`, and count it."""
+        """Returns speakers and style of a label of the manifest's `lines`, and counts it."""
         match = LABEL.fullmatch(f"{label}:")
         name = squeeze(match["name"]) if match else squeeze(label)
         style = squeeze(match["style"] or "") or None if match else None
@@ -250,7 +250,7 @@ class Labels:
         return speakers, style
 
     def check_link_label(self, label: str, line: int) -> None:
-        """Record the label of a link definition if it is a name of the cast."""
+        """Records the label of a link definition if it is a name of the cast."""
         if self.roles.find_speakers(label):
             self.strays.append(Stray(BRACKETS, label, line))
 
@@ -260,7 +260,7 @@ class Labels:
         return self.labelled_count >= 2 and 2 * self.labelled_count >= self.place_count
 
     def problems(self) -> list[Problem]:
-        """Return the problems of the labels, one for all lines with the same label."""
+        """Returns the problems of the labels, one for all lines with the same label."""
         refused = {name: list(lines) for name, lines in self.unknown_labels.items()}
         problems: list[Problem] = []
         for stray in self.strays if self.is_script else ():
@@ -272,7 +272,7 @@ class Labels:
                 message = f"“[{stray.name}]:” defines a link; a speaker's label has no brackets"
                 problems.append(self._problem(stray.line, message))
         for count, (label, lines) in enumerate(refused.items()):
-            suggestion = self.roles.nearest_label(label) if count < GUESSES else None
+            suggestion = self.roles.nearest_label(label) if count < MAX_SUGGESTIONS else None
             guess = f"; did you mean “{suggestion}”?" if suggestion else "."
             name = excerpt(label)
             message = (
@@ -283,10 +283,12 @@ class Labels:
         return problems
 
     def slips(self) -> list[Slip]:
-        """Return apparent labels that may be meant otherwise than they are read."""
+        """Returns apparent labels that may be meant otherwise than they are read."""
         strays = () if self.is_script else self.strays
         names = dict.fromkeys(stray.name for stray in strays if stray.kind == UNKNOWN)
-        suggestions = {name: self.roles.nearest_label(name) for name in list(names)[:GUESSES]}
+        suggestions = {
+            name: self.roles.nearest_label(name) for name in list(names)[:MAX_SUGGESTIONS]
+        }
         slips: list[Slip] = []
         for stray in strays:
             suggestion = suggestions.get(stray.name) if stray.kind == UNKNOWN else None
@@ -312,6 +314,6 @@ _PROBLEMS = {
 
 
 def other_lines_note(lines: Sequence[int]) -> str:
-    """Return ` (and in 2 more lines)` for line numbers beyond the first, or nothing."""
+    """Returns ` (and in 2 more lines)` for line numbers beyond the first, or nothing."""
     other_count = len(lines) - 1
     return f" (and in {other_count} more line{'s' * (other_count > 1)})" if other_count else ""

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from narrator.text.lines import Foreign, Line
-from textbase.tongues import ForeignLetters, find_foreign_letters, said_in
+from textbase.tongues import ForeignLetters, find_foreign_letters, passage_language
 
-_Place = tuple[int, int, ForeignLetters]
+_LinePlace = tuple[int, int, ForeignLetters]
 """Index of the scene, index of the line in it, and the line's foreign letters."""
 
 
 def by_letters(scenes: Sequence[list[Line]], declared: Sequence[str]) -> tuple[Foreign, ...]:
-    """Set the language of lines in foreign letters, alike for all lines of a run, and report them.
+    """Sets the language of lines in foreign letters, alike for all lines of a run; returns reports.
 
     `declared` are the languages that the book names.
     """
@@ -26,7 +26,7 @@ def by_letters(scenes: Sequence[list[Line]], declared: Sequence[str]) -> tuple[F
     reports: dict[tuple[str, str, str | None], Foreign] = {}
     for run in _group_runs(places):
         texts = [(scenes[scene][place].text, letters) for scene, place, letters in run]
-        language = said_in(texts, declared)
+        language = passage_language(texts, declared)
         for scene, place, letters in run:
             line = scenes[scene][place]
             key = (letters.alphabet, line.language, language)
@@ -40,9 +40,9 @@ def by_letters(scenes: Sequence[list[Line]], declared: Sequence[str]) -> tuple[F
     return tuple(reports.values())
 
 
-def _group_runs(places: Sequence[_Place]) -> Iterator[list[_Place]]:
-    """Yield runs of neighbouring lines in the same foreign letters."""
-    run: list[_Place] = []
+def _group_runs(places: Sequence[_LinePlace]) -> Iterator[list[_LinePlace]]:
+    """Yields runs of neighbouring lines in the same foreign letters."""
+    run: list[_LinePlace] = []
     for scene_index, line_index, foreign_letters in places:
         if run and not (
             run[-1][:2] == (scene_index, line_index - 1) and foreign_letters.continues(run[-1][2])

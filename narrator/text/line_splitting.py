@@ -56,7 +56,7 @@ _Place = tuple[int, int, Line]
 
 
 def _narration_paragraphs(chapter: Chapter) -> Iterator[_Place | None]:
-    """Yield the paragraphs of narration; None for any other one and for the end of a scene."""
+    """Yields the paragraphs of narration; None for any other one and for the end of a scene."""
     for scene_index, scene in enumerate(chapter.scenes):
         for line_index, line in enumerate(scene.lines):
             yield (scene_index, line_index, line) if line.is_narration else None
@@ -64,7 +64,7 @@ def _narration_paragraphs(chapter: Chapter) -> Iterator[_Place | None]:
 
 
 def narration_passages(chapter: Chapter) -> list[str]:
-    """Return the paragraphs of an unsplit chapter in which quotations are searched for.
+    """Returns the paragraphs of an unsplit chapter in which quotations are searched for.
 
     Paragraphs that are not narration are placeholders.
     """
@@ -74,7 +74,7 @@ def narration_passages(chapter: Chapter) -> list[str]:
 
 
 def find_quotes(chapter: Chapter) -> tuple[NarrationQuote, ...]:
-    """Return the quotations in an unsplit chapter's narration, in order, but for those that the
+    """Returns the quotations in an unsplit chapter's narration, in order, but for those that the
     text gives to speakers."""
     paragraphs = list(_narration_paragraphs(chapter))
     quotes: list[NarrationQuote] = []
@@ -103,7 +103,7 @@ def split_lines(
     roles: Roles,
     tags: str = "narrator",
 ) -> Chapter:
-    """Split the lines of a chapter so that each has one speaker.
+    """Splits the lines of a chapter so that each has one speaker.
 
     `speakers_of` maps quotations to their speakers (several in unison); the narrator speaks the
     others. `tags` is the manifest's setting.
@@ -143,7 +143,7 @@ def split_lines(
 
 
 def _with_default_language(line: Line, roles: Roles, chapter: Chapter) -> Line:
-    """Return a line in its speaker's default language, unless a language mark sets it."""
+    """Returns a line in its speaker's default language, unless a language mark sets it."""
     language = roles.languages.get(line.speaker, chapter.language)
     return line if line.is_marked or line.language == language else replace(line, language=language)
 
@@ -160,7 +160,7 @@ class _Paragraph:
         self.language = language
 
     def lines(self, tags: str, omitted: list[OmittedText]) -> Iterator[Line]:
-        """Yield the lines of the paragraph; text that is left out is added to `omitted`."""
+        """Yields the lines of the paragraph; text that is left out is added to `omitted`."""
         parts = self._join_parts(self._move_marks(self._divide_by_spans()))
         if tags != "narrator":
             parts = self._join_parts(list(self._reassign_tags(parts, tags)))
@@ -178,7 +178,7 @@ class _Paragraph:
     # -- parts and their speakers
 
     def _divide_by_spans(self) -> list[AttributedSpan]:
-        """Divide the whole paragraph by its spans; an inner span wins."""
+        """Divides the whole paragraph by its spans; an inner span wins."""
         line, length = self.line, len(self.line.text)
         stack = [AttributedSpan(0, length, (line.speaker,), line.style, is_quoted=False)]
         parts: list[AttributedSpan] = []
@@ -202,7 +202,7 @@ class _Paragraph:
         return parts
 
     def _move_marks(self, parts: Sequence[AttributedSpan]) -> list[AttributedSpan]:
-        """Move punctuation at edges of parts to the adjacent quotation; split no spoken form."""
+        """Moves punctuation at edges of parts to the adjacent quotation; split no spoken form."""
         text, cuts = self.line.text, [part.stop for part in parts[:-1]]
         for index, cut in enumerate(cuts):
             previous_cut = cuts[index - 1] if index else 0
@@ -223,7 +223,7 @@ class _Paragraph:
         ]
 
     def _join_parts(self, parts: Sequence[AttributedSpan]) -> list[AttributedSpan]:
-        """Join parts without words to neighbours, and neighbours of the same speakers."""
+        """Joins parts without words to neighbours, and neighbours of the same speakers."""
         text = self.line.text
         joined: list[AttributedSpan] = []
         pending_start: int | None = None
@@ -247,7 +247,7 @@ class _Paragraph:
     def _reassign_tags(
         self, parts: Sequence[AttributedSpan], tags: str
     ) -> Iterator[AttributedSpan]:
-        """Give speech tags to the speaker of their quotation, or to nobody."""
+        """Gives speech tags to the speaker of their quotation, or to nobody."""
         text = self.line.text
         for index, part in enumerate(parts):
             previous = parts[index - 1] if index else None
@@ -269,7 +269,7 @@ class _Paragraph:
     # -- lines
 
     def _speaker_lines(self, part: AttributedSpan, begin: int, end: int) -> Iterator[Line]:
-        """Yield the lines of a part, one for each of its speakers, with the pauses and marks from
+        """Yields the lines of a part, one for each of its speakers, with the pauses and marks from
         `begin` to `end`."""
         line, text = self.line, self.line.text
         stop = part.start + len(text[part.start : part.stop].rstrip())
@@ -319,6 +319,6 @@ class _Paragraph:
             )
 
     def _language_of(self, speaker: str) -> str:
-        """Return the language of a speaker's part, before its letters are examined."""
+        """Returns the language of a speaker's part, before its letters are examined."""
         default_language = self.languages.get(speaker, self.language)
         return self.line.language if self.line.is_marked else default_language

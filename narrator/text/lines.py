@@ -102,7 +102,7 @@ class Line:
     """Offset of its text in that of its paragraph, or of its turn within one."""
 
     def source_line_at(self, offset: int) -> int:
-        """Return the number of the source line in which an offset lies."""
+        """Returns the number of the source line in which an offset lies."""
         return max(
             (number for row_offset, number in self.source_lines if row_offset <= offset),
             default=self.line,

@@ -96,7 +96,7 @@ class Usage:
         self.opening, self.closing = frozenset(opening), frozenset(closing)
 
     def begins_quotation(self, text: str, family: str) -> bool:
-        """Return True if a paragraph begins with a mark that may open a quotation."""
+        """Returns whether a paragraph begins with a mark that may open a quotation."""
         start = text.lstrip(" \t\n\u00a0\u202f" + _TRANSPARENT)[:14]
         if not start or start[0] not in FAMILIES[family] or start[0] in self.closing - {"»", "«"}:
             return False
@@ -104,7 +104,7 @@ class Usage:
         return not (elision and elision[0].casefold() in _SURE_ELISIONS)
 
     def marks(self, text: str) -> dict[str, list[Mark]]:
-        """Return the marks of a paragraph by family, in order, without apostrophes inside words."""
+        """Returns a paragraph's marks by family, in order, without apostrophes inside words."""
         marks_by_family: dict[str, list[Mark]] = {}
         for match in _MARK_PATTERN.finditer(text):
             mark, offset = match[1], match.start()
@@ -140,7 +140,7 @@ class Usage:
 def _guillemets_point_inwards(
     paragraphs: Sequence[str], left_mark: str, right_mark: str, language: str
 ) -> bool:
-    """Return True if a text's guillemets point inwards: »Ja«."""
+    """Returns whether a text's guillemets point inwards: »Ja«."""
     is_inward = Counter[bool]()
     for text in paragraphs:
         offsets = text.find(left_mark), text.find(right_mark)
@@ -152,7 +152,7 @@ def _guillemets_point_inwards(
 
 
 def _neighbours(text: str, offset: int) -> tuple[str, str]:
-    """Return the characters before and after a mark; empty at the paragraph's edges."""
+    """Returns the characters before and after a mark; empty at the paragraph's edges."""
     before, after = offset - 1, offset + 1
     while before >= 0 and text[before] in _TRANSPARENT:
         before -= 1
@@ -162,7 +162,7 @@ def _neighbours(text: str, offset: int) -> tuple[str, str]:
 
 
 def _costs_by_context(previous_character: str, next_character: str) -> tuple[float, float]:
-    """Return the costs of opening and of closing, by the neighbouring characters."""
+    """Returns the costs of opening and of closing, by the neighbouring characters."""
     is_after_space, is_before_space = (
         not previous_character or previous_character.isspace(),
         not next_character or next_character.isspace(),
@@ -179,7 +179,7 @@ def _costs_by_context(previous_character: str, next_character: str) -> tuple[flo
 def _single_mark_costs(
     text: str, offset: int, opening_cost: float, closing_cost: float
 ) -> tuple[float, float, float]:
-    """Return the costs of a single mark, which may be an apostrophe: of opening, of closing, and of
+    """Returns the costs of a single mark, perhaps an apostrophe: of opening, of closing, and of
     being an apostrophe."""
     previous_character, next_character = _neighbours(text, offset)
     if _CLIPPED_AND.match(text, offset) or _CLIPPED_AND.match(text, offset - 2):
@@ -200,7 +200,7 @@ def _single_mark_costs(
 
 
 def _costs_after_word(text: str, offset: int) -> tuple[float, float]:
-    """Return the extra cost of closing after a word, and the cost of an apostrophe: the boys',
+    """Returns the extra cost of closing after a word, and the cost of an apostrophe: the boys',
     goin'."""
     word = _LAST_WORD.search(text[max(0, offset - 12) : offset])
     ending = word[0].casefold() if word else ""
@@ -233,7 +233,7 @@ class Reading:
 def read_pairs(
     text: str, marks: Sequence[Mark], *, begins_inside: bool = False, continues: bool = False
 ) -> Reading:
-    """Find the cheapest reading of one family's marks.
+    """Finds the cheapest reading of one family's marks.
 
     `begins_inside`: the paragraph begins within a quotation. `continues`: a quotation that it does
     not close continues in the next one.
@@ -276,7 +276,7 @@ def read_pairs(
 
 
 def stripped_end(text: str, stop: int) -> int:
-    """Return the end of `text[:stop]` without trailing white space."""
+    """Returns the end of `text[:stop]` without trailing white space."""
     while stop and text[stop - 1].isspace():
         stop -= 1
     return stop
@@ -285,7 +285,7 @@ def stripped_end(text: str, stop: int) -> int:
 def _pair_spans(
     text: str, marks: Sequence[Mark], roles: Sequence[str], begins_inside: bool
 ) -> Iterator[Pair]:
-    """Yield the pairs that the marks' roles form."""
+    """Yields the pairs that the marks' roles form."""
     start = len(text) - len(text.lstrip()) if begins_inside else None
     for mark, role in zip(marks, roles, strict=True):
         if role == "opens":

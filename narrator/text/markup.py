@@ -28,11 +28,11 @@ class CastNames(Protocol):
     """Looks up the speakers that a text names."""
 
     def find_speakers(self, text: str) -> tuple[str, ...]:
-        """Return the speakers that a text names exactly, several in unison."""
+        """Returns the speakers that a text names exactly, several in unison."""
         ...
 
     def nearest_label(self, label: str) -> str | None:
-        """Return the name that a mistyped one is nearest to, or None."""
+        """Returns the name that a mistyped one is nearest to, or None."""
         ...
 
 
@@ -41,12 +41,12 @@ LONGEST_PAUSE = 60.0
 
 
 def squeeze(text: str) -> str:
-    """Replace each run of white space by a single space, and strip the ends."""
+    """Replaces each run of white space by a single space, and strips the ends."""
     return " ".join(text.split())
 
 
 def visible(text: str) -> bool:
-    """Return True if a text has any character that readers see."""
+    """Returns whether a text has any character that readers see."""
     return any(
         not character.isspace() and unicodedata.category(character) != "Cf"
         for character in strip_invisible(text)
@@ -80,7 +80,7 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 @functools.cache
 def MARKDOWN() -> MarkdownIt:
-    """Return the parser; its environment needs `cast`, a CastNames."""
+    """Returns the parser; its environment needs `cast`, a CastNames."""
     md = MarkdownIt("commonmark", {"maxNesting": 50, "inline_definitions": True})
     md.enable("table")
     # Manuscripts indent paragraphs; tags around a paragraph are no reason to leave it out; and
@@ -102,7 +102,7 @@ def MARKDOWN() -> MarkdownIt:
 
 
 def _depth_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Report quotes and lists that are nested too deep."""
+    """Reports quotes and lists that are nested too deep."""
     if silent or state.level < _MAX_DEPTH:
         return False
     token = state.push("problem", "", 0)
@@ -113,7 +113,7 @@ def _depth_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _comment_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read a comment on lines of its own; a comment next to text is read in its paragraph."""
+    """Reads a comment on lines of its own; a comment next to text is read in its paragraph."""
     position = state.bMarks[start] + state.tShift[start]
     if not state.src.startswith("<!--", position):
         return False
@@ -137,7 +137,7 @@ def _comment_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool
 
 
 def _footnote_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read a footnote's text: its paragraph, and the indented paragraphs after it."""
+    """Reads a footnote's text: its paragraph, and the indented paragraphs after it."""
 
     def is_footnote(line: int) -> bool:
         return bool(_FOOTNOTE.match(state.src, state.bMarks[line] + state.tShift[line]))
@@ -164,7 +164,7 @@ def _footnote_rule(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _newline_rule(state: StateInline, silent: bool) -> bool:
-    """Apply the parser's own rule, and keep the position for line numbers."""
+    """Applies the parser's own rule, and keeps the position for line numbers."""
     start = state.pos
     is_read = newline_rule(state, silent)
     if is_read and not silent:
@@ -173,7 +173,7 @@ def _newline_rule(state: StateInline, silent: bool) -> bool:
 
 
 def _escape_rule(state: StateInline, silent: bool) -> bool:
-    """Apply the parser's own rule, also to `\\：`, and keep the position for line numbers."""
+    """Applies the parser's own rule, also to `\\：`, and keeps the position for line numbers."""
     start = state.pos
     if state.src.startswith("\\：", start):
         if not silent:
@@ -191,7 +191,7 @@ def _escape_rule(state: StateInline, silent: bool) -> bool:
 def _push(
     state: StateInline, kind: str, content: str = "", meta: Mapping[str, object] | None = None
 ) -> Token:
-    """Add a token at the current position."""
+    """Adds a token at the current position."""
     token = state.push(kind, "", 0)
     token.content = content
     token.meta = {"pos": state.pos, **(meta or {})}
@@ -199,7 +199,7 @@ def _push(
 
 
 def _pause_rule(state: StateInline, silent: bool) -> bool:
-    """Read `[pause 1.5s]`."""
+    """Reads `[pause 1.5s]`."""
     match = _PAUSE.match(state.src, state.pos, state.posMax)
     if not match:
         return False
@@ -224,7 +224,7 @@ def _pause_rule(state: StateInline, silent: bool) -> bool:
 
 
 def _music_rule(state: StateInline, silent: bool) -> bool:
-    """Read `[music: name]` and `[music: off]`."""
+    """Reads `[music: name]` and `[music: off]`."""
     match = _MUSIC.match(state.src, state.pos, state.posMax)
     if not match:
         return False
@@ -240,7 +240,7 @@ def _music_rule(state: StateInline, silent: bool) -> bool:
 
 
 def _language_rule(state: StateInline, silent: bool) -> bool:
-    """Read `[language: el]` and `[language: off]`, also mistyped ones.
+    """Reads `[language: el]` and `[language: off]`, also mistyped ones.
 
     Brackets that only begin with the word are text. A mistyped end still ends the language, or
     all the text that follows would be spoken in it.
@@ -267,7 +267,7 @@ def _language_rule(state: StateInline, silent: bool) -> bool:
 
 
 def _means_end(match: re.Match[str], tag: str, source: str) -> bool:
-    """Return True if a mark, perhaps mistyped, means the end of a language."""
+    """Returns whether a mark, perhaps mistyped, means the end of a language."""
     if match["close"]:
         return bool(match["tag"]) and (not tag or tag in _END_WORDS or is_language(tag))
     if tag not in _END_WORDS or tag == "off" or match["sign"]:
@@ -279,7 +279,7 @@ def _means_end(match: re.Match[str], tag: str, source: str) -> bool:
 
 
 def _say_rule(state: StateInline, silent: bool) -> bool:
-    """Read `{written|spoken}`, or the beginning of `{Ada: …}`."""
+    """Reads `{written|spoken}`, or the beginning of `{Ada: …}`."""
     if state.src[state.pos] != "{":
         return False
     match = _SAY.match(state.src, state.pos, state.posMax)
@@ -299,7 +299,7 @@ def _say_rule(state: StateInline, silent: bool) -> bool:
 
 
 def _given_rule(state: StateInline, silent: bool) -> bool:
-    """Read the beginning of `{Ada (softly): …}`, if the cast has exactly that name.
+    """Reads the beginning of `{Ada (softly): …}`, if the cast has exactly that name.
 
     Otherwise the brace is text. `unpaired` finds braces without an end once the whole paragraph
     has been parsed.
@@ -321,7 +321,7 @@ def _given_rule(state: StateInline, silent: bool) -> bool:
 
 
 def _nearest_speaker(names: str, cast: CastNames) -> str | None:
-    """Return the name nearest to one that is not in the cast.
+    """Returns the name nearest to one that is not in the cast.
 
     Empty where only some of several names are known, None where nothing is near.
     """
@@ -330,7 +330,7 @@ def _nearest_speaker(names: str, cast: CastNames) -> str | None:
 
 
 def _given_end_rule(state: StateInline, silent: bool) -> bool:
-    """Read a closing brace."""
+    """Reads a closing brace."""
     if state.src[state.pos] != "}":
         return False
     if not silent:
@@ -340,7 +340,7 @@ def _given_end_rule(state: StateInline, silent: bool) -> bool:
 
 
 def unpaired(tokens: Sequence[Token]) -> frozenset[int]:
-    """Return the indices of brace tokens without a partner."""
+    """Returns the indices of brace tokens without a partner."""
     open_places: list[int] = []
     unpaired_places: set[int] = set()
     for index, token in enumerate(tokens):
@@ -354,7 +354,7 @@ def unpaired(tokens: Sequence[Token]) -> frozenset[int]:
 
 
 def _footnote_mark_rule(state: StateInline, silent: bool) -> bool:
-    """Read `[^1]`, or an inline footnote: `^[text]`."""
+    """Reads `[^1]`, or an inline footnote: `^[text]`."""
     match = _FOOTNOTE_MARK.match(state.src, state.pos, state.posMax)
     if not match:
         return False
@@ -368,7 +368,7 @@ def _footnote_mark_rule(state: StateInline, silent: bool) -> bool:
 def _push_slip(
     state: StateInline, written: str, problem: str, *, is_spoken: bool | None = None
 ) -> None:
-    """Record `written` as nearly a mark; it is spoken as text, or left out and listed.
+    """Records `written` as nearly a mark; it is spoken as text, or left out and listed.
 
     With `is_spoken` None it is read as a mark in spite of the slip.
     """

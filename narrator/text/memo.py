@@ -20,7 +20,7 @@ class MemoCache(Generic[ValueT]):
         self._condition: object = None
 
     def begin(self, condition: object) -> None:
-        """Begin a round.
+        """Begins a round.
 
         Values of another condition, and values not used in the last round, are dropped.
         """
@@ -28,7 +28,7 @@ class MemoCache(Generic[ValueT]):
         self._current_round, self._condition = {}, condition
 
     def get(self, key: Hashable, make: Callable[[], ValueT]) -> ValueT:
-        """Return the cached value of a key, or the result of `make`. Raises what it raises."""
+        """Returns the cached value of a key, or the result of `make`. Raises what it raises."""
         if key not in self._current_round:
             self._current_round[key] = (
                 self._previous_round[key] if key in self._previous_round else make()

@@ -48,7 +48,7 @@ class _Seconds(dict[str, float]):
         return seconds
 
     def _letters_per_minute(self, character: str) -> int:
-        """Return the reading rate of a character's script."""
+        """Returns the reading rate of a character's script."""
         name = unicodedata.name(character, "")
         if name.startswith(("HIRAGANA", "KATAKANA")):
             return _LETTERS_PER_MINUTE["ja"]
@@ -65,7 +65,7 @@ _seconds_of = functools.cache(_Seconds)
 
 
 def expected_seconds(text: str, language: str) -> float:
-    """Return the seconds a narrator needs for `text`, pauses included."""
+    """Returns the seconds a narrator needs for `text`, pauses included."""
     stop_count = sum(1 for _ in _STOP_MARKS.finditer(text))
     clause_count = sum(1 for _ in _CLAUSE_MARKS.finditer(text))
     letter_seconds = sum(map(_seconds_of(primary(language)).__getitem__, text))

@@ -31,7 +31,7 @@ class Quotation:
 
 
 def quotations(paragraphs: Sequence[str], language: str) -> tuple[Quotation, ...]:
-    """Find the quotations of neighbouring paragraphs, in order; `language` is a BCP 47 tag.
+    """Finds the quotations of neighbouring paragraphs, in order; `language` is a BCP 47 tag.
 
     Only outer quotations are returned. A quotation without an end stops before its speech tag, or
     else with its paragraph; it continues where the next paragraph begins with its mark again, or
@@ -73,7 +73,7 @@ class _QuotationFinder:
     # -- the whole text
 
     def _rank_families(self) -> tuple[str, ...]:
-        """Return the families of marks, outermost first."""
+        """Returns the families of marks, outermost first."""
         scores: dict[str, float] = dict.fromkeys(self.usage.families, 0.0)
         present = self.usage.families
         if len(present) < 2:
@@ -91,7 +91,7 @@ class _QuotationFinder:
         return tuple(sorted(present, key=lambda family: (-scores[family], present.index(family))))
 
     def _speaks_after_dashes(self) -> bool:
-        """Return True if a dash at a paragraph's beginning opens speech in this text."""
+        """Returns whether a dash at a paragraph's beginning opens speech in this text."""
         dashed_texts = [text for text in self.texts if dashes.speech_start(text)]
         if "dash" in speech_of(self.language).traits:
             hyphens = [text for text in dashed_texts if text.lstrip("_* ")[0] == "-"]
@@ -109,7 +109,7 @@ class _QuotationFinder:
     # -- one paragraph
 
     def _find_in_paragraph(self, number: int, text: str) -> Iterator[Quotation]:
-        """Yield the quotations of one paragraph, and update the open quotation."""
+        """Yields the quotations of one paragraph, and updates the open quotation."""
         previous_opener, self.open_with = self.open_with, None
         self.previous_open_with = previous_opener
         text_start = len(text) - len(text.lstrip())
@@ -137,7 +137,7 @@ class _QuotationFinder:
             )
 
     def _dash_speech_start(self, text: str, previous_opener: str | None) -> int:
-        """Return the offset at which speech opened by a dash begins; 0 if a dash opens none."""
+        """Returns the offset at which speech opened by a dash begins; 0 if a dash opens none."""
         if (
             previous_opener == _DASH_OPENER
             and text.lstrip()[0] in _CONTINUATION_MARKS - self.usage.opening
@@ -148,7 +148,7 @@ class _QuotationFinder:
     def _continued_quotation(
         self, number: int, text: str, family: str
     ) -> list[tuple[int, int, bool]]:
-        """Return the pieces of a paragraph inside a quotation that an earlier paragraph opened, and
+        """Returns the pieces of a paragraph inside a quotation that an earlier one opened, and
         this or a later one closes."""
         text_start, text_end = len(text) - len(text.lstrip()), len(text.rstrip())
         if number < self.closing_paragraph:
@@ -158,7 +158,7 @@ class _QuotationFinder:
         return [(span.start, span.stop, True) for span in reading.spans]
 
     def _find_between_marks(self, number: int, text: str) -> list[tuple[int, int, bool]]:
-        """Find the quotations between marks, as start, stop and True for speech."""
+        """Finds the quotations between marks, as start, stop and True for speech."""
         pieces: list[tuple[int, int, bool]] = []
         for rank, family in enumerate(self.ranked_families):
             marks = self.marks[number].get(family, [])
@@ -177,7 +177,7 @@ class _QuotationFinder:
         return sorted(pieces)
 
     def _find_announced(self, text: str) -> list[tuple[int, int]]:
-        """Find speech after a colon and a dash: “Él dijo: —Ven.”"""
+        """Finds speech after a colon and a dash: “Él dijo: —Ven.”"""
         for colon in _COLON_DASH.finditer(text):
             words = {word.casefold() for word in WORD.findall(text[: colon.start()][-80:])}
             if words & self.speech_verbs:
@@ -188,7 +188,7 @@ class _QuotationFinder:
     def _find_pairs(
         self, number: int, text: str, family: str, marks: Sequence[Mark], *, is_main_family: bool
     ) -> list[Pair]:
-        """Find the quotations of a paragraph in one family's marks."""
+        """Finds the quotations of a paragraph in one family's marks."""
         next_text = next(
             (
                 text_after
@@ -212,7 +212,7 @@ class _QuotationFinder:
         return [*self._find_unopened(text, reading), *spans]
 
     def _leave_open(self, number: int, family: str, *, reopens_next: bool) -> None:
-        """Continue a quotation in the next paragraph if that reopens it, or if a later one closes
+        """Continues a quotation in the next paragraph if that reopens it, or if a later one closes
         it."""
         self.closing_paragraph = (
             -1 if reopens_next else self._find_closing_paragraph(number, family)
@@ -220,7 +220,7 @@ class _QuotationFinder:
         self.open_with = family if reopens_next or self.closing_paragraph > number else None
 
     def _find_closing_paragraph(self, number: int, family: str) -> int:
-        """Return the index of the paragraph that closes the quotation opened here, or -1."""
+        """Returns the index of the paragraph that closes the quotation opened here, or -1."""
         for paragraph in range(number + 1, min(number + 1 + _MAX_GAP, len(self.texts))):
             text = self.texts[paragraph]
             if self.dashes and dashes.speech_start(text):
@@ -235,7 +235,7 @@ class _QuotationFinder:
         return -1
 
     def _find_unopened(self, text: str, reading: Reading) -> Iterator[Pair]:
-        """Yield a quotation at a paragraph's beginning whose opening mark is missing."""
+        """Yields a quotation at a paragraph's beginning whose opening mark is missing."""
         first_start = reading.spans[0].start if reading.spans else len(text)
         for mark in reading.strays:
             if mark.offset > first_start or mark.offset > _MAX_UNOPENED_LENGTH:
@@ -256,7 +256,7 @@ class _QuotationFinder:
     def _find_in_gaps(
         self, text: str, marks: Sequence[Mark], pieces: Sequence[tuple[int, int, bool]]
     ) -> list[Pair]:
-        """Find quotations in other families' marks, between those already found."""
+        """Finds quotations in other families' marks, between those already found."""
         gaps: dict[int, list[Mark]] = {}
         spans_taken = sorted((start, stop) for start, stop, _ in pieces)
         index = 0
@@ -271,7 +271,7 @@ class _QuotationFinder:
     # -- one quotation
 
     def _close_unclosed(self, text: str, span: Pair, *, only_at_end: bool) -> Pair:
-        """Return an unclosed quotation cut off at a mark of another family, or before its speech
+        """Returns an unclosed quotation cut off at a mark of another family, or before its speech
         tag."""
         for match in _FOREIGN_CLOSING.finditer(text, span.start + 1, span.stop):
             mark = match[1]
@@ -290,7 +290,7 @@ class _QuotationFinder:
         return span
 
     def _has_verb_after(self, text: str, offset: int, max_words: int) -> bool:
-        """Return True if the clause after a quotation begins with a verb of speech."""
+        """Returns whether the clause after a quotation begins with a verb of speech."""
         if _WIDE_TAG.match(text, offset):
             return True
         clause = _CLAUSE.match(text, offset, offset + _VERB_REACH)
@@ -298,14 +298,14 @@ class _QuotationFinder:
         return any(word.casefold() in self.speech_verbs for word in words)
 
     def _has_verb_before(self, text: str, max_words: int) -> bool:
-        """Return True if a verb of speech is among the last words before a quotation."""
+        """Returns whether a verb of speech is among the last words before a quotation."""
         clause = _LAST_CLAUSE.search(text)
         words = WORD.findall(clause[0]) if clause else []
         last_words = words if text[-1:] in (",", ":", "：") else words[-max_words:]
         return any(word.casefold() in self.speech_verbs for word in last_words)
 
     def _is_speech(self, text: str, span: Pair) -> bool:
-        """Return True if a quotation is speech: it ends like speech, or has a speech tag."""
+        """Returns whether a quotation is speech: it ends like speech, or has a speech tag."""
         inner_text = text[span.start + 1 : span.stop - span.is_closed].strip(_SPACE + "_*")
         text_before = text[max(0, span.start - _VERB_REACH) : span.start].rstrip(_SPACE + "_*([")
         text_after = text[span.stop : span.stop + 20].lstrip()
@@ -362,7 +362,7 @@ _NAMING_WORD = re.compile(
 
 
 def _sure_pairs(text: str, spans: Sequence[Pair], marks: Sequence[Mark]) -> list[Pair]:
-    """Return the pairs that certainly quote, though their family is not the text's main one; single
+    """Returns the pairs that certainly quote, though their family is not the main one; single
     marks may be apostrophes."""
     opening_costs = {mark.offset: mark.opening_cost for mark in marks}
     return [
@@ -377,12 +377,12 @@ def _sure_pairs(text: str, spans: Sequence[Pair], marks: Sequence[Mark]) -> list
 
 
 def _has_content(text: str, start: int, stop: int) -> bool:
-    """Return True if the text has more than marks."""
+    """Returns whether the text has more than marks."""
     return any(c.isalnum() or c in "?!…" for c in text[start:stop])
 
 
 def _is_independent(text_before: str, inner_text: str, text_after: str, word_count: int) -> bool:
-    """Return True if a quotation without a verb of speech is not part of a sentence."""
+    """Returns whether a quotation without a verb of speech is not part of a sentence."""
     last_character = inner_text[-1]
     is_after_break = text_before[-1] in _ENDING_MARKS or text_before[-1] in _CLOSING_MARKS
     if last_character in "!?…—–-！？" or (last_character in _ENDING_MARKS and is_after_break):
@@ -399,13 +399,13 @@ def _is_independent(text_before: str, inner_text: str, text_after: str, word_cou
 
 
 def _is_title(text: str) -> bool:
-    """Return True if all words but short ones have capitals."""
+    """Returns whether all words but short ones have capitals."""
     words = WORD.findall(text)
     return all(word[0].isupper() or len(word) < 4 for word in words)
 
 
 def _nested_families(spans: Mapping[str, Sequence[Pair]]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of families where a quotation of the first contains one of the second."""
+    """Yields pairs of families where a quotation of the first contains one of the second."""
     for outer, outer_spans in spans.items():
         for inner, inner_spans in spans.items():
             if outer == inner:

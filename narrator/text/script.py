@@ -58,7 +58,7 @@ from narrator.text.slips import (
     brackets,
     opening,
 )
-from textbase.characters import ODD
+from textbase.characters import INVISIBLE
 from textbase.tongues import contradiction
 
 LONGEST_PARAGRAPH = 1_000_000
@@ -68,7 +68,7 @@ FEW_LINES = 5
 
 
 def decode_chapter(file_bytes: bytes, path: Path) -> str:
-    """Decode the bytes of a chapter's file, UTF-8 with or without a byte order mark.
+    """Decodes the bytes of a chapter's file, UTF-8 with or without a byte order mark.
 
     Raises ScriptError for other encodings and for U+0000.
     """
@@ -99,7 +99,7 @@ def read_chapter(
     speaker: str | None,
     first_line: int = 1,
 ) -> Chapter:
-    """Parse chapter text; `speaker` is the chapter's own default speaker.
+    """Parses chapter text; `speaker` is the chapter's own default speaker.
 
     `first_line` is the number of the text's first line in `path`. Raises ScriptError with all
     problems of the chapter.
@@ -123,7 +123,7 @@ def read_lines(
     roles: Roles,
     speaker: str | None,
 ) -> Chapter:
-    """Return the inline `line_count` of a manifest as a chapter.
+    """Returns the inline `line_count` of a manifest as a chapter.
 
     Each entry is the number of its line in `path` with either chapter text, or a label and the
     text that its speaker says. Raises ScriptError with all problems of the chapter.
@@ -154,7 +154,7 @@ class Faults:
 
 
 def find_faults(text: str, roles: Roles) -> Faults:
-    """Find the problems that `read_chapter` would report, for programs that write scripts.
+    """Finds the problems that `read_chapter` would report, for programs that write scripts.
 
     An apparent label counts, because it becomes one as soon as a speaker of that name is declared.
     """
@@ -226,7 +226,7 @@ class _ScriptReader:
         self.slips: list[Slip] = []
 
     def build_chapter(self, title: str, first_line: int) -> Chapter:
-        """Return the chapter that was read. Raises ScriptError with all problems."""
+        """Returns the chapter that was read. Raises ScriptError with all problems."""
         self.problems += self.labels.problems()
         if lines := self.unattributed_lines:
             self._add_problem(
@@ -258,8 +258,8 @@ class _ScriptReader:
         return Chapter(title, self.language, scenes, left_out, unseen, foreign, warnings, slips)
 
     def note_invisible_characters(self, text: str, first_line: int) -> None:
-        """Record invisible characters of a text with their line and count."""
-        for match in ODD.finditer(text):
+        """Records invisible characters of a text with their line and count."""
+        for match in INVISIBLE.finditer(text):
             line, count = self.invisible_characters.get(match[0], (0, 0))
             line = line or first_line + text.count("\n", 0, match.start())
             self.invisible_characters[match[0]] = line, count + 1
@@ -267,7 +267,7 @@ class _ScriptReader:
     def read(
         self, text: str, line_of: Callable[[int], int], attribution: Attribution | None = None
     ) -> None:
-        """Add the lines of `text`; `line_of` maps its rows, counted from 0, to lines of the source.
+        """Adds the lines of `text`; `line_of` maps its rows, counted from 0, to source lines.
 
         With an attribution the whole text is that speaker's, and labels in it are not read.
         """
@@ -310,7 +310,7 @@ class _ScriptReader:
                     self._add_problem(line, token.content)
 
     def _check_heading(self, token: Token, source: Sequence[str], line: int) -> None:
-        """Report text above a row of dashes that may be meant as a scene break."""
+        """Reports text above a row of dashes that may be meant as a scene break."""
         if token.markup == "-" and not _reads_as_title(source[:-1]):
             self._add_problem(
                 line,
@@ -319,7 +319,7 @@ class _ScriptReader:
             )
 
     def _leave_out_block(self, token: Token, source: Sequence[str], line: int) -> None:
-        """Leave out a code block, a link definition, or a block that the parser marked so."""
+        """Leaves out a code block, a link definition, or a block that the parser marked so."""
         reason = token.info
         if token.type == "fence":
             reason = "code block"
@@ -336,7 +336,7 @@ class _ScriptReader:
     def _add_paragraph(
         self, flat: Flat, attribution: Attribution | None, number: str, heading: int
     ) -> None:
-        """Add the lines of one paragraph; `number` is that of its list item."""
+        """Adds the lines of one paragraph; `number` is that of its list item."""
         if "<!--" in flat.masked_text:
             self._add_problem(
                 flat.line_starts[0][1],
@@ -363,7 +363,7 @@ class _ScriptReader:
             number = ""
 
     def _collect_slips(self, flat: Flat, turns: Sequence[Turn], heading: int) -> None:
-        """Record text of a paragraph that is nearly markup and would be spoken.
+        """Records text of a paragraph that is nearly markup and would be spoken.
 
         Source lines within the paragraph are checked only if it has labels, since prose is
         wrapped anywhere.
@@ -382,7 +382,7 @@ class _ScriptReader:
         return bool(self.roles.find_speakers(name))
 
     def _keep_silent_signs(self, flat: Flat) -> None:
-        """Keep the pauses and marks of a paragraph that has no words."""
+        """Keeps the pauses and marks of a paragraph that has no words."""
         if flat.pauses:
             self._add_pause(sum(pause.seconds for pause in flat.pauses))
         self.pending_signs += flat.signs
@@ -397,7 +397,7 @@ class _ScriptReader:
         self.active_language = None if mark.tag is None else _ActiveLanguage(mark.tag, mark)
 
     def _apply_active_language(self, line: Line, active: _ActiveLanguage) -> Line:
-        """Return a line in the language of the active mark, or in the language around it if its
+        """Returns a line in the language of the active mark, or in the language around it if its
         letters allow no other.
 
         The first line that contradicts the mark adds a warning.
@@ -409,14 +409,14 @@ class _ScriptReader:
             self._add_warning(
                 line.line,
                 f"after {active.mark.written} in line {active.mark.number} the text seems to be in "
-                f"{denial.seems}: was [language: off] forgotten?",
+                f"{denial.apparent_name}: was [language: off] forgotten?",
             )
         return replace(line, language=denial.language if denial else active.tag)
 
     def _add_line(
         self, part: Flat, attribution: Attribution | None, number: str, heading: int
     ) -> None:
-        """Add one speaker's part of a paragraph as a line, after the number of its list item."""
+        """Adds one speaker's part of a paragraph as a line, after the number of its list item."""
         line = part.line_starts[0][1]
         if not visible(part.text) and not number:
             self._keep_silent_signs(part)
@@ -460,7 +460,7 @@ class _ScriptReader:
             self._set_language(mark)
 
     def _apply_language_marks(self, part: Flat) -> list[LanguageMark]:
-        """Apply the language marks before a line's words, and return those after them."""
+        """Applies the language marks before a line's words, and returns those after them."""
         trailing_marks = []
         for mark in part.languages:
             if not visible(part.text[: mark.offset]):
@@ -476,7 +476,7 @@ class _ScriptReader:
         return trailing_marks
 
     def _add_pause(self, seconds: float) -> None:
-        """Add a pause between lines to the line before it, or to the start of the scene."""
+        """Adds a pause between lines to the line before it, or to the start of the scene."""
         if scene := self.scenes[-1]:
             pause = PauseMark(len(scene[-1].text), seconds)
             scene[-1] = replace(scene[-1], pauses=(*scene[-1].pauses, pause))
@@ -484,7 +484,7 @@ class _ScriptReader:
             self.leading_pause += seconds
 
     def _place_marks(self, text: str, signs: Sequence[Sign]) -> Iterator[MusicMark]:
-        """Yield the music marks of a line; marks after its last words wait for the next line."""
+        """Yields the music marks of a line; marks after its last words wait for the next line."""
         first = next((i for i, c in enumerate(text) if c.isalnum()), len(text))
         self.pending_signs += (sign for sign in signs if sign.offset <= first)
         if first == len(text):
@@ -499,7 +499,7 @@ class _ScriptReader:
                 self.pending_signs += group
 
     def _place_last_marks(self) -> None:
-        """Attach the marks and the pause after a chapter's last words to its last spoken line."""
+        """Attaches the marks and the pause after a chapter's last words to its last spoken line."""
         spoken = (
             (scene, i)
             for scene in reversed(self.scenes)
@@ -520,7 +520,7 @@ class _ScriptReader:
     # -- inline markup
 
     def _flatten(self, token: Token, line_of: Callable[[int], int]) -> Flat:
-        """Convert a paragraph's inline tokens to text without markup."""
+        """Converts a paragraph's inline tokens to text without markup."""
         first, end = token.map or (0, 1)
         newlines = [newline.start() for newline in re.finditer("\n", token.content)]
         flat = Flat([(0, line_of(first))], last_source_line=line_of(end - 1))
@@ -551,7 +551,7 @@ class _ScriptReader:
         return flat
 
     def _add_given_span(self, flat: Flat, start: int, stop: int, opening: Token) -> None:
-        """Attribute the text between braces to the speakers that the opening brace names."""
+        """Attributes the text between braces to the speakers that the opening brace names."""
         meta = opening.meta
         if visible(flat.text[start:stop]):
             flat.attributed_spans.append(
@@ -562,7 +562,7 @@ class _ScriptReader:
             self.slips.append(Slip(meta["written"], NO_WORDS, self.path, line))
 
     def _add_token(self, flat: Flat, child: Token, line: int) -> None:
-        """Add one inline token to the text, as words or as a mark."""
+        """Adds one inline token to the text, as words or as a mark."""
         match child.type:
             case "text":
                 flat.add(child.content, child.content)
@@ -593,7 +593,7 @@ class _ScriptReader:
                 self.slips.append(Slip(child.content, child.info, self.path, line))
 
     def _add_brace(self, flat: Flat, child: Token, line: int) -> None:
-        """Add a brace that attributes nothing as text, and record it as a slip."""
+        """Adds a brace that attributes nothing as text, and records it as a slip."""
         suggestion = child.meta["near"]
         problem = UNENDED if child.type == "given" else BRACE if suggestion is None else GIVEN
         hint = f"; did you mean “{{{suggestion}: …}}”?" if suggestion else ""
@@ -602,7 +602,7 @@ class _ScriptReader:
         flat.add(child.content[1:], child.content[1:])
 
     def _add_language_mark(self, flat: Flat, child: Token, line: int) -> None:
-        """Add a language mark; record a mistyped one as a slip."""
+        """Adds a language mark; record a mistyped one as a slip."""
         is_well_formed, tag = child.meta["is_well_formed"], child.meta["tag"]
         if is_well_formed or child.meta["ends"]:
             flat.marks.append(LanguageMark(flat.size, tag, line, child.content, is_well_formed))
@@ -614,7 +614,7 @@ class _ScriptReader:
             self._leave_out(line, child.content, "language mark that is none")
 
     def _read_html_tag(self, written: str, line: int) -> str:
-        """Return the text of an HTML tag or comment: a space for a break, nothing for markup.
+        """Returns the text of an HTML tag or comment: a space for a break, nothing for markup.
 
         Other tags and comments are listed as left out.
         """
@@ -636,27 +636,27 @@ class _ScriptReader:
 
 
 def _replace_control_character(match: re.Match[str]) -> str:
-    """Replace a control character by a space, by its letter in Windows-1252, or by nothing."""
+    """Replaces a control character by a space, by its letter in Windows-1252, or by nothing."""
     if match[0].isspace():
         return " "
     return match[0].encode("latin-1").decode("cp1252", "ignore") if match[0] > "\x7f" else ""
 
 
 def _image_source(token: Token) -> str:
-    """Reconstruct the Markdown source of an image."""
+    """Reconstructs the Markdown source of an image."""
     title = token.attrs.get("title")
     target = f'{token.attrs["src"]} "{title}"' if title else token.attrs["src"]
     return f"![{token.content}]({target})"
 
 
 def _reads_as_title(lines: Sequence[str]) -> bool:
-    """Return True if the text above a line of dashes is a heading and not a paragraph."""
+    """Returns whether the text above a line of dashes is a heading and not a paragraph."""
     text = lines[0].rstrip()
     return len(lines) == 1 and len(text) <= 80 and text[-1:].isalnum() and not LABEL.match(text)
 
 
 def _is_closed(fence: Token, source: Sequence[str]) -> bool:
-    """Return True if the last source line of a code block closes its fence."""
+    """Returns whether the last source line of a code block closes its fence."""
     last_line = source[-1].strip(" \t>") if source else ""
     return (
         len(source) > 1
@@ -666,7 +666,7 @@ def _is_closed(fence: Token, source: Sequence[str]) -> bool:
 
 
 def _overlong_paragraph(text: str) -> tuple[int, int] | None:
-    """Return the row, counted from 0, and the length of the first paragraph over the limit."""
+    """Returns the row, counted from 0, and the length of the first paragraph over the limit."""
     if len(text) <= LONGEST_PARAGRAPH:
         return None
     start = row = 0
@@ -680,7 +680,7 @@ def _overlong_paragraph(text: str) -> tuple[int, int] | None:
 
 
 def _split_front_matter(text: str, roles: Roles) -> tuple[str, str]:
-    """Return the text with its YAML front matter replaced by blank lines, and the front matter.
+    """Returns the text with its YAML front matter replaced by blank lines, and the front matter.
 
     Since a scene may begin with `---` as well, front matter must begin with a key that is no
     speaker's name, and must have no blank lines.

@@ -36,7 +36,7 @@ _QUOTES_OPENING = re.compile(r"[\"'“‘«‹„‚]")
 
 
 def sentences(text: str, language: str) -> list[tuple[int, int]]:
-    """Return the spans of the sentences of `text`: in order, without gaps, trailing white space
+    """Returns the spans of the sentences of `text`: in order, without gaps, trailing white space
     included.
 
     Every span contains a letter if the text has any. `language` is a BCP 47 tag.
@@ -61,7 +61,7 @@ def sentences(text: str, language: str) -> list[tuple[int, int]]:
 
 
 def _ends_sentence(match: re.Match[str], code: str, stops: Set[int]) -> bool:
-    """Return True if a possible ending ends a sentence."""
+    """Returns whether a possible ending ends a sentence."""
     text, end = match.string, match.end()
     opening_match = _OPENING.match(text, end)
     assert opening_match is not None  # it matches the empty string
@@ -81,7 +81,7 @@ def _ends_sentence(match: re.Match[str], code: str, stops: Set[int]) -> bool:
 
 
 def _continues(text: str, end: int, mark: str, is_quoted: bool) -> bool:
-    """Return True if an English sentence goes on with its speech tag, or with "I" after a pause."""
+    """Returns whether an English sentence continues with its speech tag, or "I" after a pause."""
     if is_quoted:
         return bool(_TAG.match(text, end))
     return mark.endswith(("…", "..")) and bool(_PRONOUN_I.match(text, end))
@@ -146,7 +146,7 @@ _STARTER = re.compile(
 
 
 def _is_full_stop(text: str, stop: int, next_offset: int, code: str, stops: Set[int]) -> bool:
-    """Return True if the full stop at `text[stop]` ends a sentence before the word at
+    """Returns whether the full stop at `text[stop]` ends a sentence before the word at
     `next_offset`."""
     word = word_before(text, stop)
     is_initial = bool(_INITIAL.fullmatch(word)) and word.isupper()
@@ -204,7 +204,7 @@ _MASK = _Mask({ord("’"): "'"})
 
 
 def _full_stops(text: str, code: str) -> frozenset[int]:
-    """Return the offsets of full stops that end a sentence, where white space follows.
+    """Returns the offsets of full stops that end a sentence, where white space follows.
 
     The libraries are slow, so they see only sentences with a stop after an abbreviation, a number
     or an initial.
@@ -236,7 +236,7 @@ def word_before(text: str, stop: int) -> str:
 
 
 def _judge_stops(text: str, start: int, stop: int, code: str) -> Iterator[int]:
-    """Yield the offsets of the last characters of the sentences in `text[start:stop]`."""
+    """Yields the offsets of the last characters of the sentences in `text[start:stop]`."""
     while start < stop:
         end = _slice_end(text, start, stop)
         masked = _APOSTROPHE.sub(" ", text[start:end]).translate(_MASK).replace("--", "~~")
@@ -261,7 +261,7 @@ def _slice_end(text: str, start: int, stop: int) -> int:
 
 
 def _library_ends(masked: str, code: str) -> Iterator[int]:
-    """Yield the offsets of the last characters of sentences, as a library finds them."""
+    """Yields the offsets of the last characters of sentences, as a library finds them."""
     if (segmenter := _pysbd(code)) is not None:
         # Not `segment`, which looks each sentence up from the start of the text, and drops what it
         # does not find.
@@ -283,7 +283,7 @@ def _library_ends(masked: str, code: str) -> Iterator[int]:
 
 @functools.cache
 def _pysbd(code: str) -> Any:
-    """Return pysbd's segmenter for a language, or None."""
+    """Returns pysbd's segmenter for a language, or None."""
     with warnings.catch_warnings():
         # Its sources have invalid escapes, which Python 3.12 and later remark on when compiling.
         warnings.simplefilter("ignore")
@@ -294,7 +294,7 @@ def _pysbd(code: str) -> Any:
 
 @functools.cache
 def _abbreviations(code: str) -> frozenset[str] | None:
-    """Return the folded words whose full stop needs the library's judgement; None for all words."""
+    """Returns the folded words whose full stop the library must judge; None for all words."""
     if (segmenter := _pysbd(code)) is None:
         return None
     entries = segmenter.language_module.Abbreviation.ABBREVIATIONS

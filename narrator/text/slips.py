@@ -96,7 +96,7 @@ _AFTER_NAME = (
 
 
 def brackets(masked_text: str) -> Iterator[Found]:
-    """Yield the bracketed texts of a paragraph that are slips; escaped brackets do not count."""
+    """Yields the bracketed texts of a paragraph that are slips; escaped brackets do not count."""
     if "[" not in masked_text:
         return
     for match in _BRACKET.finditer(masked_text):
@@ -111,7 +111,7 @@ def brackets(masked_text: str) -> Iterator[Found]:
 
 
 def _mistyped_mark(inside: str) -> str | None:
-    """Return the problem of bracketed text that is a letter or a sign away from a mark."""
+    """Returns the problem of bracketed text that is a letter or a sign away from a mark."""
     parts = re.fullmatch(r"([^\W\d_]+)\s?([:=]?)\s?(.*)", inside)
     if parts is None:
         return None
@@ -127,7 +127,7 @@ def _mistyped_mark(inside: str) -> str | None:
 
 
 def is_language_word(word: str) -> bool:
-    """Return True if a word is `language`, perhaps mistyped."""
+    """Returns whether a word is `language`, perhaps mistyped."""
     folded = word.casefold()
     return folded.startswith("lang") or _is_near(folded, "language")
 
@@ -138,7 +138,7 @@ def _is_near(word: str, keyword: str) -> bool:
 
 
 def pause_of(inside: str) -> str:
-    """Return the pause mark that was most likely meant: "[pause 2s]" for "2"."""
+    """Returns the pause mark that was most likely meant: "[pause 2s]" for "2"."""
     amount = _AMOUNT.search(inside)
     if amount is None:
         return "[pause 1.5s] or [pause 800ms]"
@@ -146,14 +146,14 @@ def pause_of(inside: str) -> str:
 
 
 def _is_direction(inside: str) -> bool:
-    """Return True for a few words that describe a sound; not for a sentence or an editor's word."""
+    """Returns whether a few words describe a sound: no sentence, and no word of an editor."""
     words = inside.split()
     is_sentence = inside[0].isupper() and inside[-1] in ".!?"
     return len(words) <= 4 and not is_sentence and bool(_DIRECTIONS.match(inside.lower()))
 
 
 def opening(masked_text: str, offset: int, is_speaker: Callable[[str], bool]) -> Found | None:
-    """Find a slip at `offset`, the beginning of a line: a near label, or a style alone."""
+    """Finds a slip at `offset`, the beginning of a line: a near label, or a style alone."""
     offset += masked_text[offset : offset + 2].startswith(" ")
     if style_match := _STYLED.match(masked_text, offset):
         return (

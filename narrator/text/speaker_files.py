@@ -87,7 +87,7 @@ class SpeakerFile:
     newline: str = "\n"
 
     def matched(self, words: Sequence[str]) -> list[int | None]:
-        """Return for each quotation of the text, in order, the index of its row.
+        """Returns for each quotation of the text, in order, the index of its row.
 
         Of duplicate rows, as after a merge conflict, a person's is preferred.
         """
@@ -102,7 +102,7 @@ class SpeakerFile:
         return row_places
 
     def _twins(self, taken_rows: Collection[int]) -> Iterator[tuple[int, int]]:
-        """Yield runs of unmatched rows, paired with an equal run of matched rows before or after
+        """Yields runs of unmatched rows, paired with an equal run of matched rows before or after
         it."""
         places = range(len(self.rows))
         for is_taken, run in groupby(places, lambda place: place in taken_rows):
@@ -118,12 +118,12 @@ class SpeakerFile:
 
 
 def speaker_file_path(chapter: Path) -> Path:
-    """Return the path of the file that belongs to a chapter's text."""
+    """Returns the path of the file that belongs to a chapter's text."""
     return chapter.parent / f"{chapter.stem}{ENDING}"
 
 
 def format_names(names: Sequence[str]) -> str:
-    """Return names of the cast in the notation of the first column."""
+    """Returns names of the cast in the notation of the first column."""
     escaped = (re.sub(r"[\\|]", r"\\\g<0>", squeeze(name)) for name in names)
     joined = " & ".join(escaped)
     is_special = joined in (_SAME_SPEAKER, NOBODY, UNKNOWN) or joined.startswith("#")
@@ -131,12 +131,12 @@ def format_names(names: Sequence[str]) -> str:
 
 
 def unescape_names(speaker: str) -> str:
-    """Return the first column without its escapes."""
+    """Returns the first column without its escapes."""
     return re.sub(r"\\(.)", r"\1", speaker)
 
 
 def shorten_words(words: str) -> str:
-    """Return the words of a quotation in the notation of a row."""
+    """Returns the words of a quotation in the notation of a row."""
     squeezed = squeeze(strip_invisible(words))
     return (
         squeezed
@@ -149,7 +149,7 @@ def shorten_words(words: str) -> str:
 
 
 def read(path: Path) -> SpeakerFile:
-    """Read a file. Nothing is refused: unreadable lines become problems, and no rows."""
+    """Reads a file. Nothing is refused: unreadable lines become problems, and no rows."""
     try:
         file_bytes = files.read_bounded(path, _MAX_BYTES)
     except FileNotFoundError:
@@ -162,7 +162,7 @@ def read(path: Path) -> SpeakerFile:
 
 
 def parse_file(path: Path, file_bytes: bytes) -> SpeakerFile:
-    """Parse the bytes of a file, as `read` does."""
+    """Parses the bytes of a file, as `read` does."""
     text, invalid_offset = decode_text(file_bytes)
     problems: list[Problem] = []
     if invalid_offset is not None:
@@ -190,7 +190,7 @@ class _RowReader:
     is_after_fault: bool = False
 
     def add(self, line: str, number: int) -> None:
-        """Read one line: a row, or a comment kept for the next row."""
+        """Reads one line: a row, or a comment kept for the next row."""
         is_head = line.startswith(_HEADER) and not (self.rows or self.above)
         if not line.strip() or is_head:
             return
@@ -224,7 +224,7 @@ _NO_ORIGIN = "has no “you”, “print”, “rule …” or “model …” i
 
 
 def _parse_row(line: str, number: int, previous_row: Row | None) -> tuple[Row | None, str]:
-    """Parse a line into a row and its fault, "" for none; the row is None for a comment or a line
+    """Parses a line into a row and its fault, "" for none; the row is None for a comment or a line
     that is no row."""
     if line.lstrip().startswith("#"):
         return None, ""
@@ -245,7 +245,7 @@ def _parse_row(line: str, number: int, previous_row: Row | None) -> tuple[Row | 
 
 
 def _apply_origin(origin_text: str, row: Row) -> tuple[Row, str]:
-    """Return a row with its origin from the second column, and the fault of that column, if any."""
+    """Returns a row with its origin from the second column, and that column's fault, or ""."""
     match = _ORIGIN.fullmatch(origin_text)
     has_name = match is not None and match["name"] is not None
     if match is None or has_name != (match["by"] in ("rule", "model")):
@@ -260,7 +260,7 @@ def _apply_origin(origin_text: str, row: Row) -> tuple[Row, str]:
 
 
 def update_rows(old: SpeakerFile, words: Sequence[str], fresh: Sequence[Row | None]) -> SpeakerFile:
-    """Return the rows for the quotations of the current text: a person's if there is one, else the
+    """Returns the rows for the quotations of the current text: a person's if there is one, else the
     fresh row, else the existing one.
 
     A person's row without a matching quotation stays in its place; others are dropped.
@@ -308,7 +308,7 @@ def apply_answers(
     fresh: Sequence[Row | None],
     answered_places: Collection[int],
 ) -> SpeakerFile:
-    """Return the file after a person has decided the speakers of the quotations at
+    """Returns the file after a person has decided the speakers of the quotations at
     `answered_places`.
 
     `fresh` are rows for `words`: the person's, and rows for quotations that no person has decided.
@@ -325,7 +325,7 @@ def apply_answers(
 
 
 def write(decided: SpeakerFile, chapter: str) -> bool:
-    """Write the file of a chapter; return True if it was written.
+    """Writes the file of a chapter; return True if it was written.
 
     It is not written if its content is unchanged, or if there is no file and no rows. Raises
     StorageError, also if an existing file could not be read.
@@ -343,7 +343,7 @@ def write(decided: SpeakerFile, chapter: str) -> bool:
 
 
 def format_file(decided: SpeakerFile, chapter: str) -> bytes:
-    """Return the bytes of a chapter's file.
+    """Returns the bytes of a chapter's file.
 
     Raises StorageError if an existing file could not be read.
     """
@@ -356,7 +356,7 @@ def format_file(decided: SpeakerFile, chapter: str) -> bytes:
 
 
 def _format_lines(decided: SpeakerFile, chapter: str) -> Iterator[str]:
-    """Yield the lines of a file, header first."""
+    """Yields the lines of a file, header first."""
     yield f"{_HEADER}{chapter}. Change a name, and it is yours: no run changes it again."
     previous_row: Row | None = None
     for row in decided.rows:

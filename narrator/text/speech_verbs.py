@@ -55,7 +55,7 @@ class SpeechWords:
 
 @functools.cache
 def speech_of(language: str) -> SpeechWords:
-    """Return the words of a language (a BCP 47 tag); those of an unknown one are empty."""
+    """Returns the words of a language (a BCP 47 tag); those of an unknown one are empty."""
     code = {"nb": "no", "nn": "no"}.get(primary(language), primary(language))
     lists = read_word_lists(Path(__file__).with_name("speech_words.txt"))
     table = lists.table(code) if code in lists else {}
@@ -87,7 +87,7 @@ WORD = re.compile(r"[^\W\d_]+")
 
 
 def folded_words(text: str) -> list[str]:
-    """Return the words of a text in lower case."""
+    """Returns the words of a text in lower case."""
     return [word.casefold() for word in WORD.findall(text)]
 
 
@@ -100,7 +100,7 @@ _MAX_TAG_WORDS = 8
 
 
 def named_in_tag(narration: str, language: str) -> Subject | None:
-    """Return the subject of the tag in narration next to a quotation; None without a tag.
+    """Returns the subject of the tag in narration next to a quotation; None without a tag.
 
     Narration that ends with a colon or a comma leads to a quotation, so its last clause is read;
     other narration follows one, so its first clause is read.
@@ -128,7 +128,7 @@ def named_in_tag(narration: str, language: str) -> Subject | None:
 
 
 def _tag_clause(text: str) -> tuple[int, int]:
-    """Return the span of the tag's clause in narration next to a quotation."""
+    """Returns the span of the tag's clause in narration next to a quotation."""
     trimmed = text.rstrip(" \t\n\u00a0\u202f—–-")
     if trimmed.endswith((":", ",")):
         ends = [match.end() for match in _CLAUSE_END.finditer(trimmed, 0, len(trimmed) - 1)]
@@ -141,7 +141,7 @@ def _tag_clause(text: str) -> tuple[int, int]:
 def _find_subject(
     words: Sequence[re.Match[str]], folded_words: Sequence[str], places: range, speech: SpeechWords
 ) -> Subject | None:
-    """Return the first subject at the given word indices, or None."""
+    """Returns the first subject at the given word indices, or None."""
     is_backwards = places.step < 0
     for place in places:
         if folded_words[place] in speech.pronouns:
@@ -155,7 +155,7 @@ def _find_subject(
 def _subject_at(
     words: Sequence[re.Match[str]], folded_words: Sequence[str], begin: int, speech: SpeechWords
 ) -> Subject | None:
-    """Return the name or noun that begins at a word, with its article, or None."""
+    """Returns the name or noun that begins at a word, with its article, or None."""
     word_before = folded_words[begin - 1] if begin else ""
     first = begin + (folded_words[begin] in speech.articles)
     if word_before in speech.prepositions or first >= len(words):
@@ -182,7 +182,7 @@ def _are_adjacent(first_word: re.Match[str], second_word: re.Match[str]) -> bool
 def _name_start(
     words: Sequence[re.Match[str]], folded_words: Sequence[str], place: int, speech: SpeechWords
 ) -> int:
-    """Return the index of the first word of a name that ends at `place`, with its article."""
+    """Returns the index of the first word of a name that ends at `place`, with its article."""
     while (
         place and words[place - 1][0][0].isupper() and _are_adjacent(words[place - 1], words[place])
     ):
@@ -203,7 +203,7 @@ def _name_end(
     *,
     is_noun: bool,
 ) -> int:
-    """Return the index after the last word of a name or noun that begins at `first`."""
+    """Returns the index after the last word of a name or noun that begins at `first`."""
 
     def is_adjacent(place: int) -> bool:
         return place < len(words) and _are_adjacent(words[place - 1], words[place])
@@ -240,7 +240,7 @@ _ADJECTIVES = frozenset(
 
 
 def _pronoun_from_verb(verb: str, speech: SpeechWords) -> str | None:
-    """Return the pronoun that a Russian past form implies, or None."""
+    """Returns the pronoun that a Russian past form implies, or None."""
     if speech.code != "ru" or verb not in speech.verbs:
         return None
     if verb.endswith(("ла", "лась")):

@@ -20,7 +20,7 @@ _MAX_TAG_WORDS = 10
 
 
 def tag_end(text: str, quotation: str, language: str) -> int:
-    """Return the end of the tag that follows a quotation; 0 without one, or within a longer
+    """Returns the end of the tag that follows a quotation; 0 without one, or within a longer
     sentence.
 
     `text` is the narration up to the next quotation.

@@ -22,18 +22,18 @@ _CLITICS = frozenset("ll re ve em".split())
 
 
 def require() -> None:
-    """Raise EnvironmentFailed if the lists are not installed."""
+    """Raises EnvironmentFailed if the lists are not installed."""
     if find_spec("simplemma") is None:
         raise EnvironmentFailed(f"the lists of words need simplemma: {install_command('names')}")
 
 
 def has_list(language: str) -> bool:
-    """Return True if there is a list for a language, a BCP 47 tag."""
+    """Returns whether there is a list for a language, a BCP 47 tag."""
     return _is_known(primary(language), "a") is not None
 
 
 def unknown_words(text: str, language: str) -> Iterator[tuple[int, str]]:
-    """Yield the words that the language's list lacks, with their offsets, in order.
+    """Yields the words that the language's list lacks, with their offsets, in order.
 
     Of a compound with a hyphen or an apostrophe, only the missing parts. Yields nothing without a
     list.
@@ -50,14 +50,14 @@ def unknown_words(text: str, language: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_small(part: str) -> bool:
-    """Return True if a part is too small to be a name."""
+    """Returns whether a part is too small to be a name."""
     clitic = len(part) < 2 or part.casefold() in _CLITICS
     return clitic or (len(part) <= _SHORT_LENGTH and part.islower())
 
 
 @lru_cache(maxsize=1 << 16)
 def _is_known(code: str, word: str) -> bool | None:
-    """Return True if a list has a word as written, in lower case or capitalised; None without a
+    """Returns whether a list has a word as written, in lower case or capitalised; None without a
     list."""
     from simplemma import is_known
 

@@ -16,12 +16,12 @@ _RUN = re.compile(r"\S+")
 
 
 def is_lettered(language: str) -> bool:
-    """Return True if a language, a BCP 47 tag, is split by characters."""
+    """Returns whether a language, a BCP 47 tag, is split by characters."""
     return primary(language) in UNSPACED_LANGUAGES
 
 
 def words(text: str, language: str) -> list[tuple[int, int]]:
-    """Return the span of each word with its adjacent marks; lone marks belong to the word before.
+    """Returns the span of each word with its adjacent marks; lone marks belong to the word before.
 
     Without spaces each character, with its marks and accents, is a word.
     """

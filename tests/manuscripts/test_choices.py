@@ -83,7 +83,7 @@ def test_headings_of_an_epub_are_those_that_a_user_says(tmp_path: Path) -> None:
 def test_a_pattern_that_takes_too_long_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("textbase.patterns.PATIENCE", 0.1)
+    monkeypatch.setattr("textbase.patterns.TIME_LIMIT_S", 0.1)
     with pytest.raises(ImportFailed, match=r"--chapter-heading: .* was given up"):
         imported(tmp_path, "a" * 40 + "\n", Choices(heading=re.compile("(a+)+b")))
 

@@ -538,7 +538,7 @@ def test_links_in_a_circle_are_no_file(tmp_path):
     ],
 )
 def test_a_pattern_that_takes_too_long_is_given_up(tmp_path, monkeypatch, pattern, text):
-    monkeypatch.setattr("textbase.patterns.PATIENCE", 0.2)
+    monkeypatch.setattr("textbase.patterns.TIME_LIMIT_S", 0.2)
     rows = f'lexicon:\n  - {{word: one, say: two}}\n  - {{pattern: "{pattern}", say: x}}\n'
     (tmp_path / "one.md").write_text(text)
     (tmp_path / "book.yaml").write_text(GOOD + rows)

@@ -818,7 +818,7 @@ ENGLISH = "He went to the door, and said that it was late."
 
 
 @pytest.mark.parametrize(
-    ("text", "said_in", "seems"),
+    ("text", "passage_language", "seems"),
     [
         (f"[language: el]\n\nΚαλημέρα κόσμε.\n\n{ENGLISH}\n\n{ENGLISH}", "el en en", "“en”"),
         (f"[language: el]\n\nΚαλημέρα κόσμε.\n\n{ENGLISH} Ναι.", "el el", "“en”"),
@@ -828,9 +828,9 @@ ENGLISH = "He went to the door, and said that it was late."
     ],
 )
 def test_a_line_that_denies_its_language_mark_is_said_once(
-    text: str, said_in: str, seems: str
+    text: str, passage_language: str, seems: str
 ) -> None:
-    assert tongues(text) == said_in.split()
+    assert tongues(text) == passage_language.split()
     [(line, message)] = warned(text)
     assert line == 5
     assert f"in line 1 the text seems to be in {seems}: was [language: off] forgotten?" in message

@@ -50,5 +50,5 @@ def test_a_manifest_says_it_wherever_a_language_stands(line, place, tmp_path):
     with pytest.raises(ManifestError) as caught:
         load(tmp_path)
     (problem,) = caught.value.problems
-    said = "'en_GB' is no tag of a language; did you mean 'en-GB'?"
+    said = "'en_GB' is not a language tag; did you mean 'en-GB'?"
     assert (problem.line, problem.message) == (4, f"{place}: {said}")

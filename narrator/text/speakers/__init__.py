@@ -62,7 +62,7 @@ def attribute(
     find: bool = False,
     was_found: bool = False,
 ) -> Attribution:
-    """Attribute the quotations of a book, whose chapters are sequences of paragraphs.
+    """Attributes the quotations of a book, whose chapters are sequences of paragraphs.
 
     `cast` are the known characters; others are searched for if there are none, or with `find`.
     `first_person` is the narrator who says "I". `was_found`: the cast comes from an earlier search,
@@ -101,7 +101,7 @@ def attribute(
 def _decision_rows(
     decision: ranking.Decision, names: KnownNames, has_found_cast: bool
 ) -> Iterator[AttributedQuotation]:
-    """Yield a row for each piece of a decision's quotation."""
+    """Yields a row for each piece of a decision's quotation."""
     character_index = decision.character
     for index, piece in enumerate(decision.turn.pieces):
         yield AttributedQuotation(
@@ -119,7 +119,7 @@ def _decision_rows(
 def _new_characters(
     found_characters: Sequence[Character], known_characters: Sequence[Character]
 ) -> list[Character]:
-    """Return the found characters that share no name with the known ones."""
+    """Returns the found characters that share no name with the known ones."""
     known_names = {
         name_words(name) for member in known_characters for name in (member.name, *member.aliases)
     }

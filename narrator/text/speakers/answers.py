@@ -25,17 +25,17 @@ class Reader(Protocol):
     """Maximum number of tokens of a prompt."""
 
     def count(self, text: str) -> int:
-        """Return the number of tokens of a text."""
+        """Returns the number of tokens of a text."""
         ...
 
     def likelihoods(
         self, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> Sequence[Sequence[float]]:
-        """Return the probabilities of the options for each question after a shared prompt."""
+        """Returns the probabilities of the options for each question after a shared prompt."""
         ...
 
     def write(self, message: str, most: int) -> str:
-        """Return a line of at most `most` tokens in answer to a message."""
+        """Returns a line of at most `most` tokens in answer to a message."""
         ...
 
 
@@ -63,7 +63,7 @@ class Answers:
     def likelihoods(
         self, reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> list[list[float]]:
-        """Return the reader's probabilities, asking it only the missing questions, and save them.
+        """Returns the reader's probabilities, asking it only the missing questions, and save them.
 
         Raises what the reader raises, and StorageError.
         """
@@ -78,7 +78,7 @@ class Answers:
     def missing(
         self, reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> list[int]:
-        """Return the indices of the questions without a stored answer."""
+        """Returns the indices of the questions without a stored answer."""
         answer_keys = enumerate(_answer_keys(reader, shared, questions, options))
         return [
             index
@@ -87,7 +87,7 @@ class Answers:
         ]
 
     def line(self, reader: Reader, message: str, most: int) -> str:
-        """Return the reader's line for a message, stored or new."""
+        """Returns the reader's line for a message, stored or new."""
         (answer_key,) = _answer_keys(reader, message, [""], most)
         if not isinstance(self._answers.get(answer_key), str):
             self._save(answer_key, reader.write(message, most))
@@ -100,7 +100,7 @@ class Answers:
         return all(type(probability) in (int, float) for probability in row)
 
     def _save(self, answer_key: str, answer: list[float] | str) -> None:
-        """Keep an answer. Raises StorageError."""
+        """Keeps an answer. Raises StorageError."""
         self._answers[answer_key] = answer
         if self._journal is None:
             return
@@ -116,7 +116,7 @@ class Answers:
 def _answer_keys(
     reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str] | int
 ) -> list[str]:
-    """Return the keys of questions that share a prompt: with options to choose from, or with a
+    """Returns the keys of questions that share a prompt: with options to choose from, or with a
     maximum number of tokens to write."""
     options_part = options if isinstance(options, int) else list(options)
     shared_content = keys.content_of(shared.encode(errors="surrogatepass"))

@@ -128,7 +128,7 @@ def ask(
     on_progress: Callable[[int, int], None] = lambda done, total: None,
     cancel: Event | None = None,
 ) -> Attribution:
-    """Return the attribution with a model's decisions on weak rows; all others stay as they are.
+    """Returns the attribution with a model's decisions on weak rows; all others stay as they are.
 
     The model's odds and the rules' are pooled: p ∝ model^trust · rules^(1 - trust); the rules' odds
     of nobody in particular are shared evenly. Where the two disagree, the certainty is at most
@@ -160,7 +160,7 @@ def ask(
 
 
 def _token_cost(window: AskedStretch, reader: Reader, answers: Answers) -> int:
-    """Return the number of tokens still to be read for a window."""
+    """Returns the number of tokens still to be read for a window."""
     missing = answers.missing(reader, window.shared, window.questions, window.options)
     return window.tokens + _QUESTION_TOKENS * len(missing) if missing else 0
 
@@ -174,7 +174,7 @@ def windows(
     reader: Reader,
     limits: Limits = USUAL,
 ) -> list[AskedStretch]:
-    """Return the stretches to ask about, in the order of the book: every weak utterance once."""
+    """Returns the stretches to ask about, in the order of the book: every weak utterance once."""
     names = _names_by_first_word(attribution.cast)
     chapter_rows: list[list[int]] = [[] for _ in chapters]
     for row_index, row in enumerate(attribution.said):
@@ -191,7 +191,7 @@ def windows(
 def _group_utterances(
     all_rows: Sequence[AttributedQuotation], rows: Sequence[int], weak: float
 ) -> list[_Utterance]:
-    """Group the rows that one speaker says in one go."""
+    """Groups the rows that one speaker says in one go."""
     groups: list[list[int]] = []
     for row_index in rows:
         row = all_rows[row_index]
@@ -210,7 +210,7 @@ def _group_utterances(
 
 
 def _is_weak(pieces: Sequence[AttributedQuotation], weak: float) -> bool:
-    """Return True if no rule is certain of an utterance, apart from that its pieces belong
+    """Returns whether no rule is certain of an utterance, apart from that its pieces belong
     together."""
     leading_rows = [
         row for index, row in enumerate(pieces) if not (index and row.continues_previous)
@@ -260,7 +260,7 @@ class _WindowBuilder:
                     self.weak_utterances.append((unit_index, utterance_index))
 
     def windows(self, limits: Limits) -> list[AskedStretch]:
-        """Return windows that ask about every weak utterance once."""
+        """Returns windows that ask about every weak utterance once."""
         size = min(limits.window, self.max_window)
         before, after = (min(part, size // 4) for part in (limits.before, limits.after))
         stretches: list[AskedStretch] = []
@@ -305,7 +305,7 @@ class _WindowBuilder:
     def _build_window(
         self, unit_range: range, asked_utterances: Sequence[int], tokens: int
     ) -> AskedStretch:
-        """Build the prompt of a range of units and its questions."""
+        """Builds the prompt of a range of units and its questions."""
         shown_numbers: dict[int, int] = {}
         for unit_index in unit_range:
             for _, utterance in self.marks[unit_index]:
@@ -333,7 +333,7 @@ class _WindowBuilder:
         )
 
     def _numbered_text(self, unit_index: int, shown_numbers: Mapping[int, int]) -> str:
-        """Return a unit's text with a number before each quotation."""
+        """Returns a unit's text with a number before each quotation."""
         unit = self.units[unit_index]
         paragraph = self.paragraphs[unit.paragraph]
         parts, offset = [], unit.start
@@ -346,7 +346,7 @@ class _WindowBuilder:
         return "".join((*parts, paragraph[offset : unit.stop]))
 
     def _known_speaker(self, utterance: int) -> str:
-        """Return the suffix with the speaker of a decided utterance, or nothing."""
+        """Returns the suffix with the speaker of a decided utterance, or nothing."""
         utterance_pieces = self.utterances[utterance]
         return (
             ""
@@ -357,7 +357,7 @@ class _WindowBuilder:
     def _choose_people(
         self, text: str, shown_numbers: Mapping[int, int], asked_utterances: set[int]
     ) -> list[int]:
-        """Return the candidates of a window, as indices in the cast.
+        """Returns the candidates of a window, as indices in the cast.
 
         These are the candidates of the rules, the speakers and the people named there, as many as
         there are codes.
@@ -386,7 +386,7 @@ class _WindowBuilder:
         return sorted(places[name] for name in (*relevant_names, *extra_names))
 
     def _describe(self, character_index: int) -> str:
-        """Return the entry of a person in the list: name, pronoun, aliases."""
+        """Returns the entry of a person in the list: name, pronoun, aliases."""
         member = self.cast[character_index]
         alias_note = f"also {', '.join(member.aliases[:4])}" if member.aliases else ""
         details = "; ".join(filter(None, (member.pronoun, alias_note)))
@@ -400,7 +400,7 @@ class _WindowBuilder:
 
 
 def _split_paragraph(paragraph_index: int, text: str, reader: Reader) -> list[_Unit]:
-    """Return a paragraph as a unit, or as several if it is longer than a page or two."""
+    """Returns a paragraph as a unit, or as several if it is longer than a page or two."""
     ends = [0]
     while len(text) - ends[-1] > _MAX_PARAGRAPH:
         max_end = ends[-1] + _MAX_PARAGRAPH
@@ -416,7 +416,7 @@ _ARTICLE = re.compile(r"(?:the|an?) ", re.IGNORECASE)
 
 
 def _names_by_first_word(cast: Sequence[Character]) -> dict[str, list[tuple[str, list[int]]]]:
-    """Map first words to names and aliases, the longest first, each with the indices of all
+    """Maps first words to names and aliases, the longest first, each with the indices of all
     bearers."""
     names_by_word: dict[str, dict[str, list[int]]] = {}
     for character_index, member in enumerate(cast):
@@ -444,7 +444,7 @@ def _apply_answer(
     reader: Reader,
     trust: float,
 ) -> AttributedQuotation:
-    """Return a row with the model's decision applied."""
+    """Returns a row with the model's decision applied."""
     pooled_odds = pooled(row, names, odds, trust)
     options = (*names, None, None)
     best_index = max(range(len(pooled_odds)), key=pooled_odds.__getitem__)
@@ -488,7 +488,7 @@ def pooled(
 
 
 def _calibrated_odds(row: AttributedQuotation) -> dict[str, float]:
-    """Return the rules' odds, scaled so that the other candidates share what the speaker's
+    """Returns the rules' odds, scaled so that the other candidates share what the speaker's
     certainty leaves."""
     if row.speaker is None:
         return dict(row.others)

@@ -62,22 +62,22 @@ class Prose:
         return primary(self.language) == "en"
 
     def between(self, start: int, stop: int) -> range:
-        """Return the indices of the words between two offsets."""
+        """Returns the indices of the words between two offsets."""
         first = bisect_left(self.words, start, key=lambda word: word.start)
         return range(first, bisect_left(self.words, stop, key=lambda word: word.start))
 
     def mentions_in(self, words: range) -> list[Mention]:
-        """Return the mentions that begin within a range of words."""
+        """Returns the mentions that begin within a range of words."""
         first = bisect_left(self.mentions, words.start, key=lambda mention: mention.first)
         last = bisect_left(self.mentions, words.stop, key=lambda mention: mention.first)
         return self.mentions[first:last]
 
     def norm(self, word: int) -> str:
-        """Return a word, folded; empty outside of the paragraph."""
+        """Returns a word, folded; empty outside of the paragraph."""
         return self.words[word].norm if 0 <= word < len(self.words) else ""
 
     def is_subject_form(self, mention: Mention) -> bool:
-        """Return True if a mention's form allows it to be the subject of a verb."""
+        """Returns whether a mention's form allows it to be the subject of a verb."""
         if mention.is_possessive:
             return False
         return mention.kind in ("name", "noun") or self.norm(mention.first) in SUBJECTS
@@ -140,7 +140,7 @@ class _MentionFinder:
         self._piece = 0
 
     def mentions(self) -> Iterator[Mention]:
-        """Yield the mentions of the passage in order."""
+        """Yields the mentions of the passage in order."""
         index = 0
         while index < len(self.words):
             is_quoted = self._is_quoted(self.words[index].start)
@@ -158,7 +158,7 @@ class _MentionFinder:
         return self._piece < len(pieces) and pieces[self._piece].start <= start
 
     def _match_name(self, index: int, is_quoted: bool) -> Mention | None:
-        """Match a name of the cast at a word."""
+        """Matches a name of the cast at a word."""
         name_match = self.names.match_at(self.words, index, self.text)
         if name_match is None:
             return None
@@ -185,7 +185,7 @@ class _MentionFinder:
         )
 
     def _is_word(self, index: int) -> bool:
-        """Return True if a possible name is an ordinary word that begins a sentence: no comma or
+        """Returns whether a possible name is an ordinary word that begins a sentence: no comma or
         action follows."""
         word = self.words[index]
         text_before = self.text[self.words[index - 1].stop if index else 0 : word.start].strip()
@@ -199,7 +199,7 @@ class _MentionFinder:
         return self.text[word.stop : word.stop + 1] not in tuple(",.!?;:")
 
     def _match_noun(self, index: int) -> Mention | None:
-        """Match "the poor old man", a noun within five words of its article."""
+        """Matches "the poor old man", a noun within five words of its article."""
         article = self.words[index]
         if article.norm not in _DETERMINERS:
             return None
@@ -234,7 +234,7 @@ class _MentionFinder:
         )
 
     def _match_pronoun(self, index: int) -> Mention | None:
-        """Match a pronoun, or the narrator's I, at a word."""
+        """Matches a pronoun, or the narrator's I, at a word."""
         word = self.words[index]
         if word.norm in PRONOUNS:
             is_possessive = word.norm in _POSSESSIVE and not (
@@ -250,12 +250,12 @@ class _MentionFinder:
         )
 
     def _ends_clause(self, index: int) -> bool:
-        """Return True if a clause ends with this word, so that "her" is not a possessive."""
+        """Returns whether a clause ends with this word, so that "her" is not a possessive."""
         if index + 1 >= len(self.words):
             return True
         return bool(self.text[self.words[index].stop : self.words[index + 1].start].strip())
 
 
 def is_title(word: str) -> bool:
-    """Return True if a word is a title, whose full stop may not end a sentence."""
+    """Returns whether a word is a title, whose full stop may not end a sentence."""
     return word.casefold() in TITLES

@@ -55,7 +55,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")
 
 
 def tokens(text: str) -> list[Token]:
-    """Return the words of a text."""
+    """Returns the words of a text."""
     tokens_so_far = []
     for match in _WORD.finditer(text):
         norm = match[0].casefold().replace("’", "'")
@@ -106,11 +106,11 @@ class KnownNames:
         """First word of a name -> lengths of such names, the longest first."""
 
     def find(self, name: str) -> int | None:
-        """Return the index of the character with a name or alias, or None."""
+        """Returns the index of the character with a name or alias, or None."""
         return next(iter(self._whole_names.get(name_words(name), ())), None)
 
     def match_at(self, words: Sequence[Token], index: int, text: str) -> tuple[int, Entry] | None:
-        """Return the longest name that begins at a word: its number of words, and its entry."""
+        """Returns the longest name that begins at a word: its number of words, and its entry."""
         norm = words[index].norm
         for word_count in self._sizes.get(SHORT.get(norm, norm), ()):
             run = words[index : index + word_count]
@@ -129,7 +129,7 @@ class KnownNames:
         return self._of_two(words, index)
 
     def _of_two(self, words: Sequence[Token], index: int) -> tuple[int, Entry] | None:
-        """Match the first of "Mr. and Mrs. Hart"."""
+        """Matches the first of "Mr. and Mrs. Hart"."""
         if words[index].norm not in TITLES:
             return None
         run = [word.norm for word in words[index : index + 4]]
@@ -151,7 +151,7 @@ _STANDALONE_TITLES = frozenset(
 
 
 def _index_whole_names(cast: Sequence[Character]) -> dict[Words, list[int]]:
-    """Map names and aliases, with and without their article, to the indices of their bearers."""
+    """Maps names and aliases, with and without their article, to the indices of their bearers."""
     names: dict[Words, list[int]] = {}
     for index, member in enumerate(cast):
         for name in member.names:
@@ -169,7 +169,7 @@ def _index_whole_names(cast: Sequence[Character]) -> dict[Words, list[int]]:
 def _add_name_parts(
     cast: Sequence[Character], whole_names: dict[Words, list[int]]
 ) -> dict[Words, list[int]]:
-    """Add parts of names that are nobody's whole name.
+    """Adds parts of names that are nobody's whole name.
 
     A single word that is one character's only name ("Bounderby") and another's surname may be
     either.
@@ -196,7 +196,7 @@ def _add_name_parts(
 
 
 def _is_generic(form: Words) -> bool:
-    """Return True if a name is only a pronoun or an article."""
+    """Returns whether a name is only a pronoun or an article."""
     return len(form) == 1 and (
         form[0] in ARTICLES or form[0] in PRONOUNS or form[0] in _FIRST_AND_SECOND_PERSON
     )
@@ -207,7 +207,7 @@ def _leave_surnames_to_men(
     whole_names: Mapping[Words, list[int]],
     pronouns: Sequence[str | None],
 ) -> None:
-    """Drop women from the bearers of a lone surname that a man bears."""
+    """Drops women from the bearers of a lone surname that a man bears."""
     for form, bearers in forms.items():
         if len(form) > 1 or form in whole_names or len(bearers) < 2:
             continue
@@ -216,7 +216,7 @@ def _leave_surnames_to_men(
 
 
 def _plain_names(member: Character) -> list[Words]:
-    """Return a character's names without those with an article, and without "Ada's sister"."""
+    """Returns a character's names without those with an article, and without "Ada's sister"."""
     words = (name_words(name) for name in member.names if not _POSSESSIVE.search(name))
     return [name for name in words if name and name[0] not in ARTICLES]
 
@@ -226,7 +226,7 @@ def _is_one_word(member: Character) -> bool:
 
 
 def _name_parts(member: Character) -> Iterator[Words]:
-    """Yield parts of a character's names that may stand for it: without title, first, last."""
+    """Yields parts of a character's names that may stand for it: without title, first, last."""
     for name in member.names:
         words = name_words(name)
         is_plain = words and words[0] in ARTICLES and not _POSSESSIVE.search(name)
@@ -240,7 +240,7 @@ def _name_parts(member: Character) -> Iterator[Words]:
 
 
 def _word_parts(words: Words) -> Iterator[Words]:
-    """Yield the parts of one name: title, name without title, first and last word."""
+    """Yields the parts of one name: title, name without title, first and last word."""
     bare = tuple(word for word in words if word not in TITLES)
     titles = words[: len(words) - len(bare)]
     if titles and titles[0] in _STANDALONE_TITLES:
@@ -254,7 +254,7 @@ def _word_parts(words: Words) -> Iterator[Words]:
 
 
 def _is_contiguous(run: Sequence[Token], text: str) -> bool:
-    """Return True if only spaces, hyphens and a title's full stop separate the words."""
+    """Returns whether only spaces, hyphens and a title's full stop separate the words."""
     for token, next_token in pairwise(run):
         gap = text[token.stop : next_token.start].strip()
         if gap not in ("", "-") and not (gap == "." and len(token.norm) < 5):
@@ -274,7 +274,7 @@ def _has_article_form(member: Character, form: Words) -> bool:
 
 
 def _has_article(words: Sequence[Token], index: int, text: str) -> bool:
-    """Return True if an article comes before a word, with up to three adjectives between."""
+    """Returns whether an article comes before a word, with up to three adjectives between."""
     for word_index in range(index - 1, max(-1, index - 5), -1):
         if text[words[word_index].stop : words[word_index + 1].start].strip(" -,"):
             return False
@@ -284,7 +284,7 @@ def _has_article(words: Sequence[Token], index: int, text: str) -> bool:
 
 
 def _pronoun_of(member: Character, is_english: bool) -> str | None:
-    """Return the pronoun that a character's own names imply, or None."""
+    """Returns the pronoun that a character's own names imply, or None."""
     votes = {"he": 0, "she": 0}
     for name in member.names:
         words = name_words(name)

@@ -217,7 +217,7 @@ class _Narration:
 def _narration_sentences(
     chapters: Sequence[Sequence[str]], attribution: Attribution, language: str
 ) -> list[_Narration]:
-    """Return the sentences of the narration, without quotations."""
+    """Returns the sentences of the narration, without quotations."""
     pieces: dict[tuple[int, int], list[AttributedQuotation]] = {}
     for row in attribution.said:
         pieces.setdefault((row.chapter, row.quotation.paragraph), []).append(row)
@@ -236,7 +236,7 @@ def _narration_sentences(
 
 
 def _without_quotations(text: str, rows: Sequence[AttributedQuotation]) -> str:
-    """Return a paragraph without its quotations."""
+    """Returns a paragraph without its quotations."""
     parts, offset = [], 0
     for row in rows:
         parts.append(text[offset : row.quotation.start])
@@ -247,7 +247,7 @@ def _without_quotations(text: str, rows: Sequence[AttributedQuotation]) -> str:
 def _sentences_about(
     names: Sequence[str], narration: Sequence[_Narration], own_ids: set[int]
 ) -> list[str]:
-    """Return the sentences on a character that tell most of the voice, in the text's order."""
+    """Returns the sentences on a character that tell most of the voice, in the text's order."""
     name_pattern = re.compile(rf"(?<!\w)(?:{'|'.join(re.escape(name) for name in names)})(?!\w)")
     weighted_places = []
     for index, sentence in enumerate(narration):
@@ -259,7 +259,7 @@ def _sentences_about(
 
 
 def _join_fitting(texts: Sequence[str], max_characters: int) -> str:
-    """Join as many texts as fit into `max_characters`, a line each."""
+    """Joins as many texts as fit into `max_characters`, a line each."""
     return "\n".join(_take_fitting(texts, max_characters)) or "(nothing)"
 
 
@@ -272,7 +272,7 @@ def _take_fitting(texts: Sequence[str], max_characters: int) -> Iterator[str]:
 
 
 def _sample_evenly(texts: Sequence[str], count: int) -> list[str]:
-    """Return `count` of the texts, spread from beginning to end."""
+    """Returns `count` of the texts, spread from beginning to end."""
     step = max(1.0, len(texts) / count)
     return [texts[int(index * step)] for index in range(min(count, len(texts)))]
 
@@ -284,7 +284,7 @@ def _quoted_words(chapters: Sequence[Sequence[str]], row: AttributedQuotation) -
 
 
 def _has_stated_manner(chapters: Sequence[Sequence[str]], row: AttributedQuotation) -> bool:
-    """Return True if the narration around a row, in its own paragraph, tells how it is spoken."""
+    """Returns whether the narration around a row, in its own paragraph, tells how it is spoken."""
     text = chapters[row.chapter][row.quotation.paragraph]
     text_before = text[max(0, row.quotation.start - 80) : row.quotation.start]
     text_after = text[row.quotation.stop : row.quotation.stop + 120]
@@ -292,7 +292,7 @@ def _has_stated_manner(chapters: Sequence[Sequence[str]], row: AttributedQuotati
 
 
 def _style_question(chapters: Sequence[Sequence[str]], row: AttributedQuotation) -> str:
-    """Return the question on a row: its context and its words."""
+    """Returns the question on a row: its context and its words."""
     text = chapters[row.chapter][row.quotation.paragraph]
     start, stop = row.quotation.start, row.quotation.stop
     context = " ".join(text[max(0, start - 200) : min(len(text), stop + 200)].split())

@@ -49,7 +49,7 @@ class Decision:
 
 @cache
 def learnt_tables() -> Mapping[str, Any]:
-    """Return the learnt tables.
+    """Returns the learnt tables.
 
     `weights` are by feature. `sure` is, for given and for found casts and by rule, a list of
     probabilities with the share of correct decisions from there on.
@@ -97,7 +97,7 @@ class _Path:
         return _Path(self.total + math.log(max(odds, 1e-9)), self, step, history)
 
     def steps(self) -> list[_Choice]:
-        """Return the choices of the path in order."""
+        """Returns the choices of the path in order."""
         choices: list[_Choice] = []
         path: _Path | None = self
         while path is not None and path.step is not None:
@@ -107,7 +107,7 @@ class _Path:
 
 
 def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> Iterator[Decision]:
-    """Yield the decisions of the likeliest path through a scene."""
+    """Yields the decisions of the likeliest path through a scene."""
     beam = [_Path(0.0)]
     for index, situation in enumerate(scene_situations):
         extended_paths: list[_Path] = []
@@ -135,7 +135,7 @@ def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> Iterato
 
 
 def _make_decision(step: _Choice, history: History) -> Decision:
-    """Convert a choice to a decision."""
+    """Converts a choice to a decision."""
     if step.character == _NOBODY:
         return Decision(step.situation.turn, None, 0.0, "nobody")
     by = rule(step.situation, step.character, history)
@@ -146,7 +146,7 @@ def _make_decision(step: _Choice, history: History) -> Decision:
 
 
 def rule(situation: Situation, character: int, history: History) -> str:
-    """Return the name of the sieve that contributes most to a decision."""
+    """Returns the name of the sieve that contributes most to a decision."""
     if situation.continues_previous and history and history[-1][0] == character:
         return "goes-on"
     if situation.kind != "bare":
@@ -166,7 +166,7 @@ def rule(situation: Situation, character: int, history: History) -> str:
 
 
 def certainty(rule_name: str, odds: float, *, has_found_cast: bool) -> float:
-    """Return the share of correct decisions by a rule that were as probable as this one.
+    """Returns the share of correct decisions by a rule that were as probable as this one.
 
     `has_found_cast`: the cast was found in the text, rather than given.
     """
@@ -180,7 +180,7 @@ def certainty(rule_name: str, odds: float, *, has_found_cast: bool) -> float:
 def _rank_candidates(
     situation: Situation, book: Story, history: History, next_situations: Sequence[Situation]
 ) -> list[tuple[int, float]]:
-    """Return the candidates with their probabilities, the likeliest first."""
+    """Returns the candidates with their probabilities, the likeliest first."""
     if (
         situation.continues_previous
         and history
@@ -211,7 +211,7 @@ def _rank_candidates(
 def candidates(
     situation: Situation, book: Story, history: History, next_situations: Sequence[Situation]
 ) -> list[int]:
-    """Return the candidates of a turn: those its tag names, else speakers and people mentioned
+    """Returns the candidates of a turn: those its tag names, else speakers and people mentioned
     around it."""
     if situation.kind == "name" and situation.named_characters:
         return list(situation.named_characters)
@@ -257,7 +257,7 @@ def features(
     history: History,
     next_situations: Sequence[Situation],
 ) -> Features:
-    """Return the features of a candidate by name; "pronoun" and "bare" prefix those with separate
+    """Returns the features of a candidate by name; "pronoun" and "bare" prefix those with separate
     weights for tags with a pronoun."""
     has_pronoun = situation.is_gendered and situation.kind != "name"
     kind = "pronoun" if has_pronoun else "bare"
@@ -277,7 +277,7 @@ def features(
 def _add_tag_features(
     feature_values: Features, situation: Situation, character: int, book: Story, history: History
 ) -> None:
-    """Add how well a tag's pronoun or noun fits."""
+    """Adds how well a tag's pronoun or noun fits."""
     pronoun = book.pronouns[character]
     if situation.kind == "noun":
         if situation.named_characters:
@@ -298,7 +298,7 @@ def _add_tag_features(
 def _add_mention_features(
     feature_values: Features, situation: Situation, character: int, book: Story, kind: str
 ) -> None:
-    """Add how recently, and where, the narration mentioned the candidate."""
+    """Adds how recently, and where, the narration mentioned the candidate."""
 
     def matches_pronoun(candidate: int) -> bool:
         return kind == "bare" or book.pronouns[candidate] in (None, situation.pronoun)
@@ -333,7 +333,7 @@ def _add_mention_features(
 def _add_word_features(
     feature_values: Features, situation: Situation, character: int, book: Story
 ) -> None:
-    """Add if the words themselves name the candidate, and how often the book does."""
+    """Adds if the words themselves name the candidate, and how often the book does."""
     if character in situation.turn.vocatives:
         feature_values["addressed in it"] = 1
     if character in situation.turn.named_characters:
@@ -350,7 +350,7 @@ def _add_turn_features(
     history: History,
     kind: str,
 ) -> None:
-    """Add previous speakers: people alternate, and answer to their names."""
+    """Adds previous speakers: people alternate, and answer to their names."""
     if not history:
         return
     gap_label = (
@@ -401,7 +401,7 @@ def _add_next_features(
     book: Story,
     next_situations: Sequence[Situation],
 ) -> None:
-    """Add what the directly following turns tell."""
+    """Adds what the directly following turns tell."""
     if not next_situations or next_situations[0].gap != 0:
         return
     next_situation = next_situations[0]

@@ -119,7 +119,7 @@ class _Person:
 def roster(
     chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]], language: str
 ) -> tuple[Character, ...]:
-    """Find the characters of a book in `language` (a BCP 47 tag), the most frequent first."""
+    """Finds the characters of a book in `language` (a BCP 47 tag), the most frequent first."""
     forms = _collect_forms(chapters, quoted, language)
     people = _group_people([form for form in forms if _is_person(form)])
     people.sort(key=lambda person: -person.count)
@@ -127,7 +127,7 @@ def roster(
 
 
 def _make_character(person: _Person) -> Character:
-    """Convert a group of name forms to a character: name, aliases, pronoun."""
+    """Converts a group of name forms to a character: name, aliases, pronoun."""
     ranked_forms = sorted(
         person.forms, key=lambda form: (-len(form.words_without_title), -form.count)
     )
@@ -147,7 +147,7 @@ def _make_character(person: _Person) -> Character:
 
 
 def _is_person(form: _NameForm) -> bool:
-    """Return True if the uses of a name form show that it names a person."""
+    """Returns whether the uses of a name form show that it names a person."""
     if form.is_noun:
         return _is_role(form)
     if form.title and len(form.words) > 1:
@@ -167,7 +167,7 @@ def _is_person(form: _NameForm) -> bool:
 
 
 def _is_role(form: _NameForm) -> bool:
-    """Return True if a role like "the landlord" speaks often enough to be in the cast."""
+    """Returns whether a role like "the landlord" speaks often enough to be in the cast."""
     is_frequent = form.tag_count >= 3 or (form.tag_count >= 2 and form.inner_count >= 3)
     return is_frequent and form.words[-1] not in _GENERIC_NOUNS
 
@@ -183,7 +183,7 @@ _PLACE_WORDS = frozenset(
 def _collect_forms(
     chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]], language: str
 ) -> list[_NameForm]:
-    """Collect all name forms of a text with their counts."""
+    """Collects all name forms of a text with their counts."""
     forms: dict[Words, _NameForm] = {}
     lower_case_counts = Counter[str]()
     is_english = primary(language) == "en"
@@ -210,7 +210,7 @@ def _collect_forms(
 def _tag_subjects(
     text: str, pieces: Sequence[Quotation], language: str
 ) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the subjects of a paragraph's tags, in any language with known verbs."""
+    """Yields the spans of the subjects of a paragraph's tags, in any language with known verbs."""
     ends = [0, *(piece.stop for piece in pieces)]
     for start, stop in zip(ends, [*(piece.start for piece in pieces), len(text)], strict=True):
         leads_in = text[start:stop].rstrip()[-1:] in (":", ",")
@@ -226,7 +226,7 @@ def _count_names(
     forms: dict[Words, _NameForm],
     lower_case_counts: Counter[str],
 ) -> None:
-    """Count the names of a paragraph; `tag_spans` are the subjects of its tags, if known."""
+    """Counts the names of a paragraph; `tag_spans` are the subjects of its tags, if known."""
     words = tokens(text)
     starts = [piece.start for piece in pieces]
     stops = [piece.stop for piece in pieces]
@@ -265,7 +265,7 @@ _OPENING = ".!?:;\"“”‘’'—-…"
 
 
 def _mark_before(text: str, start: int) -> str:
-    """Return the last character before an offset that is not white space."""
+    """Returns the last character before an offset that is not white space."""
     while start and text[start - 1].isspace():
         start -= 1
     return text[start - 1 : start]
@@ -274,7 +274,7 @@ def _mark_before(text: str, start: int) -> str:
 def _get_form(
     run: Sequence[Token], text: str, is_noun: bool, forms: dict[Words, _NameForm]
 ) -> _NameForm:
-    """Return the form of a run of words, and count its spelling."""
+    """Returns the form of a run of words, and counts its spelling."""
     key = tuple(SHORT.get(token.norm, token.norm) for token in run)
     spelling = " ".join(text[run[0].start : run[-1].stop].split())
     if run[-1].is_possessive:
@@ -289,7 +289,7 @@ def _get_form(
 def _is_tag_subject(
     words: Sequence[Token], first: int, last: int, text: str, pieces: Sequence[Quotation]
 ) -> bool:
-    """Return True if a name is the subject of a verb of speech next to a quotation."""
+    """Returns whether a name is the subject of a verb of speech next to a quotation."""
     if words[last - 1].is_possessive:
         return False
     next_norm = words[last].norm if last < len(words) else ""
@@ -309,7 +309,7 @@ _PARTICLES = frozenset("in out up on".split())
 
 
 def _follows_speech_verb(words: Sequence[str]) -> bool:
-    """Return True if a verb of speech comes before a name: `said`, `broke in`."""
+    """Returns whether a verb of speech comes before a name: `said`, `broke in`."""
     if words and words[-1] in _PARTICLES:
         words = words[:-1]
     return bool(words) and words[-1] in SAID
@@ -318,7 +318,7 @@ def _follows_speech_verb(words: Sequence[str]) -> bool:
 def _name_runs(
     words: Sequence[Token], text: str, lower_case_counts: Counter[str]
 ) -> Iterator[tuple[int, int, bool]]:
-    """Yield runs of capitalised words that may be names, and nouns with their article."""
+    """Yields runs of capitalised words that may be names, and nouns with their article."""
     index = 0
     while index < len(words):
         token = words[index]
@@ -347,7 +347,7 @@ def _name_runs(
 
 
 def _continues_name(words: Sequence[Token], index: int, text: str) -> bool:
-    """Return True if a word continues the run of capitalised words before it."""
+    """Returns whether a word continues the run of capitalised words before it."""
     gap = text[words[index - 1].stop : words[index].start]
     previous = words[index - 1]
     word = words[index]
@@ -369,7 +369,7 @@ def _continues_name(words: Sequence[Token], index: int, text: str) -> bool:
 
 
 def _is_possible_name(run: Sequence[Token], text: str, lower_case_counts: Counter[str]) -> bool:
-    """Return True if capitals are not just those of a sentence's beginning."""
+    """Returns whether capitals are not just those of a sentence's beginning."""
     first = run[0]
     if len(run) == 1:
         if first.norm in TITLES or first.norm in NOT_NAMES or len(first.norm) < 2:
@@ -381,7 +381,7 @@ def _is_possible_name(run: Sequence[Token], text: str, lower_case_counts: Counte
 
 
 def _noun_end(words: Sequence[Token], index: int, text: str) -> int | None:
-    """Return the index after "the old landlord" or "the White Rabbit", or None."""
+    """Returns the index after "the old landlord" or "the White Rabbit", or None."""
     for word_index in range(index + 1, min(index + 4, len(words))):
         if text[words[word_index - 1].stop : words[word_index].start].strip(" -"):
             return None
@@ -410,7 +410,7 @@ def _noun_end(words: Sequence[Token], index: int, text: str) -> int | None:
 
 
 def _group_people(forms: Sequence[_NameForm]) -> list[_Person]:
-    """Group name forms into people: full names first, then their parts."""
+    """Groups name forms into people: full names first, then their parts."""
     people: list[_Person] = []
     narration_counts = {form.words: form.narration_count for form in forms}
     ordered_forms = sorted(
@@ -444,7 +444,7 @@ _BEFORE_SURNAMES = frozenset(
 def _find_person(
     form: _NameForm, people: Sequence[_Person], narration_counts: Mapping[Words, int]
 ) -> _Person | None:
-    """Return the person that a form most likely names, or None."""
+    """Returns the person that a form most likely names, or None."""
     matching = [
         person
         for person in people
@@ -458,7 +458,7 @@ def _find_person(
 def _is_older_namesake(
     form: _NameForm, person: _Person, narration_counts: Mapping[Words, int]
 ) -> bool:
-    """Return True if "Mr. Wilcox" is not Charles Wilcox.
+    """Returns whether "Mr. Wilcox" is not Charles Wilcox.
 
     That is so if the title and surname, and Charles's own name, are frequent, but hardly ever used
     together.
@@ -490,7 +490,7 @@ def _closeness(form: _NameForm, person: _Person) -> int:
 
 
 def _may_be_person(form: _NameForm, person: _Person) -> bool:
-    """Return True if a form may be another name of a person."""
+    """Returns whether a form may be another name of a person."""
     if form.pronoun and person.pronoun and form.pronoun != person.pronoun:
         return False
     if form.is_noun:
@@ -510,7 +510,7 @@ def _may_be_person(form: _NameForm, person: _Person) -> bool:
 
 
 def _is_lady(person: _Person) -> bool:
-    """Return True if a person is known only as Mrs. or Miss Hart; "Hart" is then someone else."""
+    """Returns whether a person is known only as Mrs. or Miss Hart; "Hart" is then someone else."""
     other_forms = (form for form in person.forms if form.title != "mrs")
     return person.pronoun == "she" and not any(
         len(form.words_without_title) > 1 for form in other_forms
@@ -518,7 +518,7 @@ def _is_lady(person: _Person) -> bool:
 
 
 def _fits_title(form: _NameForm, person: _Person) -> bool:
-    """Return True if "Miss Bell" may be a person: by surname, else "Miss Anne" by given name."""
+    """Returns whether "Miss Bell" may be a person: by surname, else "Miss Anne" by given name."""
     word = form.words_without_title[0]
     if word == person.surname:
         return not _are_rivals(form, person)
@@ -529,7 +529,7 @@ def _fits_title(form: _NameForm, person: _Person) -> bool:
 
 
 def _fits_noun(form: _NameForm, person: _Person) -> bool:
-    """Return True if "the old landlord" is the landlord, or "the Professor" Professor Snow."""
+    """Returns whether "the old landlord" is the landlord, or "the Professor" Professor Snow."""
     for person_form in person.forms:
         if (
             person_form.is_noun
@@ -543,7 +543,7 @@ def _fits_noun(form: _NameForm, person: _Person) -> bool:
 
 
 def _are_rivals(form: _NameForm, person: _Person) -> bool:
-    """Return True if titles separate two people: Mrs. Bennet is not Miss Bennet."""
+    """Returns whether titles separate two people: Mrs. Bennet is not Miss Bennet."""
     titles = {person_form.title for person_form in person.forms if person_form.title}
     if not form.title or not titles:
         return False

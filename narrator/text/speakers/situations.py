@@ -44,7 +44,7 @@ class Story:
         """Index of the character who narrates the book as "I", or None."""
 
     def find_first_person(self, passages: Sequence[Prose], groups: Sequence[Talk]) -> None:
-        """Find the narrator: a character addressed by name right before or after words of the
+        """Finds the narrator: a character addressed by name right before or after words of the
         narrator's I."""
         first_person_chapters = {
             number for number, share in _first_person_shares(passages).items() if share >= 0.01
@@ -69,7 +69,7 @@ class Story:
 
 
 def _count_calls_near_i(groups: Sequence[Talk]) -> Counter[int]:
-    """Count characters addressed by name just before or after words of the narrator's I."""
+    """Counts characters addressed by name just before or after words of the narrator's I."""
     calls = Counter[int]()
     for index, group in enumerate(groups):
         if group.tag is None or group.tag.mention.kind != "self":
@@ -81,7 +81,7 @@ def _count_calls_near_i(groups: Sequence[Talk]) -> Counter[int]:
 
 
 def _first_person_shares(passages: Sequence[Prose]) -> dict[int, float]:
-    """Return for each chapter the share of the narrator's I in its narration."""
+    """Returns for each chapter the share of the narrator's I in its narration."""
     first_person_counts, word_counts = Counter[int](), Counter[int]()
     for passage in passages:
         first_person_counts[passage.chapter] += sum(
@@ -99,7 +99,7 @@ def _all_mentions(passages: Sequence[Prose]) -> Iterator[Mention]:
 
 
 def _drop_unnamed_bearers(passages: Sequence[Prose]) -> None:
-    """Remove from ambiguous mentions the characters that no other name ever mentions."""
+    """Removes from ambiguous mentions the characters that no other name ever mentions."""
     sole_bearers = {
         mention.characters[0] for mention in _all_mentions(passages) if len(mention.characters) == 1
     }
@@ -112,7 +112,7 @@ def _drop_unnamed_bearers(passages: Sequence[Prose]) -> None:
 
 
 def _pronouns(passages: Sequence[Prose], names: KnownNames) -> Iterator[str | None]:
-    """Yield each character's pronoun: given, implied by names, or as the narration continues after
+    """Yields each character's pronoun: given, implied by names, or as the narration continues after
     them."""
     votes: list[Counter[str]] = [Counter() for _ in names.cast]
     for passage in passages:
@@ -127,7 +127,7 @@ def _pronouns(passages: Sequence[Prose], names: KnownNames) -> Iterator[str | No
 
 
 def _pronouns_after_names(passage: Prose) -> Iterator[tuple[int, str]]:
-    """Yield characters with the pronoun that follows their name in the same sentence, without
+    """Yields characters with the pronoun that follows their name in the same sentence, without
     anybody between."""
     last_name: Mention | None = None
     for mention in passage.mentions:
@@ -200,7 +200,7 @@ class _MentionTracker:
         self.lead: tuple[int, ...] = ()
 
     def situation(self, group: Talk) -> Situation:
-        """Return the situation of a turn, by what was read so far."""
+        """Returns the situation of a turn, by what was read so far."""
         number = group.passage.number
         tag = group.tag
         situation = Situation(
@@ -227,7 +227,7 @@ class _MentionTracker:
         return situation
 
     def _resolve_name(self, mention: Mention) -> tuple[int, ...]:
-        """Return the character of an ambiguous name: the one mentioned last, else most often."""
+        """Returns the character of an ambiguous name: the one mentioned last, else most often."""
         if len(mention.characters) < 2:
             return mention.characters
         narration_counts, last_seen = self.story.narration_counts, self.last_seen
@@ -241,7 +241,7 @@ class _MentionTracker:
         return (likeliest,)
 
     def _nearby_characters(self, group: Talk) -> dict[int, str]:
-        """Map characters mentioned in the turn's passage to their position."""
+        """Maps characters mentioned in the turn's passage to their position."""
         positions: dict[int, str] = {}
         tag = group.tag
         for mention in _surrounding_mentions(group):
@@ -264,7 +264,7 @@ class _MentionTracker:
         return positions
 
     def read(self, passage: Prose) -> None:
-        """Record the mentions in a passage's narration."""
+        """Records the mentions in a passage's narration."""
         last_named: int | None = None
         for mention in passage.mentions:
             character = self._resolve_mention(mention)
@@ -292,7 +292,7 @@ class _MentionTracker:
         self.lead = (last_named,) if leads_in and last_named is not None else ()
 
     def _resolve_mention(self, mention: Mention) -> int | None:
-        """Return the character mentioned in the narration; a pronoun means the last matching
+        """Returns the character mentioned in the narration; a pronoun means the last matching
         subject."""
         if mention.is_quoted:
             return None
@@ -315,7 +315,7 @@ _MENTION_REACH = 100
 
 
 def _surrounding_mentions(group: Talk) -> list[Mention]:
-    """Return the mentions around a turn in its passage."""
+    """Returns the mentions around a turn in its passage."""
     passage = group.passage
     words = passage.between(group.pieces[0].start, group.pieces[-1].stop)
     first = bisect_left(passage.mentions, words.start, key=lambda mention: mention.first)
@@ -327,7 +327,7 @@ _CLAUSE_OPENERS = frozenset("and then but when as while so for that".split())
 
 
 def _is_subject(passage: Prose, mention: Mention) -> bool:
-    """Return True if a mention begins a sentence or a clause."""
+    """Returns whether a mention begins a sentence or a clause."""
     if mention.first == 0:
         return True
     previous_word = passage.words[mention.first - 1]
@@ -338,7 +338,7 @@ def _is_subject(passage: Prose, mention: Mention) -> bool:
 
 
 def situations(passages: Sequence[Prose], groups: Sequence[Talk], book: Story) -> list[Situation]:
-    """Return the situations of all turns."""
+    """Returns the situations of all turns."""
     by_passage: dict[int, list[Talk]] = {}
     for group in groups:
         by_passage.setdefault(group.passage.number, []).append(group)

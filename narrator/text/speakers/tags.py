@@ -47,7 +47,7 @@ class Talk:
 
 
 def turns(passages: Sequence[Prose]) -> list[Talk]:
-    """Return the turns of all passages, in order."""
+    """Returns the turns of all passages, in order."""
     all_turns: list[Talk] = []
     for index, passage in enumerate(passages):
         previous = passages[index - 1] if index else None
@@ -59,7 +59,7 @@ def turns(passages: Sequence[Prose]) -> list[Talk]:
 
 
 def _turns_in(passage: Prose, previous: Prose | None) -> list[Talk]:
-    """Return the turns of a passage, split where its tags name another speaker."""
+    """Returns the turns of a passage, split where its tags name another speaker."""
     groups: list[Talk] = []
     for index, piece in enumerate(passage.pieces):
         tag = _find_tag(passage, index)
@@ -85,7 +85,7 @@ def _tag_weight(tag: SpeechTag) -> int:
 
 
 def _is_another(group: Talk, tag: SpeechTag | None, piece: Quotation) -> bool:
-    """Return True if a piece has another speaker than the pieces before it in the passage."""
+    """Returns whether a piece has another speaker than the pieces before it in the passage."""
     text = group.passage.text
     if tag is None or group.tag is None or tag.mention is group.tag.mention:
         # two quotations side by side, without a word between
@@ -104,7 +104,7 @@ def _is_another(group: Talk, tag: SpeechTag | None, piece: Quotation) -> bool:
 
 
 def _find_tag(passage: Prose, index: int) -> SpeechTag | None:
-    """Return the tag of a piece: before it if that leads to the piece, else after it."""
+    """Returns the tag of a piece: before it if that leads to the piece, else after it."""
     if not passage.is_english:
         return _foreign_tag(passage, index)
     tag_before = _tag_before(passage, index)
@@ -119,7 +119,7 @@ def _find_tag(passage: Prose, index: int) -> SpeechTag | None:
 
 
 def _lead_in_tag(passage: Prose) -> SpeechTag | None:
-    """Return the tag at the end of the paragraph before a quotation: "Ada said" and a new line."""
+    """Returns the tag at the end of the paragraph before a quotation: "Ada said" and a new line."""
     last_mark = passage.text.rstrip()[-1:]
     if last_mark not in ":,—-" and not last_mark.isalnum():
         return None
@@ -129,7 +129,7 @@ def _lead_in_tag(passage: Prose) -> SpeechTag | None:
 
 
 def _foreign_tag(passage: Prose, index: int) -> SpeechTag | None:
-    """Return the tag of a piece in a language with known verbs of speech and pronouns."""
+    """Returns the tag of a piece in a language with known verbs of speech and pronouns."""
     piece = passage.pieces[index]
     previous_stop = passage.pieces[index - 1].stop if index else 0
     next_start = passage.pieces[index + 1].start if index + 1 < len(passage.pieces) else None
@@ -145,7 +145,7 @@ def _foreign_tag(passage: Prose, index: int) -> SpeechTag | None:
 
 
 def _mention_of_subject(passage: Prose, narration_start: int, subject: Subject) -> Mention:
-    """Return the mention at the subject of a tag, or a new one."""
+    """Returns the mention at the subject of a tag, or a new one."""
     start_offset, stop_offset = narration_start + subject.start, narration_start + subject.stop
     for mention in passage.mentions:
         if mention.start < stop_offset and start_offset < mention.stop:
@@ -165,7 +165,7 @@ _PARTICLES = frozenset("in out up on back forth off".split())
 
 
 def _tag_after(passage: Prose, index: int) -> SpeechTag | None:
-    """Find a tag after a quotation: `…,” said Ada` and `…,” Ada said`."""
+    """Finds a tag after a quotation: `…,” said Ada` and `…,” Ada said`."""
     text = passage.text
     start = passage.pieces[index].stop
     next_pieces = passage.pieces[index + 1 : index + 2]
@@ -187,7 +187,7 @@ def _tag_after(passage: Prose, index: int) -> SpeechTag | None:
 def _tag_with_verb_first(
     passage: Prose, words: range, verbs: Sequence[int], mentions: Sequence[Mention]
 ) -> SpeechTag | None:
-    """Match `said Ada`, `then said the old man`, `broke in Ada`."""
+    """Matches `said Ada`, `then said the old man`, `broke in Ada`."""
     first_word = passage.words[words[0]]
     verb = words[0] if first_word.norm in SAID and not first_word.is_capitalised else None
     if first_word.norm in _OPENERS and verbs and verbs[0] <= words[0] + 2:
@@ -205,7 +205,7 @@ def _tag_with_verb_first(
 
 
 def _tag_near_verb(passage: Prose, verb: int, mentions: Sequence[Mention]) -> SpeechTag | None:
-    """Return a tag with a person within three words of a verb: `said at last the good Ada`."""
+    """Returns a tag with a person within three words of a verb: `said at last the good Ada`."""
     for mention in mentions:
         if (
             verb < mention.first <= verb + 3
@@ -219,7 +219,7 @@ def _tag_near_verb(passage: Prose, verb: int, mentions: Sequence[Mention]) -> Sp
 def _tag_with_subject_first(
     passage: Prose, words: range, verbs: Sequence[int], mentions: Sequence[Mention], start: int
 ) -> SpeechTag | None:
-    """Match `Ada said`, `she, turning round, replied`."""
+    """Matches `Ada said`, `she, turning round, replied`."""
     if not verbs:
         return None
     subject = _subject_of(passage, mentions, words[0], verbs[0])
@@ -238,7 +238,7 @@ _LAST_WORD = re.compile(r"(\w+)\Z")
 
 
 def _clause_end(text: str, start: int, stop: int) -> int:
-    """Return the end of the clause that begins at `start`."""
+    """Returns the end of the clause that begins at `start`."""
     for match in _CLAUSE.finditer(text, start, stop):
         if match[0] == "." and _is_abbreviation(text, start, match.start()):
             continue
@@ -259,14 +259,14 @@ def _is_abbreviation(text: str, start: int, stop: int) -> bool:
 
 
 def _tag_before(passage: Prose, index: int) -> SpeechTag | None:
-    """Find a tag before a quotation: `Ada said, “…`, `Then Ada, turning round, cried: “…`, and `Ada
+    """Finds a tag before a quotation: `Ada said, “…`, `Then Ada, turning round, cried: “…`, `Ada
     nodded. “…`"""
     begin = passage.pieces[index - 1].stop if index else 0
     return _tag_ending_at(passage, begin, passage.pieces[index].start)
 
 
 def _tag_ending_at(passage: Prose, begin: int, stop: int) -> SpeechTag | None:
-    """Return the tag or the beat that ends at `stop`."""
+    """Returns the tag or the beat that ends at `stop`."""
     sentence = _last_sentence(passage.text, begin, stop)
     words = passage.between(sentence, stop)
     if not words:
@@ -284,7 +284,7 @@ def _tag_ending_at(passage: Prose, begin: int, stop: int) -> SpeechTag | None:
 
 
 def _tag_by_verb(passage: Prose, words: range, mentions: Sequence[Mention]) -> SpeechTag | None:
-    """Return the tag of a sentence that leads to a quotation, by its last verb of speech."""
+    """Returns the tag of a sentence that leads to a quotation, by its last verb of speech."""
     verbs = [word for word in words if passage.norm(word) in SAID or passage.norm(word) in SAYING]
     if not verbs:
         return None
@@ -304,7 +304,7 @@ _SENTENCE = re.compile(r"[.!?](?=[\s\"”])")
 
 
 def _last_sentence(text: str, begin: int, stop: int) -> int:
-    """Return the offset of the last sentence in `text[begin:stop]`."""
+    """Returns the offset of the last sentence in `text[begin:stop]`."""
     sentence = begin
     for match in _SENTENCE.finditer(text, begin, stop):
         if match[0] == "." and _is_abbreviation(text, begin, match.start()):
@@ -334,7 +334,7 @@ def _is_object(passage: Prose, mention: Mention) -> bool:
 def _subject_of(
     passage: Prose, mentions: Sequence[Mention], first: int, verb: int
 ) -> Mention | None:
-    """Return the subject of a verb: the last person before it that begins a clause."""
+    """Returns the subject of a verb: the last person before it that begins a clause."""
     possible_subjects = [
         subject
         for mention in mentions
@@ -362,7 +362,7 @@ def _begins_clause(passage: Prose, mention: Mention) -> bool:
 
 
 def _resolve_voice(passage: Prose, mention: Mention, mentions: Sequence[Mention]) -> Mention:
-    """Return Ada for "the muffled voice of Ada" and "Ada's voice"."""
+    """Returns Ada for "the muffled voice of Ada" and "Ada's voice"."""
     end = mention.last
     if passage.norm(end - 1) == "voice" and passage.norm(end) == "of":
         return next((m for m in mentions if end < m.first <= end + 2), mention)
@@ -383,7 +383,7 @@ _AFTER_CALL = re.compile(r"\s*(?:[,;:.!?—\"”’]|-|\Z)")
 
 
 def _note_names(group: Talk) -> None:
-    """Record the characters addressed and mentioned in a turn."""
+    """Records the characters addressed and mentioned in a turn."""
     passage = group.passage
     for piece in group.pieces:
         words = passage.between(piece.start, piece.stop)
@@ -401,6 +401,6 @@ def _note_names(group: Talk) -> None:
 
 
 def _is_call(text: str, call: Mention | Token, piece: Quotation) -> bool:
-    """Return True if punctuation marks a name as a vocative."""
+    """Returns whether punctuation marks a name as a vocative."""
     text_before = text[max(piece.start, call.start - 40) : call.start]
     return bool(_BEFORE_CALL.search(text_before) and _AFTER_CALL.match(text, call.stop, piece.stop))

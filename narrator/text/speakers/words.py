@@ -10,7 +10,7 @@ _LISTS = read_word_lists(Path(__file__).with_suffix(".txt"))
 
 
 def _pronouns(section: str) -> dict[str, str]:
-    """Return the pronoun of each word of a section, "" if it is not clear."""
+    """Returns the pronoun of each word of a section, "" if it is not clear."""
     words = _LISTS.meanings(section).items()
     return {word: "" if pronoun == "any" else pronoun for word, pronoun in words}
 
