@@ -23,6 +23,7 @@ from typing import Any
 import platformdirs
 
 from narrator import keys
+from narrator.decoding import Value, decode_value
 from narrator.errors import EnvironmentFailed, StorageError
 from textbase.files import REFUSALS
 from textbase.files import TooLarge as TooLarge
@@ -155,20 +156,41 @@ class AlteredFile(ValueError):
     """A file of ours is torn or was altered."""
 
 
-def load_json(path: Path, default: Any) -> Any:
-    """What `save_json` wrote; one that is torn, altered or gone costs its convenience, nothing
-    else, and the log says so."""
+def load_json(path: Path, value_type: type[Value], default: Value) -> Value:
+    """Loads a file of `save_json` that can be made anew, or returns the default.
+
+    Logs damage: a file that is torn, altered or of another form.
+    """
     try:
-        return read_json(path)
-    except AlteredFile as error:
+        return decode_value(value_type, read_json(path))
+    except ValueError as error:
         corruption_log.warning("%s: %s; it is made anew", path, error)
     except OSError:
         pass  # there is none
     return default
 
 
+def load_work(
+    path: Path, value_type: type[Value], default: Value, *, title: str, remedy: str
+) -> Value:
+    """Loads a file of `save_json` that holds the work of a person, or returns the default if there
+    is none.
+
+    Raises StorageError, which names the content by its title and the remedy, for a file that is
+    damaged, so that nobody replaces it.
+    """
+    try:
+        return decode_value(value_type, read_json(path))
+    except FileNotFoundError:
+        return default
+    except OSError as error:
+        raise StorageError(f"{path}: {reason(error)}") from None
+    except ValueError as error:
+        raise StorageError(f"{path}: not {title} ({error}); {remedy}") from None
+
+
 def read_json(path: Path) -> Any:
-    """Reads a file of `save_json`, or an older one without a seal. Raises Altered, OSError."""
+    """Reads a file of `save_json`, or one without a seal. Raises AlteredFile, OSError."""
     try:
         document = json.loads(path.read_bytes())
         if not isinstance(document, dict) or not document.keys() & _SEALED:

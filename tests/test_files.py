@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,7 +125,7 @@ def test_what_is_saved_is_read_again(value, tmp_path):
 @pytest.mark.parametrize("value", VALUES[:3], ids=str)
 def test_a_file_from_before_there_were_seals_is_read(value, tmp_path):
     (tmp_path / "x.json").write_text(json.dumps(value))
-    assert files.load_json(tmp_path / "x.json", None) == value
+    assert files.read_json(tmp_path / "x.json") == value
 
 
 def test_names_that_are_numbers_are_sealed_as_they_will_be_read(tmp_path):
@@ -139,16 +140,16 @@ def test_no_byte_of_a_sealed_file_can_change_what_is_read(tmp_path):
     for place in range(len(data)):
         for bit in (1, 2, 4, 8, 16, 32, 64, 128, 255):
             path.write_bytes(data[:place] + bytes([data[place] ^ bit]) + data[place + 1 :])
-            assert files.load_json(path, "made anew") in (value, "made anew")
+            assert files.load_json(path, dict[str, Any], {}) in (value, {})
         path.write_bytes(data[:place])
-        assert files.load_json(path, "made anew") in (value, "made anew")
+        assert files.load_json(path, dict[str, Any], {}) in (value, {})
 
 
 def test_an_altered_file_is_told_from_one_that_is_not_there(tmp_path, caplog):
-    assert files.load_json(tmp_path / "x.json", 1) == 1
+    assert files.load_json(tmp_path / "x.json", int, 1) == 1
     assert not caplog.records
     (tmp_path / "x.json").write_text('{"seal": "0", "value": 5}')
-    assert files.load_json(tmp_path / "x.json", 1) == 1
+    assert files.load_json(tmp_path / "x.json", int, 1) == 1
     assert "altered" in caplog.text
     with pytest.raises(files.AlteredFile, match="altered"):
         files.read_json(tmp_path / "x.json")

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 
 # From the cellar up. A room imports from the floors below its own, never from its own floor.
 FLOORS = (
-    {"errors", "installation", "keys", "progress", "settings", "templates"},
+    {"decoding", "errors", "installation", "keys", "progress", "settings", "templates"},
     {"files"},
     {"pronunciation", "sound", "web"},
     {"engines", "text"},

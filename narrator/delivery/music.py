@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import av
 
@@ -95,8 +95,8 @@ def _measure_tune(path: Path, cache_folder: Path) -> Tune:
     with as_unfit(path):
         content = keys.file_content(path)
     cache_file = cache_folder / f"{content}.json"
-    cached = files.load_json(cache_file, None)  # missing or damaged: measured again
-    if isinstance(cached, dict) and cached.keys() >= set(_MEASURED):
+    cached = files.load_json(cache_file, dict[str, Any], {})  # missing or damaged: measured again
+    if cached.keys() >= set(_MEASURED):
         return Tune(path, content, **{name: cached[name] for name in _MEASURED})
     with as_unfit(path), media.open_sound(path) as container:
         stream = container.streams.audio[0]

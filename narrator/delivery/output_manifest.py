@@ -33,7 +33,7 @@ class MadeFile:
     facts: Mapping[str, Any] = field(default_factory=dict)
     """size in bytes and sha256. For sound: seconds; pause, the longest that its timeline explains;
     starts, the seconds at which its chapters begin; checks, its results against its profile. For a
-    feed: feed. Version 0.2 noted no size."""
+    feed: feed."""
 
     def row(self) -> list[Any]:
         """Returns the JSON row of the list."""
@@ -68,22 +68,10 @@ def content_facts(path: Path) -> dict[str, Any]:
     return {"size": path.stat().st_size, "sha256": keys.file_content(path)}
 
 
-_NUMBERS = ("size", "seconds", "pause")
-"""Facts that are numbers."""
-
-
 def read_ledger(ledger: Path) -> dict[str, MadeFile]:
-    """Reads the complete rows of a list (made.json), by path within `build`."""
-    rows = files.load_json(ledger, {})
-    made_files: dict[str, MadeFile] = {}
-    row_items = rows.items() if isinstance(rows, dict) else ()
-    for name, row in ((name, row) for name, row in row_items if "\0" not in name):
-        with contextlib.suppress(OverflowError, TypeError, ValueError):
-            chapters, state, facts = row
-            entry = MadeFile(tuple(map(int, chapters)), str(state), dict(facts))
-            if all(isinstance(entry.facts.get(n, 0), int | float) for n in _NUMBERS):
-                made_files[name] = entry
-    return made_files
+    """Reads the records of a list (made.json), by path within `build`."""
+    rows = files.load_json(ledger, dict[str, tuple[tuple[int, ...], str, dict[str, Any]]], {})
+    return {name: MadeFile(*row) for name, row in rows.items() if "\0" not in name}
 
 
 @dataclass(slots=True)

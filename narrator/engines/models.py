@@ -364,7 +364,7 @@ def _model_size(path: Path, layout: Layout) -> int:
 def find_damaged_files(family: Family, path: Path, tell: Tell = ignore_message) -> Iterator[str]:
     """Yields a message for each file that differs from the published one of `Family.hub`. Each file
     is read completely, once."""
-    hashes = _HashTable.load(files.library() / "hashes.json")
+    hashes = _HashTable(files.library() / "hashes.json")
     for name, published_hash in family.published.items():
         if not (path / name).is_file():
             continue
@@ -469,7 +469,7 @@ def hash_weights(model_files: list[Path], tell: Tell = ignore_message) -> str:
     Unlike the `fingerprint` of `voxcpm2`, which reads the first kilobyte of each tensor, it
     distinguishes any two models; so keys contain this.
     """
-    hashes = _HashTable.load(files.library() / "hashes.json")
+    hashes = _HashTable(files.library() / "hashes.json")
     root = model_files[0].parent
     name = keys.key(
         {file.relative_to(root).as_posix(): hashes.file_hash(file, tell) for file in model_files}
@@ -481,14 +481,11 @@ def hash_weights(model_files: list[Path], tell: Tell = ignore_message) -> str:
 class _HashTable:
     """Stored SHA-256 hashes of large files."""
 
-    def __init__(self, path: Path, rows: dict[str, Any]) -> None:
-        self._path, self._rows, self._changed = path, rows, False
-
-    @classmethod
-    def load(cls, path: Path) -> _HashTable:
+    def __init__(self, path: Path) -> None:
         """Loads the table; a damaged or missing one costs the time to hash again."""
-        rows = files.load_json(path, {})
-        return cls(path, rows if isinstance(rows, dict) else {})
+        self._path, self._changed = path, False
+        self._rows = files.load_json(path, dict[str, tuple[int, int, str]], {})
+        """Size in bytes, time of change in nanoseconds, and hash of each file by its path."""
 
     def file_hash(self, file: Path, tell: Tell, *, trust_names: bool = True) -> str:
         """Returns the SHA-256 of a file. Raises OSError."""
@@ -498,12 +495,12 @@ class _HashTable:
             return real_path.name  # the hub's cache names large files by their SHA-256
         stat = real_path.stat()
         row = self._rows.get(str(real_path))
-        if isinstance(row, list) and row[:2] == [stat.st_size, stat.st_mtime_ns]:
-            return str(row[-1])
+        if row and row[:2] == (stat.st_size, stat.st_mtime_ns):
+            return row[2]
         if stat.st_size > 200_000_000:
             tell(f"reading {file.name} ({stat.st_size / 1e9:.1f} GB) for its hash, once")
         file_hash = keys.file_content(real_path)
-        self._rows[str(real_path)] = [stat.st_size, stat.st_mtime_ns, file_hash]
+        self._rows[str(real_path)] = stat.st_size, stat.st_mtime_ns, file_hash
         self._changed = True
         return file_hash
 

@@ -137,8 +137,7 @@ def _recorded_hashes(folder: Path) -> dict[str, str]:
 
 
 def _load_record(folder: Path) -> dict[str, Any]:
-    record = files.load_json(folder / _RECORD, {})
-    return record if isinstance(record, dict) else {}
+    return files.load_json(folder / _RECORD, dict[str, Any], {})
 
 
 def _update_import(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from narrator import files
+from narrator.decoding import decode_value
 from narrator.engines import (
     Engine,
     LanguageSupport,
@@ -251,12 +252,13 @@ def _load_identity_records(
 ) -> list[Mapping[str, Any]]:
     """The identity records that engines of this name left at the last render."""
     path = identity_path(project)
-    saved_records: object = {}
     try:
         saved_records = files.read_json(path)
-    except files.AlteredFile as error:
+        rows = saved_records if isinstance(saved_records, list) else [saved_records]
+        records = decode_value(list[dict[str, Any]], rows)
+    except OSError:  # never rendered here
+        return []
+    except ValueError as error:
         on_message(f"{path}: {error}: takes are known again once the model is here")
-    except OSError:
-        pass  # never rendered here
-    rows = saved_records if isinstance(saved_records, list) else [saved_records]
-    return [row for row in rows if isinstance(row, Mapping) and row.get("name", engine) == engine]
+        return []
+    return [record for record in records if record.get("name", engine) == engine]

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from narrator import files
 from narrator.cast import references
@@ -42,7 +41,7 @@ from narrator.speech.plan import (
     link_steps,
     sound_parameters_of,
 )
-from narrator.speech.reasons import Reason, RenderReason, explain_steps
+from narrator.speech.reasons import LedgerEntry, Reason, RenderReason, explain_steps
 from narrator.speech.store import Pin, Store
 from narrator.speech.takes import TakeResolver
 from narrator.text.lines import Chapter
@@ -241,7 +240,7 @@ def plan(
         # pins whose takes are gone from the disk were dropped above
         pins={place: pin.take for pin in active_pins for place in (pin.words, pin.place)},
     )
-    ledger = read_ledger(ledger_path(project, engines))
+    ledger = files.load_json(ledger_path(project, engines), list[LedgerEntry], [])
     takes = TakeResolver(store, voices.contents, project.manifest.checks.strict)
     reasons = explain_steps(steps, takes, ledger, lambda s: selection.force and s in selection)
     return BookPlan(manuscript, engine, engines, takes, steps, reasons, selection, voices, pins)
@@ -350,18 +349,6 @@ def ledger_path(project: Project, engines: Mapping[str, Engine]) -> Path:
     book_engine = project.engine.name
     name = book_engine if book_engine in names else names[0] if names else "draft"
     return project.build / f"ledger-{project.stem}-{name}.json"
-
-
-def read_ledger(path: Path) -> list[dict[str, Any]]:
-    """The steps of the last render; incomplete rows are skipped."""
-    rows = files.load_json(path, [])
-    field_types = {"id": str, "speaker": str, "text": str, "key": str, "recipe": dict}
-    return [
-        row
-        for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, dict)
-        and all(isinstance(row.get(name), field_type) for name, field_type in field_types.items())
-    ]
 
 
 def find_step(book: BookPlan, name: str) -> Step:

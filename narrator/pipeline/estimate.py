@@ -28,14 +28,8 @@ def speed_name(engine: Engine) -> str:
 
 def speeds_of(project: Project) -> dict[str, float]:
     """Expected seconds of speech that each engine renders in a second, as measured here."""
-    rows = files.load_json(speed_path(project), {})
-    if not isinstance(rows, dict):
-        return {}
-    return {
-        name: float(speed)
-        for name, speed in rows.items()
-        if isinstance(speed, int | float) and speed > 0
-    }
+    speeds = files.load_json(speed_path(project), dict[str, float], {})
+    return {name: speed for name, speed in speeds.items() if speed > 0}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ longer reviewed, but is again when its earlier take comes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from narrator import files
@@ -25,7 +25,7 @@ def path_of(project: Project) -> Path:
 
 
 def reviewed_keys(book: BookPlan) -> set[str]:
-    """The keys of the steps whose present takes were reviewed."""
+    """The keys of the steps whose present takes were reviewed. Raises StorageError."""
     reviewed_takes = _load_marks(path_of(book.project))
     return {
         step.key
@@ -41,7 +41,7 @@ def mark_reviewed(book: BookPlan, steps: Iterable[Step], is_reviewed: bool) -> N
     """
     path = path_of(book.project)
     with lock_folder(path.parent / "edits"):
-        reviewed_takes = dict(_load_marks(path))
+        reviewed_takes = _load_marks(path)
         for step in steps:
             if take_hash := _take_hash(book, step):
                 reviewed_takes[step.key] = take_hash
@@ -50,9 +50,15 @@ def mark_reviewed(book: BookPlan, steps: Iterable[Step], is_reviewed: bool) -> N
         files.save_json(path, reviewed_takes)
 
 
-def _load_marks(path: Path) -> Mapping[str, str]:
-    loaded = files.load_json(path, {})
-    return loaded if isinstance(loaded, dict) else {}
+def _load_marks(path: Path) -> dict[str, str]:
+    """The start of the content hash of each reviewed take, by key. Raises StorageError."""
+    return files.load_work(
+        path,
+        dict[str, str],
+        {},
+        title="a list of reviewed takes",
+        remedy=f"restore it, or move '{path.name}' away to review the book anew",
+    )
 
 
 def _take_hash(book: BookPlan, step: Step) -> str:

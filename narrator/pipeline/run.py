@@ -196,7 +196,8 @@ def _save_plan_record(book: BookPlan) -> None:
     """Save the steps and engine identities that the next plan is compared with. Raises
     StorageError."""
     if all(map(has_known_identity, unique_engines(book.engines))):
-        files.save_json(ledger_path(book.project, book.engines), make_ledger(book.steps))
+        entries = [asdict(entry) for entry in make_ledger(book.steps)]
+        files.save_json(ledger_path(book.project, book.engines), entries)
         identity_records = [
             identity_record
             for engine in unique_engines(book.engines)

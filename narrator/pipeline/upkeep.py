@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from narrator import files
 from narrator.delivery import output_manifest
 from narrator.engines import has_known_identity, unique_engines
-from narrator.errors import EngineUnavailable, StorageError
+from narrator.errors import EngineUnavailable
 from narrator.pipeline import book_engines, book_plan, session
 from narrator.pipeline import manuscript as manuscripts
 from narrator.project import load
 from narrator.project.project import Project
+from narrator.speech.reasons import LedgerEntry
 from narrator.speech.store import Store
 
 
@@ -54,13 +54,24 @@ def find_unreferenced_takes(project: Project) -> list[tuple[str, int]]:
 
 
 def _find_keys_in_ledgers(project: Project) -> set[str]:
-    """Keys of the takes that other manifests of the folder were last rendered with."""
+    """Keys of the takes that other manifests of the folder were last rendered with.
+
+    Raises StorageError if a list was altered, since its takes would be removed.
+    """
     manifest_names = {name for path in project.root.iterdir() for name in (path.stem, path.name)}
     used_keys: set[str] = set()
     for ledger in project.build.glob("ledger-*.json"):
         stem = ledger.stem.removeprefix("ledger-").rpartition("-")[0]
         if stem != project.stem and stem in manifest_names:
-            used_keys |= {row["key"] for row in _read_ledger(ledger)}
+            entries = files.load_work(
+                ledger,
+                list[LedgerEntry],
+                [],
+                title="a list of steps",
+                remedy="no take can be told to be unused: render its manifest once more, or "
+                "delete the file if that has gone",
+            )
+            used_keys |= {entry.key for entry in entries}
     return used_keys
 
 
@@ -88,22 +99,6 @@ def _plan_with_all_engines(path: Path, unknown_engines: set[str]) -> Iterator[bo
             yield book_plan.plan(
                 manuscript, engines.main, book_plan.Selection(), engines=engines.by_speaker
             )
-
-
-def _read_ledger(ledger: Path) -> list[dict[str, Any]]:
-    """The steps of a last render.
-
-    Raises StorageError if some may be missing, since their takes would be removed.
-    """
-    with files.translating_errors(ledger):
-        try:
-            files.read_json(ledger)
-        except files.AlteredFile as error:
-            raise StorageError(
-                f"{ledger}: {error}, so no take can be told to be unused; render its manifest "
-                "once more, or delete the file if that has gone"
-            ) from None
-    return book_plan.read_ledger(ledger)
 
 
 def _engine_name(store: Store, key: str) -> str | None:

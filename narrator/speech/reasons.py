@@ -63,8 +63,19 @@ class RenderReason:
         return f"{self.reason}: {REASON_TEXTS[self.reason]}" + (f" ({detail})" if detail else "")
 
 
-Ledger = Sequence[Mapping[str, Any]]
-"""The steps of the last render: `{"id", "chapter", "text", "key", "recipe"}` each."""
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """A step of the last render."""
+
+    id: str
+    speaker: str
+    text: str
+    key: str
+    recipe: Mapping[str, Any]
+
+
+Ledger = Sequence[LedgerEntry]
+"""The steps of the last render, in their order."""
 
 
 def explain_steps(
@@ -128,20 +139,20 @@ class _LastRender:
 
     def __init__(self, steps: Sequence[Step], ledger: Ledger) -> None:
         self._steps, self._ledger = steps, ledger
-        self._matches: Mapping[str, Mapping[str, Any]] | None = None
-        self.keys = frozenset(entry["key"] for entry in ledger)
+        self._matches: Mapping[str, LedgerEntry] | None = None
+        self.keys = frozenset(entry.key for entry in ledger)
 
-    def counterpart(self, step: Step) -> Mapping[str, Any] | None:
+    def counterpart(self, step: Step) -> LedgerEntry | None:
         """Returns the ledger's entry at the place of a step, if any."""
         if self._matches is None:
             self._matches = _match_entries(self._steps, self._ledger)
         return self._matches.get(step.id)
 
 
-def _match_entries(steps: Sequence[Step], ledger: Ledger) -> dict[str, Mapping[str, Any]]:
+def _match_entries(steps: Sequence[Step], ledger: Ledger) -> dict[str, LedgerEntry]:
     """Matches the entries of the last render with the present steps, by step id."""
     entry_indices = match_texts(
-        [f"{entry['speaker']}: {entry['text']}" for entry in ledger],
+        [f"{entry.speaker}: {entry.text}" for entry in ledger],
         [f"{step.chunk.speaker}: {step.chunk.text}" for step in steps],
     )
     return {
@@ -151,10 +162,10 @@ def _match_entries(steps: Sequence[Step], ledger: Ledger) -> dict[str, Mapping[s
     }
 
 
-def _explain_change(step: Step, entry: Mapping[str, Any] | None) -> RenderReason:
+def _explain_change(step: Step, entry: LedgerEntry | None) -> RenderReason:
     if entry is None:
         return RenderReason(Reason.NEW)
-    old, new = entry["recipe"], step.recipe
+    old, new = entry.recipe, step.recipe
     if "pinned" in old:
         return RenderReason(Reason.CHANGED, ("it was pinned",))
     changes = [
@@ -179,15 +190,9 @@ def _describe_differences(field_name: str, old: Any, new: Any) -> list[str]:
     return [f"{field_name}: {old!r} -> {new!r}"]
 
 
-def make_ledger(steps: Iterable[Step]) -> list[dict[str, Any]]:
+def make_ledger(steps: Iterable[Step]) -> list[LedgerEntry]:
     """Returns the entries from which the next `explain_steps` can tell what has changed."""
     return [
-        {
-            "id": step.id,
-            "speaker": step.chunk.speaker,
-            "text": step.chunk.text,
-            "key": step.key,
-            "recipe": dict(step.recipe),
-        }
+        LedgerEntry(step.id, step.chunk.speaker, step.chunk.text, step.key, dict(step.recipe))
         for step in steps
     ]

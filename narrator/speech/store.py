@@ -16,16 +16,16 @@ import errno
 import io
 import json
 import os
-import re
 import threading
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict, Field
 
 from narrator import files, keys
 from narrator.errors import DamagedTake, StorageError
@@ -117,15 +117,20 @@ class Flag:
     """Attempts whose noise was used up: the next run begins after them."""
 
 
+_TakeKey = Annotated[str, Field(pattern="^[0-9a-f]{40}$")]
+
+
 @dataclass(frozen=True, slots=True)
 class Pin:
     """A try that an author chose for a place in the book."""
 
+    __pydantic_config__ = ConfigDict(extra="forbid")  # people may mend the file by hand
+
     place: str
     """`Step.place`: engine, speaker, spoken text and what is said before it."""
-    take: str
+    take: _TakeKey
     """Key of the take with the pinned sound."""
-    step: str
+    step: _TakeKey
     """Key of the step that the try belonged to."""
     number: int
     """Number of the try."""
@@ -419,21 +424,15 @@ class Store:
 
     def pins(self) -> dict[str, Pin]:
         """Returns the pins by place. Raises StorageError if the file cannot be read."""
-        try:
-            return {pin.place: pin for pin in _parse_pins(files.read_json(self._pins))}
-        except FileNotFoundError:
-            return {}
-        except OSError as error:
-            raise StorageError(f"{self._pins}: {error.strerror}") from None
-        except files.AlteredFile as error:
-            raise StorageError(
-                f"{self._pins}: not a list of pins ({error}); delete it, then pin again, or leave "
-                "in it only what stands after `value`, if that is right"
-            ) from None
-        except _ROW_ERRORS as error:
-            raise StorageError(
-                f"{self._pins}: not a list of pins ({error}); mend it or delete it, then pin again"
-            ) from None
+        pins = files.load_work(
+            self._pins,
+            list[Pin],
+            [],
+            title="a list of pins",
+            remedy="mend it, and leave in it only what stands after `value`, or delete it, then "
+            "pin again",
+        )
+        return {pin.place: pin for pin in pins}
 
     def pin(self, pin: Pin) -> None:
         """Pins a try, or with number 0 the take itself, to its place in the book.
@@ -555,27 +554,10 @@ class Store:
 
 _ROW_ERRORS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """Errors raised by reading a malformed row."""
-_KEY = re.compile("[0-9a-f]{40}")
-_PIN_TYPES = {item.name: int if item.name == "number" else str for item in fields(Pin)}
-"""People may mend the file by hand."""
 
 
 def _parse_record(row: Mapping[str, Any]) -> Record:
     return Record(**{**row, "faults": tuple(row["faults"])})
-
-
-def _parse_pins(rows: object) -> Iterator[Pin]:
-    if not isinstance(rows, list):
-        raise TypeError("no list")
-    for row in rows:
-        if not isinstance(row, dict):
-            raise TypeError("a row that is no object")
-        pin = Pin(**row)
-        if any(type(getattr(pin, name)) is not kind for name, kind in _PIN_TYPES.items()):
-            raise TypeError("a field of the wrong type")
-        if not (_KEY.fullmatch(pin.take) and _KEY.fullmatch(pin.step)):
-            raise ValueError(f"chunk {pin.chunk}: no key of a take")
-        yield pin
 
 
 def _take_row(entry: _JournalEntry) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from narrator.decoding import decode_value
 from narrator.errors import FileChanged, UsageError
 from narrator.pipeline import (
     attribution,
@@ -29,7 +30,7 @@ from narrator.pipeline import (
 from narrator.pipeline.attribution import Proposal
 from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.edits import Edit
-from narrator.pipeline.jobs.protocol import Job, decode_row
+from narrator.pipeline.jobs.protocol import Job
 from narrator.pipeline.pickups import Pickup
 from narrator.speech.plan import Step
 from narrator.studio.jobs import Jobs
@@ -96,7 +97,7 @@ class EditRoutes:
             is_draft = bodies.boolean_field(fields, "draft")
             del fields["draft"]
             fields["engine"] = "draft" if is_draft else self.session.model_engine
-            job = decode_row(Job, fields)
+            job = decode_value(Job, fields)
         except ValueError as error:
             raise UsageError(str(error)) from None
         return JSONResponse({"job": dict(await run_in_threadpool(self.jobs.submit, job))})

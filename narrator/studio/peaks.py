@@ -7,7 +7,6 @@ drawn in a moment. Music is not drawn. Knows layouts and takes; nothing of reque
 from __future__ import annotations
 
 import base64
-import binascii
 import threading
 from pathlib import Path
 
@@ -73,16 +72,10 @@ def _load_peaks(words: ChapterWords, cache_path: Path) -> dict[str, Bytes]:
 
 
 def _read_cache(cache_path: Path) -> dict[str, Bytes]:
-    rows = files.load_json(cache_path, {})
-    peaks_by_content: dict[str, Bytes] = {}
-    for content, text in rows.items() if isinstance(rows, dict) else ():
-        try:
-            peaks_by_content[content] = np.frombuffer(
-                base64.b64decode(text, validate=True), np.uint8
-            )
-        except (binascii.Error, TypeError, ValueError):
-            return {}
-    return peaks_by_content
+    return {
+        content: np.frombuffer(base64.b64decode(text), np.uint8)
+        for content, text in files.load_json(cache_path, dict[str, str], {}).items()
+    }
 
 
 def _measure_peaks(words: ChapterWords, clip: PlacedTake) -> Bytes:

@@ -477,6 +477,7 @@ def _read_notes(book: BookPlan) -> Notes:
     """Reads the notes; files that cannot be read are reported, and hide no other notes."""
     flags: dict[str, list[Pickup]] = {}
     past: Sequence[edits.PastEdit] = ()
+    reviewed: set[str] = set()
     troubles: list[str] = []
     try:
         if pickups.path_of(book.project).exists():
@@ -489,9 +490,13 @@ def _read_notes(book: BookPlan) -> Notes:
         past = edits.history(book.project)
     except NarratorError as error:
         troubles.append(str(error))
+    try:
+        reviewed = reviews.reviewed_keys(book)
+    except NarratorError as error:
+        troubles.append(str(error))
     return Notes(
         flags={chunk: tuple(rows) for chunk, rows in flags.items()},
-        reviewed=frozenset(reviews.reviewed_keys(book)),
+        reviewed=frozenset(reviewed),
         trouble="\n".join(troubles),
         **undo_state_of(past),
     )

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from narrator.errors import StorageError
 from narrator.pipeline import reviews
 from tests import books
 from tests.fakes import HumEngine
@@ -51,10 +52,12 @@ def test_a_chunk_without_a_take_cannot_be_reviewed(tmp_path):
     assert reviews.reviewed_keys(book) == set()
 
 
-def test_a_list_that_was_altered_is_made_anew(path, caplog):
+def test_a_list_that_was_altered_is_an_error_and_loses_nothing(path):
     book = books.plan(path, HumEngine())
     reviews.mark_reviewed(book, book.steps, True)
     file = book.project.build / "reviewed-book.json"
-    file.write_text(file.read_text().replace("a", "b", 1))
-    assert reviews.reviewed_keys(book) == set()
-    assert "made anew" in caplog.text
+    file.write_text(altered := file.read_text().replace("a", "b", 1))
+    for act in (reviews.reviewed_keys, lambda book: reviews.mark_reviewed(book, [], True)):
+        with pytest.raises(StorageError, match=r"not a list of reviewed takes .*restore it"):
+            act(book)
+    assert file.read_text() == altered

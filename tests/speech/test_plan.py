@@ -14,7 +14,7 @@ from narrator.speech.plan import (
     link_steps,
     split_spoken,
 )
-from narrator.speech.reasons import explain_steps, make_ledger
+from narrator.speech.reasons import LedgerEntry, explain_steps, make_ledger
 from narrator.text.chunks import Chunk, Piece
 from narrator.text.lines import Line
 from narrator.text.normalize import SpokenText
@@ -220,7 +220,7 @@ def test_damage_and_flags_are_told_apart():
 
 def test_what_was_planned_but_not_rendered_is_pending():
     made = steps(utterance("One."))
-    ledger = [{"key": made[0].key, "text": "One.", "speaker": "ann", "recipe": {}}]
+    ledger = [LedgerEntry("1.1", "ann", "One.", made[0].key, {})]
     assert reasons(made, Shelf(), ledger) == ["pending"]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from narrator.pipeline import edits, pickups
+from narrator.pipeline import edits, pickups, reviews
 from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.pickups import Pickup
 from narrator.studio import session as sessions
@@ -258,6 +258,20 @@ def test_a_damaged_list_of_edits_is_shown_and_hides_no_other_notes(studio: Opene
     )
     answer = studio.page.post("/api/undo")
     assert (answer.status, "restore it" in answer.json["error"]) == (503, True)
+
+
+def test_a_damaged_list_of_reviewed_takes_is_shown_and_kept(studio: Opened) -> None:
+    studio.page.post("/api/flags", {"chunk": "1.3", "note": "too fast"})
+    marks = reviews.path_of(studio.session.view.project)
+    marks.write_text("{")
+    studio.look()
+    assert (
+        "not a list of reviewed takes" in studio.page.get("/api/book").json["warnings"][0]["text"]
+    )
+    assert len(studio.chapter()["chunks"][2]["flags"]) == 1
+    answer = studio.page.post("/api/reviewed", {"chunks": ["1.1"], "yes": True})
+    assert (answer.status, "restore it" in answer.json["error"]) == (503, True)
+    assert marks.read_text() == "{"
 
 
 def test_a_flag_stays_with_its_words_when_text_is_inserted(studio: Opened) -> None:

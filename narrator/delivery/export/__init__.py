@@ -579,6 +579,16 @@ class _Writer:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _WrittenFile:
+    """The recipe of a delivered file, and the bytes that were written."""
+
+    key: str
+    sha256: str
+    starts: tuple[int, ...]
+    """Samples at which its chapters begin."""
+
+
 class _Ledger:
     """Records the recipe of each delivered file, so that unchanged files are not written again."""
 
@@ -586,13 +596,8 @@ class _Ledger:
         self.path = path
         self.altered: list[Path] = []
         """Files with the right recipe but other bytes than were written."""
-        rows = load_json(path, {})  # a lost ledger costs a copy of every file
-        self.rows = {
-            name: row
-            for name, row in (rows.items() if isinstance(rows, dict) else ())
-            if isinstance(row, dict) and {"key", "sha256", "starts"} <= row.keys()
-            if os.path.lexists(path.parent / name)
-        }
+        rows = load_json(path, dict[str, _WrittenFile], {})  # a lost ledger costs copies of files
+        self.rows = {name: row for name, row in rows.items() if os.path.lexists(path.parent / name)}
 
     def find(self, path: Path, key: str) -> tuple[int, ...] | None:
         """Returns the starts of a file's chapters if it is, byte for byte, the one that was
@@ -601,25 +606,25 @@ class _Ledger:
         Adds an altered file to `altered`. Raises StorageError where it cannot be read.
         """
         row = self.rows.get(self._name(path))
-        if row is None or row["key"] != key or not path.exists():
+        if row is None or row.key != key or not path.exists():
             return None
         with translating_errors(path):
-            if keys.file_content(path) == row["sha256"]:
-                return tuple(row["starts"])
+            if keys.file_content(path) == row.sha256:
+                return row.starts
         self.altered.append(path)
         return None
 
     def written_sha256(self, path: Path) -> str | None:
         """Returns the hash of what was written at a path last."""
         row = self.rows.get(self._name(path))
-        return row["sha256"] if row else None
+        return row.sha256 if row else None
 
     def note(self, path: Path, key: str, starts: Sequence[int]) -> None:
         """Records a file that was written. Raises StorageError."""
         with translating_errors(path):
             sha256 = keys.file_content(path)
-        self.rows[self._name(path)] = {"key": key, "sha256": sha256, "starts": list(starts)}
-        save_json(self.path, self.rows)
+        self.rows[self._name(path)] = _WrittenFile(key, sha256, tuple(starts))
+        save_json(self.path, {name: asdict(row) for name, row in self.rows.items()})
 
     def _name(self, path: Path) -> str:
         return Path(os.path.relpath(path, self.path.parent)).as_posix()

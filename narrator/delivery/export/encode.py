@@ -690,7 +690,7 @@ def _load_encoded(path: Path, encoding: Encoding) -> Encoded | None:
 
     Size and time do not show a flipped bit; hashing takes a second for some twenty hours.
     """
-    index = load_json(path.with_suffix(".json"), {})
+    index = load_json(path.with_suffix(".json"), dict[str, Any], {})
     try:
         loudness = Loudness(**index["loudness"])
         gain, samples, sha256 = index["gain"], index["samples"], index["sha256"]

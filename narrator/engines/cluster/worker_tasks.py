@@ -82,13 +82,7 @@ class _SpeedRecord:
 
     def __init__(self, name: str) -> None:
         self._path, self._name = files.library() / "speeds.json", name
-        speeds = files.load_json(self._path, {})
-        stored_speed = speeds.get(name) if isinstance(speeds, dict) else None
-        self.speed = (
-            float(stored_speed)
-            if isinstance(stored_speed, int | float) and stored_speed > 0
-            else None
-        )
+        self.speed = files.load_json(self._path, dict[str, float], {}).get(name) or None
         self._spoken_count = self._wall_seconds = 0.0
 
     def add(self, speech_seconds: float, wall_seconds: float) -> None:
@@ -102,9 +96,8 @@ class _SpeedRecord:
     def save(self) -> None:
         """Stores the speed for the next run; a failure to store it is ignored."""
         if self.speed is not None:
-            stored = files.load_json(self._path, {})
+            speeds = files.load_json(self._path, dict[str, float], {})
             with contextlib.suppress(StorageError):
-                speeds = stored if isinstance(stored, dict) else {}
                 files.save_json(self._path, {**speeds, self._name: self.speed})
 
 

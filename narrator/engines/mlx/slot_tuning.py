@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import statistics
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from narrator import files
 from narrator.errors import StorageError
@@ -67,25 +67,31 @@ class Growth:
 def recall(path: Path, name: str, fits: Callable[[int, int], bool]) -> Growth:
     """Returns the stored growth of a name, or a new one that starts with the slots that fit."""
     note = _load_notes(path).get(name)
-    if isinstance(note, dict):
-        slots, settled = note.get("slots"), note.get("settled")
-        if isinstance(slots, int) and 1 <= slots <= Growth.MAX_SLOTS and isinstance(settled, bool):
-            return Growth(slots, settled, fits)
+    if note and 1 <= note.slots <= Growth.MAX_SLOTS:
+        return Growth(note.slots, note.settled, fits)
     return Growth(Growth.FIRST_SLOTS if fits(0, Growth.FIRST_SLOTS) else 1, False, fits)
 
 
-def _load_notes(path: Path) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """The stored growth of a name."""
+
+    slots: int
+    settled: bool
+
+
+def _load_notes(path: Path) -> dict[str, _Note]:
     """Loads the stored notes; empty if the file is damaged."""
-    notes = files.load_json(path, {})
-    return notes if isinstance(notes, dict) else {}
+    return files.load_json(path, dict[str, _Note], {})
 
 
 def remember(path: Path, name: str, growth: Growth) -> None:
     """Stores the best number of slots under a name."""
     # After a lowering it is not settled: the next session may have more memory.
-    note = {"slots": growth.best_slots, "settled": growth.settled and not growth.lowered}
+    note = _Note(growth.best_slots, growth.settled and not growth.lowered)
     notes = _load_notes(path)
     if notes.get(name) == note:
         return
+    notes[name] = note
     with contextlib.suppress(StorageError):  # a convenience
-        files.save_json(path, {**notes, name: note})
+        files.save_json(path, {name: asdict(note) for name, note in notes.items()})

@@ -164,5 +164,4 @@ def _get_json(wire: Wire, path: str, *, optional: bool = False) -> Mapping[str, 
 
 
 def _load_facts(path: Path) -> Mapping[str, Any]:
-    stored = files.load_json(path, {})
-    return stored if isinstance(stored, dict) else {}
+    return files.load_json(path, dict[str, Any], {})

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from narrator import files, keys
 from narrator.errors import FileChanged, StorageError
@@ -198,47 +198,37 @@ class _HistoryFile:
     """Number, title and time of each edit."""
     done: int = 0
     """Number of edits in force; the others were undone."""
-    pending: str = ""
+    pending: Literal["", "make", "undo", "redo"] = ""
     """The operation in progress: `make` or `redo` the edit after those in force, or `undo` the last
     of them."""
 
     @classmethod
     def read(cls, path: Path) -> _HistoryFile:
-        """Raises StorageError if the file is damaged: the edits that it lists could be undone."""
-        try:
-            content = files.read_json(path)
-            rows = tuple(
-                (int(number), str(title), str(time)) for number, title, time in content["rows"]
-            )
-            return cls(rows, min(len(rows), int(content["done"])), str(content["pending"]))
-        except FileNotFoundError:
-            return cls()
-        except OSError as error:
-            raise StorageError(f"{path}: {error.strerror}") from None
-        except (LookupError, TypeError, ValueError) as error:
-            raise StorageError(
-                f"{path}: not a list of edits ({error}); restore it, or move the folder "
-                f"'{path.parent.name}' away to go on without undoing what was edited before"
-            ) from None
+        """Read the file. Raises StorageError if it is damaged: its edits could be undone."""
+        return files.load_work(
+            path,
+            cls,
+            cls(),
+            title="a list of edits",
+            remedy=f"restore it, or move the folder '{path.parent.name}' away to go on without "
+            "undoing what was edited before",
+        )
 
     @property
     def number(self) -> int:
         """The number of the edit in progress."""
-        return self.rows[self.done - (self.pending == _UNDO)][0]
+        return self.rows[self.done - (self.pending == "undo")][0]
 
     @property
     def after(self) -> _HistoryFile:
         """The history with the operation in progress completed."""
-        return replace(self, done=self.done + (-1 if self.pending == _UNDO else 1), pending="")
+        return replace(self, done=self.done + (-1 if self.pending == "undo" else 1), pending="")
 
     @property
     def without_pending(self) -> _HistoryFile:
         """The history with the operation in progress dropped."""
-        rows = self.rows[: self.done] if self.pending == _MAKE else self.rows
+        rows = self.rows[: self.done] if self.pending == "make" else self.rows
         return replace(self, rows=rows, pending="")
-
-
-_MAKE, _UNDO, _REDO = "make", "undo", "redo"
 
 
 def path_of(project: Project) -> Path:
@@ -282,15 +272,15 @@ class _Log:
         files.save_json(self._entry(number), [asdict(patch) for patch in patches])
         time = datetime.now(UTC).isoformat(timespec="seconds")
         rows = (*self.state.rows[: self.state.done], (number, title, time))[-_MAX_EDITS:]
-        self._carry_out(_HistoryFile(rows, len(rows) - 1, _MAKE), patches, texts)
+        self._carry_out(_HistoryFile(rows, len(rows) - 1, "make"), patches, texts)
 
     def undo(self) -> PastEdit:
-        return self._repeat(_UNDO)
+        return self._repeat("undo")
 
     def redo(self) -> PastEdit:
-        return self._repeat(_REDO)
+        return self._repeat("redo")
 
-    def _repeat(self, operation: str) -> PastEdit:
+    def _repeat(self, operation: Literal["undo", "redo"]) -> PastEdit:
         """Undo the last edit, or redo the next one."""
         state = replace(self.state, pending=operation)
         patches = self._adapt(state, self._load_patches(state))
@@ -313,7 +303,7 @@ class _Log:
             changes.append(FileChange(self._path(patch), text, adapted_patch.apply_to(text)))
         if adapted != list(patches):
             require_readable(self.project, Edit("", tuple(changes)))
-            rows = [patch.inverse if state.pending == _UNDO else patch for patch in adapted]
+            rows = [patch.inverse if state.pending == "undo" else patch for patch in adapted]
             files.save_json(self._entry(state.number), [asdict(row) for row in rows])
         return adapted
 
@@ -398,11 +388,11 @@ class _Log:
         """The patches of the pending operation. Raises StorageError."""
         path = self._entry(state.number)
         try:
-            rows: list[dict[str, Any]] = files.read_json(path)
-            patches = [_Patch(**row) for row in rows]
+            # not decoded: half a character, in which a file that is not UTF-8 is read, is not JSON
+            patches = [_Patch(**row) for row in files.read_json(path)]
         except (OSError, TypeError, files.AlteredFile) as error:
             raise StorageError(f"{path}: cannot be read, so nothing is undone: {error}") from None
-        return [patch.inverse for patch in patches] if state.pending == _UNDO else patches
+        return [patch.inverse for patch in patches] if state.pending == "undo" else patches
 
     def _sweep(self) -> None:
         """Remove files of edits that are no longer in the history."""

@@ -6,12 +6,11 @@ Knows which jobs there are; nothing of sockets, plans and engines.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from functools import cache
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field
 
 from narrator.pipeline.options import RenderOptions
 
@@ -22,8 +21,6 @@ Kind = Literal["render", "export", "retake", "pin", "unpin", "audition"]
 STOPPED = 130
 """Exit code of a job that was stopped, or withdrawn before it began."""
 _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-
-Message = TypeVar("Message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,27 +78,6 @@ def encode(message: object) -> bytes:
     """The line of a dataclass or a JSON object."""
     row = asdict(message) if is_dataclass(message) and not isinstance(message, type) else message
     return json.dumps(row, ensure_ascii=False).encode(errors="replace") + b"\n"
-
-
-def decode(message_type: type[Message], line: bytes | str) -> Message:
-    """The dataclass that `encode` made a line of. Raises ValueError with a message for people."""
-    try:
-        message: Message = _ADAPTERS(message_type).validate_json(line)
-        return message
-    except ValidationError as error:
-        first_error = error.errors(include_url=False, include_input=False)[0]
-        location = ".".join(map(str, first_error["loc"]))
-        raise ValueError(
-            f"{location}: {first_error['msg']}" if location else str(first_error["msg"])
-        ) from None
-
-
-_ADAPTERS = cast("Callable[[type[Any]], TypeAdapter[Any]]", cache(TypeAdapter))
-
-
-def decode_row(message_type: type[Message], row: Mapping[str, Any]) -> Message:
-    """As `decode`, from a JSON object."""
-    return decode(message_type, json.dumps(row))
 
 
 def job_row(id: str, job: Job, since: float) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
-from narrator.pipeline.jobs.protocol import Event, decode_row
+from narrator.decoding import decode_value
+from narrator.pipeline.jobs.protocol import Event
 from narrator.pipeline.jobs.server import JobHandle, JobServer
 from narrator.progress import (
     ChunkEvent,
@@ -134,10 +135,10 @@ def show_event(event: Event, sink: ProgressSink) -> None:
     with contextlib.suppress(*MALFORMED_EVENT_ERRORS):
         name = event.get("event")
         if name == "planned":
-            sink(decode_row(Planned, event["outlook"]))
+            sink(decode_value(Planned, event["outlook"]))
         elif chunk_event := _CHUNK_EVENTS.get(str(name)):
             fields = {key: field for key, field in event.items() if key not in ("event", "job")}
-            sink(decode_row(chunk_event, fields))
+            sink(decode_value(chunk_event, fields))
         elif name == "progress" and event["phase"] == "starting":
             sink(Starting(str(event["what"])))
         elif name == "progress" and event["phase"] == "render":

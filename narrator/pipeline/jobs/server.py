@@ -18,9 +18,10 @@ from threading import Event as Flag
 from typing import Any
 
 from narrator import files
+from narrator.decoding import decode
 from narrator.errors import EnvironmentFailed, NarratorError
 from narrator.pipeline.jobs import sockets
-from narrator.pipeline.jobs.protocol import STOPPED, ClientRequest, Event, Job, decode, job_row
+from narrator.pipeline.jobs.protocol import STOPPED, ClientRequest, Event, Job, job_row
 from narrator.pipeline.jobs.sockets import Client
 
 MAX_WAITING_JOBS = 1000
