@@ -49,7 +49,7 @@ def speak(
         )
         for place, c in enumerate(chunks, 1)
     ]
-    timeline = plan_timeline(clips, sample_rate=rate, head=head, tail=0.5)
+    timeline = plan_timeline(clips, sample_rate=rate, head_seconds=head, tail_seconds=0.5)
     return SpokenChapter(number, chapter, tuple(c for c in chunks if not c.with_before), timeline)
 
 

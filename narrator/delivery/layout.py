@@ -234,8 +234,8 @@ def _lay_out_takes(
     timeline = assemble.plan_timeline(
         clips,
         sample_rate=rate,
-        head=music.head(music_uses, rate, pauses.head) + steps[0].chunk.pause_before_s,
-        tail=music.tail(music_uses, rate, pauses.tail, last_rest),
+        head_seconds=music.head(music_uses, rate, pauses.head) + steps[0].chunk.pause_before_s,
+        tail_seconds=music.tail(music_uses, rate, pauses.tail, last_rest),
     )
     polish = {name: _speaker_polish(project, name) for name in project.speakers}
 

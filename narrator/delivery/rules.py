@@ -494,7 +494,7 @@ def _repeats(file: MeasuredFile, profile: Profile) -> Result:
 
 def _hole(file: MeasuredFile, profile: Profile) -> Result:
     is_gap = profile.gap is not None and file.figures.gap > profile.gap  # reported as such
-    hole = None if is_gap else meters.hole(file.figures.levels)
+    hole = None if is_gap else meters.longest_hole(file.figures.levels)
     figure = f"{hole[0]:.1f} s at {format_fine_clock(hole[1])}" if hole else "none"
     return figure, "no digital silence in a recording with room tone", hole is None
 

@@ -18,7 +18,15 @@ import numpy as np
 
 from narrator import keys
 from narrator.errors import DamagedTake
-from narrator.sound.audio import SILENCE, Samples, amplitude, fade, stretch
+from narrator.sound.audio import (
+    SILENCE,
+    BlockReader,
+    Samples,
+    amplitude,
+    fade,
+    make_silence,
+    stretch,
+)
 from narrator.sound.timing import WordTimes
 
 # -- the timeline ----------------------------------------------------------------------------------
@@ -40,9 +48,11 @@ class PlacedTake:
     pause: float
     """Seconds without sound after it, and after all clips in unison with it."""
     chunk: str
+    """Id of its chunk."""
     speaker: str
     text: str
     path: Path
+    """The source of its text, with the number of the line there."""
     line: int
     with_before: bool = False
     """True for a clip that sounds at the same time as the one before."""
@@ -53,7 +63,7 @@ class PlacedTake:
 
     @property
     def length(self) -> int:
-        """Samples that it takes on the timeline."""
+        """Samples that it fills on the timeline."""
         return round((self.stop - self.start) / self.speed)
 
 
@@ -79,7 +89,9 @@ class TimelineItem:
 
     def moved(self, by: int) -> TimelineItem:
         """Returns the same cue `by` samples later."""
-        words = tuple((first, last, a + by, b + by) for first, last, a, b in self.words)
+        words = tuple(
+            (first, last, start + by, stop + by) for first, last, start, stop in self.words
+        )
         return replace(self, start=self.start + by, stop=self.stop + by, words=words)
 
 
@@ -124,7 +136,7 @@ class Timeline:
     def from_json(cls, text: str) -> Timeline:
         """Reads the output of `to_json`.
 
-        Raises ValueError, KeyError or TypeError where the text is no timeline, or was altered.
+        Raises ValueError, KeyError or TypeError where the text is not a timeline, or was altered.
         """
         record = json.loads(text)
         if record.pop("seal") != keys.seal(record):
@@ -134,7 +146,7 @@ class Timeline:
                 **{
                     **cue,
                     "path": Path(cue["path"]),
-                    "words": tuple((a, b, c, d) for a, b, c, d in cue.get("words", ())),
+                    "words": tuple(map(tuple, cue.get("words", ()))),
                 }
             )
             for cue in record["cues"]
@@ -143,9 +155,9 @@ class Timeline:
 
 
 def plan_timeline(
-    clips: Sequence[PlacedTake], *, sample_rate: int, head: float, tail: float
+    clips: Sequence[PlacedTake], *, sample_rate: int, head_seconds: float, tail_seconds: float
 ) -> Timeline:
-    """Places clips one after the other, each with its pause; head and tail are seconds of silence.
+    """Places clips one after the other, each with its pause, between a silent head and tail.
 
     A pause is measured as it is heard, from the last sound to the next: quiet within clips is part
     of it, and where that alone is longer, clips follow at once. Clips in unison begin together, and
@@ -153,7 +165,7 @@ def plan_timeline(
     is longer than the tail. Raises ValueError for an impossible pause, speed or bounds.
     """
     cues: list[TimelineItem] = []
-    position = sound_end = round(head * sample_rate)
+    position = sound_end = round(head_seconds * sample_rate)
     pause_samples = 0
     for clip in clips:
         if clip.pause < 0 or clip.speed <= 0 or not 0 <= clip.start <= clip.stop:
@@ -183,7 +195,7 @@ def plan_timeline(
                 timed_by=clip.times.by if clip.times else "",
             )
         )
-    length = position + max(pause_samples, round(tail * sample_rate))
+    length = position + max(pause_samples, round(tail_seconds * sample_rate))
     return Timeline(sample_rate, length, tuple(cues), tuple(clips))
 
 
@@ -228,6 +240,7 @@ def sound_key(timeline: Timeline, content_hash: Callable[[PlacedTake], str]) -> 
 # -- the sound -------------------------------------------------------------------------------------
 
 BLOCK = 65536
+"""Samples of a block."""
 
 
 def stream(
@@ -241,25 +254,21 @@ def stream(
     and short fades; between them is digital silence. Raises DamagedTake where a take is shorter
     than its clip, and errors of `read`.
     """
-    buffer = np.zeros(min(block_size, timeline.length), np.float32)
-    buffer_start = 0  # position of `buffer` on the timeline
+    reader = BlockReader(_spans_and_silences(timeline, read))
+    for start in range(0, timeline.length, block_size):
+        yield reader.take(min(block_size, timeline.length - start))
+
+
+def _spans_and_silences(
+    timeline: Timeline, read: Callable[[PlacedTake], Samples]
+) -> Iterator[Samples]:
+    """Yields the sounds of all spans, and the silences before, between and after them."""
+    position = 0
     for span in spans(timeline):
-        start, sound = span.start, render_span(span, read, timeline.sample_rate)
-        written_count = 0
-        while written_count < len(sound):
-            offset = start + written_count - buffer_start
-            if offset >= len(buffer):
-                yield buffer
-                buffer_start += len(buffer)
-                buffer = np.zeros(min(block_size, timeline.length - buffer_start), np.float32)
-                continue
-            size = min(len(sound) - written_count, len(buffer) - offset)
-            buffer[offset : offset + size] = sound[written_count : written_count + size]
-            written_count += size
-    while len(buffer):
-        yield buffer
-        buffer_start += len(buffer)
-        buffer = np.zeros(min(block_size, timeline.length - buffer_start), np.float32)
+        yield make_silence(span.start - position)
+        yield render_span(span, read, timeline.sample_rate)
+        position = span.stop
+    yield make_silence(timeline.length - position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,17 +305,14 @@ def _mix_unison(sounds: Iterator[Samples], length: int) -> Samples:
     of their scene. The energy of the sum is measured, so that similar sounds, which add up to more,
     come out right too. Peaks above those of one voice are left to the limiter of the export.
     """
-    first = next(sounds)
-    mixed, energy, count = first, float(np.vdot(first, first)), 1
+    mixed = np.zeros(length, np.float32)
+    energies = []
     for sound in sounds:
-        if count == 1:
-            mixed = np.zeros(length, np.float32)
-            mixed[: len(first)] = first
         mixed[: len(sound)] += sound
-        energy += float(np.vdot(sound, sound))
-        count += 1
-    if count > 1 and (mixed_energy := float(np.vdot(mixed, mixed))):
-        mixed *= np.float32(np.sqrt(energy / count / mixed_energy))
+        energies.append(float(np.vdot(sound, sound)))
+    mixed_energy = float(np.vdot(mixed, mixed))
+    if len(energies) > 1 and mixed_energy:
+        mixed *= np.float32(np.sqrt(sum(energies) / len(energies) / mixed_energy))
     return mixed
 
 
@@ -324,30 +330,32 @@ def _clip_sound(clip: PlacedTake, take_samples: Samples, rate: int) -> Samples:
 
 # -- levels ----------------------------------------------------------------------------------------
 
-BOUND = 12.0
+MAX_GAIN_DB = 12.0
 """Most dB by which a speaker is raised or lowered to match the cast."""
-STEP = 0.5
+GAIN_STEP_DB = 0.5
 """Gains are rounded to this many dB, an inaudible difference, so that a changed take seldom changes
 a gain and with it every chapter of the book."""
 
 
 def speaker_gains(
     measured: Mapping[str, Sequence[tuple[float, float]]],
-    gains: Mapping[str, float] | None = None,
+    author_gains: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
     """Returns the gain in dB that brings each speaker to one level, the median of all speakers.
 
     `measured` holds (level in dB, seconds) of every take of a speaker; the median, weighted by
-    seconds, is the speaker's level. `gains` are set by the author and added on top.
+    seconds, is the speaker's level. `author_gains` are added on top.
     """
     speaker_levels = {name: _weighted_median(takes) for name, takes in measured.items()}
     audible_levels = [level for level in speaker_levels.values() if level is not None]
     cast_level = median(audible_levels) if audible_levels else 0.0
-    gains_by_speaker = {}
+    gains = {}
     for name, level in speaker_levels.items():
-        gain = 0.0 if level is None else round((cast_level - level) / STEP) * STEP
-        gains_by_speaker[name] = min(max(gain, -BOUND), BOUND) + (gains or {}).get(name, 0.0)
-    return gains_by_speaker
+        missing_db = 0.0 if level is None else cast_level - level
+        gain = round(missing_db / GAIN_STEP_DB) * GAIN_STEP_DB
+        author_gain = (author_gains or {}).get(name, 0.0)
+        gains[name] = min(max(gain, -MAX_GAIN_DB), MAX_GAIN_DB) + author_gain
+    return gains
 
 
 def speech_level(
@@ -355,24 +363,24 @@ def speech_level(
 ) -> float:
     """Returns the median level in dB of the book's speech with these gains, weighted by seconds.
 
-    Rounded to `STEP`, so that a changed take seldom moves levels that depend on it.
+    Rounded to `GAIN_STEP_DB`, so that a changed take seldom moves levels that depend on it.
     """
-    takes = [
+    amplified_takes = [
         (level + gains.get(name, 0.0), seconds)
-        for name, measured_takes in measured.items()
-        for level, seconds in measured_takes
+        for name, takes in measured.items()
+        for level, seconds in takes
         if level > SILENCE
     ]
-    level = _weighted_median(takes)
-    return SILENCE if level is None else round(level / STEP) * STEP
+    median_level = _weighted_median(amplified_takes)
+    return SILENCE if median_level is None else round(median_level / GAIN_STEP_DB) * GAIN_STEP_DB
 
 
 def _weighted_median(takes: Sequence[tuple[float, float]]) -> float | None:
     """Returns the median of levels weighted by seconds; None where nothing is audible."""
-    audible = sorted((level, seconds) for level, seconds in takes if level > SILENCE)
-    remaining_seconds = sum(seconds for _, seconds in audible) / 2
-    for level, seconds in audible:
-        remaining_seconds -= seconds
-        if remaining_seconds <= 0:
+    audible_takes = sorted((level, seconds) for level, seconds in takes if level > SILENCE)
+    seconds_to_median = sum(seconds for _, seconds in audible_takes) / 2
+    for level, seconds in audible_takes:
+        seconds_to_median -= seconds
+        if seconds_to_median <= 0:
             return level
     return None

@@ -128,12 +128,12 @@ class BlockReader:
 
     def take(self, count: int) -> Samples:
         """Returns the next `count` samples; fewer at the end of the stream."""
-        blocks = [] if self._leftover is None else [self._leftover]
-        size = sum(map(len, blocks))
-        while (size < count or not blocks) and (block := next(self._blocks, None)) is not None:
-            blocks.append(block)
+        pieces = [] if self._leftover is None else [self._leftover]
+        size = sum(map(len, pieces))
+        while (size < count or not pieces) and (block := next(self._blocks, None)) is not None:
+            pieces.append(block)
             size += len(block)
-        samples = np.concatenate(blocks) if len(blocks) > 1 else [*blocks, make_silence(0)][0]
+        samples = np.concatenate(pieces) if pieces else make_silence(0)
         self._leftover = samples[count:]
         return samples[:count]
 
@@ -177,8 +177,8 @@ def _pull_frames(graph: Graph) -> Iterator[AudioFrame]:
 def to_frame(block: Samples | NDArray[np.int32], rate: int, position: int) -> AudioFrame:
     """Converts a block of samples, at `position` in its stream, to a frame for FFmpeg."""
     packed: NDArray[Any] = np.ascontiguousarray(block).reshape(1, -1)
-    form = "s32" if block.dtype == np.int32 else "flt"
-    frame = AudioFrame.from_ndarray(packed, format=form, layout=_LAYOUTS[block.ndim])
+    sample_format = "s32" if block.dtype == np.int32 else "flt"
+    frame = AudioFrame.from_ndarray(packed, format=sample_format, layout=_LAYOUTS[block.ndim])
     frame.sample_rate = rate
     frame.time_base = Fraction(1, rate)
     frame.pts = position
@@ -189,9 +189,9 @@ def stretch(samples: Samples, rate: int, speed: float) -> Samples:
     """Returns speech `speed` times as fast at the same pitch, round(len / speed) samples long."""
     if speed == 1:
         return samples
-    if not 0.5 <= speed <= 2:  # limits of the filter
-        step_speed = 2.0 if speed > 2 else 0.5
-        return stretch(stretch(samples, rate, step_speed), rate, speed / step_speed)
+    if not 0.5 <= speed <= 2:  # beyond the limits of the filter: in two steps
+        first_speed = 2.0 if speed > 2 else 0.5
+        return stretch(stretch(samples, rate, first_speed), rate, speed / first_speed)
     length = round(len(samples) / speed)
     # WSOLA holds back its last window: append silence to flush it
     blocks = [samples, np.zeros(rate // 2, np.float32)]
@@ -227,6 +227,14 @@ HOP = 0.005
 """Seconds between two level readings of the search for speech."""
 SPEECH_LEAD, SPEECH_TAIL = 0.025, 0.07
 """Seconds kept before the first and after the last sound of speech: attack and decay."""
+_LOWEST_AUDIBLE_DB = -60.0
+"""Readings below it are digital or room silence, and do not count for a take's level."""
+_CLEAR_RANGE_DB, _WEAK_RANGE_DB = 25.0, 42.0
+"""Clear speech and weak sound lie at most so far below a take's loud level,"""
+_CLEAR_OVER_NOISE_DB, _WEAK_OVER_NOISE_DB = 10.0, 6.0
+"""and at least so far above its noise;"""
+_LOWEST_WEAK_DB = -66.0
+"""weak sound never below this."""
 
 
 def speech_bounds(samples: Samples, rate: int) -> tuple[int, int]:
@@ -237,19 +245,16 @@ def speech_bounds(samples: Samples, rate: int) -> tuple[int, int]:
     short as those of a stop consonant. Levels are relative to those of the take.
     """
     clear, weak = _find_speech_hops(samples, rate)
-    clear_bounds = _bounds_of_long_runs(clear, gap=2, length=6)
+    clear_bounds = _bounds_of_long_runs(clear, max_gap=2, min_length=6)
     if clear_bounds is None:
         return 0, 0
+    first_clear, last_clear = clear_bounds
     weak_hops = np.flatnonzero(weak)
-    hop = hop_of(rate)
-    first_hop = _extend_edge(
-        clear_bounds[0], weak_hops[weak_hops < clear_bounds[0]][::-1], gap=round(0.1 / HOP)
-    )
-    last_hop = _extend_edge(
-        clear_bounds[1], weak_hops[weak_hops > clear_bounds[1]], gap=round(0.2 / HOP)
-    )
-    start = first_hop * hop - round(SPEECH_LEAD * rate)
-    stop = (last_hop + 1) * hop + round(SPEECH_TAIL * rate)
+    weak_before, weak_after = weak_hops[weak_hops < first_clear], weak_hops[weak_hops > last_clear]
+    first_hop = _extend_edge(first_clear, weak_before[::-1], max_gap=round(0.1 / HOP))
+    last_hop = _extend_edge(last_clear, weak_after, max_gap=round(0.2 / HOP))
+    start = first_hop * samples_per_hop(rate) - round(SPEECH_LEAD * rate)
+    stop = (last_hop + 1) * samples_per_hop(rate) + round(SPEECH_TAIL * rate)
     return max(0, start), min(len(samples), stop)
 
 
@@ -269,13 +274,14 @@ def edge_silence(bounds: tuple[int, int], length: int) -> tuple[float, float]:
     return SPEECH_LEAD if start > 0 else 0.0, SPEECH_TAIL if stop < length else 0.0
 
 
-def hop_of(rate: int) -> int:
+def samples_per_hop(rate: int) -> int:
     """Returns `HOP` in samples."""
     return max(1, round(HOP * rate))
 
 
 def audible(samples: Samples, rate: int) -> NDArray[np.bool_]:
-    """Returns, for each hop (`hop_of` samples) of a take, whether it is louder than its silence."""
+    """Returns for each hop of a take, `samples_per_hop` long, whether it is louder than the take's
+    silence."""
     return _find_speech_hops(samples, rate)[1]
 
 
@@ -284,35 +290,39 @@ def _find_speech_hops(samples: Samples, rate: int) -> tuple[NDArray[np.bool_], N
 
     The thresholds are relative to the levels of the take.
     """
-    hop = hop_of(rate)
+    hop = samples_per_hop(rate)
     count = len(samples) // hop
     power = np.square(samples[: count * hop].reshape(count, hop)).mean(axis=1, dtype=np.float64)
     levels = 10 * np.log10(power + 1e-12)
-    audible_levels = levels[levels > -60]
+    audible_levels = levels[levels > _LOWEST_AUDIBLE_DB]
     if not len(audible_levels):
         return np.zeros(count, bool), np.zeros(count, bool)
     loud_level = float(np.percentile(audible_levels, 90))
-    noise_level = min(float(np.percentile(levels, 5)), loud_level - 25)
-    return levels > max(loud_level - 25, noise_level + 10), levels > max(
-        loud_level - 42, noise_level + 6, -66
+    noise_level = min(float(np.percentile(levels, 5)), loud_level - _CLEAR_RANGE_DB)
+    clear_threshold = max(loud_level - _CLEAR_RANGE_DB, noise_level + _CLEAR_OVER_NOISE_DB)
+    weak_threshold = max(
+        loud_level - _WEAK_RANGE_DB, noise_level + _WEAK_OVER_NOISE_DB, _LOWEST_WEAK_DB
     )
+    return levels > clear_threshold, levels > weak_threshold
 
 
-def _bounds_of_long_runs(flags: NDArray[np.bool_], gap: int, length: int) -> tuple[int, int] | None:
-    """Returns the first and last index of all runs of true values of at least `length`.
+def _bounds_of_long_runs(
+    flags: NDArray[np.bool_], *, max_gap: int, min_length: int
+) -> tuple[int, int] | None:
+    """Returns the first and last index of all runs of at least `min_length` true values.
 
-    Runs continue over up to `gap` false values. None where no run is long enough.
+    Runs continue over up to `max_gap` false values. None where no run is long enough.
     """
     indices = np.flatnonzero(flags)
-    runs = np.split(indices, np.flatnonzero(np.diff(indices) > gap + 1) + 1)
-    long_runs = [run for run in runs if len(run) >= length]
+    runs = np.split(indices, np.flatnonzero(np.diff(indices) > max_gap + 1) + 1)
+    long_runs = [run for run in runs if len(run) >= min_length]
     return (int(long_runs[0][0]), int(long_runs[-1][-1])) if long_runs else None
 
 
-def _extend_edge(edge: int, candidates: NDArray[np.intp], gap: int) -> int:
-    """Moves an edge along ever more distant indices until the next is more than `gap` away."""
+def _extend_edge(edge: int, candidates: NDArray[np.intp], *, max_gap: int) -> int:
+    """Moves an edge along ever more distant indices until the next is more than `max_gap` away."""
     for index in candidates.tolist():
-        if abs(index - edge) > gap:
+        if abs(index - edge) > max_gap:
             break
         edge = index
     return edge
@@ -320,21 +330,24 @@ def _extend_edge(edge: int, candidates: NDArray[np.intp], gap: int) -> int:
 
 # -- level -----------------------------------------------------------------------------------------
 
+_LUFS_OFFSET = -0.691
+"""LUFS of a mean K-weighted power of 1 (BS.1770)."""
+
 
 def measure_level(samples: Samples, rate: int) -> tuple[float, float]:
     """Returns the level of active speech and that of the highest sample, in dB full scale.
 
-    The first is the integrated loudness of ITU-R BS.1770-5 (K-weighted, gated at -70 and 10 under
-    the mean), for takes that may be shorter than its 400 ms window: it compares bright and dark
-    voices as an ear does, independently of pauses.
+    The first is the integrated loudness of ITU-R BS.1770-5 (K-weighted, gated at -70 LUFS and at
+    10 dB under the mean of what passes that gate), for takes that may be shorter than its 400 ms
+    window: it compares bright and dark voices as an ear does, independently of pauses.
     """
     if not len(samples):
         return SILENCE, SILENCE
     peak = decibels(float(np.abs(samples).max()))
     step_samples = max(1, rate // 10)
-    size = 1 << (len(samples) + step_samples).bit_length()
-    weighted = np.fft.irfft(np.fft.rfft(samples, size) * _k_weighting(rate, size), size)
-    weighted = weighted[: len(samples)]
+    fft_size = 1 << (len(samples) + step_samples).bit_length()
+    spectrum = np.fft.rfft(samples, fft_size) * _k_weighting(rate, fft_size)
+    weighted = np.fft.irfft(spectrum, fft_size)[: len(samples)]
     step_count = max(1, len(samples) // step_samples)
     step_starts = np.arange(step_count) * step_samples
     step_energies = np.add.reduceat(np.square(weighted, dtype=np.float64), step_starts)
@@ -344,25 +357,20 @@ def measure_level(samples: Samples, rate: int) -> tuple[float, float]:
     window_powers = np.convolve(step_energies, window, "valid") / np.convolve(
         step_sizes, window, "valid"
     )
-    loud_powers = window_powers[window_powers > _loudness_to_power(-70)]
+    loud_powers = window_powers[window_powers > 10 ** ((-70 - _LUFS_OFFSET) / 10)]
     if not len(loud_powers):
         return SILENCE, peak
     gated_powers = loud_powers[loud_powers > loud_powers.mean() / 10]
-    return 10 * math.log10(gated_powers.mean()) - 0.691, peak
-
-
-def _loudness_to_power(loudness: float) -> float:
-    """Converts LUFS to mean K-weighted power (BS.1770)."""
-    return math.pow(10.0, (loudness + 0.691) / 10)
+    return 10 * math.log10(gated_powers.mean()) + _LUFS_OFFSET, peak
 
 
 @functools.lru_cache(maxsize=4)
-def _k_weighting(rate: int, size: int) -> Samples:
+def _k_weighting(rate: int, fft_size: int) -> Samples:
     """Returns the magnitude of BS.1770's two filters on the bins of an rfft.
 
     The coefficients are those for 48 kHz.
     """
-    z = np.exp(-2j * np.pi * np.minimum(np.fft.rfftfreq(size, 1 / rate), 24_000) / 48_000)
+    z = np.exp(-2j * np.pi * np.minimum(np.fft.rfftfreq(fft_size, 1 / rate), 24_000) / 48_000)
     shelf = (1.53512485958697 - 2.69169618940638 * z + 1.19839281085285 * z**2) / (
         1 - 1.69065929318241 * z + 0.73248077421585 * z**2
     )
@@ -413,16 +421,20 @@ def wav_header(length: int | None, rate: int) -> bytes:
 
     It is an RF64 header (EBU Tech 3306) if a WAV file cannot hold them.
     """
-    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, 2 * rate, 2, 16)
+    pcm, channels, bytes_per_sample = 1, 1, 2
+    format_chunk = struct.pack(
+        "<4sIHHIIHH",
+        b"fmt ", 16, pcm, channels, rate, bytes_per_sample * rate, bytes_per_sample, 16,
+    )  # fmt: skip
     unknown_size = b"\xff\xff\xff\xff"
     if length is None:
-        return b"RIFF" + unknown_size + b"WAVE" + form + b"data" + unknown_size
-    size = 2 * length
+        return b"RIFF" + unknown_size + b"WAVE" + format_chunk + b"data" + unknown_size
+    size = bytes_per_sample * length
     if size <= _LARGEST_RIFF:
         riff_size, data_size = struct.pack("<I", 36 + size), struct.pack("<I", size)
-        return b"RIFF" + riff_size + b"WAVE" + form + b"data" + data_size
-    large = struct.pack("<4sIQQQI", b"ds64", 28, 72 + size, size, length, 0)
-    return b"RF64" + unknown_size + b"WAVE" + large + form + b"data" + unknown_size
+        return b"RIFF" + riff_size + b"WAVE" + format_chunk + b"data" + data_size
+    sizes_chunk = struct.pack("<4sIQQQI", b"ds64", 28, 72 + size, size, length, 0)
+    return b"RF64" + unknown_size + b"WAVE" + sizes_chunk + format_chunk + b"data" + unknown_size
 
 
 def encode_wav(samples: Samples, rate: int) -> bytes:

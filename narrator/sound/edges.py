@@ -23,9 +23,10 @@ AUDIBLE_CLICK = -25.0
 """dB of a click's highest sample step, relative to clear speech, from which on it is heard."""
 BREATH_LEVELS = (-38.0, -8.0)
 """Lowest and highest level of a breath's first or last 10 ms, in dB relative to speech."""
+EDGE_SECONDS = 0.06
+"""Seconds at an edge in which a breath is looked for; a shorter clip has no edges."""
 STEADY_RANGE = 6.0
-"""Most dB between the parts of the 60 ms at an edge, for a breath that neither sets in nor dies
-away."""
+"""Most dB between the parts of those seconds, for a breath that neither sets in nor dies away."""
 LOW_BAND_SHARE, MIN_FLATNESS, VOICED_LIKENESS = 0.85, -6.0, 0.45
 """Limits that identify a breath: the least share of power from 300 Hz to 4 kHz (sibilants have
 less), the least spectral flatness there in dB, and the autocorrelation at a pitch period from which
@@ -45,12 +46,12 @@ class Edges:
 def measure_edges(
     samples: Samples, bounds: tuple[int, int], rate: int, speech_level: float
 ) -> Edges:
-    """Measures the edges of a take within its bounds.
+    """Measures the edges of a take within its bounds, in samples.
 
     `speech_level` is the level of its clear speech in dB full scale.
     """
     clip = samples[slice(*bounds)]
-    if len(clip) < round(0.06 * rate):
+    if len(clip) < round(EDGE_SECONDS * rate):
         return Edges()
     torn = max(
         _torn_breath_level(clip, rate, speech_level),
@@ -76,22 +77,20 @@ def _click_level(clip: Samples, rate: int) -> float:
             window_count, samples_per_ms
         )
     )
-    power = 10 * np.log10(steps.mean(axis=1, dtype=np.float64) + 1e-14)
-    highest_steps = 10 * np.log10(steps.max(axis=1) + 1e-14)
-    loud_level = float(np.percentile(power[power > power.max() - 60], 90))
+    mean_levels = 10 * np.log10(steps.mean(axis=1, dtype=np.float64) + 1e-14)
+    highest_levels = 10 * np.log10(steps.max(axis=1) + 1e-14)
+    loud_level = float(np.percentile(mean_levels[mean_levels > mean_levels.max() - 60], 90))
     neighbourhoods = np.lib.stride_tricks.sliding_window_view(
-        np.pad(power, CLICK_CONTEXT, constant_values=-140.0), 2 * CLICK_CONTEXT + 1
+        np.pad(mean_levels, CLICK_CONTEXT, constant_values=-140.0), 2 * CLICK_CONTEXT + 1
     )
     neighbour_levels = np.delete(
         neighbourhoods, range(CLICK_CONTEXT - CLICK_WIDTH, CLICK_CONTEXT + CLICK_WIDTH + 1), axis=1
     ).max(axis=1)
-    click_levels = np.where(
-        highest_steps > loud_level + AUDIBLE_CLICK, power - neighbour_levels, 0.0
-    )
-    start_count, end_count = round(CLICK_SEARCH_START / 0.001), round(CLICK_SEARCH_END / 0.001)
-    return float(
-        np.clip(max(click_levels[:start_count].max(), click_levels[-end_count:].max()), 0.0, 60.0)
-    )
+    is_audible = highest_levels > loud_level + AUDIBLE_CLICK
+    click_levels = np.where(is_audible, mean_levels - neighbour_levels, 0.0)
+    start_ms, end_ms = round(CLICK_SEARCH_START * 1000), round(CLICK_SEARCH_END * 1000)
+    loudest_click = max(click_levels[:start_ms].max(), click_levels[-end_ms:].max())
+    return float(np.clip(loudest_click, 0.0, 60.0))
 
 
 def _torn_breath_level(clip: Samples, rate: int, speech_level: float) -> float:
@@ -99,9 +98,9 @@ def _torn_breath_level(clip: Samples, rate: int, speech_level: float) -> float:
 
     `SILENCE` where the clip does not begin with a breath.
     """
-    edge = clip[: round(0.06 * rate)]
-    bounds = (0, round(0.01 * rate), round(0.03 * rate), len(edge))
-    part_levels = [_level(edge[a:b]) - speech_level for a, b in pairwise(bounds)]
+    edge = clip[: round(EDGE_SECONDS * rate)]
+    part_bounds = (0, round(0.01 * rate), round(0.03 * rate), len(edge))
+    part_levels = [_level(edge[start:stop]) - speech_level for start, stop in pairwise(part_bounds)]
     if (
         not BREATH_LEVELS[0] < part_levels[0] < BREATH_LEVELS[1]
         or max(part_levels) - min(part_levels) > STEADY_RANGE
@@ -112,13 +111,14 @@ def _torn_breath_level(clip: Samples, rate: int, speech_level: float) -> float:
 
 def _is_breath(edge: Samples, rate: int) -> bool:
     """Returns whether a sound is a breath, by its spectrum: neither a sibilant nor a voice."""
-    size = 2 << (len(edge) - 1).bit_length()
-    power = np.square(np.abs(np.fft.rfft(edge * np.hanning(len(edge)), size)))
-    hertz = np.fft.rfftfreq(size, 1 / rate)
+    fft_size = 2 << (len(edge) - 1).bit_length()
+    power = np.square(np.abs(np.fft.rfft(edge * np.hanning(len(edge)), fft_size)))
+    hertz = np.fft.rfftfreq(fft_size, 1 / rate)
     low_band: NDArray[np.float64] = power[(hertz > 300) & (hertz < 4000)] + 1e-14
     flatness = 10 * float(np.log10(np.exp(np.log(low_band).mean()) / low_band.mean()))
     if flatness < MIN_FLATNESS or low_band.sum() < LOW_BAND_SHARE * power[hertz > 100].sum():
         return False
     autocorrelation = np.fft.irfft(power)
-    periods = autocorrelation[round(0.0025 * rate) : round(0.016 * rate)]
-    return bool(periods.max() < VOICED_LIKENESS * autocorrelation[0])
+    shortest_pitch_period, longest_pitch_period = round(0.0025 * rate), round(0.016 * rate)
+    pitch_strength = autocorrelation[shortest_pitch_period:longest_pitch_period].max()
+    return bool(pitch_strength < VOICED_LIKENESS * autocorrelation[0])

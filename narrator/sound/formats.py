@@ -26,12 +26,12 @@ class Codec:
     container: str
     """FFmpeg's container of an encoded chapter, and the ending of its file."""
     suffix: str
-    margin: float
-    """dB that the limiter stays below the ceiling, for peaks that coding adds."""
+    peak_margin_db: float
+    """Distance of the limiter from the ceiling, for peaks that coding adds."""
     sample_format: str = "fltp"
     rates: tuple[int, ...] = ()
     """Sample rates in Hz; empty for any."""
-    frame: int = 0
+    packet_samples: int = 0
     """Samples of a packet of a lossy codec; 0 for lossless ones."""
     bytes_per_sample: float = 0.0
     """Of lossless codecs, on average."""
@@ -45,12 +45,14 @@ class Codec:
     """True where every packet's header states its bitrate."""
     options: Mapping[str, str] = field(default_factory=dict)
     """Options of the encoder."""
+    container_options: Mapping[str, str] = field(default_factory=dict)
+    """Options of the container."""
     constant_options: Mapping[str, str] = field(default_factory=dict)
     variable_options: Mapping[str, str] = field(default_factory=dict)
     """Options for a bitrate of the kind that is not the encoder's default."""
     fast_options: Mapping[str, str] = field(default_factory=dict)
     """Options for urgent sound."""
-    scale: float = 1.0
+    encoder_gain: float = 1.0
     """Factor that the encoder applies to its input; it is compensated before."""
     stream_container: str = ""
     """FFmpeg's container that is written without seeking; "" where sound is not streamed in it."""
@@ -60,7 +62,7 @@ class Codec:
 
     @property
     def is_lossy(self) -> bool:
-        return self.frame > 0
+        return self.packet_samples > 0
 
     @property
     def has_bitrate_modes(self) -> bool:
@@ -76,26 +78,27 @@ _MP3_HIGH_RATE = 32000
 
 _MP3 = Codec(
     "mp3", "libmp3lame", "mp3", "mp3",
-    margin=1.0,
+    peak_margin_db=1.0,
     rates=_LOSSY_RATES,
-    frame=1152,
+    packet_samples=1152,
     default_bitrate=lambda rate: 96 if rate >= _MP3_HIGH_RATE else 64,
     max_bitrate=lambda rate, channels: 320,
     bitrates=lambda rate: _MP3_BITRATES if rate >= _MP3_HIGH_RATE else _MP3_LOW_BITRATES,
     states_bitrate=True,
     variable_options={"abr": "1"},
     fast_options={"compression_level": "7"},  # half the time
-    scale=0.95,  # LAME's default, which FFmpeg does not change
+    container_options={"id3v2_version": "3"},
+    encoder_gain=0.95,  # LAME's default, which FFmpeg does not change
     stream_container="mp3",
     stream_options={"write_xing": "0", "id3v2_version": "0"},
     stream_type="audio/mpeg",
 )  # fmt: skip
 _OPUS = Codec(
     "opus", "libopus", "opus", "opus",
-    margin=1.0,
+    peak_margin_db=1.0,
     sample_format="flt",
     rates=(48000,),
-    frame=960,
+    packet_samples=960,
     default_bitrate=lambda rate: 48,
     max_bitrate=lambda rate, channels: 256 * channels,
     constant_options={"vbr": "off"},
@@ -105,9 +108,9 @@ _OPUS = Codec(
 )  # fmt: skip
 _AAC = Codec(
     "aac", "aac", "mp4", "m4a",
-    margin=1.0,
+    peak_margin_db=1.0,
     rates=_LOSSY_RATES,
-    frame=1024,
+    packet_samples=1024,
     default_bitrate=lambda rate: 64,
     max_bitrate=lambda rate, channels: 6 * rate // 1000 * channels,
     # The fast coder has less noise on speech than the slow one, over and under masking, at 32 to
@@ -118,7 +121,7 @@ _AAC = Codec(
 )  # fmt: skip
 _FLAC = Codec(
     "flac", "flac", "flac", "flac",
-    margin=0.2,
+    peak_margin_db=0.2,
     sample_format="s32",
     bytes_per_sample=1.8,
     options={"bits_per_raw_sample": "24"},
@@ -126,8 +129,12 @@ _FLAC = Codec(
     stream_type="audio/flac",
 )  # fmt: skip
 _PCM = Codec(
-    "pcm", "pcm_s24le", "wav", "wav", margin=0.2, sample_format="s32", bytes_per_sample=3.0
-)
+    "pcm", "pcm_s24le", "wav", "wav",
+    peak_margin_db=0.2,
+    sample_format="s32",
+    bytes_per_sample=3.0,
+    container_options={"rf64": "auto"},  # for more than 4 GiB
+)  # fmt: skip
 CODECS = {codec.name: codec for codec in (_MP3, _OPUS, _AAC, _FLAC, _PCM)}
 
 # -- formats ---------------------------------------------------------------------------------------
@@ -142,7 +149,7 @@ class OutputFormat:
     codec: Codec
     media_type: str
     tags: Literal["mp4", "id3", "vorbis", "riff"]
-    chapter_codec: Codec | None = None
+    codec_of_chapters: Codec | None = None
     """Codec of encoded chapters, from which files are joined, where that is another."""
     is_book: bool = False
     """True where a file is always a book with its chapters, never one chapter."""
@@ -152,14 +159,14 @@ class OutputFormat:
     cover: Literal["picture", "comment", "none"] = "picture"
     """Form of the cover: an attached picture, or one in the comments."""
     ereader_form: tuple[str, str] | None = None
-    """Ending and media type within an EPUB; None where e-readers do not play it."""
+    """Ending and media type of its files in an EPUB; None where e-readers do not play it."""
     cue_type: str = "WAVE"
     """Type of the file in a CUE sheet; WAVE is usual for whatever else a player decodes."""
 
     @property
-    def encoded(self) -> Codec:
+    def chapter_codec(self) -> Codec:
         """Codec of its encoded chapters."""
-        return self.chapter_codec or self.codec
+        return self.codec_of_chapters or self.codec
 
 
 FORMATS: Mapping[str, OutputFormat] = {
@@ -185,7 +192,7 @@ FORMATS: Mapping[str, OutputFormat] = {
         OutputFormat("flac", "FLAC", _FLAC, "audio/flac", "vorbis", max_marks=1000),
         OutputFormat(
             "wav", "WAV", _PCM, "audio/wav", "riff",
-            chapter_codec=_FLAC,
+            codec_of_chapters=_FLAC,
             holds_marks=False,
             cover="none",
         ),

@@ -32,7 +32,7 @@ class Loudness:
     """Measured figures of one stream."""
 
     integrated: float
-    """LUFS by ITU-R BS.1770 and EBU R 128; -70 where nothing is louder than that."""
+    """LUFS by ITU-R BS.1770 and EBU R 128, at least `SILENT_LUFS`."""
     rms: float
     """dB full scale over everything, silence and both channels included: the RMS of ACX."""
     true_peak: float
@@ -72,6 +72,8 @@ class Target:
         return f"{level}, at most {self.true_peak:g} dBTP"
 
 
+SILENT_LUFS = -70.0
+"""Integrated loudness of a sound in which nothing is louder: the absolute gate of BS.1770."""
 STEREO_GAIN = 10 * math.log10(2)
 """LU by which a sound is louder in two channels than in one; its RMS is not."""
 
@@ -81,21 +83,20 @@ STEREO_GAIN = 10 * math.log10(2)
 def measure(blocks: Iterable[Samples], rate: int, *, true_peak: bool = True) -> Loudness:
     """Measures a stream by FFmpeg's ebur128; without `true_peak` in a quarter of the time."""
     channels, blocks = count_channels(blocks)
-    energy_meter = _EnergyMeter(step=rate // 10, channels=channels)
+    energy_meter = _EnergyMeter(tenth_samples=rate // 10, channels=channels)
     options = f"metadata=1:framelog=quiet:peak={'true' if true_peak else 'none'}"
-    last_integrated = [-70.0, -70.0]
-    highest = 0.0
+    previous_integrated = integrated = SILENT_LUFS  # up to each tenth of a second
+    true_peak_amplitude = 0.0
     for frame in filter_stream(energy_meter.pass_through(blocks), rate, "ebur128", options):
-        last_integrated = [last_integrated[1], float(frame.metadata["lavfi.r128.I"])]
+        previous_integrated, integrated = integrated, float(frame.metadata["lavfi.r128.I"])
         if true_peak:
-            highest = float(frame.metadata["lavfi.r128.true_peak"])
+            true_peak_amplitude = float(frame.metadata["lavfi.r128.true_peak"])
     peak = decibels(energy_meter.peak)
+    mean_power = energy_meter.energy / max(1, energy_meter.count * energy_meter.channels)
     return Loudness(
-        integrated=max(last_integrated[0] if energy_meter.padded else last_integrated[1], -70.0),
-        rms=decibels(
-            (energy_meter.energy / max(1, energy_meter.count * energy_meter.channels)) ** 0.5
-        ),
-        true_peak=max(peak, decibels(highest)),
+        integrated=max(previous_integrated if energy_meter.padded else integrated, SILENT_LUFS),
+        rms=decibels(mean_power**0.5),
+        true_peak=max(peak, decibels(true_peak_amplitude)),
         peak=peak,
         seconds=energy_meter.count / rate,
     )
@@ -108,12 +109,13 @@ class _EnergyMeter:
     it for the sake of its peak. Its loudness does not count, as the standard demands.
     """
 
-    def __init__(self, step: int, channels: int) -> None:
-        self.step = step
+    def __init__(self, tenth_samples: int, channels: int) -> None:
+        self.tenth_samples = tenth_samples
         self.channels = channels
         self.energy = 0.0
         self.peak = 0.0
         self.count = 0
+        """Samples of one channel."""
         self.padded = False
 
     def pass_through(self, blocks: Iterable[Samples]) -> Iterator[Samples]:
@@ -124,7 +126,7 @@ class _EnergyMeter:
             self.peak = max(self.peak, float(np.abs(block).max(initial=0.0)))
             self.count += len(block)
             yield block
-        if missing := -self.count % self.step:
+        if missing := -self.count % self.tenth_samples:
             self.padded = True
             yield make_silence(missing, self.channels)
 
@@ -159,12 +161,10 @@ def master(blocks: Iterable[Samples], rate: int, gain: float, ceiling: float) ->
     # a peak lowers the gain from `delay` samples before it to `delay` after it
     delay = 2 * look_samples
     pending = make_silence(half_taps, channels)  # interpolator context, then samples to come
-    needed_gains = np.ones(delay, np.float32)  # gain of each sample, from `delay` earlier on
+    needed_gains = np.ones(delay, np.float32)  # of each sample, beginning `delay` before `pending`
     for block in chain(blocks, [make_silence(delay + half_taps, channels)]):
         pending = np.concatenate([pending, block * gain_factor])
-        unmeasured = pending[
-            len(needed_gains) - delay :
-        ]  # with context, samples without a needed gain yet
+        unmeasured = pending[len(needed_gains) - delay :]  # with context on either side
         if len(unmeasured) < INTERPOLATOR_TAPS:
             continue
         channel_gains = [_limiter_gain(channel, limit) for channel in np.atleast_2d(unmeasured.T)]
@@ -183,21 +183,19 @@ def _limiter_gain(samples: Samples, limit: float) -> Samples:
     """Returns the gain that each sample needs, without `INTERPOLATOR_TAPS / 2` samples of context
     at either end."""
     half_taps = INTERPOLATOR_TAPS // 2
-    stop = len(samples) - half_taps
-    peaks = np.abs(samples[half_taps:stop])
-    gaps = (
-        np.flatnonzero(np.abs(samples[half_taps - 1 : stop + 1]) > PEAK_SEARCH_SHARE * limit)
-        + half_taps
-        - 1
-    )
-    gaps = np.unique(np.concatenate([gaps - 1, gaps]))  # each is the gap after that sample
-    gaps = gaps[(gaps >= half_taps - 1) & (gaps < stop)]
+    first, stop = half_taps, len(samples) - half_taps
+    peaks = np.abs(samples[first:stop])
+    is_high = np.abs(samples[first - 1 : stop + 1]) > PEAK_SEARCH_SHARE * limit
+    high_samples = np.flatnonzero(is_high) + first - 1
+    # a gap lies between a sample, whose index it has, and the next
+    gaps = np.unique(np.concatenate([high_samples - 1, high_samples]))
+    gaps = gaps[(gaps >= first - 1) & (gaps < stop)]
     if len(gaps):
         windows = samples[gaps[:, np.newaxis] + np.arange(1 - half_taps, half_taps + 1)]
         gap_peaks = np.abs(windows @ _INTERPOLATOR).max(axis=1)
-        for neighbour in (gaps - half_taps, gaps - half_taps + 1):
-            is_inside = (neighbour >= 0) & (neighbour < len(peaks))
-            affected = neighbour[is_inside]
+        for neighbours in (gaps - first, gaps - first + 1):  # the samples on both sides
+            is_inside = (neighbours >= 0) & (neighbours < len(peaks))
+            affected = neighbours[is_inside]
             peaks[affected] = np.maximum(peaks[affected], gap_peaks[is_inside])
     return np.minimum(np.float32(1), np.float32(limit) / np.maximum(peaks, np.float32(1e-9)))
 
@@ -206,9 +204,9 @@ def _smooth_gain(needed_gains: Samples, look_samples: int) -> NDArray[np.float32
     """Takes the lowest gain within `look_samples` on either side, then two moving averages as
     wide."""
     lowest_gains = needed_gains
-    width = 1
-    while width < 2 * look_samples + 1:  # running minimum by doubling
-        step = min(width, 2 * look_samples + 1 - width)
+    width, full_width = 1, 2 * look_samples + 1
+    while width < full_width:  # running minimum by doubling
+        step = min(width, full_width - width)
         lowest_gains = np.minimum(lowest_gains[: len(lowest_gains) - step], lowest_gains[step:])
         width += step
     smooth_gains = lowest_gains.astype(np.float64)
@@ -223,13 +221,12 @@ def _smooth_gain(needed_gains: Samples, look_samples: int) -> NDArray[np.float32
 def _windowed_sinc() -> Samples:
     """Returns a windowed sinc for positions a quarter, a half and three quarters after the middle
     sample."""
-    offsets = np.arange(1 - INTERPOLATOR_TAPS // 2, INTERPOLATOR_TAPS // 2 + 1)[
-        :, np.newaxis
-    ] - np.array([0.25, 0.5, 0.75])
-    window = np.i0(
-        7 * np.sqrt(np.maximum(0, 1 - (offsets / (INTERPOLATOR_TAPS / 2)) ** 2))
-    ) / np.i0(7)
-    kernel = np.sinc(offsets) * window
+    half_taps = INTERPOLATOR_TAPS // 2
+    taps = np.arange(1 - half_taps, half_taps + 1)
+    offsets = taps[:, np.newaxis] - np.array([0.25, 0.5, 0.75])
+    kaiser_beta = 7
+    window = np.i0(kaiser_beta * np.sqrt(np.maximum(0, 1 - (offsets / half_taps) ** 2)))
+    kernel = np.sinc(offsets) * window / np.i0(kaiser_beta)
     return (kernel / kernel.sum(axis=0)).astype(np.float32)
 
 

@@ -34,6 +34,9 @@ SIBILANCE_BAND = (4500.0, 10_000.0)
 """Hz in which s sounds are sharp."""
 SIBILANCE_THRESHOLD = 16.0
 """dB below a take's level from which on that band counts as sharp."""
+SIBILANCE_SLOPE = 0.75
+"""dB by which that band is lowered for each dB over the threshold."""
+MAX_DE_ESS_DB = 12.0
 GAIN_WINDOW_SECONDS = 0.006
 """Seconds over which the level of the band is measured, and over which its gain comes and goes."""
 
@@ -44,13 +47,12 @@ def apply_polish(samples: Samples, rate: int, polish: Polish) -> Samples:
         frames = filter_stream([samples], rate, "highpass", f"f={polish.high_pass:g}")
         samples = np.concatenate([frame.to_ndarray().reshape(-1) for frame in frames])
     if polish.de_ess and len(samples) and rate > 2 * SIBILANCE_BAND[0]:
-        samples = _de_ess(samples, rate, 12 * polish.de_ess)
+        samples = _de_ess(samples, rate, max_reduction_db=MAX_DE_ESS_DB * polish.de_ess)
     return samples
 
 
-def _de_ess(samples: Samples, rate: int, max_reduction: float) -> Samples:
-    """Lowers the sharp band of a take by its excess over the threshold, by `max_reduction` dB at
-    most.
+def _de_ess(samples: Samples, rate: int, *, max_reduction_db: float) -> Samples:
+    """Lowers the sharp band of a take where its level exceeds the threshold.
 
     Not by FFmpeg: measured, its `deesser` takes 18 dB at once, from 3 kHz on at 22 kHz and from 7
     kHz on at 48 kHz, by the sound's level; its `adynamicequalizer` cuts a hiss by 4 or by 12 dB for
@@ -58,12 +60,13 @@ def _de_ess(samples: Samples, rate: int, max_reduction: float) -> Samples:
     without phase shift and added back less loud.
     """
     band = _extract_sibilance(samples, rate)
-    width = max(1, round(GAIN_WINDOW_SECONDS * rate))
-    power = _moving_mean(np.square(band, dtype=np.float64), width)
-    excess = 10 * np.log10(power + 1e-12) - (measure_level(samples, rate)[0] - SIBILANCE_THRESHOLD)
-    reduction = _moving_mean(np.clip(excess * 0.75, 0, max_reduction), width)
-    gain = 10 ** (-reduction / 20) - 1
-    return samples + (band * gain).astype(np.float32)
+    window_samples = max(1, round(GAIN_WINDOW_SECONDS * rate))
+    band_power = _moving_mean(np.square(band, dtype=np.float64), window_samples)
+    take_level, _ = measure_level(samples, rate)
+    excess_db = 10 * np.log10(band_power + 1e-12) - (take_level - SIBILANCE_THRESHOLD)
+    reduction_db = np.clip(excess_db * SIBILANCE_SLOPE, 0, max_reduction_db)
+    band_gain = 10 ** (-_moving_mean(reduction_db, window_samples) / 20)
+    return samples + (band * (band_gain - 1)).astype(np.float32)
 
 
 def _extract_sibilance(samples: Samples, rate: int) -> Samples:
@@ -78,7 +81,7 @@ def _extract_sibilance(samples: Samples, rate: int) -> Samples:
 
 
 def _moving_mean(series: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Returns the mean of `width` numbers around each number."""
+    """Returns the mean of the `width` numbers around each number."""
     before = width // 2
     sums = np.concatenate([[0.0], np.cumsum(np.pad(series, (before, width - 1 - before)))])
     means: NDArray[np.float64] = np.maximum(sums[width:] - sums[:-width], 0) / width

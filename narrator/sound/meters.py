@@ -8,12 +8,12 @@ clipped, as PCM and through MP3, AAC and Opus of 48 to 192 kbit/s.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from narrator.sound.audio import Samples, find_runs
+from narrator.sound.audio import SILENCE, Samples, find_runs
 
 # -- flat tops -------------------------------------------------------------------------------------
 
@@ -55,16 +55,14 @@ class FlatTopCounter:
     count: int = 0
     first_second: float = 0.0
     """Second of the first flat top."""
-    _samples: int = 0
     _channels: dict[int, _Channel] = field(default_factory=dict)
 
     def feed(self, block: Samples) -> None:
         """Measures the next block."""
         for number, samples in enumerate(block.reshape(len(block), -1).T):
-            channel_state = self._channels.setdefault(number, _Channel())
-            for lobes in channel_state.lobes(samples, self.rate // 10):
-                self._count_flat_lobes(channel_state, lobes)
-        self._samples += len(block)
+            channel = self._channels.setdefault(number, _Channel())
+            if lobes := channel.ended_lobes(samples, max_length=self.rate // 10):
+                self._count_flat_lobes(channel, lobes)
 
     def finish(self) -> None:
         """Ends the last segment of every channel."""
@@ -73,7 +71,7 @@ class FlatTopCounter:
 
     def _count_flat_lobes(self, channel: _Channel, lobes: _Lobes) -> None:
         """Adds lobes to the histograms of their segments."""
-        is_flat = lobes.flat(corners=not self.coarse)
+        is_flat = lobes.are_flat(corners=not self.coarse)
         peak_levels = np.clip(
             (20 * np.log10(lobes.peaks) + 40) / _LEVEL_STEP, 0, _LEVEL_COUNT - 1
         ).astype(np.int64)
@@ -83,32 +81,26 @@ class FlatTopCounter:
                 self._finish_segment(channel)
                 channel.segment = segment
             is_in_segment = segments == segment
-            channel.all += np.bincount(peak_levels[is_in_segment], minlength=_LEVEL_COUNT)
-            channel.flat += np.bincount(
-                peak_levels[is_in_segment & is_flat], minlength=_LEVEL_COUNT
-            )
-            if channel.first is None and bool((is_in_segment & is_flat).any()):
-                channel.first = int(lobes.starts[is_in_segment & is_flat][0])
+            is_flat_here = is_in_segment & is_flat
+            channel.lobe_counts += np.bincount(peak_levels[is_in_segment], minlength=_LEVEL_COUNT)
+            channel.flat_counts += np.bincount(peak_levels[is_flat_here], minlength=_LEVEL_COUNT)
+            if channel.first_flat is None and bool(is_flat_here.any()):
+                channel.first_flat = int(lobes.starts[is_flat_here][0])
 
     def _finish_segment(self, channel: _Channel) -> None:
         """Adds the faulty lobes of a segment to the count, and clears its histograms."""
         window = np.ones(_LEVEL_WINDOW, np.int64)
-        lobe_counts, flat_counts = (
-            np.convolve(counts, window, "valid") for counts in (channel.all, channel.flat)
-        )
-        loudest = int(np.flatnonzero(channel.all)[-1]) if channel.all.any() else 0
-        flat_counts[: max(0, loudest - _LEVELS_BELOW_LOUDEST)] = 0
-        faulty_counts = np.where(
-            (flat_counts >= _MIN_FLAT_COUNT) & (flat_counts >= _MIN_FLAT_SHARE * lobe_counts),
-            flat_counts,
-            0,
-        )
-        if faulty_counts.any() and channel.first is not None:
-            if not self.count or channel.first / self.rate < self.first_second:
-                self.first_second = channel.first / self.rate
-            self.count += int(faulty_counts.max())
-        channel.all[:] = channel.flat[:] = 0
-        channel.first = None
+        lobe_counts = np.convolve(channel.lobe_counts, window, "valid")
+        flat_counts = np.convolve(channel.flat_counts, window, "valid")
+        loudest_level = int(np.flatnonzero(channel.lobe_counts)[-1]) if lobe_counts.any() else 0
+        flat_counts[: max(0, loudest_level - _LEVELS_BELOW_LOUDEST)] = 0
+        is_fault = (flat_counts >= _MIN_FLAT_COUNT) & (flat_counts >= _MIN_FLAT_SHARE * lobe_counts)
+        if is_fault.any() and channel.first_flat is not None:
+            if not self.count or channel.first_flat / self.rate < self.first_second:
+                self.first_second = channel.first_flat / self.rate
+            self.count += int(flat_counts[is_fault].max())
+        channel.lobe_counts[:] = channel.flat_counts[:] = 0
+        channel.first_flat = None
 
 
 @dataclass(slots=True)
@@ -116,46 +108,56 @@ class _Channel:
     """The state of a channel: its histograms of the current segment, and the unfinished lobe."""
 
     segment: int = 0
-    first: int | None = None
-    all: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_LEVEL_COUNT, np.int64))
-    flat: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_LEVEL_COUNT, np.int64))
+    first_flat: int | None = None
+    """First sample of the first flat lobe of the segment."""
+    lobe_counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_LEVEL_COUNT, np.int64))
+    """Lobes of the segment by the level of their peak."""
+    flat_counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_LEVEL_COUNT, np.int64))
+    """Those of them that are flat."""
     _leftover: Samples = field(default_factory=lambda: np.zeros(0, np.float32))
     _leftover_start: int = 0
     """Position of `_leftover` in the file, in samples."""
-    _is_broken: bool = False
+    _is_too_long: bool = False
     """True while the current lobe is too long to be one; its start was dropped."""
 
-    def lobes(self, samples: Samples, max_length: int) -> list[_Lobes]:
-        """Returns the lobes that have ended, without the quietest and those longer than
-        `max_length`."""
+    def ended_lobes(self, samples: Samples, *, max_length: int) -> _Lobes | None:
+        """Returns the lobes that end within the next samples of the channel, if any do.
+
+        Leaves out the quietest, and those of more than `max_length` samples.
+        """
         sound = np.concatenate([self._leftover, samples])
         sound_start, is_negative = self._leftover_start, sound < 0
-        starts = np.flatnonzero(is_negative[1:] != is_negative[:-1]) + 1
-        last_start = int(starts[-1]) if len(starts) else 0
-        was_broken, self._is_broken = self._is_broken, self._is_broken and not last_start
-        self._leftover, self._leftover_start = sound[last_start:], sound_start + last_start
+        crossings = np.flatnonzero(is_negative[1:] != is_negative[:-1]) + 1
+        ended_length = int(crossings[-1]) if len(crossings) else 0
+        is_first_too_long = self._is_too_long
+        if ended_length:
+            self._is_too_long = False
+        self._leftover, self._leftover_start = sound[ended_length:], sound_start + ended_length
         if len(self._leftover) > max_length:
             self._leftover, self._leftover_start = self._leftover[-1:], sound_start + len(sound) - 1
-            self._is_broken = True
-        if not last_start:
-            return []
-        starts = np.concatenate([[0], starts[:-1]])
-        lobes = _Lobes.of(np.abs(sound[:last_start]), starts, max_length, sound_start)
-        return [lobes.after(sound_start) if was_broken else lobes]
+            self._is_too_long = True
+        if not ended_length:
+            return None
+        lobe_starts = np.concatenate([[0], crossings[:-1]])
+        lobes = _Lobes.of(np.abs(sound[:ended_length]), lobe_starts, max_length, sound_start)
+        return lobes.without(sound_start) if is_first_too_long else lobes
 
 
 @dataclass(frozen=True, slots=True)
 class _Lobes:
-    """Lobes that are loud enough, in order: for each its first sample, its peak, and the number of
-    its samples above each limit."""
+    """Lobes that are loud enough, in order; an element of every array for each."""
 
     starts: NDArray[np.int64]
     """First samples, counted in the file."""
     peaks: NDArray[np.float32]
-    tops: NDArray[np.int64]
-    wides: NDArray[np.int64]
-    equals: NDArray[np.int64]
-    knees: NDArray[np.int64]
+    top_counts: NDArray[np.int64]
+    """Samples above `_TOP_SHARE` of the peak."""
+    wide_counts: NDArray[np.int64]
+    """Samples above `_WIDTH_SHARE` of the peak."""
+    equal_counts: NDArray[np.int64]
+    """Samples within `_EQUAL_STEP` of the peak."""
+    knee_counts: NDArray[np.int64]
+    """Samples above `_KNEE_SHARE` of the peak."""
 
     @classmethod
     def of(
@@ -183,30 +185,22 @@ class _Lobes:
             *(count_per_lobe(mask)[is_usable] for mask in masks),
         )
 
-    def after(self, start: int) -> _Lobes:
-        """Returns these lobes without one that begins at `start`."""
-        remaining = slice(1 if len(self.starts) and self.starts[0] == start else 0, None)
-        return _Lobes(
-            self.starts[remaining],
-            self.peaks[remaining],
-            self.tops[remaining],
-            self.wides[remaining],
-            self.equals[remaining],
-            self.knees[remaining],
-        )
+    def without(self, start: int) -> _Lobes:
+        """Returns these lobes without the one that begins at sample `start`, if it is here."""
+        is_other = self.starts != start
+        return _Lobes(*(getattr(self, column.name)[is_other] for column in fields(self)))
 
-    def flat(self, *, corners: bool) -> NDArray[np.bool_]:
+    def are_flat(self, *, corners: bool) -> NDArray[np.bool_]:
         """Returns which lobes are flat; with `corners`, also those with a corner at their peak."""
-        has_flat_shape = (self.wides >= _MIN_LOBE_WIDTH) & (self.tops >= _FLAT_SHARE * self.wides)
-        has_corner = (self.equals >= 3) & (self.knees - self.equals <= 1)
+        has_flat_top = self.top_counts >= _FLAT_SHARE * self.wide_counts
+        has_corner = (self.equal_counts >= 3) & (self.knee_counts - self.equal_counts <= 1)
         has_corner &= self.peaks >= 3 * _MIN_PEAK
-        return has_flat_shape | (has_corner & corners)
+        return (self.wide_counts >= _MIN_LOBE_WIDTH) & has_flat_top | (has_corner & corners)
 
 
 # -- quiet -----------------------------------------------------------------------------------------
 
 TENTH_SECONDS = 0.1
-LOWEST_LEVEL = -120.0
 _QUIET_BELOW_SPEECH = 26.0
 """dB below the loudest twentieth that count as quiet in any room: speech lies 5 to 8 below it."""
 _ROOM_SHARE = 0.4
@@ -217,42 +211,41 @@ _MAX_CLICK_TENTHS = 2
 """Tenths of sound that do not end a quiet stretch: a click, a turned page."""
 
 
-def levels(energies: NDArray[np.float64]) -> bytes:
-    """Encodes mean energies of tenths of a second in steps of half a dB, a byte each."""
-    decibels = 10 * np.log10(np.maximum(energies, 10 ** (LOWEST_LEVEL / 10)))
-    return np.clip(np.rint((decibels - LOWEST_LEVEL) * 2), 0, 255).astype(np.uint8).tobytes()
+def encode_levels(powers: NDArray[np.float64], lowest_db: float = SILENCE) -> bytes:
+    """Encodes mean powers as dB over `lowest_db`, in steps of half a dB, a byte each."""
+    decibels = 10 * np.log10(np.maximum(powers, 10 ** (lowest_db / 10)))
+    return np.clip(np.rint((decibels - lowest_db) * 2), 0, 255).astype(np.uint8).tobytes()
 
 
-def decibels(tenths: bytes) -> NDArray[np.float32]:
-    """Decodes the output of `levels` to dB."""
-    return (np.frombuffer(tenths, np.uint8) / 2 + LOWEST_LEVEL).astype(np.float32)
+def _decode_levels(encoded_levels: bytes) -> NDArray[np.float32]:
+    """Decodes the output of `encode_levels` to dB."""
+    return (np.frombuffer(encoded_levels, np.uint8) / 2 + SILENCE).astype(np.float32)
 
 
-def longest_quiet(tenths: bytes) -> tuple[float, float]:
+def longest_quiet(encoded_levels: bytes) -> tuple[float, float]:
     """Returns length and start, in seconds, of the longest stretch without any sound but that of a
     room.
 
-    Stretches at the edges count.
+    `encoded_levels` are those of every tenth of a second. Stretches at the edges count.
     """
-    tenth_levels = decibels(tenths)
+    tenth_levels = _decode_levels(encoded_levels)
     audible_levels = tenth_levels[tenth_levels > -70]
     if not len(audible_levels):
         return 0.0, 0.0
-    loud_level, floor_level = (
-        float(np.percentile(audible_levels, 95)),
-        float(np.percentile(tenth_levels, 1)),
-    )
+    loud_level = float(np.percentile(audible_levels, 95))
+    floor_level = float(np.percentile(tenth_levels, 1))
     room_level = min(
         floor_level + _ROOM_SHARE * (loud_level - floor_level), loud_level - _NEVER_QUIET_WITHIN
     )
     is_quiet = tenth_levels < max(loud_level - _QUIET_BELOW_SPEECH, room_level)
-    longest, begin, end = (0, 0), 0, -_MAX_CLICK_TENTHS - 1
-    for start, stop in find_runs(is_quiet).tolist():
-        if start - end > _MAX_CLICK_TENTHS:
-            begin = start
-        end = stop
-        longest = max(longest, (end - begin, -begin))
-    return longest[0] * TENTH_SECONDS, -longest[1] * TENTH_SECONDS
+    stretches: list[tuple[int, int]] = []  # start and stop of each, in tenths
+    for run_start, run_stop in find_runs(is_quiet).tolist():
+        if stretches and run_start - stretches[-1][1] <= _MAX_CLICK_TENTHS:
+            stretches[-1] = stretches[-1][0], run_stop
+        else:
+            stretches.append((run_start, run_stop))
+    start, stop = max(stretches, key=lambda stretch: stretch[1] - stretch[0], default=(0, 0))
+    return (stop - start) * TENTH_SECONDS, start * TENTH_SECONDS
 
 
 _DIGITAL_LEVEL = -95.0
@@ -261,26 +254,33 @@ _MIN_HOLE_TENTHS = 8
 """Tenths of digital silence from which on it is a hole in a recording with room tone."""
 _MIN_ROOM_TONE_TENTHS = 10
 """Tenths of room tone that a recording must have for that."""
+_ROOM_TONE_BELOW_SPEECH = 35.0
+"""dB below the loudest twentieth from which on sound is room tone."""
+_MAX_HOLES = 3
+"""Digital silences of a recording, more of which are its way of making pauses."""
 
 
-def hole(tenths: bytes) -> tuple[float, float] | None:
+def longest_hole(encoded_levels: bytes) -> tuple[float, float] | None:
     """Returns length and start, in seconds, of the longest digital silence in a recording with room
     tone.
 
-    None where there is none, and where pauses are digital throughout.
+    `encoded_levels` are those of every tenth of a second. None where there is none, and where
+    pauses are digital throughout.
     """
-    tenth_levels = decibels(tenths)
+    tenth_levels = _decode_levels(encoded_levels)
     is_digital = tenth_levels < _DIGITAL_LEVEL
     if not is_digital.any() or is_digital.all():
         return None
     loud_level = float(np.percentile(tenth_levels[~is_digital], 95))
-    room_tone_count = np.count_nonzero(~is_digital & (tenth_levels < loud_level - 35))
+    room_tone_count = np.count_nonzero(
+        ~is_digital & (tenth_levels < loud_level - _ROOM_TONE_BELOW_SPEECH)
+    )
     inner_silences = [
         (stop - start, start)
         for start, stop in find_runs(is_digital).tolist()
         if start > 0 and stop < len(tenth_levels) and stop - start >= _MIN_HOLE_TENTHS
     ]
-    if not inner_silences or room_tone_count < _MIN_ROOM_TONE_TENTHS or len(inner_silences) > 3:
+    if not 0 < len(inner_silences) <= _MAX_HOLES or room_tone_count < _MIN_ROOM_TONE_TENTHS:
         return None
     length, start = max(inner_silences)
     return length * TENTH_SECONDS, start * TENTH_SECONDS

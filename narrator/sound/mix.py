@@ -153,11 +153,10 @@ def mix(
             first, last = max(block_start, layer.start), min(block_stop, layer.stop)
             if first < last:
                 layer_block = reader.take(last - first)
-                broadcast_block = (
-                    layer_block if layer_block.ndim == channel_count else layer_block[:, np.newaxis]
-                )
+                if layer_block.ndim < channel_count:  # mono goes to both channels
+                    layer_block = layer_block[:, np.newaxis]
                 music = make_silence(len(block), channel_count) if music is None else music
-                music[first - block_start : last - block_start] += broadcast_block
+                music[first - block_start : last - block_start] += layer_block
         yield block if music is None else block + music
         block_start = block_stop
 
@@ -187,14 +186,14 @@ def _loop_tune(layer: Layer, rate: int) -> Iterator[Samples]:
     rise, fall = np.sin(angles).astype(np.float32), np.cos(angles).astype(np.float32)
     if tune.channels == 2:
         rise, fall = rise[:, np.newaxis], fall[:, np.newaxis]
-    pass_end = None
+    previous_end = None
     while True:
         reader = BlockReader(play_once())
         beginning = reader.take(seam_length)
-        yield beginning if pass_end is None else pass_end * fall + beginning * rise
+        yield beginning if previous_end is None else previous_end * fall + beginning * rise
         for start in range(seam_length, layer.length - seam_length, BLOCK):
             yield reader.take(min(BLOCK, layer.length - seam_length - start))
-        pass_end = reader.take(seam_length)
+        previous_end = reader.take(seam_length)
 
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -207,34 +206,31 @@ def _ducking_curve(cues: Sequence[TimelineItem], layer: Layer, rate: int) -> Cur
     Music stays down in gaps that are too short to come up, stay, and go down again.
     """
     min_gap = layer.attack + seconds_to_samples(MIN_MUSIC_SECONDS, rate) + layer.release
-    word_spans: list[tuple[int, int]] = []
+    ducked_spans: list[tuple[int, int]] = []
     for cue in cues:
-        if word_spans and cue.start - word_spans[-1][1] < min_gap:
-            word_spans[-1] = word_spans[-1][0], cue.stop
+        if ducked_spans and cue.start - ducked_spans[-1][1] < min_gap:
+            ducked_spans[-1] = ducked_spans[-1][0], cue.stop
         else:
-            word_spans.append((cue.start, cue.stop))
-    curve_points = [
-        point
-        for start, stop in word_spans
-        for point in (start - layer.attack, start, stop, stop + layer.release)
+            ducked_spans.append((cue.start, cue.stop))
+    positions = [
+        position
+        for start, stop in ducked_spans
+        for position in (start - layer.attack, start, stop, stop + layer.release)
     ]
-    return np.array(curve_points or [0], np.float64), np.array(
-        [0, 1, 1, 0] * len(word_spans) or [0], float
-    )
+    depths = [0, 1, 1, 0] * len(ducked_spans)
+    return np.array(positions or [0], np.float64), np.array(depths or [0], np.float64)
 
 
 def _gain_factors(layer: Layer, ducking: Curve, start: int, stop: int) -> NDArray[np.float64]:
     """Returns the gain factor of each sample from `start` to `stop` on the timeline."""
     positions = np.arange(start, stop)
     gain = np.full(len(positions), amplitude(layer.gain))
-    curve_points, curve_depths = ducking
-    start_depth, stop_depth = np.interp((start, stop), curve_points, curve_depths)
-    is_constant = start_depth == stop_depth and not np.any(
-        (curve_points > start) & (curve_points < stop)
+    curve_positions, curve_depths = ducking
+    depths = np.interp((start, stop), curve_positions, curve_depths)
+    is_constant = depths[0] == depths[1] and not np.any(
+        (curve_positions > start) & (curve_positions < stop)
     )
-    depths = (
-        np.full(1, start_depth) if is_constant else np.interp(positions, curve_points, curve_depths)
-    )
+    depths = depths[:1] if is_constant else np.interp(positions, curve_positions, curve_depths)
     gain *= np.exp(raised_cosine(depths) * (-layer.duck * math.log(10) / 20))
     if start < layer.start + layer.fade_in:
         gain *= raised_cosine((positions + 0.5 - layer.start) / layer.fade_in)

@@ -28,7 +28,7 @@ from narrator.errors import UserError
 from narrator.sound import media, meters
 from narrator.sound.audio import SILENCE, Samples, amplitude, find_runs
 from narrator.sound.loudness import Loudness, measure
-from narrator.sound.spectra import Spectra, SpectrumMeter, repeat_candidates, repeated
+from narrator.sound.spectra import Spectra, SpectrumMeter, find_repeated, repeat_candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class FileFigures:
     content: str
     """Hash of the coded sound, independent of tags."""
     levels: bytes = field(repr=False)
-    """Level of each tenth of a second, see `meters.levels`."""
+    """Level of each tenth of a second, see `meters.encode_levels`."""
     spectra: Spectra = field(repr=False, compare=False)
     repeats: tuple[tuple[float, float], ...]
     """Start and length, in seconds, of passages that are repeated at once."""
@@ -135,14 +135,11 @@ def _measure_container(
 ) -> FileFigures:
     """Measures an open file. Raises UserError."""
     stream = container.streams.audio[0]
-    if stream.codec_context is None:
-        raise UserError(f"{path}: cannot be read: there is no decoder for its sound")
-    rate = stream.rate
+    codec_name, rate = stream.codec_context.codec.canonical_name, stream.rate
     if rate < MIN_SAMPLE_RATE:
         raise UserError(f"{path}: cannot be read: it states a sample rate of {rate} Hz")
     decoder = _Decoder(container, stream, on_progress)
-    coarse = stream.codec_context.codec.canonical_name in _COARSE_CODECS
-    meter = _SignalMeter(rate, coarse=coarse)
+    meter = _SignalMeter(rate, is_coarse=codec_name in _COARSE_CODECS)
     loudness = measure(meter.watch(decoder.blocks()), rate)
     meter.finish()
     tags = media.tags(stream.metadata, container.metadata)
@@ -150,17 +147,17 @@ def _measure_container(
     mode = _bitrate_mode(stream, decoder)
     spectra = Spectra.of(bytes(meter.spectra.levels))
     quiet, quiet_at = meters.longest_quiet(bytes(meter.levels))
-    average = round(decoder.bytes * 8 / 1000 / max(loudness.seconds, 1e-9))
+    average_bitrate = round(decoder.bytes * 8 / 1000 / max(loudness.seconds, 1e-9))
     return FileFigures(
         path=path,
-        codec=stream.codec_context.codec.canonical_name,
+        codec=codec_name,
         loudness=loudness,
         sample_rate=rate,
         channels=stream.channels,
-        bitrate=min(decoder.rates) if mode == "constant" else average,
+        bitrate=min(decoder.mp3_bitrates) if mode == "constant" else average_bitrate,
         bitrate_mode=mode,
         bitrate_note=f"{header.name} header" if header.name else "",
-        noise_floor=meter.floor(),
+        noise_floor=meter.noise_floor(),
         head=meter.head,
         tail=loudness.seconds - meter.last_sound,
         silent_edge=meter.silent_edge,
@@ -178,7 +175,7 @@ def _measure_container(
         repeats=tuple(_find_repeats(path, spectra)),
         damaged=decoder.damaged,
         invalid=decoder.invalid,
-        changes=decoder.changes,
+        changes=decoder.format_changes,
         missing=_missing_seconds(stream, decoder, header, loudness.seconds),
         tags={name.casefold(): text for name, text in tags.items()},
         cover=_cover_size(container),
@@ -192,22 +189,22 @@ _REPEAT_MARGIN = 1.5
 
 def _find_repeats(path: Path, spectra: Spectra) -> Iterator[tuple[float, float]]:
     """Yields passages that are repeated at once, first by their spectra, then by their samples."""
-    last_end = -1.0
     passages = []
     candidates = repeat_candidates(spectra)
     if not candidates:
         return
     with media.open_sound(path, _OPTIONS) as container:
-        for start, lag in candidates:
+        for start, lag_seconds in candidates:
             excerpt_start = max(0.0, start - _REPEAT_MARGIN)
             sound, rate = _read_excerpt(
                 container,
                 excerpt_start,
-                start + lag - excerpt_start,
-                start + 2 * lag + _REPEAT_MARGIN,
+                middle=start + lag_seconds,
+                stop=start + 2 * lag_seconds + _REPEAT_MARGIN,
             )
-            if len(sound) and (passage := repeated(sound, rate, lag)):
+            if len(sound) and (passage := find_repeated(sound, rate, lag_seconds)):
                 passages.append((excerpt_start + passage[0], passage[1]))
+    last_end = -1.0
     for start, seconds in sorted(passages):
         if start > last_end:
             yield round(start, 2), round(seconds, 2)
@@ -215,10 +212,12 @@ def _find_repeats(path: Path, spectra: Spectra) -> Iterator[tuple[float, float]]
 
 
 def _read_excerpt(
-    container: InputContainer, start: float, half_seconds: float, stop: float
+    container: InputContainer, start: float, *, middle: float, stop: float
 ) -> tuple[Samples, int]:
-    """Reads sound from one second to another, in one channel and at about 8 kHz, with
-    `half_seconds` before its middle; returns it with its rate."""
+    """Reads sound in one channel and at about 8 kHz; returns it with its rate.
+
+    It begins at `start`, has the second `middle` in its middle, and ends by about `stop`.
+    """
     blocks: list[Samples] = []
     first_time = 0.0
     stream = container.streams.audio[0]
@@ -238,9 +237,8 @@ def _read_excerpt(
         return np.zeros(0, np.float32), 1
     sound = np.concatenate(blocks)[max(0, round((start - first_time) * rate)) :]
     factor = max(1, rate // 8000)
-    sound = sound[: 2 * round(half_seconds * rate) // factor * factor]
-    sound = sound[: len(sound) // factor * factor].reshape(-1, factor).mean(axis=1)
-    return sound, rate // factor
+    length = min(len(sound), 2 * round((middle - start) * rate)) // factor * factor
+    return sound[:length].reshape(-1, factor).mean(axis=1), rate // factor
 
 
 def _missing_seconds(
@@ -253,7 +251,7 @@ def _missing_seconds(
     if _is_mp3(stream):
         missing_frames = header.frames - decoder.packets
         # some coders count the header's frame too
-        return missing_frames * decoder.frame / stream.rate if missing_frames > 1 else 0.0
+        return missing_frames * decoder.frame_samples / stream.rate if missing_frames > 1 else 0.0
     if stream.duration is None or stream.time_base is None:
         return 0.0
     return max(0.0, float(stream.duration * stream.time_base) - seconds)
@@ -286,15 +284,17 @@ class _Decoder:
         self.on_progress = on_progress
         self.bytes = 0
         self.packets = 0
-        self.frame = 0
+        self.frame_samples = 0
         """Samples of the longest frame."""
         self.damaged = 0
+        """Number of packets."""
         self.invalid = 0
-        self.changes = 0
+        """Number of samples."""
+        self.format_changes = 0
         self.content = keys.digest()
-        self.rates: set[int] = set()
+        self.mp3_bitrates: set[int] = set()
         """kbit/s of MP3 frames."""
-        self._mp3 = _is_mp3(stream)
+        self._is_mp3 = _is_mp3(stream)
         self._last_format: tuple[int, int] | None = None  # rate and channels of the last frame
         self._resamplers: dict[tuple[int, str, str], AudioResampler] = {}
 
@@ -322,11 +322,11 @@ class _Decoder:
             self.bytes += packet.size
             self.content.update(packet)
             self.packets += 1
-            if self._mp3:
-                self.rates.add(_mp3_bitrate(bytes(packet)[:4]))
+            if self._is_mp3:
+                self.mp3_bitrates.add(_mp3_bitrate(bytes(packet)[:4]))
         try:
             for frame in packet.decode():
-                self.frame = max(self.frame, frame.samples)
+                self.frame_samples = max(self.frame_samples, frame.samples)
                 for resampled_frame in self._resampler_for(frame).resample(frame):
                     yield np.asarray(resampled_frame.to_ndarray(), np.float32)
         except av.error.InvalidDataError:
@@ -334,15 +334,15 @@ class _Decoder:
 
     def _resampler_for(self, frame: AudioFrame) -> AudioResampler:
         """Returns a resampler for such frames, to the stream's rate and at most two channels."""
-        rate_and_channels = frame.sample_rate, frame.layout.nb_channels
-        self.changes += self._last_format not in (None, rate_and_channels)
-        self._last_format = rate_and_channels
-        input_format = frame.sample_rate, frame.layout.name, frame.format.name
+        frame_rate, channel_count = frame.sample_rate, frame.layout.nb_channels
+        self.format_changes += self._last_format not in (None, (frame_rate, channel_count))
+        self._last_format = frame_rate, channel_count
+        input_format = frame_rate, frame.layout.name, frame.format.name
         if input_format not in self._resamplers:
             # all frames are converted to the format of the first, for one measurement
             first = next(iter(self._resamplers.values()), None)
-            layout = first.layout if first else "stereo" if rate_and_channels[1] > 2 else None
-            rate = self.stream.rate if first or rate_and_channels[0] != self.stream.rate else None
+            layout = first.layout if first else "stereo" if channel_count > 2 else None
+            rate = self.stream.rate if first or frame_rate != self.stream.rate else None
             self._resamplers[input_format] = AudioResampler(format="fltp", layout=layout, rate=rate)
         return self._resamplers[input_format]
 
@@ -382,7 +382,7 @@ def _bitrate_mode(stream: AudioStream, decoder: _Decoder) -> str:
     """Returns `FileFigures.bitrate_mode`."""
     name = stream.codec_context.codec.canonical_name
     if _is_mp3(stream):
-        return "constant" if len(decoder.rates) == 1 else "variable"
+        return "constant" if len(decoder.mp3_bitrates) == 1 else "variable"
     return "lossless" if name.startswith("pcm_") or name in _LOSSLESS_CODECS else "unknown"
 
 
@@ -428,12 +428,11 @@ class _SignalMeter:
     """Measures edges, noise floor, gaps, clipped runs and flat tops in windows of 10 ms, and levels
     in tenths of a second."""
 
-    def __init__(self, rate: int, *, coarse: bool = False) -> None:
-        self.flats = meters.FlatTopCounter(rate, coarse)
+    def __init__(self, rate: int, *, is_coarse: bool = False) -> None:
+        self.flats = meters.FlatTopCounter(rate, is_coarse)
         self.levels = bytearray()
         self.spectra = SpectrumMeter(rate)
-        self.step = max(1, rate // 100)
-        self.tick = self.step / rate
+        # as in `FileFigures`
         self.head = 0.0
         self.last_sound = 0.0
         self.gap = self.gap_at = 0.0
@@ -441,15 +440,17 @@ class _SignalMeter:
         self.clipped = 0
         self.clipped_at = 0.0
         self._rate = rate
-        self._leftover = np.zeros(0, np.float32)
+        self._window_samples = max(1, rate // 100)
+        self._window_seconds = self._window_samples / rate
+        self._leftover = np.zeros((2, 0))  # power and magnitude of samples of an incomplete window
         self._window_count = 0
         self._last_loud = np.zeros(2, bool)  # the last two windows
         self._has_sound = False
         self._silent_windows = 0  # consecutive windows of digital silence so far
-        self._tenths = np.zeros(0)  # mean energies of 100 ms, needed by later half seconds
-        self._pending_energies = np.zeros(0)  # mean energies of 10 ms of an incomplete 100 ms
+        self._last_tenths = np.zeros(0)  # powers of 100 ms, needed by later half seconds
+        self._pending_powers = np.zeros(0)  # powers of 10 ms of an incomplete 100 ms
         self._histogram = np.zeros(1201, np.int64)  # half seconds by level, in 0.1 dB over SILENCE
-        self._last_full = np.zeros(0, bool)
+        self._last_full: NDArray[np.bool_] | None = None  # the last three samples, (3, channels)
         self._sample_count = 0
 
     def watch(self, blocks: Iterator[Samples]) -> Iterator[Samples]:
@@ -467,63 +468,60 @@ class _SignalMeter:
 
     def _measure_windows(self, power: NDArray[np.float64], magnitudes: Samples) -> None:
         """Measures the complete 10 ms windows of power and magnitude per sample."""
-        signal = np.stack([power, magnitudes.astype(np.float64)])
-        leftover = self._leftover if self._leftover.ndim == 2 else np.zeros((2, 0))
-        signal = np.concatenate([leftover, signal], axis=1)
-        count = signal.shape[1] // self.step
-        self._leftover = signal[:, count * self.step :]
+        samples = np.concatenate([self._leftover, np.stack([power, magnitudes])], axis=1)
+        count = samples.shape[1] // self._window_samples
+        complete_length = count * self._window_samples
+        self._leftover = samples[:, complete_length:]
         if not count:
             return
-        windows = signal[:, : count * self.step].reshape(2, count, self.step)
-        energies, peaks = windows[0].mean(axis=1), windows[1].max(axis=1)
-        self._measure_edges(energies)
+        windows = samples[:, :complete_length].reshape(2, count, self._window_samples)
+        powers, peaks = windows[0].mean(axis=1), windows[1].max(axis=1)
+        self._measure_edges(powers)
         self._measure_silences(peaks < amplitude(DIGITAL_LEVEL))
-        self._measure_half_seconds(energies)
+        self._measure_levels(powers)
         self._window_count += count
 
-    def _measure_edges(self, energies: NDArray[np.float64]) -> None:
-        """Updates the first and the last sound from window energies."""
-        is_loud = np.concatenate([self._last_loud, energies > amplitude(SOUND_LEVEL) ** 2])
-        loud_windows = (
-            np.flatnonzero(is_loud[2:] & is_loud[1:-1] & is_loud[:-2]) + self._window_count
-        )
+    def _measure_edges(self, powers: NDArray[np.float64]) -> None:
+        """Updates the first and the last sound, of three loud windows, from the next windows'
+        powers."""
+        is_loud = np.concatenate([self._last_loud, powers > amplitude(SOUND_LEVEL) ** 2])
+        ends_sound = is_loud[2:] & is_loud[1:-1] & is_loud[:-2]
+        third_windows = np.flatnonzero(ends_sound) + self._window_count
         self._last_loud = is_loud[-2:]
-        if len(loud_windows):
+        if len(third_windows):
             if not self._has_sound:
-                self.head = max(0, int(loud_windows[0]) - 2) * self.tick
+                self.head = max(0, int(third_windows[0]) - 2) * self._window_seconds
                 self._has_sound = True
-            self.last_sound = (int(loud_windows[-1]) + 1) * self.tick
+            self.last_sound = (int(third_windows[-1]) + 1) * self._window_seconds
 
     def _measure_silences(self, is_digital: NDArray[np.bool_]) -> None:
-        """Extends or ends the current digital silence, window by window."""
-        if not bool(is_digital.any()):
+        """Extends or ends the current digital silence; `is_digital` tells for each of the next
+        windows whether it is silent."""
+        if not is_digital[0]:
             self._end_silence(self._window_count)
-            return
         for start, stop in find_runs(is_digital).tolist():
-            if start > 0:
-                self._end_silence(self._window_count)
             self._silent_windows += stop - start
             if stop < len(is_digital):
                 self._end_silence(self._window_count + stop)
 
     def _end_silence(self, stop: int) -> None:
         """Records the current silence, if there is one; it ends before window `stop`."""
-        seconds = self._silent_windows * self.tick
+        seconds = self._silent_windows * self._window_seconds
         if self._silent_windows and self._silent_windows == stop:  # silent from the start
             self.silent_edge = seconds
         elif seconds > self.gap:
-            self.gap, self.gap_at = seconds, (stop - self._silent_windows) * self.tick
+            self.gap, self.gap_at = seconds, (stop - self._silent_windows) * self._window_seconds
         self._silent_windows = 0
 
-    def _measure_half_seconds(self, energies: NDArray[np.float64]) -> None:
-        """Adds the levels of tenths and half seconds from window energies."""
-        energies = np.concatenate([self._pending_energies, energies])
-        count = len(energies) // 10
-        self._pending_energies = energies[count * 10 :]
-        new_tenths = energies[: count * 10].reshape(-1, 10).mean(axis=1)
-        self.levels += meters.levels(new_tenths)
-        tenths = np.concatenate([self._tenths, new_tenths])
-        self._tenths = tenths[-4:]
+    def _measure_levels(self, powers: NDArray[np.float64]) -> None:
+        """Adds the levels of tenths and half seconds from the next windows' powers."""
+        powers = np.concatenate([self._pending_powers, powers])
+        count = len(powers) // 10
+        self._pending_powers = powers[count * 10 :]
+        new_tenths = powers[: count * 10].reshape(-1, 10).mean(axis=1)
+        self.levels += meters.encode_levels(new_tenths)
+        tenths = np.concatenate([self._last_tenths, new_tenths])
+        self._last_tenths = tenths[-4:]
         if len(tenths) >= 5:
             means = np.convolve(tenths, np.full(5, 0.2), "valid")
             levels = 10 * np.log10(np.maximum(means, 10 ** (SILENCE / 10)))
@@ -533,10 +531,9 @@ class _SignalMeter:
     def _count_clips(self, block: Samples) -> None:
         """Counts runs of three or more samples at full scale."""
         is_full = np.abs(block.reshape(len(block), -1)) >= CLIPPED_LEVEL
-        last_full = (
-            self._last_full if self._last_full.ndim == 2 else np.zeros((3, is_full.shape[1]), bool)
-        )
-        is_full = np.concatenate([last_full, is_full])
+        if self._last_full is None:
+            self._last_full = np.zeros((3, is_full.shape[1]), bool)
+        is_full = np.concatenate([self._last_full, is_full])
         if bool(is_full[3:].any()):
             ends_run = is_full[2:] & is_full[1:-1] & is_full[:-2]
             run_starts = np.flatnonzero((ends_run[1:] & ~ends_run[:-1]).any(axis=1))
@@ -549,12 +546,12 @@ class _SignalMeter:
     def finish(self) -> None:
         """Ends the measurement: silence up to the end of the file is an edge, not a gap."""
         if self._silent_windows:
-            self.silent_edge = max(self.silent_edge, self._silent_windows * self.tick)
+            self.silent_edge = max(self.silent_edge, self._silent_windows * self._window_seconds)
         if not self._has_sound:
-            self.head = self._window_count * self.tick
+            self.head = self._window_count * self._window_seconds
         self.flats.finish()
 
-    def floor(self) -> float:
+    def noise_floor(self) -> float:
         """Returns the median level of the five quietest half seconds, in dB."""
         total = int(self._histogram.sum())
         if not total:

@@ -80,7 +80,7 @@ def test_meters_do_not_depend_on_the_size_of_blocks(size: int) -> None:
         meter.finish()
         seen.append(
             (meter.head, meter.last_sound, meter.gap, meter.gap_at, meter.silent_edge,
-             meter.clipped, meter.clipped_at, meter.floor())
+             meter.clipped, meter.clipped_at, meter.noise_floor())
         )  # fmt: skip
     assert seen[0] == seen[1]
     assert 0.49 <= seen[0][2] <= 0.8  # and what the voice pauses beside it
@@ -97,7 +97,7 @@ def test_the_noise_floor_of_speech_without_long_pauses_is_that_of_its_edges() ->
     meter = _SignalMeter(HZ)
     for _ in meter.watch(iter([sound])):
         pass
-    assert meter.floor() == pytest.approx(-68, abs=1)
+    assert meter.noise_floor() == pytest.approx(-68, abs=1)
 
 
 def test_ffmpegs_own_meters_agree(good: Path) -> None:

@@ -42,7 +42,7 @@ def clip(number: int, length: int, **other: object) -> PlacedTake:
 
 
 def laid(clips: Sequence[PlacedTake], head: float = 0.7, tail: float = 1.5) -> Timeline:
-    return plan_timeline(clips, sample_rate=RATE, head=head, tail=tail)
+    return plan_timeline(clips, sample_rate=RATE, head_seconds=head, tail_seconds=tail)
 
 
 # -- the timeline ----------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def test_a_word_in_which_nothing_is_heard_stays_as_it_is() -> None:
 def test_words_timed_late_begin_and_end_at_the_pauses() -> None:
     sound = np.concatenate([silence(0.3), tone(0.5), silence(0.4), tone(0.6), silence(0.2)])
     late = [TimedWord(0, 3, 0.45, 1.05), TimedWord(4, 5, 1.05, 1.5), TimedWord(6, 9, 1.5, 1.9)]
-    found = snap_words(late, sound, RATE, lag=0.1)
+    found = snap_words(late, sound, RATE, lag_seconds=0.1)
     times = [(round(word.start, 2), round(word.stop, 2)) for word in found]
     assert times == [(0.3, 0.8), (1.2, 1.4), (1.4, 1.8)]
     assert snap_words([], sound, RATE) == ()

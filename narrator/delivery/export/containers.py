@@ -51,7 +51,7 @@ def write(
     if format.codec.is_lossy:
         starts = _packet_starts(chapters)
     picture = cover if format.cover == "picture" else None
-    with create_file(path, format.codec.container) as container:
+    with create_file(path, format.codec) as container:
         container.metadata.update(tags)
         if marks and format.holds_marks:
             _write_marks(container, format, chapters, starts)

@@ -78,7 +78,7 @@ class Encoding:
     def join(self) -> float:
         """Most seconds that a chapter grows when it is joined to others: coders put a delay of up
         to two packets before it and fill up its last one."""
-        return 3 * CODECS[self.codec].frame / self.sample_rate
+        return 3 * CODECS[self.codec].packet_samples / self.sample_rate
 
 
 def encoding(
@@ -89,7 +89,7 @@ def encoding(
     The sample rate is the profile's, else the sound's own, else the next that the codec accepts;
     Opus always runs at 48 kHz. Raises UserError where codec, rate and bitrate do not fit together.
     """
-    return codec_encoding(FORMATS[format].encoded, rate, profile, channels, name=format)
+    return codec_encoding(FORMATS[format].chapter_codec, rate, profile, channels, name=format)
 
 
 def codec_encoding(
@@ -392,7 +392,7 @@ def _encode_to_target(
     keeps_level = target.kind == "as it is"
     level = target.level_of(unmastered)
     gain = _GainControl(level if keeps_level else _target_level(job, sound, unmastered), level)
-    ceiling = target.true_peak - CODECS[job.encoding.codec].margin
+    ceiling = target.true_peak - CODECS[job.encoding.codec].peak_margin_db
     for share_start in (0.1, 0.17, 0.24):  # compensates what the limiter takes
         if keeps_level or unmastered.peak + gain.gain <= ceiling:
             break
@@ -519,7 +519,7 @@ class _ProgressWatch:
 def write_sound(path: Path, blocks: Iterable[Samples], rate: int, encoding: Encoding) -> int:
     """Encodes a stream; returns its length at the encoding's sample rate."""
     length = 0
-    with create_file(path, CODECS[encoding.codec].container) as container:
+    with create_file(path, CODECS[encoding.codec]) as container:
         stream = add_sound(container, encoding)
         for block in regroup_blocks(resample_stream(blocks, rate, encoding.sample_rate)):
             write_block(container, stream, scale_for_encoder(block, encoding), length)
@@ -540,17 +540,15 @@ def _translate_errors(name: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def create_file(path: Path, container: str) -> Iterator[OutputContainer]:
+def create_file(path: Path, codec: Codec) -> Iterator[OutputContainer]:
     """Opens a new file for FFmpeg, with no trace of time, version or chance in its bytes."""
-    options = {"fflags": "+bitexact"}
-    options |= {"mp3": {"id3v2_version": "3"}, "wav": {"rf64": "auto"}}.get(container, {})
-    # with an explicit protocol, no folder name is mistaken for one
-    name = f"file:{path}"
+    options = {"fflags": "+bitexact", **codec.container_options}
+    url = f"file:{path}"  # with an explicit protocol, no folder name is mistaken for one
     with (
         _translate_errors(path.name),
-        av.open(name, "w", format=container, container_options=options) as container_file,
+        av.open(url, "w", format=codec.container, container_options=options) as container,
     ):
-        yield container_file
+        yield container
 
 
 def add_sound(container: OutputContainer, encoding: Encoding) -> AudioStream:
@@ -571,8 +569,8 @@ def add_sound(container: OutputContainer, encoding: Encoding) -> AudioStream:
 
 def scale_for_encoder(block: Samples, encoding: Encoding) -> Samples:
     """Compensates a block for the factor that its encoder applies."""
-    scale = np.float32(1 / CODECS[encoding.codec].scale)
-    return block if scale == 1 else block * scale
+    encoder_gain = CODECS[encoding.codec].encoder_gain
+    return block if encoder_gain == 1 else block * np.float32(1 / encoder_gain)
 
 
 def write_block(
