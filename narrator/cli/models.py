@@ -312,7 +312,7 @@ def measure(
                     range(seeds),
                     parameters=kind.model.unguarded if kind.model else {},
                     reference=reference,
-                    tell=tell,
+                    report_progress=tell,
                 )
             )
     finally:

@@ -125,7 +125,7 @@ def _hear_book(
     covers_book = len(steps) == len({step.key for step in book.steps})
     if recogniser.recogniser and covers_book and not book_hearing.cancelled:
         # all takes have intact rows again
-        book_hearing.forgotten = book.store.heard.forget_damaged()
+        book_hearing.forgotten = book.store.transcripts.forget_damaged()
     return book_hearing
 
 
@@ -143,7 +143,7 @@ def _load_heard(
 ) -> tuple[Transcript | None, WordTimes | None]:
     """The stored transcript and word times of a take, each None if missing."""
     transcript, word_times = recogniser.known(
-        book.store.heard, take.content, step.text, step.language
+        book.store.transcripts, take.content, step.text, step.language
     )
     return transcript, book.store.engine_times(take, step.text) or word_times
 
@@ -172,7 +172,7 @@ def _hear_batch(
     ):
         opinion = Opinion(heard=transcript, times=word_times)
         recogniser.keep(
-            book.store.heard, due_take.take.content, sound.text, sound.language, opinion
+            book.store.transcripts, due_take.take.content, sound.text, sound.language, opinion
         )
         yield due_take.take
 

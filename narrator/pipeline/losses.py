@@ -57,9 +57,9 @@ def losses_of(book: BookPlan) -> Losses:
             (timed_counts if store.is_timed(take, step.text) else untimed_counts)[take.engine] += 1
     partly_timed_engines = timed_counts.keys() & untimed_counts.keys()
     return Losses(
-        store.heard.path,
-        store.heard.damaged,
-        store.heard.unreadable,
+        store.transcripts.path,
+        store.transcripts.damaged,
+        store.transcripts.unreadable,
         sum(untimed_counts[engine] for engine in partly_timed_engines),
         sum(timed_counts[engine] + untimed_counts[engine] for engine in partly_timed_engines),
         book.folders.option,

@@ -113,7 +113,7 @@ def read_manuscript(path: Path, before: Readings | None = None) -> Manuscript:
         )  # the author's own is to be heard
         before.spoken.begin((project.lexicon, has_line_pause))
         spoken, complete_chapters = make_utterances(
-            chapters, lexicon=lexicon, apart=has_line_pause, cut_cache=before.spoken
+            chapters, lexicon=lexicon, separate_lines=has_line_pause, cut_cache=before.spoken
         )
     except SlowPattern as error:
         raise ManifestError(_describe_slow_pattern(project, error)) from None

@@ -108,7 +108,9 @@ def find_current_pin(book: BookPlan, step: Step) -> Pin | None:
     """The current pin of a chunk in the store, which may differ from its plan's. Raises
     StorageError."""
     stored_pins, planned_pin = book.store.pins(), book.pins.get(step.key)
-    return stored_pins.get(step.place, stored_pins.get(planned_pin.place) if planned_pin else None)
+    return stored_pins.get(
+        step.place_hash, stored_pins.get(planned_pin.place) if planned_pin else None
+    )
 
 
 def _pin_stored_try(book: BookPlan, step: Step, home_key: str, number: int) -> Pin:
@@ -129,14 +131,14 @@ def _pin_stored_try(book: BookPlan, step: Step, home_key: str, number: int) -> P
             f"try {number} of chunk {step.id} speaks only a part of it: {tries[number].text!r}"
         )
     new_pin = Pin(
-        place=step.place,
+        place=step.place_hash,
         take=keys.key({"format": 1, "pinned": home_key, "try": number}),
         step=home_key,
         number=number,
         chunk=step.id,
         speaker=step.chunk.speaker,
         text=step.text,
-        words=step.words,
+        words=step.text_hash,
         engine=step.engine,
         manifest=book.project.path.name,
     )
@@ -257,11 +259,11 @@ class RetakeJob:
 
         The caller holds the project's lock and writes the store of the plan.
         """
-        places = {step.place for step in book_plan.find_steps(book, chunks)}
+        places = {step.place_hash for step in book_plan.find_steps(book, chunks)}
         pinned_places = {
             book.pins[step_of_book.key].place
             for step_of_book in book.steps
-            if step_of_book.pinned and step_of_book.place in places
+            if step_of_book.pinned and step_of_book.place_hash in places
         }
         if pinned_places:
             book = book_plan.plan(
@@ -269,7 +271,7 @@ class RetakeJob:
                 unpinned=pinned_places,
             )  # fmt: skip
         # steps that share a take are spoken once
-        steps = list({step.key: step for step in book.steps if step.place in places}.values())
+        steps = list({step.key: step for step in book.steps if step.place_hash in places}.values())
         requests = [
             request
             for step in steps

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,14 @@ from narrator.engines.voice import Reference, Voice
 from narrator.errors import UsageError
 from narrator.text.pace import expected_seconds
 
+_MAX_EARLIEST_STOP = 0.9
+"""The highest `engine.earliest_stop` that a manifest may have."""
 LANGUAGE = "en"
 VOICE = Voice("measure", description="A calm narrator with a clear, even voice")
 SENTENCES = tuple(Path(__file__).with_name("measure_sentences.txt").read_text("utf-8").splitlines())
 """Two to some forty words; nothing in them asks for a choice of how it is read."""
+MEDIUM_SENTENCES = SENTENCES[18:24]
+"""Of eight to ten words: a usual length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +91,19 @@ def measure(
     parameters: Mapping[str, Any],
     reference: Reference | None = None,
     sentences: Sequence[str] = SENTENCES,
-    tell: Callable[[int, int], None] = lambda done, total: None,
+    report_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[MeasuredTake]:
     """Speaks every sentence with every seed; yields takes as they finish. `rate` is in Hz.
 
-    `parameters` are the engine's own (steps, cfg …), its guard taken off; `reference` is the voice
+    `parameters` are the engine's own (steps, cfg …), without its guard; `reference` is the voice
     of an engine that needs one.
     """
-    requests = [_request(text, seed, parameters, reference) for seed in seeds for text in sentences]
+    requests = [
+        _make_request(text, seed, parameters, reference) for seed in seeds for text in sentences
+    ]
     for done_count, (request, outcome) in enumerate(speak(session, requests), start=1):
-        tell(done_count, len(requests))
-        yield _make_row(request, outcome, rate)
+        report_progress(done_count, len(requests))
+        yield _measure_outcome(request, outcome, rate)
 
 
 def measure_speed(session: Session, rate: int) -> float | None:
@@ -105,8 +112,10 @@ def measure_speed(session: Session, rate: int) -> float | None:
     None where it fails. `rate` is the engine's, in Hz.
     """
     count = session.slots
-    texts = [SENTENCES[18 + index % 6] for index in range(3 * count)]
-    requests = [_request(text, seed, {}, None) for seed, text in enumerate(texts)]
+    texts = islice(cycle(MEDIUM_SENTENCES), 3 * count)
+    requests = [
+        _make_request(text, seed, parameters={}, reference=None) for seed, text in enumerate(texts)
+    ]
     list(speak(session, requests[:count]))  # the first of each slot loads and warms up
     began = time.monotonic()
     outcomes = [outcome for _, outcome in speak(session, requests[count:])]
@@ -115,7 +124,7 @@ def measure_speed(session: Session, rate: int) -> float | None:
     return samples / rate / wall if samples else None
 
 
-def _request(
+def _make_request(
     text: str, seed: int, parameters: Mapping[str, Any], reference: Reference | None
 ) -> Request:
     return Request(
@@ -133,7 +142,7 @@ def _request(
     )
 
 
-def _make_row(request: Request, outcome: Outcome, rate: int) -> MeasuredTake:
+def _measure_outcome(request: Request, outcome: Outcome, rate: int) -> MeasuredTake:
     speech = outcome.speech
     if speech is None:
         return MeasuredTake(request.text, request.seed, request.expected, 0.0, 0, 0, "failed")
@@ -148,21 +157,19 @@ def _make_row(request: Request, outcome: Outcome, rate: int) -> MeasuredTake:
     )
 
 
-def summarize(rows: Sequence[MeasuredTake]) -> StopFigures:
+def summarize(takes: Sequence[MeasuredTake]) -> StopFigures:
     """Summarises the takes that ended by themselves. Raises UsageError where none did."""
-    ended = [row for row in rows if row.stop == "stop"]
-    if not ended:
-        raise UsageError(f"none of {len(rows)} takes ended by itself: there is nothing to measure")
-    share = _measure_spread([row.share for row in ended])
-    counted = [row for row in ended if row.tokens]
+    stopped = [take for take in takes if take.stop == "stop"]
+    if not stopped:
+        raise UsageError(f"none of {len(takes)} takes ended by itself: there is nothing to measure")
+    share = _measure_spread([take.share for take in stopped])
+    per_token = [take.patches / take.tokens for take in stopped if take.tokens]
     return StopFigures(
-        takes=len(rows),
-        capped=sum(row.stop == "cap" for row in rows),
-        failed=sum(row.stop == "failed" for row in rows),
-        per_second=_measure_spread([row.patches / row.expected for row in ended]),
-        per_token=_measure_spread([row.patches / row.tokens for row in counted])
-        if counted
-        else None,
+        takes=len(takes),
+        capped=sum(take.stop == "cap" for take in takes),
+        failed=sum(take.stop == "failed" for take in takes),
+        per_second=_measure_spread([take.patches / take.expected for take in stopped]),
+        per_token=_measure_spread(per_token) if per_token else None,
         share=share,
         suggestion=_suggest_share(share),
     )
@@ -174,8 +181,8 @@ def _measure_spread(figures: Sequence[float]) -> Spread:
 
 
 def _suggest_share(share: Spread) -> float:
-    """A tenth below what 99 of 100 takes reach, in steps of 0.05, within what a manifest takes.
+    """Returns a share a tenth below that of 99 of 100 takes, in steps of 0.05, for a manifest.
 
-    Lower than the 1 % itself, since that hundredth may be whole: a fast reading is no fault.
+    A tenth lower, since the shortest takes may be complete: a fast reading is not a fault.
     """
-    return min(0.9, math.floor(0.9 * share.first / 0.05 + 1e-9) * 5 / 100)
+    return min(_MAX_EARLIEST_STOP, math.floor(0.9 * share.first / 0.05 + 1e-9) * 5 / 100)

@@ -71,16 +71,16 @@ class Step:
     """Key of the step whose take this take continues."""
     recipe: Mapping[str, Any]
     """Everything that the key hashes."""
-    place: str
+    place_hash: str
     """Hash of engine, speaker, spoken text and the text before it. Pins refer to it."""
-    words: str
-    """The same without the text before it: identifies text that occurs once in the book."""
+    text_hash: str
+    """Hash of the same without the text before it: identifies text that occurs once in a book."""
     pinned: bool = False
     """True if the author chose the take; the key is then the key of that take."""
     after_pinned: bool = False
     """True if the author chose the parent's take."""
     take_speed: float = 1.0
-    """The part of the voice's speed that the engine itself applies."""
+    """The voice's speed if the engine applies it itself, else 1."""
 
     @property
     def id(self) -> str:
@@ -120,9 +120,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ChainRules:
-    """`mode` is "anchored", "continuation" or "reference" (no prompts)."""
+    """Rules for the chains of a speaker."""
 
     mode: str = "anchored"
+    """"anchored", "continuation" or "reference" (no prompts)."""
     max_chunks: int = 8
 
 
@@ -141,10 +142,6 @@ def sound_parameters_of(engine: Engine, settings: Mapping[str, Any]) -> EnginePa
     return EngineParameters(sound_settings, seed)
 
 
-SplitUtterances = tuple[list["Utterance"], list[OmittedText]]
-"""The utterances of a chapter that are spoken, and the lines that are left out."""
-
-
 @dataclass(frozen=True, slots=True)
 class CutChapter:
     """The scenes of a chapter, cut into utterances."""
@@ -157,22 +154,22 @@ class CutChapter:
 
 
 class TooLong(UserError):
-    """The text would take more seconds to speak than allowed."""
+    """A text takes longer to speak than allowed."""
 
 
 def make_utterances(
     chapters: Sequence[Chapter],
     *,
     lexicon: Lexicon,
-    apart: bool = False,
+    separate_lines: bool = False,
     cut_cache: MemoCache[CutChapter] | None = None,
     max_seconds: float = math.inf,
 ) -> tuple[tuple[Utterance, ...], tuple[Chapter, ...]]:
     """Returns all chunks of a book in reading order with their spoken text, and the chapters.
 
-    `apart` is passed to `chunks.cut`; `cut_cache` caches the cut of scenes seen before. The
-    returned chapters list the lines that are left out because they have nothing to say ("…" between
-    two speakers).
+    `separate_lines` is passed to `chunks.cut_scene`; `cut_cache` caches the cut of scenes seen
+    before. The returned chapters list the lines that are left out because they have nothing to say
+    ("…" between two speakers).
 
     Raises TooLong for a chapter of more than `max_seconds` seconds of speech, before it is fully
     normalised.
@@ -181,19 +178,19 @@ def make_utterances(
     book_chapters: list[Chapter] = []
     scene_count = 0
     cut_cache = MemoCache() if cut_cache is None else cut_cache
-    for number, chapter in enumerate(chapters):
+    for chapter_index, chapter in enumerate(chapters):
         last_line_flags = tuple(
             line.last_source_line for scene in chapter.scenes for line in scene.lines
         )
         cut_chapter = cut_cache.get(
             (chapter.scenes, last_line_flags),
-            partial(_cut_scenes, chapter.scenes, lexicon, apart, max_seconds),
+            partial(_cut_scenes, chapter.scenes, lexicon, separate_lines, max_seconds),
         )
         book_utterances += (
             replace(
                 utterance,
-                id=f"{number + 1}.{n}",
-                chapter=number,
+                id=f"{chapter_index + 1}.{n}",
+                chapter=chapter_index,
                 scene=scene_count + utterance.scene,
             )
             for n, utterance in enumerate(cut_chapter.spoken, 1)
@@ -205,17 +202,18 @@ def make_utterances(
 
 
 def _cut_scenes(
-    scenes: tuple[Scene, ...], lexicon: Lexicon, apart: bool, max_seconds: float
+    scenes: tuple[Scene, ...], lexicon: Lexicon, separate_lines: bool, max_seconds: float
 ) -> CutChapter:
-    scene_utterances: list[Utterance] = []
+    """Cuts the scenes of a chapter into utterances. Raises TooLong."""
+    utterances: list[Utterance] = []
     seconds = 0.0
-    for number, scene in enumerate(scenes):
-        for chunk in chunks.cut_scene(scene, separate_lines=apart):
-            scene_utterances.append(_make_utterance(number, chunk, lexicon))
-            seconds += scene_utterances[-1].expected
+    for scene_index, scene in enumerate(scenes):
+        for chunk in chunks.cut_scene(scene, separate_lines=separate_lines):
+            utterances.append(_make_utterance(scene_index, chunk, lexicon))
+            seconds += utterances[-1].expected
             if seconds > max_seconds:
                 raise TooLong("this would take too long to speak")
-    return CutChapter(scenes, *split_spoken(scene_utterances, _silence_reason))
+    return CutChapter(scenes, *split_spoken(utterances, _silence_reason))
 
 
 def _make_utterance(scene: int, chunk: Chunk, lexicon: Lexicon) -> Utterance:
@@ -233,53 +231,59 @@ def _make_utterance(scene: int, chunk: Chunk, lexicon: Lexicon) -> Utterance:
 
 
 def _silence_reason(utterance: Utterance) -> str | None:
+    """Returns the reason for leaving out an utterance without a letter or digit, or None."""
     return None if any(map(str.isalnum, utterance.spoken.text)) else SILENT_REASON
 
 
 def split_spoken(
-    chapter: Sequence[Utterance], reason_for: Callable[[Utterance], str | None]
-) -> SplitUtterances:
-    """Separates the utterances to speak from those left out, for the reason from `reason_for`."""
+    utterances: Sequence[Utterance], reason_for: Callable[[Utterance], str | None]
+) -> tuple[list[Utterance], list[OmittedText]]:
+    """Separates the utterances of a chapter to speak from the lines that are left out.
+
+    `reason_for` returns the reason for leaving an utterance out, or None.
+    """
     reasons = {
         index: reason
-        for index, utterance in enumerate(chapter)
+        for index, utterance in enumerate(utterances)
         if (reason := reason_for(utterance))
     }
     if not reasons:
-        return list(chapter), []
-    utterances_left = [utterance for index, utterance in enumerate(chapter) if index not in reasons]
-    chunks_left = chunks.omit_chunks([utterance.chunk for utterance in chapter], reasons.keys())
+        return list(utterances), []
+    kept_utterances = [
+        utterance for index, utterance in enumerate(utterances) if index not in reasons
+    ]
+    kept_chunks = chunks.omit_chunks([utterance.chunk for utterance in utterances], reasons.keys())
     rejoined = [
         replace(utterance, chunk=chunk)
-        for utterance, chunk in zip(utterances_left, chunks_left, strict=True)
+        for utterance, chunk in zip(kept_utterances, kept_chunks, strict=True)
     ]
-    return rejoined, _left_out_entries(chapter, reasons)
+    return rejoined, _left_out_entries(utterances, reasons)
 
 
 def _left_out_entries(
-    chapter: Sequence[Utterance], reasons: Mapping[int, str]
+    utterances: Sequence[Utterance], reasons: Mapping[int, str]
 ) -> list[OmittedText]:
     """Returns an entry for each line and reason; `reasons` are by index of the utterance.
 
     Text that several speakers say in unison is listed once.
     """
     entries: dict[tuple[int, str], OmittedText] = {}
-    indices = iter(range(len(chapter)))
-    for group in chunks.group_unison(chapter):
-        dropped = [(utterance, why) for utterance in group if (why := reasons.get(next(indices)))]
-        if len(dropped) == len(group):
-            group_reason = "; ".join(dict.fromkeys(why for _, why in dropped))
+    indices = iter(range(len(utterances)))
+    for group in chunks.group_unison(utterances):
+        left_out = [(utterance, why) for utterance in group if (why := reasons.get(next(indices)))]
+        if len(left_out) == len(group):
+            group_reason = "; ".join(dict.fromkeys(why for _, why in left_out))
             chunk_reasons = [(group[0].chunk, group_reason)]
         else:
             chunk_reasons = [
                 (utterance.chunk, f"{why} ({utterance.chunk.speaker}'s voice; others say it)")
-                for utterance, why in dropped
+                for utterance, why in left_out
             ]
         for chunk, reason in chunk_reasons:
             for piece in chunk.pieces:
                 line, entry_key = piece.line, (id(piece.line), reason)
                 text = entries[entry_key].text + piece.text if entry_key in entries else piece.text
-                is_partial = len(dropped) < len(group)
+                is_partial = len(left_out) < len(group)
                 entries[entry_key] = OmittedText(
                     line.path, line.line, text, reason, is_in_line=True, is_partial=is_partial
                 )
@@ -298,12 +302,12 @@ def link_steps(
     """Links utterances into chains of steps.
 
     `engines` are by speaker, `rules` and `parameters` by chapter and speaker; `pins` are keys of
-    chosen takes, by `Step.place`, and by `Step.words` for text that occurs once in the book.
+    chosen takes, by `Step.place_hash`, and by `Step.text_hash` for text that occurs once in a book.
     """
     text_counts = Counter(
         (utterance.chunk.speaker, utterance.spoken.text) for utterance in utterances
     )
-    unique_texts = frozenset(words for words, count in text_counts.items() if count == 1)
+    unique_texts = frozenset(pair for pair, count in text_counts.items() if count == 1)
     linker = _Linker(cast, engines, rules, parameters, pins, unique_texts)
     return tuple(
         step
@@ -326,46 +330,51 @@ class _Linker:
     engine_identities: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     """By the id of the engine object: two engines may share a name."""
     voice_contents: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    """By speaker and language."""
     place_counts: Counter[str] = field(default_factory=Counter)
+    """Steps so far by text hash and previous text."""
     previous_text: str = ""
     """Text of the previous step, by any speaker."""
-    unison_voices: list[tuple[Any, ...]] = field(default_factory=list)
-    """The voices that came before in the current unison."""
+    previous_unison_voices: list[tuple[Any, ...]] = field(default_factory=list)
+    """Voices of the current unison so far: the id of the engine, and its voice content."""
 
     def link_scene(self, scene: Sequence[Utterance]) -> Iterator[Step]:
+        """Yields the steps of a scene in reading order."""
         rules_by_speaker = {u.chunk.speaker: self.rules(u.chapter, u.chunk.speaker) for u in scene}
         chain_heads = _chain_heads(scene, rules_by_speaker, self.engines)
         last_steps: dict[tuple[str, str], Step] = {}
+        """By speaker and language."""
         occurrences: Counter[tuple[str, str | None, str]] = Counter()
-        for number, utterance in enumerate(scene):
+        """By speaker, style and text."""
+        for index, utterance in enumerate(scene):
             speaker, text = utterance.chunk.speaker, utterance.spoken.text
             engine = self.engines[speaker]
             chain_key = speaker, utterance.language
-            parent = None if number in chain_heads else last_steps[chain_key]
+            parent = None if index in chain_heads else last_steps[chain_key]
             if parent and parent.expected + utterance.expected > engine.max_context_seconds:
                 parent = None
             style = None if parent else utterance.chunk.style or self.cast[speaker].style
-            occurrences[speaker, style, text] += 1 + self._alike(utterance)
+            occurrences[speaker, style, text] += 1 + self._count_same_voices(utterance)
             mode = _choose_mode(engine, rules_by_speaker[speaker], parent is not None, style)
-            last_steps[chain_key] = self._step(
+            last_steps[chain_key] = self._make_step(
                 utterance, parent, style, mode, occurrences[speaker, style, text]
             )
             yield last_steps[chain_key]
 
-    def _alike(self, utterance: Utterance) -> int:
-        """Counts the earlier speakers of the same unison who have the same voice.
+    def _count_same_voices(self, utterance: Utterance) -> int:
+        """Counts the earlier speakers of the same unison who have the same voice, and notes this.
 
         Each of them needs a take of its own, or several would sound as one.
         """
         speaker = utterance.chunk.speaker
         engine = self.engines[speaker]
-        voice = (id(engine), dict(self._voice(engine, speaker, utterance.language)))
+        voice = (id(engine), dict(self._voice_content(engine, speaker, utterance.language)))
         if not utterance.with_before:
-            self.unison_voices.clear()
-        self.unison_voices.append(voice)
-        return self.unison_voices.count(voice) - 1
+            self.previous_unison_voices.clear()
+        self.previous_unison_voices.append(voice)
+        return self.previous_unison_voices.count(voice) - 1
 
-    def _step(
+    def _make_step(
         self,
         utterance: Utterance,
         parent: Step | None,
@@ -379,8 +388,8 @@ class _Linker:
         engine_parameters = self.parameters(utterance.chapter, speaker)
         recipe: dict[str, Any] = {
             "format": 1,
-            "engine": self._identity(engine),
-            "voice": self._voice(engine, speaker, utterance.language),
+            "engine": self._engine_identity(engine),
+            "voice": self._voice_content(engine, speaker, utterance.language),
             "language": utterance.language.lower(),
             "style": style,
             "text": text,
@@ -396,14 +405,14 @@ class _Linker:
             recipe["mode"] = mode
             if voice.content is None:
                 recipe["cast_in"] = voice.language
-        place, words = self._place(engine, speaker, text)
-        pin = self.pins.get(place)
-        if pin is None and (speaker, text) in self.unique_texts:
-            pin = self.pins.get(words)
-        if pin is not None:
-            parent, recipe = None, {"format": 1, "pinned": pin}
+        place_hash, text_hash = self._place_and_text_hash(engine, speaker, text)
+        pinned_key = self.pins.get(place_hash)
+        if pinned_key is None and (speaker, text) in self.unique_texts:
+            pinned_key = self.pins.get(text_hash)
+        if pinned_key is not None:
+            parent, recipe = None, {"format": 1, "pinned": pinned_key}
         return Step(
-            key=pin or keys.key(recipe),
+            key=pinned_key or keys.key(recipe),
             utterance=utterance,
             engine=engine.name,
             voice=voice,
@@ -413,46 +422,48 @@ class _Linker:
             mode=mode,
             parent=parent.key if parent else None,
             recipe=recipe,
-            place=place,
-            words=words,
-            pinned=pin is not None,
+            place_hash=place_hash,
+            text_hash=text_hash,
+            pinned=pinned_key is not None,
             after_pinned=parent is not None and parent.pinned,
             take_speed=voice.speed if engine.has_speed else 1.0,
         )
 
-    def _identity(self, engine: Engine) -> Mapping[str, Any]:
+    def _engine_identity(self, engine: Engine) -> Mapping[str, Any]:
         if id(engine) not in self.engine_identities:
             self.engine_identities[id(engine)] = engine.identity()
         return self.engine_identities[id(engine)]
 
-    def _voice(self, engine: Engine, speaker: str, language: str) -> Mapping[str, Any]:
+    def _voice_content(self, engine: Engine, speaker: str, language: str) -> Mapping[str, Any]:
         cache_key = (speaker, language)
         if cache_key not in self.voice_contents:
             self.voice_contents[cache_key] = engine.voice_content(self.cast[speaker], language)
         return self.voice_contents[cache_key]
 
-    def _place(self, engine: Engine, speaker: str, text: str) -> tuple[str, str]:
-        """Returns `Step.place` and `Step.words` of the next step."""
-        place_fields: dict[str, Any] = {"engine": engine.name, "speaker": speaker, "text": text}
-        words = keys.key(place_fields)
-        self.place_counts[words + self.previous_text] += 1
-        nth = self.place_counts[words + self.previous_text]
-        place = keys.key({**place_fields, "before": self.previous_text, "nth": nth})
+    def _place_and_text_hash(self, engine: Engine, speaker: str, text: str) -> tuple[str, str]:
+        """Returns `Step.place_hash` and `Step.text_hash` of the next step, and notes its text."""
+        text_fields: dict[str, Any] = {"engine": engine.name, "speaker": speaker, "text": text}
+        text_hash = keys.key(text_fields)
+        self.place_counts[text_hash + self.previous_text] += 1
+        nth = self.place_counts[text_hash + self.previous_text]
+        place_hash = keys.key({**text_fields, "before": self.previous_text, "nth": nth})
         self.previous_text = text
-        return place, words
+        return place_hash, text_hash
 
 
-def _choose_mode(engine: Engine, rules: ChainRules, continues: bool, style: str | None) -> Mode:
+def _choose_mode(engine: Engine, rules: ChainRules, has_parent: bool, style: str | None) -> Mode:
     """Chooses the mode of a step; never continuation with a style, which would be read aloud."""
     if not engine.clones:
-        return "continuation" if continues else "zero-shot"
+        return "continuation" if has_parent else "zero-shot"
     if rules.mode == "continuation" and style is None:
         return "continuation"
-    return "anchored" if continues else "reference"
+    return "anchored" if has_parent else "reference"
 
 
 def _chain_heads(
-    scene: Sequence[Utterance], rules: Mapping[str, ChainRules], engines: Mapping[str, Engine]
+    scene: Sequence[Utterance],
+    rules_by_speaker: Mapping[str, ChainRules],
+    engines: Mapping[str, Engine],
 ) -> frozenset[int]:
     """Returns the indices of a scene's utterances that start a chain.
 
@@ -466,19 +477,27 @@ def _chain_heads(
     for index, utterance in enumerate(scene):
         chains.setdefault((utterance.chunk.speaker, utterance.language), []).append(index)
     for (speaker, _), indices in chains.items():
-        rule = rules[speaker]
-        is_unchained = rule.mode == "reference" or not takes_prompt(engines[speaker], rule.mode)
-        max_chunks = 1 if is_unchained else rule.max_chunks
+        chain_rules = rules_by_speaker[speaker]
+        is_unchained = chain_rules.mode == "reference" or not takes_prompt(
+            engines[speaker], chain_rules.mode
+        )
+        max_chunks = 1 if is_unchained else chain_rules.max_chunks
         is_lowest = _local_minima(
             [keys.number(scene[i].spoken.text) for i in indices], max(1, max_chunks // 4)
         )
         has_style = [bool(scene[i].chunk.style) for i in indices]
-        length = 0
+        chain_length = 0
         for n, i in enumerate(indices):
-            if n == 0 or has_style[n] or has_style[n - 1] or is_lowest[n] or length >= max_chunks:
+            if (
+                n == 0
+                or has_style[n]
+                or has_style[n - 1]
+                or is_lowest[n]
+                or chain_length >= max_chunks
+            ):
                 heads.add(i)
-                length = 0
-            length += 1
+                chain_length = 0
+            chain_length += 1
     return frozenset(heads)
 
 
@@ -491,7 +510,7 @@ def takes_prompt(engine: Engine, mode: str) -> bool:
 
 
 def _local_minima(weights: Sequence[int], reach: int) -> list[bool]:
-    """Tells for each weight whether it is lower than all weights within `reach`."""
+    """Returns for each weight whether it is lower than all others up to `reach` places away."""
     return [
         all(
             weight < neighbour
@@ -512,25 +531,25 @@ def is_doubtful(take: Record, step: Step) -> bool:
     return bool(take.faults) and not step.pinned
 
 
-def find_prompt_take(step: Step, find: FindTake) -> Record | None:
+def find_prompt_take(step: Step, find_take: FindTake) -> Record | None:
     """Returns the take that a step continues; None where it is missing or doubtful.
 
     Without it the step starts like a chain.
     """
-    parent = find(step.parent) if step.parent else None
+    parent = find_take(step.parent) if step.parent else None
     return None if parent is None or (parent.faults and not step.after_pinned) else parent
 
 
-def fits(step: Step, find: FindTake, voice: str | None) -> bool:
+def fits(step: Step, find_take: FindTake, reference_content: str | None) -> bool:
     """Returns whether the stored take of a step is the one that a render would make now.
 
     Keys name recipes, not sounds, so the parent's take and the reference must also be those that
-    the take was made with. `voice` is the content of the voice's reference, None where it is not
-    cast or the engine clones no voice.
+    the take was made with. `reference_content` is that of the voice's reference, None where it is
+    not cast or the engine clones no voice.
     """
-    take = find(step.key)
+    take = find_take(step.key)
     if take is None or step.pinned:
         return take is not None
-    parent = find_prompt_take(step, find)
-    has_current_voice = voice is None or take.voiced_by == voice
+    parent = find_prompt_take(step, find_take)
+    has_current_voice = reference_content is None or take.voiced_by == reference_content
     return has_current_voice and take.prompted_by == (parent.content if parent else None)

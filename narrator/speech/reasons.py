@@ -79,15 +79,18 @@ Ledger = Sequence[LedgerEntry]
 
 
 def explain_steps(
-    steps: Iterable[Step], takes: TakeResolver, ledger: Ledger, forced: Callable[[Step], bool]
+    steps: Iterable[Step], takes: TakeResolver, ledger: Ledger, is_forced: Callable[[Step], bool]
 ) -> dict[str, RenderReason]:
-    """Returns the reason of every step, by key. Two steps with the same key share a take."""
+    """Returns the reason of every step, by key. Two steps with the same key share a take.
+
+    `is_forced`: True for a step that is rendered though it has a fitting take.
+    """
     steps = list(steps)
-    past = _LastRender(steps, ledger)
+    last_render = _LastRender(steps, ledger)
     reasons: dict[str, RenderReason] = {}
     for step in steps:
-        if step.key not in reasons or forced(step):
-            reasons[step.key] = _reason_for(step, takes, reasons, past, forced)
+        if step.key not in reasons or is_forced(step):
+            reasons[step.key] = _reason_for(step, takes, reasons, last_render, is_forced)
     return reasons
 
 
@@ -95,14 +98,14 @@ def _reason_for(
     step: Step,
     takes: TakeResolver,
     reasons: Mapping[str, RenderReason],
-    past: _LastRender,
-    forced: Callable[[Step], bool],
+    last_render: _LastRender,
+    is_forced: Callable[[Step], bool],
 ) -> RenderReason:
     """Returns the reason of one step; `reasons` holds those of the steps before it."""
     take = takes.take(step.key)
     if step.pinned and take:
         return RenderReason(Reason.PINNED)
-    if forced(step):
+    if is_forced(step):
         return RenderReason(Reason.FORCED)
     if take:
         return _reason_with_take(take, step, takes, reasons)
@@ -112,8 +115,8 @@ def _reason_for(
         return RenderReason(Reason.RETRY, faults)
     return (
         RenderReason(Reason.PENDING)
-        if step.key in past.keys
-        else _explain_change(step, past.counterpart(step))
+        if step.key in last_render.keys
+        else _explain_change(step, last_render.counterpart(step))
     )
 
 
@@ -121,9 +124,9 @@ def _reason_with_take(
     take: Record, step: Step, takes: TakeResolver, reasons: Mapping[str, RenderReason]
 ) -> RenderReason:
     """Returns the reason of a step that has a take, whether or not it fits."""
-    voice = takes.voice(step.chunk.speaker)
-    if not fits(step, takes.take, voice):
-        is_recast = voice not in (None, take.voiced_by)
+    reference_content = takes.voice(step.chunk.speaker)
+    if not fits(step, takes.take, reference_content):
+        is_recast = reference_content not in (None, take.voiced_by)
         return RenderReason(Reason.CASCADE, ("its voice was cast anew",) if is_recast else ())
     if step.parent and reasons[step.parent].render and takes.take(step.parent):
         return RenderReason(Reason.CASCADE)
@@ -163,6 +166,7 @@ def _match_entries(steps: Sequence[Step], ledger: Ledger) -> dict[str, LedgerEnt
 
 
 def _explain_change(step: Step, entry: LedgerEntry | None) -> RenderReason:
+    """Returns the reason of a step without a take, by its entry in the last render's ledger."""
     if entry is None:
         return RenderReason(Reason.NEW)
     old, new = entry.recipe, step.recipe
@@ -181,6 +185,7 @@ def _explain_change(step: Step, entry: LedgerEntry | None) -> RenderReason:
 
 
 def _describe_differences(field_name: str, old: Any, new: Any) -> list[str]:
+    """Describes how a field of a recipe changed: "parameters steps: 10 -> 20"."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         return [
             f"{field_name} {name}: {old.get(name)!r} -> {new.get(name)!r}"

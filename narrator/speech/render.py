@@ -445,7 +445,7 @@ class _RenderLoop:
         take remains that looks unheard."""
         if self.hearing and opinion:
             self.hearing.listener.keep(
-                self.store.heard, record.content, step.text, step.language, opinion
+                self.store.transcripts, record.content, step.text, step.language, opinion
             )
 
     # -- in the loop: from an answer to the next request -------------------------------------------

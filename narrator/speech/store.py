@@ -57,7 +57,7 @@ class Record:
     attempt: int = 0
     """0 for the first try."""
     tries: int = 1
-    """Number of requests that this take needed, with all parts and bad tries."""
+    """Requests that this take needed: those for all parts, and the bad tries."""
     mode: str = ""
     """The form of the request: zero-shot, reference, anchored or continuation."""
     seed: int = 0
@@ -104,7 +104,7 @@ class _JournalEntry:
     record: Record
     sha256: str
     size: int
-    mtime: int
+    mtime_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Pin:
     __pydantic_config__ = ConfigDict(extra="forbid")  # people may mend the file by hand
 
     place: str
-    """`Step.place`: engine, speaker, spoken text and what is said before it."""
+    """`Step.place_hash`: engine, speaker, spoken text and the text before it."""
     take: _TakeKey
     """Key of the take with the pinned sound."""
     step: _TakeKey
@@ -140,7 +140,7 @@ class Pin:
     text: str
     """Spoken text."""
     words: str
-    """`Step.words`: identifies text that occurs once in the book."""
+    """`Step.text_hash`: identifies text that occurs once in the book."""
     engine: str
     """Name of the engine that spoke it."""
     manifest: str
@@ -152,7 +152,7 @@ class Store:
     """Takes under one folder. One writer at a time (the project's lock); readers at any time."""
 
     root: Path
-    heard: TranscriptStore = field(init=False)
+    transcripts: TranscriptStore = field(init=False)
     """Transcripts and word times of the takes."""
     damaged: list[str] = field(default_factory=list)
     """Keys of takes found torn or altered, and dropped, since this store was opened."""
@@ -167,7 +167,7 @@ class Store:
     _mutex: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.heard = TranscriptStore(self.root / TRANSCRIPTS_FILE)
+        self.transcripts = TranscriptStore(self.root / TRANSCRIPTS_FILE)
         self._journal = Journal(self.root / JOURNAL)
 
     @property
@@ -212,13 +212,14 @@ class Store:
         except OSError as error:
             raise StorageError(f"{name}: {files.reason(error)}") from error
         entry = self._entries.get(key)
-        if entry and (stat.st_size, stat.st_mtime_ns) == (entry.size, entry.mtime):
+        if entry and (stat.st_size, stat.st_mtime_ns) == (entry.size, entry.mtime_ns):
             return entry.record
         with files.translating_errors(self._path(key)):
             return self._reread(key, stat)
 
     def _reread(self, key: str, stat: os.stat_result) -> Record | None:
-        """Reads the record of a take that the journal does not know, or has wrong."""
+        """Returns the record of a take whose row in the journal is missing or wrong; None if it is
+        damaged."""
         try:
             take_bytes = self._path(key).read_bytes()
             record = _unpack(key, take_bytes)[0]
@@ -228,7 +229,7 @@ class Store:
         entry = _JournalEntry(record, keys.content_of(take_bytes), stat.st_size, stat.st_mtime_ns)
         with self._mutex, files.translating_errors(self._journal.path):
             self._entries[key] = entry
-            if self._is_writer:  # a store that was copied is read through once, not at every run
+            if self._is_writer:  # so a copied store is read in full once, not at every run
                 self._journal.append(_take_row(entry))
         return record
 
@@ -239,7 +240,7 @@ class Store:
 
     def read(self, key: str) -> tuple[NDArray[np.float32], int]:
         """Returns samples, mono float32, and rate. Raises DamagedTake, also for a missing take."""
-        record, flac_bytes, _ = self._open(key)
+        record, flac_bytes, _ = self._read_take(key)
         samples, rate = audio.decode_flac(flac_bytes)
         if rate != record.sample_rate or len(samples) != record.samples:
             self._note_damage(key)
@@ -248,13 +249,13 @@ class Store:
 
     def state(self, key: str) -> NDArray[Any] | None:
         """Returns the engine state from which a take can be continued. Raises DamagedTake."""
-        state = self._open(key)[2]
+        state = self._read_take(key)[2]
         return np.load(io.BytesIO(state), allow_pickle=False) if state else None
 
     def is_intact(self, key: str) -> bool:
         """Checks every byte of a take against what was stored; damage is noted in `damaged`."""
         try:
-            self._open(key)
+            self._read_take(key)
         except DamagedTake:
             return False
         return True
@@ -269,17 +270,17 @@ class Store:
         The engine's own times, which are part of the take, come first; then those of aligners.
         Raises StorageError.
         """
-        return self.engine_times(take, text) or self.heard.best(take.content, text)
+        return self.engine_times(take, text) or self.transcripts.best(take.content, text)
 
     def engine_times(self, take: Record, text: str) -> WordTimes | None:
         """Returns the engine's own times of a take's words; None where it has none."""
         if take.words and take.text == text:
             return WordTimes(take.engine, timing.unpack_words(take.words))
-        return self.heard.engine_times(take.content, text)  # older takes do not contain them
+        return self.transcripts.engine_times(take.content, text)  # older takes do not contain them
 
     def is_timed(self, take: Record, text: str) -> bool:
         """Returns whether the words of a take were timed, even if they could not be located."""
-        return bool(take.words) or self.heard.is_timed(take.content, text)
+        return bool(take.words) or self.transcripts.is_timed(take.content, text)
 
     def stored(self) -> Iterator[tuple[str, int]]:
         """Yields the key of every take on disk and its size in bytes, in no order."""
@@ -308,8 +309,8 @@ class Store:
     ) -> Record:
         """Stores a take; returns its record with `content` filled in.
 
-        `before` is called with that record before the take is written, to store what else is known
-        of the take; if it fails, there is no take. Raises StorageError.
+        `before` is called with that record before the take is written, to store further data of the
+        take; if it fails, there is no take. Raises StorageError.
         """
         record, flac_bytes, state_bytes = _encode(record, samples, state)
         before(record)
@@ -335,7 +336,9 @@ class Store:
         samples: NDArray[np.float32],
         state: NDArray[Any] | None = None,
     ) -> int:
-        """Stores a try that is no take, under the key of its step; returns its number, from 1.
+        """Stores a try that did not become a take, by the key of its step; returns its number.
+
+        Numbers begin with 1.
 
         Raises StorageError.
         """
@@ -352,7 +355,7 @@ class Store:
     def reject(self, key: str, faults: tuple[str, ...]) -> int:
         """Turns a take that proves bad into a try; returns its number. Raises DamagedTake,
         StorageError."""
-        record, flac_bytes, state = self._open(key)
+        record, flac_bytes, state = self._read_take(key)
         number = self._write_try(replace(record, faults=faults), flac_bytes, state)
         with self._mutex, files.translating_errors(self._path(key)):
             self._path(key).unlink()
@@ -380,11 +383,11 @@ class Store:
 
     def mark(self, key: str, faults: tuple[str, ...]) -> Record:
         """Replaces the faults of a take. Raises DamagedTake, StorageError."""
-        record, flac_bytes, state = self._open(key)
+        record, flac_bytes, state = self._read_take(key)
         return self._write_take(replace(record, faults=faults), flac_bytes, state)
 
     def tries(self, key: str) -> dict[int, Record]:
-        """Returns the tries of a step that are no takes, by number; damaged ones are left out."""
+        """Returns the stored tries of a step, by number; damaged ones are left out."""
         records: dict[int, Record] = {}
         for number in sorted(self._try_numbers(key)):
             try:
@@ -440,7 +443,7 @@ class Store:
         Raises DamagedTake where it is missing, StorageError.
         """
         stored_try = (
-            self._open(pin.step) if pin.number == 0 else self._read_try(pin.step, pin.number)
+            self._read_take(pin.step) if pin.number == 0 else self._read_try(pin.step, pin.number)
         )
         record, flac_bytes, state = stored_try
         # A pinned take counts whatever prompted it.
@@ -483,7 +486,7 @@ class Store:
                         freed += size
                 self._entries.pop(key, None)
             self._rewrite_journal()
-        self.heard.retain({entry.record.content for entry in self._entries.values()})
+        self.transcripts.retain({entry.record.content for entry in self._entries.values()})
         return freed
 
     # -- inside ------------------------------------------------------------------------------------
@@ -491,11 +494,15 @@ class Store:
     def _path(self, key: str) -> Path:
         return self.root / key[:2] / f"{key}.take"
 
-    def _open(self, key: str) -> tuple[Record, bytes, bytes]:
+    def _read_take(self, key: str) -> tuple[Record, bytes, bytes]:
+        """Returns a take's record, FLAC and state, checked against the journal.
+
+        Raises DamagedTake, also for a missing take.
+        """
         try:
             take_bytes = self._path(key).read_bytes()
         except OSError as error:
-            if error.errno == errno.EIO:  # a bad place on the disk: spoken again, it lies elsewhere
+            if error.errno == errno.EIO:  # a bad sector: a new take will lie elsewhere
                 self._note_damage(key)
             raise DamagedTake(f"take {key}: {error.strerror}") from None
         entry = self._entries.get(key)
@@ -506,9 +513,8 @@ class Store:
         except DamagedTake:
             self._note_damage(key)
             raise
-        if entry and not _is_same_record(
-            record, entry.record
-        ):  # where it is cut and how loud it is was taken from it
+        if entry and not _is_same_record(record, entry.record):
+            # the caller may have used the journal's figures: bounds, loudness
             with self._mutex:
                 self._entries.pop(key)
                 self._mismatches += 1
@@ -528,11 +534,12 @@ class Store:
         """Reads the new rows. Raises OSError."""
         for line in self._journal.read():
             try:
-                self._read_row(json.loads(line))
-            except _ROW_ERRORS:  # of a version to come
+                self._apply_row(json.loads(line))
+            except _ROW_ERRORS:  # written by a later version
                 self._mismatches += 1
 
-    def _read_row(self, row: Mapping[str, Any]) -> None:
+    def _apply_row(self, row: Mapping[str, Any]) -> None:
+        """Updates the flags or the entries by a row of the journal; raises one of `_ROW_ERRORS`."""
         if "flag" in row:
             flag = Flag(row["flag"], tuple(row["faults"]), row["attempts"])
             self._flags[flag.key] = flag
@@ -554,6 +561,7 @@ class Store:
 
 _ROW_ERRORS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """Errors raised by reading a malformed row."""
+_FIXED_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def _parse_record(row: Mapping[str, Any]) -> Record:
@@ -565,7 +573,7 @@ def _take_row(entry: _JournalEntry) -> dict[str, Any]:
         "record": asdict(entry.record),
         "sha256": entry.sha256,
         "size": entry.size,
-        "mtime": entry.mtime,
+        "mtime": entry.mtime_ns,
     }
 
 
@@ -596,6 +604,7 @@ def _encode(
 
 
 def _pack(record: Record, flac_bytes: bytes, state: bytes) -> bytes:
+    """Returns the file of a take or try: equal takes are equal bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, content in (
@@ -603,23 +612,24 @@ def _pack(record: Record, flac_bytes: bytes, state: bytes) -> bytes:
             ("audio.flac", flac_bytes),
             ("latents.npy", state),
         ):
-            if content:  # a fixed date: equal takes are equal bytes
-                archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
+            if content:
+                archive.writestr(zipfile.ZipInfo(name, _FIXED_DATE), content)
     return buffer.getvalue()
 
 
 def _unpack(key: str, take_bytes: bytes) -> tuple[Record, bytes, bytes]:
+    """Returns the record, FLAC and state of a take's or try's file. Raises DamagedTake."""
     try:
         with zipfile.ZipFile(io.BytesIO(take_bytes)) as archive:
             if take_bytes[-22:-18] != b"PK\x05\x06":  # its last record, which no comment follows
                 raise zipfile.BadZipFile("there are bytes after its end")
-            # never unpacked: what a flipped bit calls compressed fails in as many ways as there are
+            # never decompressed: data that a flipped bit declares compressed raises any error
             if any(part.compress_type != zipfile.ZIP_STORED for part in archive.infolist()):
                 raise zipfile.BadZipFile("compressed")
             record = _parse_record(json.loads(archive.read("record.json")))
             flac_bytes = archive.read("audio.flac")
             state = archive.read("latents.npy") if "latents.npy" in archive.namelist() else b""
-    # RuntimeError: encrypted, or of a version to come
+    # RuntimeError: encrypted, or written by a later version
     except (zipfile.BadZipFile, EOFError, RuntimeError, *_ROW_ERRORS) as error:
         raise DamagedTake(f"take {key}: {error}") from None
     if record.key != key or keys.content(flac_bytes, state) != record.content:

@@ -39,7 +39,7 @@ def time_words(book: books.book_plan.BookPlan, count: int) -> None:
     for step in book.steps[:count]:
         take = book.takes.current(step)
         times = WordTimes("whisper", (TimedWord(0, 2, 0.0, 0.1),))
-        book.store.heard.keep_times(take.content, step.text, "w", times)
+        book.store.transcripts.keep_times(take.content, step.text, "w", times)
 
 
 def test_word_times_of_an_engine_outlive_the_journal_and_what_was_heard(tmp_path: Path) -> None:
@@ -71,9 +71,9 @@ def test_a_full_disk_leaves_no_take_that_passes_for_heard(tmp_path: Path) -> Non
     record, samples = next(iter(takes_of(tmp_path)))
 
     def keep(stored: object) -> None:
-        store.heard.keep("a", record.text, "p", Transcript("go"))
+        store.transcripts.keep("a", record.text, "p", Transcript("go"))
 
-    disk = faults.Disk(store.heard.path, 1, errno.ENOSPC)
+    disk = faults.Disk(store.transcripts.path, 1, errno.ENOSPC)
     with faults.failing(disk), pytest.raises(Exception, match="the disk is full"):
         store.put(record, samples, before=keep)
     assert store.find(record.key) is None
@@ -103,14 +103,14 @@ def test_words_that_were_looked_for_and_not_found_are_no_loss(
     time_words(book, len(book.steps) - 1)
     step = book.steps[-1]
     take = book.takes.current(step)
-    book.store.heard.keep_times(take.content, step.text, "w", WordTimes("whisper", ()))
+    book.store.transcripts.keep_times(take.content, step.text, "w", WordTimes("whisper", ()))
     assert not list(losses_of(book).messages())
 
 
 def test_render_and_status_name_a_damaged_row(hummed: Path, book: books.book_plan.BookPlan) -> None:
     time_words(book, 2)
-    rows = book.store.heard.path.read_bytes()
-    book.store.heard.path.write_bytes(rows.replace(b"whisper", b"whisker", 1))
+    rows = book.store.transcripts.path.read_bytes()
+    book.store.transcripts.path.write_bytes(rows.replace(b"whisper", b"whisker", 1))
     report, _ = books.run(hummed, HumEngine(name="draft"))
     assert any("1 row is damaged" in message for message in report.losses)
     with_engine = faults.command(HumEngine(name="draft"), "status", hummed)

@@ -45,7 +45,7 @@ def test_the_sentences_are_of_all_lengths_and_end_on_one_mark():
 def test_every_sentence_is_spoken_with_every_seed_and_no_guard():
     engine = speaks(lambda request: 1.0)
     told = []
-    found = rows(engine, tell=lambda done, total: told.append((done, total)))
+    found = rows(engine, report_progress=lambda done, total: told.append((done, total)))
     assert {(row.text, row.seed) for row in found} == {
         (text, seed) for text in measure.SENTENCES for seed in (1, 2)
     }

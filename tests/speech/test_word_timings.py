@@ -57,7 +57,7 @@ def test_word_times_that_an_engine_knows_are_part_of_the_take(tmp_path) -> None:
     path = books.write(tmp_path, books.MANIFEST, books.ONE)
     _, watcher = books.speak(path, HumEngine(fault=one_word))
     store = Store.open(path.parent / "build" / "store")
-    assert not store.heard.path.exists()
+    assert not store.transcripts.path.exists()
     for _, take in watcher.takes:
         times = store.word_times(take, take.text)
         assert times is not None
