@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import zip_longest
 from pathlib import Path
 
 from textbase.word_lists import read_word_lists
@@ -60,8 +61,6 @@ _ORDINAL_FIGURE = re.compile(
     r"(\d{1,3})(?:st|nd|rd|th|er|re|e|ème|eme|º|ª|o|a|-?я|-?й)?", re.IGNORECASE
 )
 _MARK = re.compile(r"\s*[.:)\]—–-]+")
-_MAX_NUMBER_IN_WORDS = 100
-"""Upper bound of numbers that are recognised in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,10 +288,6 @@ def _east_number_value(figures: str) -> int:
 # -- numbers in words ------------------------------------------------------------------------------
 
 _ENDING = re.compile(r"(?:er|es|en|em|[aeiouyаяоеёыийьюуаοςηα])+$")
-_NUM2WORDS_LANGUAGES = frozenset(
-    "en de fr es pt it nl da no sv fi pl cs hu ro ru uk tr id vi".split()
-)
-"""Languages in which num2words writes numbers."""
 _BARE_NUMBER_LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "ru")
 """Languages in which a number in words may be a heading by itself."""
 
@@ -300,22 +295,17 @@ _BARE_NUMBER_LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "ru")
 @cache
 def _number_words(language: str, ordinal: bool) -> dict[str, int | None]:
     """Returns numbers in words, without accents and endings -> their values."""
+    numbers = read_word_lists(Path(__file__).with_name("numbers.txt"))
+    # "One Act" counts acts, it does not name the first
+    sections = ("ordinals",) if language == "en" and ordinal else ("cardinals", "ordinals")
+    word_lists = [numbers.table(section).get(language, "").split(", ") for section in sections]
     values_by_stem: dict[str, int | None] = {}
-    if language in _NUM2WORDS_LANGUAGES:
-        from num2words import num2words  # 25 ms
-
-        for number in range(1, _MAX_NUMBER_IN_WORDS):
-            for number_form in ("cardinal", "ordinal"):
-                if language == "en" and ordinal and number_form == "cardinal":
-                    continue  # "One Act" counts acts, it does not name the first
-                try:
-                    words = str(num2words(number, lang=language, to=number_form))
-                except (NotImplementedError, KeyError, IndexError, TypeError, ValueError):
-                    continue
-                values_by_stem.setdefault(_stems(re.findall(r"[^\W\d_]+", fold(words))), number)
+    for value, forms in enumerate(zip_longest(*word_lists, fillvalue=""), start=1):
+        for words in filter(None, forms):
+            values_by_stem.setdefault(_stems(words.split()), value)
     for stem_and_value in _LISTS.table("number stems").get(language, "").split():
-        stem, _, value = stem_and_value.partition("=")
-        values_by_stem[stem] = None if value == "?" else int(value)
+        stem, _, number = stem_and_value.partition("=")
+        values_by_stem[stem] = None if number == "?" else int(number)
     return values_by_stem
 
 

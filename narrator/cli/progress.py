@@ -11,11 +11,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
-from rich.table import Column
 
 from narrator.progress import (
     ChunkEvent,
@@ -31,6 +29,9 @@ from narrator.progress import (
     estimate_remaining_seconds,
 )
 from narrator.sound.clock import format_clock
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 EVERY = 10.0
 """Seconds between the lines of a log."""
@@ -222,6 +223,9 @@ class LiveProgress(_Progress):
     """For a terminal: one line for each chapter at work, and one for the whole."""
 
     def __init__(self, console: Console) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn  # 15 ms, for terminals alone
+        from rich.table import Column
+
         super().__init__(console)
         self.bars = Progress(
             TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),

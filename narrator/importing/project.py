@@ -18,7 +18,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import psutil
 import yaml
 
 from manuscripts.book import Book, Choices, ImportedChapter, PrintedSpeaker, Skipped
@@ -241,6 +240,8 @@ _TEMPORARY_FOLDER = re.compile(r"\..+\.import-(\d{1,9})-[0-9a-f]{8}", re.DOTALL)
 
 def _remove_abandoned(folder: Path) -> None:
     """Removes temporary folders of imports that were killed."""
+    import psutil  # 10 ms, and a check removes none
+
     with contextlib.suppress(OSError):  # harmless if it stays
         for path in folder.iterdir():
             match = _TEMPORARY_FOLDER.fullmatch(path.name)
