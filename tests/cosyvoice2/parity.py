@@ -210,15 +210,15 @@ class Comparison:
 
     def run(self) -> Report:
         for name in self.groups:
-            self._compare(name)
-        self._texts()
+            self.compare_group(name)
+        self.compare_texts()
         untold = self.report.all ^ self.report.told
         if untold:
             said = f"in an npz or in index.json alone: {', '.join(sorted(untold))}"
             self.report.checks.append(Check("index.json", "arrays", len(untold), EXACT, said))
         return self.report
 
-    def _compare(self, name: str) -> None:
+    def compare_group(self, name: str) -> None:
         compare = next((made for prefix, made in KINDS if name.startswith(prefix)), None)
         if compare is None:
             return
@@ -230,7 +230,7 @@ class Comparison:
 
     # ---- text
 
-    def _texts(self) -> None:
+    def compare_texts(self) -> None:
         path = self.golden.folder / "text.json"
         if not path.is_file():
             return

@@ -1,21 +1,16 @@
-"""The vocoder's network against the official numbers, stage by stage."""
+"""The vocoder's network: on GPUs, at the ends, and how far a frame reaches."""
 
 from __future__ import annotations
 
-import json
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import mlx.core as mx
 import numpy as np
 import pytest
-from mlx.utils import tree_flatten
 
-from benchmarks.cosyvoice import RELEASED
 from cosyvoice2.hift import HiFT, reach
-from speechbase.weights import fold_weight_norm
-from tests.cosyvoice2.conftest import SIZES, TINY, CosyGolden
+from tests.cosyvoice2.conftest import TINY, CosyGolden
 from tests.voxcpm2.gpu import Kind, pretended
 
 
@@ -27,62 +22,6 @@ def numbers(golden: CosyGolden) -> dict[str, np.ndarray]:
 @pytest.fixture(scope="module")
 def mel(numbers: dict[str, np.ndarray]) -> mx.array:
     return mx.array(numbers["mel"].transpose(0, 2, 1))
-
-
-def off(ours: mx.array, theirs: np.ndarray) -> float:
-    """The largest difference from an official array (batch, channels, time)."""
-    return float(np.abs(np.array(ours) - theirs.transpose(0, 2, 1)).max())
-
-
-def test_the_names_and_shapes_are_those_of_the_published_file() -> None:
-    sizes = json.loads(SIZES.read_text())["hift.pt"]
-    assert len(sizes) == 328
-    published = fold_weight_norm({name: mx.zeros(shape) for name, shape in sizes.items()})
-
-    def axes(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-        if len(shape) < 3:
-            return shape
-        return (
-            operator.itemgetter(1, 2, 0)(shape) if "ups" in name else (shape[0], shape[2], shape[1])
-        )
-
-    ours = {name: array.shape for name, array in tree_flatten(HiFT(RELEASED.vocoder).parameters())}
-    assert ours == {name: axes(name, array.shape) for name, array in published.items()}
-
-
-def test_pitch_is_the_official(hift: HiFT, mel: mx.array, numbers: dict[str, Any]) -> None:
-    assert np.abs(np.array(hift.pitch(mel)) - numbers["f0"]).max() < 1e-3
-
-
-def test_the_source_s_spectrum_is_the_official(hift: HiFT, numbers: dict[str, Any]) -> None:
-    spectrum = hift.analyse(mx.array(numbers["source"][:, 0]))
-    official = np.concatenate([numbers["stft_real"], numbers["stft_imag"]], axis=1)
-    assert off(spectrum, official) < 1e-5
-
-
-def test_each_stage_is_the_official(hift: HiFT, mel: mx.array, numbers: dict[str, Any]) -> None:
-    before = hift.conv_pre(mel)
-    down = hift.source_downs[0](hift.analyse(mx.array(numbers["source"][:, 0])))
-    up = hift.ups[0](mx.maximum(before, before * TINY.vocoder.slope))
-    beside = hift.source_resblocks[0](down)
-    block = hift.resblocks[0](up + beside)
-    for name, made in {
-        "conv_pre": before,
-        "source_down0": down,
-        "ups0": up,
-        "source_res0": beside,
-        "resblock0": block,
-    }.items():
-        assert off(made, numbers[name]) < 1e-5, name
-
-
-@pytest.mark.parametrize(("source", "wav"), [("source", "wav"), ("source_cache", "wav_cache")])
-def test_samples_of_a_source_are_the_official(
-    hift: HiFT, mel: mx.array, numbers: dict[str, Any], source: str, wav: str
-) -> None:
-    made = np.array(hift.decode(mel, mx.array(numbers[source][:, 0])))
-    assert made.shape == numbers[wav].shape == (1, 480 * mel.shape[1])
-    assert np.abs(made - numbers[wav]).max() < 1e-5
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,6 @@ from tests.effort import quick
 from tests.voxcpm2.gpu import Kind, pretended
 
 MARGIN = reach(TINY.vocoder)
-WHOLE = (
-    "tts_zero_shot", "tts_cross_lingual", "tts_instruct2", "tts_sft", "tts_speed",
-    "tts_given_tokens",
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -40,71 +36,9 @@ def mel(golden: CosyGolden) -> np.ndarray:
     return golden.arrays("tts_given_tokens")["mel_0"][0].T
 
 
-def noise_of(golden: CosyGolden, name: str, call: int = 0) -> np.ndarray:
-    facts = golden.facts(name)
-    draws = np.random.RandomState(facts["hift_noise_seed"] + call)
-    return draws.standard_normal(facts["hift_noise_shapes"][call]).astype(np.float32)[0]
-
-
 def alone(hift: HiFT, mel: np.ndarray, source: Any) -> np.ndarray:
     """In one piece."""
     return np.array(hift.decode(mx.array(mel[None]), mx.array(source)[None]))[0]
-
-
-@pytest.mark.parametrize("name", quick(WHOLE, "tts_speed"))
-class TestOfficial:
-    def test_pitch(self, hift: HiFT, golden: CosyGolden, name: str) -> None:
-        arrays, facts = golden.arrays(name), golden.facts(name)
-        [pitch] = predict_pitch(hift, [resize_mel(arrays["mel_0"][0].T, facts.get("speed", 1.0))])
-        assert pitch.shape == arrays["f0_0"][0].shape
-        assert np.abs(pitch - arrays["f0_0"][0]).max() < 1e-3
-
-    def test_samples_of_mel_pitch_and_noise(
-        self, hift: HiFT, golden: CosyGolden, name: str
-    ) -> None:
-        arrays, facts = golden.arrays(name), golden.facts(name)
-        row = MelRow(
-            arrays["mel_0"][0].T, arrays["f0_0"][0], noise_of(golden, name),
-            speed=facts.get("speed", 1.0),
-        )  # fmt: skip
-        [samples] = vocode(hift, [row])
-        assert samples.dtype == np.float32
-        assert samples.shape == arrays["wav"][0].shape
-        assert np.abs(samples - arrays["wav"][0]).max() < 2e-3
-
-
-def test_without_noise_samples_are_the_official(hift: HiFT, golden: CosyGolden) -> None:
-    numbers = golden.arrays("hift")
-    row = MelRow(numbers["mel"][0].T, numbers["f0"][0], np.zeros((5760, 9)))
-    [samples] = vocode(hift, [row])
-    assert np.abs(samples - numbers["wav_no_noise"][0]).max() < 2e-3
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["tts_given_tokens_stream", "tts_given_tokens_stream_short", "tts_zero_shot_stream"],
-)
-@pytest.mark.slow
-def test_the_official_stream_can_be_made_of_its_parts(
-    hift: HiFT, golden: CosyGolden, name: str
-) -> None:
-    """Each call with the head of its source replaced by the one before's end, and faded."""
-    arrays, facts = golden.arrays(name), golden.facts(name)
-    fade, held, parts, done = np.hamming(7680), None, [], 0
-    for call, (tokens, _, last) in enumerate(facts["flow_calls"]):
-        fresh = arrays[f"mel_{call}"][0].T[2 * done :]
-        mel = fresh if held is None else np.concatenate([held[0], fresh])
-        noise = Noise(hift, numbers=noise_of(golden, name, call))
-        source = np.array(excite(hift, arrays[f"f0_{call}"][0], noise))
-        if held is not None:
-            source[:3840] = held[1]
-        [samples] = decode(hift, [mel], [source])
-        if held is not None:
-            samples[:3840] = samples[:3840] * fade[:3840] + held[2] * fade[3840:]
-        parts.append(samples if last else samples[:-3840])
-        held, done = (mel[-8:], source[-3840:], samples[-3840:].copy()), tokens - 3
-    assert [len(part) for part in parts] == arrays["chunk_lengths"].tolist()
-    assert np.abs(np.concatenate(parts) - arrays["wav"][0]).max() < 2e-3
 
 
 class TestWindows:
