@@ -250,4 +250,4 @@ def test_a_model_that_is_given_back_is_gone_and_is_loaded_again(
 
 def held_by(engine: VoxCPM2Engine) -> weakref.ref[object]:
     """What has the weights."""
-    return weakref.ref(engine._apart._process if engine._apart else engine._loaded.model)
+    return weakref.ref(engine._processes._process if engine._processes else engine._loaded.model)

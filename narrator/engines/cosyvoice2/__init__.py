@@ -61,4 +61,4 @@ class CosyVoice2Spec(CosyVoice2Languages, ModelSpec):
 
 
 SPEC = CosyVoice2Spec()
-"""What a manifest can say of CosyVoice2."""
+"""CosyVoice2 as the registry lists it."""

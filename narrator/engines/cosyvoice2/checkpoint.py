@@ -8,15 +8,15 @@ from narrator.engines import models
 from narrator.engines.models import Family, IncompleteModel, read_tensor_header
 
 SETTINGS, BLANK = "cosyvoice2.yaml", "CosyVoice-BlankEN"
-_OF_TEXT = ("config.json", "vocab.json", "merges.txt", "tokenizer_config.json")
+_TOKENIZER_FILES = ("config.json", "vocab.json", "merges.txt", "tokenizer_config.json")
 PARTS = ("llm", "flow", "hift")
 ENCODERS = ("speech_tokenizer_v2.onnx", "campplus.onnx")
-TOKENIZER = tuple(f"{BLANK}/{name}" for name in _OF_TEXT)
+TOKENIZER = tuple(f"{BLANK}/{name}" for name in _TOKENIZER_FILES)
 SPEAKERS = "spk2info.pt"
-"""Stored speakers, which those who made the model store none of. They are voices, not the model."""
+"""Stored speakers; the published model has none. They are voices, not part of the model."""
 
 
-def _files(path: Path) -> list[Path]:
+def _model_files(path: Path) -> list[Path]:
     if not (path / SETTINGS).is_file():
         raise IncompleteModel(f"no {SETTINGS}; is this a CosyVoice2 checkpoint?")
     ending = ".safetensors" if (path / f"{PARTS[0]}.safetensors").is_file() else ".pt"
@@ -38,9 +38,9 @@ def _files(path: Path) -> list[Path]:
     return [path / name for name in names]
 
 
-def _is_one(path: Path) -> bool:
-    names = str(models.load_config(path).get("architecture", "")) == "cosyvoice2"
-    return names or (path / SETTINGS).is_file()
+def _is_model(path: Path) -> bool:
+    architecture = models.load_config(path).get("architecture")
+    return architecture == "cosyvoice2" or (path / SETTINGS).is_file()
 
 
 FAMILY = Family(
@@ -52,8 +52,8 @@ FAMILY = Family(
         SPEAKERS,
         *TOKENIZER,
     ),
-    _files,
-    _is_one,
+    _model_files,
+    _is_model,
     engine="cosyvoice2",
     download=2_400_000_000,
     package="cosyvoice2",

@@ -1,8 +1,8 @@
-"""CosyVoice2 in memory: clips are encoded here, once each; requests become its own, rows speech.
+"""CosyVoice2 in memory: encodes clips, converts requests to its own, and finished rows to speech.
 
-Used on the thread that loaded it. A voice is given to the flow, which keeps the timbre; the
-language model goes on from tokens: those of the take before, or of the clip. So a chain carries
-manner and pace on, and its timbre cannot drift. A take's state is its tokens, 25 a second.
+Used on the thread that loaded it. The flow gets the voice, which determines the timbre; the
+language model continues from tokens: those of the previous take, or of the clip. So a chain keeps
+its manner and pace, and its timbre cannot drift. A take's state is its tokens, 25 a second.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ if TYPE_CHECKING:
     import cosyvoice2
 
 PARTS = ("tokens", "mel", "speaker")
-"""Of an encoded clip: (n,), (2 n, 80) and (192,). Kept as float32, which holds every token."""
+"""Arrays of an encoded clip: (n,), (2 n, 80) and (192,). Stored as float32, which is exact for
+tokens."""
 MAX_MEL_DIFFERENCE = 0.05
-"""How far the mel that came with a clip may lie from the clip's own, on average: natural logarithms
+"""Largest mean difference of a mel that came with a clip from that of its sound: natural logarithms
 of magnitudes."""
 MAX_CLIP_SECONDS, MAX_PAUSE_SECONDS = 30.0, 0.5
-"""Seconds of a clip that its encoder hears, and what more may be cut off its end, which is a pause
-in a clip that was prepared."""
+"""Seconds of a clip that the encoder accepts, and seconds that may be cut off its end: a prepared
+clip ends with a pause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +51,12 @@ class LoadingCosyVoice2(Loading):
     settings: CosyVoice2Settings
 
     name: ClassVar[str] = TITLE
-    less: ClassVar[str] = (
+    memory_advice: ClassVar[str] = (
         "close other programs, use the 8-bit model (`narrator models pull cosyvoice2 --8bit`), "
         "or make chunks shorter"
     )
 
-    def _loaded(self) -> LoadedCosyVoice2:
+    def _load_model(self) -> LoadedCosyVoice2:
         import cosyvoice2
 
         return LoadedCosyVoice2(self, cosyvoice2.load(self.path, dtype=self.dtype))
@@ -83,17 +84,13 @@ class LoadedCosyVoice2(LoadedModel):
     def encode_clip(
         self, reference: Reference, tell: Tell = ignore_message
     ) -> cosyvoice2.Reference:
-        """Encodes a clip.
-
-        Raises as `encode_once`.
-        """
-
+        """Encodes a clip. Raises as `encode_once`."""
         clip = ClipEncoding(
-            "",
-            lambda: self.model.reference(self._audible_samples(reference), reference.rate),
-            lambda encoding: {part: _as_float32(getattr(encoding, part)) for part in PARTS},
-            lambda arrays: self._restore_clip(reference, arrays),
-            lambda encoding: self._is_of_sound(reference, encoding),
+            suffix="",
+            encode=lambda: self.model.reference(self._audible_samples(reference), reference.rate),
+            arrays=lambda encoding: {part: _as_float32(getattr(encoding, part)) for part in PARTS},
+            restore=lambda arrays: self._restore_clip(reference, arrays),
+            matches_sound=lambda encoding: self._matches_sound(reference, encoding),
         )
         fingerprint = self.model.encoder_fingerprint
         stored_arrays = {part: reference.latents.get(f"{fingerprint}.{part}") for part in PARTS}
@@ -101,7 +98,7 @@ class LoadedCosyVoice2(LoadedModel):
         return self.encode_once(reference, clip, present_arrays, tell)
 
     def _audible_samples(self, reference: Reference) -> NDArray[np.float32]:
-        """Returns the part of a clip that the encoder hears; a pause at its end may be cut off.
+        """Returns the part of a clip that the encoder accepts; a pause at its end may be cut off.
 
         Raises EngineFailure.
         """
@@ -115,7 +112,7 @@ class LoadedCosyVoice2(LoadedModel):
     def _restore_clip(
         self, reference: Reference, arrays: Mapping[str, NDArray[Any]]
     ) -> cosyvoice2.Reference | None:
-        """Arrays as an encoded clip, where they are as many as the sound has, and fit."""
+        """Returns arrays as an encoded clip; None if lengths or values do not fit the clip."""
         import cosyvoice2
 
         token_count = self.model.config.lm.speech_tokens
@@ -130,9 +127,9 @@ class LoadedCosyVoice2(LoadedModel):
         except ModelError:
             return None
 
-    def _is_of_sound(self, reference: Reference, encoding: cosyvoice2.Reference) -> bool:
-        """Whether an encoding from elsewhere can be a clip's: it has the clip's mel, which is
-        quickly made. Tokens and timbre are taken on trust."""
+    def _matches_sound(self, reference: Reference, encoding: cosyvoice2.Reference) -> bool:
+        """Whether an encoding that came with a clip has the mel of its sound, which is quickly
+        computed. Tokens and speaker are not checked."""
         from cosyvoice2.features import prompt_mel
         from speechbase.audio import resample_audio
 
@@ -226,10 +223,8 @@ def _as_float32(array: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _are_tokens(array: NDArray[Any], token_count: int) -> bool:
-    """Whether they are whole numbers from 0 on, and below the model's number of tokens."""
+    """Whether an array holds whole numbers from 0 to the model's number of tokens."""
     if array.ndim != 1 or array.dtype != np.float32:
         return False
-    is_within_range = (
-        len(array) and (array >= 0).all() and (array < token_count).all()
-    )  # NaN is not
-    return bool(is_within_range and (array == np.floor(array)).all())
+    in_range = (array >= 0) & (array < token_count)  # NaN is not
+    return bool(len(array) and in_range.all() and (array == np.floor(array)).all())

@@ -1,4 +1,4 @@
-"""What a manifest says of CosyVoice2."""
+"""CosyVoice2's settings in a manifest."""
 
 from __future__ import annotations
 

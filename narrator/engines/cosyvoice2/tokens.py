@@ -1,9 +1,8 @@
-"""What is wrong with a take as its tokens show it: pure.
+"""Repetitions in a take, found by its tokens; pure.
 
-A token is 40 ms of sound, one of 6,561. Speech does not meet the same row of them twice, even where
-it says the same again; a model that runs in a circle, or says its prompt once more, copies them.
-Rests do repeat, and are rows of few tokens. Lengths, silences and what was said otherwise show in
-the sound, and are no concern of this.
+A token is 40 ms of sound, one of 6,561. Speech never has the same sequence of them twice, even when
+it repeats its words; a model that loops, or speaks its prompt again, copies them. Pauses do repeat,
+as sequences of few different tokens. Other faults show in the samples and are checked there.
 """
 
 from __future__ import annotations
@@ -15,25 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 TOKEN_SECONDS = 0.04
-"""Of a token."""
 MIN_REPEATED_TOKENS, MIN_PROMPT_TOKENS = 20, 12
-"""Tokens in a row that come a second time, and that the prompt has, from which on it is a fault."""
+"""Lengths from which a sequence that repeats the take, or the prompt, is a fault."""
 MIN_DISTINCT_TOKENS = 6
-"""Different ones among each so many, or they are a rest or a drone."""
+"""Fewer different tokens in a sequence mean a pause or a drone, not speech."""
 
 Tokens = NDArray[np.int32]
 
 
 def describe_repetition(spoken_tokens: Tokens, prompt: Tokens) -> str:
     """Describes a repetition in the tokens after a prompt, maybe an empty one; "" without any."""
-    rows, seen_rows = _rows(spoken_tokens, MIN_REPEATED_TOKENS), set[bytes]()
-    repeated_count = _longest_run([_is_known(row, seen_rows) for row in rows])
+    sequences, seen = _sequences(spoken_tokens, MIN_REPEATED_TOKENS), set[bytes]()
+    repeated_count = _longest_run([_is_repeated(sequence, seen) for sequence in sequences])
     if repeated_count:
         seconds = (repeated_count + MIN_REPEATED_TOKENS - 1) * TOKEN_SECONDS
         return f"{seconds:.1f} s are said a second time, token by token"
-    prompt_rows = set(_rows(prompt, MIN_PROMPT_TOKENS))
+    of_prompt = set(_sequences(prompt, MIN_PROMPT_TOKENS))
     leaked_count = _longest_run(
-        [row in prompt_rows and _is_speech(row) for row in _rows(spoken_tokens, MIN_PROMPT_TOKENS)]
+        [
+            sequence in of_prompt and _is_speech(sequence)
+            for sequence in _sequences(spoken_tokens, MIN_PROMPT_TOKENS)
+        ]
     )
     if leaked_count:
         seconds = (leaked_count + MIN_PROMPT_TOKENS - 1) * TOKEN_SECONDS
@@ -41,9 +42,8 @@ def describe_repetition(spoken_tokens: Tokens, prompt: Tokens) -> str:
     return ""
 
 
-def _rows(tokens: Tokens, length: int) -> list[bytes]:
-    """Returns every row of so many tokens, by its start: bytes are compared at once, which
-    keeps half a minute of them under a few milliseconds."""
+def _sequences(tokens: Tokens, length: int) -> list[bytes]:
+    """Returns the sequence of so many tokens from each place on, as bytes, which compare fast."""
     plain = tokens.astype(np.int32)
     token_bytes, size = plain.tobytes(), plain.itemsize
     return [
@@ -52,15 +52,15 @@ def _rows(tokens: Tokens, length: int) -> list[bytes]:
     ]
 
 
-def _is_known(row: bytes, seen_rows: set[bytes]) -> bool:
-    """Whether a row of speech was there before; it is from now on."""
-    is_known = row in seen_rows
-    seen_rows.add(row)
-    return is_known and _is_speech(row)
+def _is_repeated(sequence: bytes, seen: set[bytes]) -> bool:
+    """Whether a sequence of speech was seen before; records it."""
+    was_seen = sequence in seen
+    seen.add(sequence)
+    return was_seen and _is_speech(sequence)
 
 
-def _is_speech(row: bytes) -> bool:
-    return len(set(memoryview(row).cast("i"))) >= MIN_DISTINCT_TOKENS
+def _is_speech(sequence: bytes) -> bool:
+    return len(set(memoryview(sequence).cast("i"))) >= MIN_DISTINCT_TOKENS
 
 
 def _longest_run(flags: Sequence[bool]) -> int:

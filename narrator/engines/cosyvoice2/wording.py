@@ -1,4 +1,4 @@
-"""How a text is put to CosyVoice2: in which languages, whose voices, with tags, after which clips.
+"""CosyVoice2's languages and stored voices, and the form in which it gets texts.
 
 Pure; knows no model and no tokens.
 """
@@ -13,9 +13,9 @@ from narrator.engines.preparation import end_with_stop, primary_language
 from narrator.engines.voice import Voice
 
 LANGUAGES = frozenset("zh en ja ko".split())
-"""What CosyVoice2 was trained on, as its authors list it."""
-ALSO = frozenset("cmn yue wuu nan".split())
-"""The Chinese languages that the authors call dialects, and another tag of the first."""
+"""Languages that CosyVoice2 was trained on, as its authors list them."""
+OTHER_TAGS = frozenset("cmn yue wuu nan".split())
+"""The Chinese languages that the authors call dialects, and another tag of Mandarin."""
 TITLE = "CosyVoice2"
 
 _SCRIPTS = (
@@ -29,7 +29,7 @@ _TAG = re.compile(
     r"<(breath|noise|laughter|cough|clucking|accent|quick_breath|hissing|sigh|vocalized-noise"
     r"|lipsmack|mn)/>"
 )
-"""What the model knows as [breath], as a text can hold it: brackets are an author's."""
+"""Tags as an author writes them (<breath/>); the model knows them as [breath]."""
 
 
 class CosyVoice2Languages(LanguageSupport):
@@ -38,7 +38,7 @@ class CosyVoice2Languages(LanguageSupport):
     name = "cosyvoice2"
 
     def speaks(self, language: str) -> bool:
-        return primary_language(language) in LANGUAGES | ALSO
+        return primary_language(language) in LANGUAGES | OTHER_TAGS
 
 
 def stored_speaker(voice: Voice) -> str | None:
@@ -49,19 +49,15 @@ def stored_speaker(voice: Voice) -> str | None:
 
 def voice_errors(voices: Mapping[str, Voice]) -> Iterator[str]:
     """Yields problems with a cast: a description alone is not a voice here."""
-    speakers_without_voice = [
+    voiceless = [
         name
         for name, voice in voices.items()
         if voice.reference is None and stored_speaker(voice) is None
     ]
-    if speakers_without_voice:
-        listing = ", ".join(f"'{name}'" for name in speakers_without_voice[:5])
-        omission = (
-            f" and {len(speakers_without_voice) - 5} more"
-            if len(speakers_without_voice) > 5
-            else ""
-        )
-        verb = "has" if len(speakers_without_voice) == 1 else "have"
+    if voiceless:
+        listing = ", ".join(f"'{name}'" for name in voiceless[:5])
+        omission = f" and {len(voiceless) - 5} more" if len(voiceless) > 5 else ""
+        verb = "has" if len(voiceless) == 1 else "have"
         yield (
             f"{TITLE} speaks after a clip, and {listing}{omission} {verb} none: give one (`voice: "
             "{reference: …, transcript: …}`), a preset that VoxCPM2 has cast (`narrator voices "
@@ -87,10 +83,10 @@ def prepare_text(text: str, language: str) -> str:
 
 
 def has_matching_language(transcript: str, language: str) -> bool:
-    """Whether a clip's words may stand before a text of this language: not those of another, whose
-    accent would be carried over."""
+    """Whether a clip's transcript is in the language of a text, so that the model may continue from
+    it; another language would leave an accent."""
     transcript_language = next(
-        (name for name, letters in _SCRIPTS if letters.search(transcript)), "en"
+        (language_ for language_, letters in _SCRIPTS if letters.search(transcript)), "en"
     )
     text_language = primary_language(language)
-    return transcript_language == ("zh" if text_language in ALSO else text_language)
+    return transcript_language == ("zh" if text_language in OTHER_TAGS else text_language)

@@ -89,17 +89,17 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """Returns problems with languages that cannot be pronounced, and with missing voices."""
         messages = [self._language_error(tag) for tag in languages if not self.speaks(tag)]
-        path = self._found.path
+        path = self._model.path
         names = VOICES.keys() if path is None else self._voices().keys()
         faults = {} if path is None else _read_voices(path)[1]
         messages += voice_errors(
-            voices, names, self._found.spec, faults, next(iter(languages), None)
+            voices, names, self._model.spec, faults, next(iter(languages), None)
         )
         return [Problem(None, None, message) for message in messages]
 
     def start(self, tell: Callable[[str], None] = ignore_message) -> Session:
         """Starts MLX or worker processes. Raises EngineUnavailable."""
-        path = path_of(self._found, FAMILY)
+        path = path_of(self._model, FAMILY)
         self._check_weights(path, tell)
         if runs_on_gpu(self.settings):
             return super().start(tell)
@@ -114,7 +114,7 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
         makes of packages: then its files are damaged.
         """
         faults = list(models.find_damaged_files(FAMILY, path, tell))
-        is_pulled = self._found.spec == FAMILY.hub or path == models.conversion_path(FAMILY.hub)
+        is_pulled = self._model.spec == FAMILY.hub or path == models.conversion_path(FAMILY.hub)
         if faults and is_pulled:
             raise EngineUnavailable(f"{faults[0]}: damaged; remove it, then `{FAMILY.pull}`")
         for fault in faults:
@@ -128,8 +128,8 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
             super().required_memory() if runs_on_gpu(self.settings) else SHARED_BYTES + WORKER_BYTES
         )
 
-    def _loading(self, path: Path) -> LoadingKokoro:
-        return LoadingKokoro(self._found.spec, path, self.settings, self._weights(), self._cache)
+    def _make_loading(self, path: Path) -> LoadingKokoro:
+        return LoadingKokoro(self._model.spec, path, self.settings, self._weights(), self._cache)
 
     def _language_error(self, tag: str) -> str:
         extra = pronunciation.missing_extra(tag)
@@ -142,10 +142,10 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
 
     def _voices(self) -> Mapping[str, str]:
         """Returns the hash of each voice; without the model's files, those of an earlier run."""
-        if self._found.path is None:
+        if self._model.path is None:
             voices = self._remembered.get("voices")
             return voices if isinstance(voices, Mapping) else {}
-        return _read_voices(self._found.path)[0]
+        return _read_voices(self._model.path)[0]
 
 
 @cache

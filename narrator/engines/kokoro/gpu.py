@@ -27,9 +27,9 @@ class LoadingKokoro(Loading):
     settings: KokoroSettings
 
     name: ClassVar[str] = "Kokoro"
-    less: ClassVar[str] = "close other programs, or make chunks shorter"
+    memory_advice: ClassVar[str] = "close other programs, or make chunks shorter"
 
-    def _loaded(self) -> LoadedKokoro:
+    def _load_model(self) -> LoadedKokoro:
         import kokoro82m
 
         dtype = None if self.settings.dtype == "auto" else self.settings.dtype

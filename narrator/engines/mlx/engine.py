@@ -1,4 +1,4 @@
-"""A model as an engine: answers what a plan needs without loading anything, and loads the model.
+"""A model as an engine: answers a plan without loading anything, and loads the model.
 
 MLX and the model's package are loaded by `start`, and used on the thread that called it or in a
 separate process (`worker_process.py`). Knows nothing of chapters, chains, checks and the store.
@@ -26,22 +26,21 @@ from narrator.errors import EngineUnavailable
 
 
 class ModelEngine(Engine):
-    """Cheap until started, and loaded once for all its sessions.
+    """An engine whose model runs in MLX; cheap until started, and loaded once for all sessions.
 
-    `root` is what a relative folder of the settings is looked for under, `cache` the folder of
-    encoded references, `memory` the folder of the best number of slots of
-    this machine (the user's library unless set). `remembered` is an earlier identity, as read from
-    a file: its weights stand for a model that is not here, as long as its `model`, if it has one,
-    is that of the settings.
+    Relative folders in the settings start from `root`; `cache` is the folder of encoded references,
+    `memory` the folder of the file with this machine's best number of slots (the user's library
+    unless set). `remembered` is the identity record of an earlier run, as read from a file: its
+    weights stand for a model that is not here if it names the model of the settings, or none.
     """
 
     settings: ModelSettings
     family: ClassVar[models.Family]
     sampler: ClassVar[int]
-    """Raised when the same request would give other samples with the same weights."""
+    """Version of the sampling: raised when the same request and weights give other samples."""
     continues = True
     anchors = True
-    # models are trained on about 30; the rest is for speech that takes longer than expected
+    # models are trained on about 30 s; the margin is for speech that is longer than expected
     max_context_seconds = 25.0
 
     def __init__(
@@ -55,18 +54,19 @@ class ModelEngine(Engine):
         tell: Callable[[str], None] = ignore_message,
     ) -> None:
         self.settings, self._cache = settings, cache
-        self._found = models.find(self.family, settings.model, root=root, tell=tell)
+        self._model = models.find(self.family, settings.model, root=root, tell=tell)
         self._memory = (memory or files.library()) / "slots.json"
-        # the file may be damaged
+        # the record comes from a file, which may be damaged
         self._remembered = remembered if isinstance(remembered, Mapping) else {}
         self._loaded: LoadedModel | None = None
 
     # -- for the plan
 
     def identity(self) -> Mapping[str, Any]:
-        """Returns weights, precision, and the version of the sampler.
+        """Returns weights, precision, and the version of the sampling.
 
-        Weights that are not here are those remembered, else a mark that matches no take.
+        For weights that are not here, returns those of an earlier run, or a mark that matches no
+        take.
         """
         return {
             "name": self.name,
@@ -88,31 +88,31 @@ class ModelEngine(Engine):
 
     def start(self, tell: Callable[[str], None] = ignore_message) -> Session:
         """Starts a session; loads the model unless it is loaded. Raises EngineUnavailable."""
-        if self._apart is not None:
-            return ProcessSession(self._apart, tell)
+        if self._processes is not None:
+            return ProcessSession(self._processes, tell)
         return ModelSession(self._load(tell), self._memory, tell)
 
     def precision(self) -> str:
         """As `Loading.dtype`, for this machine's device; MLX is queried in another process."""
         if self.settings.dtype != "auto":
             return self.settings.dtype
-        return "float32" if machine.device().kind == "CPU" else self._found.precision or "its own"
+        return "float32" if machine.device().kind == "CPU" else self._model.precision or "its own"
 
     def required_memory(self) -> int | None:
         """Returns the bytes of the weights in the precision used, and of the work."""
-        if self._found.path is None or self._is_loaded:
+        if self._model.path is None or self._is_loaded:
             return 0
         if _on_cuda():
             return None
-        is_half_precision = self._found.precision in ("bfloat16", "float16")
+        is_half_precision = self._model.precision in ("bfloat16", "float16")
         dtype = self.settings.dtype
         # on a CPU auto is float32
         is_float32 = dtype == "float32" or (dtype == "auto" and sys.platform == "linux")
-        return self._found.bytes * (2 if is_half_precision and is_float32 else 1) + WORK_BYTES
+        return self._model.bytes * (2 if is_half_precision and is_float32 else 1) + WORK_BYTES
 
     def release(self) -> None:
         """Frees the weights, or ends the process that has them."""
-        self.__dict__.pop("_apart", None)  # the process ends with its last reference
+        self.__dict__.pop("_processes", None)  # the process ends with its last reference
         if self._loaded is not None:
             self._loaded = None
             free_memory()
@@ -122,42 +122,43 @@ class ModelEngine(Engine):
 
         Loads the model. Raises EngineUnavailable, StorageError.
         """
-        return (self._apart or self._load(ignore_message)).encoded(reference)
+        return (self._processes or self._load(ignore_message)).encoded(reference)
 
     # -- the model
 
     @abstractmethod
-    def _loading(self, path: Path) -> Loading:
+    def _make_loading(self, path: Path) -> Loading:
         """Returns the parameters to load the model at a path. Raises EngineUnavailable."""
 
     def _weights(self) -> str:
-        if self._found.path is not None:
-            return self._found.weights
+        if self._model.path is not None:
+            return self._model.weights
         spec = self.settings.model
         is_same_model = self._remembered.get("model", spec) == spec
-        return self._recalled("weights", spec, is_same_model)
+        return self._remembered_part("weights", spec, is_same_model)
 
-    def _recalled(self, key: str, spec: str, is_same_model: bool) -> str:
+    def _remembered_part(self, key: str, spec: str, is_same_model: bool) -> str:
+        """Returns a hash from the record of an earlier run, or a mark that it is unknown."""
         remembered = self._remembered.get(key) if is_same_model else None
         return remembered if isinstance(remembered, str) else f"{ABSENT_PREFIX}{spec}"
 
     @cached_property
-    def _apart(self) -> ModelProcesses | None:
+    def _processes(self) -> ModelProcesses | None:
         """The model's separate process, if settings and device require one."""
-        loading, placement = self._make_loading(), self.settings.process
+        loading = self._make_loading(path_of(self._model, self.family))
+        placement = self.settings.process
         uses_process = _on_cuda() if placement == "auto" else placement == "own"
         return ModelProcesses(loading, self._memory) if uses_process else None
 
     @property
     def _is_loaded(self) -> bool:
-        processes = self.__dict__.get("_apart")
+        processes = self.__dict__.get("_processes")
         return self._loaded is not None or (processes is not None and processes.is_loaded)
 
-    def _make_loading(self) -> Loading:
-        return self._loading(path_of(self._found, self.family))
-
     def _load(self, tell: Callable[[str], None]) -> LoadedModel:
-        self._loaded = self._loaded or self._make_loading().load(tell)
+        """Returns the model in this process; loads it unless it is loaded."""
+        if self._loaded is None:
+            self._loaded = self._make_loading(path_of(self._model, self.family)).load(tell)
         return self._loaded
 
 

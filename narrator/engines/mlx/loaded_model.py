@@ -54,7 +54,7 @@ class Loading(ABC):
 
     name: ClassVar[str]
     """The model's name for people."""
-    less: ClassVar[str]
+    memory_advice: ClassVar[str]
     """Advice when it takes too much memory."""
 
     def load(self, tell: Tell = ignore_message) -> LoadedModel:
@@ -63,13 +63,13 @@ class Loading(ABC):
         try:
             from speechbase import environment  # noqa: F401  # before MLX, which reads it
 
-            with self.in_words():
-                return self._loaded()
+            with self.translating_errors():
+                return self._load_model()
         except ImportError as error:
             raise EngineUnavailable(f"MLX does not load here ({error}): {LINUX_HINT}") from error
 
     @abstractmethod
-    def _loaded(self) -> LoadedModel:
+    def _load_model(self) -> LoadedModel:
         """Loads the model with its own package."""
 
     @property
@@ -83,7 +83,7 @@ class Loading(ABC):
         return "float32" if mx.default_device() == mx.cpu else None
 
     @contextlib.contextmanager
-    def in_words(self) -> Iterator[None]:
+    def translating_errors(self) -> Iterator[None]:
         """Turns errors of loading into EngineUnavailable, and restores MLX's cache limit after."""
         import mlx.core as mx
 
@@ -96,7 +96,7 @@ class Loading(ABC):
             raise EngineUnavailable(f"{self.spec}: {error}") from error
         except (RuntimeError, MemoryError) as error:
             message = f"{self.spec}: the model does not load: {line_of(error)}"
-            advice = f"; {self.less}" if is_out_of_memory(error) else ""
+            advice = f"; {self.memory_advice}" if is_out_of_memory(error) else ""
             raise EngineUnavailable(f"{message}{advice}") from error
         finally:
             mx.set_cache_limit(limit)
@@ -112,8 +112,8 @@ class ClipEncoding(Generic[T]):
     arrays: Callable[[T], Mapping[str, NDArray[Any]]]
     restore: Callable[[Mapping[str, NDArray[Any]]], T | None]
     """Returns None for arrays whose shapes or values do not fit the clip."""
-    is_of_sound: Callable[[T], bool]
-    """Whether an encoding from elsewhere matches the clip's sound."""
+    matches_sound: Callable[[T], bool]
+    """Whether an encoding that came with the clip is one of its sound."""
 
 
 class LoadedModel(ABC):
@@ -152,8 +152,8 @@ class LoadedModel(ABC):
     ) -> T:
         """Returns an encoded clip from memory, from `arrays` or from disk; or encodes it now.
 
-        `arrays` came with the reference from elsewhere: if they do not match its sound, this is
-        reported and they are not used. Raises as `encoding`, and StorageError.
+        `arrays` came with the reference: if they do not match its sound, this is reported and they
+        are not used. Raises as `encoding`, and StorageError.
         """
         name = f"{reference.content}-{self.model.encoder_fingerprint[:16]}{clip.suffix}"
         if name in self._encodings:
@@ -161,7 +161,7 @@ class LoadedModel(ABC):
         path = self.loading.cache / f"{name}.npz"
         with self.encoding():
             encoding = clip.restore(arrays) if arrays else None
-            if arrays and (encoding is None or not clip.is_of_sound(encoding)):
+            if arrays and (encoding is None or not clip.matches_sound(encoding)):
                 tell("a voice was kept with an encoding that is not of its sound: it is not used")
                 encoding = None
             if encoding is None:
@@ -176,8 +176,8 @@ class LoadedModel(ABC):
     def encoded(self, reference: Reference) -> Encoded:
         """As `Engine.encode_reference`.
 
-        Since no chunk could be tried again, raises EngineUnavailable for every failure of `encode`;
-        and StorageError.
+        Raises EngineUnavailable for every failure of `encode`, since there is no chunk to try
+        again; and StorageError.
         """
         try:
             return self.encode(reference)
@@ -195,7 +195,7 @@ class LoadedModel(ABC):
                 raise make_corrupt_error(error) from error
             if is_out_of_memory(error):
                 message = f"out of memory while a voice is encoded ({line_of(error)}): "
-                raise OutOfMemory(message + self.loading.less) from error
+                raise OutOfMemory(message + self.loading.memory_advice) from error
             message = f"{self.loading.name} cannot read the reference: {line_of(error)}"
             raise EngineFailure(message) from error
 
@@ -207,7 +207,7 @@ def make_corrupt_error(error: Exception) -> CorruptProcess:
 
 
 def line_of(error: Exception) -> str:
-    """Returns the first line of an error's message, shortened."""
+    """Returns the first line of an error's message, at most 200 characters of it."""
     lines = str(error).strip().splitlines()
     return lines[0][:200] if lines else type(error).__name__
 
@@ -222,15 +222,10 @@ def load_arrays(path: Path) -> Mapping[str, NDArray[Any]]:
     """Loads arrays from an npz file; empty if it is missing or damaged."""
     try:
         with zipfile.ZipFile(path) as stored:
-            if any(
-                file_name.compress_type != zipfile.ZIP_STORED for file_name in stored.infolist()
-            ):
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in stored.infolist()):
                 return {}  # damaged: these files are never compressed
             # reading checks each checksum before NumPy parses anything
-            contents = {
-                file_name.removesuffix(".npy"): stored.read(file_name)
-                for file_name in stored.namelist()
-            }
+            contents = {name.removesuffix(".npy"): stored.read(name) for name in stored.namelist()}
         return {
             name: np.load(io.BytesIO(content), allow_pickle=False)
             for name, content in contents.items()

@@ -59,33 +59,36 @@ def free_memory() -> None:
 
 
 class MemoryLimits:
-    """MLX's limits of cached and of wired memory while a session runs."""
+    """Sets MLX's limits of cached and of wired memory, until `restore` resets them."""
 
     def __init__(self) -> None:
         import mlx.core as mx
 
         from speechbase.device import CACHE_LIMIT
 
-        self._cache: int | None = mx.set_cache_limit(CACHE_LIMIT)
-        self._wired: int | None = None
+        self._previous_cache: int | None = mx.set_cache_limit(CACHE_LIMIT)
+        self._previous_wired: int | None = None
         if mx.metal.is_available():
             # Without it the model may be paged out when other programs need memory.
             with contextlib.suppress(RuntimeError, ValueError):
-                self._wired = mx.set_wired_limit(device_memory())
+                self._previous_wired = mx.set_wired_limit(device_memory())
 
     def restore(self) -> None:
         import mlx.core as mx
 
-        if self._cache is not None:
-            mx.set_cache_limit(self._cache)
-        if self._wired is not None:
-            mx.set_wired_limit(self._wired)
-        self._cache = self._wired = None
+        if self._previous_cache is not None:
+            mx.set_cache_limit(self._previous_cache)
+        if self._previous_wired is not None:
+            mx.set_wired_limit(self._previous_wired)
+        self._previous_cache = self._previous_wired = None
 
 
 def usable_memory() -> int:
-    """Returns the bytes of the device that a model may use: a fifth is left to other programs, or
-    as much as an installed recogniser needs, which is loaded at the first doubtful take."""
+    """Returns the bytes of the device that a model may use.
+
+    A fifth is left to other programs, or as much as the recogniser needs if it is installed, since
+    it is loaded at the first doubtful take.
+    """
     total = device_memory()
     has_recogniser = importlib.util.find_spec("faster_whisper") is not None
     return total - max(total // 5, RECOGNISER_BYTES if has_recogniser else 0)

@@ -27,7 +27,7 @@ from narrator.engines.mlx.memory import (
     is_out_of_memory,
     usable_memory,
 )
-from narrator.engines.mlx.slot_tuning import Growth, recall, remember
+from narrator.engines.mlx.slot_tuning import SlotTuner, load_tuner, save_tuner
 from narrator.engines.preparation import failed_outcome
 from narrator.errors import EngineFailure, EngineUnavailable
 from speechbase.errors import ModelError
@@ -46,14 +46,14 @@ class _RowJob:
     request: Request
     model_request: Any
     """The result of `LoadedModel.model_request`."""
-    suspect: bool = False
+    is_suspect: bool = False
     """Whether it was in flight when a step failed: it is tried once more, alone."""
-    is_cramped: bool = False
-    """Whether memory ran out with the fewest rows: it is tried once more, alone."""
+    ran_out_of_memory: bool = False
+    """Whether memory ran out with one slot: it is tried once more, alone."""
 
     @property
     def runs_alone(self) -> bool:
-        return self.suspect or self.is_cramped
+        return self.is_suspect or self.ran_out_of_memory
 
 
 class ModelSession:
@@ -67,34 +67,37 @@ class ModelSession:
     ) -> None:
         self._loaded, self._model, self._tell = loaded, loaded.model, tell
         self._limits = MemoryLimits()
-        self._growth = _make_growth(loaded, memory)
+        self._tuner = _make_tuner(loaded, memory)
         self._has_fixed_slots = loaded.loading.settings.slots != "auto"
         self._memory = memory
-        self._batch = self._model.batch(self._growth.slots)
+        self._batch = self._model.batch(self._tuner.slots)
         self._jobs: dict[Any, _RowJob] = {}
+        """Jobs by their rows in the batch."""
         self._decoding: list[tuple[_RowJob, Any]] = []
+        """Jobs whose rows have finished, with the model's decodings of their samples."""
         self._outcomes: list[Outcome] = []
         self._failed_keys: set[str] = set()
         self._is_closed = False
         self._started_at: float | None = None
         self._busy_seconds = 0.0
         self._problem = ""
+        """Why the slots were lowered last; the note says so."""
         self.busy = 0.0
         self.note = ""
         self.slots = 0
         self._update_figures()
 
-    def add(self, request: Request, *, suspect: bool = False) -> None:
+    def add(self, request: Request, *, is_suspect: bool = False) -> None:
         """Accepts a request; a fault in it is returned as its outcome.
 
-        A `suspect` is spoken alone. Raises EngineUnavailable when memory does not hold the encoding
-        of its voice, CorruptProcess, StorageError.
+        A suspect, which may have ended a process, is spoken alone. Raises EngineUnavailable when
+        memory does not hold the encoding of its voice, CorruptProcess, StorageError.
         """
         if self._started_at is None:
             self._started_at = time.monotonic()
         try:
-            self._enter(_RowJob(request, self._model_request(request), suspect))
-            self._resize()
+            self._start_row(_RowJob(request, self._model_request(request), is_suspect))
+            self._resize_batch()
         except ModelError as error:
             self._fail(request, str(error))
         except EngineFailure as error:
@@ -117,7 +120,7 @@ class ModelSession:
             now = time.monotonic()
             self._busy_seconds += now - started_at
             # with free slots return at once: a judged take may have unblocked other requests
-            has_spare_slot = len(self._jobs) < self._growth.slots
+            has_spare_slot = len(self._jobs) < self._tuner.slots
             if has_free_slot or has_spare_slot or self._outcomes or now >= deadline:
                 break
         outcomes, self._outcomes = self._outcomes, []
@@ -136,17 +139,19 @@ class ModelSession:
         self._model.clear_caches()
         self._limits.restore()
         if not self._has_fixed_slots:
-            remember(self._memory, _describe_machine(self._loaded), self._growth)
+            save_tuner(self._memory, _describe_machine(self._loaded), self._tuner)
 
     def lower(self, rows: int, reason: str) -> bool:
-        """Lowers the number of slots after so many rows were too many; false if it was one row, or
-        there is only one slot."""
-        if rows < 2 or self._growth.slots == 1:
+        """Lowers the number of slots after so many rows were too many.
+
+        Returns false, and changes nothing, if it was one row or there is only one slot.
+        """
+        if rows < 2 or self._tuner.slots == 1:
             return False
-        self._growth.lower(rows)
-        self._problem = f"slots lowered to {self._growth.slots}: {reason}"
+        self._tuner.lower(rows)
+        self._problem = f"slots lowered to {self._tuner.slots}: {reason}"
         if not self._has_fixed_slots:
-            remember(self._memory, _describe_machine(self._loaded), self._growth)
+            save_tuner(self._memory, _describe_machine(self._loaded), self._tuner)
         self._update_figures()
         return True
 
@@ -160,7 +165,7 @@ class ModelSession:
         finished_rows: list[Any] = []
         if self._jobs:
             finished_rows = self._batch.step()
-            self._growth.step(
+            self._tuner.step(
                 self._batch.running + len(finished_rows), time.monotonic() - started_at
             )
         for job, decoding in ready:
@@ -172,7 +177,7 @@ class ModelSession:
             del self._jobs[row]
             if job.runs_alone:
                 self._finish(job, decoding)
-        self._resize()
+        self._resize_batch()
         return bool(finished_rows)
 
     def _finish(self, job: _RowJob, decoding: Any) -> None:
@@ -188,23 +193,24 @@ class ModelSession:
             outcome = Outcome(key, attempt, failure=error)
         self._outcomes.append(outcome)
 
-    def _enter(self, job: _RowJob) -> None:
+    def _start_row(self, job: _RowJob) -> None:
         self._jobs[self._batch.add(job.model_request)] = job
 
-    def _resize(self) -> None:
+    def _resize_batch(self) -> None:
+        """Sets the batch's number of rows: one while a job must run alone."""
         has_lone_job = any(job.runs_alone for job in self._jobs.values())
-        self._batch.slots = 1 if has_lone_job else self._growth.slots
+        self._batch.slots = 1 if has_lone_job else self._tuner.slots
 
     def _update_figures(self) -> None:
         # A row that is being decoded has left its slot.
-        self.slots = self._growth.slots + len(self._decoding)
+        self.slots = self._tuner.slots + len(self._decoding)
         if self._started_at is not None:
             self.busy = min(
                 1.0, self._busy_seconds / max(1e-9, time.monotonic() - self._started_at)
             )
-        slot_count = "1 slot" if self._growth.slots == 1 else f"{self._growth.slots} slots"
+        slot_count = "1 slot" if self._tuner.slots == 1 else f"{self._tuner.slots} slots"
         self.note = self._problem or (
-            slot_count if self._growth.settled else f"{slot_count} so far"
+            slot_count if self._tuner.is_settled else f"{slot_count} so far"
         )
 
     # -- failures
@@ -224,15 +230,15 @@ class ModelSession:
             # Rows that were about to join count too: reading them takes memory.
             rows = max(self._batch.running, min(len(self._jobs), self._batch.slots))
             running_count = rows + len(self._decoding)
-            if not self.lower(running_count, _OUT_OF_MEMORY):
-                if jobs[0].is_cramped:
+            if not self.lower(running_count, reason=_OUT_OF_MEMORY):
+                if jobs[0].ran_out_of_memory:
                     raise EngineUnavailable(
                         f"out of memory with a single chunk ({line_of(error)}): "
-                        + self._loaded.loading.less
+                        + self._loaded.loading.memory_advice
                     ) from error
                 for job in jobs[:running_count]:
-                    job.is_cramped = True
-        elif jobs[0].suspect:
+                    job.ran_out_of_memory = True
+        elif jobs[0].is_suspect:
             job = jobs.pop(0)
             self._fail(job.request, line_of(error))
             self._failed_keys.add(job.request.key)
@@ -243,7 +249,7 @@ class ModelSession:
                 ) from error
         else:
             for job in jobs:
-                job.suspect = True
+                job.is_suspect = True
         self._restart(jobs)
 
     def _model_request(self, request: Request) -> Any:
@@ -252,7 +258,7 @@ class ModelSession:
         try:
             return self._loaded.model_request(request, self._tell)
         except OutOfMemory:
-            self.lower(self._batch.running + len(self._decoding), _OUT_OF_MEMORY)
+            self.lower(self._batch.running + len(self._decoding), reason=_OUT_OF_MEMORY)
             self._restart(self._in_flight())
             return self._loaded.model_request(request, self._tell)
 
@@ -264,21 +270,21 @@ class ModelSession:
         self._decoding.clear()
         self._jobs.clear()
         self._model.clear_caches()
-        self._batch = self._model.batch(self._growth.slots)
+        self._batch = self._model.batch(self._tuner.slots)
         for job in jobs:
-            self._enter(job)
-        self._resize()
+            self._start_row(job)
+        self._resize_batch()
 
     def _fail(self, request: Request, reason: str) -> None:
         self._outcomes.append(failed_outcome(self._loaded.loading.name, request, reason))
 
 
-def _make_growth(loaded: LoadedModel, memory: Path) -> Growth:
+def _make_tuner(loaded: LoadedModel, memory: Path) -> SlotTuner:
     import mlx.core as mx
 
     slots = loaded.loading.settings.slots
     if slots != "auto":
-        return Growth(slots, True, lambda now, then: True)
+        return SlotTuner(slots, is_settled=True, fits=lambda rows, next_rows: True)
     mx.reset_peak_memory()
     model_bytes, limit = mx.get_active_memory(), usable_memory()
 
@@ -287,7 +293,7 @@ def _make_growth(loaded: LoadedModel, memory: Path) -> Growth:
         # the peak does not include what has not happened yet: decoding, long rows
         return model_bytes + max(measured, loaded.model.estimate_bytes(next_rows)) < limit
 
-    return recall(memory, _describe_machine(loaded), fits)
+    return load_tuner(memory, _describe_machine(loaded), fits)
 
 
 def _describe_machine(loaded: LoadedModel) -> str:

@@ -1,4 +1,4 @@
-"""What a manifest says of every model that runs here."""
+"""Settings in a manifest that all models of MLX have."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ModelSettings(EngineSettings):
 
 
 class SamplingSettings(ModelSettings):
-    """Settings of a model that draws what it says step by step, until it stops."""
+    """Settings of a model that samples its speech step by step until it stops."""
 
     seed: int = Field(default=0, ge=0, lt=2**32)
     """Seed of the noise: another one speaks everything slightly differently."""

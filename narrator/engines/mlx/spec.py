@@ -1,4 +1,4 @@
-"""What is known of an engine of MLX before it is made: what these engines share."""
+"""The description of an engine of MLX before it is made."""
 
 from __future__ import annotations
 

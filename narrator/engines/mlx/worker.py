@@ -44,16 +44,16 @@ class MessageHandler:
     def encoded(self, reference: Reference) -> Encoded:
         return self._model.encoded(reference)
 
-    def start(self, number: int, memory: Path, lost_requests: int) -> tuple[None, SessionFigures]:
-        """Starts a session, with fewer slots if a process died with `lost_requests` in flight."""
+    def start(self, number: int, memory: Path, lost_count: int) -> tuple[None, SessionFigures]:
+        """Starts a session, with fewer slots if a process died with so many requests in flight."""
         session = ModelSession(self._model, memory, self._tell)
-        session.lower(lost_requests, "its process died")
+        session.lower(lost_count, reason="its process died")
         self._sessions[number] = session
         return None, session_figures(session)
 
-    def add(self, number: int, request: Request, suspect: bool) -> tuple[None, SessionFigures]:
+    def add(self, number: int, request: Request, is_suspect: bool) -> tuple[None, SessionFigures]:
         session = self._sessions[number]
-        session.add(request, suspect=suspect)
+        session.add(request, is_suspect=is_suspect)
         return None, session_figures(session)
 
     def advance(self, number: int) -> tuple[list[Outcome], SessionFigures]:
@@ -106,9 +106,13 @@ def main(descriptor: int) -> None:
         finally:  # a message that cannot be read: the parent must not wait for ever
             _exit()
 
-    threading.Thread(target=listen, name="asked", daemon=True).start()
+    threading.Thread(target=listen, name="inbox", daemon=True).start()
     try:
-        serve(connection, inbox.get, MessageHandler(lambda what: connection.send(("tell", what))))
+        serve(
+            connection,
+            inbox.get,
+            MessageHandler(lambda message: connection.send(("tell", message))),
+        )
     except OSError:
         os._exit(0)  # the parent has ended
     finally:
@@ -116,7 +120,7 @@ def main(descriptor: int) -> None:
 
 
 def _exit() -> NoReturn:
-    """Prints the error and exits at once, since MLX may hang in an ordinary exit."""
+    """Prints the error in flight and exits at once, since MLX may hang in an ordinary exit."""
     error = sys.exception()
     if isinstance(error, CorruptProcess):
         error = error.__cause__ or error

@@ -67,7 +67,8 @@ class ModelProcess:
         self._end = weakref.finalize(
             self, _end_process, self._connection, self._process, self._output
         )
-        self._death_reason = ""  # a text: an exception would hold its frames, and they this
+        # text, since an exception would hold its frames, and they this object
+        self._death_reason = ""
 
     @property
     def is_alive(self) -> bool:
@@ -215,7 +216,7 @@ class ProcessSession:
         """As `ModelSession.add`."""
         self._in_flight[request.key, request.attempt] = request
         try:
-            self._ask("add", _picklable_request(request), False)
+            self._ask("add", _picklable_request(request), False)  # not a suspect
         except ProcessDied as error:
             self._restart(error)
 
@@ -243,6 +244,8 @@ class ProcessSession:
                 process.call("close", self._session_number)
 
     def _advance_process(self) -> list[Outcome]:
+        """Returns the outcomes of a step in the process. Raises ProcessDied, also for a damaged
+        take."""
         outcomes: list[Outcome] = self._ask("advance")
         if not all(outcome.failure or _is_complete(outcome.speech) for outcome in outcomes):
             assert self._process is not None
@@ -253,11 +256,12 @@ class ProcessSession:
             self._deaths = 0
         return outcomes
 
-    def _remove_request(self, key: tuple[str, int]) -> Request:
-        self._suspects.discard(key)
-        return self._in_flight.pop(key)
+    def _remove_request(self, request_id: tuple[str, int]) -> Request:
+        self._suspects.discard(request_id)
+        return self._in_flight.pop(request_id)
 
     def _ask(self, name: str, *arguments: Any) -> Any:
+        """Calls a method of the session in the process, and takes over its figures."""
         assert self._process is not None
         answer, figures = self._process.call(
             name, self._session_number, *arguments, tell=self._tell
@@ -274,36 +278,36 @@ class ProcessSession:
         self._process = self._processes.process(self._tell)
         self._session_number = next(_SESSION_NUMBERS)
         self._ask("start", self._processes.memory, len(self._suspects))
-        for key, request in self._in_flight.items():
-            self._ask("add", _picklable_request(request), key in self._suspects)
+        for request_id, request in self._in_flight.items():
+            self._ask("add", _picklable_request(request), request_id in self._suspects)
 
     def _restart(self, error: ProcessDied) -> None:
         """Continues in a new process. Raises EngineUnavailable after too many."""
-        has_begun = True
+        had_session = True
         while True:
             self._deaths += 1
             self._restart_count += 1
             if self._deaths >= MAX_DEATHS:
                 raise _failure_after_deaths(error, self._deaths) from error
-            first_key = next(iter(self._in_flight), None)
-            if has_begun and first_key in self._suspects:
+            first_id = next(iter(self._in_flight), None)
+            if had_session and first_id in self._suspects:
                 name = self._processes.loading.name
                 self._outcomes.append(
-                    failed_outcome(name, self._remove_request(first_key), f"its process {error}")
+                    failed_outcome(name, self._remove_request(first_id), f"its process {error}")
                 )
             self._tell(f"the model's process {error}; a new one goes on")
             try:
                 self._start_session()
             except ProcessDied as next_error:
-                error, has_begun = next_error, False
+                error, had_session = next_error, False
             else:
                 return
 
 
-def _failure_after_deaths(error: ProcessDied, times: int) -> EngineUnavailable:
+def _failure_after_deaths(error: ProcessDied, death_count: int) -> EngineUnavailable:
     return EngineUnavailable(
-        f"the model's process {error}; so did {times} in a row: `narrator doctor` looks at this "
-        "machine"
+        f"the model's process {error}; so did {death_count} in a row: `narrator doctor` looks at "
+        "this machine"
     )
 
 

@@ -19,7 +19,7 @@ from narrator.engines.preparation import end_with_stop, noise_seed, require_part
 from narrator.engines.server.audio import Samples, as_wav
 from narrator.engines.server.settings import Dialect, ServerSettings, SoundFormat
 from narrator.engines.voice import Reference, Voice
-from narrator.engines.voxcpm2.wording import before, description
+from narrator.engines.voxcpm2.wording import join_descriptions, prompt_text
 
 STEP_SECONDS = 0.16
 """Seconds of a step of VoxCPM2, the unit of nano-vllm-voxcpm's limits."""
@@ -224,7 +224,10 @@ def _nano_vllm_body(settings: ServerSettings, prepared: PreparedRequest) -> Body
         "zero-shot": (request.voice.description, request.style),
         "reference": (request.style,),
     }.get(request.mode, ())
-    voice, text = description(voice_descriptions), end_with_stop(request.text, request.language)
+    voice, text = (
+        join_descriptions(voice_descriptions),
+        end_with_stop(request.text, request.language),
+    )
     body: Body = {
         "target_text": f"({voice}){text}" if voice else text,
         "cfg_value": request.parameters.get("cfg", settings.cfg),
@@ -241,7 +244,7 @@ def _nano_vllm_body(settings: ServerSettings, prepared: PreparedRequest) -> Body
         prompt_seconds = len(samples) / rate
         body["prompt_wav_base64"] = _encode_wav(samples, rate)
         body["prompt_wav_format"] = "wav"
-        body["prompt_text"] = before(transcript, request.language)
+        body["prompt_text"] = prompt_text(transcript, request.language)
     body["max_generate_length"] = max_steps(request, prompt_seconds)
     return body
 

@@ -16,7 +16,7 @@ from narrator.engines.models import (
 
 CODEC = ("audiovae.safetensors", "audiovae.pth")
 LORA = ("lora_weights.safetensors", "lora_weights.ckpt")
-SMALL = 14.5e9
+SMALL_MEMORY_BYTES = 14.5e9
 """Bytes of memory under which `auto` is the 8-bit conversion; systems report a machine of 16 GB as
 15 to 17.2e9."""
 
@@ -32,7 +32,7 @@ def _model_files(path: Path) -> list[Path]:
     names = [name for file in weights for name in read_tensor_header(file)]
     codec = [path / name for name in CODEC if (path / name).is_file()][:1]
     for file in codec:
-        read_tensor_header(file)
+        read_tensor_header(file)  # checks that it is complete
     if not codec and not any(name.startswith("audio_vae.") for name in names):
         raise IncompleteModel("the codec is missing (audiovae.pth)")
     tokenizer = [path / name for name in TOKENIZER_FILES if (path / name).is_file()]
@@ -53,7 +53,7 @@ def _is_model(path: Path) -> bool:
 
 
 def _is_lora(path: Path) -> bool:
-    return not (path / "config.json").is_file() and any((path / n).is_file() for n in LORA)
+    return not (path / "config.json").is_file() and any((path / name).is_file() for name in LORA)
 
 
 TUNED = Layout(("lora_*",), _lora_files, _is_lora)
@@ -74,6 +74,6 @@ FAMILY = Family(
     download=4_900_000_000,
     package="voxcpm2",
     hub="openbmb/VoxCPM2",
-    small=SMALL,
+    small=SMALL_MEMORY_BYTES,
     tuned=TUNED,
 )

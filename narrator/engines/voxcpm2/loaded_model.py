@@ -1,8 +1,8 @@
-"""VoxCPM2 in memory: clips are encoded here, once each; requests become its own, rows speech.
+"""VoxCPM2 in memory: encodes clips, converts requests to its own, and finished rows to speech.
 
 Used on the thread that loaded it. Noise is drawn from the request's seed, its text and its attempt:
-equal texts of one seed draw equal noise, and differ by what they continue. Prompts are taken as
-they are given: who makes them ends them on a short pause.
+equal texts of one seed draw equal noise, and differ by what they continue. Prompts are used as they
+are: whoever makes them ends them on a short pause.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from narrator.engines.mlx.loaded_model import ClipEncoding, Encoded, LoadedModel
 from narrator.engines.preparation import end_with_stop, noise_seed, require_part, step_limits
 from narrator.engines.voice import Reference
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
-from narrator.engines.voxcpm2.wording import before, description
+from narrator.engines.voxcpm2.wording import join_descriptions, prompt_text
 from speechbase.errors import ModelError
 
 if TYPE_CHECKING:
     import voxcpm2
 
 COMPARED_PATCHES = 8
-"""Patches of a reference that are encoded to see whether latents that came with it are its own."""
+"""Patches of a reference that are encoded to check latents that came with it."""
 MAX_LATENT_DIFFERENCE = 0.05
-"""How far such latents may lie apart, as a share of the largest: devices round differently."""
+"""Largest difference of such latents, as a share of the largest value, since devices round
+differently."""
 
 Side = Literal["right", "left"]
 Latents = NDArray[np.float32]
@@ -44,12 +45,12 @@ class LoadingVoxCPM2(Loading):
     lora: Path | None = None
 
     name: ClassVar[str] = "VoxCPM2"
-    less: ClassVar[str] = (
+    memory_advice: ClassVar[str] = (
         "close other programs, use the 8-bit model (`narrator models pull --8bit`), "
         "or make chunks shorter"
     )
 
-    def _loaded(self) -> LoadedVoxCPM2:
+    def _load_model(self) -> LoadedVoxCPM2:
         import voxcpm2
 
         return LoadedVoxCPM2(self, voxcpm2.load(self.path, dtype=self.dtype, lora=self.lora))
@@ -75,10 +76,8 @@ class LoadedVoxCPM2(LoadedModel):
     def latents(
         self, reference: Reference, side: Side = "right", tell: Tell = ignore_message
     ) -> Latents:
-        """Latents (n, patch, dim) of a clip: padded right to be imitated, left to be continued.
-
-        Raises as `encode_once`; `reference.latents` are the right side's.
-        """
+        """Returns latents (n, patch, dim) of a clip: padded right to be imitated, left to be
+        continued. Raises as `encode_once`; `reference.latents` are padded right."""
 
         def encode() -> Latents:
             latents = self.model.encode(reference.samples, sample_rate=reference.rate, pad=side)
@@ -89,11 +88,11 @@ class LoadedVoxCPM2(LoadedModel):
             return latents if latents is not None and self._fits(reference, latents) else None
 
         clip = ClipEncoding(
-            f"-{side}",
-            encode,
-            lambda latents: {"latents": latents},
-            restore,
-            lambda latents: self._is_of_sound(reference, latents),
+            suffix=f"-{side}",
+            encode=encode,
+            arrays=lambda latents: {"latents": latents},
+            restore=restore,
+            matches_sound=lambda latents: self._matches_sound(reference, latents),
         )
         stored_latents = (
             reference.latents.get(self.model.encoder_fingerprint) if side == "right" else None
@@ -112,10 +111,10 @@ class LoadedVoxCPM2(LoadedModel):
             and bool(np.isfinite(latents).all())
         )
 
-    def _is_of_sound(self, reference: Reference, latents: Latents) -> bool:
-        """Whether latents from elsewhere begin as a reference's own do.
+    def _matches_sound(self, reference: Reference, latents: Latents) -> bool:
+        """Whether latents that came with a reference begin like those of its sound.
 
-        The encoder hears nothing ahead of a patch, so the first ones need little of the sound.
+        The encoder is causal, so the first patches need little of the sound.
         """
         # one more patch: resampling looks ahead a little
         stop = round((COMPARED_PATCHES + 1) * self._patch_seconds * reference.rate)
@@ -123,7 +122,7 @@ class LoadedVoxCPM2(LoadedModel):
             expected = self.model.encode(reference.samples[:stop], sample_rate=reference.rate)[
                 :COMPARED_PATCHES
             ]
-        except ModelError:  # nothing is heard there: it is encoded whole
+        except ModelError:  # silence: the whole clip is encoded anew
             return False
         first_latents = latents[: len(expected)]
         difference = np.abs(first_latents - expected[: len(first_latents)]).max()
@@ -159,7 +158,7 @@ class LoadedVoxCPM2(LoadedModel):
         )
         return voxcpm2.Request(
             end_with_stop(request.text, request.language),
-            voice=description(voice_descriptions),
+            voice=join_descriptions(voice_descriptions),
             reference=reference,
             prompt=prompt,
             steps=request.parameters.get("steps", settings.steps),
@@ -170,7 +169,7 @@ class LoadedVoxCPM2(LoadedModel):
         )
 
     def _make_prompt(self, request: Request, tell: Tell) -> voxcpm2.Prompt:
-        """Returns the take before; at the head of a continuation chain the reference clip."""
+        """Returns the previous take as a prompt; at a continuation chain's head, the reference."""
         import voxcpm2
 
         if request.mode == "anchored" or request.prompt:
@@ -179,7 +178,7 @@ class LoadedVoxCPM2(LoadedModel):
         else:
             reference = require_part(request, request.reference)
             text, latents = reference.transcript, self.latents(reference, "left", tell)
-        return voxcpm2.Prompt(before(text, request.language), latents)
+        return voxcpm2.Prompt(prompt_text(text, request.language), latents)
 
     def to_speech(self, model_request: voxcpm2.Request, model_speech: voxcpm2.Speech) -> Speech:
         return Speech(

@@ -716,7 +716,7 @@ def test_a_voice_that_does_not_fit_beside_the_rows_lowers_the_slots(
     assert not session.advance()
     cramped(monkeypatch, 1)
     session.add(MIXED[2])
-    assert (session._growth.slots, session._batch.running) == (2, 0)
+    assert (session._tuner.slots, session._batch.running) == (2, 0)
     outcomes = dict[str, Outcome]()
     while len(outcomes) < 5:
         outcomes |= {outcome.key: outcome for outcome in session.advance()}
@@ -934,7 +934,7 @@ def test_what_a_process_died_of_is_spoken_alone_and_in_fewer_slots(
     session.lower(len(FEW), "its process died")
     assert (session.slots, session.note) == (2, "slots lowered to 2: its process died")
     for asked in FEW[:2]:
-        session.add(asked, suspect=True)
+        session.add(asked, is_suspect=True)
     session.add(FEW[2])
     found = dict[str, Outcome]()
     while len(found) < 2:
@@ -1002,10 +1002,10 @@ def test_the_model_has_a_process_of_its_own_on_cuda(
     monkeypatch.setattr(
         engine_module, "_on_cuda", functools.cache(engine_module._on_cuda.__wrapped__)
     )
-    assert [make()._apart is not None for _ in range(2)] == [own, own]
+    assert [make()._processes is not None for _ in range(2)] == [own, own]
     assert len(asked) == 1
-    assert make(process="same")._apart is None
-    assert make(process="own")._apart is not None
+    assert make(process="same")._processes is None
+    assert make(process="own")._processes is not None
 
 
 def test_where_nothing_works_the_machine_is_at_fault(
@@ -1073,10 +1073,10 @@ def test_one_model_serves_all_sessions(make: Make, monkeypatch: pytest.MonkeyPat
 def test_auto_finds_the_slots_while_it_works_and_keeps_them(
     make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room.Growth, "WARM_UP_STEPS", 0)
-    monkeypatch.setattr(room.Growth, "MEASURED_STEPS", 2)
-    monkeypatch.setattr(room.Growth, "MIN_GAIN", 0.0)
-    monkeypatch.setattr(room.Growth, "MAX_SLOTS", 4)
+    monkeypatch.setattr(room.SlotTuner, "WARM_UP_STEPS", 0)
+    monkeypatch.setattr(room.SlotTuner, "MEASURED_STEPS", 2)
+    monkeypatch.setattr(room.SlotTuner, "MIN_GAIN", 0.0)
+    monkeypatch.setattr(room.SlotTuner, "MAX_SLOTS", 4)
     engine = make(slots="auto")
     session = engine.start()
     assert (session.slots, session.note) == (2, "2 slots so far")
@@ -1114,8 +1114,8 @@ def test_what_a_doubling_needs_is_known_before_it_has_happened(
         room, "usable_memory", lambda: mx.get_active_memory() + model.estimate_bytes(4) - 1
     )
     session = engine.start()
-    assert session._growth._fits(2, 3)
-    assert not session._growth._fits(2, 4)
+    assert session._tuner._fits(2, 3)
+    assert not session._tuner._fits(2, 4)
     session.close()
 
 
