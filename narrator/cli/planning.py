@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from narrator.pipeline.book_plan import BookPlan
     from narrator.pipeline.estimate import Estimate
     from narrator.pipeline.options import RenderOptions
-    from narrator.project.preferences import ClusterOptions
     from narrator.speech.plan import Step
 
 LISTED = 20
@@ -69,29 +68,18 @@ def plan(
 ) -> None:
     """Show what a render would do, and why; nothing is rendered."""
     from narrator.cli.text import tell_of_cast
+    from narrator.pipeline.options import RenderOptions
 
-    options = options_of(chapter, speaker, force, wish_of(cluster, tls, insecure))
+    options = RenderOptions(
+        chapters=tuple(chapter or ()),
+        speakers=tuple(speaker or ()),
+        force=force,
+        cluster=wish_of(cluster, tls, insecure),
+    )
     planned = plan_of(book, options)
     print_plan(planned, as_json, chunks)
     if not as_json:
         tell_of_cast(planned.manuscript, book)
-
-
-def options_of(
-    chapters: Sequence[str] | None,
-    speakers: Sequence[str] | None,
-    force: bool,
-    cluster: ClusterOptions,
-) -> RenderOptions:
-    """The options that were typed."""
-    from narrator.pipeline.options import RenderOptions
-
-    return RenderOptions(
-        chapters=tuple(chapters or ()),
-        speakers=tuple(speakers or ()),
-        force=force,
-        cluster=cluster,
-    )
 
 
 def plan_of(book: Path, options: RenderOptions | None = None) -> BookPlan:

@@ -15,7 +15,6 @@ import typer
 
 from narrator.cli.cluster import Insecure, OnCluster, Tls, wish_of
 from narrator.cli.planning import (
-    options_of,
     plan_of,
     print_doubtful,
     print_lost,
@@ -70,7 +69,14 @@ def render(
     insecure: Insecure = False,
 ) -> None:
     """Render a book to its finished files; run it again to go on where it stopped."""
-    options = options_of(chapter, speaker, force, wish_of(cluster, tls, insecure))
+    from narrator.pipeline.options import RenderOptions
+
+    options = RenderOptions(
+        chapters=tuple(chapter or ()),
+        speakers=tuple(speaker or ()),
+        force=force,
+        cluster=wish_of(cluster, tls, insecure),
+    )
     if dry_run:
         print_plan(plan_of(book, options), as_json)
         return
@@ -81,7 +87,10 @@ def render(
 def export(book: Book = Path("book.yaml"), chapter: Chapters = None,
            as_json: AsJson = False) -> None:  # fmt: skip
     """Assemble and encode what is rendered already; nothing is spoken."""
-    _run("export", book, options_of(chapter, None, False, wish_of("none")), as_json)
+    from narrator.pipeline.options import RenderOptions
+
+    options = RenderOptions(chapters=tuple(chapter or ()), cluster=wish_of("none"))
+    _run("export", book, options, as_json)
 
 
 def _run(

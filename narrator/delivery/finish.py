@@ -7,7 +7,7 @@ manifest and the takes; nothing of engines and encoders.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -28,7 +28,7 @@ from narrator.delivery.layout import (
 from narrator.delivery.output_manifest import MadeFile, OutputManifest, content_facts
 from narrator.errors import Problem, UserError
 from narrator.project.facts import BookFacts
-from narrator.project.profiles import Profile
+from narrator.project.profiles import CHECKED_ONLY, Profile
 from narrator.project.project import Project
 from narrator.project.schema import Sample
 from narrator.sound.assemble import Timeline
@@ -379,27 +379,28 @@ def _shared_facts(book: RenderedBook, channels: int) -> dict[str, Any]:
 
 
 def _profile_settings(profile: Profile) -> dict[str, Any]:
-    """Returns the settings of a profile that decide a file, in the form recorded since the first
-    version."""
+    """Returns the settings of a profile that decide a file, by the names of the first version, so
+    that files delivered since then stay as they are."""
+    settings = {
+        _RECORDED_NAMES.get(item.name, item.name): getattr(profile, item.name)
+        for item in fields(profile)
+        if item.name not in CHECKED_ONLY
+    }
     is_constant = None if profile.bitrate_mode is None else profile.bitrate_mode == "constant"
-    return {
-        "formats": profile.formats,
+    return settings | {
         "target": asdict(profile.target),
-        "files": profile.files,
-        "name": profile.book_name,
-        "bitrate": profile.bitrate,
-        "sample_rate": profile.sample_rate,
-        "channels": profile.channels,
         "constant": is_constant,
-        "room_tone": profile.room_tone,
         "longest": profile.longest and profile.longest * 60,
-        "chapter": profile.chapter_name,
-        "folder": profile.name,
-        "genre": profile.genre,
-        "cover_square": profile.cover_square,
-        "cover_pixels": profile.cover_pixels,
         "sample": None,
     }
+
+
+_RECORDED_NAMES = {
+    "name": "folder",
+    "book_name": "name",
+    "chapter_name": "chapter",
+    "bitrate_mode": "constant",
+}
 
 
 def _file_state(shared: Mapping[str, Any], sounds: Sequence[ChapterAudio]) -> str:

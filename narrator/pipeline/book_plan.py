@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -50,20 +50,16 @@ from textbase.languages import primary
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The part of a book that a command applies to; an empty selection means all of it."""
+    """The part of a book that a command applies to, with its other options."""
 
     chapters: frozenset[int] = frozenset()
-    """Counted from 0."""
-    speakers: frozenset[str] = frozenset()
-    force: bool = False
-
-    @property
-    def whole(self) -> bool:
-        return not self.chapters and not self.speakers
+    """The chapters of the options, counted from 0; none means all."""
+    options: RenderOptions = field(default_factory=RenderOptions)
 
     def __contains__(self, step: Step) -> bool:
+        speakers = self.options.speakers
         return (not self.chapters or step.chapter in self.chapters) and (
-            not self.speakers or step.chunk.speaker in self.speakers
+            not speakers or step.chunk.speaker in speakers
         )
 
 
@@ -78,7 +74,7 @@ def select(manuscript: Manuscript, options: RenderOptions) -> Selection:
             guess = nearest(name, list(manuscript.cast))
             hint = f"did you mean '{guess}'?" if guess else f"cast: {', '.join(manuscript.cast)}"
             raise UsageError(f"no speaker '{name}'; {hint}")
-    return Selection(frozenset(numbers), frozenset(options.speakers), options.force)
+    return Selection(frozenset(numbers), options)
 
 
 def _chapter_numbers(name: str, titles: Sequence[str]) -> set[int]:
@@ -242,7 +238,9 @@ def plan(
     )
     ledger = files.load_json(ledger_path(project, engines), list[LedgerEntry], [])
     takes = TakeResolver(store, voices.contents, project.manifest.checks.strict)
-    reasons = explain_steps(steps, takes, ledger, lambda s: selection.force and s in selection)
+    reasons = explain_steps(
+        steps, takes, ledger, lambda s: selection.options.force and s in selection
+    )
     return BookPlan(manuscript, engine, engines, takes, steps, reasons, selection, voices, pins)
 
 

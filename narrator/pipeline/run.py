@@ -334,7 +334,7 @@ def _render(
         # read on first use and cached for the run
         reference=cache(partial(book.voices.reference, tell=message_callback(sink))),
         rules=requests.TakeRules(checks.tries, checks.loudness),
-        is_forced=lambda step: selection.force and step.key not in render_result.renewed,
+        is_forced=lambda step: selection.options.force and step.key not in render_result.renewed,
         sink=sink,
         cancel=cancel,
         listener=choosing.make_render_listener(checks, project.root),

@@ -117,6 +117,13 @@ class Profile:
         )
 
 
+CHECKED_ONLY = frozenset(
+    "kind loudness tolerance true_peak peak noise_floor head tail gap bitrates alike credits "
+    "sample tags cover marks".split()
+)
+"""Fields of profiles by which files are checked, but not made, except by `Profile.target`. Files
+are made anew when any other field of their profile changes."""
+
 ROOM_TONE = -70.0
 """dB RMS where nothing is asked: 10 dB under what ACX takes for noise, 20 over a step of 16 bits.
 Measured, AAC, MP3 and Opus carry it whole at their usual bitrates, and no 10 ms of a pause are

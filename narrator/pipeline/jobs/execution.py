@@ -179,7 +179,7 @@ def _make_cover_predicate(
         except UsageError:
             return False
         return _includes(other_selection.chapters, selection.chapters) and _includes(
-            other_selection.speakers, selection.speakers
+            frozenset(other_job.speakers), frozenset(job.speakers)
         )
 
     return covers
