@@ -531,7 +531,7 @@ def _cost(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterOptio
             manuscript, engines.main, book_plan.Selection(), engines=engines.by_speaker
         )
         costs = estimate.estimate(book)
-        seconds, wall, disk = costs.seconds, costs.wall, costs.disk
+        seconds, wall, disk = costs.speech_seconds, costs.wall_seconds, costs.disk_bytes
     except EngineUnavailable as error:
         tell(str(error))
     if wall is not None:

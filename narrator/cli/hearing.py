@@ -117,7 +117,7 @@ def _hear_book(
             line(f"loading {ear.recogniser.title if ear.recogniser else 'the aligner'}", 0.0)
         on_progress = partial(line, activity) if line else _ignore_progress
         planned, hearing_report = hearing.hear_book(
-            manuscript, engines, selection, ear, tell=on_progress, cancel=cancel
+            manuscript, engines, selection, ear, on_progress=on_progress, cancel=cancel
         )
     if as_json:
         out.print_json(data=_json(hearing_report))
@@ -135,24 +135,24 @@ def _ignore_progress(share: float) -> None:
 
 def _print(book: BookPlan, hearing_report: BookHearing, recogniser: str) -> None:
     _print_misheard(hearing_report)
-    summary = (
-        f"{pluralize(hearing_report.takes, 'take')}, {hearing_report.fresh} of them listened to now"
-    )
-    summary += f" ({format_clock(hearing_report.seconds)})" if hearing_report.fresh else ""
+    takes = pluralize(hearing_report.take_count, "take")
+    summary = f"{takes}, {hearing_report.heard_count} of them listened to now"
+    if hearing_report.heard_count:
+        summary += f" ({format_clock(hearing_report.heard_seconds)})"
     out.print(summary + (f", by {recogniser}" if recogniser else ""))
-    if hearing_report.missing:
+    if hearing_report.missing_count:
         _print_missing(book, hearing_report)
-    if hearing_report.unknown:
+    if hearing_report.unheard_count:
         out.print(
-            f"{pluralize(hearing_report.unknown, 'take')} unheard: "
+            f"{pluralize(hearing_report.unheard_count, 'take')} unheard: "
             f"{recogniser} does not know their language"
         )
     _print_times(hearing_report)
-    if hearing_report.forgotten:
-        rows = pluralize(hearing_report.forgotten, "damaged row")
+    if hearing_report.removed_row_count:
+        rows = pluralize(hearing_report.removed_row_count, "damaged row")
         out.print(f"{rows} of what was heard before removed")
-    if hearing_report.relieved:
-        out.print(f"{pluralize(hearing_report.relieved, 'take')} no longer doubtful")
+    if hearing_report.relieved_count:
+        out.print(f"{pluralize(hearing_report.relieved_count, 'take')} no longer doubtful")
     doubtful = [
         misheard_take for misheard_take in hearing_report.misheard if not misheard_take.is_accepted
     ]
@@ -163,7 +163,7 @@ def _print(book: BookPlan, hearing_report: BookHearing, recogniser: str) -> None
         summary = describe_remedy(book, steps, pronoun="one", every="them")
         out.print(f"{pluralize(len(doubtful), 'take')} doubtful: {summary}")
     elif (
-        hearing_report.takes > hearing_report.unknown
+        hearing_report.take_count > hearing_report.unheard_count
         and recogniser
         and not hearing_report.misheard
         and not hearing_report.cancelled
@@ -173,9 +173,9 @@ def _print(book: BookPlan, hearing_report: BookHearing, recogniser: str) -> None
 
 def _print_missing(book: BookPlan, hearing_report: BookHearing) -> None:
     hint = f"`narrator render{book.folders.option}` does it"
-    if not hearing_report.takes and _has_draft(book):
+    if not hearing_report.take_count and _has_draft(book):
         hint += "; the draft voice's are heard with `--draft`"
-    out.print(f"{pluralize(hearing_report.missing, 'chunk')} not rendered yet: {hint}")
+    out.print(f"{pluralize(hearing_report.missing_count, 'chunk')} not rendered yet: {hint}")
 
 
 def _print_misheard(hearing_report: BookHearing) -> None:
@@ -198,7 +198,7 @@ def _has_draft(book: BookPlan) -> bool:
 
 
 def _print_times(hearing_report: BookHearing) -> None:
-    for listener, count in sorted(hearing_report.timed.items()):
+    for listener, count in sorted(hearing_report.timed_counts.items()):
         if listener:
             out.print(f"words of {pluralize(count, 'take')} timed by {listener}")
         else:
@@ -207,14 +207,14 @@ def _print_times(hearing_report: BookHearing) -> None:
 
 def _json(hearing_report: BookHearing) -> dict[str, object]:
     return {
-        "takes": hearing_report.takes,
-        "missing": hearing_report.missing,
-        "unknown_language": hearing_report.unknown,
-        "heard_now": hearing_report.fresh,
-        "seconds_heard": round(hearing_report.seconds, 1),
-        "timed": dict(hearing_report.timed),
-        "relieved": hearing_report.relieved,
-        "damaged_rows_removed": hearing_report.forgotten,
+        "takes": hearing_report.take_count,
+        "missing": hearing_report.missing_count,
+        "unknown_language": hearing_report.unheard_count,
+        "heard_now": hearing_report.heard_count,
+        "seconds_heard": round(hearing_report.heard_seconds, 1),
+        "timed": dict(hearing_report.timed_counts),
+        "relieved": hearing_report.relieved_count,
+        "damaged_rows_removed": hearing_report.removed_row_count,
         "cancelled": hearing_report.cancelled,
         "misheard": [
             {

@@ -141,23 +141,28 @@ def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
 
 
 def _print_costs(costs: Estimate) -> None:
-    wall = "not measured yet" if costs.wall is None else f"about {format_clock(costs.wall)}"
-    out.print(f"to render: {format_clock(costs.seconds)} of speech; time: {wall}; "
-              f"disk: {sized(costs.disk)} of {sized(costs.free)} free; "
-              f"finished files: about {sized(costs.files)}")  # fmt: skip
+    wall = (
+        "not measured yet"
+        if costs.wall_seconds is None
+        else f"about {format_clock(costs.wall_seconds)}"
+    )
+    out.print(f"to render: {format_clock(costs.speech_seconds)} of speech; time: {wall}; "
+              f"disk: {sized(costs.disk_bytes)} of {sized(costs.free_bytes)} free; "
+              f"finished files: about {sized(costs.file_bytes)}")  # fmt: skip
     for engine_cost in costs.engines if len(costs.engines) > 1 else ():
         took = (
             "not measured yet"
-            if engine_cost.wall is None
-            else f"about {format_clock(engine_cost.wall)}"
+            if engine_cost.wall_seconds is None
+            else f"about {format_clock(engine_cost.wall_seconds)}"
         )
         out.print(
-            f"  {engine_cost.engine}: {format_clock(engine_cost.seconds)} of speech; time: {took}"
+            f"  {engine_cost.engine}: {format_clock(engine_cost.speech_seconds)} of speech; "
+            f"time: {took}"
         )
-    if costs.sent is not None:
+    if costs.sent_characters is not None:
         price = f", {costs.price}" if costs.price else ""
-        out.print(f"to send: {costs.sent:,} characters{price}; chunks that are tried again are "
-                  "sent again")  # fmt: skip
+        out.print(f"to send: {costs.sent_characters:,} characters{price}; chunks that are tried "
+                  "again are sent again")  # fmt: skip
 
 
 def _print_outdated(book: BookPlan) -> None:
@@ -180,22 +185,24 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
         "speakers": [asdict(row) for row in _speaker_rows(book)],
         "reasons": {str(reason): count for reason, count in book_plan.count_reasons(book).items()},
         "todo": [{"id": s.id, "key": s.key, "why": str(book.why[s.key].reason)} for s in book.todo],
-        "seconds_to_render": round(costs.seconds, 1),
-        "expected_wall_seconds": None if costs.wall is None else round(costs.wall, 1),
+        "seconds_to_render": round(costs.speech_seconds, 1),
+        "expected_wall_seconds": None
+        if costs.wall_seconds is None
+        else round(costs.wall_seconds, 1),
         "by_engine": [
             {
                 "engine": engine_cost.engine,
-                "seconds_to_render": round(engine_cost.seconds, 1),
+                "seconds_to_render": round(engine_cost.speech_seconds, 1),
                 "expected_wall_seconds": None
-                if engine_cost.wall is None
-                else round(engine_cost.wall, 1),
+                if engine_cost.wall_seconds is None
+                else round(engine_cost.wall_seconds, 1),
             }
             for engine_cost in costs.engines
         ],
-        "disk_bytes": costs.disk,
-        "finished_bytes": costs.files,
-        "disk_free_bytes": costs.free,
-        "characters_to_send": costs.sent,
+        "disk_bytes": costs.disk_bytes,
+        "finished_bytes": costs.file_bytes,
+        "disk_free_bytes": costs.free_bytes,
+        "characters_to_send": costs.sent_characters,
         "price": costs.price or None,
         "missing_models": book_engines.missing_models(book.project),
         "files_made_anew": [

@@ -48,7 +48,7 @@ class Auditioning:
         """As `Audition.answered`."""
         return self.audition.answered(request, outcome)
 
-    def settled(self) -> dict[str, Any]:
+    def finish(self) -> dict[str, Any]:
         """Write the sound and return a summary for people. Raises UserError, StorageError."""
         speech, faults = self.audition.heard()
         rate = self.audition.engine.sample_rate

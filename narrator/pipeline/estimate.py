@@ -18,6 +18,11 @@ from narrator.pipeline.book_plan import BookPlan
 from narrator.project.project import Project
 from narrator.speech.plan import Step
 
+_FLAC_BYTES_PER_SAMPLE = 1.1
+"""FLAC of speech takes a little over half of 16-bit PCM."""
+_RAW_BYTES_PER_SAMPLE = 4
+"""Chapters are 32-bit samples while they are encoded."""
+
 
 def speed_name(engine: Engine) -> str:
     """The name under which an engine's speed is saved; clusters have speeds of their own."""
@@ -37,26 +42,27 @@ class EngineShare:
     """The part of a render that engines of one name speak."""
 
     engine: str
-    seconds: float
-    wall: float | None
+    speech_seconds: float
+    wall_seconds: float | None
+    """Seconds on the clock; None if the engine was not measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """The cost of a render; None for what has not been measured yet."""
 
-    seconds: float
+    speech_seconds: float
     """Seconds of speech still to be rendered."""
-    wall: float | None
+    wall_seconds: float | None
     """Seconds on the clock; None if one of the engines was not measured."""
     engines: tuple[EngineShare, ...]
     """The part of each engine."""
-    disk: int
+    disk_bytes: int
     """Bytes of takes, encoded chapters, their samples while encoding, and finished files."""
-    files: int
+    file_bytes: int
     """Bytes of the finished files."""
-    free: int
-    sent: int | None = None
+    free_bytes: int
+    sent_characters: int | None = None
     """Characters sent to a remote engine, each chunk once; None if nothing is sent."""
     price: str = ""
     """Their price in words, if the manifest gives a price per million."""
@@ -71,39 +77,37 @@ def estimate(
     `cluster_speeds`, by their names as in `speed_name`; disk space from the sizes of existing
     takes.
     """
-    seconds = sum(step.expected for step in book.todo)
+    speech_seconds = sum(step.expected for step in book.todo)
     shares = shares_of(book, book.todo, cluster_speeds)
-    stored_takes = [(size, book.store.find(key)) for key, size in book.store.stored()]
-    stored_seconds = sum(
-        record.samples / record.sample_rate for _, record in stored_takes if record
-    )
-    # FLAC of speech takes a little over half of 16-bit PCM
+    sizes = dict(book.store.stored())
+    stored_seconds = sum(record.seconds for key in sizes if (record := book.store.find(key)))
     bytes_per_second = (
-        sum(s for s, _ in stored_takes) / stored_seconds
+        sum(sizes.values()) / stored_seconds
         if stored_seconds
-        else 1.1 * book.sample_rate
+        else _FLAC_BYTES_PER_SAMPLE * book.sample_rate
     )
     project = book.project
     chapters = book.selection.chapters
-    shapes = preflight.expected_shapes(project, book.manuscript.spoken)
-    shapes = [shape for shape in shapes if not chapters or shape.number in chapters]
+    shapes = [
+        shape
+        for shape in preflight.expected_shapes(project, book.manuscript.spoken)
+        if not chapters or shape.number in chapters
+    ]
     total_seconds = preflight.expected_book_seconds(project, shapes)
     channels = layout.book_channels(project, [step.chunk for step in book.steps])
     finished_bytes = total_seconds * preflight.bytes_per_second(project, book.sample_rate, channels)
     longest_chapters = sorted((shape.speech for shape in shapes), reverse=True)[: encode.WORKERS]
-    raw_bytes = (
-        sum(longest_chapters) * book.sample_rate * channels * 4
-    )  # 32-bit samples, while they are encoded
+    raw_bytes = sum(longest_chapters) * book.sample_rate * channels * _RAW_BYTES_PER_SAMPLE
     characters_sent, price = _remote_cost(book)
     return Estimate(
-        seconds=seconds,
-        wall=wall_of(shares),
+        speech_seconds=speech_seconds,
+        wall_seconds=total_wall_seconds(shares),
         engines=shares,
         # encoded chapters are kept beside the files that are joined from them
-        disk=round(seconds * bytes_per_second + 2 * finished_bytes + raw_bytes),
-        files=round(finished_bytes),
-        free=shutil.disk_usage(_nearest_existing_folder(book.project.build)).free,
-        sent=characters_sent,
+        disk_bytes=round(speech_seconds * bytes_per_second + 2 * finished_bytes + raw_bytes),
+        file_bytes=round(finished_bytes),
+        free_bytes=shutil.disk_usage(_nearest_existing_folder(book.project.build)).free,
+        sent_characters=characters_sent,
         price=price,
     )
 
@@ -132,17 +136,17 @@ def shares_of(
     )
 
 
-def wall_of(shares: Sequence[EngineShare]) -> float | None:
+def total_wall_seconds(shares: Sequence[EngineShare]) -> float | None:
     """Seconds that all shares take, one after the other.
 
     None if an engine that has to speak was not measured.
     """
-    walls = [
-        share.wall
-        for share in [engine_share for engine_share in shares if engine_share.seconds] or shares
-    ]
-    known_walls = [wall for wall in walls if wall is not None]
-    return sum(known_walls) if len(known_walls) == len(walls) else None
+    total = 0.0
+    for share in [share for share in shares if share.speech_seconds] or shares:
+        if share.wall_seconds is None:
+            return None
+        total += share.wall_seconds
+    return total
 
 
 def _remote_cost(book: BookPlan) -> tuple[int | None, str]:

@@ -42,22 +42,22 @@ class Misheard:
 class BookHearing:
     """The outcome of a pass over a book."""
 
-    takes: int = 0
+    take_count: int = 0
     """Number of takes in the selection."""
-    missing: int = 0
+    missing_count: int = 0
     """Number of chunks without a take."""
-    unknown: int = 0
+    unheard_count: int = 0
     """Number of takes in languages that the recogniser does not know."""
-    fresh: int = 0
+    heard_count: int = 0
     """Number of takes that were listened to in this pass."""
-    seconds: float = 0.0
+    heard_seconds: float = 0.0
     """Seconds of their sound."""
-    timed: Counter[str] = field(default_factory=Counter)
+    timed_counts: Counter[str] = field(default_factory=Counter)
     """Number of takes with word times, by what timed them; "" if the words were not found."""
     misheard: list[Misheard] = field(default_factory=list)
-    relieved: int = 0
+    relieved_count: int = 0
     """Number of takes that were doubtful for their words, and no longer are."""
-    forgotten: int = 0
+    removed_row_count: int = 0
     """Number of damaged rows that were removed from the file of recognised text."""
     cancelled: bool = False
 
@@ -78,18 +78,18 @@ def hear_book(
     selection: Selection,
     recogniser: TakeListener,
     *,
-    tell: Callable[[float], None],
+    on_progress: Callable[[float], None],
     cancel: Event,
 ) -> tuple[BookPlan, BookHearing]:
     """Listen to every take of a selection that has not been listened to yet.
 
-    `tell` receives the share that is done. Raises Locked, EngineUnavailable, ManifestError,
+    `on_progress` receives the share that is done. Raises Locked, EngineUnavailable, ManifestError,
     StorageError.
     """
     with locked(manuscript.project):
         store = Store.open(manuscript.project.takes, writing=True)
         book = plan(manuscript, engines.main, selection, engines=engines.by_speaker, store=store)
-        return book, _hear_book(book, recogniser, tell, cancel)
+        return book, _hear_book(book, recogniser, on_progress, cancel)
 
 
 def _hear_book(
@@ -101,10 +101,10 @@ def _hear_book(
     for step in steps.values():
         take = book.takes.current(step)
         if take is None:
-            book_hearing.missing += 1
+            book_hearing.missing_count += 1
         else:
             takes.append((step, take))
-    book_hearing.takes = len(takes)
+    book_hearing.take_count = len(takes)
     due_takes = [
         _DueTake(step, take, *_find_needs(book, recogniser, step, take)) for step, take in takes
     ]
@@ -116,23 +116,23 @@ def _hear_book(
         if cancel.is_set():
             break
         for take in _hear_batch(book, recogniser, batch):
-            book_hearing.fresh += 1
-            book_hearing.seconds += take.seconds
-        on_progress(min(1.0, book_hearing.seconds / total_seconds) if total_seconds else 1.0)
+            book_hearing.heard_count += 1
+            book_hearing.heard_seconds += take.seconds
+        on_progress(min(1.0, book_hearing.heard_seconds / total_seconds) if total_seconds else 1.0)
     book_hearing.cancelled = cancel.is_set()
     for step, take in takes:
         _judge(book, recogniser, step, take, book_hearing)
     covers_book = len(steps) == len({step.key for step in book.steps})
     if recogniser.recogniser and covers_book and not book_hearing.cancelled:
         # all takes have intact rows again
-        book_hearing.forgotten = book.store.transcripts.forget_damaged()
+        book_hearing.removed_row_count = book.store.transcripts.forget_damaged()
     return book_hearing
 
 
 def _find_needs(
     book: BookPlan, recogniser: TakeListener, step: Step, take: Record
 ) -> tuple[bool, bool]:
-    """True if a take has to be heard, and whether its words have to be timed."""
+    """Two flags: a take has to be heard, and its words have to be timed."""
     transcript, word_times = _load_heard(book, recogniser, step, take)
     needs_times = word_times is None and recogniser.aligner(step.language) is not None
     return transcript is None and recogniser.hears(step.language), needs_times
@@ -183,9 +183,9 @@ def _judge(
     """Count a take in the outcome of the pass, and update its faults in the store."""
     transcript, word_times = _load_heard(book, recogniser, step, take)
     if word_times is not None:
-        book_hearing.timed[word_times.by if word_times.words else ""] += 1
+        book_hearing.timed_counts[word_times.by if word_times.words else ""] += 1
     if not recogniser.hears(step.language):
-        book_hearing.unknown += recogniser.recogniser is not None
+        book_hearing.unheard_count += recogniser.recogniser is not None
         return
     if transcript is None:  # stopped before, or damaged
         return
@@ -194,7 +194,7 @@ def _judge(
     if word_faults:
         book_hearing.misheard.append(Misheard(step, word_faults, transcript.text, step.pinned))
     elif sound_faults != take.faults:
-        book_hearing.relieved += 1
+        book_hearing.relieved_count += 1
     if not step.pinned and (*sound_faults, *word_faults) != take.faults:
         with contextlib.suppress(DamagedTake):  # as in `_hear_batch`
             book.store.mark(take.key, (*sound_faults, *word_faults))

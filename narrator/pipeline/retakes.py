@@ -224,7 +224,7 @@ def retake(
             on_message=message_callback(sink),
         )
         _speak_requests(retake_job, sink, cancel)
-        return retake_job.settled()
+        return retake_job.finish()
 
 
 @dataclass(slots=True)
@@ -305,7 +305,7 @@ class RetakeJob:
     def engine_of(self, request: Request) -> Engine:
         return self.book.engines[request.voice.speaker]
 
-    def settled(self) -> list[RetakenChunk]:
+    def finish(self) -> list[RetakenChunk]:
         """Pin the first try of each chunk that passed its checks, and return all tries.
 
         Raises UsageError, StorageError.

@@ -12,7 +12,7 @@ from typing import Any
 from narrator.errors import Problem
 from narrator.pipeline import places, retakes
 from narrator.pipeline.book_plan import BookPlan
-from narrator.pipeline.estimate import shares_of, wall_of
+from narrator.pipeline.estimate import shares_of, total_wall_seconds
 from narrator.pipeline.manuscript import find_unspoken
 from narrator.pipeline.retakes import Try
 from narrator.sound.assemble import Timeline
@@ -149,7 +149,7 @@ def _pending_row(plan: BookPlan, takes: Takes) -> Row:
     """Summarises what a render would speak, without the takes made since planning."""
     steps = [s for s in plan.todo if takes(s.chapter)[s.id].state not in RENDERED]
     seconds = sum(step.expected for step in steps)
-    wall = wall_of(shares_of(plan, steps))
+    wall = total_wall_seconds(shares_of(plan, steps))
     reasons: dict[Reason, int] = {}
     for step in steps:
         reason = plan.why[step.key].reason

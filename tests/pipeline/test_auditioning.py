@@ -44,7 +44,7 @@ def heard(path, engine, **asked):
     """What is told of an audition that a session of its own speaks."""
     one = begin(path, engine, **asked)
     auditions.speak_line(one.audition, ignore_message)
-    return one.settled()
+    return one.finish()
 
 
 def preset(path, name="Joan"):

@@ -436,13 +436,15 @@ def test_time_is_estimated_by_engine(tmp_path):
     files.save_json(estimate.speed_path(load(path)), {"hum": 2.0})
     book = plan(path, one, ann=other)
     shares = {share.engine: share for share in estimate.estimate(book).engines}
-    assert shares["hum"].wall == pytest.approx(shares["hum"].seconds / 2)
-    assert shares["drone"].wall is None
-    assert estimate.estimate(book).wall is None
+    assert shares["hum"].wall_seconds == pytest.approx(shares["hum"].speech_seconds / 2)
+    assert shares["drone"].wall_seconds is None
+    assert estimate.estimate(book).wall_seconds is None
     files.save_json(estimate.speed_path(load(path)), {"hum": 2.0, "drone": 4.0})
     costs = estimate.estimate(book)
-    assert costs.seconds == pytest.approx(sum(one.seconds for one in costs.engines))
-    assert costs.wall == pytest.approx(shares["hum"].seconds / 2 + shares["drone"].seconds / 4)
+    assert costs.speech_seconds == pytest.approx(sum(one.speech_seconds for one in costs.engines))
+    assert costs.wall_seconds == pytest.approx(
+        shares["hum"].speech_seconds / 2 + shares["drone"].speech_seconds / 4
+    )
     assert render(path, one, ann=other).complete
     assert set(estimate.speeds_of(load(path))) == {"hum", "drone"}
 

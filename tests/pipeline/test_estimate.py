@@ -21,7 +21,7 @@ def test_samples_of_the_chapters_that_are_encoded_at_one_time_need_room(
     disk = {}
     for workers in (0, 1, 2, 3):
         monkeypatch.setattr(encode, "WORKERS", workers)
-        disk[workers] = estimate(book).disk
+        disk[workers] = estimate(book).disk_bytes
     longer, shorter = disk[1] - disk[0], disk[2] - disk[1]
     assert longer > shorter > 0
     assert disk[3] == disk[2]
@@ -37,5 +37,5 @@ def test_chapters_that_are_not_selected_need_no_room(
     book = books.plan(books.write(tmp_path), HumEngine())
     whole = estimate(book)
     parts = [estimate(replace(book, selection=Selection(frozenset({n})))) for n in (0, 1)]
-    assert sum(part.files for part in parts) == pytest.approx(whole.files, abs=2)
-    assert max(part.disk for part in parts) < whole.disk
+    assert sum(part.file_bytes for part in parts) == pytest.approx(whole.file_bytes, abs=2)
+    assert max(part.disk_bytes for part in parts) < whole.disk_bytes

@@ -58,7 +58,7 @@ def heard(path, ear, *, cancel=None, **chosen):
     shares = []
     _, found = hearing.hear_book(
         manuscript, BookEngines(engine), selection, ear,
-        tell=shares.append, cancel=cancel or threading.Event(),
+        on_progress=shares.append, cancel=cancel or threading.Event(),
     )  # fmt: skip
     return found, shares
 
@@ -118,7 +118,7 @@ def test_what_a_render_heard_is_not_heard_again(tmp_path, listening, says):
     report, _ = books.speak(path, HumEngine())
     asked = len(ear.recogniser.asked), len(ear.aligners[0].asked)
     found, _ = heard(path, ear)
-    assert (found.takes, found.fresh) == (len(report.plan.steps), 0)
+    assert (found.take_count, found.heard_count) == (len(report.plan.steps), 0)
     assert (len(ear.recogniser.asked), len(ear.aligners[0].asked)) == asked
 
 
@@ -149,14 +149,14 @@ def test_takes_that_were_heard_cost_nothing_the_second_time(book):
     heard(book, TakeListener(Parrot(), [Metronome()]))
     ear = TakeListener(Parrot(), [Metronome()])
     found, _ = heard(book, ear)
-    assert (found.fresh, ear.recogniser.asked, ear.aligners[0].asked) == (0, [], [])
-    assert found.timed == {"metronome": found.takes}
+    assert (found.heard_count, ear.recogniser.asked, ear.aligners[0].asked) == (0, [], [])
+    assert found.timed_counts == {"metronome": found.take_count}
 
 
 def test_another_recogniser_hears_them_anew_and_may_relieve_them(book):
     heard(book, TakeListener(Parrot(deaf())))
     found, _ = heard(book, TakeListener(Parrot(identity="parrot 2")))
-    assert (found.relieved, found.misheard) == (1, [])
+    assert (found.relieved_count, found.misheard) == (1, [])
     assert doubtful(book) == []
 
 
@@ -172,7 +172,7 @@ def test_a_take_that_an_author_pinned_stays_accepted(book):
 def test_only_what_is_asked_for_is_heard(book):
     ear = TakeListener(Parrot())
     found, _ = heard(book, ear, chapters=["2"], speakers=["ann"])
-    assert (found.takes, found.fresh) == (1, 1)
+    assert (found.take_count, found.heard_count) == (1, 1)
 
 
 def test_a_pass_that_is_stopped_goes_on_where_it_was(book):
@@ -184,22 +184,22 @@ def test_a_pass_that_is_stopped_goes_on_where_it_was(book):
 
     stopped, _ = heard(book, TakeListener(Parrot(says)), cancel=cancel)
     assert stopped.cancelled
-    assert stopped.fresh == 2  # a batch
+    assert stopped.heard_count == 2  # a batch
     found, _ = heard(book, TakeListener(Parrot()))
-    assert found.fresh == found.takes - 2
+    assert found.heard_count == found.take_count - 2
 
 
 def test_chunks_without_takes_are_counted(tmp_path):
     path = books.write(tmp_path)
     books.speak(path, HumEngine(), chapters=["1"])
     found, _ = heard(path, TakeListener(Parrot()))
-    assert found.missing == len(books.plan(path, HumEngine()).todo) > 0
+    assert found.missing_count == len(books.plan(path, HumEngine()).todo) > 0
 
 
 def test_words_alone_are_timed(book):
     ear = TakeListener(None, [Metronome()])
     found, _ = heard(book, ear)
-    assert found.timed == {"metronome": found.takes}
+    assert found.timed_counts == {"metronome": found.take_count}
     assert not found.misheard
 
 
@@ -215,7 +215,7 @@ def damage(path, step):
 def test_a_damaged_take_is_passed_over(book):
     damage(book, books.plan(book, HumEngine()).steps[0])
     found, _ = heard(book, TakeListener(Parrot()))
-    assert found.fresh == found.takes - 1
+    assert found.heard_count == found.take_count - 1
 
 
 def test_one_that_was_heard_before_it_was_damaged_holds_up_no_other(book):

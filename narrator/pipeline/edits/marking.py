@@ -21,9 +21,6 @@ _BRACE_WITH_SPEAKERS = re.compile(r"\{[^\\{}|:：\n]{1,400}[:：][^\S\n]*")
 _LIST_PREFIX = re.compile(r"(?:[^\S\n]*(?:>|[-*+](?=\s)|\d{1,9}[.)](?=\s)))*")
 _LIST_NUMBER = re.compile(r"(?:\d{1,9}[.)]\s*)+")
 
-Way = tuple[str, int, int]
-"""A new text of a source, and which of the words at its place it is meant for."""
-
 
 def put_in_braces(
     text: ChapterText, place: Place, span: tuple[int, int], attribution: Attribution

@@ -58,7 +58,7 @@ def record_audition(handle: JobHandle, auditioning: Auditioning) -> None:
     if handle.cancel.is_set():
         handle.record_outcome(STOPPED)
     else:
-        handle.record_outcome(0, summary={"audition": auditioning.settled()})
+        handle.record_outcome(0, summary={"audition": auditioning.finish()})
 
 
 def pin_or_unpin(handle: JobHandle, book: BookPlan) -> None:
@@ -260,7 +260,7 @@ class ConcurrentJobs:
                 on_message=self.tell,
             )
             errand = _Errand(
-                handle, engine, retake_job, lambda: record_retake(handle, retake_job.settled())
+                handle, engine, retake_job, lambda: record_retake(handle, retake_job.finish())
             )
             self._queue_requests(errand, retake_job.requests)
 

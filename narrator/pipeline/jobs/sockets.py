@@ -171,28 +171,28 @@ def _open_listener() -> tuple[socket.socket, Path]:
 class Client:
     """A client of an owner."""
 
-    line: socket.socket
-    heard: bytearray = field(default_factory=bytearray)
+    connection: socket.socket
+    received: bytearray = field(default_factory=bytearray)
     """Bytes received of a line that has not ended yet."""
-    untold: bytearray = field(default_factory=bytearray)
-    """Bytes that it has not read yet."""
-    gone: bool = False
+    unsent: bytearray = field(default_factory=bytearray)
+    """Bytes of events that have not been sent to it yet."""
+    is_gone: bool = False
 
     def lines(self) -> Iterator[bytes]:
         """Yields the complete lines that it has sent."""
-        while (line_end := self.heard.find(b"\n")) >= 0:
-            line = bytes(self.heard[:line_end])
-            del self.heard[: line_end + 1]
+        while (line_end := self.received.find(b"\n")) >= 0:
+            line = bytes(self.received[:line_end])
+            del self.received[: line_end + 1]
             yield line
 
 
 class Server:
     """Serves the clients of an owner in a thread.
 
-    `greeting` makes the first event for a new client, `heard` receives each line of a client, and
-    `left` a client that has gone. They are called on the server's thread and under `mutex`, which
-    the owner holds too while it changes the state that they read. Raises OSError if it cannot
-    listen.
+    `greeting` makes the first event for a new client, `on_line` receives each line of a client, and
+    `on_disconnect` a client that has gone. They are called on the server's thread and under
+    `mutex`, which the owner holds too while it changes the state that they read. Raises OSError if
+    it cannot listen.
     """
 
     def __init__(
@@ -222,8 +222,8 @@ class Server:
         line = encode(event)
         with self.mutex:
             for recipient in self._clients if client is None else (client,):
-                if not recipient.gone:
-                    recipient.untold += line
+                if not recipient.is_gone:
+                    recipient.unsent += line
         self._wake_thread()
 
     def close(self) -> None:
@@ -255,7 +255,7 @@ class Server:
             if self._deadline is None:
                 return False
             return time.monotonic() >= self._deadline or not any(
-                client.untold for client in self._clients
+                client.unsent for client in self._clients
             )
 
     def _close_sockets(self) -> None:
@@ -283,14 +283,14 @@ class Server:
         client = Client(connection)
         with self.mutex:
             self._clients.append(client)
-            client.untold += encode(self._greeting())
+            client.unsent += encode(self._greeting())
         self._selector.register(connection, selectors.EVENT_READ, lambda: self._receive(client))
 
     def _receive(self, client: Client) -> None:
-        if client.gone:
+        if client.is_gone:
             return
         try:
-            received_bytes = client.line.recv(65_536)
+            received_bytes = client.connection.recv(65_536)
         except BlockingIOError:
             return
         except OSError:
@@ -299,41 +299,41 @@ class Server:
             if not received_bytes:
                 self.dismiss(client)
                 return
-            client.heard += received_bytes
+            client.received += received_bytes
             for line in client.lines():
-                if not client.gone:
+                if not client.is_gone:
                     self._on_line(client, line)
-            if len(client.heard) > MAX_LINE_BYTES:
+            if len(client.received) > MAX_LINE_BYTES:
                 self.dismiss(client)
 
     def _flush(self, client: Client) -> None:
         """Send as much as a client takes; under the mutex."""
-        if client.gone:
+        if client.is_gone:
             return
         try:
-            while client.untold:
-                del client.untold[: client.line.send(client.untold[:65_536])]
+            while client.unsent:
+                del client.unsent[: client.connection.send(client.unsent[:65_536])]
         except BlockingIOError:
             pass
         except OSError:
             self.dismiss(client)
             return
-        if len(client.untold) > MAX_LINE_BYTES:
+        if len(client.unsent) > MAX_LINE_BYTES:
             log.warning("a client that does not read was sent away")
             self.dismiss(client)
             return
-        event_mask = selectors.EVENT_READ | (selectors.EVENT_WRITE if client.untold else 0)
-        if self._selector.get_key(client.line).events != event_mask:
-            key = self._selector.get_key(client.line)
-            self._selector.modify(client.line, event_mask, key.data)
+        event_mask = selectors.EVENT_READ | (selectors.EVENT_WRITE if client.unsent else 0)
+        if self._selector.get_key(client.connection).events != event_mask:
+            key = self._selector.get_key(client.connection)
+            self._selector.modify(client.connection, event_mask, key.data)
 
     def dismiss(self, client: Client) -> None:
         """Disconnect a client; on the server's thread and under the mutex."""
-        if client.gone:
+        if client.is_gone:
             return
-        client.gone = True
+        client.is_gone = True
         self._clients.remove(client)
-        self._selector.unregister(client.line)
-        client.line.close()
-        client.untold.clear()
+        self._selector.unregister(client.connection)
+        client.connection.close()
+        client.unsent.clear()
         self._on_disconnect(client)
