@@ -61,10 +61,10 @@ class Archive:
             raise self.failed(f"cannot be read: {error.strerror or error}") from None
         except (NotImplementedError, ValueError, UnicodeError) as error:
             raise self.failed(f"a zip archive of a kind that cannot be read: {error}") from None
-        self._read = 0
+        self._bytes_read = 0
         try:
-            self._members = self._checked_members()
-            self._folded = {_fold(name): name for name in self._members}
+            self._members = self._check_members()
+            self._name_by_folded_name = {_fold_name(name): name for name in self._members}
             self._check_locks()
         except BaseException:
             self._zip.close()
@@ -96,13 +96,13 @@ class Archive:
         for candidate in (name, unquote(name)):
             if candidate in self._members:
                 return candidate
-        return self._folded.get(_fold(unquote(name)))
+        return self._name_by_folded_name.get(_fold_name(unquote(name)))
 
     def read(self, name: str) -> bytes:
         """Returns a member's bytes, within the limits; `name` as returned by `find`."""
         member_info = self._members[name]
-        self._read += member_info.file_size
-        if member_info.file_size > MEMBER_LIMIT or self._read > TOTAL_LIMIT:
+        self._bytes_read += member_info.file_size
+        if member_info.file_size > MEMBER_LIMIT or self._bytes_read > TOTAL_LIMIT:
             raise self.failed(
                 f"unpacks to {member_info.file_size:,} bytes, more than a book needs", name
             )
@@ -135,23 +135,23 @@ class Archive:
 
     def xml(self, name: str) -> etree._Element:
         """Returns a member as XML. Raises ImportFailed if it is not well-formed."""
-        return self._parsed(name, markup.xml_of)
+        return self._parse_member(name, markup.xml_of)
 
     def bounded_xml(self, name: str, old: str = "", new: str = "") -> etree._Element:
         """Returns a member of limited size and depth as XML, with `old` in it replaced by `new`."""
-        return self._parsed(name, lambda text: markup.bounded_xml(text, old, new))
+        return self._parse_member(name, lambda text: markup.bounded_xml(text, old, new))
 
     def document(self, name: str) -> tuple[etree._Element, bool]:
         """Returns a member as XHTML, and whether it is well-formed; if not, it is parsed as
         HTML."""
-        return self._parsed(name, markup.document_of)
+        return self._parse_member(name, markup.document_of)
 
-    def safe(self, name: str) -> str:
+    def sanitized_text(self, name: str) -> str:
         """Returns a member's text without declarations; replaces HTML's entities, refuses
         others."""
-        return self._parsed(name, markup.sanitize)
+        return self._parse_member(name, markup.sanitize)
 
-    def _parsed(self, name: str, parse: Callable[[str], _Parsed]) -> _Parsed:
+    def _parse_member(self, name: str, parse: Callable[[str], _Parsed]) -> _Parsed:
         """Returns a member's text as parsed. Raises ImportFailed for faulty markup."""
         text = self.text(name)
         try:
@@ -159,7 +159,7 @@ class Archive:
         except markup.BadMarkup as error:
             raise self.failed(str(error), name) from None
 
-    def _checked_members(self) -> dict[str, zipfile.ZipInfo]:
+    def _check_members(self) -> dict[str, zipfile.ZipInfo]:
         infos = self._zip.infolist()
         if len(infos) > MAX_MEMBERS:
             raise self.failed(f"holds {len(infos):,} files, more than a book needs")
@@ -202,11 +202,5 @@ def resolve(base: str, href: str) -> tuple[str, str]:
     return path, unquote(fragment)
 
 
-def types_of(element: etree._Element) -> str:
-    """Returns the `epub:type` and `role` of an element, as words."""
-    epub_type = element.get("{http://www.idpf.org/2007/ops}type") or element.get("epub:type", "")
-    return f"{epub_type} {element.get('role', '')}"
-
-
-def _fold(name: str) -> str:
+def _fold_name(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()

@@ -13,7 +13,7 @@ from manuscripts.readers.facts import Metadata
 from textbase.errors import Problem
 
 
-def bind(
+def bind_book(
     path: Path,
     divided: DividedBook,
     facts: Metadata,

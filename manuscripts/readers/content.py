@@ -80,7 +80,7 @@ def _kind_of_archive(path: Path) -> Kind:
 
 # -- texts -----------------------------------------------------------------------------------------
 
-_XML = re.compile(
+_XML_ROOT = re.compile(
     r"\s*(?:(?:<\?[^>]*>|<!--[^-]*(?:-(?!->)[^-]*)*-->|<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>)\s*)*"
     r"<(?:[\w.-]+:)?(?P<root>[A-Za-z][\w.-]*)(?=[\s/>])",
     re.DOTALL | re.IGNORECASE,
@@ -90,15 +90,15 @@ _BLOCK_TAG = (
     r"table|tr|td|th|blockquote|center|pre|br|hr|nav|header|footer|aside|figure|form|noscript)"
     r"(?:\s[^<>]*)?/?>"
 )
-_HTML = re.compile(
+_HTML_START = re.compile(
     rf"\s*(?:{_BLOCK_TAG}|<(?:a|img|span|font|iframe|svg|input|button)\b[^<>]*>)", re.IGNORECASE
 )
-_DOCUMENT = re.compile(
+_PAGE_START = re.compile(
     r"\s*<(?:!doctype\s+html\b|(?:[\w.-]+:)?(?:html|head|body)\b[^<>]*>(?=\s*<|.*?</[a-z]))",
     re.I | re.S,
 )
 """Beginning of a whole page; `<html> is the first tag` is not one."""
-_TAGS = re.compile(
+_CONFIRMING_TAGS = re.compile(
     r"</[a-z][a-z0-9]*\s*>|<(?:p|br|hr|div)\b[^<>]*>.*<(?:p|br|hr|div)\b", re.I | re.S
 )
 """Tags that confirm that a text which begins like HTML is HTML."""
@@ -125,9 +125,11 @@ _SCENE_HEADING = re.compile(
     r"(?=[^\na-z]*[A-Z]{2})[^\n]*"
 )
 _PARAGRAPH_START = re.compile(r"(?:\A|\n)[ \t]*\n(?=[ \t]*\S)")
-_CUE = re.compile(r"\n[ \t]*\n[ \t]*[A-Z][A-Z0-9 .'’#-]+(?:\([^()\n]*\))?[ \t]*\^?\n[ \t]*\S")
+_NAME_ABOVE_SPEECH = re.compile(
+    r"\n[ \t]*\n[ \t]*[A-Z][A-Z0-9 .'’#-]+(?:\([^()\n]*\))?[ \t]*\^?\n[ \t]*\S"
+)
 _TITLE_PAGE = re.compile(r"\s*(?:Title|Credit|Author|Source|Draft date|Contact):", re.IGNORECASE)
-_ATX = re.compile(r"(?:^|\n[ \t]*\n)#{1,3} +\S[^\n]*\n")
+_MARKDOWN_HEADING = re.compile(r"(?:^|\n[ \t]*\n)#{1,3} +\S[^\n]*\n")
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?:[\w-]+[ \t]*:.*\n)+", re.MULTILINE)
 _LATEX = re.compile(r"\\documentclass|\\begin\{document\}")
 _SIGN_SEARCH_LENGTH = 2000
@@ -152,9 +154,11 @@ def _kind_by_first_words(text: str, suffix: str) -> Kind | None:
     for kind in KINDS:
         if kind.beginning and re.search(kind.beginning, beginning):
             return kind
-    root_match = _XML.match(text)
+    root_match = _XML_ROOT.match(text)
     root = root_match["root"].casefold() if root_match else ""
-    if root in _KIND_BY_ROOT and not (root in ("document", "article") and _TAGS.search(text)):
+    if root in _KIND_BY_ROOT and not (
+        root in ("document", "article") and _CONFIRMING_TAGS.search(text)
+    ):
         return _KIND_BY_ROOT[root]
     if _is_html(text, suffix):
         return kinds.HTML
@@ -168,7 +172,7 @@ def _is_html(text: str, suffix: str) -> bool:
     ends, and in doubt by its name."""
     text = text.lstrip("\ufeff")
     visible_text = _visible_part(text)
-    if _DOCUMENT.match(visible_text):
+    if _PAGE_START.match(visible_text):
         return True
     kind = SUFFIXES.get(suffix)
     if kind in (kinds.MARKDOWN, kinds.FOUNTAIN):  # they may have any number of tags
@@ -178,7 +182,7 @@ def _is_html(text: str, suffix: str) -> bool:
     groups = "".join(_FENCE.split(visible_text)[::2]).split("\n\n")
     tagged_length = sum(len(group) for group in groups if _EDGE_TAG.search(group))
     tagged_share = tagged_length / max(1, sum(map(len, groups)))
-    if _HTML.match(visible_text) and _TAGS.search(visible_text):
+    if _HTML_START.match(visible_text) and _CONFIRMING_TAGS.search(visible_text):
         return tagged_share > _MIN_TAGGED_SHARE or "<pre" in visible_text.lower()
     is_xml = text.lstrip().startswith("<?xml")
     return (
@@ -210,8 +214,8 @@ def _kind_by_conventions(text: str) -> Kind:
     """Returns the format of a text whose name is missing or says only that it is a text."""
     if is_fountain(text):
         return kinds.FOUNTAIN
-    has_headings = len(_ATX.findall(text)) > 1 or (
-        _ATX.search(text[:400]) and _FRONT_MATTER.match(text)
+    has_headings = len(_MARKDOWN_HEADING.findall(text)) > 1 or (
+        _MARKDOWN_HEADING.search(text[:400]) and _FRONT_MATTER.match(text)
     )
     return kinds.MARKDOWN if has_headings or _FRONT_MATTER.match(text) else kinds.TEXT
 
@@ -219,7 +223,10 @@ def _kind_by_conventions(text: str) -> Kind:
 def is_fountain(text: str) -> bool:
     """Returns whether a text is a screenplay: two or more scene headings, and names above speeches,
     on a sixth of its paragraphs."""
-    scene_heading_count, cue_count = len(_SCENE_HEADING.findall(text)), len(_CUE.findall(text))
+    scene_heading_count, cue_count = (
+        len(_SCENE_HEADING.findall(text)),
+        len(_NAME_ABOVE_SPEECH.findall(text)),
+    )
     has_enough = 6 * (scene_heading_count + cue_count) >= len(_PARAGRAPH_START.findall(text))
     return (
         scene_heading_count > 1 and has_enough and (cue_count > 1 or bool(_TITLE_PAGE.match(text)))

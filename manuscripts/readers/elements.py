@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from lxml import etree
 
 from manuscripts.book import count_words, word_set
-from manuscripts.readers.archive import types_of
 from textbase.characters import strip_invisible
 
 OMISSION_ATTRIBUTE = "data-narrator-left"
@@ -47,6 +46,7 @@ _CODE_CLASS = re.compile(
     r"(?<![\w-])(code|source-?code|program-?listing|listing|highlight|lstlisting|verbatim)(?![\w-])",
     re.IGNORECASE,
 )
+EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 LANGUAGE_ATTRIBUTE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
@@ -61,7 +61,14 @@ def body_of(root: etree._Element) -> etree._Element:
     return next(root.iter("{*}body"), root)
 
 
+def types_of(element: etree._Element) -> str:
+    """Returns the `epub:type` and `role` of an element, as words."""
+    epub_type = element.get(EPUB_TYPE) or element.get("epub:type", "")
+    return f"{epub_type} {element.get('role', '')}"
+
+
 def level_of(element: etree._Element) -> int:
+    """Returns the level of a heading; 0 for any other element."""
     heading = re.fullmatch(r"h([1-6])", element_name(element))
     return int(heading[1]) if heading else 0
 
@@ -76,13 +83,13 @@ def language_of(element: etree._Element) -> str | None:
 
 def texts_of(element: etree._Element) -> Iterator[str]:
     """Yields the text nodes in an element."""
-    return (piece for piece in _pieces(element) if piece)
+    return (piece for piece in _text_pieces(element) if piece)
 
 
-def runs_of(element: etree._Element) -> Iterator[str]:
+def block_texts(element: etree._Element) -> Iterator[str]:
     """Yields the text of an element, in pieces that block elements separate."""
     run: list[str] = []
-    for piece in (*_pieces(element), None):
+    for piece in (*_text_pieces(element), None):
         if piece is None:
             yield "".join(run)
             run.clear()
@@ -90,7 +97,7 @@ def runs_of(element: etree._Element) -> Iterator[str]:
             run.append(piece)
 
 
-def _pieces(element: etree._Element) -> Iterator[str | None]:
+def _text_pieces(element: etree._Element) -> Iterator[str | None]:
     """Yields text nodes, and None at the borders of block elements."""
     name = element_name(element)
     if not name or name in SILENT:
@@ -102,7 +109,7 @@ def _pieces(element: etree._Element) -> Iterator[str | None]:
         yield element.get("alt", "")
     yield element.text or ""
     for child in element:
-        yield from _pieces(child)
+        yield from _text_pieces(child)
         yield child.tail or ""
     if border:
         yield None
@@ -190,7 +197,7 @@ def is_subtitle(element: etree._Element) -> bool:
     return "subtitle" in f"{types_of(element)} {element.get('class', '')}".lower()
 
 
-def is_lines(element: etree._Element) -> bool:
+def holds_verse_lines(element: etree._Element) -> bool:
     """Returns whether all children are short blocks without breaks: lines of verse, marked one by
     one."""
     children = [child for child in element if element_name(child)]

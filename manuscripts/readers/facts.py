@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 
 from manuscripts.book import word_set
 
-LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+
+
+def valid_language(tag: str | None) -> str | None:
+    """Returns a language tag with hyphens; None for what is not one, or for an undetermined
+    language."""
+    tag = (tag or "").replace("_", "-")
+    return tag if _LANGUAGE_TAG.fullmatch(tag) and tag != "und" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,14 @@ class Metadata:
     series_part: str | None = None
 
 
+GUTENBERG_START, GUTENBERG_END = (
+    re.compile(rf"\*\*\* ?{edge} OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
+    for edge in ("START", "END")
+)
+"""Lines around the text of a book of Project Gutenberg."""
+GUTENBERG_NOTICE = "notice of Project Gutenberg"
+
+
 # -- what programs write ---------------------------------------------------------------------------
 
 _GENERATED_TITLE = re.compile(
@@ -58,13 +73,13 @@ _GENERATED_AUTHOR = re.compile(
 )
 
 
-def title_of(text: str) -> str | None:
+def chosen_title(text: str) -> str | None:
     """Returns the title in a file's properties; None for a generated one, such as `Document1`."""
     text = " ".join(text.split())[:_MAX_LENGTH]
     return text if text and not _GENERATED_TITLE.fullmatch(text) else None
 
 
-def author_of(text: str) -> str | None:
+def chosen_author(text: str) -> str | None:
     """Returns a name in a file's properties; None for that of a program or of a generic user."""
     text = " ".join(text.split())[:_MAX_LENGTH]
     return text if text and not _GENERATED_AUTHOR.fullmatch(text) else None

@@ -44,7 +44,7 @@ from manuscripts.readers.text import read_plain_text
 from manuscripts.readers.web.html import read_html_folder
 from textbase.errors import Problem
 
-_READ_HERE = (*MARKDOWN.suffixes, *TEXT.suffixes)
+_TEXT_SUFFIXES = (*MARKDOWN.suffixes, *TEXT.suffixes)
 _SPEAKERS_ENDING = ".speakers.txt"
 """Of the lists of who says what that narrator writes beside texts."""
 _MAX_SHOWN = 3
@@ -59,10 +59,10 @@ _LINK = re.compile(r"\]\(\s*<?([^)<>\s]+\.(?:md|markdown|txt))>?[^)]*\)", re.IGN
 _MAX_FILES = 5000
 
 
-def read_folder(folder: Path, choices: Choices, read_any: Reader, on_file: FileCallback) -> Book:
+def read_folder(folder: Path, choices: Choices, read_file: Reader, on_file: FileCallback) -> Book:
     """Returns the book in a folder of manuscripts.
 
-    `read_any` reads a file of any format; `on_file` is called before each file. Raises
+    `read_file` reads a file of any format; `on_file` is called before each file. Raises
     ImportFailed, SlowPattern.
     """
     _refuse_packages(folder)
@@ -76,19 +76,21 @@ def read_folder(folder: Path, choices: Choices, read_any: Reader, on_file: FileC
             remarks.append(f"Not read, as most files here are HTML: {shown_names}.")
         book = read_html_folder(folder, pages, choices)
         return replace(book, remarks=(*book.remarks, *remarks))
-    listing = next((path for path in paths if path.stem.lower() in ("summary", "_sidebar")), None)
-    chapters = _order_files(paths, listing, choices)
+    contents_file = next(
+        (path for path in paths if path.stem.lower() in ("summary", "_sidebar")), None
+    )
+    chapters = _order_files(paths, contents_file, choices)
     if not chapters:
         message = f"a folder without manuscripts; what can be imported: {IMPORTABLE}"
         raise ImportFailed(Problem(folder, None, message))
     skipped: list[Skipped] = []
     for path in paths:
-        if path not in chapters and path.suffix.lower() in _READ_HERE:
-            skipped.append(_skip_file(path, path == listing, choices))
+        if path not in chapters and path.suffix.lower() in _TEXT_SUFFIXES:
+            skipped.append(_skipped_file(path, path == contents_file, choices))
         elif path not in chapters:
             reason = "is about the book by its name, or in no list of it; it is not read"
             remarks.append(f"{file_name(path)} {reason}.")
-    books = _read_books(folder, chapters, choices, read_any, remarks, on_file)
+    books = _read_books(folder, chapters, choices, read_file, remarks, on_file)
     on_file(folder)
     book = _join_books(folder, books, skipped)
     return replace(book, remarks=(*book.remarks, *remarks))
@@ -110,7 +112,7 @@ def _find_files(folder: Path, remarks: list[str]) -> list[Path]:
     """Returns the manuscripts in a folder and its subfolders, in natural order: without hidden
     ones, and those that repeat another one in another format."""
     readable = (f".{name}" for name in READERS.names())
-    suffixes = list(dict.fromkeys((*_READ_HERE, *readable, *UNREADABLE_SUFFIXES)))
+    suffixes = list(dict.fromkeys((*_TEXT_SUFFIXES, *readable, *UNREADABLE_SUFFIXES)))
     """Of possible manuscripts; of files with the same stem the first suffix wins."""
     try:
         candidates = [
@@ -136,7 +138,9 @@ def _find_files(folder: Path, remarks: list[str]) -> list[Path]:
         preferred = path_by_stem.get(path.with_suffix(""), path)
         if not is_inside[path]:
             remarks.append(f"{file_name(path)} is a link out of the folder; not read.")
-        elif preferred == path or {preferred.suffix.lower(), path.suffix.lower()} <= {*_READ_HERE}:
+        elif preferred == path or {preferred.suffix.lower(), path.suffix.lower()} <= {
+            *_TEXT_SUFFIXES
+        }:
             paths.append(path)
         else:
             remarks.append(f"{file_name(path)} is not read: {file_name(preferred)} is.")
@@ -154,15 +158,15 @@ def _may_be_manuscript(path: Path, folder: Path) -> bool:
     )
 
 
-def _order_files(paths: Sequence[Path], listing: Path | None, choices: Choices) -> list[Path]:
+def _order_files(paths: Sequence[Path], contents_file: Path | None, choices: Choices) -> list[Path]:
     """Returns the files of a book in reading order: that of the links in a listing, or natural."""
-    if listing is not None:
-        links = _LINK.findall(read_text(listing, choices.encoding).text)
+    if contents_file is not None:
+        links = _LINK.findall(read_text(contents_file, choices.encoding).text)
         path_by_target = {path.resolve(): path for path in paths}
-        targets = dict.fromkeys((listing.parent / unquote(link)).resolve() for link in links)
+        targets = dict.fromkeys((contents_file.parent / unquote(link)).resolve() for link in links)
         if listed := [path_by_target[target] for target in targets if target in path_by_target]:
             return listed
-    others = [path for path in paths if path != listing]
+    others = [path for path in paths if path != contents_file]
     return [path for path in others if not _NOT_OF_THE_BOOK.fullmatch(path.stem)] or others
 
 
@@ -170,7 +174,7 @@ def _read_books(
     folder: Path,
     paths: Sequence[Path],
     choices: Choices,
-    read_any: Reader,
+    read_file: Reader,
     remarks: list[str],
     on_file: FileCallback,
 ) -> list[Book]:
@@ -183,9 +187,9 @@ def _read_books(
     for path in paths:
         on_file(path)
         try:
-            books.append(_read_book(folder, path, choices, read_any))
+            books.append(_read_book(folder, path, choices, read_file))
         except ImportFailed as error:
-            if path.suffix.lower() in _READ_HERE:
+            if path.suffix.lower() in _TEXT_SUFFIXES:
                 raise
             problem = problem or error
             name = path.relative_to(folder).as_posix()
@@ -195,14 +199,14 @@ def _read_books(
     return books
 
 
-def _read_book(folder: Path, path: Path, choices: Choices, read_any: Reader) -> Book:
+def _read_book(folder: Path, path: Path, choices: Choices, read_file: Reader) -> Book:
     """Returns the book of one file. Raises ImportFailed."""
     if path.suffix.lower() in MARKDOWN.suffixes:
         book = read_markdown(path, choices, is_in_folder=True)
     elif path.suffix.lower() in TEXT.suffixes:
         book = read_plain_text(path, choices, FILES)
     else:
-        book = read_any(path, choices)
+        book = read_file(path, choices)
         if len(book.chapters) == 1 and not book.chapters[0].markdown.lstrip().startswith("#"):
             chapter = replace(book.chapters[0], title=title_from_file_name(path))
             book = replace(book, chapters=(chapter,))
@@ -219,12 +223,12 @@ def _read_book(folder: Path, path: Path, choices: Choices, read_any: Reader) -> 
     )
 
 
-def _skip_file(path: Path, is_listing: bool, choices: Choices) -> Skipped:
+def _skipped_file(path: Path, is_contents_file: bool, choices: Choices) -> Skipped:
     text = read_text(path, choices.encoding).text
     return Skipped(
         file_name(path),
         title_from_file_name(path),
-        "table of contents" if is_listing else "a file about the folder, or of no chapter",
+        "table of contents" if is_contents_file else "a file about the folder, or of no chapter",
         count_characters(text),
         count_words(text),
     )

@@ -32,9 +32,9 @@ from manuscripts.chapters.outline import Outline
 from manuscripts.matter import BookContext
 from manuscripts.plaintext import read_text
 from manuscripts.prose import StyledSpan, write_paragraph
-from manuscripts.readers.binding import bind
+from manuscripts.readers.binding import bind_book
 from manuscripts.readers.ebook.cover import cover_of
-from manuscripts.readers.facts import LANGUAGE_TAG, Metadata
+from manuscripts.readers.facts import Metadata, valid_language
 from textbase import files
 from textbase.characters import strip_invisible
 
@@ -56,7 +56,7 @@ class _MarkdownFile:
 
     path: Path
     rows: list[str]
-    shown_rows: list[str]
+    output_rows: list[str]
     """The rows, with necessary escapes."""
     facts: dict[str, list[str]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
@@ -74,13 +74,13 @@ class _MarkdownFile:
             characters=sum(map(count_characters, rows)),
             words=sum(map(count_words, rows)),
             rows=rows,
-            source_markdown="\n".join(self.shown_rows[begin:end]),
+            source_markdown="\n".join(self.output_rows[begin:end]),
         )
 
 
 def read_markdown(path: Path, choices: Choices, is_in_folder: bool = False) -> Book:
     """Returns the book in a Markdown file, or in one file of a folder. Raises ImportFailed,
-    Slow."""
+    SlowPattern."""
     decoded = read_text(path, choices.encoding)
     text = strip_invisible(decoded.text)
     rows = text.split("\n")
@@ -88,8 +88,8 @@ def read_markdown(path: Path, choices: Choices, is_in_folder: bool = False) -> B
     text_start = _read_front_matter(source)
     body = "\n".join([""] * text_start + rows[text_start:])
     tokens = MarkdownIt("commonmark").enable("table").disable(["code", "html_block"]).parse(body)
-    _join_words(source, tokens, text)
-    _write_asides(source, tokens, choices)
+    _join_divided_words(source, tokens, text)
+    _write_non_prose(source, tokens, choices)
     outline = _build_outline(source, tokens, text_start, is_in_folder)
     outline.choices = choices
     divided_book = divide(
@@ -99,11 +99,10 @@ def read_markdown(path: Path, choices: Choices, is_in_folder: bool = False) -> B
     if title is None and not is_in_folder:
         only_title = divided_book.chapters[0].title if len(divided_book.chapters) == 1 else None
         title = outline.facts.get("title", only_title)
-    language = (source.fact("language") or "").replace("_", "-")
     facts = Metadata(
         title=title,
         authors=tuple(source.facts.get("author", [author] if author else [])),
-        language=language if LANGUAGE_TAG.fullmatch(language) else None,
+        language=valid_language(source.fact("language")),
         identifiers={key: v for key in ("isbn", "uuid", "id") if (v := source.fact(key))},
         subtitle=source.fact("subtitle"),
         series=source.fact("series"),
@@ -116,7 +115,9 @@ def read_markdown(path: Path, choices: Choices, is_in_folder: bool = False) -> B
     )
     cover = _read_cover(source)
     remarks = (*filter(None, [decoded.remark]), *source.remarks)
-    return bind(path, divided_book, facts, count_characters(text), cover=cover, remarks=remarks)
+    return bind_book(
+        path, divided_book, facts, count_characters(text), cover=cover, remarks=remarks
+    )
 
 
 def _build_outline(
@@ -195,11 +196,11 @@ def _leave_attributes(block: Block) -> Iterator[Block]:
         yield attributes
 
 
-def _join_words(source: _MarkdownFile, tokens: Sequence[Token], text: str) -> None:
+def _join_divided_words(source: _MarkdownFile, tokens: Sequence[Token], text: str) -> None:
     """Joins words that line ends divide within paragraphs."""
     if not hyphens.DIVIDED_WORD.search(text):
         return
-    known_words, rows = hyphens.words_of(text), source.shown_rows
+    known_words, rows = hyphens.words_of(text), source.output_rows
     for token in tokens:
         first_row, end_row = token.map or (0, 0)
         for row in range(first_row, end_row - 1) if token.type == "paragraph_open" else ():
@@ -218,17 +219,17 @@ _IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]
 _CELL_ENDS = re.compile(r"(?<!\\)\|")
 
 
-_ASIDE_NAMES = {"table_open": "tables", "fence": "code"}
+_NON_PROSE_NAMES = {"table_open": "tables", "fence": "code"}
 
 
-def _write_asides(source: _MarkdownFile, tokens: Sequence[Token], choices: Choices) -> None:
+def _write_non_prose(source: _MarkdownFile, tokens: Sequence[Token], choices: Choices) -> None:
     """Writes tables, code and pictures as text if the user wants them read; adds a remark on those
     that the script layer will leave out."""
     treatments = {"tables": choices.tables, "code": choices.code, "pictures": choices.pictures}
     kept_counts: Counter[str] = Counter()
     for token in tokens:
         picture_count = sum(child.type == "image" for child in token.children or ())
-        name = _ASIDE_NAMES.get(token.type, "pictures" if picture_count else "")
+        name = _NON_PROSE_NAMES.get(token.type, "pictures" if picture_count else "")
         begin, end = token.map or (0, 0)
         rows = source.rows[begin:end]
         if not name:
@@ -236,11 +237,13 @@ def _write_asides(source: _MarkdownFile, tokens: Sequence[Token], choices: Choic
         if treatments[name] != "read":
             kept_counts[name] += picture_count or 1
         elif name == "pictures":
-            shown_rows = source.shown_rows[begin:end]
-            source.shown_rows[begin:end] = [_IMAGE.sub(r"\1", row) for row in shown_rows]
+            shown_rows = source.output_rows[begin:end]
+            source.output_rows[begin:end] = [_IMAGE.sub(r"\1", row) for row in shown_rows]
         else:
             is_table = name == "tables"
-            _show_rows(source, begin, [*map(_spoken_row, rows)] if is_table else ["", *rows[1:]])
+            _write_output_rows(
+                source, begin, [*map(_spoken_row, rows)] if is_table else ["", *rows[1:]]
+            )
     if kept_counts:
         counts_text = ", ".join(f"{name} ({count})" for name, count in sorted(kept_counts.items()))
         options = ", ".join(f"--{name} read" for name in sorted(kept_counts))
@@ -257,12 +260,12 @@ def _spoken_row(row: str) -> str:
     return "; ".join(filter(None, cells))
 
 
-def _show_rows(source: _MarkdownFile, first_row: int, rows: Sequence[str]) -> None:
+def _write_output_rows(source: _MarkdownFile, first_row: int, rows: Sequence[str]) -> None:
     """Writes rows as lines of a paragraph; rules and fences among them become empty."""
     shown_rows = [row if row.strip(" `~>") else "" for row in rows]
     for row_number, (row, row_below) in enumerate(pairwise([*shown_rows, ""]), first_row):
         markdown = write_paragraph([(StyledSpan(row.strip()),)]) if row else ""
-        source.shown_rows[row_number] = f"{markdown}\\" if row and row_below else markdown
+        source.output_rows[row_number] = f"{markdown}\\" if row and row_below else markdown
 
 
 # -- front matter ----------------------------------------------------------------------------------
@@ -278,7 +281,7 @@ def _read_front_matter(source: _MarkdownFile) -> int:
     if not isinstance(front, dict) or not _is_front_matter(front, rows[1:end]):
         return 0
     for key, fact in front.items():
-        _take_fact(source, str(key).lower(), fact)
+        _record_fact(source, str(key).lower(), fact)
     return end + 1
 
 
@@ -289,7 +292,7 @@ def _is_front_matter(mapping: Mapping[object, object], rows: Sequence[str]) -> b
     return is_plain or any(key.lower() in _FACT_BY_KEY for key in keys)
 
 
-def _take_fact(source: _MarkdownFile, key: str, parsed_value: object) -> None:
+def _record_fact(source: _MarkdownFile, key: str, parsed_value: object) -> None:
     name = _FACT_BY_KEY.get(key)
     if name is not None and (texts := list(_fact_texts(parsed_value))):
         source.facts.setdefault(name, texts)

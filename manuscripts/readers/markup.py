@@ -43,6 +43,14 @@ _SELF_CLOSED = re.compile(
 _XML_ENTITIES = {"amp", "lt", "gt", "quot", "apos"}
 
 
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def remove_forbidden(text: str) -> str:
+    """Removes characters that XML does not allow."""
+    return _FORBIDDEN.sub("", text)
+
+
 class BadMarkup(ValueError):
     """Raised for a faulty document; the message says why."""
 

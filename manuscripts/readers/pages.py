@@ -20,8 +20,8 @@ from manuscripts.chapters import CHOSEN, MARKUP, ChapterRules, divide
 from manuscripts.chapters.outline import ContentsEntry, Outline
 from manuscripts.languages import keep_foreign_languages
 from manuscripts.matter import BookContext, kind_of_type
-from manuscripts.readers.binding import bind
-from manuscripts.readers.facts import LANGUAGE_TAG, Metadata, TocEntry
+from manuscripts.readers.binding import bind_book
+from manuscripts.readers.facts import Metadata, TocEntry, valid_language
 from manuscripts.readers.references import note_targets
 from manuscripts.readers.xhtml import Document, read_document
 
@@ -35,8 +35,9 @@ class SourcePage:
     path: str
     """Name that links and the table of contents use, and messages show."""
     root: etree._Element
-    """XHTML, its elements in any namespace. Elements with `elements.LEFT` are left out, for the
-    reason in the attribute; `elements.SOURCE` names the place of an element and what follows it."""
+    """XHTML, its elements in any namespace. An `OMISSION_ATTRIBUTE` leaves its element out, for
+    the reason that it states; a `SOURCE_ATTRIBUTE` names the place of its element and of what
+    follows."""
     aside: str | None = None
     """Reason why it is outside of the reading order, if it is."""
 
@@ -53,7 +54,7 @@ class Pages:
     """Type, document and id of places that the source declares."""
     rules: ChapterRules = MARKUP
     is_script: bool = False
-    """Whether the source marks speakers' names and directions."""
+    """True if the source marks speakers' names and directions."""
     characters: int | None = None
     """Visible characters of the source, if its reader counted them independently of the pages."""
     cover: CoverImage | None = None
@@ -61,7 +62,7 @@ class Pages:
 
 
 def read_pages(path: Path, source: Pages, choices: Choices) -> Book:
-    """Returns the book in a source's documents. Raises ImportFailed, Slow."""
+    """Returns the book in a source's documents. Raises ImportFailed, SlowPattern."""
     documents = _read_documents(source.pages, choices)
     omission_reasons = {page.path: page.aside for page in source.pages if page.aside is not None}
     outline = _build_outline(
@@ -71,7 +72,7 @@ def read_pages(path: Path, source: Pages, choices: Choices) -> Book:
     language = source.facts.language or _document_language(documents)
     language_remarks = _mark_foreign(documents, choices.language or language or "en")
     divided_book = divide(outline, CHOSEN if choices.heading else source.rules)
-    book = bind(
+    book = bind_book(
         path,
         divided_book,
         replace(_add_text_facts(source.facts, outline), language=language),
@@ -202,5 +203,5 @@ def _skipped_pages(
 
 
 def _document_language(documents: dict[str, Document]) -> str:
-    tags = (document.language for document in documents.values())
-    return next((tag for tag in tags if tag and LANGUAGE_TAG.fullmatch(tag)), "")
+    tags = (valid_language(document.language) for document in documents.values())
+    return next(filter(None, tags), "")

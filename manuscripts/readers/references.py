@@ -9,7 +9,7 @@ from itertools import takewhile
 from lxml import etree
 
 from manuscripts.book import count_characters, count_words, word_set
-from manuscripts.readers.archive import resolve, types_of
+from manuscripts.readers.archive import resolve
 from manuscripts.readers.elements import (
     BLOCKS,
     OMISSION_ATTRIBUTE,
@@ -17,6 +17,7 @@ from manuscripts.readers.elements import (
     element_name,
     level_of,
     texts_of,
+    types_of,
 )
 
 _NOTE_REFERENCE = word_set("noteref doc-noteref annoref")
@@ -57,7 +58,7 @@ def note_targets(
             yield target
 
 
-def keys_of(path: str, element: etree._Element) -> Iterator[str]:
+def note_keys(path: str, element: etree._Element) -> Iterator[str]:
     """Returns the keys by which references mean a note: the ids in it."""
     ids = {e.get("id") or e.get("name") for e in element.iter("{*}*")}
     holder = element.getparent()
@@ -66,7 +67,7 @@ def keys_of(path: str, element: etree._Element) -> Iterator[str]:
     return (f"{path}#{identifier}" for identifier in sorted(filter(None, ids)))
 
 
-def targets_of(path: str, element: etree._Element) -> Iterator[str]:
+def referenced_note_keys(path: str, element: etree._Element) -> Iterator[str]:
     """Yields the keys of the notes that a reference leads to."""
     for link in element.iter("{*}a"):
         target, fragment = resolve(path, link.get("href", ""))

@@ -7,8 +7,7 @@ import re
 from lxml import etree
 
 from manuscripts.book import word_set
-from manuscripts.readers.archive import types_of
-from manuscripts.readers.elements import element_name
+from manuscripts.readers.elements import element_name, types_of
 
 NARRATED = "narrated"
 """Class of an element that ends a speech and is the narrator's: the heading of a scene."""

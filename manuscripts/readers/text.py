@@ -34,16 +34,19 @@ from manuscripts.headings import read_heading
 from manuscripts.matter import BookContext
 from manuscripts.plaintext import emphasized_spans, read_text
 from manuscripts.prose import StyledSpan, is_scene_break, normalize_line, split_paragraphs
-from manuscripts.readers.binding import bind
-from manuscripts.readers.facts import Metadata
+from manuscripts.readers.binding import bind_book
+from manuscripts.readers.facts import (
+    GUTENBERG_END,
+    GUTENBERG_NOTICE,
+    GUTENBERG_START,
+    Metadata,
+)
 from textbase.characters import strip_invisible
 from textbase.languages import tag_of_language
 from textbase.patterns import time_limit
 
-_START = re.compile(r"\*\*\* ?START OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
-_END = re.compile(
-    r"\*\*\* ?END OF (?:THE|THIS) PROJECT GUTENBERG EBOOK|End of (?:the )?Project Gutenberg\b",
-    re.IGNORECASE,
+_TEXT_END = re.compile(
+    rf"{GUTENBERG_END.pattern}|End of (?:the )?Project Gutenberg\b", re.IGNORECASE
 )
 _FACT = re.compile(r"(Title|Author|Language): +(.+)", re.IGNORECASE)
 _PRODUCTION_CREDIT = re.compile(
@@ -74,7 +77,7 @@ _MAX_SHOWN_MARKS = 5
 
 
 def read_plain_text(path: Path, choices: Choices, rules: ChapterRules = LINES) -> Book:
-    """Returns the book in a text file. Raises ImportFailed, Slow."""
+    """Returns the book in a text file. Raises ImportFailed, SlowPattern."""
     decoded = read_text(path, choices.encoding)
     text_file = _TextFile(path, strip_invisible(decoded.text).split("\n"), choices)
     rules = CHOSEN_LINES if choices.heading else rules
@@ -93,14 +96,14 @@ class _TextFile:
         self.notices: list[Block] = []
         begin, end = self._find_text_range()
         body = rows[begin:end]
-        self.labels = frozenset() if choices.reading == "prose" else row_labels(body)
+        self.label_keys = frozenset() if choices.reading == "prose" else row_labels(body)
         """Keys of speakers' labels, if the text prints its speakers."""
-        self.is_line_by_line = not self.labels and _is_line_by_line(body)
-        self.width = _text_width(body)
-        self.words = hyphens.words_of("\n".join(row.strip() for row in body))
+        self.is_line_by_line = not self.label_keys and _is_line_by_line(body)
+        self.usual_width = _text_width(body)
+        self.known_words = hyphens.words_of("\n".join(row.strip() for row in body))
         with time_limit(choices.heading.pattern) if choices.heading else nullcontext():
-            self.blocks = list(self._split(begin, end))
-        self.notes: set[str] = set()
+            self.blocks = list(self._split_paragraphs(begin, end))
+        self.note_marks: set[str] = set()
         """Marks of the notes."""
         self.unmatched_marks: dict[str, str] = {}
         """Marks that look like note references without a note -> where each first occurs."""
@@ -133,7 +136,9 @@ class _TextFile:
             language=tag_of_language(self.facts.get("language", "").split(",")[0]),
         )
         remarks = self._describe_unmatched_marks()
-        return bind(self.path, divided_book, facts, characters, left_out=left_out, remarks=remarks)
+        return bind_book(
+            self.path, divided_book, facts, characters, left_out=left_out, remarks=remarks
+        )
 
     def _describe_unmatched_marks(self) -> Iterator[str]:
         marks = list(self.unmatched_marks)
@@ -144,7 +149,7 @@ class _TextFile:
                 f"{', '.join(shown_marks)} (first: {self.unmatched_marks[marks[0]]})."
             )
 
-    def _block(self, first: int, rows: list[str], gap: int = 0) -> Block:
+    def _make_block(self, first: int, rows: list[str], gap: int = 0) -> Block:
         """Returns rows as a block; the first is row number `first`, from 0."""
         text = " ".join(" ".join(rows).split())
         return Block("text", f"{file_name(self.path)}:{first + 1}", text=text, rows=rows, gap=gap)
@@ -155,7 +160,7 @@ class _TextFile:
         """Returns the range of the text, without Project Gutenberg's notices around it."""
         rows = [row.strip() for row in self.rows]
         begin, end = 0, len(rows)
-        start_row = next((i for i, row in enumerate(rows) if _START.match(row)), None)
+        start_row = next((i for i, row in enumerate(rows) if GUTENBERG_START.match(row)), None)
         if start_row is not None:
             begin = start_row + 1
             # The line may be wrapped; it ends with asterisks, as it began.
@@ -164,18 +169,18 @@ class _TextFile:
             for fact in filter(None, map(_FACT.fullmatch, rows[:start_row])):
                 self.facts.setdefault(fact[1].lower(), fact[2].strip())
             self._add_notice(0, begin)
-        end_row = next((i for i in range(begin, end) if _END.match(rows[i])), None)
+        end_row = next((i for i in range(begin, end) if _TEXT_END.match(rows[i])), None)
         if end_row is not None:
             end = end_row
             self._add_notice(end_row, len(rows))
         return begin, end
 
     def _add_notice(self, begin: int, end: int) -> None:
-        notice = self._block(begin, self.rows[begin:end])
-        notice.leave("notice of Project Gutenberg")
+        notice = self._make_block(begin, self.rows[begin:end])
+        notice.leave(GUTENBERG_NOTICE)
         self.notices.append(notice)
 
-    def _split(self, begin: int, end: int) -> Iterator[Block]:
+    def _split_paragraphs(self, begin: int, end: int) -> Iterator[Block]:
         """Yields runs of rows between blank rows, or rows that are paragraphs by themselves."""
         rows: list[str] = []
         first_row = gap = 0
@@ -183,7 +188,7 @@ class _TextFile:
             stripped_row = row.strip()
             is_next_note = rows and _NOTE.match(rows[0].strip()) and _NOTE.match(stripped_row)
             if rows and (not stripped_row or is_next_note or self._begins_paragraph(rows[-1], row)):
-                yield self._block(first_row, rows, gap)
+                yield self._make_block(first_row, rows, gap)
                 rows, gap = [], 0
             if not stripped_row:
                 gap += 1
@@ -202,14 +207,17 @@ class _TextFile:
             return True
         if self.is_line_by_line or self._is_label(row, is_within_paragraph=True):
             return True
-        if self.labels and (is_stage_row(row) or is_stage_row(row_above)):
+        if self.label_keys and (is_stage_row(row) or is_stage_row(row_above)):
             return True
         is_indented = _indentation(row) >= 2 and _indentation(row_above) < 2
         return is_indented and row_above[-1] in ".!?…:;\"'”’)—-"
 
     def _is_label(self, row: str, is_within_paragraph: bool = False) -> bool:
         """Returns whether a speech begins with a row, which may be within a paragraph."""
-        return bool(self.labels) and label_of(row, self.labels, is_within_paragraph) is not None
+        return (
+            bool(self.label_keys)
+            and label_of(row, self.label_keys, is_within_paragraph) is not None
+        )
 
     def _leave_asides(self) -> None:
         """Leaves out bracketed captions, footnotes and transcribers' notes."""
@@ -226,7 +234,7 @@ class _TextFile:
                 part.leave(_REASON_BY_ASIDE[bracket[1].lower()])
                 if mark := _FOOTNOTE.match(block.text):
                     part.note = (f"[{mark[1].strip()}]",)
-                    self.notes.update(part.note)
+                    self.note_marks.update(part.note)
         self._leave_notes()
 
     def _leave_notes(self) -> None:
@@ -239,7 +247,7 @@ class _TextFile:
             if note_match and note_match["mark"] in referred_marks:
                 block.leave("note")
                 block.note = (note_match["mark"],)
-                self.notes.add(note_match["mark"])
+                self.note_marks.add(note_match["mark"])
             referred_marks.update(match["mark"] for match in _REFERENCE.finditer(block.text))
 
     def _find_headings(self) -> None:
@@ -256,9 +264,11 @@ class _TextFile:
             elif self.choices.heading is None and (heading := read_heading(block.rows, block.gap)):
                 rows, other_rows = block.rows[: heading.rows], block.rows[heading.rows :]
                 first_row = int(block.source.rpartition(":")[2]) - 1
-                blocks[-1] = self._block(first_row, rows, block.gap)
+                blocks[-1] = self._make_block(first_row, rows, block.gap)
                 blocks[-1].kind, blocks[-1].heading = "heading", heading
-                blocks += [self._block(first_row + heading.rows, other_rows)] if other_rows else []
+                blocks += (
+                    [self._make_block(first_row + heading.rows, other_rows)] if other_rows else []
+                )
         self.blocks = blocks
 
     # -- words -------------------------------------------------------------------------------------
@@ -284,10 +294,10 @@ class _TextFile:
     def _write_paragraphs(self, block: Block) -> Iterator[Block]:
         rows = [row.strip() for row in block.rows]
         is_indented = all(_indentation(row) >= 2 for row in block.rows)
-        is_quoted = is_indented and not self.labels and len(rows) > 1
-        is_verse_quotation = is_quoted and max(map(len, rows)) < 0.8 * self.width
-        text = hyphens.join("\n".join(rows), self.words)
-        if self.labels:
+        is_quoted = is_indented and not self.label_keys and len(rows) > 1
+        is_verse_quotation = is_quoted and max(map(len, rows)) < 0.8 * self.usual_width
+        text = hyphens.join("\n".join(rows), self.known_words)
+        if self.label_keys:
             text = self._join_speech_rows(text)
         elif not is_verse_quotation:
             text = text.replace("\n", " ")
@@ -296,7 +306,7 @@ class _TextFile:
 
         def leave_reference(reference: re.Match[str]) -> str:
             mark = reference["mark"]
-            if mark not in self.notes:
+            if mark not in self.note_marks:
                 if not mark.startswith("("):  # may be anything: f(1)
                     self.unmatched_marks.setdefault(mark, block.source)
                 return reference[0]
@@ -316,10 +326,10 @@ class _TextFile:
         """Joins the rows of a speech: prose on one row, verse line by line, a name alone on the
         first row."""
         rows = text.split("\n")
-        label = label_of(rows[0], self.labels)
+        label = label_of(rows[0], self.label_keys)
         label_rows = 1 if label and label.is_alone and len(rows) > 1 else 0
         speech_rows = rows[label_rows:]
-        width = max(self.width, _MIN_SPEECH_WIDTH * label_rows)
+        width = max(self.usual_width, _MIN_SPEECH_WIDTH * label_rows)
         lengths = [len(row) for row in speech_rows[:-1]] or [0]
         unfilled_count = sum(
             len(row) + 1 + len(row_below.split()[0]) <= width

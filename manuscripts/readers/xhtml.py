@@ -19,7 +19,6 @@ from manuscripts.book import Choices, count_characters, count_words, word_set
 from manuscripts.matter import kind_of_type, omission_reason
 from manuscripts.prose import BREAK, StyledSpan, is_scene_break, plain_text, split_paragraphs
 from manuscripts.readers import stage
-from manuscripts.readers.archive import types_of
 from manuscripts.readers.elements import (
     BLOCKS,
     HEADING_TYPE,
@@ -31,29 +30,32 @@ from manuscripts.readers.elements import (
     SILENT,
     SOURCE_ATTRIBUTE,
     SPOKEN_PICTURES,
+    block_texts,
     body_of,
     element_name,
+    holds_verse_lines,
     is_code,
     is_heading,
     is_hidden,
-    is_lines,
     is_page_mark,
     is_plain_formula,
     is_subtitle,
     language_of,
     level_of,
     may_be_caption,
-    runs_of,
+    single_line_text,
     spoken_formula,
     texts_of,
+    types_of,
 )
+from manuscripts.readers.facts import GUTENBERG_NOTICE
 from manuscripts.readers.references import (
     holds_heading,
     is_reference,
     is_reference_around,
-    keys_of,
     note_bodies,
-    targets_of,
+    note_keys,
+    referenced_note_keys,
 )
 from textbase.characters import strip_invisible
 
@@ -125,10 +127,10 @@ def read_document(
     title = next(root.iter("{*}title"), None)
     language = body.get(LANGUAGE_ATTRIBUTE) or root.get(LANGUAGE_ATTRIBUTE) or root.get("lang")
     reader = _BodyWalker(path, note_bodies(body, notes), is_internal, known_words, choices)
-    reader.block(body)
+    reader.read_block(body)
     return Document(
         path,
-        "" if title is None else " ".join(strip_invisible("".join(title.itertext())).split()),
+        single_line_text(title),
         language,
         tuple(reader.blocks),
         tuple(reader.anchors),
@@ -185,12 +187,12 @@ class _BodyWalker:
         """Place in the source of the current paragraph."""
         self.known_words = known_words
         self.choices = choices
-        self.notes = notes
+        self.note_elements = notes
         self.is_internal = is_internal
         self.blocks: list[Block] = []
         self.paragraph = _Paragraph()
         self.context = _Context()
-        self.omitted: list[Block] = []
+        self.omitted_blocks: list[Block] = []
         """Blocks left out of the current paragraph; they follow it."""
         self.anchors: list[str] = []
         self.containers: list[Container] = []
@@ -202,19 +204,19 @@ class _BodyWalker:
 
     # -- blocks ------------------------------------------------------------------------------------
 
-    def block(self, element: etree._Element) -> None:
+    def read_block(self, element: etree._Element) -> None:
         """Reads a block element, which ends the paragraph before it and its own last one."""
         is_row = self.context.is_row
         if not is_row:
-            self.flush()
+            self.end_paragraph()
         self.source = element.get(SOURCE_ATTRIBUTE) or self.source
         name, types = element_name(element), types_of(element)
         if reason := self._omission_reason(element, name, types.split()):
-            self.leave(element, reason)
+            self.leave_out(element, reason)
             return
         if is_row:
             self.paragraph.spans.append(StyledSpan(" "))
-            self.children(element)
+            self.walk_children(element)
             self.paragraph.spans.append(StyledSpan(" "))
             return
         self._add_anchors(element)
@@ -222,7 +224,7 @@ class _BodyWalker:
         # Whether it is a part of the enclosing section rather than a sibling.
         is_nested = self.matter[-1][0] not in (None, "part", "volume") and kind != "chapter"
         if is_nested and kind and (reason := omission_reason(kind)):
-            self.leave(element, reason)
+            self.leave_out(element, reason)
             return
         if kind and not is_nested:
             self.section_count += 1
@@ -246,7 +248,7 @@ class _BodyWalker:
         self.context = outer
         self.paragraph.is_tabular |= is_term
         self.paragraph.is_narrated = stage.is_narrated(element)
-        self.flush()
+        self.end_paragraph()
         new_blocks = self.blocks[first_block:]
         if name in ("p", "div") and all(block.reason == _PICTURE_REASON for block in new_blocks):
             self._add_break(element, classes)
@@ -269,12 +271,12 @@ class _BodyWalker:
         if reason := element.get(OMISSION_ATTRIBUTE):
             return str(reason)
         classes = element.get("class", "")
-        is_note = element in self.notes or not _NOTE_BODY.isdisjoint(types)
+        is_note = element in self.note_elements or not _NOTE_BODY.isdisjoint(types)
         reasons = {
             "note": is_note or (name != "body" and _NOTE_CLASS.search(classes)),
             "table of contents": name == "nav",
             "header or footer of a page": "navigation" in types or "contentinfo" in types,
-            "notice of Project Gutenberg": _BOILERPLATE.search(f"{classes} {element.get('id')}"),
+            GUTENBERG_NOTICE: _BOILERPLATE.search(f"{classes} {element.get('id')}"),
             "page number": is_page_mark(types, classes),
             "caption of a picture": self.choices.pictures == "omit"
             and may_be_caption(name, classes)
@@ -298,53 +300,53 @@ class _BodyWalker:
         if name == "hgroup" or is_heading(name, types, classes):
             self._read_heading(element)
         elif name == "blockquote":
-            self._read_in_container(Container("> ", "> "), partial(self.children, element))
+            self._read_in_container(Container("> ", "> "), partial(self.walk_children, element))
         elif name in ("ul", "ol", "menu"):
             self._read_list(element, is_ordered=name == "ol")
         elif name == "pre":
             outer, self.context = self.context, replace(self.context, is_preformatted=True)
-            self.children(element)
+            self.walk_children(element)
             self.context = outer
         elif name == "table":
             self._read_table(element)
-        elif _VERSE.search(f"{classes} {' '.join(types)}") and is_lines(element):
+        elif _VERSE.search(f"{classes} {' '.join(types)}") and holds_verse_lines(element):
             self._add_source_text(element.text)
             for child in element:
                 self._add_anchors(child)
-                self.children(child)
+                self.walk_children(child)
                 self.paragraph.spans.append(BREAK)
                 self._add_source_text(child.tail)
         else:
-            self.children(element)
+            self.walk_children(element)
 
     def _read_heading(self, element: etree._Element) -> None:
         if self.heading is not None or self.containers:
             # Inside a quotation or an hgroup, a heading is only a strong line.
             outer = self.context
             self.context = replace(outer, is_strong=outer.is_strong or self.heading is None)
-            self.children(element)
-            self.flush()
+            self.walk_children(element)
+            self.end_paragraph()
             self.context = outer
             return
         levels = filter(None, map(level_of, element.iter("{*}*")))
         block = self.heading = Block("heading", self.source, level=min(levels, default=2))
-        self.children(element)
-        self.flush()
+        self.walk_children(element)
+        self.end_paragraph()
         self.heading = None
         if self.blocks and self.blocks[-1].kind == "heading" and is_subtitle(element):
             self.blocks[-1].merge(block)
         elif block.lines or _has_picture(element):
             self._add_block(block)
-        self._add_omitted()
+        self._add_omitted_blocks()
 
     def _read_in_container(self, container: Container, read: Callable[[], None]) -> None:
-        self.flush()
+        self.end_paragraph()
         if len(self.containers) >= _MAX_DEPTH:
             read()
             return
         self.containers.append(container)
         read()
-        self.flush()
+        self.end_paragraph()
         self.containers.pop()
 
     def _read_list(self, element: etree._Element, is_ordered: bool) -> None:
@@ -357,9 +359,9 @@ class _BodyWalker:
                 marker = f"{number}. " if is_ordered else "- "
                 number += 1
                 container = Container(marker, " " * len(marker))
-                self._read_in_container(container, partial(self.block, child))
+                self._read_in_container(container, partial(self.read_block, child))
             else:
-                self.node(child)
+                self.walk_node(child)
             self._add_source_text(child.tail)
 
     def _read_table(self, element: etree._Element) -> None:
@@ -370,9 +372,9 @@ class _BodyWalker:
         has_short_cells = all(count_words("".join(cell.itertext())) <= 40 for cell in cells)
         inner_table = next(element.iterdescendants("{*}table"), None)
         if len(cells) <= len(rows) or not has_short_cells or inner_table is not None:
-            self.children(element)
+            self.walk_children(element)
         elif self.choices.tables == "omit":
-            self.leave(element, "table")
+            self.leave_out(element, "table")
         else:
             self._read_rows(element)
 
@@ -385,13 +387,13 @@ class _BodyWalker:
             elif element_name(part) in ("tbody", "thead", "tfoot"):
                 self._read_rows(part)
             else:
-                self.node(part)
+                self.walk_node(part)
             self._add_source_text(part.tail)
 
     def _read_row(self, row: etree._Element) -> None:
-        self.flush()
-        if reason := row.get(OMISSION_ATTRIBUTE) or ("note" if row in self.notes else None):
-            self.leave(row, reason)
+        self.end_paragraph()
+        if reason := row.get(OMISSION_ATTRIBUTE) or ("note" if row in self.note_elements else None):
+            self.leave_out(row, reason)
             return
         self._add_anchors(row)
         outer, self.context = self.context, replace(self.context, is_row=True)
@@ -400,13 +402,13 @@ class _BodyWalker:
             if "".join(cell.itertext()).strip():
                 self._separate_cells()
             is_first = not self.paragraph.has_words
-            self.node(cell)
+            self.walk_node(cell)
             if is_first:
                 self._note_lead_words(cell, 0, stage.is_first_of_two(cell))
             self._add_source_text(cell.tail)
         self.context = outer
         self.paragraph.is_tabular = True
-        self.flush()
+        self.end_paragraph()
 
     def _separate_cells(self) -> None:
         spans = self.paragraph.spans
@@ -438,11 +440,11 @@ class _BodyWalker:
         self.anchors.clear()
         self.blocks.append(block)
 
-    def flush(self) -> None:
+    def end_paragraph(self) -> None:
         """Ends the current paragraph."""
         ended, self.paragraph = self.paragraph, _Paragraph()
         paragraphs = split_paragraphs(ended.spans)
-        for block in self.omitted:
+        for block in self.omitted_blocks:
             if block.reason == INCOMPLETE_REASON and paragraphs:
                 sentence = " ".join(plain_text(line) for lines in paragraphs for line in lines)
                 block.reason = f"{INCOMPLETE_REASON}: “{sentence[:_MAX_QUOTED_LENGTH]}”"
@@ -461,39 +463,39 @@ class _BodyWalker:
             block.linked_characters = ended.linked_characters if len(paragraphs) == 1 else 0
             self._add_block(block)
         if self.heading is None:
-            self._add_omitted()
+            self._add_omitted_blocks()
 
-    def _add_omitted(self) -> None:
-        for block in self.omitted:
+    def _add_omitted_blocks(self) -> None:
+        for block in self.omitted_blocks:
             block.matter, block.section = self.matter[-1]
-        self.blocks += self.omitted
-        self.omitted.clear()
+        self.blocks += self.omitted_blocks
+        self.omitted_blocks.clear()
 
     # -- inside a paragraph ------------------------------------------------------------------------
 
-    def children(self, element: etree._Element) -> None:
+    def walk_children(self, element: etree._Element) -> None:
         outer, self.context = self.context, replace(self.context, language=language_of(element))
         self._add_source_text(element.text)
         for child in element:
-            self.node(child)
+            self.walk_node(child)
             self._add_source_text(child.tail)
         self.context = outer
 
-    def node(self, element: etree._Element) -> None:
+    def walk_node(self, element: etree._Element) -> None:
         name = element_name(element)
         if not name or name in SILENT:
             return
         if name in BLOCKS:
-            self.block(element)
+            self.read_block(element)
         elif name == "br":
             self.paragraph.spans.append(BREAK)
-            self.children(element)
+            self.walk_children(element)
         elif name == "hr":
-            self.flush()
+            self.end_paragraph()
             self._add_anchors(element)
             if not (PAGE_CLASS.search(element.get("class", "")) or is_hidden(element)):
                 self._add_block(Block("scene", self.source))
-            self.children(element)
+            self.walk_children(element)
         else:
             self._read_inline(element, name)
 
@@ -517,7 +519,7 @@ class _BodyWalker:
         if is_picture and not stated_reason:
             self._read_picture(element, name)
         elif reason:
-            self.leave(element, reason)
+            self.leave_out(element, reason)
         else:
             self._read_styled(element, name, types, classes)
 
@@ -537,9 +539,9 @@ class _BodyWalker:
             is_direction=outer.is_direction or stage.is_direction(element),
             is_link=outer.is_link or is_link,
         )
-        self._add_text("“" if name == "q" else "")
-        self.children(element)
-        self._add_text("”" if name == "q" else "")
+        self._add_foreign_text("“" if name == "q" else "")
+        self.walk_children(element)
+        self._add_foreign_text("”" if name == "q" else "")
         if is_first:
             self._note_lead_words(element, first_span)
         self.context = outer
@@ -559,18 +561,18 @@ class _BodyWalker:
             # As a paragraph, or within the current one.
             is_within_paragraph = self.paragraph.has_words or self.heading is not None
             if not is_within_paragraph:
-                self.flush()
+                self.end_paragraph()
             self._add_span(f" {alt} ")
             if not is_within_paragraph:
-                self.flush()
+                self.end_paragraph()
         else:
-            self.leave(element, _PICTURE_REASON)
+            self.leave_out(element, _PICTURE_REASON)
 
     def _read_formula(self, element: etree._Element, alt: str) -> None:
         """Reads a formula by its alternative text, or by its signs if it is a plain row of them."""
         spoken_text = spoken_formula(element, alt)
         if spoken_text is None:
-            self.leave(element, INCOMPLETE_REASON)
+            self.leave_out(element, INCOMPLETE_REASON)
             return
         self._add_span(f" {spoken_text} ")
         if element_name(element) in SPOKEN_PICTURES:
@@ -579,22 +581,22 @@ class _BodyWalker:
         if is_plain_formula(element) and not alt:
             self.paragraph.added_characters -= sum(map(count_characters, texts_of(element)))
         else:
-            self.leave(element, "formula, spoken by its alternative text")
+            self.leave_out(element, "formula, spoken by its alternative text")
 
-    def leave(self, element: etree._Element, reason: str) -> None:
+    def leave_out(self, element: etree._Element, reason: str) -> None:
         """Leaves out the words of `element`."""
         if reason == "note" and self._holds_notes(element):
-            self._leave_notes(element)
+            self._leave_out_notes(element)
             return
-        text = strip_invisible(" ".join(runs_of(element)))
+        text = strip_invisible(" ".join(block_texts(element)))
         block = left_out_block(self.source, hyphens.join(text, self.known_words), reason)
         block.characters = count_characters(text)
         if reason == "note":
-            block.note = tuple(keys_of(self.path, element))
+            block.note = tuple(note_keys(self.path, element))
         elif reason == "reference to a note":
-            block.refs = tuple(targets_of(self.path, element))
+            block.refs = tuple(referenced_note_keys(self.path, element))
         if self.paragraph.spans or self.heading is not None:
-            self.omitted += [block] if block.characters else []
+            self.omitted_blocks += [block] if block.characters else []
             return
         block.anchors = tuple(e.get("id", "") for e in element.iter("{*}*") if e.get("id"))
         if block.characters:
@@ -605,16 +607,18 @@ class _BodyWalker:
     def _holds_notes(self, element: etree._Element) -> bool:
         """Returns whether an element is not a note itself but holds several, or one with a heading
         above."""
-        note_count = sum(descendant in self.notes for descendant in element.iterdescendants("{*}*"))
-        is_headed = element not in self.notes and holds_heading(element)
+        note_count = sum(
+            descendant in self.note_elements for descendant in element.iterdescendants("{*}*")
+        )
+        is_headed = element not in self.note_elements and holds_heading(element)
         return note_count > 1 or (note_count == 1 and is_headed)
 
-    def _leave_notes(self, element: etree._Element) -> None:
+    def _leave_out_notes(self, element: etree._Element) -> None:
         """Leaves out the notes of an element, each by itself."""
         self._add_block(left_out_block(self.source, strip_invisible(element.text or ""), "note"))
         for child in element:
             if element_name(child):
-                self.leave(child, "note")
+                self.leave_out(child, "note")
             self._add_block(left_out_block(self.source, strip_invisible(child.tail or ""), "note"))
 
     def _add_source_text(self, text: str | None) -> None:
@@ -637,7 +641,7 @@ class _BodyWalker:
         if not text.isspace() or "\xa0" not in text or paragraph.spans:
             self._add_span(text)
 
-    def _add_text(self, text: str) -> None:
+    def _add_foreign_text(self, text: str) -> None:
         """Adds words that are not the source's."""
         if text:
             self._add_span(text)

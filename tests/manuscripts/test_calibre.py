@@ -80,7 +80,7 @@ def test_a_book_without_a_title_is_called_as_the_file(
     ("lines", "what"),
     [
         (["print('Traceback'); sys.exit('ValueError: bad index\\n\\n')"], "ValueError: bad index"),
-        (["sys.exit(3)"], "it ended with 3 and said nothing"),
+        (["sys.exit(3)"], "it ended with 3 and wrote nothing"),
         (["print('calibre.ebooks.DRMError: DRM'); sys.exit(1)"], "import a copy without"),
         (["open(sys.argv[2], 'w').write('no')"], "as Calibre's EPUB: not an EPUB"),
         (["print('done')"], "Calibre could not convert it: done"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import resource
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -26,7 +27,7 @@ _COMMAND = "ebook-convert"
 _BUNDLED = Path("calibre.app/Contents/MacOS") / _COMMAND
 _TIMEOUT_SECONDS = 600
 """Timeout; Calibre needs some seconds for a novel, minutes for an anthology full of pictures."""
-_OUTPUT_NAME = "said.txt"
+_OUTPUT_NAME = "output.txt"
 _MAX_OUTPUT_BYTES = 20_000
 """Bytes of Calibre's output that are read, from its end."""
 _SIZE_LIMIT = 400_000_000
@@ -36,13 +37,13 @@ _MAX_MESSAGE_CHARACTERS = 160
 
 
 def read_by_calibre(path: Path, choices: Choices) -> Book:
-    """Reads the book in a Kindle or Mobipocket file. Raises ImportFailed, Slow."""
+    """Reads the book in a Kindle or Mobipocket file. Raises ImportFailed, SlowPattern."""
     command = _find_converter()
     if command is None:
         message = (
             "a Kindle or Mobipocket file, which Calibre can read: install it "
             f"(https://calibre-ebook.com), or convert the file elsewhere: {_COMMAND} "
-            f"{_shell_name(path)} book.epub"
+            f"{shlex.quote(file_name(path))} book.epub"
         )
         raise ImportFailed(Problem(path, None, message))
     with tempfile.TemporaryDirectory(prefix="narrator-") as folder:
@@ -70,11 +71,6 @@ def _find_converter() -> str | None:
     return next((str(path) for path in bundles if os.access(path, os.X_OK)), None)
 
 
-def _shell_name(path: Path) -> str:
-    name = file_name(path)
-    return name if re.fullmatch(r"[\w.-]+", name) else f"'{name}'".replace("\n", " ")
-
-
 def _convert(command: str, path: Path, folder: Path) -> Path:
     """Converts a file to EPUB; returns its path in the folder. Raises ImportFailed."""
     # Under a name of our own, which the program cannot mistake for an option.
@@ -97,17 +93,10 @@ def _convert(command: str, path: Path, folder: Path) -> Path:
         return epub_path
     if _DRM.search(output):
         raise ImportFailed(Problem(path, None, "protected by DRM; import a copy without"))
-    lines = [
-        strip_invisible(line).strip()
-        for line in output.splitlines()
-        if strip_invisible(line).strip()
-    ]
-    last_line = (
-        lines[-1][:_MAX_MESSAGE_CHARACTERS]
-        if lines
-        else f"it ended with {exit_code} and said nothing"
-    )
-    raise ImportFailed(Problem(path, None, f"Calibre could not convert it: {last_line}"))
+    *_, last_line = ("", *strip_invisible(output).strip().splitlines())
+    reason = last_line.strip()[:_MAX_MESSAGE_CHARACTERS]
+    reason = reason or f"it ended with {exit_code} and wrote nothing"
+    raise ImportFailed(Problem(path, None, f"Calibre could not convert it: {reason}"))
 
 
 def _run(command: list[str], folder: Path) -> int:

@@ -120,7 +120,7 @@ def _safe_svg(archive: Archive, name: str) -> tuple[bytes, str] | None:
     Pictures of the archive that it shows are embedded.
     """
     try:
-        root = parse_xml(archive.safe(name)) if b"<svg" in archive.read(name) else None
+        root = parse_xml(archive.sanitized_text(name)) if b"<svg" in archive.read(name) else None
     except (etree.XMLSyntaxError, ValueError):
         return None
     if root is None or element_name(root) != "svg":

@@ -13,7 +13,7 @@ from manuscripts.readers.pages import Pages, SourcePage, read_pages
 
 
 def read_epub(path: Path, choices: Choices) -> Book:
-    """Reads the book in an EPUB. Raises ImportFailed, Slow."""
+    """Reads the book in an EPUB. Raises ImportFailed, SlowPattern."""
     with Archive(path) as archive:
         package = read_package(archive)
         remarks = list(package.remarks)

@@ -13,9 +13,9 @@ from itertools import chain
 
 from lxml import etree
 
-from manuscripts.readers.archive import Archive, resolve, types_of
-from manuscripts.readers.elements import element_name, single_line_text
-from manuscripts.readers.facts import LANGUAGE_TAG, Metadata, TocEntry, genre_of
+from manuscripts.readers.archive import Archive, resolve
+from manuscripts.readers.elements import element_name, single_line_text, types_of
+from manuscripts.readers.facts import Metadata, TocEntry, genre_of, valid_language
 
 _OPF = "application/oebps-package+xml"
 _XHTML = {"application/xhtml+xml", "text/html", "application/html+xml", "text/x-oeb1-document"}
@@ -240,16 +240,14 @@ def metadata_of(root: etree._Element) -> Metadata:
     series, series_part = _find_series(metadata, refinements, contents_by_name)
     dates = elements_of("date")
     published = [date for date in dates if date.get(f"{_OPF_NS}event") in ("publication", None)]
-    languages = [single_line_text(e).replace("_", "-") for e in elements_of("language")]
+    languages = (valid_language(single_line_text(e)) for e in elements_of("language"))
     date = next(map(single_line_text, published or dates), "")
     description = first_text("description")
     return Metadata(
         title=title,
         subtitle=subtitle,
         authors=_find_authors(elements_of("creator"), refinements),
-        language=next(
-            (tag for tag in languages if LANGUAGE_TAG.fullmatch(tag) and tag != "und"), None
-        ),
+        language=next(filter(None, languages), None),
         identifiers=_read_identifiers(elements_of("identifier")),
         publisher=first_text("publisher"),
         date=re.sub(r"(?<=^\d{4}-\d\d-\d\d)T.*", "", date) or None,

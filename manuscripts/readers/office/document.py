@@ -14,7 +14,7 @@ from lxml import etree
 from manuscripts.chapters import OFFICE
 from manuscripts.errors import ImportFailed
 from manuscripts.readers import markup
-from manuscripts.readers.facts import LANGUAGE_TAG, Metadata, author_of, title_of
+from manuscripts.readers.facts import Metadata, chosen_author, chosen_title, valid_language
 from manuscripts.readers.office.classify import classify_paragraphs
 from manuscripts.readers.office.writer import TextWriter
 from manuscripts.readers.pages import Pages, SourcePage
@@ -29,12 +29,12 @@ def properties_of(root: etree._Element) -> dict[str, str]:
 
 def metadata_of(properties: Mapping[str, str]) -> Metadata:
     """Returns a file's properties as metadata, without values that a program wrote."""
-    language, description = properties.get("language", ""), properties.get("description", "")
+    description = properties.get("description")
     authors = properties.get("initial-creator") or properties.get("creator", "")
     return Metadata(
-        title=title_of(properties.get("title", "")),
-        authors=tuple(filter(None, map(author_of, authors.split(";")))),
-        language=language if LANGUAGE_TAG.fullmatch(language) else None,
+        title=chosen_title(properties.get("title", "")),
+        authors=tuple(filter(None, map(chosen_author, authors.split(";")))),
+        language=valid_language(properties.get("language")),
         description=description if description and "python-docx" not in description else None,
         genre=properties.get("subject") or None,
     )

@@ -42,7 +42,7 @@ _MAX_UNREMARKED_STRUCK = 40
 
 
 def read_docx(path: Path, choices: Choices) -> Book:
-    """Reads the book in a Word document. Raises ImportFailed, Slow."""
+    """Reads the book in a Word document. Raises ImportFailed, SlowPattern."""
     with Archive(path, "a Word document") as archive:
         pages = _build_pages(archive, _WordParts(archive))
     return read_pages(path, pages, choices)

@@ -14,7 +14,7 @@ from lxml import etree
 
 from manuscripts.book import word_set
 from manuscripts.readers.elements import element_name
-from manuscripts.readers.facts import LANGUAGE_TAG
+from manuscripts.readers.facts import valid_language
 from manuscripts.readers.office.styles import (
     NO_PROPERTIES,
     Properties,
@@ -110,7 +110,6 @@ def _read_style(style: etree._Element, base: Properties) -> Properties:
         points = (base.size or 12) * int(size[:-1]) / 100
     language, country = text.get(f"{_FO}language", ""), text.get(f"{_FO}country", "")
     language_tag = f"{language}-{country}" if country not in ("", "none") else language
-    is_language = LANGUAGE_TAG.fullmatch(language_tag) and language not in ("none", "zxx")
     starts_page = when_set(paragraph.get(f"{_FO}break-before"), "page".__eq__)
     return Properties(
         level=int(level) if level.isdigit() and len(level) < 3 else None,
@@ -122,5 +121,5 @@ def _read_style(style: etree._Element, base: Properties) -> Properties:
         underline=when_set(text.get(f"{_STYLE}text-underline-style"), "none".__ne__),
         hidden=when_set(attribute_of(text, "display"), "none".__eq__),
         size=points,
-        language=language_tag if is_language else None,
+        language=valid_language(language_tag) if language not in ("none", "zxx") else None,
     )

@@ -77,7 +77,7 @@ _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 
 
 def read_odt(path: Path, choices: Choices) -> Book:
-    """Reads the book in an OpenDocument text. Raises ImportFailed, Slow."""
+    """Reads the book in an OpenDocument text. Raises ImportFailed, SlowPattern."""
     if zipfile.is_zipfile(path):
         with Archive(path, "an OpenDocument text") as archive:
             content, styles, meta = _read_parts(archive)

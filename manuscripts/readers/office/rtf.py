@@ -60,7 +60,7 @@ _PICTURE_PLACEHOLDER = re.compile(r"SPECIAL_IMAGE-.*REPLACE_ME")
 
 
 def read_rtf(path: Path, choices: Choices) -> Book:
-    """Reads the book in an RTF file. Raises ImportFailed, Slow."""
+    """Reads the book in an RTF file. Raises ImportFailed, SlowPattern."""
     reader = _RtfReader(path)
     for token in tokenize(read_data(path)):
         reader.process(token)
@@ -80,16 +80,16 @@ class _RtfReader:
         """True if the next control word may name the destination of a group."""
         self.is_optional = False
         """True if the group is marked as skippable (`\\*`)."""
-        self.pending = bytearray()
+        self.pending_bytes = bytearray()
         """Encoded text that is not decoded yet."""
         self.bytes_to_skip = 0
         """Remaining fallback characters of a Unicode character."""
-        self.sheet: StyleSheet | None = None
+        self.style_sheet: StyleSheet | None = None
         """The styles of the header, once a paragraph has ended."""
         self.is_unbalanced = False
         self.character_count = 0
         """Number of characters, visible or not."""
-        self.property = ""
+        self.picture_property = ""
         """Name of the picture property whose value follows."""
 
     def build_pages(self) -> Pages:
@@ -120,7 +120,7 @@ class _RtfReader:
             self.is_group_start = self.is_optional = False
             return
         self._flush()
-        if self.writer.pieces > _MAX_PIECES or self.character_count > _MAX_CHARACTERS:
+        if self.writer.piece_count > _MAX_PIECES or self.character_count > _MAX_CHARACTERS:
             raise ImportFailed(Problem(self.path, None, "has more text than a book needs"))
         if token.kind == "open":
             if len(self.stack) >= _MAX_DEPTH:
@@ -134,7 +134,7 @@ class _RtfReader:
         elif token.word == "*":
             self.is_optional = True
         else:
-            self._control_word(token)
+            self._process_control_word(token)
 
     def _close(self) -> None:
         """Handles the end of a group."""
@@ -156,13 +156,13 @@ class _RtfReader:
             skipped_count = min(self.bytes_to_skip, len(encoded_text))
             self.bytes_to_skip -= skipped_count
             encoded_text = encoded_text[skipped_count:]
-        self.pending += encoded_text
+        self.pending_bytes += encoded_text
 
     def _flush(self) -> None:
-        if self.pending:
+        if self.pending_bytes:
             encoding = self.header.fonts.get(self.group.font or 0, self.header.encoding)
-            text = bytes(self.pending).decode(encoding, "replace")
-            self.pending.clear()
+            text = bytes(self.pending_bytes).decode(encoding, "replace")
+            self.pending_bytes.clear()
             self._write_text(text)
 
     def _write_text(self, text: str) -> None:
@@ -178,8 +178,8 @@ class _RtfReader:
         elif destination == "styles":
             self._name_style(text)
         elif destination == "sn":
-            self.property = text.strip()
-        elif destination == "sv" and self.property == "wzDescription":
+            self.picture_property = text.strip()
+        elif destination == "sv" and self.picture_property == "wzDescription":
             self.writer.add_picture(text)
         elif destination in _INFO_FIELDS.values():
             document_properties = self.header.document_properties
@@ -212,7 +212,7 @@ class _RtfReader:
 
     # -- control words -----------------------------------------------------------------------------
 
-    def _control_word(self, token: RtfToken) -> None:
+    def _process_control_word(self, token: RtfToken) -> None:
         """Processes a control word."""
         word, number = token.word, token.number
         is_group_start, is_optional = self.is_group_start, self.is_optional
@@ -309,13 +309,13 @@ class _RtfReader:
 
     def _resolve_paragraph(self) -> Properties:
         """Returns the current paragraph's properties, with its style's level and role."""
-        if self.sheet is None:
-            self.sheet = StyleSheet()
+        if self.style_sheet is None:
+            self.style_sheet = StyleSheet()
             for number, style in self.header.styles.items():
-                self.sheet.add(
+                self.style_sheet.add(
                     number, style.name, style.base or None, partial(_own_properties, style)
                 )
-        style_properties = self.sheet.resolve(self.group.style or 0)
+        style_properties = self.style_sheet.resolve(self.group.style or 0)
         return self.group.paragraph_properties.with_base(style_properties)
 
 

@@ -137,15 +137,15 @@ class WordWriter(TextWriter):
         self._targets: set[str] = set()
         """Bookmarks that links point to."""
         self._fields: list[_Field] = []
-        self._contents_reason = ""
+        self._paragraph_reason = ""
         """Reason to leave out the open paragraph, in a field of a table of contents or an index."""
-        self._reason = ""
+        self._outer_reason = ""
         """Reason to leave out the text of the elements around the current one."""
         self._is_link = False
         """True in a link, whose underline is no emphasis."""
-        self._base = NO_PROPERTIES
+        self._style_properties = NO_PROPERTIES
         """Properties of the style of the current paragraph."""
-        self._properties = NO_PROPERTIES
+        self._run_properties = NO_PROPERTIES
         """Properties of the current run."""
         self._run_cache: dict[tuple[bytes, int], tuple[Properties, bool]] = {}
 
@@ -169,13 +169,13 @@ class WordWriter(TextWriter):
 
     def _write_text(self, source: etree._Element) -> None:
         """Writes a text that was opened, as one with fields of its own, and closes it."""
-        outer_fields, outer_reasons = self._fields, (self._contents_reason, self._reason)
-        outer_run = self._is_link, self._base, self._properties
-        self._fields, self._contents_reason, self._reason, self._is_link = [], "", "", False
+        outer_fields, outer_reasons = self._fields, (self._paragraph_reason, self._outer_reason)
+        outer_run = self._is_link, self._style_properties, self._run_properties
+        self._fields, self._paragraph_reason, self._outer_reason, self._is_link = [], "", "", False
         self._write_blocks(source, self.text.container)
         self.close_text()
-        self._fields, (self._contents_reason, self._reason) = outer_fields, outer_reasons
-        self._is_link, self._base, self._properties = outer_run
+        self._fields, (self._paragraph_reason, self._outer_reason) = outer_fields, outer_reasons
+        self._is_link, self._style_properties, self._run_properties = outer_run
 
     def _write_blocks(self, source: etree._Element, parent: etree._Element) -> None:
         """Writes the children of `source` as blocks."""
@@ -196,11 +196,11 @@ class WordWriter(TextWriter):
         for child in source:
             name = name_of(child)
             if name == "tr":
-                outer_reason = self._reason
+                outer_reason = self._outer_reason
                 if child_of(child_of(child, "trPr"), "del") is not None:
-                    self._reason = _DELETED
+                    self._outer_reason = _DELETED
                 self._write_rows(child, etree.SubElement(table, "tr"))
-                self._reason = outer_reason
+                self._outer_reason = outer_reason
             elif name == "tc":
                 cell = etree.SubElement(table, "td")
                 self._write_blocks(child, cell)
@@ -212,8 +212,8 @@ class WordWriter(TextWriter):
         """Writes a paragraph; one whose end was deleted goes on with the next."""
         ppr = child_of(source, "pPr")
         style = attribute_of(child_of(ppr, "pStyle")) or self._styles.normal
-        self._base = self._styles.paragraph_style(style)
-        properties = paragraph_properties(ppr).with_base(self._base)
+        self._style_properties = self._styles.paragraph_style(style)
+        properties = paragraph_properties(ppr).with_base(self._style_properties)
         self._write_children(source)
         if child_of(child_of(ppr, "rPr"), "del") is not None:
             return
@@ -228,8 +228,8 @@ class WordWriter(TextWriter):
         if (section := child_of(ppr, "sectPr")) is not None:
             kind = attribute_of(child_of(section, "type"))
             self.text.breaks_page_after = kind != "continuous"
-        self.end_paragraph(parent, properties, self._contents_reason)
-        self._contents_reason = next(
+        self.end_paragraph(parent, properties, self._paragraph_reason)
+        self._paragraph_reason = next(
             (_LIST_FIELDS[field.kind] for field in self._fields if field.kind in _LIST_FIELDS), ""
         )
 
@@ -247,17 +247,17 @@ class WordWriter(TextWriter):
 
     def _write_omitted(self, source: etree._Element) -> None:
         """Writes an element whose text is left out."""
-        outer_reason = self._reason
-        self._reason = self._reason or _OMITTED[name_of(source)]
+        outer_reason = self._outer_reason
+        self._outer_reason = self._outer_reason or _OMITTED[name_of(source)]
         self._write_children(source)
-        self._reason = outer_reason
+        self._outer_reason = outer_reason
 
     def _write_run(self, run: etree._Element) -> None:
         """Writes a run, in a link if a field around it is one."""
-        self._properties, is_struck = self._resolve_run(child_of(run, "rPr"))
+        self._run_properties, is_struck = self._resolve_run(child_of(run, "rPr"))
         link_field = next((field for field in self._fields if field.kind == "HYPERLINK"), None)
         if link_field or self._is_link:
-            self._properties = replace(self._properties, link=True)
+            self._run_properties = replace(self._run_properties, link=True)
         if is_struck and not self._omission_reason():
             self.struck_characters += len("".join(_text_of(run).split()))
         inner_link = _INNER_LINK.match(link_field.code) if link_field else None
@@ -270,21 +270,21 @@ class WordWriter(TextWriter):
     def _resolve_run(self, rpr: etree._Element | None) -> tuple[Properties, bool]:
         """Resolves a run's properties, and whether it is struck through."""
         if rpr is None:
-            return self._base, False
-        key = etree.tostring(rpr, with_tail=False), id(self._base)
+            return self._style_properties, False
+        key = etree.tostring(rpr, with_tail=False), id(self._style_properties)
         if key not in self._run_cache:
             if len(self._run_cache) > _MAX_CACHED_RUNS:
                 self._run_cache.clear()
             style = self._styles.resolve(attribute_of(child_of(rpr, "rStyle")))
-            properties = run_properties(rpr).with_base(style).with_base(self._base)
+            properties = run_properties(rpr).with_base(style).with_base(self._style_properties)
             is_struck = bool(is_on(rpr, "strike") or is_on(rpr, "dstrike"))
             self._run_cache[key] = properties, is_struck
         return self._run_cache[key]
 
     def _omission_reason(self) -> str:
         """Returns why the current run is left out; "" if it is read."""
-        if self._reason or self._properties.hidden:
-            return self._reason or "hidden"
+        if self._outer_reason or self._run_properties.hidden:
+            return self._outer_reason or "hidden"
         is_page_number = any(
             field.is_result and field.kind in _PAGE_FIELDS for field in self._fields
         )
@@ -293,13 +293,17 @@ class WordWriter(TextWriter):
     def _write_words(self, source: etree._Element) -> None:
         name = name_of(source)
         words = symbol_text(source) if name == "sym" else _CHARACTERS.get(name, source.text or "")
-        self.add_text(words, self._properties, self._omission_reason())
+        self.add_text(words, self._run_properties, self._omission_reason())
 
     def _write_formula(self, math: etree._Element) -> None:
         """Writes a formula, which is left out if it is no plain row of symbols."""
         is_plain = {name_of(element) for element in math.iter("{*}*")} <= _PLAIN_MATH
         words = "".join(text.text or "" for text in math.iter("{*}t"))
-        self.add_text(words, self._base, self._reason or ("" if is_plain else INCOMPLETE_REASON))
+        self.add_text(
+            words,
+            self._style_properties,
+            self._outer_reason or ("" if is_plain else INCOMPLETE_REASON),
+        )
 
     def _write_break(self, source: etree._Element) -> None:
         kind = attribute_of(source, "type")
@@ -359,7 +363,7 @@ class WordWriter(TextWriter):
         """Adds to the code of the innermost field."""
         field = self._fields[-1]
         field.code += code[:200]
-        self._contents_reason = self._contents_reason or _LIST_FIELDS.get(field.kind, "")
+        self._paragraph_reason = self._paragraph_reason or _LIST_FIELDS.get(field.kind, "")
 
     def _write_code(self, source: etree._Element) -> None:
         if self._fields:

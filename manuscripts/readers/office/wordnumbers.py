@@ -11,7 +11,8 @@ from typing import Literal
 
 from lxml import etree
 
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+from manuscripts.readers.office.wordstyles import W, attribute_of, child_of
+
 _PLACEHOLDER = re.compile(r"%([1-9])")
 _ROMAN = ((1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"),
           (40, "XL"), (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))  # fmt: skip
@@ -38,13 +39,15 @@ class Numbering:
         """Current number of each level, by abstract numbering."""
         if root is None:
             return
-        for numbering in root.iter(f"{_W}abstractNum"):
-            levels = sorted(numbering.iter(f"{_W}lvl"), key=lambda level: _attribute(level, "ilvl"))
-            self._levels[_attribute(numbering, "abstractNumId")] = list(map(_parse_level, levels))
-        for number_element in root.iter(f"{_W}num"):
-            self._abstract_ids[_attribute(number_element, "numId")] = _attribute(
-                number_element.find(f"{_W}abstractNumId")
+        for definition in root.iter(f"{{{W}}}abstractNum"):
+            levels = sorted(
+                definition.iter(f"{{{W}}}lvl"), key=lambda level: attribute_of(level, "ilvl") or ""
             )
+            abstract_id = attribute_of(definition, "abstractNumId") or ""
+            self._levels[abstract_id] = list(map(_parse_level, levels))
+        for numbering in root.iter(f"{{{W}}}num"):
+            abstract_id = attribute_of(child_of(numbering, "abstractNumId")) or ""
+            self._abstract_ids[attribute_of(numbering, "numId") or ""] = abstract_id
 
     def list_tag(self, numbering: tuple[str, int]) -> Literal["ol", "ul"] | None:
         """Returns the HTML tag of a list level; None where it shows neither numbers nor bullets."""
@@ -71,8 +74,10 @@ class Numbering:
         has_words = any(map(str.isalpha, _PLACEHOLDER.sub("", level.text)))
         if not (is_empty or has_words):
             return ""
-        formatted_numbers = [_format_number(max(count, 1), number_level.format)
-                 for count, number_level in zip(counts, levels, strict=True)]  # fmt: skip
+        formatted_numbers = [
+            _format_number(max(count, 1), number_level.format)
+            for count, number_level in zip(counts, levels, strict=True)
+        ]
         return _PLACEHOLDER.sub(
             lambda match: (formatted_numbers[int(match[1]) - 1 :] or [""])[0], level.text
         ).strip()
@@ -82,17 +87,13 @@ class Numbering:
         return levels[numbering[1]] if numbering[1] < len(levels) else None
 
 
-def _attribute(element: etree._Element | None, name: str = "val") -> str:
-    return "" if element is None else element.get(f"{_W}{name}", "")
-
-
 def _parse_level(element: etree._Element) -> _NumberLevel:
     """Parses an `lvl` element of a numbering."""
-    start = _attribute(element.find(f"{_W}start"))
+    start = attribute_of(child_of(element, "start")) or ""
     return _NumberLevel(
-        _attribute(element.find(f"{_W}numFmt")) or "decimal",
-        _attribute(element.find(f"{_W}lvlText")),
-        int(start) if start.isdecimal() and len(start) < 5 else 1,
+        format=attribute_of(child_of(element, "numFmt")) or "decimal",
+        text=attribute_of(child_of(element, "lvlText")) or "",
+        start=int(start) if start.isdecimal() and len(start) < 5 else 1,
     )
 
 
@@ -100,11 +101,9 @@ def _format_number(count: int, number_format: str) -> str:
     """Formats a number in one of Word's formats; in digits for other formats."""
     if number_format in ("upperRoman", "lowerRoman"):
         roman, remainder = "", count
-        for numeral_value, sign in _ROMAN:
-            roman, remainder = (
-                roman + sign * (remainder // numeral_value),
-                remainder % numeral_value,
-            )
+        for numeral_value, numeral in _ROMAN:
+            repetitions, remainder = divmod(remainder, numeral_value)
+            roman += numeral * repetitions
         return roman if number_format == "upperRoman" else roman.lower()
     if number_format in ("upperLetter", "lowerLetter") and count <= 26:
         return chr(ord("A" if number_format == "upperLetter" else "a") + count - 1)

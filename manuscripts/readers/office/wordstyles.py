@@ -12,7 +12,7 @@ from typing import Literal
 
 from lxml import etree
 
-from manuscripts.readers.facts import LANGUAGE_TAG
+from manuscripts.readers.facts import valid_language
 from manuscripts.readers.office.styles import (
     NO_PROPERTIES,
     Properties,
@@ -62,7 +62,6 @@ def run_properties(rpr: etree._Element | None) -> Properties:
     """Reads the run properties of an `rPr` element."""
     if rpr is None or not len(rpr):
         return NO_PROPERTIES
-    language = attribute_of(child_of(rpr, "lang"))
     is_underlined = is_on(rpr, "u")
     return Properties(
         bold=is_on(rpr, "b"),
@@ -70,7 +69,7 @@ def run_properties(rpr: etree._Element | None) -> Properties:
         underline=is_underlined and attribute_of(child_of(rpr, "u")) is not None,
         hidden=is_on(rpr, "vanish"),
         size=_scaled(attribute_of(child_of(rpr, "sz")), 2),
-        language=language if language and LANGUAGE_TAG.fullmatch(language) else None,
+        language=valid_language(attribute_of(child_of(rpr, "lang"))),
         raised=_RAISED.get(attribute_of(child_of(rpr, "vertAlign"))),
     )
 

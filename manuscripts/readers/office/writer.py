@@ -7,7 +7,6 @@ and title pages are detected (`classify.py`). Knows no source format.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -22,21 +21,22 @@ from manuscripts.readers.elements import (
     append_text,
     last_child,
 )
+from manuscripts.readers.markup import remove_forbidden
 from manuscripts.readers.office.looks import CONTENTS, ParagraphLook
 from manuscripts.readers.office.styles import NO_PROPERTIES, Properties, look_of
 
 MAX_ELEMENTS = 300_000
 """Limit on the elements of a source. A long novel has 100,000."""
 _NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")
 _ENCLOSING = ("td", "tr", "table", "li", "ul", "ol")
 """Elements below which notes and text boxes are placed, rather than in them."""
 
 
 def clean_text(text: str) -> str:
     """Joins surrogate pairs, and removes characters that XML does not allow."""
-    joined_text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _CONTROL.sub("", joined_text)
+    return remove_forbidden(
+        text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    )
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ class TextWriter:
         """Number of visible characters written."""
         self.added_characters = 0
         """Number of these that are not in the source: numbers of notes and headings."""
-        self.pieces = 0
+        self.piece_count = 0
         """Number of paragraphs and runs written."""
         self._languages: Counter[str | None] = Counter()
         """Letter count of each language; None for unmarked text."""
@@ -112,7 +112,7 @@ class TextWriter:
         text.words.clear()
         if not words:
             return text.inline
-        self.pieces += 1
+        self.piece_count += 1
         properties, reason = text.run_format
         if letter_count := count_characters(words):
             self.characters += letter_count
@@ -195,7 +195,7 @@ class TextWriter:
         text = self.text
         paragraph = text.paragraph
         assert paragraph is not None
-        self.pieces += 1
+        self.piece_count += 1
         if not reason and len(text.omission_reasons) == 1:
             reason = next(iter(text.omission_reasons))
         if properties.role == "toc":

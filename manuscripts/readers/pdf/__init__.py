@@ -24,7 +24,7 @@ from manuscripts.counting import parse_numbering
 from manuscripts.errors import ImportFailed
 from manuscripts.headings import is_prose
 from manuscripts.matter import BookContext, is_title_page_line
-from manuscripts.readers.facts import LANGUAGE_TAG, Metadata, author_of, title_of
+from manuscripts.readers.facts import Metadata, chosen_author, chosen_title, valid_language
 from manuscripts.readers.pages import Pages, SourcePage, read_pages
 from manuscripts.readers.pdf.characters import PageText, TooManyCharacters, read_page
 from manuscripts.readers.pdf.contents import omit_contents
@@ -49,7 +49,7 @@ _PASSWORD_ERROR = 4
 
 
 def read_pdf(path: Path, choices: Choices) -> Book:
-    """Reads the book in a PDF. Raises ImportFailed, Slow."""
+    """Reads the book in a PDF. Raises ImportFailed, SlowPattern."""
     document = _open_document(path)
     try:
         page_reader = _PageReader(path)
@@ -302,9 +302,11 @@ def _read_metadata(document: Any) -> Metadata:
     """Reads title, authors and language from the document's properties."""
     properties = document.get_metadata_dict(skip_empty=True)
     names = re.split(r"\s*(?:;|&|\band\b)\s*", properties.get("Author", ""))
-    authors = tuple(filter(None, map(author_of, names)))
+    authors = tuple(filter(None, map(chosen_author, names)))
     return Metadata(
-        title_of(properties.get("Title", "")), authors=authors, language=_read_language(document)
+        chosen_title(properties.get("Title", "")),
+        authors=authors,
+        language=_read_language(document),
     )
 
 
@@ -319,8 +321,7 @@ def _read_language(document: Any) -> str | None:
         return None
     buffer = (ctypes.c_ushort * length)()
     pdfium.FPDFCatalog_GetLanguage(document.raw, buffer, length)
-    tag = bytes(buffer).decode("utf-16-le", "replace").partition("\0")[0].strip()
-    return tag if LANGUAGE_TAG.fullmatch(tag) else None
+    return valid_language(bytes(buffer).decode("utf-16-le", "replace").partition("\0")[0].strip())
 
 
 def _read_bookmarks(document: Any) -> Iterator[Bookmark]:

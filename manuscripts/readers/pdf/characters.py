@@ -123,7 +123,8 @@ class PageText:
 
 
 def read_page(page: Any) -> PageText:
-    """Reads the characters of a `pypdfium2.PdfPage`, in the order of the file. Raises TooMuch."""
+    """Reads the characters of a `pypdfium2.PdfPage`, in the order of the file. Raises
+    TooManyCharacters."""
     rotation = page.get_rotation()
     text = PageText([], _rotate_box(page.get_bbox(), rotation), rotation)
     textpage = page.get_textpage()

@@ -19,11 +19,11 @@ from manuscripts.chapters.outline import letters
 from manuscripts.prose import is_ordinal
 from manuscripts.readers import elements
 from manuscripts.readers.facts import TocEntry
+from manuscripts.readers.markup import remove_forbidden
 from manuscripts.readers.pages import SourcePage
 from manuscripts.readers.pdf.layout import LayoutBlock
 from manuscripts.readers.pdf.lines import CELL_SEPARATOR, Run, TextLine, is_cjk
 
-_EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 OMITTED_REFERENCE = "reference to a note"
 _MAX_TITLE_WORDS = 30
 
@@ -198,7 +198,7 @@ def _append_element(
     elif block.kind == "omitted":
         element.set(elements.OMISSION_ATTRIBUTE, block.lines[0].omission_reason or "")
     elif block.kind == "note":
-        aside = etree.SubElement(body, "aside", {_EPUB_TYPE: "footnote"})
+        aside = etree.SubElement(body, "aside", {elements.EPUB_TYPE: "footnote"})
         aside.set("id", block.lines[0].note_id or "")
         aside.append(element)
     _write_runs(element, runs)
@@ -258,7 +258,7 @@ def _write_runs(element: etree._Element, runs: Iterable[Run]) -> None:
         inner = element
         for name in ("strong" * is_bold, "em" * is_italic, "sup" * is_raised):
             inner = etree.SubElement(inner, name) if name else inner
-        _append_text(inner, text)
+        elements.append_text(inner, remove_forbidden(text))
 
 
 def _write_reference(element: etree._Element, text: str, note_id: str) -> None:
@@ -269,13 +269,3 @@ def _write_reference(element: etree._Element, text: str, note_id: str) -> None:
     else:
         link.set(elements.OMISSION_ATTRIBUTE, OMITTED_REFERENCE)
     etree.SubElement(link, "sup").text = text
-
-
-def _append_text(element: etree._Element, text: str) -> None:
-    """Appends text without characters that XML does not allow."""
-    text = "".join(
-        character
-        for character in text
-        if character in "\n\t" or (character >= " " and character not in "\ufffe\uffff")
-    )
-    elements.append_text(element, text)

@@ -82,7 +82,7 @@ class _LargeHeadings:
         pages = {page for large, page, _ in self.headings if large > size * _HEADING_RATIO}
         return len(pages) > 1
 
-    def contains(self, *lines: TextLine) -> bool:
+    def repeat_heading(self, *lines: TextLine) -> bool:
         """Returns whether lines repeat a heading in larger type, or a part of one."""
         text = letters("".join(_NUMBER_AT_EDGE.sub("", line.text) for line in lines))
         return bool(text) and any(
@@ -106,7 +106,7 @@ def _omit_outermost(pages: Sequence[Sequence[TextLine]], at_top: bool) -> bool:
     ]
     max_size = headings.body_size * _LARGE_RATIO
     lines = [line for line in edge_lines if line.size <= max_size]
-    heading_lines = [line for line in lines if headings.contains(line)]
+    heading_lines = [line for line in lines if headings.repeat_heading(line)]
     heading_pages = _pages_by_height(heading_lines)
     repeated_lines = [
         *_repeated_lines(lines, _inner_text_counts(pages, lines)),
@@ -157,7 +157,7 @@ def _wrapped_running_heads(
         top_lines = sorted(remaining(lines), key=lambda line: -line.baseline)[:_MAX_HEAD_LINES]
         head_lines = list(takewhile(is_near, top_lines))
         for count in range(len(head_lines), 1, -1):
-            if headings.contains(*head_lines[:count]):
+            if headings.repeat_heading(*head_lines[:count]):
                 yield from head_lines[:count]
                 break
 
@@ -203,7 +203,7 @@ def _large_running_heads(
             line.page
             for line in slot_lines
             if id(line) in numbered_ids
-            or headings.contains(line)
+            or headings.repeat_heading(line)
             or any(0 < abs(p - line.page) <= 2 for p in pages_by_text[_mask_numbers(line.text)])
         }
         if 2 * len(confirmed_pages) >= slot_page_count:

@@ -54,7 +54,7 @@ _STRIKEOUT = re.compile(r"strike-?(?:out|through)", re.IGNORECASE)
 
 
 def read_finaldraft(path: Path, choices: Choices) -> Book:
-    """Reads the book in a Final Draft script. Raises ImportFailed, Slow."""
+    """Reads the book in a Final Draft script. Raises ImportFailed, SlowPattern."""
     try:
         text, encoding_remark = decode_markup(read_data(path))
         source = xml_of(text)

@@ -25,6 +25,7 @@ from manuscripts.readers.scripts.script import (
     omitted_item,
     read_items,
     read_script,
+    split_authors,
     text_of,
 )
 from textbase.characters import strip_invisible
@@ -41,7 +42,6 @@ _KEYS = word_set(
     "episode format font writer writers"
 ) | {"draft date", "written by", "contact info"}
 _KEY = re.compile(r"(?P<key>[^\W\d_][\w -]{0,40}):[ \t]*(?P<value>.*)")
-_AND = re.compile(r"\s*(?:,|;|&|\n|\band\b|\bund\b|\bet\b)\s*")
 
 _PAGE_BREAK = re.compile(r"={3,}\s*")
 _SYNOPSIS = re.compile(r"=(?!==)\s*(?P<text>.*)")
@@ -67,7 +67,7 @@ _MAX_PARENTHETICAL_ROWS = 8
 
 
 def read_fountain(path: Path, choices: Choices) -> Book:
-    """Reads the book in a screenplay. Raises ImportFailed, Slow."""
+    """Reads the book in a screenplay. Raises ImportFailed, SlowPattern."""
     decoded = read_script(path, choices.encoding)
     script = _Screenplay(file_name(path), decoded.text)
     script_items = list(script.read_items())
@@ -160,7 +160,7 @@ class _Screenplay:
         return Metadata(
             title=self._field("title"),
             subtitle=self._field("subtitle"),
-            authors=tuple(filter(None, _AND.split(authors))),
+            authors=tuple(split_authors(authors)),
             language=self._field("language"),
             date=self._field("draft date", "date"),
             copyright=self._field("copyright"),

@@ -31,6 +31,7 @@ from manuscripts.plaintext import read_text
 from manuscripts.readers import stage
 from manuscripts.readers.elements import OMISSION_ATTRIBUTE, SOURCE_ATTRIBUTE, append_text
 from manuscripts.readers.facts import Metadata
+from manuscripts.readers.markup import remove_forbidden
 from manuscripts.readers.pages import Pages, SourcePage, read_pages
 from textbase.characters import strip_invisible
 from textbase.errors import Problem
@@ -39,7 +40,6 @@ ItemKind = Literal["section", "scene", "action", "sung", "centred", "speech", "b
 
 _SIZE_LIMIT = 4_000_000
 """Limit on characters. A day of subtitles has 3 million."""
-_FORBIDDEN_IN_XML = re.compile("[\ud800-\udfff\ufffe\uffff\x00-\x08\x0b\x0c\x0e-\x1f]")
 _MAX_NAME_CHARACTERS = 60
 """Maximum characters of a speaker's label."""
 _BRACKETED = re.compile(r"\([^()]*\)?")
@@ -102,7 +102,7 @@ _BYLINE = re.compile(
     r".{0,40}?\s)?by\b[\s:]*",
     re.IGNORECASE,
 )
-_AND = re.compile(r"\s*(?:,|;|&|\band\b|\bund\b|\bet\b)\s*")
+_AND = re.compile(r"\s*(?:,|;|&|\n|\band\b|\bund\b|\bet\b)\s*")
 _AUTHOR = re.compile(r"[^\W\d_][^\d@:/]{1,60}")
 
 
@@ -115,9 +115,13 @@ def parse_title_page(lines: Sequence[str]) -> Metadata:
         return Metadata(title=" ".join(title) or None)
     lines_below = dropwhile(lambda row: not row, text_lines[text_lines.index(byline) + 1 :])
     author_lines = [_BYLINE.sub("", byline, count=1), *takewhile(bool, lines_below)]
-    authors = [name for line in author_lines for name in _AND.split(line)]
-    author_names = tuple(name for name in authors if _AUTHOR.fullmatch(name))
-    return Metadata(title=" ".join(title) or None, authors=author_names)
+    authors = filter(_AUTHOR.fullmatch, split_authors("\n".join(author_lines)))
+    return Metadata(title=" ".join(title) or None, authors=tuple(authors))
+
+
+def split_authors(names: str) -> list[str]:
+    """Returns the names in a list on a title page."""
+    return list(filter(None, _AND.split(names)))
 
 
 def read_script(path: Path, encoding: str | None) -> Decoded:
@@ -148,7 +152,7 @@ def read_items(
 ) -> Book:
     """Returns the book in the items of a script, whose source has the letters of `source_text`.
 
-    Raises ImportFailed, Slow.
+    Raises ImportFailed, SlowPattern.
     """
     root, script_remarks = write_script(script_items)
     pages = Pages(
@@ -366,7 +370,7 @@ def _lower_capitals(runs: Runs) -> list[ScriptRun]:
 
 def _append_run(element: etree._Element, run: ScriptRun) -> None:
     """Appends a run to an element, within elements for its style."""
-    text = _FORBIDDEN_IN_XML.sub("", run.text)
+    text = remove_forbidden(run.text)
     if run.omission_reason is not None:
         span = etree.SubElement(element, "span")
         span.text = text

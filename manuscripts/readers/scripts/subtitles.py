@@ -98,12 +98,12 @@ class _SpokenParagraph:
     """True if the text so far ends a sentence."""
     is_scene: bool = False
     """True if a long silence precedes it."""
-    heads: list[str] = field(default_factory=list)
+    cue_heads: list[str] = field(default_factory=list)
     """Numbers and times of its cues."""
 
 
 def read_subtitles(path: Path, choices: Choices) -> Book:
-    """Reads the book in a subtitle file. Raises ImportFailed, Slow."""
+    """Reads the book in a subtitle file. Raises ImportFailed, SlowPattern."""
     decoded = read_script(path, choices.encoding)
     subtitles = read_cues(decoded.text)
     name = file_name(path)
@@ -210,7 +210,7 @@ class _Subtitles:
         for paragraph in self._build_paragraphs():
             source = f"{self.file}:{paragraph.first.cue.row}"
             yield from (
-                omitted_item(text_without_tags(head), TIMES, source) for head in paragraph.heads
+                omitted_item(text_without_tags(head), TIMES, source) for head in paragraph.cue_heads
             )
             if paragraph.is_scene:
                 yield ScriptItem("break", [], source)
@@ -248,7 +248,7 @@ class _Subtitles:
                     ScriptRun(f" {piece.name} {piece.aside} ", omission_reason="name, again")
                 )
             paragraph = paragraphs[-1]
-            paragraph.heads += [piece.cue.head] * piece.is_first
+            paragraph.cue_heads += [piece.cue.head] * piece.is_first
             separator = "\n" if piece.kind == "sung" and paragraph.runs else " "
             paragraph.runs += [ScriptRun(separator), *piece.runs]
             text = text_of(piece.runs)

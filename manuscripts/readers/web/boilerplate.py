@@ -1,7 +1,7 @@
 """Detects boilerplate of HTML pages, which is not part of the text.
 
 Menus, forms, comments, invisible elements; running heads, comments and tracked deletions of word
-processors; prefaces of story archives, notices of libraries. Marks elements with `elements.LEFT`
+processors; prefaces of story archives, notices of libraries. Marks elements as left out
 and changes no text. An element with most of the page's text is never boilerplate.
 """
 
@@ -13,8 +13,14 @@ from lxml import etree
 
 from manuscripts import matter
 from manuscripts.book import count_characters, word_set
-from manuscripts.readers.archive import types_of
-from manuscripts.readers.elements import HEADINGS, OMISSION_ATTRIBUTE, body_of, element_name
+from manuscripts.readers.elements import (
+    HEADINGS,
+    OMISSION_ATTRIBUTE,
+    body_of,
+    element_name,
+    types_of,
+)
+from manuscripts.readers.facts import GUTENBERG_END, GUTENBERG_NOTICE, GUTENBERG_START
 from manuscripts.readers.references import note_targets
 
 _MENU = "menu or tool of a web page"
@@ -64,9 +70,6 @@ _INLINE = word_set("h1 h2 h3 h4 h5 h6 a em i b strong")
 _NUMBERS = re.compile(r"[\s\dIVXLCivxlc.,:;…·|—–-]*")
 _MAX_LINE_CHARACTERS = 300
 _TITLE_CLASS = re.compile(r"(?<![\w-])(Mso)?(Sub)?title(?![\w-])", re.IGNORECASE)
-_NOTICE_START = re.compile(r"\*\*\* ?START OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
-_NOTICE_END = re.compile(r"\*\*\* ?END OF (?:THE|THIS) PROJECT GUTENBERG EBOOK", re.IGNORECASE)
-_NOTICE = "notice of Project Gutenberg"
 _CONTENTS_ID = re.compile(r"(Table of Contents|Inhaltsverzeichnis)\d*|toc", re.IGNORECASE)
 
 
@@ -89,18 +92,18 @@ class _WebPage:
 
     def __init__(self, body: etree._Element, path: str) -> None:
         self.body = body
-        self.sizes = _count_characters(body)
-        self.max_size = self.sizes[body] / 2
+        self.character_counts = _count_characters(body)
+        self.max_characters = self.character_counts[body] / 2
         self.path = path
         self.is_word = body.find(".//{*}p[@class='MsoNormal']") is not None
         self.is_google = "doc-content" in body.get("class", "").split()
-        self.notes: set[etree._Element] = set()
+        self.note_elements: set[etree._Element] = set()
         """Targets of note references."""
 
     def omit(self, element: etree._Element, reason: str) -> None:
         """Marks an element as left out, unless it contains most of the page or notes."""
-        has_notes = self.notes and not self.notes.isdisjoint(element.iter("{*}*"))
-        if self.sizes.get(element, 0) <= self.max_size and not has_notes:
+        has_notes = self.note_elements and not self.note_elements.isdisjoint(element.iter("{*}*"))
+        if self.character_counts.get(element, 0) <= self.max_characters and not has_notes:
             element.set(OMISSION_ATTRIBUTE, reason)
 
     def omit_by_name(self) -> None:
@@ -113,10 +116,10 @@ class _WebPage:
         """Leaves out everything outside of the element declared as the main text, if any."""
         declared = {*self._outermost("main"), *self.body.iterfind(".//{*}*[@role='main']")}
         main_elements = declared if len(declared) == 1 else set(self._outermost("article"))
-        if sum(self.sizes[element] for element in main_elements) <= self.max_size:
+        if sum(self.character_counts[element] for element in main_elements) <= self.max_characters:
             return
         ancestors = {ancestor for element in main_elements for ancestor in element.iterancestors()}
-        for ancestor in ancestors & self.sizes.keys():
+        for ancestor in ancestors & self.character_counts.keys():
             for child in ancestor.iterchildren("{*}*"):
                 if child not in ancestors | main_elements and not _is_marked(child):
                     self.omit(child, _OUTSIDE_TEXT)
@@ -153,14 +156,16 @@ class _WebPage:
     def omit_note_boxes(self) -> None:
         """Leaves out boxes with a note of several paragraphs, as word processors write them."""
         ids = {fragment for _, fragment in note_targets(self.body, self.path, set())}
-        self.notes = {e for e in self.body.iter("{*}*") if ids & {e.get("id"), e.get("name")}}
-        for element in self.notes:
+        self.note_elements = {
+            e for e in self.body.iter("{*}*") if ids & {e.get("id"), e.get("name")}
+        }
+        for element in self.note_elements:
             paragraph = next((e for e in (element, *element.iterancestors("{*}p"))
                               if element_name(e) == "p"), None)  # fmt: skip
             box = None if paragraph is None else paragraph.getparent()
             if box is None or element_name(box) != "div" or box[0] is not paragraph:
                 continue
-            note_count = len(self.notes.intersection(box.iter("{*}*")))
+            note_count = len(self.note_elements.intersection(box.iter("{*}*")))
             if note_count == 1 and next(box.iter(*HEADINGS), None) is None:
                 box.set(OMISSION_ATTRIBUTE, "note")
 
@@ -198,11 +203,11 @@ class _WebPage:
         """Leaves out Project Gutenberg's notice where it is plain text, as in older editions."""
         for element in self.body.iter("{*}p", "{*}pre", "{*}div", "{*}span"):
             text = "".join(element.itertext())
-            if len(text) > 40_000 or self.sizes.get(element, 0) > self.max_size:
+            if len(text) > 40_000 or self.character_counts.get(element, 0) > self.max_characters:
                 continue
-            if _NOTICE_START.search(text):
+            if GUTENBERG_START.search(text):
                 _mark_notice(self.body, element, is_before=True)
-            elif _NOTICE_END.search(text):
+            elif GUTENBERG_END.search(text):
                 _mark_notice(self.body, element, is_before=False)
                 return
 
@@ -265,10 +270,10 @@ def _mark_notice(body: etree._Element, element: etree._Element, is_before: bool)
     """Marks an element as notice, and everything before or after it."""
     while element is not body:
         # Unless a part of it is marked already: then it is not only the notice.
-        if element.find(f".//*[@{OMISSION_ATTRIBUTE}='{_NOTICE}']") is None:
-            element.set(OMISSION_ATTRIBUTE, _NOTICE)
+        if element.find(f".//*[@{OMISSION_ATTRIBUTE}='{GUTENBERG_NOTICE}']") is None:
+            element.set(OMISSION_ATTRIBUTE, GUTENBERG_NOTICE)
         for sibling in element.itersiblings("{*}*", preceding=is_before):
-            sibling.set(OMISSION_ATTRIBUTE, _NOTICE)
+            sibling.set(OMISSION_ATTRIBUTE, GUTENBERG_NOTICE)
         parent = element.getparent()
         assert parent is not None
         element = parent

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
+from manuscripts.readers.markup import remove_forbidden
+
 _ROWS = (
     "FictionBook",
     "description body binary stylesheet",
@@ -28,7 +30,6 @@ _DESCRIPTION_ELEMENTS = (
     "translator sequence program-used src-url src-ocr id version history book-name publisher city "
     "year isbn output part output-document-class"
 ).split()
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _REFERENCE = re.compile(r"&#(?:x([0-9A-Fa-f]+)|([0-9]+));")
 COMMENT = re.compile(r"<!--.*?-->|<\?.*?\?>", re.DOTALL)
 CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
@@ -48,7 +49,7 @@ def repair(text: str) -> str:
     nested.
     """
     text = CDATA.sub(lambda match: escape(match[1]), COMMENT.sub("", text))
-    text = _CONTROL.sub("", _REFERENCE.sub(_decode_reference, text))
+    text = remove_forbidden(_REFERENCE.sub(_decode_reference, text))
     text = _UNESCAPED.sub(lambda stray: escape(stray[0]), text)
     return "".join(_close_tags(text))
 

@@ -33,7 +33,7 @@ from manuscripts.readers.elements import (
     element_name,
     single_line_text,
 )
-from manuscripts.readers.facts import LANGUAGE_TAG, Metadata, TocEntry
+from manuscripts.readers.facts import Metadata, TocEntry, valid_language
 from manuscripts.readers.pages import Pages, SourcePage, read_pages
 from manuscripts.readers.web.boilerplate import omit_boilerplate
 from textbase.characters import strip_invisible
@@ -87,7 +87,7 @@ class _FeedItem:
 
 
 def read_feed(path: Path, choices: Choices) -> Book:
-    """Reads the series in a feed. Raises ImportFailed, Slow."""
+    """Reads the series in a feed. Raises ImportFailed, SlowPattern."""
     text = read_text(path, choices.encoding).text
     try:
         is_json = text.lstrip()[:1] == "{"
@@ -152,12 +152,11 @@ def _read_metadata(
         [_child_text(channel, "creator")],
         common_creator,
     )
-    tag = (_child_text(channel, "language") or root.get(LANGUAGE_ATTRIBUTE) or "").replace("_", "-")
     description = _child_text(channel, "description") or _child_text(channel, "subtitle")
     return Metadata(
         title=_strip_tags(_child_text(channel, "title") or "") or None,
         authors=tuple(filter(None, next((names for names in authors if any(names)), []))),
-        language=tag if LANGUAGE_TAG.fullmatch(tag) else None,
+        language=valid_language(_child_text(channel, "language") or root.get(LANGUAGE_ATTRIBUTE)),
         description=_strip_tags(description) if description else None,
         copyright=_child_text(channel, "copyright") or _child_text(channel, "rights"),
     )
@@ -210,11 +209,10 @@ def _read_json_feed(text: str) -> tuple[Metadata, list[_FeedItem]]:
     feed_items = [_read_json_item(entry) for entry in _mappings(feed.get("items"))]
     authors = (feed.get("author"), *_mappings(feed.get("authors")))
     author_names = [_text_of(author, "name") for author in _mappings(list(authors))]
-    language = _text_of(feed, "language")
     metadata = Metadata(
         title=_text_of(feed, "title") or None,
         authors=tuple(dict.fromkeys(filter(None, author_names))),
-        language=language if LANGUAGE_TAG.fullmatch(language) else None,
+        language=valid_language(_text_of(feed, "language")),
         description=_text_of(feed, "description") or None,
     )
     return metadata, feed_items

@@ -23,18 +23,18 @@ from manuscripts.readers import markup
 from manuscripts.readers.archive import Archive
 from manuscripts.readers.ebook.cover import cover_of
 from manuscripts.readers.elements import (
+    EPUB_TYPE,
     OMISSION_ATTRIBUTE,
     SOURCE_ATTRIBUTE,
     append_text,
     element_name,
 )
-from manuscripts.readers.facts import LANGUAGE_TAG, Metadata, TocEntry, genre_of
+from manuscripts.readers.facts import Metadata, TocEntry, genre_of, valid_language
 from manuscripts.readers.pages import Pages, SourcePage, read_pages
 from manuscripts.readers.web.fb2_repair import CDATA, COMMENT, repair
 from textbase.characters import strip_invisible
 from textbase.errors import Problem
 
-_EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _BODY = re.compile(r"<body\b.*?</body\s*>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _ALT = re.compile(r"<(?:\w+:)?image\b[^<>]*?\salt\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)')")
@@ -54,12 +54,12 @@ _ELEMENTS = {
 
 
 def read_fictionbook(path: Path, choices: Choices) -> Book:
-    """Reads the book in a FictionBook file. Raises ImportFailed, Slow."""
+    """Reads the book in a FictionBook file. Raises ImportFailed, SlowPattern."""
     return _read_book(path, read_data(path), choices)
 
 
 def read_fictionbook_archive(path: Path, choices: Choices) -> Book:
-    """Reads the book in a zipped FictionBook file. Raises ImportFailed, Slow."""
+    """Reads the book in a zipped FictionBook file. Raises ImportFailed, SlowPattern."""
     with Archive(path, "a zipped FB2") as archive:
         book_names = [name for name in archive.names if name.lower().endswith(".fb2")]
         book_names = [name for name in book_names if not name.startswith("__MACOSX")] or book_names
@@ -71,7 +71,7 @@ def read_fictionbook_archive(path: Path, choices: Choices) -> Book:
 
 
 def _read_book(path: Path, content: bytes, choices: Choices) -> Book:
-    """Reads the book in the bytes of a file. Raises ImportFailed, Slow."""
+    """Reads the book in the bytes of a file. Raises ImportFailed, SlowPattern."""
     try:
         full_text, remarks = markup.decode_document(content, choices.encoding, file_name(path))
         text, root, repair_remarks = _parse(_BINARY.sub("", full_text))
@@ -122,7 +122,6 @@ def _count_characters(text: str) -> int:
 
 def _read_metadata(root: etree._Element) -> Metadata:
     """Returns the metadata in the description of a file."""
-    language = (_first_text(root, "title-info", "lang") or "").replace("_", "-")
     date = next(root.iterfind(".//{*}title-info/{*}date"), None)
     date_text = "" if date is None else date.get("value") or text_in(date)
     isbn = _first_text(root, "publish-info", "isbn")
@@ -137,7 +136,7 @@ def _read_metadata(root: etree._Element) -> Metadata:
         title=_first_text(root, "title-info", "book-title")
         or _first_text(root, "publish-info", "book-name"),
         authors=tuple(_author_names(root)),
-        language=language if LANGUAGE_TAG.fullmatch(language) else None,
+        language=valid_language(_first_text(root, "title-info", "lang")),
         identifiers={"isbn": isbn} if isbn else {},
         publisher=_first_text(root, "publish-info", "publisher"),
         date=date_text.partition("T")[0] or _first_text(root, "publish-info", "year"),
@@ -288,7 +287,7 @@ def _convert(
         elif name == "empty-line":
             element.text = "\xa0"
         elif name == "epigraph":
-            element.set(_EPUB_TYPE, "epigraph")
+            element.set(EPUB_TYPE, "epigraph")
         elif name == "image":
             element.set("alt", attributes.get("alt", ""))
         elif name in ("stanza", "style"):
@@ -299,7 +298,7 @@ def _convert(
             is_known = is_inner and target in pages_by_id
             element.set("href", f"{pages_by_id[target]}#{target}" if is_known else href)
             if is_inner and (attributes.get("type") == "note" or target in note_ids):
-                element.set(_EPUB_TYPE, "noteref")
+                element.set(EPUB_TYPE, "noteref")
 
 
 def _convert_note(element: etree._Element, name: str, parent_name: str) -> None:
@@ -310,7 +309,7 @@ def _convert_note(element: etree._Element, name: str, parent_name: str) -> None:
         holds_notes = name == "body" or next(element.iterchildren("{*}section"), None) is not None
         element.tag = "div" if holds_notes else "aside"
         if not holds_notes:
-            element.set(_EPUB_TYPE, "footnote")
+            element.set(EPUB_TYPE, "footnote")
     elif parent is not None and parent.tag == "div" and parent_name in ("body", "section"):
         element.set(OMISSION_ATTRIBUTE, "note")
         append_text(element, element.tail)

@@ -51,7 +51,7 @@ _ReadFile = Callable[[str], bytes]
 
 
 def read_html(path: Path, choices: Choices) -> Book:
-    """Reads the book in one HTML file. Raises ImportFailed, Slow."""
+    """Reads the book in one HTML file. Raises ImportFailed, SlowPattern."""
     site = _Site(path, choices, (path.name,), lambda name: read_data(path))
     return read_pages(path, site.build_pages(), choices)
 
@@ -59,7 +59,7 @@ def read_html(path: Path, choices: Choices) -> Book:
 def read_html_archive(path: Path, choices: Choices) -> Book:
     """Reads the book in an archive of HTML, as Google Docs and Calibre (HTMLZ) write them.
 
-    Raises ImportFailed, Slow.
+    Raises ImportFailed, SlowPattern.
     """
     with Archive(path, "an archive of HTML") as archive:
         names = [
@@ -77,7 +77,7 @@ def read_html_archive(path: Path, choices: Choices) -> Book:
 
 
 def read_html_folder(folder: Path, files: Sequence[Path], choices: Choices) -> Book:
-    """Reads the book in HTML files in a folder. Raises ImportFailed, Slow."""
+    """Reads the book in HTML files in a folder. Raises ImportFailed, SlowPattern."""
     resolved_folder = folder.resolve()
     sheets = [
         path

@@ -12,7 +12,7 @@ from lxml import etree
 
 from manuscripts import matter
 from manuscripts.readers.elements import LANGUAGE_ATTRIBUTE, body_of, single_line_text
-from manuscripts.readers.facts import LANGUAGE_TAG, Metadata
+from manuscripts.readers.facts import Metadata, valid_language
 from textbase.characters import strip_invisible
 
 _GUTENBERG = re.compile(
@@ -84,8 +84,7 @@ def _find_language(root: etree._Element, meta_tags: _MetaTags) -> str | None:
         # Word writes `EN-GB`.
         language, *subtags = tag.strip().replace("_", "-").split("-")
         subtags = [subtag.upper() if len(subtag) == 2 else subtag for subtag in subtags]
-        normalized_tag = "-".join((language.lower(), *subtags))
-        if LANGUAGE_TAG.fullmatch(normalized_tag) and normalized_tag != "und":
+        if normalized_tag := valid_language("-".join((language.lower(), *subtags))):
             return normalized_tag
     return None
 
