@@ -196,9 +196,11 @@ class _BodyWalker:
         """Blocks left out of the current paragraph; they follow it."""
         self.anchors: list[str] = []
         self.containers: list[Container] = []
-        self.matter: list[tuple[str | None, int]] = [(None, 0)]
+        self.sections: list[tuple[str | None, int]] = [(None, 0)]
+        """Kind of matter and number of each enclosing section, the innermost last."""
         self.section_count = 0
         self.heading: Block | None = None
+        """The heading that is being read."""
         self.holds_pictures: dict[etree._Element, bool] = {}
         """Parents of captions -> whether they contain pictures."""
 
@@ -222,16 +224,16 @@ class _BodyWalker:
         self._add_anchors(element)
         kind = kind_of_type(types) if name in _SECTIONS else None
         # Whether it is a part of the enclosing section rather than a sibling.
-        is_nested = self.matter[-1][0] not in (None, "part", "volume") and kind != "chapter"
+        is_nested = self.sections[-1][0] not in (None, "part", "volume") and kind != "chapter"
         if is_nested and kind and (reason := omission_reason(kind)):
             self.leave_out(element, reason)
             return
         if kind and not is_nested:
             self.section_count += 1
-            self.matter.append((kind, self.section_count))
+            self.sections.append((kind, self.section_count))
         self._read_paragraphs(element, name, types.split())
         if kind and not is_nested:
-            self.matter.pop()
+            self.sections.pop()
 
     def _read_paragraphs(self, element: etree._Element, name: str, types: list[str]) -> None:
         """Reads a block element that is neither left out nor within a table row."""
@@ -244,7 +246,7 @@ class _BodyWalker:
         )
         self._read_contents(element, name, types, classes)
         is_term = name == "dt" or stage.is_first_of_two(element)
-        self._note_lead_words(element, 0, is_term)
+        self._note_lead_words(element, first_span=0, may_be_name=is_term)
         self.context = outer
         self.paragraph.is_tabular |= is_term
         self.paragraph.is_narrated = stage.is_narrated(element)
@@ -256,8 +258,8 @@ class _BodyWalker:
     def _note_lead_words(
         self, element: etree._Element, first_span: int, may_be_name: bool = True
     ) -> None:
-        """Notes an element's words at the beginning of a paragraph, which may be a speaker's
-        name."""
+        """Notes an element's words, from a span of the paragraph on, as those that lead it; these
+        may be a speaker's name."""
         paragraph = self.paragraph
         words = " ".join(plain_text(paragraph.spans[first_span:]).split())
         is_name = stage.is_name(element)
@@ -404,7 +406,8 @@ class _BodyWalker:
             is_first = not self.paragraph.has_words
             self.walk_node(cell)
             if is_first:
-                self._note_lead_words(cell, 0, stage.is_first_of_two(cell))
+                may_be_name = stage.is_first_of_two(cell)
+                self._note_lead_words(cell, first_span=0, may_be_name=may_be_name)
             self._add_source_text(cell.tail)
         self.context = outer
         self.paragraph.is_tabular = True
@@ -435,7 +438,7 @@ class _BodyWalker:
                 self._add_block(Block("gap", self.source))
 
     def _add_block(self, block: Block) -> None:
-        block.matter, block.section = self.matter[-1]
+        block.matter, block.section = self.sections[-1]
         block.anchors = (*self.anchors, *block.anchors)
         self.anchors.clear()
         self.blocks.append(block)
@@ -467,7 +470,7 @@ class _BodyWalker:
 
     def _add_omitted_blocks(self) -> None:
         for block in self.omitted_blocks:
-            block.matter, block.section = self.matter[-1]
+            block.matter, block.section = self.sections[-1]
         self.blocks += self.omitted_blocks
         self.omitted_blocks.clear()
 

@@ -253,28 +253,21 @@ def _omit_title_page(blocks: Sequence[LayoutBlock], metadata: Metadata) -> Metad
 
     Returns the metadata, with the author if there is exactly one name below the title.
     """
-    text_blocks = [block for block in blocks if block.kind in ("text", "heading")]
     title_letters = letters(metadata.title or "")
-    title = next(
-        (
-            block
-            for block in text_blocks[:_MAX_TITLE_HEADINGS]
-            if letters(block.text) == title_letters
-        ),
-        None,
-    )
-    if title is None or not metadata.title:
+    text_blocks = [block for block in blocks if block.kind in ("text", "heading")]
+    first_letters = [letters(block.text) for block in text_blocks[:_MAX_TITLE_HEADINGS]]
+    if not title_letters or title_letters not in first_letters:
         return metadata
-    front = [block for block in text_blocks if block.lines[0].page <= title.lines[-1].page]
+    title_index = first_letters.index(title_letters)
+    last_page = text_blocks[title_index].lines[-1].page
+    front = [block for block in text_blocks if block.lines[0].page <= last_page]
     if len(front) == len(text_blocks) or not _is_title_page(front, title_letters):
         return metadata
     for block in front:
         block.kind = "omitted"
         for line in block.lines:
             line.omission_reason = "title page"
-    names = [
-        block.text for block in front[front.index(title) + 1 :] if matter.is_person_name(block.text)
-    ]
+    names = [b.text for b in front[title_index + 1 :] if matter.is_person_name(b.text)]
     return replace(metadata, authors=metadata.authors or (tuple(names) if len(names) == 1 else ()))
 
 

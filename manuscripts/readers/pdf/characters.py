@@ -22,6 +22,8 @@ _ITALIC_FLAG, _BOLD_FLAG = 1 << 6, 1 << 18
 _BOLD_WEIGHT = 600
 _MIN_SLANT = 0.1
 """Minimum slant of letters that are drawn oblique without an italic font."""
+_MAX_TILT_RADIANS = 0.1
+"""Maximum angle of upright text."""
 _INVISIBLE = 3
 """Text rendering mode: neither filled nor stroked, as below the picture of a scanned page."""
 _COLUMN_GAP = 1.0
@@ -49,7 +51,13 @@ _LIGATURES = {
 _DIGITS = "0123456789"
 _MIN_RISE = 0.2
 """Minimum height of raised digits above the baseline, in ems."""
+_SUPERIOR_RATIO, _SUPERIOR_RISE = 0.6, 0.35
+"""Size of superior figures relative to their font, and height of their foot, in ems."""
 _DASHES = "-\xad‐"
+_MAX_BASELINE_SHIFT = 0.08
+"""Maximum difference of baselines within a snippet, in ems."""
+_MAX_OVERLAP = 0.1
+"""Maximum overlap of a character with the one before, in ems."""
 
 
 class TooManyCharacters(ValueError):
@@ -57,7 +65,7 @@ class TooManyCharacters(ValueError):
 
 
 class Face(NamedTuple):
-    """The style of characters."""
+    """The font, type size and direction of characters."""
 
     size: float
     """Type size, in points."""
@@ -66,6 +74,20 @@ class Face(NamedTuple):
     is_upright: bool
     """True if they run horizontally on the page as shown."""
     is_shown: bool
+    """True if they are drawn; False for text below the picture of a scanned page."""
+
+
+class DrawnCharacter(NamedTuple):
+    """A character that the file draws; `char_index` is its place in PDFium's list."""
+
+    char_index: int
+    code: int
+    text_object: Any
+    """The `FPDF_PAGEOBJECT` that draws it."""
+    follows_space: bool
+    """True if the file draws a space before it."""
+    follows_guessed_space: bool
+    """True if PDFium guesses a space before it."""
 
 
 class Glyph(NamedTuple):
@@ -146,56 +168,47 @@ def _read_glyphs(raw: Any, text: PageText) -> Iterator[tuple[Glyph, float]]:
     box = pdfium.FS_RECTF()
     x, y = ctypes.c_double(), ctypes.c_double()
     faces: dict[int, Face] = {}
-    current_address, baseline, last_x1 = None, 0.0, 0.0
-    current_face = Face(0.0, False, False, True, True)
-    for index, code, text_object, follows_space, has_guessed_space in _drawn_characters(raw):
-        address = ctypes.addressof(text_object.contents)
-        if address != current_address:
-            current_address = address
-            if current_address not in faces:
-                faces[current_address] = _read_face(raw, index, text_object, text.rotation)
-            current_face = faces[current_address]
-            pdfium.FPDFText_GetCharOrigin(raw, index, x, y)
-            _, baseline, _, _ = _rotate_box((x.value, y.value, x.value, y.value), text.rotation)
-        pdfium.FPDFText_GetLooseCharBox(raw, index, box)
-        x0, x1 = box.left, box.right
-        if text.rotation:
-            placed_box = (box.left, box.bottom, box.right, box.top)
-            x0, _, x1, _ = _rotate_box(placed_box, text.rotation)
-        character = _character_text(code)
-        text.unmapped_count += character == _UNMAPPED
-        text.hidden_count += not current_face.is_shown
-        face, height = current_face, baseline
-        if (
-            character in _DIGITS
-            and not text.rotation
-            and _is_raised(raw, index, baseline, current_face)
-        ):
-            face, height = (
-                current_face._replace(size=current_face.size * 0.6),
-                baseline + current_face.size * 0.35,
+    """Faces by the address of the text object; all characters of one share its face."""
+    object_address, object_baseline, last_x1 = None, 0.0, 0.0
+    for character in _drawn_characters(raw):
+        address = ctypes.addressof(character.text_object.contents)
+        if address not in faces:
+            faces[address] = _read_face(
+                raw, character.char_index, character.text_object, text.rotation
             )
-        follows_space = follows_space or (
-            has_guessed_space and abs(x0 - last_x1) > current_face.size * _MIN_GUESSED_SPACE
-        )
-        yield Glyph(character, x0, x1, face, follows_space), height
+        if address != object_address:
+            object_address = address
+            pdfium.FPDFText_GetCharOrigin(raw, character.char_index, x, y)
+            origin = (x.value, y.value, x.value, y.value)
+            _, object_baseline, _, _ = _rotate_box(origin, text.rotation)
+        pdfium.FPDFText_GetLooseCharBox(raw, character.char_index, box)
+        x0, _, x1, _ = _rotate_box((box.left, box.bottom, box.right, box.top), text.rotation)
+        face, baseline = faces[address], object_baseline
+        glyph_text = _character_text(character.code)
+        text.unmapped_count += glyph_text == _UNMAPPED
+        text.hidden_count += not face.is_shown
+        min_space = face.size * _MIN_GUESSED_SPACE
+        has_wide_gap = character.follows_guessed_space and abs(x0 - last_x1) > min_space
+        may_be_superior = glyph_text in _DIGITS and not text.rotation
+        if may_be_superior and _is_raised(raw, character.char_index, baseline, face):
+            baseline += face.size * _SUPERIOR_RISE
+            face = face._replace(size=face.size * _SUPERIOR_RATIO)
+        yield Glyph(glyph_text, x0, x1, face, character.follows_space or has_wide_gap), baseline
         last_x1 = x1
 
 
-def _drawn_characters(raw: Any) -> Iterator[tuple[int, int, Any, bool, bool]]:
-    """Yields the characters that the file itself draws.
-
-    Yields index, code, text object, whether a drawn space precedes, and whether PDFium guesses one.
-    """
+def _drawn_characters(raw: Any) -> Iterator[DrawnCharacter]:
+    """Yields the characters that the file itself draws, apart from spaces."""
     import pypdfium2.raw as pdfium
 
-    follows_space = has_guessed_space = False
+    follows_space = follows_guessed_space = False
     high_surrogate = 0
     for index in range(pdfium.FPDFText_CountChars(raw)):
         code = pdfium.FPDFText_GetUnicode(raw, index)
         text_object = pdfium.FPDFText_GetTextObject(raw, index)
         if chr(code).isspace() and not (text_object and code in _TEX_CHARACTERS):
-            follows_space, has_guessed_space = follows_space or bool(text_object), not text_object
+            follows_space = follows_space or bool(text_object)
+            follows_guessed_space = not text_object
             continue
         if not text_object:
             continue  # added by PDFium
@@ -203,16 +216,11 @@ def _drawn_characters(raw: Any) -> Iterator[tuple[int, int, Any, bool, bool]]:
             high_surrogate = code
             continue
         if 0xDC00 <= code < 0xE000:
-            code, high_surrogate = (
-                (
-                    ((high_surrogate - 0xD800) << 10) + code - 0xDC00 + 0x10000
-                    if high_surrogate
-                    else 0
-                ),
-                0,
-            )
-        yield index, code, text_object, follows_space, has_guessed_space
-        follows_space = has_guessed_space = False
+            low_bits, high_bits = code - 0xDC00, (high_surrogate - 0xD800) << 10
+            code = high_bits + low_bits + 0x10000 if high_surrogate else 0
+            high_surrogate = 0
+        yield DrawnCharacter(index, code, text_object, follows_space, follows_guessed_space)
+        follows_space = follows_guessed_space = False
 
 
 def _character_text(code: int) -> str:
@@ -247,19 +255,17 @@ def _is_raised(raw: Any, index: int, baseline: float, face: Face) -> bool:
 
 def _group_snippets(glyphs: Iterator[tuple[Glyph, float]]) -> Iterator[Snippet]:
     """Groups adjacent characters of one baseline into snippets."""
-    glyphs_of_snippet: list[Glyph] = []
+    group: list[Glyph] = []
     baseline = 0.0
     for glyph, glyph_baseline in glyphs:
-        if glyphs_of_snippet and not _is_adjacent(
-            glyphs_of_snippet[-1], glyph, glyph_baseline - baseline
-        ):
-            yield _build_snippet(baseline, glyphs_of_snippet)
-            glyphs_of_snippet = []
-        if not glyphs_of_snippet:
+        if group and not _is_adjacent(group[-1], glyph, rise=glyph_baseline - baseline):
+            yield _build_snippet(baseline, group)
+            group = []
+        if not group:
             baseline = glyph_baseline
-        glyphs_of_snippet.append(glyph)
-    if glyphs_of_snippet:
-        yield _build_snippet(baseline, glyphs_of_snippet)
+        group.append(glyph)
+    if group:
+        yield _build_snippet(baseline, group)
 
 
 def _build_snippet(baseline: float, glyphs: list[Glyph]) -> Snippet:
@@ -276,12 +282,13 @@ def _is_adjacent(previous: Glyph, glyph: Glyph, rise: float) -> bool:
         return False
     if not glyph.face.is_upright:
         return True
-    if abs(rise) > size * 0.08:
+    if abs(rise) > size * _MAX_BASELINE_SHIFT:
         return False
     if is_leftward(glyph.text) or is_leftward(previous.text):
         return max(glyph.x0 - previous.x1, previous.x0 - glyph.x1) < size * _COLUMN_GAP
     # The letters of a ligature have one box.
-    return glyph.x0 > previous.x0 - size * 0.1 and glyph.x0 - previous.x1 < size * _COLUMN_GAP
+    starts_behind = glyph.x0 > previous.x0 - size * _MAX_OVERLAP
+    return starts_behind and glyph.x0 - previous.x1 < size * _COLUMN_GAP
 
 
 def is_leftward(text: str) -> bool:
@@ -308,7 +315,13 @@ def _read_face(raw: Any, index: int, text_object: Any, rotation: int) -> Face:
     size = abs(pdfium.FPDFText_GetFontSize(raw, index)) * scale
     is_italic, is_bold = _font_style(pdfium.FPDFTextObj_GetFont(text_object))
     is_shown = pdfium.FPDFTextObj_GetTextRenderMode(text_object) != _INVISIBLE
-    return Face(round(size, 1), is_italic or is_slanted, is_bold, angle < 0.1, is_shown)
+    return Face(
+        size=round(size, 1),
+        is_italic=is_italic or is_slanted,
+        is_bold=is_bold,
+        is_upright=angle < _MAX_TILT_RADIANS,
+        is_shown=is_shown,
+    )
 
 
 def _font_style(font: Any) -> tuple[bool, bool]:
@@ -324,11 +337,10 @@ def _font_style(font: Any) -> tuple[bool, bool]:
     flags = max(pdfium.FPDFFont_GetFlags(font), 0)
     angle = ctypes.c_int()
     has_angle = pdfium.FPDFFont_GetItalicAngle(font, angle) and -45 < angle.value < -2
-    is_italic = bool(
-        _ITALIC.search(font_name) or _ITALIC.search(lower_name) or flags & _ITALIC_FLAG or has_angle
-    )
     is_heavy = pdfium.FPDFFont_GetWeight(font) >= _BOLD_WEIGHT
-    is_bold = bool(
-        _BOLD.search(font_name) or _BOLD.search(lower_name) or flags & _BOLD_FLAG or is_heavy
+    has_italic_name, has_bold_name = (
+        pattern.search(font_name) or pattern.search(lower_name) for pattern in (_ITALIC, _BOLD)
     )
+    is_italic = bool(has_italic_name or flags & _ITALIC_FLAG or has_angle)
+    is_bold = bool(has_bold_name or flags & _BOLD_FLAG or is_heavy)
     return is_italic, is_bold

@@ -19,18 +19,18 @@ _MIN_ENTRY_SHARE = 0.5
 
 def omit_contents(pages: Sequence[Sequence[TextLine]]) -> None:
     """Marks tables of contents as left out."""
-    is_previous_contents = False
-    """True if the previous page is part of a table of contents."""
+    is_contents_page = False
     for lines in map(remaining, pages):
         has_title = any(matter.kind_of_title(line.text.strip()) == "toc" for line in lines[:3])
-        may_have_entries = has_title or is_previous_contents
+        # Without dot leaders, entries are known by the title above or on a page before.
+        may_lack_leaders = has_title or is_contents_page
         entries = [
             line
             for line in lines
             if _LEADER.search(line.text)
-            or (may_have_entries and CELL_SEPARATOR in line.text and _NUMBERED.match(line.text))
+            or (may_lack_leaders and CELL_SEPARATOR in line.text and _NUMBERED.match(line.text))
         ]
-        is_previous_contents = len(entries) >= max(_MIN_ENTRIES, len(lines) * _MIN_ENTRY_SHARE)
-        for line in lines if is_previous_contents else entries:
-            if len(entries) >= _MIN_ENTRIES:
+        is_contents_page = len(entries) >= max(_MIN_ENTRIES, len(lines) * _MIN_ENTRY_SHARE)
+        if len(entries) >= _MIN_ENTRIES:
+            for line in lines if is_contents_page else entries:
                 line.omission_reason = CONTENTS

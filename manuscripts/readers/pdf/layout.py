@@ -133,10 +133,11 @@ def _continues(previous: TextLine, line: TextLine, typesetting: Typesetting) -> 
         previous.column == line.column or is_spanning_heading
     )
     leading = typesetting.leading * max(1.0, line.size / typesetting.size)
-    if is_right_above and previous.baseline - line.baseline > leading * _PARAGRAPH_RATIO:
+    has_space_above = previous.baseline - line.baseline > leading * _PARAGRAPH_RATIO
+    if is_right_above and has_space_above:
         return False
     if line.initial:
-        return line.initial == 2
+        return line.initial == "beside"
     if previous.text.rstrip().endswith("-") and line.text.lstrip()[:1].islower():
         return True
     if any(is_scene_break(t) or CELL_SEPARATOR in t for t in (previous.text, line.text)):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
 from statistics import median
+from typing import Literal
 
 from manuscripts.readers.pdf.characters import Box, Glyph, PageText, Snippet, is_leftward
 
@@ -70,8 +71,8 @@ class TextLine:
     """Number of the column from the left, from 1; 0 for a line across the page."""
     is_leftward: bool = False
     """True if it runs from right to left; then `x0` and `x1` are negated."""
-    initial: int = 0
-    """1 for a line that begins with an initial, 2 for a further line beside one, else 0."""
+    initial: Literal["begins", "beside"] | None = None
+    """Place of a drop cap: the line begins with it, or is a further line beside it."""
     omission_reason: str | None = None
     """Reason to leave the line out; None if it is read."""
     note_id: str | None = None
@@ -93,10 +94,13 @@ def remaining(lines: Iterable[TextLine]) -> list[TextLine]:
 
 def build_lines(page: PageText, page_index: int) -> list[TextLine]:
     """Returns the lines of a page in reading order; turned text is last and left out."""
-    upright = [snippet for snippet in page.snippets if snippet.glyphs[0].face.is_upright]
-    initials, body_snippets = _find_initials(upright)
+    turned_snippets, upright_snippets = (
+        [s for s in page.snippets if s.glyphs[0].face.is_upright == is_upright]
+        for is_upright in (False, True)
+    )
+    initials, body_snippets = _find_initials(upright_snippets)
     lines: list[TextLine] = []
-    for column, column_snippets in _split_columns(body_snippets, 0):
+    for column, column_snippets in _split_columns(body_snippets, depth=0):
         lines += [_build_line(row, page_index, column) for row in _group_rows(column_snippets)]
     for initial in initials:
         _attach_initial(initial, lines)
@@ -105,11 +109,8 @@ def build_lines(page: PageText, page_index: int) -> list[TextLine]:
             line.omission_reason = "outside of the page"
         if line.is_leftward:
             line.x0, line.x1 = -line.x1, -line.x0
-    turned_snippets = (
-        snippet for snippet in page.snippets if not snippet.glyphs[0].face.is_upright
-    )
     for snippet in turned_snippets:
-        line = _build_line([snippet], page_index, 0)
+        line = _build_line([snippet], page_index, column=0)
         line.omission_reason = "text turned on its side"
         lines.append(line)
     return lines
@@ -276,25 +277,27 @@ def _build_line(row: Sequence[Snippet], page: int, column: int) -> TextLine:
     ]  # without the dots of a leader
     runs_leftward = 2 * sum(map(is_leftward, letters)) > len(letters)
     sorted_row = sorted(row, key=lambda snippet: -snippet.x1 if runs_leftward else snippet.x0)
-    gaps = _word_gaps(sorted_row)
-    runs: list[Run] = []
-    for index, snippet in enumerate(sorted_row):
-        gap = 0.0
-        if index:
-            previous = sorted_row[index - 1]
-            gap = previous.x0 - snippet.x1 if runs_leftward else snippet.x0 - previous.x1
-        size = max(snippet.size, sorted_row[index - 1].size)
-        if _separates_cells(gap, size, gaps):
+    word_gaps = _word_gaps(sorted_row)
+    runs = list(_split_runs(sorted_row[0], follows_space=False))
+    for previous, snippet in pairwise(sorted_row):
+        gap = previous.x0 - snippet.x1 if runs_leftward else snippet.x0 - previous.x1
+        size = max(snippet.size, previous.size)
+        if _separates_cells(gap, size, word_gaps):
             runs.append(Run(CELL_SEPARATOR))
         has_space = gap > size * _MIN_SPACE or (snippet.glyphs[0].follows_space and gap > 0)
-        runs += _split_runs(snippet, bool(index) and has_space)
+        runs += _split_runs(snippet, has_space)
     level_snippets = [snippet for snippet in row if not snippet.is_raised] or row
     longest = max(level_snippets, key=lambda snippet: len(snippet.glyphs))
     return TextLine(
-        page, _merge_runs(runs),
-        min(snippet.x0 for snippet in row), max(snippet.x1 for snippet in row),
-        longest.baseline, longest.size, column, runs_leftward,
-    )  # fmt: skip
+        page,
+        _merge_runs(runs),
+        x0=min(snippet.x0 for snippet in row),
+        x1=max(snippet.x1 for snippet in row),
+        baseline=longest.baseline,
+        size=longest.size,
+        column=column,
+        is_leftward=runs_leftward,
+    )
 
 
 def _separates_cells(gap: float, size: float, gaps: Sequence[float]) -> bool:
@@ -353,7 +356,7 @@ def _merge_runs(runs: Iterable[Run]) -> list[Run]:
 
 
 def _find_initials(snippets: Sequence[Snippet]) -> tuple[list[Snippet], list[Snippet]]:
-    """Separates initials, large letters with lines beside them, from the other snippets."""
+    """Separates initials (drop caps, with lines beside them) from the other snippets."""
     sizes = [snippet.size for snippet in snippets]
     usual_size = median(sizes) if sizes else 0.0
     large = [
@@ -391,12 +394,12 @@ def _attach_initial(initial: Snippet, lines: list[TextLine]) -> None:
         and -initial.size * 0.2 <= line.x0 - initial.x1 < initial.size
     ]
     if not lines_beside:
-        lines.append(_build_line([initial], lines[0].page if lines else 0, 0))
+        lines.append(_build_line([initial], lines[0].page if lines else 0, column=0))
         return
     first_line = lines_beside[0]
     is_word = first_line.x0 - initial.x1 > first_line.size * 0.4 and initial.text in ("A", "I", "O")
     letter = initial.text.strip() + " " * is_word
     first_line.runs = [Run(letter), *first_line.runs]
     for index, line in enumerate(lines_beside):
-        line.initial = 2 if index else 1
+        line.initial = "beside" if index else "begins"
         line.x0 = initial.x0

@@ -20,45 +20,51 @@ _SYMBOLS = re.compile(r"(?<=\S)([*∗†‡§¶‖]{1,3})(?=[\s.,;:!?”’\"')\
 
 def mark_notes(pages: Sequence[Sequence[TextLine]], size: float) -> None:
     """Marks the lines of footnotes and the references to them; `size` is that of the text."""
-    last_note: str | None = None
+    last_note_id: str | None = None
     """Id of the note at the end of the previous page; None if it ends without one."""
-    for page_index, lines in enumerate(map(remaining, pages)):
-        notes: dict[str, str] = {}
-        for _, column in groupby(lines, key=lambda line: line.column):
-            notes |= _mark_column_notes(
-                list(column), size, f"{page_index + 1}", last_note, len(notes)
+    for page_number, lines in enumerate(map(remaining, pages), 1):
+        note_ids: dict[str, str] = {}
+        """Ids of the page's notes by their marks."""
+        for _, column_lines in groupby(lines, key=lambda line: line.column):
+            id_prefix = f"note-{page_number}-"
+            note_ids |= _mark_column_notes(
+                list(column_lines), size, id_prefix, last_note_id, len(note_ids)
             )
-        last_note = next((line.note_id for line in reversed(lines) if line.note_id), None)
+        last_note_id = next((line.note_id for line in reversed(lines) if line.note_id), None)
         for line in lines:
             if line.note_id is None:
-                line.runs = list(_split_references(line, notes))
+                line.runs = list(_split_references(line, note_ids))
 
 
 def _mark_column_notes(
-    lines: Sequence[TextLine], size: float, page: str, last_note: str | None, count: int
+    lines: Sequence[TextLine],
+    size: float,
+    id_prefix: str,
+    last_note_id: str | None,
+    note_count: int,
 ) -> dict[str, str]:
     """Sets the note id of lines at the foot of a column; returns ids of new notes by mark.
 
-    `last_note` is the note that the previous page ends with, `count` the number of notes so far.
+    `last_note_id` is that of the note with which the previous page ends, `note_count` the number of
+    notes so far on this page.
     """
     first_note_line = len(lines)
     while first_note_line and lines[first_note_line - 1].size <= size * _SMALL_RATIO:
         first_note_line -= 1
     if not first_note_line:
         return {}  # all in small type: nothing that the notes could be below
-    notes: dict[str, str] = {}
+    note_ids: dict[str, str] = {}
     note_lines = lines[first_note_line:]
     left_edge = min((line.x0 for line in note_lines), default=0.0)
-    current = last_note if _is_note_start(note_lines) else None
+    note_id = last_note_id if _is_note_start(note_lines) else None
     for line in note_lines:
         mark = _leading_mark(line, left_edge, size)
-        if mark is not None and mark not in notes:
-            current = f"note-{page}-{count + len(notes) + 1}"
-            notes[mark] = current
+        if mark is not None and mark not in note_ids:
+            note_id = note_ids[mark] = f"{id_prefix}{note_count + len(note_ids) + 1}"
             if line.runs[0].is_raised and len(line.runs) > 1:
                 line.runs[1] = replace(line.runs[1], text=f" {line.runs[1].text}")
-        line.note_id = current
-    return notes
+        line.note_id = note_id
+    return note_ids
 
 
 def _is_note_start(lines: Sequence[TextLine]) -> bool:
@@ -83,15 +89,16 @@ def _leading_mark(line: TextLine, left_edge: float, size: float) -> str | None:
     return match[1] if not match[1].isalpha() else None
 
 
-def _split_references(line: TextLine, notes: dict[str, str]) -> Iterator[Run]:
-    """Yields the runs of a line, with references to notes as separate runs."""
+def _split_references(line: TextLine, note_ids: dict[str, str]) -> Iterator[Run]:
+    """Yields the runs of a line, with references to notes, whose ids are given by mark, as separate
+    runs."""
     previous_text = ""
     for run in line.runs:
         match = _RAISED_MARK.fullmatch(run.text) if run.is_raised else None
-        if match is not None and _is_reference(match[1], previous_text, match[1] in notes):
-            yield replace(run, note_id=notes.get(match[1], ""))
-        elif not run.is_raised and notes:
-            yield from _split_at_symbols(run, notes)
+        if match and _is_reference(match[1], previous_text, is_known=match[1] in note_ids):
+            yield replace(run, note_id=note_ids.get(match[1], ""))
+        elif not run.is_raised and note_ids:
+            yield from _split_at_symbols(run, note_ids)
         else:
             yield run
         previous_text = run.text or previous_text
@@ -109,12 +116,12 @@ def _is_reference(mark: str, previous_text: str, is_known: bool) -> bool:
     return mark.isdigit() and (follows_punctuation or (len(letters) > 2 and letters.isalpha()))
 
 
-def _split_at_symbols(run: Run, notes: dict[str, str]) -> Iterator[Run]:
-    """Splits a run at note symbols that are not raised: `word*`."""
+def _split_at_symbols(run: Run, note_ids: dict[str, str]) -> Iterator[Run]:
+    """Splits a run at symbols that refer to notes and are not raised: `word*`."""
     position = 0
     for match in _SYMBOLS.finditer(run.text):
-        if match[1] in notes:
+        if match[1] in note_ids:
             yield replace(run, text=run.text[position : match.start()])
-            yield replace(run, text=match[1], note_id=notes[match[1]])
+            yield replace(run, text=match[1], note_id=note_ids[match[1]])
             position = match.end()
     yield replace(run, text=run.text[position:])

@@ -56,9 +56,9 @@ _BARE_PAGE_NUMBER = re.compile(
 
 def omit_repeated(pages: Sequence[Sequence[TextLine]]) -> None:
     """Marks running heads, feet and page numbers as left out."""
-    for at_top in (True, False):
+    for is_top in (True, False):
         for _ in range(_MAX_EDGE_LINES):
-            if not _omit_outermost([remaining(lines) for lines in pages], at_top):
+            if not _omit_outermost([remaining(lines) for lines in pages], is_top):
                 break
 
 
@@ -92,36 +92,43 @@ class _LargeHeadings:
         )
 
 
-def _omit_outermost(pages: Sequence[Sequence[TextLine]], at_top: bool) -> bool:
-    """Marks running heads or feet in the outermost lines; returns whether there were any."""
+def _omit_outermost(pages: Sequence[Sequence[TextLine]], is_top: bool) -> bool:
+    """Marks running heads, or feet, in the outermost lines; returns whether there were any."""
     headings = _LargeHeadings(pages)
-    pick = max if at_top else min
-    edges = [(lines, pick(line.baseline for line in lines)) for lines in pages if lines]
-    min_pages = 2 if len(edges) <= _FEW_PAGES else _MIN_PAGES
-    edge_lines = [
-        line
-        for lines, height in edges
-        for line in lines
-        if abs(line.baseline - height) < _HEIGHT_TOLERANCE and len(line.text) <= _MAX_CHARACTERS
-    ]
+    page_count = sum(map(bool, pages))
+    min_pages = 2 if page_count <= _FEW_PAGES else _MIN_PAGES
     max_size = headings.body_size * _LARGE_RATIO
-    lines = [line for line in edge_lines if line.size <= max_size]
-    heading_lines = [line for line in lines if headings.repeat_heading(line)]
+    edge_lines = list(_edge_lines(pages, is_top))
+    large_lines = [line for line in edge_lines if line.size > max_size]
+    small_lines = [line for line in edge_lines if line.size <= max_size]
+    heading_lines = [line for line in small_lines if headings.repeat_heading(line)]
     heading_pages = _pages_by_height(heading_lines)
     repeated_lines = [
-        *_repeated_lines(lines, _inner_text_counts(pages, lines)),
-        *_lines_with_page_number(lines, min_pages),
+        *_repeated_lines(small_lines, _inner_text_counts(pages, small_lines)),
+        *_lines_with_page_number(small_lines, min_pages),
         *(line for line in heading_lines if len(heading_pages[round(line.baseline)]) >= min_pages),
     ]
-    large_lines = [line for line in edge_lines if line.size > max_size]
-    heads = list(_large_running_heads(pages, large_lines, headings, len(edges)))
-    heads += _lines_beside(repeated_lines, lines, max(_MIN_PAGES, len(edges) * _SLOT_SHARE))
+    heads = [
+        *_large_running_heads(pages, large_lines, headings, page_count),
+        *_lines_beside(repeated_lines, small_lines, max(_MIN_PAGES, page_count * _SLOT_SHARE)),
+    ]
     for line in heads:
         is_number = _BARE_PAGE_NUMBER.fullmatch(line.text.strip())
         line.omission_reason = PAGE_NUMBER if is_number else RUNNING_HEAD
-    for line in _wrapped_running_heads(pages, heads, headings) if at_top else ():
+    for line in _wrapped_running_heads(pages, heads, headings) if is_top else ():
         line.omission_reason = RUNNING_HEAD
     return bool(heads)
+
+
+def _edge_lines(pages: Sequence[Sequence[TextLine]], is_top: bool) -> Iterator[TextLine]:
+    """Yields the short lines at the height of each page's highest or lowest line."""
+    outermost = max if is_top else min
+    for lines in filter(None, pages):
+        height = outermost(line.baseline for line in lines)
+        for line in lines:
+            is_level = abs(line.baseline - height) < _HEIGHT_TOLERANCE
+            if is_level and len(line.text) <= _MAX_CHARACTERS:
+                yield line
 
 
 def _lines_beside(
@@ -143,14 +150,14 @@ def _wrapped_running_heads(
     pages: Sequence[Sequence[TextLine]], heads: Iterable[TextLine], headings: _LargeHeadings
 ) -> Iterator[TextLine]:
     """Yields the lines of wrapped running heads, near the height of known ones."""
-    places = {
+    sizes_and_baselines = {
         (round(line.size), line.baseline) for line in heads if line.omission_reason == RUNNING_HEAD
     }
 
     def is_near(line: TextLine) -> bool:
         return any(
             size == round(line.size) and abs(line.baseline - baseline) < 2 * size
-            for size, baseline in places
+            for size, baseline in sizes_and_baselines
         )
 
     for lines in pages:
@@ -174,22 +181,22 @@ def _large_running_heads(
     or repeat a larger heading.
     """
     lines_by_slot: dict[tuple[int, int], list[TextLine]] = defaultdict(list)
+    """Lines by their rounded height and size."""
     for line in lines:
-        size = round(line.size)
+        line_size = round(line.size)
         slots = (
-            s
-            for s in lines_by_slot
-            if s[1] == size and abs(s[0] - line.baseline) < _HEIGHT_TOLERANCE
+            (height, size)
+            for height, size in lines_by_slot
+            if size == line_size and abs(height - line.baseline) < _HEIGHT_TOLERANCE
         )
-        lines_by_slot[next(slots, (round(line.baseline), size))].append(line)
+        lines_by_slot[next(slots, (round(line.baseline), line_size))].append(line)
     for (_, size), slot_lines in lines_by_slot.items():
         slot_page_count = len({line.page for line in slot_lines})
         if slot_page_count < max(_MIN_PAGES, page_count * _COVERED_SHARE):
             continue
-        interruption_count = _count_interruptions(pages, slot_lines)
-        if not headings.has_larger(size) and interruption_count < max(
-            2, slot_page_count * _INTERRUPTED_SHARE
-        ):
+        min_interruptions = max(2, slot_page_count * _INTERRUPTED_SHARE)
+        interrupts_sentences = _count_interruptions(pages, slot_lines) >= min_interruptions
+        if not headings.has_larger(size) and not interrupts_sentences:
             continue
         pages_by_text: dict[str, list[int]] = defaultdict(list)
         for line in slot_lines:
@@ -281,6 +288,7 @@ def _lines_with_page_number(lines: Sequence[TextLine], min_pages: int) -> Iterat
     Also yields lines that are just the number of their page.
     """
     lines_by_slot: dict[tuple[int, int], list[TextLine]] = defaultdict(list)
+    """Lines by their height and the difference of their number and the page's index."""
     for line in lines:
         for match in filter(None, map(_PAGE_NUMBER.search, (line.text, line.text[::-1]))):
             digits = match[1] if line.text.lstrip().startswith(match[1]) else match[1][::-1]

@@ -14,7 +14,7 @@ from itertools import chain, pairwise, takewhile
 from lxml import etree
 
 from manuscripts.readers.facts import Metadata
-from manuscripts.readers.pdf.lines import CELL_SEPARATOR, Run, TextLine, remaining
+from manuscripts.readers.pdf.lines import CELL_SEPARATOR, TextLine, remaining
 from manuscripts.readers.scripts.script import (
     ScriptItem,
     ScriptRun,
@@ -155,8 +155,8 @@ class _ScriptBuilder:
         self.margins = margins
         self.name = name
         self.cue: list[ScriptRun] = []
-        self.speech_parts: list[tuple[bool, list[ScriptRun]]] = []
-        """Parts of the current speech: whether each is a parenthetical, and its runs."""
+        self.speech_parts: list[SpeechPart] = []
+        """Parts of the current speech."""
         self.source = ""
         self.action_runs: list[ScriptRun] = []
         """Runs of the current paragraph of action."""
@@ -195,7 +195,8 @@ class _ScriptBuilder:
             yield from self._finish()
             yield single_item
         elif self._is_cue(line) and self._continues_speech(line.text):
-            self.speech_parts[-1][1].append(ScriptRun(f" {line.text}", omission_reason=_PAGE_END))
+            repeated_name = ScriptRun(f" {line.text}", omission_reason=_PAGE_END)
+            self._extend_speech([repeated_name])
         elif self._is_cue(line):
             yield from self._finish()
             self.cue, self.source = _script_runs(line), self.source_of(line)
@@ -206,7 +207,7 @@ class _ScriptBuilder:
         else:
             yield from self._finish(keeps_action=not is_apart)
             self.source = self.source if self.action_runs else self.source_of(line)
-            _append_line(self.action_runs, _script_runs(line))
+            self.action_runs += [ScriptRun(" "), *_script_runs(line)]
 
     def _single_line_item(self, line: TextLine) -> ScriptItem | None:
         """Returns the element that a line is by itself; None for a part of an element."""
@@ -259,23 +260,24 @@ class _ScriptBuilder:
     def _add_to_speech(self, line: TextLine, starts_paragraph: bool) -> None:
         """Adds a line to the current speech; `starts_paragraph` begins a new paragraph."""
         last_part = self.speech_parts[-1] if self.speech_parts else None
-        is_open_aside = last_part is not None and last_part[0] and ")" not in text_of(last_part[1])
-        is_aside = line.text.startswith("(") or is_open_aside
-        if (
-            last_part is not None
-            and not starts_paragraph
-            and last_part[0] == is_aside
-            and not (is_aside and line.text.startswith("("))
-        ):
-            _append_line(last_part[1], _script_runs(line))
+        is_open_aside = last_part and last_part.is_aside and ")" not in text_of(last_part.runs)
+        opens_aside = line.text.startswith("(")
+        is_aside = opens_aside or bool(is_open_aside)
+        is_same_part = last_part is not None and last_part.is_aside == is_aside and not opens_aside
+        if is_same_part and not starts_paragraph:
+            self._extend_speech([ScriptRun(" "), *_script_runs(line)])
         else:
-            self.speech_parts.append((is_aside, _script_runs(line)))
+            self.speech_parts.append(SpeechPart(_script_runs(line), is_aside))
+
+    def _extend_speech(self, runs: Sequence[ScriptRun]) -> None:
+        """Adds runs to the last part of the current speech."""
+        last_part = self.speech_parts[-1]
+        self.speech_parts[-1] = replace(last_part, runs=[*last_part.runs, *runs])
 
     def _finish(self, keeps_action: bool = False) -> Iterator[ScriptItem]:
         """Yields the current speech or action, which ends."""
         if self.cue:
-            parts = [SpeechPart(runs, is_aside) for is_aside, runs in self.speech_parts]
-            yield ScriptItem("speech", self.cue, self.source, parts=parts)
+            yield ScriptItem("speech", self.cue, self.source, parts=self.speech_parts)
             self.cue, self.speech_parts = [], []
         if self.action_runs and not keeps_action:
             yield ScriptItem("action", self.action_runs, self.source)
@@ -295,13 +297,4 @@ def _scene_heading_runs(heading: re.Match[str]) -> Iterator[ScriptRun]:
 
 
 def _script_runs(line: TextLine) -> list[ScriptRun]:
-    return [_script_run(run) for run in line.runs]
-
-
-def _script_run(run: Run) -> ScriptRun:
-    return ScriptRun(run.text, run.is_italic, run.is_bold)
-
-
-def _append_line(runs: list[ScriptRun], line_runs: Sequence[ScriptRun]) -> None:
-    """Appends the runs of another line."""
-    runs += [ScriptRun(" "), *line_runs]
+    return [ScriptRun(run.text, run.is_italic, run.is_bold) for run in line.runs]

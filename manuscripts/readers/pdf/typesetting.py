@@ -62,7 +62,10 @@ class Typesetting:
 def measure_typesetting(lines: Sequence[TextLine]) -> Typesetting:
     """Measures the typesetting of a book by its lines."""
     if not lines:
-        return Typesetting(10.0, 12.0, 12.0, {}, {}, 0.0, 0.0, True)
+        return Typesetting(
+            size=10.0, leading=12.0, paragraph_step=12.0, frames={}, indented_frames={},
+            top=0.0, foot=0.0, is_hyphenated=True,
+        )  # fmt: skip
     sizes: Counter[float] = Counter()
     for line in lines:
         sizes[line.size] += len(line.text)
@@ -76,15 +79,16 @@ def measure_typesetting(lines: Sequence[TextLine]) -> Typesetting:
         [line.baseline for line in page_lines]
         for _, page_lines in groupby(body_lines, key=lambda line: line.page)
     ]
+    are_spaced_apart = len(paragraph_steps) * 10 > len(steps)
     return Typesetting(
         size,
         leading,
-        median(paragraph_steps) if len(paragraph_steps) * 10 > len(steps) else leading,
-        frames,
-        _indented_frames(lines, frames, size),
-        median(map(max, baselines_by_page)),
-        median(map(min, baselines_by_page)),
-        _is_hyphenated(lines),
+        paragraph_step=median(paragraph_steps) if are_spaced_apart else leading,
+        frames=frames,
+        indented_frames=_indented_frames(lines, frames, size),
+        top=median(map(max, baselines_by_page)),
+        foot=median(map(min, baselines_by_page)),
+        is_hyphenated=_is_hyphenated(lines),
     )
 
 
@@ -173,17 +177,17 @@ def _indented_blocks(
     """Yields runs of indented lines that begin at about the same place."""
     block: list[TextLine] = []
     tolerance = size * 0.4
-    for line, next_line in pairwise((*lines, None)):
-        assert line is not None
+    for line, next_line in zip(lines, (*lines[1:], None), strict=False):
         is_indented = line.x0 - _column_frame(frames, line).x0 > size * INDENT
         if block:
             left = min(block_line.x0 for block_line in block)
             is_same_column = (line.page, line.column) == (block[0].page, block[0].column)
-            is_deeper = next_line is not None and min(line.x0, next_line.x0) > left + tolerance
-            is_deeper = (
-                is_deeper and next_line is not None and abs(line.x0 - next_line.x0) < tolerance
+            begins_deeper_block = next_line is not None and (
+                min(line.x0, next_line.x0) > left + tolerance
+                and abs(line.x0 - next_line.x0) < tolerance
             )
-            if not (is_indented and is_same_column) or line.x0 < left - tolerance or is_deeper:
+            continues = is_indented and is_same_column and line.x0 >= left - tolerance
+            if not continues or begins_deeper_block:
                 yield block
                 block = []
         if is_indented:

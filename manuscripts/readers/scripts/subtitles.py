@@ -327,6 +327,7 @@ def _split_sounds(
     """Splits runs into speech or song and sounds in brackets."""
     text = _spoken_text(runs)
     is_sound = [False] * (len(text) + 1)
+    """Whether each character belongs to a sound; the last value stands for the end."""
     for bracketed in _BRACKETED.finditer(text):
         begin, end = bracketed.span()
         is_music = _MUSIC_NOTES.fullmatch(bracketed[0])
@@ -334,21 +335,23 @@ def _split_sounds(
             is_sound[begin:end] = [True] * (end - begin)
     # Left-out runs at the end belong to what stands before them.
     is_sound[-1] = is_sound[-2] if text else False
-    marked_runs: list[tuple[bool, ScriptRun]] = []
+    runs_by_kind: list[tuple[bool, ScriptRun]] = []
+    """Runs, and whether each is a sound."""
     position = 0
     for run in runs:
         if run.omission_reason is not None:
-            marked_runs.append((is_sound[position], run))
+            runs_by_kind.append((is_sound[position], run))
             continue
         end = position + len(run.text)
-        for mark, group in groupby(range(position, end), key=is_sound.__getitem__):
-            part = "".join(text[index] for index in group)
-            marked_runs.append((mark, replace(run, text=_MUSIC_NOTES.sub("", part))))
+        for is_sound_part, indexes in groupby(range(position, end), key=is_sound.__getitem__):
+            part = "".join(text[index] for index in indexes)
+            part_run = replace(run, text=_MUSIC_NOTES.sub("", part))
+            runs_by_kind.append((is_sound_part, part_run))
         position = end
-    for mark, pieces in groupby(marked_runs, key=itemgetter(0)):
-        part_runs = [run for _, run in pieces]
+    for is_sound_part, pairs in groupby(runs_by_kind, key=itemgetter(0)):
+        part_runs = [run for _, run in pairs]
         if any(run.text.strip() for run in part_runs):
-            yield "sound" if mark else "sung" if is_sung else "dialogue", part_runs
+            yield "sound" if is_sound_part else "sung" if is_sung else "dialogue", part_runs
 
 
 def _is_bracketed_sound(text: str, begin: int, end: int) -> bool:

@@ -10,7 +10,7 @@ import base64
 import binascii
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from lxml import etree
@@ -209,13 +209,14 @@ def _read_pages(root: etree._Element, name: str) -> tuple[list[SourcePage], list
         ids = [e.get("id") for element in elements for e in element.iter() if e.get("id")]
         pages_by_id = dict.fromkeys(ids, f"p{number}") | pages_by_id
         note_ids.update(ids if is_note else ())
+    converter = _ElementConverter(pages_by_id, note_ids)
     pages: list[SourcePage] = []
     contents: list[TocEntry] = []
     section_count = 0
     for number, (is_note, elements) in enumerate(sources):
         for element in elements:
             contents += () if is_note else _contents_entries(element, f"p{number}")
-            _convert(element, is_note, pages_by_id, note_ids)
+            converter.convert(element, "body", _NOTE_DEPTH if is_note else 1)
         page_root = etree.Element("html")
         body = etree.SubElement(page_root, "body")
         section_count += elements[0].tag == "section" and not is_note
@@ -262,21 +263,23 @@ def _contents_entries(element: etree._Element, page: str) -> Iterator[TocEntry]:
         yield from inner_entries
 
 
-def _convert(
-    root: etree._Element, is_note: bool, pages_by_id: dict[str, str], note_ids: set[str]
-) -> None:
-    """Turns an element and those within into XHTML."""
-    names = {element: element_name(element) for element in root.iter()}
-    for element, name in names.items():
-        parent = element.getparent()
-        parent_name = "" if parent is None else names.get(parent, element_name(parent))
-        section_count = sum(names.get(e) == "section" for e in element.iterancestors())
-        depth = _NOTE_DEPTH if is_note else 1 + section_count
+class _ElementConverter:
+    """Turns elements into those of XHTML."""
+
+    def __init__(self, pages_by_id: Mapping[str, str], note_ids: Collection[str]) -> None:
+        self.pages_by_id = pages_by_id
+        self.note_ids = note_ids
+
+    def convert(self, element: etree._Element, parent_name: str, depth: int) -> None:
+        """Converts an element and those within; `depth` is the number of sections around it and
+        one, or _NOTE_DEPTH."""
+        name, children = element_name(element), list(element)
         attributes, href = dict(element.attrib), href_of(element)
         element.attrib.clear()
         if element_id := attributes.get("id"):
             element.set("id", element_id)
         element.tag = _ELEMENTS.get(name, "span")
+        is_note = depth == _NOTE_DEPTH
         if is_note:
             _convert_note(element, name, parent_name)
         if name == "title":
@@ -293,12 +296,18 @@ def _convert(
         elif name in ("stanza", "style"):
             element.set("class", attributes.get("name", name))
         elif name == "a" and href:
-            target = href.removeprefix("#")
-            is_inner = href.startswith("#")
-            is_known = is_inner and target in pages_by_id
-            element.set("href", f"{pages_by_id[target]}#{target}" if is_known else href)
-            if is_inner and (attributes.get("type") == "note" or target in note_ids):
-                element.set(EPUB_TYPE, "noteref")
+            self._convert_link(element, href, attributes.get("type", ""))
+        for child in children:
+            self.convert(child, name, depth + (name == "section" and not is_note))
+
+    def _convert_link(self, link: etree._Element, href: str, link_type: str) -> None:
+        """Points a link to the page with its target, and marks references to notes."""
+        target = href.removeprefix("#")
+        is_inner = href.startswith("#")
+        is_known = is_inner and target in self.pages_by_id
+        link.set("href", f"{self.pages_by_id[target]}#{target}" if is_known else href)
+        if is_inner and (link_type == "note" or target in self.note_ids):
+            link.set(EPUB_TYPE, "noteref")
 
 
 def _convert_note(element: etree._Element, name: str, parent_name: str) -> None:
