@@ -40,3 +40,17 @@ def reasons(book: Book) -> Counter[str]:
     for item in book.left_out:
         found[item.reason] += item.words
     return found
+
+
+def cues(*texts: str, seconds: int = 2, silence: float = 0.1) -> str:
+    """SRT of cues that follow one another."""
+    starts = [number * (seconds + silence) for number in range(len(texts))]
+    return "\n".join(
+        f"{number}\n{_time(start)} --> {_time(start + seconds)}\n{text}\n"
+        for number, (start, text) in enumerate(zip(starts, texts, strict=True), 1)
+    )
+
+
+def _time(seconds: float) -> str:
+    count = int(seconds)
+    return f"{count // 3600:02}:{count // 60 % 60:02}:{count % 60:02},{seconds % 1 * 1000:03.0f}"

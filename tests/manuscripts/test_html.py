@@ -45,9 +45,7 @@ class _Counted(HTMLParser):
         self.text += "" if self.silent else data
 
 
-@pytest.mark.parametrize(
-    "name", [path.name for path in sorted(SAMPLES.glob("*.htm*")) if path.suffix != ".htmlz"]
-)
+@pytest.mark.parametrize("name", PAGES)
 def test_every_character_of_the_page_is_kept_or_listed(name: str) -> None:
     data = (SAMPLES / name).read_bytes()
     counter = _Counted()
@@ -120,11 +118,6 @@ def test_facts_of_libraries_count_more_than_a_site_s_title(tmp_path: Path) -> No
     assert book.language == "en-GB"
 
 
-def test_a_lone_heading_says_the_title_without_the_site(tmp_path: Path) -> None:
-    page = "<title>The Door – Ann’s Stories</title><h1>The Door</h1><p>Words.</p>"
-    assert imported(tmp_path, page).title == "The Door"
-
-
 def test_words_of_windows_are_read_as_meta_declares(tmp_path: Path) -> None:
     page = '<meta charset="windows-1252"><title>A</title><p>“Über” – ja.</p>'
     book = imported(tmp_path, page.encode("cp1252"))
@@ -142,59 +135,6 @@ def test_a_page_that_declares_nothing_is_read_as_it_looks(tmp_path: Path) -> Non
 def test_an_encoding_that_a_user_names_counts(tmp_path: Path) -> None:
     page = '<meta charset="utf-8"><p>Дом у моря и дверь.</p>'
     assert "Дом у моря" in text_of(imported(tmp_path, page.encode("koi8-r"), encoding="koi8-r"))
-
-
-@pytest.mark.parametrize(
-    ("sheet", "shown"),
-    [
-        (".c{font-style:italic}", "*word*"),
-        ("span.c { font-weight: 700 }", "**word**"),
-        ("p.c{font-style:italic}", "word"),
-        (".c{font-style:italic} .c{font-style:normal}", "word"),
-        ("@media print{.c{font-style:italic}}", "word"),
-        ("@media x{.d{}} .c{font-style:italic}", "*word*"),
-        (".d .c{font-style:italic}", "word"),
-        ("/* .c{font-weight:bold} */ .c{text-decoration:underline}", "word"),
-    ],
-)
-def test_classes_say_what_is_emphasised(tmp_path: Path, sheet: str, shown: str) -> None:
-    page = f"<style>{sheet}</style><p>The <span class='c'>word</span> is here.</p>"
-    assert f"The {shown} is here." in text_of(imported(tmp_path, page))
-
-
-def test_an_element_s_own_style_counts_more_than_its_class(tmp_path: Path) -> None:
-    sheet = "<style>.c{font-style:italic}</style>"
-    page = f"{sheet}<p>A <span class=c style='font-style:normal'>word</span>.</p>"
-    assert "A word." in text_of(imported(tmp_path, page))
-
-
-def test_what_a_class_hides_is_left_out(tmp_path: Path) -> None:
-    page = "<style>.h{display:none}</style><p>Seen words here.</p><p class=h>Unseen.</p>"
-    book = imported(tmp_path, page)
-    assert "Unseen" not in text_of(book)
-    assert reasons(book) == {"hidden": 1}
-
-
-def test_what_holds_most_of_a_page_is_its_text_whatever_it_is_called(tmp_path: Path) -> None:
-    page = "<form id=aspnet class=comments><p>All of the words are in a form.</p></form>"
-    assert "All of the words" in text_of(imported(tmp_path, page))
-
-
-def test_contents_in_a_table_go_with_their_heading(tmp_path: Path) -> None:
-    rows = "".join(f'<tr><td>{n}.</td><td><a href="#c{n}">Door {n}</a></td></tr>' for n in (1, 2))
-    page = f"<h2>CONTENTS</h2><table>{rows}</table>"
-    page += "".join(f'<h2 id="c{n}">Door {n}</h2><p>Words.</p>' for n in (1, 2))
-    book = imported(tmp_path, page)
-    assert titles(book) == ["Door 1", "Door 2"]
-    assert reasons(book) == {"table of contents": 7}
-
-
-def test_a_link_back_from_a_note_makes_no_note_of_its_paragraph(tmp_path: Path) -> None:
-    page = (
-        '<h1>One</h1><p>Words<a class="noteref" href="#n1" id="r1">1</a>.</p>'
-        '<p id="n1"><a class="noteref" href="#r1">1</a> A note.</p>'
-    )
-    assert "Words." in text_of(imported(tmp_path, page))
 
 
 def test_a_note_without_words_is_not_lost(tmp_path: Path) -> None:
@@ -218,11 +158,6 @@ def test_a_page_that_closes_no_element_is_read_without_emphasis(tmp_path: Path) 
     book = imported(tmp_path, "<html><body>" + "<p><font size=2>Some words." * 200)
     assert book.words_kept == 400
     assert any("emphasis was dropped" in remark for remark in book.remarks)
-
-
-def test_capital_tags_are_read(tmp_path: Path) -> None:
-    page = "<HTML><BODY><H1>One</H1><P ALIGN='center'>Words.</P></BODY></HTML>"
-    assert text_of(imported(tmp_path, page)) == "# One\n\nWords.\n"
 
 
 def site(folder: Path) -> Path:

@@ -53,26 +53,9 @@ def test_chapters_begin_at_headings(tmp_path: Path, text: str, expected: list[st
     assert book.characters == book.characters_kept + book.characters_left_out
 
 
-def test_a_part_stands_at_the_top_of_its_first_chapter(tmp_path: Path) -> None:
-    book = imported(tmp_path, "# Part A\n\n## One\n\na\n\n# Part B\n\n## One\n\nb\n")
-    assert book.chapters[1].markdown == "# Part B\n\n## One\n\nb\n"
-
-
-@pytest.mark.parametrize("part", ["# Part B\n\n> A motto.", "## Part B", "**PART B**", "# PART B"])
-def test_a_part_is_never_the_last_words_of_the_chapter_before(tmp_path: Path, part: str) -> None:
-    text = f"# Tale\n\nby Ann\n\n## One\n\na\n\n{part}\n\n## Two\n\nb\n"
-    book = imported(tmp_path, text.replace("# Tale\n\nby Ann\n\n", "") if "# P" in part else text)
-    assert [c.markdown for c in book.chapters] == ["## One\n\na\n", f"{part}\n\n## Two\n\nb\n"]
-
-
 def test_a_part_with_much_to_say_is_a_chapter_and_holds_others(tmp_path: Path) -> None:
     book = imported(tmp_path, f"# Part A\n\n{'word ' * 130}\n\n## 1\n\na\n\n## 2\n\nb\n")
     assert titles(book) == ["Part A", "Part A, 1", "Part A, 2"]
-
-
-def test_the_text_stays_as_it_is_written(tmp_path: Path) -> None:
-    text = "# One\n\nA *b* **c** [d](e) [pause 1s]\n\n> h\n\n- i\n\n***\n\n![j](k)\n"
-    assert imported(tmp_path, text).chapters[0].markdown == text
 
 
 def test_braces_of_a_manual_say_themselves_and_it_is_told(tmp_path: Path) -> None:
@@ -81,10 +64,6 @@ def test_braces_of_a_manual_say_themselves_and_it_is_told(tmp_path: Path) -> Non
         "# One\n\nIt is \\{a|b}, `{c|d}`.\n\n```\n{e|f}\n```\n\nAnd \\{g|h}.\n"
     )
     assert any("is text here, 2 times (first: One)" in remark for remark in book.remarks)
-
-
-def test_code_points_that_nobody_sees_are_taken_out(tmp_path: Path) -> None:
-    assert imported(tmp_path, "soft\u00adhyphen\u200b\n").chapters[0].markdown == "softhyphen\n"
 
 
 def test_front_matter_gives_the_facts_of_the_book(tmp_path: Path) -> None:
@@ -117,61 +96,11 @@ abstract: >
     assert "title" not in book.chapters[0].markdown
 
 
-@pytest.mark.parametrize("text", ["---\n\nScene one.\n\n---\n\nTwo.\n", "---\nAnn: hello\n\n---\n"])
-def test_a_rule_at_the_top_is_no_front_matter(tmp_path: Path, text: str) -> None:
-    book = imported(tmp_path, text)
-    assert book.left_out == ()
-
-
-def test_a_title_and_an_author_above_the_chapters_are_facts(tmp_path: Path) -> None:
-    book = imported(tmp_path, "# The Sea Door\n\n*by Jane Roe*\n\n## One\n\na\n\n## Two\n\nb\n")
-    assert (book.title, book.authors) == ("The Sea Door", ("Jane Roe",))
-    assert [(item.reason, item.words) for item in book.left_out] == [("title page", 6)]
-
-
-def test_text_above_the_first_chapter_is_kept(tmp_path: Path) -> None:
-    book = imported(tmp_path, "# The Sea Door\n\nIt began early.\n\n## One\n\na\n")
-    assert titles(book) == ["The Sea Door", "One"]
-    assert book.chapters[0].markdown == "It began early.\n"
-
-
 def test_front_and_back_matter_is_left_out_and_kept_aside(tmp_path: Path) -> None:
     book = imported(tmp_path, "# One\n\na\n\n# Acknowledgements\n\nThanks.\n")
     assert titles(book) == ["One"]
     assert book.left_out[0].reason == "acknowledgements"
     assert book.left_out[0].markdown == "# Acknowledgements\n\nThanks.\n"
-
-
-def test_a_heading_without_text_is_no_chapter(tmp_path: Path) -> None:
-    book = imported(tmp_path, "# One\n\na\n\n# Two\n\n# Three\n\nb\n")
-    assert titles(book) == ["One", "Three"]
-    assert book.left_out[0].reason == "a heading without text"
-
-
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [
-        ("Note: a\n", "Note\\: a\n"),
-        ("**Note:** a\n", "**Note\\:** a\n"),
-        ("Note\\: a\n", "Note\\: a\n"),
-        ("> Note: a\n", "> Note\\: a\n"),
-        ("- Note: a\n", "- Note\\: a\n"),
-        ("注意：下雨\n", "注意\\：下雨\n"),
-        ("narrator: a\n", "narrator: a\n"),
-        ("and so: a\n", "and so: a\n"),
-        ("http://a.org\n", "http://a.org\n"),
-    ],
-)
-def test_what_looks_like_a_label_is_escaped(tmp_path: Path, text: str, written: str) -> None:
-    assert imported(tmp_path, text).chapters[0].markdown == written
-
-
-@pytest.mark.parametrize("gap", ["\n", "\n\n"])
-def test_a_script_keeps_its_labels_and_names_its_cast(tmp_path: Path, gap: str) -> None:
-    rows = ["Ann: Hello.", "Bob (softly): Hi.", "Ann: Bye.", "Bob: Bye.", "Mr Fox: Wait."]
-    book = imported(tmp_path, "# Talk\n\n" + gap.join(rows) + "\n")
-    assert tuple(s.name for s in book.speakers) == ("Ann", "Bob", "Mr Fox")
-    assert book.chapters[0].markdown == "# Talk\n\n" + gap.join(rows) + "\n"
 
 
 def test_the_cover_of_front_matter_is_taken(tmp_path: Path) -> None:
@@ -196,11 +125,6 @@ def test_front_matter_that_is_no_yaml_is_read_row_by_row(tmp_path: Path) -> None
     book = imported(tmp_path, "---\ntitle: The Sea: A Door\nauthor: [a\n---\n\nText\n")
     assert (book.title, book.authors) == ("The Sea: A Door", ("a",))
     assert "the door.md:2: front matter is no valid YAML" in book.remarks[0]
-    assert book.chapters[0].markdown == "Text\n"
-
-
-def test_front_matter_of_other_keys_is_not_spoken(tmp_path: Path) -> None:
-    book = imported(tmp_path, "---\nlayout: post\ntags: [a]\n---\n\nText\n")
     assert book.chapters[0].markdown == "Text\n"
 
 

@@ -99,67 +99,7 @@ def test_a_name_becomes_a_label_that_is_read_back(cue: str, label: str, tmp_path
     assert "speakers without lines" not in str(told)
 
 
-def test_those_who_speak_together_are_said_with_an_ampersand(tmp_path: Path) -> None:
-    book = imported(tmp_path, scene("ANNA\nOne.\n\nBEN\nTwo.\n\nANNA/BEN\nThree."))
-    assert rows(book)[-1] == "Anna & Ben: Three."
-    assert cast(book) == ["Anna", "Ben"]
-
-
-def test_names_with_the_same_letters_are_one_and_others_are_not(tmp_path: Path) -> None:
-    cues = ("MRS. O'NEIL", "MRS O’NEIL", "YOUNG ANNA", "ANNA")
-    book = imported(tmp_path, scene("\n\n".join(f"{cue}\nHello." for cue in cues)))
-    assert cast(book) == ["Mrs. O'Neil", "Young Anna", "Anna"]
-
-
 # -- speeches --------------------------------------------------------------------------------------
-
-
-def test_a_parenthetical_is_a_style_at_the_beginning_and_within(tmp_path: Path) -> None:
-    book = imported(tmp_path, scene("ANNA\n(softly)\nOne.\n(beat)\nTwo.\n(quietly)\nThree."))
-    said = ["Anna (softly): One.", "Anna: Two.", "Anna (quietly): Three."]
-    assert rows(book)[1:] == said
-
-
-def test_a_parenthetical_that_is_no_style_is_left_out_and_listed(tmp_path: Path) -> None:
-    text = scene("ANNA\nOne.\n(beat)\nTwo.\n(to Ben)\n(softly)\n(gently)\nThree.")
-    book = imported(tmp_path, text)
-    assert rows(book)[1:] == ["Anna: One.", "Anna: Two.", "Anna (softly): Three."]
-    assert reasons(book) == {"parenthetical": 4}
-
-
-@pytest.mark.parametrize("aside", ["(beat)", "(BEAT)", "_(to Ben)_"])
-def test_a_parenthetical_between_sentences_is_left_out(aside: str, tmp_path: Path) -> None:
-    book = imported(tmp_path, scene(f"ANNA\nYes (and I know). {aside} No."))
-    assert "Anna: Yes (and I know). No." in book.chapters[0].markdown
-    assert reasons(book)["parenthetical"] == len(aside.split())
-
-
-def test_a_parenthetical_at_the_end_is_no_style(tmp_path: Path) -> None:
-    book = imported(tmp_path, scene("ANNA\nOne.\n(smiling)\n\nShe goes."))
-    assert rows(book)[1:] == ["Anna: One.", "She goes."]
-    assert reasons(book) == {"parenthetical": 1}
-
-
-@pytest.mark.parametrize("row", ["**FADE IN:**", "_CUT TO:_", "***SMASH CUT:***", "**FADE OUT.**"])
-def test_a_transition_is_left_out_with_its_emphasis(tmp_path: Path, row: str) -> None:
-    book = imported(tmp_path, scene(f"She goes.\n\n{row}\n\nANNA\nOne."))
-    assert rows(book)[1:] == ["She goes.", "Anna: One."]
-    assert list(reasons(book)) == ["transition"]
-
-
-def test_two_spaces_hold_a_blank_line_within_a_speech(tmp_path: Path) -> None:
-    book = imported(tmp_path, scene("ANNA\nOne.\n  \nTwo."))
-    assert rows(book)[1:] == ["Anna: One.", "Anna: Two."]
-
-
-def test_italics_in_a_speech_are_stress_and_no_direction(tmp_path: Path) -> None:
-    book = imported(tmp_path, scene("ANNA\nNo. *Enter the ghost.* Yes."))
-    assert rows(book)[1:] == ["Anna: No. *Enter the ghost.* Yes."]
-
-
-def test_lyrics_keep_their_lines(tmp_path: Path) -> None:
-    book = imported(tmp_path, scene("ANNA\n~haul away,\n~my boys\n\n~Nobody sings this."))
-    assert rows(book)[1:] == ["Anna: haul away,\\\nmy boys", "Nobody sings this."]
 
 
 def test_speeches_side_by_side_are_said_in_turn(tmp_path: Path) -> None:
@@ -176,45 +116,6 @@ def test_directions_can_be_left_out_and_headings_of_scenes_stay(tmp_path: Path) 
     book = imported(tmp_path, text, OMIT)
     assert rows(book) == ["Int. House - Day", "Anna: One."]
     assert reasons(book) == {"stage direction": 4, "parenthetical": 2}
-
-
-def test_what_is_told_after_a_speech_is_not_said_by_its_speaker(tmp_path: Path) -> None:
-    book = imported(tmp_path, scene("ANNA\nOne.\n\nEXT. ROAD - DAY\n\n~La la."))
-    assert rows(book)[1:] == ["Anna: One.", "***", "Ext. Road - Day", "La la."]
-
-
-@pytest.mark.parametrize(
-    ("said", "why"),
-    [
-        ("CUT TO:", "transition"),
-        ("> SLOW BURN", "transition"),
-        ("FADE OUT.", "transition"),
-        ("= What happens.", "synopsis"),
-        ("[[Is it so?]]", "note of the author"),
-        ("/* Was\n\nso. */", "cut by the author"),
-        ("# Outline", "heading of an outline, which is not printed"),
-    ],
-)
-def test_what_is_for_the_crew_is_left_out(said: str, why: str, tmp_path: Path) -> None:
-    book = imported(tmp_path, scene(f"ANNA\nOne.\n\n{said}\n\nShe goes."))
-    assert rows(book)[1:] == ["Anna: One.", "She goes."]
-    assert list(reasons(book)) == [why]
-
-
-def test_a_note_within_a_speech_parts_nothing(tmp_path: Path) -> None:
-    book = imported(tmp_path, scene("ANNA\n[[check]]\nOne /* not */ and [[two\nlines]] two."))
-    assert rows(book)[1:] == ["Anna: One and two."]
-
-
-def test_emphasis_and_escapes(tmp_path: Path) -> None:
-    book = imported(tmp_path, scene("A *b* **c** ***d*** _e_ _**f**_ \\*g\\* h_i_j 2 * 3 * 4."))
-    assert rows(book)[1] == "A *b* **c** ***d*** *e* ***f*** \\*g\\* h\\_i\\_j 2 \\* 3 \\* 4."
-
-
-def test_the_numbers_of_scenes_are_left_out(tmp_path: Path) -> None:
-    book = imported(tmp_path, "INT. HOUSE - DAY #12A#\n\nOne.\n\n13 EXT. ROAD\n\nTwo.\n")
-    assert rows(book) == ["Int. House - Day", "One.", "***", "Ext. Road", "Two."]
-    assert reasons(book) == {"number of a scene": 2}
 
 
 def test_capitals_are_lowered_but_for_what_is_spelled() -> None:

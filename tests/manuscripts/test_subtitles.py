@@ -8,21 +8,7 @@ import pytest
 
 from manuscripts import Book, Choices
 from manuscripts.errors import ImportFailed
-from tests.manuscripts.imports import SAMPLES, reasons, rows, whole
-
-
-def cues(*said: str, seconds: int = 2, silence: float = 0.1) -> str:
-    """SRT of cues that follow one another."""
-    made = []
-    for number, text in enumerate(said):
-        begin = number * (seconds + silence)
-        made.append(f"{number + 1}\n{_time(begin)} --> {_time(begin + seconds)}\n{text}\n")
-    return "\n".join(made)
-
-
-def _time(seconds: float) -> str:
-    whole = int(seconds)
-    return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02},{seconds % 1 * 1000:03.0f}"
+from tests.manuscripts.imports import SAMPLES, cues, reasons, rows, whole
 
 
 def imported(folder: Path, text: str, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
@@ -41,12 +27,6 @@ def test_captions_that_roll_up_are_said_once() -> None:
 
 
 # -- paragraphs ------------------------------------------------------------------------------------
-
-
-def test_a_sentence_goes_on_over_cues(tmp_path: Path) -> None:
-    book = imported(tmp_path, cues("I never said\nthat you", "could go. But", "you did."))
-    assert rows(book) == ["I never said that you could go. But you did."]
-    assert reasons(book)["time of a subtitle"] == 27
 
 
 @pytest.mark.parametrize(
@@ -84,33 +64,6 @@ def test_labels_name_who_speaks(said: tuple[str, ...], made: list[str], tmp_path
     assert rows(imported(tmp_path, cues(*said))) == made
 
 
-def test_dashes_part_speakers_who_have_no_name(tmp_path: Path) -> None:
-    book = imported(tmp_path, cues("- You did.\n- I did not!", "Look: there it is."))
-    assert rows(book)[:1] == ["You did."]
-    assert book.speakers == ()
-
-
-def test_a_few_labels_name_no_one_else(tmp_path: Path) -> None:
-    said = ("You came.", "MAN: I had to.", "Why?", "You hate it.", "I do.", "You do not.")
-    book = imported(tmp_path, cues(*said))
-    assert rows(book)[:2] == ["You came.", "Man: I had to."]
-    assert rows(book)[2] == "Why? You hate it. I do. You do not."
-
-
-def test_tags_of_voices_name_who_speaks(tmp_path: Path) -> None:
-    text = (
-        "WEBVTT\n\n00:01.000 --> 00:02.000\n<v.loud Anna>Is <i>it</i>?\n<v Ben &amp; Co>No.</v>\n"
-    )
-    assert rows(imported(tmp_path, text)) == ["Anna: Is *it*?", "Ben & Co: No."]
-
-
-def test_the_tag_of_a_voice_may_stand_above_its_words(tmp_path: Path) -> None:
-    text = "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Anna>\nIs it?</v>\n<v Ben>\n"
-    book = imported(tmp_path, text)
-    assert rows(book) == ["Anna: Is it?"]
-    assert reasons(book)["nothing said"] == 1
-
-
 # -- what is no speech -----------------------------------------------------------------------------
 
 
@@ -121,19 +74,6 @@ def test_sounds_are_directions(tmp_path: Path) -> None:
     assert rows(omitted) == ["One (he said) two."]
 
 
-def test_songs_keep_their_lines_and_are_nobodys(tmp_path: Path) -> None:
-    book = imported(tmp_path, cues("ANNA: One.", "♪ Haul away ♪\n♪ my boys ♪"))
-    assert rows(book) == ["Anna: One.", "Haul away\\\nmy boys"]
-
-
-def test_styles_comments_and_tags_of_webvtt_are_left_out(tmp_path: Path) -> None:
-    head = "WEBVTT - Talk\nLanguage: en\n\nSTYLE\n::cue { color: red }\n\nNOTE of mine\n\n"
-    cue = "intro\n00:01.000 --> 00:02.000 line:0\n{\\an8}<c.red>One</c> <00:01.500>&amp; two.\n"
-    book = imported(tmp_path, head + cue)
-    assert rows(book) == ["One & two."]
-    assert book.language == "en"
-
-
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "cp1252", "utf-16"])
 def test_old_files_are_read_whatever_their_bytes(encoding: str, tmp_path: Path) -> None:
     path = tmp_path / "old.srt"
@@ -142,11 +82,6 @@ def test_old_files_are_read_whatever_their_bytes(encoding: str, tmp_path: Path) 
     assert rows(whole(path)) == [
         "Le café est fermé – hélas, c’est ça. Il est déjà parti à l’étranger."
     ]
-
-
-def test_cues_may_lack_numbers_and_blank_lines(tmp_path: Path) -> None:
-    text = "00:00:01,000 --> 00:00:02,000\nOne\n2\n00:00:02,000 --> 00:00:03,000\n\nis two."
-    assert rows(imported(tmp_path, text)) == ["One is two."]
 
 
 def test_cues_without_words_are_refused(tmp_path: Path) -> None:

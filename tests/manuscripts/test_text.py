@@ -33,87 +33,9 @@ def markdown(folder: Path, text: str) -> str:
 # -- paragraphs ------------------------------------------------------------------------------------
 
 
-def test_hard_wrapped_lines_are_joined(tmp_path: Path) -> None:
-    assert markdown(tmp_path, "one line\nand its end.\n\nTwo more\nlines.\n") == (
-        "one line and its end.\n\nTwo more lines."
-    )
-
-
-def test_short_dialogue_does_not_hide_that_a_text_is_wrapped(tmp_path: Path) -> None:
-    text = '"Yes."\n\n"No."\n\n"Yes."\n\n"He went on\nand on."\n\n"Stop."\n'
-    assert '"He went on and on."' in markdown(tmp_path, text)
-
-
 def test_long_lines_are_paragraphs_without_blank_lines(tmp_path: Path) -> None:
     line = "word " * 60 + "end."
     assert markdown(tmp_path, f"{line}\n{line}\n") == f"{line}\n\n{line}"
-
-
-def test_lines_that_end_as_sentences_are_paragraphs(tmp_path: Path) -> None:
-    assert (
-        markdown(tmp_path, "it was so.\nwas it?\nit was!\n") == "it was so.\n\nwas it?\n\nit was!"
-    )
-
-
-def test_short_lines_without_a_blank_one_are_paragraphs(tmp_path: Path) -> None:
-    rows = ["It was a day like all the others that anyone there could name.", "Nobody came —",
-            "“Yes,” said Ann, and so it went on for a very long time that morning, as it did then,",
-            "He nodded;", "And then, at the very end of it all, the ferry came back"]  # fmt: skip
-    assert markdown(tmp_path, "\n".join(rows)).split("\n\n") == rows
-
-
-def test_wrapped_lines_without_a_blank_one_are_joined(tmp_path: Path) -> None:
-    assert markdown(tmp_path, PROSE.strip()).count("\n") == 0
-
-
-def test_a_number_in_words_may_skip_some(tmp_path: Path) -> None:
-    heads = ("One", "Two", "Three", "Interlude", "Twenty-One")
-    book = imported(tmp_path, "".join(f"{head}\n{PROSE.replace(chr(10), ' ')}\n" for head in heads))
-    assert titles(book) == list(heads)
-
-
-def test_indentation_begins_a_paragraph(tmp_path: Path) -> None:
-    text = "  the ferry left at seven as it\nhad done before.\n  nobody asked it\nto wait.\n"
-    assert markdown(tmp_path, text) == (
-        "the ferry left at seven as it had done before.\n\nnobody asked it to wait."
-    )
-
-
-def test_indented_short_lines_are_verse(tmp_path: Path) -> None:
-    text = f"{PROSE}\n    Roses are red,\n    Violets are blue\n\n{PROSE}"
-    assert "\n\n> Roses are red,\\\n> Violets are blue\n\n" in markdown(tmp_path, text)
-
-
-def test_indented_long_lines_are_a_quotation(tmp_path: Path) -> None:
-    quoted = "".join(f"  {row}\n" for row in PROSE.splitlines())
-    written = markdown(tmp_path, f"{PROSE}\n{quoted}\n{PROSE}")
-    assert "\n\n> The ferry left at seven" in written
-    assert "\\\n" not in written
-
-
-def test_underscores_are_emphasis(tmp_path: Path) -> None:
-    text = "it was _so very\nlate_ in snake_case _ and __ here, _yes_.\n"
-    assert markdown(tmp_path, text) == (
-        "it was *so very late* in snake\\_case \\_ and \\_\\_ here, *yes*."
-    )
-
-
-@pytest.mark.parametrize("mark", ["* * *", "***", "#", "-----", "⁂", "      *      *      *"])
-def test_ornaments_are_scene_breaks(tmp_path: Path, mark: str) -> None:
-    assert markdown(tmp_path, f"one thing.\n\n{mark}\n\nanother.\n") == (
-        "one thing.\n\n***\n\nanother."
-    )
-
-
-def test_rare_large_gaps_are_scene_breaks(tmp_path: Path) -> None:
-    text = "one thing.\n\n" * 6 + "\n\nanother.\n"
-    assert markdown(tmp_path, text).endswith("one thing.\n\n***\n\nanother.")
-
-
-def test_words_that_look_like_markup_are_escaped(tmp_path: Path) -> None:
-    assert markdown(tmp_path, "Note: a [b] *c*\n\n1. d\n\n> e\n") == (
-        "Note\\: a \\[b] \\*c\\*\n\n1\\. d\n\n\\> e"
-    )
 
 
 # -- headings --------------------------------------------------------------------------------------
@@ -171,20 +93,6 @@ def test_sentences_are_no_headings(tmp_path: Path, paragraph: str) -> None:
     assert book.words == book.words_kept
 
 
-def test_numbers_under_named_chapters_are_sections(tmp_path: Path) -> None:
-    text = f"CHAPTER I\n\nI\n\n{PROSE}\nII\n\n{PROSE}\nCHAPTER II\n\n{PROSE}"
-    book = imported(tmp_path, text)
-    assert titles(book) == ["CHAPTER I", "CHAPTER II"]
-    assert "\n\n## II\n\n" in book.chapters[0].markdown
-
-
-def test_parts_are_announced_at_their_first_chapter(tmp_path: Path) -> None:
-    text = f"PART ONE\n\nCHAPTER I\n\n{PROSE}\nPART TWO\n\nCHAPTER I\n\n{PROSE}"
-    book = imported(tmp_path, text)
-    assert titles(book) == ["PART ONE, CHAPTER I", "PART TWO, CHAPTER I"]
-    assert book.chapters[1].markdown.startswith("# PART TWO\n\n## CHAPTER I\n")
-
-
 STORIES = {
     "numbered": ("I. A SCANDAL", "II. THE LEAGUE", "{}"),
     "in capitals": ("A SCANDAL", "THE LEAGUE", "{}"),
@@ -217,56 +125,7 @@ def test_a_part_is_never_the_last_words_of_the_chapter_before(tmp_path: Path, pa
     assert book.chapters[0].words == 2 + count_words(PROSE)
 
 
-def test_the_title_of_a_book_above_its_first_chapter_holds_nothing(tmp_path: Path) -> None:
-    book = imported(tmp_path, f"EMMA\n\nI\n\n{PROSE}\nPART TWO\n\nI\n\n{PROSE}")
-    assert (book.title, titles(book)) == ("EMMA", ["I", "PART TWO, I"])
-
-
-def test_text_right_under_a_heading_is_text(tmp_path: Path) -> None:
-    book = imported(tmp_path, f"Chapter 1\n{PROSE}\nChapter 2\n{PROSE}")
-    assert titles(book) == ["Chapter 1", "Chapter 2"]
-    assert book.chapters[0].markdown.startswith("# Chapter 1\n\nThe ferry")
-
-
-def test_a_text_without_headings_is_one_chapter(tmp_path: Path) -> None:
-    assert titles(imported(tmp_path, PROSE)) == ["the door"]
-
-
 # -- what is left out ------------------------------------------------------------------------------
-
-
-def test_a_table_of_contents_is_reasons(tmp_path: Path) -> None:
-    listed = "CONTENTS\n\nCHAPTER I. The Gate\n\nCHAPTER II. The Wave\n\nCHAPTER III. The End\n\n\n"
-    body = "".join(f"CHAPTER {n}. {t}\n\n{PROSE}\n" for n, t in
-                   (("I", "The Gate"), ("II", "The Wave"), ("III", "The End")))  # fmt: skip
-    book = imported(tmp_path, listed + body)
-    assert len(book.chapters) == 3
-    assert sum(item.words for item in book.left_out) == 13
-    assert {item.reason.partition(" (")[0] for item in book.left_out} == {"table of contents"}
-
-
-def test_a_table_of_contents_in_one_block_is_reasons(tmp_path: Path) -> None:
-    listed = "CONTENTS\n\n I. The Gate ..... 5\n II. The Wave ..... 9\n III. The End ..... 12\n\n"
-    book = imported(tmp_path, f"{listed}\nI. The Gate\n\n{PROSE}\n\nII. The Wave\n\n{PROSE}")
-    assert titles(book) == ["I. The Gate", "II. The Wave"]
-
-
-def test_a_title_page_gives_title_and_author(tmp_path: Path) -> None:
-    book = imported(tmp_path, f"THE SEA DOOR\n\nby Jane Roe\n\n\nCHAPTER I\n\n{PROSE}")
-    assert (book.title, book.authors) == ("THE SEA DOOR", ("Jane Roe",))
-    assert reasons(book) == {"title page": 6}
-
-
-def test_prose_before_the_first_heading_is_kept(tmp_path: Path) -> None:
-    book = imported(tmp_path, f"The Sea Door\n\n{PROSE}\nCHAPTER I\n\n{PROSE}")
-    assert titles(book) == ["The Sea Door", "CHAPTER I"]
-    assert reasons(book) == {"title page": 3}
-
-
-def test_title_lines_of_a_story_without_headings_are_reasons(tmp_path: Path) -> None:
-    book = imported(tmp_path, f"The Sea Door\nby Jane Roe\n\n{PROSE}")
-    assert (book.title, book.authors) == ("The Sea Door", ("Jane Roe",))
-    assert book.chapters[0].markdown.startswith("The ferry")
 
 
 def test_a_section_of_back_matter_is_left_out_and_kept_aside(tmp_path: Path) -> None:
@@ -275,80 +134,12 @@ def test_a_section_of_back_matter_is_left_out_and_kept_aside(tmp_path: Path) -> 
     assert book.left_out[0].markdown == "# ACKNOWLEDGMENTS\n\nThanks to all of you.\n"
 
 
-GUTENBERG = """\
-\ufeffThe Project Gutenberg eBook of The Sea Door
-
-Title: The Sea Door
-
-Author: Jane Roe
-
-Language: German
-
-*** START OF THE PROJECT GUTENBERG EBOOK
-THE SEA DOOR ***
-
-Produced by Some People
-
-THE SEA DOOR
-
-[Illustration: A door]
-
-CHAPTER I
-
-{prose}
-It had been so[1] always.
-
-[Footnote 1: Since 1801.]
-
-End of the Project Gutenberg EBook of The Sea Door
-
-*** END OF THE PROJECT GUTENBERG EBOOK THE SEA DOOR ***
-
-Licence
-"""
-
-
-def test_notices_of_project_gutenberg_are_stripped(tmp_path: Path) -> None:
-    book = imported(tmp_path, GUTENBERG.format(prose=PROSE))
-    assert (book.title, book.authors, book.language) == ("The Sea Door", ("Jane Roe",), "de")
-    assert book.chapters[0].markdown == (
-        f"# CHAPTER I\n\n{' '.join(PROSE.split())}\n\nIt had been so always.\n"
-    )
-    assert {item.reason for item in book.left_out} == {
-        "notice of Project Gutenberg",
-        "notes on this edition",
-        "title page",
-        "picture",
-        "reference to a note",
-        "note",
-    }
-
-
-def test_brackets_are_text_where_there_are_no_footnotes(tmp_path: Path) -> None:
-    assert markdown(tmp_path, "It had been so[1] always.\n") == r"It had been so\[1] always."
-
-
 def test_a_bracket_that_nothing_closes_costs_one_paragraph(tmp_path: Path) -> None:
     text = f"CHAPTER I\n\n[Footnote 1: see below.\n\n{PROSE}\n" + f"{PROSE}\n" * 9
     assert reasons(imported(tmp_path, text)) == {"note": 4}
 
 
 # -- scripts ---------------------------------------------------------------------------------------
-
-SCRIPT = (
-    "Ann: Hello there,\nBob.\nBob (softly): Hello.\nAnn: Note: we are live.\nBob: Yes.\nCy: No.\n"
-)
-
-
-@pytest.mark.parametrize("gap", ["", "\n"])
-def test_a_script_keeps_its_labels_and_names_its_cast(tmp_path: Path, gap: str) -> None:
-    text = SCRIPT.replace("\n", f"\n{gap}").replace(f",\n{gap}", ",\n")
-    book = imported(tmp_path, text)
-    assert tuple(s.name for s in book.speakers) == ("Ann", "Bob", "Cy")
-    assert book.chapters[0].markdown == (
-        "Ann: Hello there, Bob.\n\nBob (softly): Hello.\n\nAnn: Note\\: we are live.\n\n"
-        "Bob: Yes.\n\nCy: No.\n"
-    )
 
 
 def test_a_novel_with_a_few_labels_is_no_script(tmp_path: Path) -> None:
@@ -443,16 +234,6 @@ def test_headings_are_known_by_what_they_count(tmp_path: Path, headings: list[st
 def test_words_that_count_nothing_are_no_headings(tmp_path: Path, paragraph: str) -> None:
     book = imported(tmp_path, f"Chapter 1\n\n{PROSE}\n{paragraph}\n\n{PROSE}")
     assert titles(book) == ["Chapter 1"]
-
-
-def test_a_heading_at_the_top_of_each_page_begins_no_chapter(tmp_path: Path) -> None:
-    page = f"{PROSE}\nCHAPTER I. The Gate\n\n{PROSE}\nTHE SEA 12\n\n{PROSE}\nTHE SEA 13\n\n{PROSE}"
-    text = (
-        f"THE SEA\n\nCHAPTER I. The Gate\n\n{page}\nTHE SEA 14\n\nCHAPTER II. The Wave\n\n{PROSE}"
-    )
-    book = imported(tmp_path, text)
-    assert titles(book) == ["CHAPTER I. The Gate", "CHAPTER II. The Wave"]
-    assert reasons(book)["running head"] == 13
 
 
 def test_a_sentence_without_an_end_is_read(tmp_path: Path) -> None:

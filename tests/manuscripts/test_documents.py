@@ -1,0 +1,114 @@
+"""Documents of several formats, and the books that they are read as: `documents/*.txt`.
+
+A section, `=== What it shows.`, has cases, which lines of `====` separate. A case is a document,
+`-->`, and the text of its chapters; lines that begin with `--` then say what else the book has: its
+chapters and facts, its speakers, and the words left out for each reason. A short case is a line,
+`document → book`, in which `¶` stands for a blank line, and `⏎` for a hard break.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from manuscripts import Book
+from tests.build_epub import build_epub
+from tests.manuscripts.imports import cues, reasons, text_of, titles, whole
+
+FOLDER = Path(__file__).with_name("documents")
+WRAPPED = """\
+The ferry left at seven, as it had on every morning that anyone in the
+village could remember, and nobody had ever asked it to wait."""
+PROSE = " ".join(WRAPPED.split())
+"""Stands where a case says `{prose}`; where it says `{wrapped}`, the same in two lines."""
+
+Write = Callable[[Path, str], Path]
+"""Writes a document into a folder, and returns its path."""
+
+
+def write_plain(suffix: str) -> Write:
+    def write(folder: Path, text: str) -> Path:
+        path = folder / f"book{suffix}"
+        path.write_text(text, "utf-8")
+        return path
+
+    return write
+
+
+def write_epub(folder: Path, body: str) -> Path:
+    return build_epub(folder / "book.epub", {"one.xhtml": f"<h1>One</h1>{body}"}, metadata="")
+
+
+def write_screenplay(folder: Path, text: str) -> Path:
+    """A screenplay that begins with a heading, the text's own or `Int. House - Day`."""
+    heading = "" if re.match(r"INT\.|[#>]|ACT ", text) else "INT. HOUSE - DAY\n\n"
+    return write_plain(".fountain")(folder, heading + text)
+
+
+def write_subtitles(folder: Path, text: str) -> Path:
+    """SRT of the cues that blank lines separate, or a whole file."""
+    if text.startswith("WEBVTT"):
+        return write_plain(".vtt")(folder, text)
+    return write_plain(".srt")(folder, text if "-->" in text else cues(*text.strip().split("\n\n")))
+
+
+WRITERS: dict[str, Write] = {
+    "text": write_plain(".txt"),
+    "markdown": write_plain(".md"),
+    "html": write_plain(".html"),
+    "xhtml": write_epub,
+    "fountain": write_screenplay,
+    "subtitles": write_subtitles,
+}
+
+
+def read_cases() -> Iterator[tuple[str, str, str, str]]:
+    """Yields the format, the section, a document and its book of each case."""
+    for kind in WRITERS:
+        text = (FOLDER / f"{kind}.txt").read_text("utf-8")
+        text = re.sub(r"\\u([0-9a-f]{4})", lambda code: chr(int(code[1], 16)), text)
+        for section in text.split("\n=== ")[1:]:
+            title, _, cases = section.partition("\n")
+            for chunk in cases.strip("\n").split("\n====\n"):
+                document, arrow, book = chunk.partition("\n-->\n")
+                if arrow:
+                    yield kind, title, f"{document}\n", book
+                else:
+                    for row in chunk.split("\n"):
+                        yield kind, title, *row.split(" → ")
+
+
+def describe(book: Book) -> str:
+    """The book as cases show it."""
+    facts = {
+        "chapters": " | ".join(titles(book)) if len(book.chapters) > 1 else "",
+        "title": book.title if book.is_titled and book.title not in ("book", "One") else "",
+        "authors": ", ".join(book.authors) if book.authors != ("Unknown",) else "",
+        "language": "" if any(r.startswith("language:") for r in book.remarks) else book.language,
+        "speakers": ", ".join(speaker.name for speaker in book.speakers),
+    }
+    lines = [f"-- {name}: {fact}" for name, fact in facts.items() if fact]
+    lines += [f"-- left out: {reason}, {words}" for reason, words in reasons(book).items()]
+    text = text_of(book).removeprefix("# One\n\n" if book.format == "EPUB" else "")
+    text = text.removeprefix("Int. House - Day\n\n")
+    return "\n".join([text.strip("\n"), *lines])
+
+
+def on_one_line(text: str) -> str:
+    return text.replace("\n\n", " ¶ ").replace("\\\n", " ⏎ ").replace("\n--", " --")
+
+
+@pytest.mark.parametrize(
+    ("kind", "document", "expected"),
+    [
+        pytest.param(kind, document, expected, id=f"{kind}: {section}")
+        for kind, section, document, expected in read_cases()
+    ],
+)
+def test_a_document_is_read_as(kind: str, document: str, expected: str, tmp_path: Path) -> None:
+    document = document.replace("{wrapped}", WRAPPED).replace("{prose}", PROSE)
+    book = describe(whole(WRITERS[kind](tmp_path, document)))
+    assert expected.replace("{prose}", PROSE) in (book, on_one_line(book))
