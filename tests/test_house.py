@@ -19,7 +19,16 @@ ROOT = Path(__file__).parents[1]
 
 # From the cellar up. A room imports from the floors below its own, never from its own floor.
 FLOORS = (
-    {"decoding", "errors", "installation", "keys", "progress", "settings", "templates"},
+    {
+        "decoding",
+        "errors",
+        "installation",
+        "keys",
+        "progress",
+        "quantities",
+        "settings",
+        "templates",
+    },
     {"files"},
     {"pronunciation", "sound", "web"},
     {"engines", "text"},

@@ -19,12 +19,12 @@ from narrator.cli.shared import (
     display_path,
     err,
     out,
-    pluralize,
     print_problems,
     shorten,
     truncate,
 )
 from narrator.errors import UsageError
+from narrator.quantities import pluralize
 
 if TYPE_CHECKING:
     from narrator.pipeline.attribution import Proposal, Quote, Refine

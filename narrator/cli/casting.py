@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrator.cli.shared import check_replaceable, display_path, err, out, pluralize
+from narrator.cli.shared import check_replaceable, display_path, err, out
 from narrator.cli.voices import (
     InLibrary,
     Language,
@@ -24,6 +24,7 @@ from narrator.cli.voices import (
     voices,
 )
 from narrator.errors import UsageError, UserError
+from narrator.quantities import pluralize
 
 if TYPE_CHECKING:
     from narrator.cast.auditions import Candidate

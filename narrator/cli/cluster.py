@@ -13,8 +13,9 @@ import typer
 from rich.table import Table
 
 from narrator.cli.progress import silence
-from narrator.cli.shared import app, err, keep_awake, out, pluralize
+from narrator.cli.shared import app, err, keep_awake, out
 from narrator.errors import EngineUnavailable, UsageError, nearest
+from narrator.quantities import pluralize
 
 if TYPE_CHECKING:
     from narrator.engines import Engine

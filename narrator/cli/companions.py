@@ -11,8 +11,9 @@ import typer
 
 from narrator.cli.planning import plan_of
 from narrator.cli.progress import stage
-from narrator.cli.shared import app, display_path, err, out, pluralize
+from narrator.cli.shared import app, display_path, err, out
 from narrator.errors import UsageError
+from narrator.quantities import pluralize
 
 if TYPE_CHECKING:
     from narrator.delivery.companions.feed import Episode, Show

@@ -12,7 +12,8 @@ import typer
 from rich.table import Table
 
 from narrator.cli.progress import StageLine
-from narrator.cli.shared import AsJson, app, display_path, err, out, pluralize
+from narrator.cli.shared import AsJson, app, display_path, err, out
+from narrator.quantities import pluralize
 
 if TYPE_CHECKING:
     from narrator.delivery.postflight import Check, Inspection

@@ -17,10 +17,11 @@ import typer
 
 from narrator import __version__
 from narrator.cli.cluster import Insecure, OnCluster, Tls, wish_of
-from narrator.cli.shared import AsJson, app, display_path, err, out, pluralize, sized
+from narrator.cli.shared import AsJson, app, display_path, err, out
 from narrator.cli.voices import root_of
 from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
 from narrator.installation import install_command
+from narrator.quantities import format_bytes, pluralize
 from narrator.sound.clock import format_clock
 from narrator.sound.formats import FORMATS
 
@@ -315,7 +316,7 @@ def _device(device: Device) -> Diagnosis:
         if sys.platform == "linux":
             todo += f" (with an NVIDIA GPU: {install_command('cuda')}, or `cuda13`)"
         return Diagnosis("MLX", "fail", device.problem, todo)
-    size = f", {sized(device.memory)}" if device.memory else ""
+    size = f", {format_bytes(device.memory)}" if device.memory else ""
     message = f"{device.mlx} on {device.kind}: {device.name}{size}"
     if device.kind != "CPU":
         return Diagnosis("MLX", "ok", message)
@@ -329,29 +330,30 @@ def _model(name: str, model: Model, pull: str) -> Diagnosis:
         return Diagnosis(name, "fail", model.note, ways if name == "model" else "")
     version = f"commit {model.revision[:12]}" if model.revision else f"weights {model.weights[:12]}"
     location = "" if model.spec == str(model.path) else str(display_path(model.path))
-    facts = ", ".join(filter(None, (sized(model.bytes), model.precision, version, location)))
+    facts = ", ".join(filter(None, (format_bytes(model.bytes), model.precision, version, location)))
     return Diagnosis(name, "ok", f"{model.spec}: {facts}")
 
 
 def _memory(memory: Memory, device: Device, model: Model, hears: bool, pull: str) -> Diagnosis:
     from narrator.engines.mlx.memory import RECOGNISER_BYTES, WORK_BYTES
 
-    free = "" if memory.available is None else f", {sized(memory.available)} available"
-    message = f"{sized(memory.total)}{free}"
+    free = "" if memory.available is None else f", {format_bytes(memory.available)} available"
+    message = f"{format_bytes(memory.total)}{free}"
     if model.path is None:
         return Diagnosis("memory", "ok", message)
     # on a CPU the network computes in float32
     double = device.kind == "CPU" and model.precision in ("bfloat16", "float16")
     needed_bytes = model.bytes * (2 if double else 1) + WORK_BYTES
     room = min(memory.total, device.memory or memory.total)
-    message += f"; the model wants about {sized(needed_bytes)}"
+    message += f"; the model wants about {format_bytes(needed_bytes)}"
     smaller_model_hint = f"`{pull} --8bit` makes a smaller model"
     if needed_bytes > room:
         return Diagnosis(
-            "memory", "fail", f"{message}, {sized(room)} can be had", smaller_model_hint
+            "memory", "fail", f"{message}, {format_bytes(room)} can be had", smaller_model_hint
         )
     if hears and needed_bytes + RECOGNISER_BYTES > room:
-        message += f", what hears takes {sized(RECOGNISER_BYTES)} more: {sized(room)} can be had"
+        message += f", what hears takes {format_bytes(RECOGNISER_BYTES)} more: "
+        message += f"{format_bytes(room)} can be had"
         return Diagnosis(
             "memory", "warn", message, f"`checks: {{recognition: never}}`; or {smaller_model_hint}"
         )
@@ -412,7 +414,7 @@ def _casting(tell: Tell) -> Diagnosis:
     model = models.find_language(tell=tell)
     if model.path is None:
         return Diagnosis(name, "none", f"mlx-lm {version}; {model.note}")
-    return Diagnosis(name, "ok", f"mlx-lm {version}; {model.spec}: {sized(model.bytes)}")
+    return Diagnosis(name, "ok", f"mlx-lm {version}; {model.spec}: {format_bytes(model.bytes)}")
 
 
 def _recognition(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
@@ -433,7 +435,7 @@ def _recognition(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
             model = choosing.find_model(recogniser, root, tell)
             if model.path is None:
                 return Diagnosis(name, absent, f"{version}; {model.note}")
-            message = f"{version}; {model.spec}: {sized(model.bytes)}"
+            message = f"{version}; {model.spec}: {format_bytes(model.bytes)}"
         else:
             todo = f"to have takes heard and words timed: {install_command('recognition')}"
             return Diagnosis(name, absent, "not installed", todo)
@@ -475,7 +477,7 @@ def _folders(root: Path | None) -> Iterator[Diagnosis]:
         except OSError as error:
             yield Diagnosis(name, "fail", f"{path}: {error.strerror}")
             continue
-        message = f"{path}, {sized(free)} free"
+        message = f"{path}, {format_bytes(free)} free"
         if not os.access(_existing(path), os.W_OK | os.X_OK):
             todo = "give yourself the right to write there, or use another folder"
             todo += " (NARRATOR_HOME)" if name == "library" else ""
@@ -516,7 +518,7 @@ def _book(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterOptio
         )
     else:
         message += "; its speed has not been measured here yet"
-    message += "" if cost.disk is None else f"; {sized(cost.disk)} of disk"
+    message += "" if cost.disk is None else f"; {format_bytes(cost.disk)} of disk"
     return Diagnosis("book", "ok", message, cost=cost)
 
 

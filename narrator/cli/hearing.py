@@ -24,12 +24,12 @@ from narrator.cli.shared import (
     err,
     keep_awake,
     out,
-    pluralize,
     print_problems,
     shorten,
     source,
 )
 from narrator.errors import UsageError, UserError
+from narrator.quantities import pluralize
 from narrator.sound.clock import format_clock, format_fine_clock
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ import typer
 
 from manuscripts.kinds import IMPORTABLE
 from narrator.cli.progress import stage
-from narrator.cli.shared import AsJson, app, display_path, err, out, pluralize, shorten, truncate
+from narrator.cli.shared import AsJson, app, display_path, err, out, shorten, truncate
 from narrator.cli.text import MANY_QUOTATIONS
 from narrator.errors import UsageError
+from narrator.quantities import pluralize
 from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from rich.progress import (
 from rich.table import Table
 
 from narrator.cli.progress import StageLine, stage
-from narrator.cli.shared import AsJson, app, display_path, err, out, pluralize, sized
+from narrator.cli.shared import AsJson, app, display_path, err, out
+from narrator.quantities import format_bytes, pluralize
 
 if TYPE_CHECKING:
     from narrator.engines import Engine
@@ -63,7 +64,7 @@ def list_(as_json: AsJson = False) -> None:
         if model.path is None:
             out.print(f"{mark} {model.note}")
             continue
-        facts = (kind, sized(model.bytes), model.precision, _short(model))
+        facts = (kind, format_bytes(model.bytes), model.precision, _short(model))
         description = ", ".join(filter(None, facts))
         out.print(f"{mark} {_name(model)}  {description}\n    {display_path(model.path)}")
     if not hearing_models:
@@ -180,15 +181,15 @@ def pull(
         small_model = models.find(family, tell=_say)  # made of it, and the original removed since
         if small_model.path is not None:
             out.print(
-                f"in 8 bits: {sized(small_model.bytes)}, of commit {look.commit}\n"
+                f"in 8 bits: {format_bytes(small_model.bytes)}, of commit {look.commit}\n"
                 f"{small_model.path}"
             )
             return
     if look.missing:
-        err.print(f"{look.repo} at {look.commit[:12]}: {sized(look.missing)} to fetch")
+        err.print(f"{look.repo} at {look.commit[:12]}: {format_bytes(look.missing)} to fetch")
     with bar(look.repo, DownloadColumn()) as tell, _other_way(family, spec):
         model = models.pull(look, FAMILIES, tell, [whisper.LAYOUT])
-    facts = filter(None, (sized(model.bytes), model.precision, f"commit {model.revision}"))
+    facts = filter(None, (format_bytes(model.bytes), model.precision, f"commit {model.revision}"))
     out.print(f"{model.spec}: {', '.join(facts)}")
     out.print(str(model.path))
     if model.path is not None and whisper.LAYOUT.matches(model.path):
@@ -210,7 +211,7 @@ def _assemble(family: Family, source: Path) -> None:
 
     with _working(f"building the model from the files in {source}"):
         model = models.assemble(family, source, _say)
-    out.print(f"{family.engine}: {sized(model.bytes)}\n{model.path}")
+    out.print(f"{family.engine}: {format_bytes(model.bytes)}\n{model.path}")
     out.print(f"to hear a book with it: `narrator render BOOK --engine {family.engine}`")
 
 
@@ -244,9 +245,9 @@ def _print_speaking(model: Model, look: Download, shrink: bool, small: bool) -> 
         return
     with _working("converting the language models to 8 bits, a minute or more"):
         small_model = models.convert_to_8bit(family, model)
-    out.print(f"in 8 bits: {sized(small_model.bytes)}\n{small_model.path}")
+    out.print(f"in 8 bits: {format_bytes(small_model.bytes)}\n{small_model.path}")
     if small:
-        freed = f"`hf cache rm model/{look.repo}` frees {sized(model.bytes)}"
+        freed = f"`hf cache rm model/{look.repo}` frees {format_bytes(model.bytes)}"
         out.print(f"the original is no longer needed: {freed}")
     else:
         out.print(f"in the manifest: `{_setting(family, str(small_model.path))}`")
@@ -278,7 +279,7 @@ def convert(
             family, model.path, target, bits=None if bits == 16 else bits, dtype=dtype
         )
     model = models.find(family, str(converted_model.resolve()), tell=_say)
-    out.print(f"{display_path(converted_model)}  {sized(model.bytes)}, {model.precision}")
+    out.print(f"{display_path(converted_model)}  {format_bytes(model.bytes)}, {model.precision}")
 
 
 @models_app.command()

@@ -20,12 +20,12 @@ from narrator.cli.shared import (
     display_path,
     err,
     out,
-    pluralize,
     print_problems,
     shorten,
     split_arguments,
 )
 from narrator.errors import UsageError
+from narrator.quantities import pluralize
 
 if TYPE_CHECKING:
     from narrator.pipeline.book_plan import BookPlan

@@ -34,12 +34,11 @@ from narrator.cli.shared import (
     err,
     one_chunk,
     out,
-    pluralize,
     print_problems,
     shorten,
-    sized,
     source,
 )
+from narrator.quantities import format_bytes, pluralize
 from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
@@ -147,8 +146,8 @@ def _print_costs(costs: Estimate) -> None:
         else f"about {format_clock(costs.wall_seconds)}"
     )
     out.print(f"to render: {format_clock(costs.speech_seconds)} of speech; time: {wall}; "
-              f"disk: {sized(costs.disk_bytes)} of {sized(costs.free_bytes)} free; "
-              f"finished files: about {sized(costs.file_bytes)}")  # fmt: skip
+              f"disk: {format_bytes(costs.disk_bytes)} of {format_bytes(costs.free_bytes)} free; "
+              f"finished files: about {format_bytes(costs.file_bytes)}")  # fmt: skip
     for engine_cost in costs.engines if len(costs.engines) > 1 else ():
         took = (
             "not measured yet"
@@ -394,7 +393,7 @@ def _print_status(book: BookPlan, deep: bool, damaged_tries: Sequence[Path]) -> 
     warn_of_unspoken(book)
     for path, note in products.list_sound_files(book):
         note_text = f"  {note}" if note else ""
-        out.print(f"{display_path(path)}  {sized(path.stat().st_size)}{note_text}")
+        out.print(f"{display_path(path)}  {format_bytes(path.stat().st_size)}{note_text}")
     for message in losses_of(book).messages():
         out.print(message)
     for path, note in products.list_faulty_files(book):

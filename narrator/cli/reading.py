@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from rich.progress import MofNCompleteColumn
 
 from narrator.cli.models import bar
-from narrator.cli.shared import display_path, err, out, pluralize, shorten
+from narrator.cli.shared import display_path, err, out, shorten
+from narrator.quantities import pluralize
 
 if TYPE_CHECKING:
     from narrator.engines.reader import LanguageModel

@@ -33,13 +33,12 @@ from narrator.cli.shared import (
     err,
     keep_awake,
     out,
-    pluralize,
     print_problems,
     shorten,
-    sized,
     source,
 )
 from narrator.errors import EngineUnavailable, ExportError
+from narrator.quantities import format_bytes, pluralize
 from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
@@ -280,7 +279,7 @@ def _print_damage(store: Store) -> None:
 
 def _print_files(finished: Finished) -> None:
     for path in finished.files:
-        out.print(f"{display_path(path)}  {sized(path.stat().st_size)}")
+        out.print(f"{display_path(path)}  {format_bytes(path.stat().st_size)}")
     if finished.companions:
         kinds = ", ".join(sorted({path.suffix[1:] for path in finished.companions}))
         out.print(f"{pluralize(len(finished.companions), 'companion')} beside them: {kinds}")

@@ -10,17 +10,8 @@ import typer
 
 from narrator.cli.planning import plan_of
 from narrator.cli.progress import StageLine
-from narrator.cli.shared import (
-    Book,
-    Chapters,
-    app,
-    check_replaceable,
-    display_path,
-    err,
-    out,
-    pluralize,
-    sized,
-)
+from narrator.cli.shared import Book, Chapters, app, check_replaceable, display_path, err, out
+from narrator.quantities import format_bytes, pluralize
 
 
 @app.command()
@@ -53,7 +44,7 @@ def report(
     path = to or reports.page_path(planned)
     with StageLine(err) as on_progress:
         facts = reports.write(planned, path, spectrograms=chosen, on_progress=on_progress)
-    out.print(f"{display_path(path)}  {sized(path.stat().st_size)}")
+    out.print(f"{display_path(path)}  {format_bytes(path.stat().st_size)}")
     if facts.missing:
         err.print(f"{pluralize(facts.missing, 'chunk')} missing; the page says which chapters")
     if show:

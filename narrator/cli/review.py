@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, NoReturn
 from rich.console import Console
 from rich.text import Text
 
-from narrator.cli.shared import display_path, out, pluralize
+from narrator.cli.shared import display_path, out
 from narrator.errors import UsageError
+from narrator.quantities import pluralize
 
 if TYPE_CHECKING:
     from narrator.pipeline.attribution import Proposal

@@ -14,9 +14,10 @@ import typer
 
 from narrator.cli.casting import engine_for
 from narrator.cli.progress import silence
-from narrator.cli.shared import app, err, out, pluralize
+from narrator.cli.shared import app, err, out
 from narrator.cli.voices import Language, language_of, speech_of
 from narrator.errors import UsageError
+from narrator.quantities import pluralize
 from textbase.characters import excerpt
 
 if TYPE_CHECKING:

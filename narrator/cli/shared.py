@@ -357,18 +357,6 @@ def shorten(text: str, max_length: int = 60) -> str:
     return text if len(text) <= max_length else text[: max_length - 1] + "…"
 
 
-def pluralize(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def sized(number: float) -> str:
-    for unit in ("B", "kB", "MB"):
-        if number < 1000:
-            return f"{number:.0f} {unit}"
-        number /= 1000
-    return f"{number:.1f} GB"
-
-
 def check_replaceable(path: Path, begins: bytes, description: str) -> None:
     """Checks that an output file may be replaced: an existing file must be of the same kind.
 

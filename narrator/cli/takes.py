@@ -22,12 +22,12 @@ from narrator.cli.shared import (
     err,
     one_chunk,
     out,
-    pluralize,
     some_chunks,
     source,
     split_arguments,
 )
 from narrator.errors import UsageError
+from narrator.quantities import pluralize
 
 if TYPE_CHECKING:
     from narrator.pipeline.jobs.protocol import Job

@@ -17,11 +17,11 @@ from narrator.cli.shared import (
     display_path,
     err,
     out,
-    pluralize,
     print_problems,
     shorten,
     source,
 )
+from narrator.quantities import pluralize
 from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from narrator.cli.shared import Book, app, display_path, out, pluralize, sized
+from narrator.cli.shared import Book, app, display_path, out
+from narrator.quantities import format_bytes, pluralize
 
 
 @app.command()
@@ -25,18 +26,18 @@ def gc(
     old = output_manifest.list_superseded(project.build)
     if delete:
         count, size, freed = upkeep.collect_garbage(project)
-        out.print(f"deleted {pluralize(count, 'take')}, {sized(size)}")
+        out.print(f"deleted {pluralize(count, 'take')}, {format_bytes(size)}")
         if old:
-            out.print(f"deleted {pluralize(len(old), 'superseded file')}, {sized(freed)}")
+            out.print(f"deleted {pluralize(len(old), 'superseded file')}, {format_bytes(freed)}")
         return
     unused = upkeep.find_unreferenced_takes(project)
     if unused:
-        total = sized(sum(size for _, size in unused))
+        total = format_bytes(sum(size for _, size in unused))
         out.print(f"{pluralize(len(unused), 'take')}, {total}, not used; --delete removes them")
     else:
         out.print("every take is in use")
     for path, size in old:
-        out.print(f"{display_path(path)}  {sized(size)}")
+        out.print(f"{display_path(path)}  {format_bytes(size)}")
     if old:
-        total = sized(sum(size for _, size in old))
+        total = format_bytes(sum(size for _, size in old))
         out.print(f"{pluralize(len(old), 'superseded file')}, {total}; --delete removes them")

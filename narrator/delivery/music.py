@@ -24,6 +24,7 @@ from narrator import files, keys
 from narrator.errors import ManifestError, Problem, nearest
 from narrator.project.project import Project
 from narrator.project.schema import Music
+from narrator.quantities import pluralize
 from narrator.sound import media
 from narrator.sound.assemble import Timeline, TimelineItem
 from narrator.sound.audio import FADE, decode_frames
@@ -186,7 +187,7 @@ def _place_problems(
         scene_count = len(chapters[chapter].scenes)
         if entry.scene is not None and entry.scene > scene_count:
             message = f"chapter {chapter + 1}, '{titles[chapter]}', has no scene {entry.scene}"
-            count = f"{scene_count} scene{'s' * (scene_count > 1)}"
+            count = pluralize(scene_count, "scene")
             yield problem_of(project, f"{message}, only {count}", number, "scene")
 
 

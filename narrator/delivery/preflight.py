@@ -15,6 +15,7 @@ from narrator.delivery.rules import RULES, ChapterShape, PlannedBook
 from narrator.errors import ManifestError, Problem
 from narrator.project.profiles import Profile
 from narrator.project.project import Project
+from narrator.quantities import format_bytes
 from narrator.sound.formats import EREADER_FORMATS, FORMATS
 from narrator.speech.plan import Utterance
 from narrator.text.chunks import group_unison
@@ -133,10 +134,6 @@ def stereo_cost(project: Project, rate: int, channels: int, seconds: float) -> s
     )
     return (
         f"music in stereo makes all of the book stereo, and its files about "
-        f"{_megabytes(stereo_size)} instead of {_megabytes(mono_size)}: "
-        f"{setting} saves {_megabytes(stereo_size - mono_size)}"
+        f"{format_bytes(stereo_size)} instead of {format_bytes(mono_size)}: "
+        f"{setting} saves {format_bytes(stereo_size - mono_size)}"
     )
-
-
-def _megabytes(size: float) -> str:
-    return f"{size / 1e6:.{0 if size >= 10e6 else 1}f} MB"

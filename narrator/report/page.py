@@ -24,6 +24,7 @@ from narrator import templates
 from narrator.delivery import postflight
 from narrator.errors import UserError
 from narrator.pipeline.places import Passage
+from narrator.quantities import format_bytes, pluralize
 from narrator.report import plots
 from narrator.report.facts import MARK, ChapterFacts, File, Pause, ProjectFacts
 from narrator.report.sound import ChapterSound, Curve, CurveCache
@@ -105,24 +106,15 @@ def _templates() -> Environment:
     environment = templates.environment("narrator.report")
     environment.filters |= {
         "clock": format_clock,
-        "counted": _count_noun,
         "dated": _format_date,
-        "grouped": _format_number,
+        "format_bytes": format_bytes,
+        "grouped": "{:,}".format,
         "median": median,
+        "pluralize": pluralize,
         "signed": _format_signed,
-        "sized": _format_size,
         "tally": Counter,
     }
     return environment
-
-
-def _format_number(number: int) -> str:
-    return f"{number:,}"
-
-
-def _count_noun(number: int, noun: str) -> str:
-    """Formats a number with its noun, in the plural if needed."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _format_date(moment: datetime) -> str:
@@ -132,15 +124,6 @@ def _format_date(moment: datetime) -> str:
 def _format_signed(number: float, digits: int = 1) -> str:
     """Formats a number with a true minus sign."""
     return f"{number:.{digits}f}".replace("-", "−")
-
-
-def _format_size(size: float) -> str:
-    """Formats bytes as B, kB, MB or GB."""
-    for unit in ("B", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit != "MB" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.2f} GB"
 
 
 # -- what the templates are filled with ------------------------------------------------------------
@@ -197,7 +180,7 @@ class ShownChapter:
         facts = self.facts
         if facts.missing:
             up = f", {facts.given_up:,} given up" if facts.given_up else ""
-            return State(f"{_count_noun(facts.missing, 'chunk')} missing{up}")
+            return State(f"{pluralize(facts.missing, 'chunk')} missing{up}")
         if facts.seconds is None or facts.file is None:
             return State("spoken, not delivered")
         if not facts.current or facts.file.note:
@@ -239,9 +222,7 @@ def _shown_files(
 def _state(facts: ProjectFacts, files: Sequence[ShownFile]) -> State:
     """Returns the state of the project."""
     if facts.missing:
-        return State(
-            f"Incomplete: {_count_noun(facts.missing, 'chunk')} of {facts.chunks:,} missing"
-        )
+        return State(f"Incomplete: {pluralize(facts.missing, 'chunk')} of {facts.chunks:,} missing")
     if not facts.characters.balanced:
         return State("Text is unaccounted for")
     if not files:
@@ -249,9 +230,9 @@ def _state(facts: ProjectFacts, files: Sequence[ShownFile]) -> State:
     if any(file.facts.note for file in files):
         return State("All spoken, but files are out of date")
     if failed := sum(len(file.failed) for file in files):
-        return State(f"Delivered, but {_count_noun(failed, 'check')} of its files failed")
+        return State(f"Delivered, but {pluralize(failed, 'check')} of its files failed")
     if facts.doubtful:
-        return State(f"Delivered, with {_count_noun(facts.doubtful, 'doubtful chunk')}")
+        return State(f"Delivered, with {pluralize(facts.doubtful, 'doubtful chunk')}")
     return State("Complete and delivered", good=True)
 
 
