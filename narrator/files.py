@@ -57,11 +57,12 @@ def library() -> Path:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary name beside `path`; when the block ends well, its file becomes `path`.
+    """Yields a temporary file beside `path`, which replaces `path` when the block ends without an
+    error.
 
-    Synced before it is renamed, removed when the block fails: `path` is the old file or the whole
-    new one. What a killed process left in its folder goes. Raises StorageError for what the file
-    system refuses.
+    It is synced before it is renamed, and removed if the block fails, so that `path` is the old
+    file or the complete new one. Files that killed processes left in the folder are removed. Raises
+    StorageError.
     """
     if not path.name:  # "." or "/"
         raise StorageError(f"{path}: {os.strerror(errno.EISDIR)}")
@@ -73,7 +74,7 @@ def replacing(path: Path) -> Iterator[Path]:
             yield temporary
             with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
-            with contextlib.suppress(OSError):  # not there yet, or another's
+            with contextlib.suppress(OSError):  # `path` does not exist yet, or belongs to another
                 temporary.chmod(stat.S_IMODE(path.stat().st_mode))
             temporary.replace(path)
         finally:
@@ -83,8 +84,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _temporary(folder: Path) -> tuple[Path, int]:
-    """A new empty file, and its descriptor: it is locked until that is closed, by us or by our
-    death. Raises OSError."""
+    """Creates an empty file; returns its path and its descriptor, which locks it until it is closed
+    or this process dies. Raises OSError."""
     while True:
         path = folder / f".{secrets.token_hex(8)}.part"
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
@@ -110,8 +111,8 @@ def write(path: Path, data: bytes) -> os.stat_result:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed processes left half written in a folder, and nothing that somebody is
-    still writing. Raises StorageError."""
+    """Remove the temporary files of killed processes from a folder; those of living ones stay.
+    Raises StorageError."""
     with translating_errors(folder):
         if folder.is_dir():
             for path in folder.iterdir():
@@ -137,7 +138,7 @@ def _remove_abandoned(path: Path) -> None:
 
 @contextlib.contextmanager
 def translating_errors(path: Path) -> Iterator[None]:
-    """Foreign errors of the file system become StorageError."""
+    """Turns OSError within the block into StorageError."""
     try:
         yield
     except OSError as error:
@@ -145,7 +146,7 @@ def translating_errors(path: Path) -> Iterator[None]:
 
 
 def is_refusal(error: OSError) -> bool:
-    """Whether the machine is the cause, whatever the operation."""
+    """True if the machine is the cause, whatever the operation."""
     return error.errno in REFUSALS
 
 
@@ -206,7 +207,7 @@ _SEALED = frozenset(("seal", "value"))
 
 
 def save_json(path: Path, value: Any) -> None:
-    """A value with a seal, a hash over it: what is read again is what was written, or is refused.
+    """Save a value with a seal, a hash by which `read_json` recognises alterations.
 
     Raises StorageError.
     """
@@ -234,7 +235,7 @@ def sealed_row(row: Mapping[str, Any]) -> bytes:
 
 
 def is_sealed_row(line: bytes) -> bool:
-    """Whether a line was made by `sealed_row`; compares bytes, since there may be thousands."""
+    """True if a line was made by `sealed_row`; compares bytes, since there may be thousands."""
     match = _SEAL.search(line)
     if match is None:
         return False
@@ -245,20 +246,22 @@ def _open_no_link(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
-def append(path: Path, data: bytes, size: int | None = None) -> None:
-    """Add to a journal. What the disk has no room for leaves no half of itself, which would spoil
-    what comes next; with `size`, the file is cut to that length first. A link is not followed: it
-    may lead to a file of somebody else's. Raises OSError."""
+def append(path: Path, data: bytes, kept_bytes: int | None = None) -> None:
+    """Add data to a journal, all of it or none: half a row would spoil the next one.
+
+    With `kept_bytes`, the file is cut to that length first. A link is not followed, since it may
+    lead to somebody else's file. Raises OSError.
+    """
     with open(path, "ab", buffering=0, opener=_open_no_link) as file:
-        if size is not None:
-            file.truncate(size)
-        size = file.seek(0, os.SEEK_END)
+        if kept_bytes is not None:
+            file.truncate(kept_bytes)
+        previous_bytes = file.seek(0, os.SEEK_END)
         try:
             if file.write(data) != len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError:
             with contextlib.suppress(OSError):
-                file.truncate(size)
+                file.truncate(previous_bytes)
             raise
 
 
@@ -267,10 +270,10 @@ _ROW_END = re.compile(rb',"seal":"[0-9a-f]{40}"\}')
 
 @dataclass(slots=True)
 class Journal:
-    """A file of sealed rows that is only appended to, by one writer, and read on by many; as far as
-    it was read.
+    """A file of sealed rows, with the position up to which it was read.
 
-    What a killed writer left of a row is no row; rows that were torn or altered later are counted.
+    One process appends to it, many read it. A row that a killed writer left incomplete is ignored;
+    rows that were torn or altered later are counted.
     """
 
     path: Path
@@ -324,7 +327,7 @@ class Journal:
         the next `read` returns this one too. Raises OSError."""
         line = sealed_row(row)
         if self._is_torn and not self._damaged_tail:  # cuts off a killed writer's half of a row
-            append(self.path, line, size=self._length)
+            append(self.path, line, kept_bytes=self._length)
         else:
             append(self.path, b"\n" * self._is_torn + line)
         self._is_torn = False

@@ -47,11 +47,11 @@ def content_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def file_content(path: Path, but: int = 0) -> str:
-    """SHA-256 of a file's bytes, `but` for so many at its end, read in blocks. Raises OSError."""
+def file_content(path: Path, excluded_tail_bytes: int = 0) -> str:
+    """SHA-256 of a file, without a number of bytes at its end, read in blocks. Raises OSError."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
-        remaining_bytes = max(0, os.fstat(file.fileno()).st_size - but)
+        remaining_bytes = max(0, os.fstat(file.fileno()).st_size - excluded_tail_bytes)
         while remaining_bytes and (block := file.read(min(remaining_bytes, 1 << 20))):
             digest.update(block)
             remaining_bytes -= len(block)

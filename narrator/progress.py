@@ -22,15 +22,15 @@ class Planned:
     """Titles of all chapters."""
     total: Mapping[int, int]
     """Chunks to render, by chapter counted from 0."""
-    left: float
+    expected_seconds_left: float
     """Expected seconds of the chunks that remain."""
     done: Mapping[int, int] = field(default_factory=dict)
     retries: Mapping[int, int] = field(default_factory=dict)
-    speech: float = 0.0
+    speech_seconds: float = 0.0
     """Seconds of rendered speech."""
-    expected: float = 0.0
+    expected_seconds: float = 0.0
     """Expected seconds of the rendered speech."""
-    spent: float = 0.0
+    elapsed_seconds: float = 0.0
     """Seconds since it began."""
 
 
@@ -108,11 +108,12 @@ def message_callback(sink: ProgressSink) -> Callable[[str], None]:
     return lambda message: sink(Starting(message))
 
 
-def estimate_remaining_seconds(share: float, spent: float) -> float | None:
-    """Seconds that something still takes, or None if it is too early to say."""
-    if not 0 < share < 1 or spent < 2:
+def estimate_remaining_seconds(share: float, elapsed_seconds: float) -> float | None:
+    """Seconds that something still takes of which a share is done; None if it is too early to
+    say."""
+    if not 0 < share < 1 or elapsed_seconds < 2:
         return None
-    return spent / share * (1 - share)
+    return elapsed_seconds / share * (1 - share)
 
 
 class ProgressCounter:
@@ -125,11 +126,11 @@ class ProgressCounter:
         self.total: Counter[int] = Counter()
         self.done: Counter[int] = Counter()
         self.retries: Counter[int] = Counter()
-        self.speech = 0.0
-        self.expected = 0.0
+        self.speech_seconds = 0.0
+        self.expected_seconds = 0.0
         """Expected seconds of the finished chunks. Like `left`, it is in expected time, so that the
         remaining time is right even if a voice is faster than expected."""
-        self.left = 0.0
+        self.expected_seconds_left = 0.0
         self.ended: float | None = None
         """Time of the last take; from then on files are made."""
         self.stage: tuple[str, float] | None = None
@@ -139,20 +140,24 @@ class ProgressCounter:
     def __call__(self, event: ProgressEvent) -> None:
         match event:
             case Planned():
-                self.titles, self.left = event.titles, event.left
+                self.titles = event.titles
+                self.expected_seconds_left = event.expected_seconds_left
                 self.total, self.done = Counter(event.total), Counter(event.done)
                 self.retries = Counter(event.retries)
-                self.speech, self.expected = event.speech, event.expected
-                self.began = self.now() - event.spent
+                self.speech_seconds = event.speech_seconds
+                self.expected_seconds = event.expected_seconds
+                self.began = self.now() - event.elapsed_seconds
                 self.ended = self.stage = None
             case ChunkRetried():
                 self.retries[event.chapter] += 1
             case ChunkEvent():
-                self.speech += event.seconds
+                self.speech_seconds += event.seconds
                 if not event.again:
                     self.done[event.chapter] += 1
-                    self.expected += event.expected
-                    self.left = max(0.0, self.left - event.expected)
+                    self.expected_seconds += event.expected
+                    self.expected_seconds_left = max(
+                        0.0, self.expected_seconds_left - event.expected
+                    )
             case Running():
                 self.engine = event
             case Exporting():
@@ -164,25 +169,32 @@ class ProgressCounter:
 
     def stage_seconds_left(self, done: int, total: int) -> float | None:
         """Seconds that the present stage of file making still takes."""
-        spent = self.now() - self.stage[1] if self.stage else 0.0
-        return estimate_remaining_seconds(done / max(1, total), spent)
+        elapsed_seconds = self.now() - self.stage[1] if self.stage else 0.0
+        return estimate_remaining_seconds(done / max(1, total), elapsed_seconds)
 
     @property
     def state(self) -> Planned:
         """The event that brings another counter to the present count."""
         return Planned(
-            tuple(self.titles), dict(self.total), self.left, dict(self.done), dict(self.retries),
-            self.speech, self.expected, self.now() - self.began,
-        )  # fmt: skip
+            titles=tuple(self.titles),
+            total=dict(self.total),
+            expected_seconds_left=self.expected_seconds_left,
+            done=dict(self.done),
+            retries=dict(self.retries),
+            speech_seconds=self.speech_seconds,
+            expected_seconds=self.expected_seconds,
+            elapsed_seconds=self.now() - self.began,
+        )
 
     @property
-    def factor(self) -> float:
+    def real_time_factor(self) -> float:
         """Seconds of speech for each second of this run."""
-        return self.speech / max(1e-6, (self.ended or self.now()) - self.began)
+        return self.speech_seconds / max(1e-6, (self.ended or self.now()) - self.began)
 
     @property
-    def remaining(self) -> float | None:
+    def remaining_seconds(self) -> float | None:
         """Seconds until everything is spoken, or None if it is too early to say."""
-        if not self.expected or self.done.total() >= self.total.total():
+        if not self.expected_seconds or self.done.total() >= self.total.total():
             return None
-        return self.left * max(1e-6, self.now() - self.began) / self.expected
+        elapsed_seconds = max(1e-6, self.now() - self.began)
+        return self.expected_seconds_left * elapsed_seconds / self.expected_seconds

@@ -166,5 +166,5 @@ def test_a_journal_that_is_a_link_is_not_written_through(tmp_path):
     (tmp_path / "theirs").write_bytes(b"theirs")
     (tmp_path / "journal").symlink_to("theirs")
     with pytest.raises(OSError, match="symbolic links"):
-        files.append(tmp_path / "journal", b"ours", size=0)
+        files.append(tmp_path / "journal", b"ours", kept_bytes=0)
     assert (tmp_path / "theirs").read_bytes() == b"theirs"

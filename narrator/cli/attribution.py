@@ -103,7 +103,7 @@ def _make_proposal(project: Project, find: bool, write: bool, model: Refine | No
     from narrator.text.speaker_files import unescape_names
 
     with stage(err, "finding who speaks"):
-        proposal = attribution.propose(project, find=find)
+        proposal = attribution.propose(project, discovers_characters=find)
     if write and (extended_project := new_characters.add_new_characters(proposal)) is not None:
         new_count = len(attribution.characters(extended_project)) - len(
             attribution.characters(project)
@@ -121,12 +121,16 @@ def _make_proposal(project: Project, find: bool, write: bool, model: Refine | No
     err.print(
         f"wrote {pluralize(len(written_files), 'speaker file')}" if written_files else "unchanged"
     )
-    changed = [quote for quote in proposal.quotes if quote.was and not quote.row.continues_previous]
+    changed = [
+        quote
+        for quote in proposal.quotes
+        if quote.previous_speaker and not quote.row.continues_previous
+    ]
     for quote in changed[:LISTED]:
         speaker_names = unescape_names(quote.row.speaker)
         err.print(
             f"{display_path(quote.path)}:{quote.number}: {shorten(quote.quoted.text)}  "
-            f"{quote.was} -> {speaker_names}"
+            f"{quote.previous_speaker} -> {speaker_names}"
         )
     if changed:
         hidden = f", {len(changed) - LISTED:,} of them not shown" * (len(changed) > LISTED)
@@ -152,7 +156,7 @@ def _print_cast(proposal: Proposal, max_rows: int | None) -> None:
         out.print(table)
     if hidden_characters := speaking[max_rows:] if max_rows else []:
         out.print(f"and {pluralize(len(hidden_characters), 'character')} more; --all lists them")
-    label_counts = proposal.given
+    label_counts = proposal.labelled_counts
     if label_counts:
         label_list = ", ".join(f"{name} {count:,}" for name, count in label_counts.most_common())
         out.print(truncate(f"by labels and in braces: {label_list}", 300))

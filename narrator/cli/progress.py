@@ -146,8 +146,8 @@ class _Progress(ProgressCounter):
 
     def describe_total(self) -> str:
         """Describes the whole run in a line."""
-        line = f"{self.done.total()}/{self.total.total()}  {self.factor:.1f} x real time"
-        if (seconds_left := self.remaining) is not None:
+        line = f"{self.done.total()}/{self.total.total()}  {self.real_time_factor:.1f} x real time"
+        if (seconds_left := self.remaining_seconds) is not None:
             line += f"  {format_clock(seconds_left)} left"
             if seconds_left > 120:
                 end = datetime.now() + timedelta(seconds=seconds_left)

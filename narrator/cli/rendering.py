@@ -185,20 +185,20 @@ def stop_on_signals(cancel: threading.Event, joined: threading.Event | None = No
 
 def print_answer(answer: Answer, as_json: bool = False) -> None:
     """Prints the outcome of a job that the project's owner did. Raises Exit with its exit code."""
-    if answer.left:
+    if answer.goes_on:
         err.print(f"left; the render of process {answer.pid} goes on")
     elif answer.error:
         print_problems("error", answer.error.splitlines())
     elif as_json and answer.summary:
         out.print_json(data=answer.summary)
-    elif answer.exit == STOPPED and answer.pid and not answer.summary:
+    elif answer.exit_code == STOPPED and answer.pid and not answer.summary:
         out.print(f"withdrawn before it began; what process {answer.pid} does goes on")
-    elif answer.exit == STOPPED:
+    elif answer.exit_code == STOPPED:
         out.print("stopped; run the same command to go on")
     else:
         _print_summary(answer.pid, answer.summary)
-    if answer.exit:
-        raise typer.Exit(answer.exit)
+    if answer.exit_code:
+        raise typer.Exit(answer.exit_code)
 
 
 def _print_summary(pid: int, summary: Mapping[str, Any]) -> None:
@@ -323,7 +323,7 @@ def _why_incomplete(report: Report) -> str:
     from narrator.pipeline import run
 
     reason = f"{run.describe_chapters_lacking(report.incomplete)} takes"
-    if not report.lacking:
+    if not report.missing_count:
         return f"{reason} of other speakers"
     has_withheld = report.plan.takes.strict and report.doubtful
     return f"{reason}, or `checks: {{strict: true}}` holds takes back" if has_withheld else reason

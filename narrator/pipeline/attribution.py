@@ -48,7 +48,7 @@ class Quote:
     the speaker is unknown."""
     others: tuple[tuple[str, float], ...] = ()
     """Other possible speakers, the likeliest first, with their probability by this place alone."""
-    was: str = ""
+    previous_speaker: str = ""
     """The speaker in its file, if a rule or model says another one now."""
 
     @property
@@ -98,7 +98,7 @@ class Proposal:
         return Path(self.project.chapters[chapter].file or "").name
 
     @property
-    def given(self) -> Counter[str]:
+    def labelled_counts(self) -> Counter[str]:
         """Counts the stretches that the text itself assigns to each speaker, by labels and in
         braces."""
         stretch_counts: Counter[str] = Counter()
@@ -177,16 +177,16 @@ def with_narrator(project: Project) -> Project:
 # -- proposals
 
 
-def propose(project: Project, *, find: bool = False) -> Proposal:
+def propose(project: Project, *, discovers_characters: bool = False) -> Proposal:
     """Find the speakers of a project's quotations by rules.
 
-    Characters are discovered if the project has none, or with `find`. Raises ScriptError if a text
-    cannot be read.
+    Characters are discovered if the project has none, or with `discovers_characters`. Raises
+    ScriptError if a text cannot be read.
     """
     project = with_narrator(project)
     chapters = paragraphs(project)
     texts = [[_narration_text(line) for line in list_paragraphs(chapter)] for chapter in chapters]
-    attribution = _apply_rules(project, chapters, texts, characters(project), find)
+    attribution = _apply_rules(project, chapters, texts, discovers_characters=discovers_characters)
     return _merge_decisions(project, chapters, texts, attribution)
 
 
@@ -224,12 +224,12 @@ def _merge_decisions(
         warnings += _find_unmatched_rows(files[number], quoted_texts)
         quotes += [
             Quote(
-                number,
-                quotation,
-                row,
-                _main_speaker(row, by_name, roles),
-                ruling.others if ruling else (),
-                _previous_speaker(old_row, row),
+                chapter=number,
+                quoted=quotation,
+                row=row,
+                speaker=_main_speaker(row, by_name, roles),
+                others=ruling.others if ruling else (),
+                previous_speaker=_previous_speaker(old_row, row),
             )
             for quotation, row, ruling, old_row in zip(
                 quotations, rows, rulings, old_rows, strict=True
@@ -237,19 +237,19 @@ def _merge_decisions(
         ]
     lines = Counter(quote.speaker for quote in quotes if quote.speaker is not None)
     return Proposal(
-        project,
-        tuple(
+        project=project,
+        characters=tuple(
             character
             for character in by_name.values()
             if character in declared_characters or lines[character.name]
         ),
-        chapters,
-        tuple(quotes),
-        files,
-        attribution,
-        texts,
-        tuple(dict.fromkeys(warnings)),
-        lines,
+        chapters=chapters,
+        quotes=tuple(quotes),
+        files=files,
+        attribution=attribution,
+        texts=texts,
+        warnings=tuple(dict.fromkeys(warnings)),
+        lines=lines,
     )
 
 
@@ -319,8 +319,8 @@ def _apply_rules(
     project: Project,
     chapters: Sequence[Chapter],
     texts: Sequence[Sequence[str]],
-    declared_characters: Sequence[Character],
-    find: bool,
+    *,
+    discovers_characters: bool,
 ) -> Attribution:
     """Apply the rules to the chapters of each language separately."""
     languages = dict.fromkeys(primary(chapter.language) for chapter in chapters)
@@ -333,10 +333,10 @@ def _apply_rules(
         ]
         language_attribution = attribute(
             language_texts,
-            declared_characters,
+            characters(project),
             language=language,
             first_person=project.first_person,
-            find=find,
+            find=discovers_characters,
             was_found=project.manifest.dialogue.cast == "found",
         )
         characters_by_name |= {

@@ -31,10 +31,10 @@ from narrator.project.preferences import FROM_PREFERENCES, ClusterOptions
 from narrator.project.project import Project
 
 
-def is_available(kind: EngineSpec) -> bool:
+def is_available(spec: EngineSpec) -> bool:
     """True if an engine's packages are installed, so that it knows the languages it speaks."""
     try:
-        kind.speaks("en")
+        spec.speaks("en")
     except EngineUnavailable:
         return False
     return True
@@ -156,8 +156,8 @@ def _make_engine(
     load_records = cache(lambda: _load_identity_records(project, spec.name, on_message) or [{}])
 
     def make_engine(load_identity_record: Callable[[], object]) -> Engine:
-        home = EngineContext(project.root, project.build / "voices", load_identity_record)
-        return spec.make(settings, home, on_message)
+        context = EngineContext(project.root, project.build / "voices", load_identity_record)
+        return spec.make(settings, context, on_message)
 
     engine = make_engine(lambda: load_records()[0])
     # if several engines have this name, use the record that fits the settings

@@ -357,25 +357,19 @@ def find_oddities(manuscript: Manuscript, engines: Iterable[EngineSpec]) -> Iter
     yield from find_markup_slips(manuscript)
     seconds_by_language = _seconds_by_language(manuscript)
     foreign_by_kind: dict[tuple[str, str, str | None], list[Foreign]] = {}
-    for foreign_text in dict.fromkeys(
-        foreign_text for chapter in manuscript.chapters for foreign_text in chapter.foreign
-    ):
-        foreign_by_kind.setdefault(
-            (
-                foreign_text.alphabet,
-                foreign_text.surrounding_language,
-                foreign_text.spoken_language,
-            ),
-            [],
-        ).append(foreign_text)
-    for (alphabet, around, passage_language), foreign_texts in foreign_by_kind.items():
-        first, more_lines = (
-            foreign_texts[0],
-            _count_more_lines(sum(foreign_text.count for foreign_text in foreign_texts) - 1),
-        )
+    for text in dict.fromkeys(text for chapter in manuscript.chapters for text in chapter.foreign):
+        kind = (text.alphabet, text.surrounding_language, text.spoken_language)
+        foreign_by_kind.setdefault(kind, []).append(text)
+    for (
+        alphabet,
+        surrounding_language,
+        passage_language,
+    ), foreign_texts in foreign_by_kind.items():
+        first = foreign_texts[0]
+        more_lines = _count_more_lines(sum(text.count for text in foreign_texts) - 1)
         message = f"“{excerpt(first.sample, 30)}” is in {alphabet_name(alphabet)}{more_lines}"
         if passage_language is not None:
-            message += f", and is said in “{passage_language}”, not in “{around}”: "
+            message += f", and is said in “{passage_language}”, not in “{surrounding_language}”: "
             message += (
                 f"set `language: {passage_language}` in {manuscript.project.path.name}"
                 if 2 * seconds_by_language.get(passage_language, 0.0)
@@ -393,7 +387,7 @@ def find_oddities(manuscript: Manuscript, engines: Iterable[EngineSpec]) -> Iter
         yield Problem(first.path, first.line, message)
 
 
-def _once(chapters: Sequence[Chapter]) -> list[Chapter]:
+def _distinct_chapters(chapters: Sequence[Chapter]) -> list[Chapter]:
     """The chapters without those that read the same text as an earlier one."""
     first_by_text: dict[tuple[Path, int, str], Chapter] = {}
     for chapter in chapters:
@@ -412,7 +406,7 @@ def find_invisible_characters(manuscript: Manuscript) -> list[Problem]:
     counts: Counter[str] = Counter()
     chapters = (
         chapter_characters
-        for chapter in _once(manuscript.chapters)
+        for chapter in _distinct_chapters(manuscript.chapters)
         for chapter_characters in chapter.unseen
     )
     for character, path, line, count in (*manuscript.project.unseen, *chapters):
@@ -433,7 +427,7 @@ def find_markup_slips(manuscript: Manuscript) -> list[Problem]:
     """Problems for mistaken markup that would be spoken, each kind once, with its first place."""
     first_slips: dict[str, Slip] = {}
     counts: Counter[str] = Counter()
-    for chapter in _once(manuscript.chapters):
+    for chapter in _distinct_chapters(manuscript.chapters):
         for slip in chapter.slips:
             first_slips.setdefault(slip.problem, slip)
             counts[slip.problem] += 1

@@ -57,7 +57,7 @@ class Report:
     finished: finish.Finished | None = None
     incomplete: tuple[int, ...] = ()
     """Chapters without files, because some of their takes are missing."""
-    lacking: int = 0
+    missing_count: int = 0
     """Number of requested steps without a take that may be delivered."""
     doubtful: tuple[Step, ...] = ()
     """Steps whose takes failed their checks. They are delivered anyway, or hold back their chapter
@@ -80,8 +80,8 @@ class Report:
     @property
     def complete(self) -> bool:
         """True if everything that was requested has been delivered."""
-        is_all_spoken = not self.lacking and not self.result.flags and self.accounting.balanced
-        return not self.result.cancelled and is_all_spoken and not self.doubtful
+        has_losses = self.missing_count or self.result.flags or self.doubtful
+        return not (self.result.cancelled or has_losses) and self.accounting.balanced
 
     @property
     def failures(self) -> list[Problem]:
@@ -93,6 +93,10 @@ class Report:
         if self.result.cancelled:
             return 130
         return ExportError.exit_code if self.failures else 0 if self.complete else 1
+
+
+_MIN_MEASURED_TAKES = 5
+"""Number of takes from which their speed is a measure of the machine."""
 
 
 class ConcurrentSource(render.RequestSource, Protocol):
@@ -112,7 +116,7 @@ def run(
     engines: Mapping[str, Engine] = MappingProxyType({}),
     request_source: ConcurrentSource | None = None,
 ) -> Report:
-    """Plan, render (unless `speak` is off), assemble, export.
+    """Plan a book, render it (unless `speak` is false), assemble and export it.
 
     `engines` holds the engines of speakers that have their own; all others speak with `engine`.
     `request_source` supplies requests that are spoken between those of the render. If takes are
@@ -139,7 +143,7 @@ def run(
         report.result.cancelled = cancel.is_set()
         while True:
             store = report.plan.store
-            damaged_before, misled_before = len(store.damaged), store.index_mismatches
+            damaged_before, mismatches_before = len(store.damaged), store.index_mismatches
             try:
                 if speak and not report.result.cancelled:
                     _render(report.plan, report.result, sink, cancel, request_source)
@@ -152,7 +156,7 @@ def run(
                 break
             except DamagedTake as error:  # it was intact when the plan was made
                 log.warning("%s", error)
-                if store.index_mismatches == misled_before and (
+                if store.index_mismatches == mismatches_before and (
                     not speak or len(store.damaged) == damaged_before
                 ):
                     raise
@@ -254,21 +258,14 @@ def _deliver(report: Report, sink: ProgressSink, cancel: Event) -> None:
     """Deliver the files of every chosen chapter that has all its takes, and of the book if no takes
     are missing."""
     book = report.plan
-    selected_chapters, missing_steps, output_manifest = (
-        book.selection.chapters,
-        book.missing,
-        products.open_output_manifest(book),
-    )
-    spoken_chapters, incomplete_chapters = (
-        layout.spoken_chapters(book),
-        {step.chapter for step in missing_steps},
-    )
-    requested_chapters = {
-        n for n in spoken_chapters if not selected_chapters or n in selected_chapters
-    }
+    output_manifest = products.open_output_manifest(book)
+    missing_steps = book.missing
+    spoken_chapters = layout.spoken_chapters(book)
+    incomplete_chapters = {step.chapter for step in missing_steps}
+    requested_chapters = spoken_chapters & (book.selection.chapters or spoken_chapters)
     report.accounting = account(book, missing_steps)
     report.incomplete = tuple(sorted(requested_chapters & incomplete_chapters))
-    report.lacking = sum(step in book.selection for step in missing_steps)
+    report.missing_count = sum(step in book.selection for step in missing_steps)
     # chapters that listeners already have are delivered again with their current takes; a complete
     # book is delivered in full, whichever part of it was requested
     delivered_before = (
@@ -341,12 +338,10 @@ def _render(
         request_source=request_source,
     )
     render.render(steps, book.engines, book.takes, render_result, settings)
-    speeds, speed_names = (
-        speeds_of(project),
-        {book_engine.name: speed_name(book_engine) for book_engine in engines_in_use},
-    )
+    speeds = speeds_of(project)
+    speed_names = {engine.name: speed_name(engine) for engine in engines_in_use}
     for name, work in render_result.work.items():
-        if work.rendered >= 5:  # fewer takes are no measure of the machine
+        if work.rendered >= _MIN_MEASURED_TAKES:
             # expected rather than actual seconds, since estimates are in expected seconds too
             speeds[speed_names[name]] = round(work.expected / work.wall, 3)
             files.save_json(speed_path(project), speeds)

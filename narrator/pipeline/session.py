@@ -23,19 +23,19 @@ from narrator.project.project import Project
 log = logging.getLogger("narrator")
 
 
-EDIT_PATIENCE = 10.0
+EDIT_LOCK_TIMEOUT_S = 10.0
 """Seconds to wait for another edit of the project."""
 
 
 @contextlib.contextmanager
-def locked(project: Project, patience: float = 0.0) -> Iterator[None]:
+def locked(project: Project, timeout_s: float = 0.0) -> Iterator[None]:
     """Hold the project's lock, so that only one render at a time works on it.
 
     The lock ends with the process, however that ends. A thread that holds it may take it again.
-    Waits up to `patience` seconds for a lock of somebody else. Raises Locked, StorageError.
+    Waits up to `timeout_s` seconds for a lock of somebody else. Raises Locked, StorageError.
     """
     advice = "another narrator is at work on this project; wait for it, or stop it first"
-    with lock_folder(project.build, patience, advice):
+    with lock_folder(project.build, timeout_s, advice):
         buildfolder.claim_folder(project.build, project.root)
         yield
 
@@ -43,17 +43,17 @@ def locked(project: Project, patience: float = 0.0) -> Iterator[None]:
 @contextlib.contextmanager
 def lock_folder(
     folder: Path,
-    patience: float = EDIT_PATIENCE,
+    timeout_s: float = EDIT_LOCK_TIMEOUT_S,
     advice: str = "another narrator is writing there; try again",
 ) -> Iterator[None]:
-    """Lock a folder of narrator's, waiting up to `patience` seconds.
+    """Lock a folder of narrator's, waiting up to `timeout_s` seconds.
 
     Raises Locked with the advice, StorageError.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder.resolve() / ".lock", timeout=0, is_singleton=True)
-        lock.acquire(timeout=patience)
+        lock.acquire(timeout=timeout_s)
     except Timeout:
         raise Locked(f"{folder}: {advice}") from None
     except NotImplementedError:

@@ -59,12 +59,14 @@ def _join_errors(
     return ValidationError.from_exception_data("engine", lines)
 
 
-def _specs_with(key: str, names: str = "settings") -> list[EngineSpec]:
-    return [spec for spec in ENGINES.values() if key in _key_names(spec, names)]
+def _specs_with(key: str) -> list[EngineSpec]:
+    """The engines that have a setting of this name."""
+    return [spec for spec in ENGINES.values() if key in spec.settings.model_fields]
 
 
-def _key_names(spec: EngineSpec, names: str) -> Iterable[str]:
-    return spec.settings.model_fields if names == "settings" else spec.chapter_settings
+def _specs_with_chapter_key(key: str) -> list[EngineSpec]:
+    """The engines for which a chapter can have a setting of this name."""
+    return [spec for spec in ENGINES.values() if key in spec.chapter_settings]
 
 
 def _spec(name: Any) -> EngineSpec:
@@ -136,7 +138,7 @@ def _parse_chapter_engine(choice: Any, handler: object) -> ChapterEngine:
     refusals: dict[str, ValidationError] = {}
     errors: list[ValidationError] = []
     for key, setting in choice.items():
-        specs = _specs_with(key, "chapter")
+        specs = _specs_with_chapter_key(key)
         if not specs:
             errors.append(_failure(_ChapterKeys, {key: setting}))
         parsed_by_engine = {spec.name: _validate(spec, {key: setting}) for spec in specs}
@@ -220,7 +222,7 @@ def _failure(model: type[Strict], invalid_input: Any) -> ValidationError:
 
 def _chapter_field(key: str) -> Any:
     """The type of a key that chapters can set, as a union over engines; for the schema."""
-    fields = [spec.settings.model_fields[key] for spec in _specs_with(key, "chapter")]
+    fields = [spec.settings.model_fields[key] for spec in _specs_with_chapter_key(key)]
     types = [Annotated[model_field.annotation, *model_field.metadata] for model_field in fields]
     return reduce(or_, types) | None
 

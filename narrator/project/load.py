@@ -139,7 +139,7 @@ class _CrossChecks:
         self.manifest = project.manifest
         self.problems: list[Problem] = []
         self.remarks: list[Problem] = []
-        self._allowed = list(self._find_allowed_folders())
+        self._allowed_folders = list(self._find_allowed_folders())
 
     # -- reporting --
 
@@ -202,7 +202,7 @@ class _CrossChecks:
     def _is_allowed(self, name: str, *loc: str | int) -> bool:
         """True if a path is in the project or an allowed folder; adds a problem if not."""
         with contextlib.suppress(OSError, ValueError, RuntimeError):
-            if reason := _find_stray_reason(self.project, name, self._allowed):
+            if reason := _find_stray_reason(self.project, name, self._allowed_folders):
                 self._add_problem(reason, *loc)
                 return False
         return True

@@ -306,7 +306,7 @@ def test_new_refuses_a_folder_with_something_in_it(narrator, book):
 def test_one_at_work_who_cannot_be_joined_is_told_of(narrator, book, monkeypatch):
     from filelock import FileLock
 
-    monkeypatch.setattr(client, "LOCK_PATIENCE", 0.1)
+    monkeypatch.setattr(client, "LOCK_TIMEOUT_S", 0.1)
     (book.parent / "build").mkdir()
     with FileLock(book.parent / "build" / ".lock"):
         code, _, errors = narrator("render", book, "--draft")

@@ -64,7 +64,7 @@ def test_ctrl_c_in_a_command_that_waits_withdraws_it_and_says_so(narrator, rende
 
     with (
         mock.patch("narrator.cli.rendering.LineProgress", Interrupted),
-        mock.patch.object(client, "LOCK_PATIENCE", 0.0),
+        mock.patch.object(client, "LOCK_TIMEOUT_S", 0.0),
     ):
         code, said, log = narrator("export", rendering.path, "--draft")
     assert code == 130

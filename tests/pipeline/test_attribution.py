@@ -174,7 +174,11 @@ def test_others_are_found_on_request_only(tmp_path: Path, ruled: Callable[..., N
     ruled({"tea": ("Tom", 0.8, "tag")}, (Character("Tom", (), "he"),))
     path = project(tmp_path)
     assert [one.name for one in propose(load(path)).characters] == ["Ada", "Ben"]
-    assert [one.name for one in propose(load(path), find=True).characters] == ["Ada", "Ben", "Tom"]
+    assert [one.name for one in propose(load(path), discovers_characters=True).characters] == [
+        "Ada",
+        "Ben",
+        "Tom",
+    ]
 
 
 def test_a_model_decides_better(tmp_path: Path) -> None:
@@ -362,7 +366,7 @@ def test_voices_stay_when_a_character_is_found_later(
     write(path)
     before = load(path).manifest.speakers["Ada"]
     ruled({"know": ("Ada", 0.9, "tag"), "tea": ("Eve", 0.9, "tag")}, cast)
-    new_characters.add_new_characters(propose(load(path), find=True))
+    new_characters.add_new_characters(propose(load(path), discovers_characters=True))
     after = load(path).manifest.speakers
     assert after["Ada"] == before
     assert after["Eve"].kokoro.voice not in (None, before.kokoro.voice)
@@ -410,7 +414,7 @@ def test_more_characters_go_to_the_shared_voices_that_are_there(
     )
     ruled({"tea": ("Lucy", 0.9, "tag")}, (Character("Lucy", ("Lu",), "she"),))
     path = project(tmp_path, manifest)
-    new_characters.add_new_characters(propose(load(path), find=True))
+    new_characters.add_new_characters(propose(load(path), discovers_characters=True))
     assert path.read_text() == manifest.replace("Ann: []\n", "Ann: []\n      Lucy: [Lu]\n").replace(
         "pronoun: she\n", "pronoun: she\n  narrator: {}\ndialogue:\n  cast: found\n"
     )

@@ -155,7 +155,7 @@ def test_a_stopped_audition_ends_as_stopped(path):
             )
     finally:
         owner.close()
-    assert (handle.exit, handle.summary) == (concurrent.STOPPED, {})
+    assert (handle.exit_code, handle.summary) == (concurrent.STOPPED, {})
 
 
 def test_an_audition_without_a_line_is_refused(path):

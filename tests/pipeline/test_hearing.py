@@ -78,7 +78,7 @@ def test_one_that_never_says_its_text_is_doubtful_and_costs_no_book(tmp_path, li
     listening(TakeListener(Parrot(deaf())))
     report, _ = books.speak(books.write(tmp_path, HEARING), HumEngine())
     assert [step.chunk.text.startswith(BAD) for step in report.plan.doubtful] == [True]
-    assert not report.lacking
+    assert not report.missing_count
 
 
 def test_every_take_is_heard_once_in_batches(tmp_path, listening):

@@ -43,11 +43,11 @@ def test_a_second_render_joins_the_first_and_ends_as_it_does(brief, tmp_path):
         assert other.joined.wait(SOON)
         rendering.engine.gate.set()
         answer = other.answer
-    assert (answer.pid, answer.exit, answer.left) == (os.getpid(), 0, False)
+    assert (answer.pid, answer.exit_code, answer.goes_on) == (os.getpid(), 0, False)
     assert answer.summary["rendered"] == rendering.report.result.rendered == 11
     shown, first = other.screen, rendering.screen
     assert (shown.total, shown.done, shown.titles) == (first.total, first.done, first.titles)
-    assert shown.speech == pytest.approx(first.speech)
+    assert shown.speech_seconds == pytest.approx(first.speech_seconds)
     assert f"joined process {os.getpid()}" in shown.said[-1]
 
 
@@ -63,7 +63,7 @@ def test_who_joins_late_is_shown_what_was_done_before(brief, tmp_path):
             rendering.engine.gate.set()
         assert rendering.report.complete
     assert other.screen.done == rendering.screen.done
-    assert other.screen.speech == pytest.approx(rendering.screen.speech, abs=0.1)
+    assert other.screen.speech_seconds == pytest.approx(rendering.screen.speech_seconds, abs=0.1)
 
 
 def test_doubtful_takes_are_told_with_their_exit_code(brief, tmp_path):
@@ -73,7 +73,7 @@ def test_doubtful_takes_are_told_with_their_exit_code(brief, tmp_path):
         assert other.joined.wait(SOON)
         rendering.engine.gate.set()
         answer = other.answer
-    assert answer.exit == rendering.report.exit_code == 1
+    assert answer.exit_code == rendering.report.exit_code == 1
     assert len(answer.summary["doubtful"]) == len(rendering.report.doubtful)
 
 
@@ -86,7 +86,7 @@ def test_an_error_of_the_owner_ends_those_who_joined_it(tmp_path):
             answer = other.answer
             with pytest.raises(OSError, match="no disk"):
                 assert rendering.report
-    assert (answer.exit, answer.error) == (70, "OSError: [Errno 5] no disk")
+    assert (answer.exit_code, answer.error) == (70, "OSError: [Errno 5] no disk")
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_who_leaves_does_not_stop_what_it_joined(brief, tmp_path):
             assert other.joined.wait(SOON)
             other.cancel.set()
             answer = other.answer
-        assert (answer.exit, answer.left) == (130, True)
+        assert (answer.exit_code, answer.goes_on) == (130, True)
         assert not rendering.cancel.is_set()
     assert rendering.report.complete
 
@@ -160,7 +160,7 @@ def test_who_waits_and_leaves_takes_its_job_along(brief, tmp_path):
             other.waits()
             other.cancel.set()
             answer = other.answer
-        assert (answer.exit, answer.left) == (130, False)
+        assert (answer.exit_code, answer.goes_on) == (130, False)
         with linked(path) as link:
             assert link.hello["queue"] == []
 
@@ -187,7 +187,7 @@ def test_one_who_holds_the_lock_and_does_not_listen_is_told_of(tmp_path):
     path = books.brief(tmp_path)
     with (
         session.locked(project_of(path)),
-        mock.patch.object(client, "LOCK_PATIENCE", 0.2),
+        mock.patch.object(client, "LOCK_TIMEOUT_S", 0.2),
         Coming(path, RENDER) as other,
         pytest.raises(Locked, match="another narrator is at work"),
     ):
@@ -243,7 +243,7 @@ def test_a_process_of_its_own_does_jobs_one_after_another(studio):
 
 def test_it_holds_no_lock_while_it_waits_for_jobs(studio):
     path, link = studio
-    with session.locked(project_of(path), patience=5.0):
+    with session.locked(project_of(path), timeout_s=5.0):
         pass
     with Coming(path, Job(kind="unpin", engine="draft")) as other:
         answer = other.answer

@@ -519,7 +519,7 @@ def _write_epub(path: Path, members: Mapping[str, bytes], sound_paths: Mapping[s
             return
         with replacing(path) as temporary:
             _write_archive(temporary, key, members, sound_paths)
-            seal = keys.file_content(temporary, but=SEAL_BYTES).encode()
+            seal = keys.file_content(temporary, excluded_tail_bytes=SEAL_BYTES).encode()
             with temporary.open("rb+") as file:
                 file.seek(-SEAL_BYTES, os.SEEK_END)
                 file.write(seal)
@@ -560,6 +560,6 @@ def _is_whole(path: Path, key: bytes) -> bool:
         with path.open("rb") as file:
             file.seek(-len(key) - SEAL_BYTES, os.SEEK_END)
             comment = file.read()
-        return comment == key + keys.file_content(path, but=SEAL_BYTES).encode()
+        return comment == key + keys.file_content(path, excluded_tail_bytes=SEAL_BYTES).encode()
     except OSError:
         return False  # missing, or too short

@@ -38,7 +38,7 @@ class Rows:
             for row_index in self.file.matched(self.words)
         ]
 
-    def pieces(self, piece_indices: Collection[int]) -> list[range]:
+    def quotation_groups(self, piece_indices: Collection[int]) -> list[range]:
         """The quotations with any of these pieces, each with all of its pieces."""
         matched_rows, groups = self.matched_rows(), list[range]()
         for index, quotation in enumerate(self.quotations):
@@ -57,7 +57,7 @@ class Rows:
             group for group in groups if any(piece_index in group for piece_index in piece_indices)
         ]
 
-    def answered(self, group: Sequence[int], speaker: str) -> SpeakerFile:
+    def with_answer(self, group: Sequence[int], speaker: str) -> SpeakerFile:
         """The file after a person has named the speaker of a quotation.
 
         `speaker` holds names in the form of `column`, or is NOBODY.

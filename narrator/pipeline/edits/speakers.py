@@ -40,9 +40,9 @@ def speaker_edit(
         for line, start, stop in _select_lines(step, words)
     ]
     speaker_change = _SpeakerChange(text, names, style)
-    if not speaker_change.answer(pieces):
+    if not speaker_change.change_rows(pieces):
         for place, span, line in pieces:
-            speaker_change.give(place, span, line)
+            speaker_change.change_marks(place, span, line)
     speakers_with_style = " & ".join(names) + (f" ({style})" if style else "")
     summary = (
         f"chapter {step.chapter + 1}: {speakers_with_style} says "
@@ -96,7 +96,7 @@ class _SpeakerChange:
 
     # -- by rows
 
-    def answer(self, pieces: Sequence[_Piece]) -> bool:
+    def change_rows(self, pieces: Sequence[_Piece]) -> bool:
         """Change the rows of quotations, if the pieces are quotations in narration.
 
         Returns whether that was done. Raises UsageError if the narrator says several of them.
@@ -118,7 +118,7 @@ class _SpeakerChange:
             return True
         column = speaker_files.NOBODY if is_narrator else speaker_files.format_names(self.names)
         for group in groups:
-            self.file = _with_file(rows, self.file).answered(group, column)
+            self.file = _with_file(rows, self.file).with_answer(group, column)
         return True
 
     def _put_in_braces(self, rows: Rows, groups: Sequence[range]) -> None:
@@ -135,7 +135,7 @@ class _SpeakerChange:
 
     # -- by marks
 
-    def give(self, place: Place, span: tuple[int, int], line: Line) -> None:
+    def change_marks(self, place: Place, span: tuple[int, int], line: Line) -> None:
         """Give a part of a paragraph to the speakers, by its label, by braces that it has, or by
         new ones.
 
@@ -172,7 +172,7 @@ def _find_quotations(rows: Rows, pieces: Sequence[_Piece]) -> Sequence[range]:
         (list(overlapping_quotations(rows.quotations, place.scene, place.line, span)), line)
         for place, span, line in pieces
     ]
-    groups = rows.pieces(
+    groups = rows.quotation_groups(
         [index for quotation_indices, _ in indices_by_piece for index in quotation_indices]
     )
     if len(groups) > 1 and any(

@@ -36,7 +36,7 @@ from narrator.project.project import Project
 
 GREETING_TIMEOUT = 5.0
 """Seconds within which an owner has to greet a new client."""
-LOCK_PATIENCE = 2.0
+LOCK_TIMEOUT_S = 2.0
 """Seconds that the holder of the lock has to start listening or to finish."""
 EXIT_TIMEOUT = 60.0
 """Seconds that a process of ours has to store its finished takes."""
@@ -228,10 +228,10 @@ class Answer:
 
     pid: int
     """Process id of the owner; 0 if there was none."""
-    exit: int
+    exit_code: int
     error: str = ""
     summary: Mapping[str, Any] = field(default_factory=dict)
-    left: bool = False
+    goes_on: bool = False
     """True if the job goes on without this process."""
 
 
@@ -272,17 +272,17 @@ def _lock_or_answer(
     while not cancel.is_set():
         if link := connect(project):
             with contextlib.closing(link):
-                following = _JobFollower(link, job, progress_sink, cancel, joined)
-                answer = following.answer()
+                follower = _JobFollower(link, job, progress_sink, cancel, joined)
+                answer = follower.answer()
             joined.clear()
             if answer:
                 return answer
-            takeover_time = time.monotonic() + _TAKEOVER_DELAY * len(following.before)
+            takeover_time = time.monotonic() + _TAKEOVER_DELAY * len(follower.ids_ahead)
         elif time.monotonic() >= takeover_time:
             try:
                 resources.enter_context(locked(project))
             except Locked:  # perhaps by a process that does not listen yet, or is about to exit
-                if time.monotonic() >= takeover_time + LOCK_PATIENCE:
+                if time.monotonic() >= takeover_time + LOCK_TIMEOUT_S:
                     raise
             else:
                 return None
@@ -305,8 +305,8 @@ class _JobFollower:
         self._cancel, self._joined = cancel, joined
         self._id = ""
         self._is_stop_requested = self._was_queued = self._is_waiting = False
-        self._notice_time = time.monotonic() + LOCK_PATIENCE
-        self.before: list[str] = []
+        self._notice_time = time.monotonic() + LOCK_TIMEOUT_S
+        self.ids_ahead: list[str] = []
         """Ids of the jobs that wait before ours."""
 
     def answer(self) -> Answer | None:
@@ -329,7 +329,7 @@ class _JobFollower:
         """Show what was going on when we connected."""
         greeting = self._link.hello
         with contextlib.suppress(*MALFORMED_EVENT_ERRORS):
-            self.before = [str(row["id"]) for row in greeting["queue"]]
+            self.ids_ahead = [str(row["id"]) for row in greeting["queue"]]
             if greeting["outlook"]:
                 show_event(
                     {"event": "planned", "outlook": greeting["outlook"]}, self._progress_sink
@@ -343,7 +343,7 @@ class _JobFollower:
         A stopped job ends with an event; a joined one gives an answer at once.
         """
         if self._joined.is_set():
-            return Answer(self._link.pid, STOPPED, left=True)
+            return Answer(self._link.pid, STOPPED, goes_on=True)
         if not self._is_stop_requested:
             self._is_stop_requested = True
             self._link.stop(self._id)
@@ -372,11 +372,11 @@ class _JobFollower:
         if event_kind == "queued" and id == self._id:
             self._is_waiting = self._was_queued = True
         elif event_kind == "queued" and not self._was_queued:
-            self.before.append(id)
+            self.ids_ahead.append(id)
         elif event_kind == "started" and id == self._id:
             self._is_waiting = False
-        elif event_kind != "queued" and id in self.before:
-            self.before.remove(id)
+        elif event_kind != "queued" and id in self.ids_ahead:
+            self.ids_ahead.remove(id)
 
     def _notify_waiting(self) -> None:
         """Say so once if waiting takes long."""

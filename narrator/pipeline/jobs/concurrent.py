@@ -145,7 +145,7 @@ class ConcurrentJobs:
         if running is None:
             return
         while handle := self.owner.take(self._can_run_now):
-            self.owner.begun(handle, is_concurrent=True)
+            self.owner.mark_started(handle, is_concurrent=True)
             try:
                 self._begin(handle, self._current_snapshot(handle.job, running))
             except (NarratorError, OSError) as error:
@@ -195,7 +195,7 @@ class ConcurrentJobs:
         for handle in reversed(list(dict.fromkeys(errand.handle for errand in unfinished_errands))):
             if handle.cancel.is_set():
                 handle.record_outcome(STOPPED)
-                self.owner.done(handle)
+                self.owner.mark_ended(handle)
             else:
                 self.owner.put_back(handle)
         self._waiting.clear()
@@ -235,7 +235,7 @@ class ConcurrentJobs:
         job, book = handle.job, snapshot.book
         if job.kind in ("pin", "unpin"):
             pin_or_unpin(handle, book)
-            self.owner.done(handle)
+            self.owner.mark_ended(handle)
             return
         engine = self._running_engine or self.engines.main
         if snapshot.engines is not self.engines or not self._is_engine_running_for(
@@ -312,7 +312,7 @@ class ConcurrentJobs:
             return
         try:
             errand.settle()
-            self.owner.done(errand.handle)
+            self.owner.mark_ended(errand.handle)
         except (NarratorError, OSError) as error:
             self._fail(errand.handle, error)
 
@@ -322,7 +322,7 @@ class ConcurrentJobs:
             error if isinstance(error, NarratorError) else EnvironmentFailed(str(error))
         )
         handle.record_outcome(reported_error.exit_code, str(reported_error))
-        self.owner.done(handle)
+        self.owner.mark_ended(handle)
 
 
 def _is_outdated(book: BookPlan, job: Job) -> bool:

@@ -30,7 +30,7 @@ from narrator.project.preferences import ClusterOptions
 from narrator.project.project import Project
 from narrator.speech.store import Store
 
-LOCK_PATIENCE = 10.0
+LOCK_TIMEOUT_S = 10.0
 """Seconds that a job waits for a lock held by a command that takes no jobs, such as gc."""
 
 
@@ -140,7 +140,7 @@ def do_job(
         manuscript = reading.manuscript
         selection = book_plan.select(manuscript, job)
         engines = caches.engines(manuscript.project, job)
-        resources.enter_context(locked(manuscript.project, LOCK_PATIENCE))
+        resources.enter_context(locked(manuscript.project, LOCK_TIMEOUT_S))
         if job.kind in ("render", "export"):
             render(owner, handle, reading, selection, engines, progress_sink)
         elif job.kind == "retake":

@@ -106,11 +106,11 @@ class ProgressPublisher:
         title = counter.titles[number] if number < len(counter.titles) else ""
         return {
             "what": f"chapter {number + 1}: {title}",
-            "done": round(counter.expected, 1),
-            "of": round(counter.expected + counter.left, 1),
+            "done": round(counter.expected_seconds, 1),
+            "of": round(counter.expected_seconds + counter.expected_seconds_left, 1),
             "unit": "seconds",
-            "left": counter.remaining,
-            "speed": round(counter.factor, 2),
+            "left": counter.remaining_seconds,
+            "speed": round(counter.real_time_factor, 2),
             "chunks_done": counter.done.total(),
             "chunks": counter.total.total(),
             **asdict(replace(engine, busy=round(engine.busy, 3))),
@@ -124,10 +124,10 @@ class ProgressPublisher:
             return
         self._last_progress = stage, time_now
         self._handle.progress = {**row, "event": "progress", "job": self._handle.id, "phase": stage}
-        self._owner.tell(self._handle.progress)
+        self._owner.broadcast(self._handle.progress)
 
     def _send(self, event: str, row: Event) -> None:
-        self._owner.tell({**row, "event": event, "job": self._handle.id})
+        self._owner.broadcast({**row, "event": event, "job": self._handle.id})
 
 
 def show_event(event: Event, sink: ProgressSink) -> None:

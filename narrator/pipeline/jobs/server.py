@@ -49,7 +49,7 @@ class JobHandle:
     outlook: Callable[[], Event | None] = field(default=lambda: None)
     progress: Event | None = None
     """The last progress event."""
-    exit: int = 0
+    exit_code: int = 0
     error: str = ""
     summary: Event = field(default_factory=dict)
 
@@ -58,9 +58,9 @@ class JobHandle:
         """The job as events describe it."""
         return {**job_row(self.id, self.job, self.since), "beside": self.is_concurrent}
 
-    def record_outcome(self, exit: int, error: str = "", summary: Event | None = None) -> None:
+    def record_outcome(self, exit_code: int, error: str = "", summary: Event | None = None) -> None:
         """Record the outcome of the job."""
-        self.exit, self.error, self.summary = exit, error, summary or {}
+        self.exit_code, self.error, self.summary = exit_code, error, summary or {}
 
 
 class JobServer:
@@ -141,13 +141,13 @@ class JobServer:
             handle.is_concurrent = False
             self._concurrent.remove(handle)
             self._queue.insert(0, handle)
-            self.tell({"event": "queued", "job": handle.row})
+            self.broadcast({"event": "queued", "job": handle.row})
             self._queue_changed.notify_all()
 
     @contextlib.contextmanager
     def doing(self, handle: JobHandle, is_concurrent: bool = False) -> Iterator[None]:
         """Mark a job as running within the block and report its outcome; errors are passed on."""
-        self.begun(handle, is_concurrent)
+        self.mark_started(handle, is_concurrent)
         try:
             yield
         except NarratorError as error:
@@ -160,9 +160,9 @@ class JobServer:
             handle.record_outcome(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
             raise
         finally:
-            self.done(handle)
+            self.mark_ended(handle)
 
-    def begun(self, handle: JobHandle, is_concurrent: bool = False) -> None:
+    def mark_started(self, handle: JobHandle, is_concurrent: bool = False) -> None:
         """Mark a job as running and report that it started."""
         with self.mutex:
             handle.is_concurrent, handle.since = is_concurrent, time.time()
@@ -172,9 +172,9 @@ class JobServer:
                 self._running = handle
                 if self._closing:
                     handle.cancel.set()
-            self.tell({"event": "started", "job": handle.row})
+            self.broadcast({"event": "started", "job": handle.row})
 
-    def done(self, handle: JobHandle) -> None:
+    def mark_ended(self, handle: JobHandle) -> None:
         """Report the outcome of a job to all clients, and to those who joined it under their
         ids."""
         with self.mutex:
@@ -182,11 +182,11 @@ class JobServer:
                 self._concurrent.remove(handle)
             elif handle is self._running:
                 self._running = None
-            self.tell(_ended_event(handle, handle.id))
+            self.broadcast(_ended_event(handle, handle.id))
             for client, id in handle.joined:
                 self._send(_ended_event(handle, id), client)
 
-    def tell(self, event: Event) -> None:
+    def broadcast(self, event: Event) -> None:
         """Send an event to all clients; never waits."""
         self._send(event)
 
@@ -237,7 +237,7 @@ class JobServer:
             self._send({"event": "joined", "job": id, "to": running.row}, client)
         else:
             self._queue.append(handle)
-            self.tell({"event": "queued", "job": handle.row})
+            self.broadcast({"event": "queued", "job": handle.row})
             self._queue_changed.notify_all()
 
     def _stop(self, client: Client, id: str) -> None:
@@ -252,13 +252,13 @@ class JobServer:
             self._withdraw(handle)
         if running is not None and (client, id) in running.joined:
             running.joined.remove((client, id))
-            stopped_handle = JobHandle(id, running.job, exit=STOPPED)
+            stopped_handle = JobHandle(id, running.job, exit_code=STOPPED)
             self._send(_ended_event(stopped_handle, id), client)
 
     def _withdraw(self, handle: JobHandle) -> None:
         self._queue.remove(handle)
         handle.record_outcome(STOPPED)
-        self.done(handle)
+        self.mark_ended(handle)
 
     def _handle_disconnect(self, client: Client) -> None:
         """Withdraw the jobs of a client that has disconnected."""
@@ -280,7 +280,7 @@ def _ended_event(handle: JobHandle, id: str) -> Event:
         "event": "ended",
         "job": id,
         "kind": handle.job.kind,
-        "exit": handle.exit,
+        "exit": handle.exit_code,
         "error": handle.error,
         "summary": handle.summary,
     }
