@@ -21,7 +21,7 @@ from manuscripts.prose import (
     write_paragraph,
 )
 
-BlockKind = Literal["heading", "text", "scene", "gap", "left"]
+BlockKind = Literal["heading", "text", "scene", "gap", "omitted"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +42,7 @@ class Block:
     """A piece of a source, in reading order."""
 
     kind: BlockKind
-    """A gap is an empty paragraph, which may be a scene break; "left" is left out, for a reason."""
+    """A gap is an empty paragraph, which may be a scene break; an omitted block has a reason."""
     source: str
     lines: list[Line] = field(default_factory=list)
     """Of a heading: its parts, such as ordinal and title; empty if it is a picture."""
@@ -73,9 +73,9 @@ class Block:
     document: int = 0
     """Number of its document or page."""
     rows: list[str] = field(default_factory=list)
-    """Lines as written, of a source without other marks or of Markdown."""
-    gap: int = 0
-    """Blank lines above it in a plain text."""
+    """Source lines of a plain text or of Markdown, as written."""
+    blank_rows_above: int = 0
+    """Number of blank lines above it in a plain text."""
     heading: Heading | None = None
     """Number and name of a heading in a plain text."""
     language: str | None = None
@@ -83,9 +83,9 @@ class Block:
     source_markdown: str | None = None
     """The author's own Markdown, if the source is Markdown."""
 
-    refs: tuple[str, ...] = ()
+    note_references: tuple[str, ...] = ()
     """Keys of the notes that the block refers to."""
-    note: tuple[str, ...] = ()
+    note_keys: tuple[str, ...] = ()
     """Keys of the note that the block belongs to."""
 
     @property
@@ -134,9 +134,9 @@ class Block:
             block.characters += sign * count_characters(row)
             block.words += sign * count_words(row)
 
-    def leave(self, reason: str) -> None:
+    def omit(self, reason: str) -> None:
         """Marks the block as left out."""
-        self.kind = "left"
+        self.kind = "omitted"
         self.reason = reason
 
 
@@ -156,7 +156,7 @@ def left_out_block(source: str, text: str, reason: str) -> Block:
     """Returns a block of words that are left out."""
     text = " ".join(text.split())
     return Block(
-        "left", source, reason=reason, text=text, characters=count_characters(text),
+        "omitted", source, reason=reason, text=text, characters=count_characters(text),
         words=count_words(text),
     )  # fmt: skip
 
@@ -167,7 +167,7 @@ def write_markdown(blocks: Iterable[Block]) -> str:
     Scene breaks are written between paragraphs only. Empty paragraphs count as scene breaks if they
     are few; if they are many, the source uses them to separate its paragraphs.
     """
-    shown_blocks = [block for block in blocks if block.kind != "left"]
+    shown_blocks = [block for block in blocks if block.kind != "omitted"]
     if any(block.source_markdown is not None for block in shown_blocks):
         return "\n".join(block.source_markdown or "" for block in shown_blocks).strip("\n") + "\n"
     return "\n".join(_write_rows(shown_blocks))
@@ -176,7 +176,7 @@ def write_markdown(blocks: Iterable[Block]) -> str:
 def _write_rows(shown_blocks: Sequence[Block]) -> list[str]:
     top_level = min((block.level for block in shown_blocks if block.kind == "heading"), default=1)
     kinds = Counter(block.kind for block in shown_blocks)
-    few_gaps = kinds["gap"] * 5 <= kinds["text"]
+    are_gaps_breaks = kinds["gap"] * 5 <= kinds["text"]
     rows: list[str] = []
     started_containers: set[Container] = set()
     paragraph_above: Block | None = None
@@ -184,8 +184,8 @@ def _write_rows(shown_blocks: Sequence[Block]) -> list[str]:
     has_break = False
     language: str | None = None
     for block in shown_blocks:
-        language_mark = [f"[language: {block.language or 'off'}]", ""] * (
-            block.language != language
+        language_mark = (
+            [f"[language: {block.language or 'off'}]", ""] if block.language != language else []
         )
         if block.is_worded_heading:
             rows += [
@@ -202,7 +202,7 @@ def _write_rows(shown_blocks: Sequence[Block]) -> list[str]:
             rows += [*language_mark, *_write_paragraph_rows(block, started_containers), ""]
             has_break, paragraph_above, language = False, block, block.language
         elif block.kind != "heading":
-            has_break |= block.kind == "scene" or few_gaps
+            has_break |= block.kind == "scene" or are_gaps_breaks
     return rows
 
 

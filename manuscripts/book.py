@@ -30,10 +30,10 @@ def title_from_file_name(path: Path) -> str:
 def natural_key(name: str) -> list[tuple[int, int, str]]:
     """Returns a key that sorts `2-b` before `10-a`, and a file before the folder of its name."""
     key: list[tuple[int, int, str]] = []
-    for part in posixpath.splitext(name)[0].split("/"):
-        for piece in re.findall(r"\d+|\D+", part.casefold()):
+    for component in posixpath.splitext(name)[0].split("/"):
+        for piece in re.findall(r"\d+|\D+", component.casefold()):
             key.append((0, int(piece), "") if piece.isdecimal() else (1, 0, piece))
-        key.append((-1, 0, ""))
+        key.append((-1, 0, ""))  # the end of a name sorts before anything longer
     return key
 
 
@@ -58,8 +58,7 @@ Notes = Literal["in-place", "end", "omit"]
 nowhere."""
 
 Treatment = Literal["read", "omit"]
-"""True if the narrator reads stage directions, tables, code or pictures."""
-
+"""Treatment of stage directions, tables, code or pictures by the narrator."""
 
 Reading = Literal["script", "prose"]
 """Reading of names at the beginning of paragraphs: as speakers, or as ordinary text."""

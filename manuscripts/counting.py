@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
 from textbase.word_lists import read_word_lists
 
@@ -60,7 +61,8 @@ _GREEK_VALUES = dict(zip("αβγδεϛζηθικλμνξοπϟρστυφχψω",
 _ORDINAL_FIGURE = re.compile(
     r"(\d{1,3})(?:st|nd|rd|th|er|re|e|ème|eme|º|ª|o|a|-?я|-?й)?", re.IGNORECASE
 )
-_MARK = re.compile(r"\s*[.:)\]—–-]+")
+_MARK_AFTER_NUMBER = re.compile(r"\s*[.:)\]—–-]+")
+_MAX_TOKENS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def parse_numbering(row: str) -> Numbering | None:
         number = _east_number_value(figure) if figure else None
         return _make_numbering(row, east_match.end(), word, word in _EAST_PARTS, number)
     tokens = list(_first_tokens(row))
-    folded_words = [fold(token[0]) for token in tokens]
+    folded_words = [fold(token.text) for token in tokens]
     if not folded_words:
         return None
     word_index = 1 if len(folded_words) > 1 and folded_words[0] in _ARTICLES else 0
@@ -131,11 +133,11 @@ def value_in_words(row: str) -> int | None:
 
 def roman(number: str) -> int:
     """Returns the value of a Roman number in lower case."""
-    total, last_value = 0, 0
+    total = largest_value = 0
     for letter in reversed(number):
         letter_value = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}[letter]
-        total += letter_value if letter_value >= last_value else -letter_value
-        last_value = max(last_value, letter_value)
+        total += letter_value if letter_value >= largest_value else -letter_value
+        largest_value = max(largest_value, letter_value)
     return total
 
 
@@ -165,15 +167,25 @@ def _languages_by_word() -> dict[str, tuple[bool, tuple[str, ...]]]:
 _COUNTED_WORDS = _languages_by_word()
 
 
-def _first_tokens(row: str) -> Sequence[tuple[str, int, int]]:
-    """Returns the first words of a line with their ranges, as long as only spaces, points and
-    hyphens separate them."""
-    tokens: list[tuple[str, int, int]] = []
+class _Token(NamedTuple):
+    """A word of a line, with its range."""
+
+    text: str
+    start: int
+    end: int
+
+
+def _first_tokens(row: str) -> Sequence[_Token]:
+    """Returns the first words of a line, as long as only spaces, points and hyphens separate
+    them."""
+    tokens: list[_Token] = []
     for match in _TOKEN.finditer(row):
-        token_end = tokens[-1][2] if tokens else 0
-        if len(tokens) == 8 or not _TOKEN_SEPARATOR.fullmatch(row, token_end, match.start()):
+        token_end = tokens[-1].end if tokens else 0
+        if len(tokens) == _MAX_TOKENS or not _TOKEN_SEPARATOR.fullmatch(
+            row, token_end, match.start()
+        ):
             break
-        tokens.append((match[0], match.start(), match.end()))
+        tokens.append(_Token(match[0], match.start(), match.end()))
     return tokens
 
 
@@ -181,7 +193,7 @@ def _make_numbering(
     row: str, end: int, word: str, is_part: bool, number: int | None
 ) -> Numbering | None:
     """Returns the numbering of a row whose number ends at `end`; None if a word runs on there."""
-    mark_match = _MARK.match(row, end)
+    mark_match = _MARK_AFTER_NUMBER.match(row, end)
     title = row[mark_match.end() if mark_match else end :]
     if title and not (title[0].isspace() or (mark_match and mark_match[0][-1] in "—–-")):
         return None
@@ -192,7 +204,7 @@ def _make_numbering(
 
 
 def _number_after_word(
-    row: str, tokens: Sequence[tuple[str, int, int]], folded_words: Sequence[str], word_index: int
+    row: str, tokens: Sequence[_Token], folded_words: Sequence[str], word_index: int
 ) -> Numbering | None:
     """Reads a number after the word: `Chapter XI`, `Part the Second`, `Kapitel 1`."""
     word = folded_words[word_index]
@@ -202,12 +214,14 @@ def _number_after_word(
         number_index += 1
     if number_index >= len(folded_words):
         return None
-    number_text, _, end = tokens[number_index]
+    number_text, end = tokens[number_index].text, tokens[number_index].end
     if (number := _figure_value(number_text)) is not None:
         return _make_numbering(row, end, word, is_part, number)
     number, word_count = _number_in_words(folded_words[number_index:], languages)
     if word_count:
-        return _make_numbering(row, tokens[number_index + word_count - 1][2], word, is_part, number)
+        return _make_numbering(
+            row, tokens[number_index + word_count - 1].end, word, is_part, number
+        )
     if len(number_text) == 1 and number_text.isupper():
         return _make_numbering(row, end, word, is_part, None)
     may_be_unknown_number = "en" not in languages and not number_text[0].islower()
@@ -221,30 +235,22 @@ def _number_after_word(
 
 
 def _number_before_word(
-    row: str, tokens: Sequence[tuple[str, int, int]], folded_words: Sequence[str], first_index: int
+    row: str, tokens: Sequence[_Token], folded_words: Sequence[str], first_index: int
 ) -> Numbering | None:
     """Reads a number before the word: `The First Act`, `Erstes Kapitel`, `1. Kapitel`, `II.
     fejezet`."""
-    word_index = next(
-        (
-            n
-            for n, text in enumerate(
-                folded_words[first_index + 1 : first_index + 5], first_index + 1
-            )
-            if text in _COUNTED_WORDS
-        ),
-        0,
-    )
-    if not word_index:
+    possible_indexes = range(first_index + 1, min(first_index + 5, len(folded_words)))
+    word_index = next((n for n in possible_indexes if folded_words[n] in _COUNTED_WORDS), None)
+    if word_index is None:
         return None
     word = folded_words[word_index]
     is_part, languages = _COUNTED_WORDS[word]
-    number_text, _, end = tokens[first_index]
+    number_text, end = tokens[first_index].text, tokens[first_index].end
     figure_match = _ORDINAL_FIGURE.fullmatch(number_text)
     number: int | None
     if word_index == first_index + 1 and (figure_match or re.fullmatch(ROMAN.upper(), number_text)):
         # A point or an ending marks an ordinal; `1 part of it` has neither.
-        is_ordinal = "." in row[end : tokens[word_index][1]] or number_text != (
+        is_ordinal = "." in row[end : tokens[word_index].start] or number_text != (
             figure_match[1] if figure_match else ""
         )
         if not is_ordinal:
@@ -256,10 +262,12 @@ def _number_before_word(
         )
         if word_count != word_index - first_index:
             return None
-    return _make_numbering(row, tokens[word_index][2], word, is_part, number)
+    return _make_numbering(row, tokens[word_index].end, word, is_part, number)
 
 
 def _figure_value(figure: str) -> int | None:
+    """Returns the value of a number in digits, Roman or Greek figures, or an ordinal: `12`, `XII`,
+    `ιβ΄`, `12th`."""
     if figure.isdecimal():
         return int(figure) if len(figure) <= 4 else None
     if re.fullmatch(ROMAN, figure.lower()) and (figure.isupper() or figure.islower()):
@@ -272,17 +280,18 @@ def _figure_value(figure: str) -> int | None:
 
 
 def _east_number_value(figures: str) -> int:
+    """Returns the value of a number in digits or in Chinese or Korean figures: `二十一`."""
     if figures.isdecimal():
         return int(figures)
-    total, digit = 0, 0
+    total = units = 0
     for figure in figures:
         if multiplier := _EAST_TENS.get(figure):
-            total += (digit or 1) * multiplier
-            digit = 0
+            total += (units or 1) * multiplier
+            units = 0
         else:
             digit_value = int(figure) if figure.isdecimal() else _EAST_FIGURES[figure]
-            digit = digit * 10 + digit_value
-    return total + digit
+            units = units * 10 + digit_value
+    return total + units
 
 
 # -- numbers in words ------------------------------------------------------------------------------
@@ -294,7 +303,8 @@ _BARE_NUMBER_LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "ru")
 
 @cache
 def _number_words(language: str, ordinal: bool) -> dict[str, int | None]:
-    """Returns numbers in words, without accents and endings -> their values."""
+    """Returns numbers in words, without accents and endings -> their values; `ordinal` numbers
+    alone, if the language is English."""
     numbers = read_word_lists(Path(__file__).with_name("numbers.txt"))
     # "One Act" counts acts, it does not name the first
     sections = ("ordinals",) if language == "en" and ordinal else ("cardinals", "ordinals")
@@ -310,6 +320,7 @@ def _number_words(language: str, ordinal: bool) -> dict[str, int | None]:
 
 
 def _stems(words: Sequence[str]) -> str:
+    """Returns words without their endings, which agree with gender and case."""
     return " ".join(_ENDING.sub("", word) or word for word in words)
 
 

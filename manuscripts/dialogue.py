@@ -56,7 +56,7 @@ _MAX_UNLABELLED_PARAGRAPHS = 12
 _MAX_SPEECH_WORDS = 100
 """Largest median number of words below a name that stands alone; below the running heads of pages
 there are more. If markup identifies the names, the largest average for the whole piece."""
-_MAX_SINGLE_SPEAKERS = 12
+_MAX_UNREPEATED_SPEAKERS = 12
 """With more names than this, labels must outnumber the names two to one."""
 _FORM_ORDER_SHARE = 0.9
 """Share of successors that are always the same label, from which three or more labels are a form.
@@ -297,7 +297,9 @@ def _passage_of_lines(block: Block, lines: list[Line], lead_words: str) -> Passa
     if not lead_words and (first_span.em or first_span.strong) and not first_span.is_direction:
         lead_words = first_span.text
     in_list = any(container.is_item for container in block.containers)
-    options = () if block.note or in_list else find_labels(styled.text, lead_words, block.is_name)
+    options = (
+        () if block.note_keys or in_list else find_labels(styled.text, lead_words, block.is_name)
+    )
     return Passage(block, lines, styled, options, is_direction(styled))
 
 
@@ -517,7 +519,7 @@ def _has_few_speakers(labels: Collection[Label]) -> bool:
     """Returns whether labels are of the same few names."""
     label_counts = Counter(label.key for label in labels)
     repeated_names = sum(count > 1 for count in label_counts.values())
-    is_crowd = len(label_counts) > _MAX_SINGLE_SPEAKERS and len(labels) < 2 * len(label_counts)
+    is_crowd = len(label_counts) > _MAX_UNREPEATED_SPEAKERS and len(labels) < 2 * len(label_counts)
     return len(labels) >= _MIN_SPEECHES and repeated_names > 1 and not is_crowd
 
 

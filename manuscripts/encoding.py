@@ -39,7 +39,7 @@ _COMMON_HAN = frozenset("".join(_LISTS.words("common han")))
 
 _MIN_SCORE = 0.5
 """Share of non-ASCII characters that must fit the language."""
-_SAMPLE_SIZE = 60_000
+_SAMPLE_BYTES = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ def decode(data: bytes, encoding: str | None = None) -> Decoded:
     """
     if encoding is not None:
         return _decode_as(data, encoding)
-    wide = (name for mark, name in _WIDE_BYTE_ORDER_MARKS if data.startswith(mark))
-    if wide_encoding := next(wide, None):
+    wide_encodings = (name for mark, name in _WIDE_BYTE_ORDER_MARKS if data.startswith(mark))
+    if wide_encoding := next(wide_encodings, None):
         return _decode_wide(data, wide_encoding)
     try:
         text = data.decode("utf-8-sig")
@@ -79,7 +79,7 @@ def _decode_as(data: bytes, encoding: str) -> Decoded:
         return Decoded(data.decode(encoding).removeprefix("\ufeff"), None)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        message = f"line {line}: byte 0x{data[error.start]:02X} is no {encoding}"
+        message = f"line {line}: byte 0x{data[error.start]:02X} is not valid {encoding}"
         raise NoText(f"{message}; name another --encoding") from None
     except (UnicodeError, ValueError, AssertionError) as error:
         raise NoText(f"cannot be read as {encoding}: {error}") from None
@@ -88,28 +88,27 @@ def _decode_as(data: bytes, encoding: str) -> Decoded:
         raise ImportFailed(message) from None
 
 
-def _decode_wide(content: bytes, encoding: str) -> Decoded:
-    """Decodes text of two or four bytes a character. Raises NoText."""
+def _decode_wide(content: bytes, encoding: str, is_guess: bool = False) -> Decoded:
+    """Decodes text of two or four bytes a character; `is_guess` without a byte order mark.
+
+    Raises NoText.
+    """
+    binary_error = NoText("no text: it holds zero bytes. Save it as UTF-8, or import the EPUB")
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
-        if b"\0" in content and encoding.endswith("e"):
-            raise NoText(
-                "no text: it holds zero bytes. Save it as UTF-8, or import the EPUB"
-            ) from None
+        if is_guess:
+            raise binary_error from None
         raise NoText(f"broken {encoding.upper()} at byte {error.start}; save it as UTF-8") from None
-    if "\0" in text or (
-        encoding.endswith("e") and _plain_share(content, encoding) < _MIN_SCORE / 2
-    ):
-        raise NoText("no text: it holds zero bytes. Save it as UTF-8, or import the EPUB")
+    if "\0" in text or (is_guess and _usual_share(content, encoding) < _MIN_SCORE / 2):
+        raise binary_error
     return Decoded(text, f"It is {_ENCODING_NAMES[encoding]}; it was read as such.")
 
 
 def _decode_without_bom(content: bytes) -> Decoded:
     if b"\0" in content:
-        return _decode_wide(
-            content, max(("utf-16-le", "utf-16-be"), key=lambda name: _plain_share(content, name))
-        )
+        encoding = max(("utf-16-le", "utf-16-be"), key=lambda name: _usual_share(content, name))
+        return _decode_wide(content, encoding, is_guess=True)
     if decoded := _decode_nearly_utf_8(content):
         return decoded
     encoding, score = _best_encoding(content)
@@ -117,17 +116,17 @@ def _decode_without_bom(content: bytes) -> Decoded:
     encoding_name = _ENCODING_NAMES.get(encoding, encoding)
     if score >= _MIN_SCORE:
         return Decoded(
-            text, f"It is no UTF-8; it was read as {encoding_name}. --encoding says otherwise."
+            text, f"It is not UTF-8; it was read as {encoding_name}. --encoding says otherwise."
         )
     if sum(c < 32 and c not in b"\t\n\r\f\v\x1a" for c in content) * 20 > len(content):
         raise NoText("no text: too much of it is control characters. Import the EPUB")
-    remark = f"It is no UTF-8, and its encoding is not plain: it was read as {encoding_name}."
+    remark = f"It is not UTF-8, and its encoding is unclear: it was read as {encoding_name}."
     return Decoded(text, f"{remark} Look at its accents; --encoding names another.")
 
 
-def _plain_share(content: bytes, encoding: str) -> float:
+def _usual_share(content: bytes, encoding: str) -> float:
     """Returns the share of decoded characters that are usual in texts."""
-    text = content[:_SAMPLE_SIZE].decode(encoding, "replace")
+    text = content[:_SAMPLE_BYTES].decode(encoding, "replace")
     scripts = (unicodedata.name(c, "").partition(" ")[0] for c in text if c > "\x7f")
     known_count = sum(
         name in ("CYRILLIC", "GREEK", "HANGUL", "HIRAGANA", "LATIN") for name in scripts
@@ -150,7 +149,7 @@ def _decode_nearly_utf_8(content: bytes) -> Decoded | None:
     codecs.register_error("narrator.cp1252", _decode_error_as_cp1252)
     text = content.decode("utf-8-sig", "narrator.cp1252")
     bytes_are = "bytes are" if invalid_count > 1 else "byte is"
-    remark = f"{invalid_count} {bytes_are} no UTF-8; read as Windows-1252."
+    remark = f"{invalid_count} {bytes_are} not UTF-8; read as Windows-1252."
     return Decoded(text, remark)
 
 
@@ -161,8 +160,8 @@ def _decode_error_as_cp1252(error: UnicodeError) -> tuple[str, int]:
 
 def _best_encoding(content: bytes) -> tuple[str, float]:
     """Returns the likeliest older encoding and its score; 1 is a perfect fit."""
-    sample = content[:_SAMPLE_SIZE]
-    if len(content) > _SAMPLE_SIZE:
+    sample = content[:_SAMPLE_BYTES]
+    if len(content) > _SAMPLE_BYTES:
         sample = sample[: sample.rfind(b"\n") + 1] or sample
     scores: list[tuple[float, int, str]] = []
     for rank, encoding in enumerate((*_EAST_ENCODINGS, *_WEST_ENCODINGS)):
@@ -170,9 +169,8 @@ def _best_encoding(content: bytes) -> tuple[str, float]:
             text = sample.decode(encoding)
         except UnicodeDecodeError:
             continue
-        scores.append(
-            ((_east_score if encoding in _EAST_ENCODINGS else _west_score)(text), -rank, encoding)
-        )
+        score_text = _east_score if encoding in _EAST_ENCODINGS else _west_score
+        scores.append((score_text(text), -rank, encoding))
     if not scores:
         return "cp1252", 0.0
     score, _, encoding = max(scores)
@@ -191,6 +189,7 @@ def _east_score(text: str) -> float:
     common_count = sum(c in _COMMON_HAN for c in non_ascii)
     stray_count = len(re.findall(r"[a-z][\u4e00-\u9fff\uac00-\ud7a3]|[\u4e00-\u9fff][a-z]", text))
     odd_count = sum(name in ("", "CYRILLIC", "HALFWIDTH", "BOX", "BOPOMOFO") for name in scripts)
+    # common characters are nearly half of a Chinese text
     score = 2.2 * common_count / (cjk_count + hangul_count)
     if 10 * hiragana_count > cjk_count:
         score = 0.6 + min(0.4, common_count / max(1, scripts.count("CJK")))
@@ -203,16 +202,16 @@ def _west_score(text: str) -> float:
     """Returns how well the non-ASCII letters fit the text's language, up to 1."""
     language = language_of(text)
     language_letters = frozenset(_LETTERS_BY_LANGUAGE.get(language or "", ""))
-    total = score = 0.0
+    character_count, total_score = 0, 0.0
     for match in re.finditer(r"[^\x00-\x7f]", text):
         character = match[0]
-        previous_character, next_character = (
-            text[match.start() - 1 : match.start()],
-            text[match.end() : match.end() + 1],
+        previous_character = text[match.start() - 1 : match.start()]
+        next_character = text[match.end() : match.end() + 1]
+        character_count += 1
+        total_score += _character_score(
+            character, previous_character, next_character, language_letters
         )
-        total += 1
-        score += _character_score(character, previous_character, next_character, language_letters)
-    return score / total if total else 1.0
+    return total_score / character_count if character_count else 1.0
 
 
 def _character_score(

@@ -21,7 +21,7 @@ MIN_WEIGHT = 0.45
 
 
 def _read_pronouns(section: str) -> dict[str, frozenset[str]]:
-    """Returns each language's words, also capitalised; those of all languages under ""."""
+    """Returns the pronouns of each language, also capitalised; those of all languages under ""."""
     words_by_language = {
         language: frozenset(form for word in text.split() for form in (word, word.capitalize()))
         for language, text in WORDS.table(section).items()
@@ -125,17 +125,17 @@ def weigh_labels(speeches: Sequence[LabelledSpeech], circumstances: Circumstance
     if circumstances.answers_questions and roles + fields > 0.5:
         return 0.0
     changes = [key_above != key_below for key_above, key_below in pairwise(keys)]
-    answered = _share(
+    answered_questions = _share(
         bool(_FINAL_QUESTION.search(text)) and is_change
         for text, is_change in zip(texts, [*changes, False], strict=True)
     )
     first_person, second_person = _shares_of_persons(texts)
     questions = _share(_QUESTION.search(text) for text in texts)
-    talk = first_person + second_person / 2 + answered + questions / 2
+    talk = first_person + second_person / 2 + answered_questions + questions / 2
     is_dense = circumstances.share >= 0.9 and 3 * len(set(keys)) <= len(keys)
     is_long = sum(map(count_words, texts)) >= 40 * len(texts)
-    weights = (
-        (1.0, min(1.0, talk if first_person or answered else 0.7 * talk)),
+    weighted_evidence = (  # weight, extent from 0 to 1
+        (1.0, min(1.0, talk if first_person or answered_questions else 0.7 * talk)),
         (0.5, roles),
         (0.5, circumstances.is_in_acts),
         (0.5, circumstances.has_cast),
@@ -149,7 +149,7 @@ def weigh_labels(speeches: Sequence[LabelledSpeech], circumstances: Circumstance
         (-0.5, sum(changes) < 0.5 * len(changes)),
         (-1.0 if is_long else -0.3, _share(_QUOTED.search(text) for text in texts)),
     )
-    return round(sum(weight * extent for weight, extent in weights), 2)
+    return round(sum(weight * extent for weight, extent in weighted_evidence), 2)
 
 
 def _share(features: Iterable[object]) -> float:

@@ -52,7 +52,7 @@ class Heading:
     """Kind of front or back matter that it names."""
     value: int | None = None
     """Its number, if known."""
-    rows: int = 1
+    row_count: int = 1
     """Number of its lines; text may follow directly."""
 
     @property
@@ -77,8 +77,11 @@ def solo_heading(text: str, level: int = CHAPTER, kind: str = "solo") -> Heading
     return Heading((text,), level, f"{kind} {text.lower()}")
 
 
-def read_heading(rows: Sequence[str], gap: int) -> Heading | None:
-    """Returns the heading that a paragraph is or begins with; `gap` blank lines precede it."""
+def read_heading(rows: Sequence[str], blank_rows_above: int) -> Heading | None:
+    """Returns the heading that a paragraph is or begins with.
+
+    Headings of some kinds need two blank rows above them, or capitals.
+    """
     if is_contents_list(rows):
         return None
     first_row = rows[0].strip()
@@ -88,33 +91,37 @@ def read_heading(rows: Sequence[str], gap: int) -> Heading | None:
         first_row = first_row[1:-1]
     text_below = " ".join(" ".join(rows[1:]).split())
     is_short = len(rows) <= 4 and len(first_row) + len(text_below) <= 200
-    heading = _counted_heading(first_row, is_short, not text_below) or _uncounted_heading(
-        first_row, len(rows), gap
+    heading = _counted_heading(first_row, is_short, is_alone=not text_below) or _uncounted_heading(
+        first_row, len(rows), blank_rows_above
     )
     if heading is None and is_short and text_below:
         # A long descriptive title: "CHAPTER X. In which much\nhappens to all of us"
-        return _counted_heading(f"{first_row} {text_below}", is_short, True, rows=len(rows))
+        return _counted_heading(
+            f"{first_row} {text_below}", is_short, is_alone=True, row_count=len(rows)
+        )
     if heading is None or not text_below or heading.key == "solo persons":
         return heading
     return _join_title(heading, text_below, len(rows))
 
 
-def _uncounted_heading(row: str, rows: int, gap: int) -> Heading | None:
-    """Returns a heading without a number, at the top of a paragraph of so many rows."""
-    if persons.is_cast_heading(row) and (row.isupper() or (gap > 1 and rows == 1)):
+def _uncounted_heading(row: str, row_count: int, blank_rows_above: int) -> Heading | None:
+    """Returns a heading without a number, which is the first row of a paragraph."""
+    if persons.is_cast_heading(row) and (
+        row.isupper() or (blank_rows_above > 1 and row_count == 1)
+    ):
         return Heading((row,), CHAPTER, "solo persons")
-    return (_named_heading(row) if rows <= 2 else None) or (
-        _matter_heading(row, gap) if rows == 1 else None
+    return (_named_heading(row) if row_count <= 2 else None) or (
+        _matter_heading(row, blank_rows_above) if row_count == 1 else None
     )
 
 
-def _join_title(heading: Heading, text_below: str, rows: int) -> Heading:
+def _join_title(heading: Heading, text_below: str, row_count: int) -> Heading:
     """Returns a heading joined with the rows below it, if these are or continue its title."""
     number, *titles = heading.parts
-    if rows > 4 or not (is_title(text_below) or (titles and text_below.isupper())):
+    if row_count > 4 or not (is_title(text_below) or (titles and text_below.isupper())):
         return heading
     parts = (number, f"{titles[0]} {text_below}" if titles else text_below)
-    return replace(heading, parts=parts, rows=rows)
+    return replace(heading, parts=parts, row_count=row_count)
 
 
 def _named_heading(row: str) -> Heading | None:
@@ -125,14 +132,24 @@ def _named_heading(row: str) -> Heading | None:
     return Heading((row,), CHAPTER, f"solo {row.lower().rstrip('.')}")
 
 
-def _matter_heading(row: str, gap: int) -> Heading | None:
+def _matter_heading(row: str, blank_rows_above: int) -> Heading | None:
     """Returns the heading of front or back matter, in capitals or set apart."""
-    kind = matter.kind_of_title(row) if len(row) <= 60 and (row.isupper() or gap > 1) else None
+    kind = (
+        matter.kind_of_title(row)
+        if len(row) <= 60 and (row.isupper() or blank_rows_above > 1)
+        else None
+    )
     return Heading((row,), CHAPTER, f"solo {kind}", kind) if matter.omission_reason(kind) else None
 
 
-def _counted_heading(row: str, is_short: bool, is_alone: bool, rows: int = 1) -> Heading | None:
-    """Returns a heading with a number, and a counted word or not, and no sentence after it."""
+def _counted_heading(
+    row: str, is_short: bool, is_alone: bool, row_count: int = 1
+) -> Heading | None:
+    """Returns a heading with a number, with or without a counted word, and no sentence after it.
+
+    A bare number must head a paragraph that `is_short`; the title after a counted word may look
+    like a sentence if the row `is_alone`.
+    """
     numbering = parse_numbering(row)
     if numbering is None and is_short:
         numbering, is_alone = parse_bare_number(row), False
@@ -144,7 +161,7 @@ def _counted_heading(row: str, is_short: bool, is_alone: bool, rows: int = 1) ->
     level = PART if numbering.is_part else CHAPTER if numbering.word else SECTION
     key = f"{'named' if numbering.word else 'number'} {' '.join(number.lower().split())}"
     parts = (f"{number}{mark}".strip(), *([title] if title else []))
-    return Heading(parts, level, key, value=numbering.value, rows=rows)
+    return Heading(parts, level, key, value=numbering.value, row_count=row_count)
 
 
 def _is_title_of_number(title: str, mark: str, is_alone: bool) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from manuscripts.book import Book, Choices
 from manuscripts.errors import ImportFailed
-from manuscripts.limits import MAX_OUTPUT, limits_for
+from manuscripts.limits import MAX_OUTPUT_BYTES, limits_for
 from manuscripts.messages import (
     FinishedBook,
     ImportAnswer,
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     import psutil
 
 READER_CODE = "from manuscripts.reader_process import main; main()"
-_WATCH_INTERVAL = 0.02
-"""Seconds between two checks of its memory: a gigabyte may be filled in one second."""
-_FAMILY_INTERVAL = 0.5
-"""Seconds between two searches for its child processes, which scan all of the system's."""
-_EXIT_TIMEOUT = 10.0
-"""Seconds within which a process that has closed its output must end."""
-_EXHAUSTED_SHARE = 0.75
+_MEMORY_CHECK_INTERVAL_S = 0.02
+"""Time between two checks of its memory: a gigabyte may be filled in one second."""
+_CHILD_SEARCH_INTERVAL_S = 0.5
+"""Time between two searches for its child processes, which scan all of the system's."""
+_EXIT_TIMEOUT_S = 10.0
+"""Time within which a process that has closed its output must end."""
+_EXHAUSTED_MEMORY_SHARE = 0.75
 """Share of the memory limit from which a crash counts as lack of memory."""
-_CHUNK_SIZE = 1 << 20
+_READ_SIZE_BYTES = 1 << 20
 _ADVICE = "it may be damaged or made to do harm; split it, or convert it to another format"
 
 
@@ -69,8 +69,7 @@ class _ReaderProcess:
         """File that is being read; in a folder, one of its files."""
         self.limits = limits_for(source)
         self.start_time = time.monotonic()
-        self.peak_memory = 0
-        """Largest number of bytes of memory seen."""
+        self.peak_memory_bytes = 0
         self._process = subprocess.Popen(
             processes.python_command(READER_CODE),
             stdin=subprocess.PIPE,  # stays open, so that the reader ends with this process
@@ -78,8 +77,9 @@ class _ReaderProcess:
             stderr=None if os.environ.get("NARRATOR_TRACEBACK") else subprocess.DEVNULL,
             process_group=0,  # spared by ctrl-C, and killed with its children
         )
-        self._processes: list[psutil.Process] = []
-        self._last_check = self._last_search = 0.0
+        self._watched_processes: list[psutil.Process] = []
+        """The process and its children."""
+        self._last_check_time = self._last_search_time = 0.0
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # `_exit_error` reports why
             self._process.stdin.write(request)
@@ -88,29 +88,31 @@ class _ReaderProcess:
     def read_book(self) -> Book:
         """Returns the book. Raises ReportedError."""
         assert self._process.stdout is not None
-        output = self._process.stdout.fileno()
-        line, output_size = bytearray(), 0
+        output_descriptor = self._process.stdout.fileno()
+        answer_line, output_bytes = bytearray(), 0
         with selectors.DefaultSelector() as selector:
-            selector.register(output, selectors.EVENT_READ)
+            selector.register(output_descriptor, selectors.EVENT_READ)
             while True:
-                ready = selector.select(_WATCH_INTERVAL)
+                is_readable = selector.select(_MEMORY_CHECK_INTERVAL_S)
                 self._check_limits()
-                if not ready:
+                if not is_readable:
                     continue
-                chunk = os.read(output, _CHUNK_SIZE)
+                chunk = os.read(output_descriptor, _READ_SIZE_BYTES)
                 if not chunk:
                     raise self._exit_error()
-                output_size += len(chunk)
-                if output_size > MAX_OUTPUT:
-                    message = f"has more than {_megabytes(MAX_OUTPUT)} of text, which no book has"
+                output_bytes += len(chunk)
+                if output_bytes > MAX_OUTPUT_BYTES:
+                    message = (
+                        f"has more than {_megabytes(MAX_OUTPUT_BYTES)} of text, which no book has"
+                    )
                     raise self._import_error(f"{message}; split it")
-                *complete_parts, partial_line = chunk.split(b"\n")
-                for piece in complete_parts:
-                    line += piece
-                    if (book := self._handle_answer(bytes(line))) is not None:
+                *line_ends, next_line_start = chunk.split(b"\n")
+                for line_end in line_ends:
+                    answer_line += line_end
+                    if (book := self._handle_answer(bytes(answer_line))) is not None:
                         return book
-                    line.clear()
-                line += partial_line
+                    answer_line.clear()
+                answer_line += next_line_start
 
     def stop(self) -> None:
         """Kills the process and everything that it has started."""
@@ -150,27 +152,28 @@ class _ReaderProcess:
     def _check_limits(self) -> None:
         """Checks memory and time. Raises ImportFailed."""
         current_time = time.monotonic()
-        if current_time - self._last_check < _WATCH_INTERVAL:
+        if current_time - self._last_check_time < _MEMORY_CHECK_INTERVAL_S:
             return
-        self._last_check = current_time
-        self.peak_memory = max(self.peak_memory, used_memory := self._used_memory(current_time))
-        if used_memory > self.limits.memory:
+        self._last_check_time = current_time
+        used_bytes = self._used_memory_bytes(current_time)
+        self.peak_memory_bytes = max(self.peak_memory_bytes, used_bytes)
+        if used_bytes > self.limits.memory_bytes:
             raise self._memory_error()
         if current_time - self.start_time > self.limits.clock_seconds:
             minutes = self.limits.clock_seconds / 60
             raise self._import_error(f"was not read in {minutes:.0f} minutes; {_ADVICE}")
 
-    def _used_memory(self, current_time: float) -> int:
-        """Returns the bytes of memory used by the process and its children."""
+    def _used_memory_bytes(self, current_time: float) -> int:
+        """Returns the memory used by the process and its children."""
         import psutil
 
-        if current_time - self._last_search > _FAMILY_INTERVAL:
-            self._last_search = current_time
+        if current_time - self._last_search_time > _CHILD_SEARCH_INTERVAL_S:
+            self._last_search_time = current_time
             with contextlib.suppress(psutil.Error):
                 process = psutil.Process(self._process.pid)
-                self._processes = [process, *process.children(recursive=True)]
+                self._watched_processes = [process, *process.children(recursive=True)]
         used_bytes = 0
-        for process in self._processes:
+        for process in self._watched_processes:
             with contextlib.suppress(psutil.Error):
                 used_bytes += process.memory_info().rss
         return used_bytes
@@ -180,15 +183,15 @@ class _ReaderProcess:
     def _exit_error(self) -> ImportFailed:
         """Returns the error for a process that ended without an answer."""
         try:
-            code = self._process.wait(_EXIT_TIMEOUT)
+            code = self._process.wait(_EXIT_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             return self._import_error(
                 f"was not read: what reads it has closed its output; {_ADVICE}"
             )
         if code == -signal.SIGXCPU:
-            seconds = f"{self.limits.seconds:.0f} s of computing"
+            seconds = f"{self.limits.cpu_seconds:.0f} s of computing"
             return self._import_error(f"was not read in {seconds}; {_ADVICE}")
-        if self.peak_memory > _EXHAUSTED_SHARE * self.limits.memory:
+        if self.peak_memory_bytes > _EXHAUSTED_MEMORY_SHARE * self.limits.memory_bytes:
             return self._memory_error()
         ending = processes.ending(code)
         if code == -signal.SIGKILL:
@@ -198,12 +201,12 @@ class _ReaderProcess:
 
     def _memory_error(self) -> ImportFailed:
         return self._import_error(
-            f"takes more than {_megabytes(self.limits.memory)} of memory; {_ADVICE}"
+            f"takes more than {_megabytes(self.limits.memory_bytes)} of memory; {_ADVICE}"
         )
 
     def _import_error(self, message: str) -> ImportFailed:
         return ImportFailed(Problem(self.current_path, None, message))
 
 
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:,.0f} MB"
+def _megabytes(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:,.0f} MB"

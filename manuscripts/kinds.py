@@ -66,8 +66,8 @@ def _has_member(*endings: str) -> ArchiveTest:
     return lambda names, _: any(name.lower().endswith(endings) for name in names)
 
 
-def _has_type(mime: bytes) -> ArchiveTest:
-    return lambda _, own: own.startswith(mime)
+def _has_mimetype(prefix: bytes) -> ArchiveTest:
+    return lambda _, mimetype: mimetype.startswith(prefix)
 
 
 _OFFICE_LIST = "[Content_Types].xml"
@@ -77,8 +77,8 @@ EPUB = Kind(
     "EPUB",
     "ebook.epub:read_epub",
     suffixes=(".epub",),
-    is_archive=lambda names, mime: (
-        mime.startswith(b"application/epub") or "META-INF/container.xml" in names
+    is_archive=lambda names, mimetype: (
+        mimetype.startswith(b"application/epub") or "META-INF/container.xml" in names
     ),
 )
 WORD = Kind(
@@ -96,7 +96,7 @@ OPENDOCUMENT = Kind(
     "office.odt:read_odt",
     suffixes=(".odt", ".ott", ".fodt"),
     listed_as="OpenDocument (.odt)",
-    is_archive=_has_type(b"application/vnd.oasis.opendocument.text"),
+    is_archive=_has_mimetype(b"application/vnd.oasis.opendocument.text"),
     roots=("document",),  # the flat kind, .fodt
     writes_languages=True,
 )
@@ -221,7 +221,7 @@ KINDS: tuple[Kind, ...] = (
          is_archive=lambda names, _: _OFFICE_LIST in names),
     OPENDOCUMENT,
     Kind("a spreadsheet or a presentation of OpenDocument, not a manuscript",
-         is_archive=_has_type(b"application/vnd.oasis.opendocument")),
+         is_archive=_has_mimetype(b"application/vnd.oasis.opendocument")),
     RTF, PDF, HTML, FB2, PAGES, FB2_ARCHIVE, SCRIVENER, HTML_ARCHIVE,
     MARKDOWN, TEXT, FOUNTAIN, FINAL_DRAFT, VTT, SRT, SBV, FEED, MOBI,
     # -- what cannot be read, known by its first bytes
@@ -277,11 +277,11 @@ KINDS: tuple[Kind, ...] = (
          is_named=True),
     Kind("a program, not a manuscript", suffixes=(".py",), is_named=True),
 )  # fmt: skip
-"""Of several kinds whose signs fit, the first counts."""
+"""All kinds; of several whose signs fit, the first counts."""
 
 READABLE = tuple(kind for kind in KINDS if kind.reader)
 SUFFIXES = {suffix: kind for kind in READABLE for suffix in kind.suffixes}
-"""Of manuscripts that can be read."""
+"""Kinds that can be read, by suffix."""
 READERS = Registry(
     "narrator.manuscripts",
     "reader",
@@ -293,7 +293,7 @@ READERS = Registry(
 UNREADABLE_SUFFIXES = tuple(
     suffix for kind in KINDS if not kind.reader and not kind.is_named for suffix in kind.suffixes
 )
-"""Of manuscripts in formats of other programs."""
+"""Suffixes of manuscripts that only other programs read."""
 *_LISTED, _LAST_LISTED = dict.fromkeys(kind.listed_as or kind.name for kind in READABLE)
 IMPORTABLE = f"{', '.join(_LISTED)} and {_LAST_LISTED}"
 """List of what can be imported, for people."""

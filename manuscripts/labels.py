@@ -62,9 +62,9 @@ _SCENE_HEADING_START = re.compile(r"(?:INT|EXT|EST|I/E)(?:\.|/)\s?(?=\w)")
 """Beginning of a screenplay's scene heading."""
 WORDS = read_word_lists(Path(__file__).with_name("dialogue.txt"))
 _LOWER_CASE_WORDS = frozenset(WORDS.words("conjunctions") + WORDS.words("particles"))
-_OTHER_LABELS = frozenset(WORDS.words("not names"))
+_FIRST_WORDS_OF_OTHER_LABELS = frozenset(WORDS.words("not names"))
 COLONS = (":", "：")
-_ENDS = ("the end", "the curtain", "le rideau")
+_CLOSING_LINES = ("the end", "the curtain", "le rideau")
 _MAX_NAME_LENGTH = 60
 _MAX_RARITY = 20
 """A setting is dropped if it occurs less than once per this many labels of the commonest setting.
@@ -213,8 +213,8 @@ def _form_of(name: str, lead_words: str, text_to_label_end: str) -> Form | None:
     if _ROMAN_NUMERAL.fullmatch(name):
         return None
     letters, lead_letters = _only_letters(name), _only_letters(lead_words)
-    leads = lead_letters.startswith(letters) and bool(letters)
-    if leads and _only_letters(text_to_label_end).startswith(lead_letters):
+    begins_lead = lead_letters.startswith(letters) and bool(letters)
+    if begins_lead and _only_letters(text_to_label_end).startswith(lead_letters):
         return "apart"
     if is_capitals(name):
         return "capitals"
@@ -226,14 +226,16 @@ def _only_letters(text: str) -> str:
 
 
 def may_name(name: str) -> bool:
-    """Returns whether words may be a name: a capital at their head, and none that heads something
-    else."""
+    """Returns whether words may be a name: they begin with a capital, and do not head a chapter, a
+    scene or anything else."""
     first_word = next(iter(name.split()), "").strip(".’'").casefold()
-    if len(name) > _MAX_NAME_LENGTH or first_word in _OTHER_LABELS:
+    if len(name) > _MAX_NAME_LENGTH or first_word in _FIRST_WORDS_OF_OTHER_LABELS:
         return False
     numbering = parse_numbering(name)
-    counts = numbering and numbering.word and (numbering.value is not None or not numbering.title)
-    if counts or key_of(name) in _ENDS or not any(map(str.isalpha, name)):
+    is_numbering = (
+        numbering and numbering.word and (numbering.value is not None or not numbering.title)
+    )
+    if is_numbering or key_of(name) in _CLOSING_LINES or not any(map(str.isalpha, name)):
         return False
     if _SCENE_HEADING_START.match(name) or match_transition(f"{name}:"):
         return False

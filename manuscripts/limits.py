@@ -12,25 +12,25 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-BASE_MEMORY = 768_000_000
+BASE_MEMORY_BYTES = 768_000_000
 """Bytes for a small file. A novel takes 100 MB, a PDF of 1,000 pages or a long Word file 200 MB."""
 MEMORY_PER_BYTE = 32
 """Additional bytes for each byte of the file; plain text takes 40 on top of the 90 MB of the
 program itself."""
-MAX_MEMORY = 2_000_000_000
+MAX_MEMORY_BYTES = 2_000_000_000
 """Bytes, for a file of any size."""
-BASE_SECONDS = 5.0
+BASE_CPU_SECONDS = 5.0
 """Seconds of processor time for a small file."""
-SECONDS_PER_BYTE = 90e-6
+CPU_SECONDS_PER_BYTE = 90e-6
 """Additional seconds for each byte of the file: an uncompressed PDF of 1,000 pages takes 7 s for
 each MB, and most are compressed to a third or less."""
-MAX_SECONDS = 900.0
+MAX_CPU_SECONDS = 900.0
 """Seconds of processor time, for a file of any size."""
-MAX_OUTPUT = 300_000_000
+MAX_OUTPUT_BYTES = 300_000_000
 """Bytes of the imported book: its text and its cover."""
-CLOCK_SECONDS = 900.0
+BASE_CLOCK_SECONDS = 900.0
 """Seconds of wall-clock time without computation. Calibre alone has ten minutes."""
-BUSY_FACTOR = 5
+CLOCK_SECONDS_PER_CPU_SECOND = 5
 """Wall-clock seconds allowed for each second of processor time, since other programs may be
 running."""
 _MAX_COUNTED_FILES = 10_000
@@ -41,31 +41,31 @@ _MAX_COUNTED_FILES = 10_000
 class ImportLimits:
     """Limits of the process that reads a manuscript."""
 
-    memory: int
-    """Bytes in use by the process and its children."""
-    seconds: float
-    """Seconds of processor time."""
+    memory_bytes: int
+    """Memory of the process and its children."""
+    cpu_seconds: float
 
     @property
     def clock_seconds(self) -> float:
         """Wall-clock seconds after which the process counts as hanging."""
-        return CLOCK_SECONDS + BUSY_FACTOR * self.seconds
+        return BASE_CLOCK_SECONDS + CLOCK_SECONDS_PER_CPU_SECOND * self.cpu_seconds
 
 
 def limits_for(source: Path) -> ImportLimits:
-    """Returns the limits for a file or a folder, by its size; those for a small one if the size is
-    unknown.
+    """Returns the limits for a file or a folder, by its size; those for a small one if its size
+    cannot be read.
 
     A folder is read file by file, but held in memory as a whole.
     """
-    size = sum(islice(_file_sizes(source), _MAX_COUNTED_FILES))
+    source_bytes = sum(islice(_file_sizes(source), _MAX_COUNTED_FILES))
     return ImportLimits(
-        min(BASE_MEMORY + MEMORY_PER_BYTE * size, MAX_MEMORY),
-        min(BASE_SECONDS + SECONDS_PER_BYTE * size, MAX_SECONDS),
+        min(BASE_MEMORY_BYTES + MEMORY_PER_BYTE * source_bytes, MAX_MEMORY_BYTES),
+        min(BASE_CPU_SECONDS + CPU_SECONDS_PER_BYTE * source_bytes, MAX_CPU_SECONDS),
     )
 
 
 def _file_sizes(source: Path) -> Iterator[int]:
+    """Yields the size in bytes of each file."""
     try:
         if not source.is_dir():
             yield source.stat().st_size

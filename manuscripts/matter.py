@@ -20,21 +20,22 @@ from textbase.characters import strip_invisible
 from textbase.word_lists import read_word_lists
 
 _LISTS = read_word_lists(Path(__file__).with_suffix(".txt"))
-_READ_ALOUD = frozenset(_LISTS.words("read aloud"))
-_LEFT_OUT = {
+_KEPT_KINDS = frozenset(_LISTS.words("read aloud"))
+_OMITTED_KINDS = {
     kind: _LISTS.table(kind, joint="|")
     for kind in _LISTS.sections()
     if kind not in ("read aloud", "signs of rights")
 }
-"""Kind -> what the list says about it."""
+"""Kind that is left out -> its fields in the list: `reason`, `titles`, `markup`, `files`,
+`most words`."""
 _TITLE_PATTERNS = {
-    kind: re.compile(facts["titles"], re.IGNORECASE)
-    for kind, facts in _LEFT_OUT.items()
-    if "titles" in facts
+    kind: re.compile(fields["titles"], re.IGNORECASE)
+    for kind, fields in _OMITTED_KINDS.items()
+    if "titles" in fields
 }
-_SYNONYMS, _KIND_BY_FILE_WORD = (
-    {word: kind for kind, facts in _LEFT_OUT.items() for word in facts.get(key, "").split()}
-    for key in ("markup", "files")
+_KIND_BY_MARKUP_WORD, _KIND_BY_FILE_WORD = (
+    {word: kind for kind, fields in _OMITTED_KINDS.items() for word in fields.get(name, "").split()}
+    for name in ("markup", "files")
 )
 _MAX_WORDS_FOR_FILE_NAME = 1500
 """Number of words above which a file's name alone proves nothing."""
@@ -61,16 +62,16 @@ class BookContext:
     """Facts about the whole book that help to judge a piece of it."""
 
     title: str
-    others: tuple[str, ...] = ()
-    """Subtitle, authors, publisher: further words of a title page."""
+    title_page_facts: tuple[str, ...] = ()
+    """Subtitle, authors, publisher."""
 
 
 def kind_of_type(types: str) -> str | None:
     """Returns the kind that an `epub:type`, `role` or guide type names, if this module knows it."""
     for word in types.lower().split():
         word = word.rpartition(":")[2].removeprefix("doc-").removeprefix("other.")
-        word = _SYNONYMS.get(word, word)
-        if word in _LEFT_OUT or word in _READ_ALOUD:
+        word = _KIND_BY_MARKUP_WORD.get(word, word)
+        if word in _OMITTED_KINDS or word in _KEPT_KINDS:
             return word
     return None
 
@@ -93,18 +94,16 @@ def kind_of_file(name: str, words: int) -> str | None:
     return next((_KIND_BY_FILE_WORD[part] for part in parts if part in _KIND_BY_FILE_WORD), None)
 
 
-def kind_of_words(text: str, facts: BookContext) -> str | None:
+def kind_of_words(text: str, context: BookContext) -> str | None:
     """Returns the kind that the words reveal: a copyright page or a title page."""
-    if has_at_most(text, _MAX_RIGHTS_PAGE_WORDS) and len(signs_of_rights(text)) >= 2:
+    if has_at_most_words(text, _MAX_RIGHTS_PAGE_WORDS) and len(signs_of_rights(text)) >= 2:
         return "copyright-page"
-    title_words, other_facts = _word_set(facts.title), _word_set(" ".join(facts.others))
-    text_words = _word_set(text)
+    title_words, text_words = _word_set(context.title), _word_set(text)
     if text.strip() and may_be_title_page(text) and title_words and title_words <= text_words:
-        unexpected_words = text_words - title_words - other_facts - _TITLE_PAGE_WORDS
-        unknown_words = [
-            word for word in unexpected_words if not word[0].isdigit()
-        ]  # numbers are dates
-        if len(unknown_words) * 4 <= len(text_words):
+        unexpected_words = text_words - _title_page_words(context)
+        # numbers are dates
+        unexpected_count = sum(not word[0].isdigit() for word in unexpected_words)
+        if 4 * unexpected_count <= len(text_words):
             return "titlepage"
     return None
 
@@ -114,24 +113,29 @@ def signs_of_rights(text: str) -> set[str]:
     return {sign.lastgroup or "" for sign in _RIGHTS.finditer(text)}
 
 
-def has_at_most(text: str, words: int) -> bool:
-    """Returns whether a text has no more words; its characters count if no spaces separate
-    words."""
-    return count_words(text) <= words and len(text) <= words * _MAX_CHARACTERS_PER_WORD
+def has_at_most_words(text: str, max_words: int) -> bool:
+    """Returns whether a text is no longer; in scripts without spaces, by its characters."""
+    return count_words(text) <= max_words and len(text) <= max_words * _MAX_CHARACTERS_PER_WORD
 
 
 def may_be_title_page(text: str) -> bool:
     """Returns whether a text is as short as a title page is."""
-    return has_at_most(text, _MAX_TITLE_PAGE_WORDS)
+    return has_at_most_words(text, _MAX_TITLE_PAGE_WORDS)
 
 
-def has_plausible_length(kind: str | None, text: str) -> bool:
-    """Returns whether a piece of this kind may be as long as the text."""
-    most_words = _LEFT_OUT.get(kind or "", {}).get("most words")
-    return most_words is None or has_at_most(text, int(most_words))
+def kind_if_plausible(kind: str | None, text: str) -> str | None:
+    """Returns the kind of a piece; None if its text is too long for that."""
+    max_words = _OMITTED_KINDS.get(kind or "", {}).get("most words")
+    return kind if max_words is None or has_at_most_words(text, int(max_words)) else None
 
 
 _TITLE_PAGE_WORDS = word_set("by a an the novel story stories tale tales of and in with")
+
+
+def _title_page_words(context: BookContext) -> frozenset[str]:
+    """Returns the words that a title page of this book may have."""
+    facts = _word_set(" ".join((context.title, *context.title_page_facts)))
+    return facts | _TITLE_PAGE_WORDS
 
 
 def _word_set(text: str) -> frozenset[str]:
@@ -140,7 +144,7 @@ def _word_set(text: str) -> frozenset[str]:
 
 def omission_reason(kind: str | None) -> str | None:
     """Returns why a piece of this kind is left out; None if it is kept."""
-    return _LEFT_OUT.get(kind or "", {}).get("reason")
+    return _OMITTED_KINDS.get(kind or "", {}).get("reason")
 
 
 def is_part(title: str) -> bool:
@@ -173,10 +177,9 @@ def part_word(title: str) -> str:
     return numbering.word if numbering and numbering.is_part else ""
 
 
-def is_title_page_line(text: str, facts: BookContext) -> bool:
+def is_title_page_line(text: str, context: BookContext) -> bool:
     """Returns whether a text says only what a title page does: the book's title, its authors."""
-    title_page_words = _word_set(" ".join((facts.title, *facts.others))) | _TITLE_PAGE_WORDS
-    return _word_set(text) <= title_page_words
+    return _word_set(text) <= _title_page_words(context)
 
 
 _KIND_OF_BOOK = re.compile(
@@ -198,7 +201,7 @@ _PERSON_NAME = re.compile(
 )
 _BYLINE = re.compile(
     r"(?:an? [\w’' -]{1,30}|written|story|novel)?\s*(?<!\w)by:?\s+(?P<name>\S.{1,60})|"
-    r"(?:von|par|por|di|de|door|af|av|от)\s+(?P<other>[^\W\d_a-z]\S*(?:\s+\S+){0,4})",
+    r"(?:von|par|por|di|de|door|af|av|от)\s+(?P<foreign_name>[^\W\d_a-z]\S*(?:\s+\S+){0,4})",
     re.IGNORECASE,
 )
 
@@ -211,4 +214,4 @@ def is_person_name(text: str) -> bool:
 def author_of_byline(text: str) -> str | None:
     """Returns the author that a line of a title page names, as `by Jane Doe` does."""
     match = _BYLINE.fullmatch(text)
-    return (match["name"] or match["other"]) if match else None
+    return (match["name"] or match["foreign_name"]) if match else None

@@ -69,13 +69,13 @@ def pronoun_of(name: str, description: str) -> str | None:
     """Returns "she" or "he" by the title in a name or the first word of kinship or sex in its
     description."""
     words = _GENDERED_WORD.finditer(description)
-    own_words = (word for word in words if not _RELATION.search(description[: word.start()]))
-    gendered_match = _TITLE.match(name) or next(own_words, None)
+    words_on_person = (w for w in words if not _RELATION.search(description[: w.start()]))
+    gendered_match = _TITLE.match(name) or next(words_on_person, None)
     return gendered_match and ("she" if gendered_match["she"] else "he")
 
 
 def build_cast(
-    printed: Mapping[str, str], cast_list: Iterable[Persona]
+    printed_names: Mapping[str, str], cast_list: Iterable[Persona]
 ) -> tuple[PrintedSpeaker, ...]:
     """Returns the cast of printed labels (key -> as printed), in their order.
 
@@ -84,7 +84,7 @@ def build_cast(
     persons_by_key = {key_of(person.name): person for person in cast_list}
     names: dict[str, str] = {}
     aliases: dict[str, list[str]] = {}
-    for key, name in printed.items():
+    for key, name in printed_names.items():
         person = _abbreviated_person(key, persons_by_key)
         main_key = key if person is None else key_of(person.name)
         names.setdefault(main_key, in_ordinary_case(name if person is None else person.name))

@@ -124,7 +124,7 @@ def _describe_doubtful(doubtful: DoubtfulLabels) -> str:
 def _leave_transitions(passages: Iterable[Passage]) -> None:
     for passage in passages:
         if match_transition(passage.text):
-            passage.block.leave("transition")
+            passage.block.omit("transition")
 
 
 _SCRIPT_LABEL = re.compile(r"[^\s:：(（][^:：(（\n]{0,59}?\s?(?:\([^()\n]{0,200}\)\s?)?[:：]\s")
@@ -164,9 +164,9 @@ class _SpeechCounts:
     printed_names: dict[str, str] = field(default_factory=dict)
     """Key of each label -> its first printed form."""
     speech_count: int = 0
-    directions: int = 0
-    times: int = 0
-    unlabelled: list[str] = field(default_factory=list)
+    direction_count: int = 0
+    time_count: int = 0
+    unlabelled_sources: list[str] = field(default_factory=list)
     """Sources of paragraphs that continue the speech above."""
 
     def describe(self, dialogue: PrintedDialogue) -> str:
@@ -174,7 +174,7 @@ class _SpeechCounts:
         kinds = {
             "a script": dialogue.has_speaker_markup,
             "a play": dialogue.is_play,
-            "a transcript": self.times > 0,
+            "a transcript": self.time_count > 0,
             "an interview": len(self.printed_names) <= 3,
             "a conversation": True,
         }
@@ -186,17 +186,17 @@ class _SpeechCounts:
         if self.printed_names:
             parts.append(_count_of(len(self.printed_names), "speaker"))
             parts.append(_count_of(self.speech_count, "speech"))
-        if self.directions:
-            parts.append(_count_of(self.directions, "stage direction"))
-        if self.times:
-            parts.append(f"{_count_of(self.times, 'time')} left out")
+        if self.direction_count:
+            parts.append(_count_of(self.direction_count, "stage direction"))
+        if self.time_count:
+            parts.append(f"{_count_of(self.time_count, 'time')} left out")
         return f"{kind}: {', '.join(parts)}"
 
     def remarks(self) -> Iterator[str]:
         """Yields remarks on paragraphs that the author should check."""
-        if self.unlabelled:
-            count = _count_of(len(self.unlabelled), "paragraph")
-            first_place = self.unlabelled[0]
+        if self.unlabelled_sources:
+            count = _count_of(len(self.unlabelled_sources), "paragraph")
+            first_place = self.unlabelled_sources[0]
             yield f"{count} without a name: more of the speech above (first: {first_place})."
 
 
@@ -212,7 +212,7 @@ class _Labeller:
         bracketed = [words for text in texts for words in _SQUARE_BRACKETED.findall(text)]
         square_count = sum(any(map(str.isalpha, words)) for words in bracketed)
         parenthesis_count = sum(text.count("(") for text in texts)
-        self.habits = DirectionStyle(
+        self.direction_style = DirectionStyle(
             dialogue.is_play,
             uses_square_brackets=square_count > 2 and 2 * square_count >= parenthesis_count,
             has_markup=dialogue.has_speaker_markup,
@@ -246,7 +246,9 @@ class _Labeller:
                 continue
             if (parts[0].label or block.is_narrated) and self.pending_name:
                 blocks += self._take_pending_name()
-            kinds_above = (written.kind for written in reversed(blocks) if written.kind != "left")
+            kinds_above = (
+                written.kind for written in reversed(blocks) if written.kind != "omitted"
+            )
             if next(kinds_above, None) == "text" and any(map(self._heads_scene, parts)):
                 source_markdown = None if block.source_markdown is None else "***\n"
                 blocks.append(Block("scene", block.source, source_markdown=source_markdown))
@@ -264,7 +266,7 @@ class _Labeller:
             self.pending_name, self.pending_counts = block, (characters, words)
             return
         self.pending_name, self.pending_counts = None, (0, 0)
-        first_spoken = next((b for b in blocks if b.kind != "left"), blocks[0])
+        first_spoken = next((b for b in blocks if b.kind != "omitted"), blocks[0])
         first_spoken.characters += characters - sum(b.characters for b in blocks)
         first_spoken.words += words - sum(b.words for b in blocks)
 
@@ -277,7 +279,7 @@ class _Labeller:
         if self.pending_name is None:
             yield from self._take_pending_name()
         self.counts.speech_count += 1
-        self.counts.times += len(label.time_ranges)
+        self.counts.time_count += len(label.time_ranges)
         for start, end in label.time_ranges:
             yield _left_out_block(block, text[start:end], "time of a transcript")
         extensions, direction_text = _split_extensions(passage, label)
@@ -311,7 +313,7 @@ class _Labeller:
                 yield self._direction_block(passage, whole_piece)
         elif open_speech and (open_speech.is_pending or self._continues_speech(passage)):
             if not open_speech.is_pending and not self.dialogue.has_speaker_markup:
-                self.counts.unlabelled.append(passage.block.source)
+                self.counts.unlabelled_sources.append(passage.block.source)
             open_speech.leads_into_speech = False
             yield from self._write_speech(passage, 0)
         else:
@@ -333,7 +335,7 @@ class _Labeller:
 
     def _write_speech(self, passage: Passage, start: int) -> Iterator[Block]:
         """Yields a speech as a labelled paragraph, with its directions before, in and after it."""
-        pieces = split_speech(passage.styled, start, self.habits)
+        pieces = split_speech(passage.styled, start, self.direction_style)
         if pieces and pieces[0].is_direction and self._takes_style(passage, pieces[0]):
             del pieces[0]
         spoken_indexes = [index for index, piece in enumerate(pieces) if not piece.is_direction]
@@ -377,7 +379,7 @@ class _Labeller:
     def _speech_block(self, passage: Passage, pieces: Sequence[SpeechPiece]) -> Block:
         """Returns a labelled paragraph of speech pieces; directions among them are marked for the
         narrator."""
-        self.counts.directions += sum(piece.is_direction for piece in pieces)
+        self.counts.direction_count += sum(piece.is_direction for piece in pieces)
         label = self.open_speech.take_label() if self.open_speech else ""
         return _paragraph_block(passage.block, _cut_lines(passage.lines, pieces), label)
 
@@ -387,7 +389,7 @@ class _Labeller:
         text = passage.text[piece.start : piece.stop]
         if self.open_speech and not is_of_label and self._is_parenthetical(passage, piece):
             return _left_out_block(passage.block, text, PARENTHETICAL_REASON)
-        self.counts.directions += 1
+        self.counts.direction_count += 1
         if self.directions == "omit":
             return _left_out_block(passage.block, text, "stage direction")
         return _unlabelled_block(passage, piece)

@@ -82,8 +82,8 @@ def split_paragraphs(spans: Iterable[StyledSpan]) -> list[list[Line]]:
     for span in (*spans, BREAK, BREAK):
         if span is not BREAK:
             line.append(span)
-        elif line and (tidied := normalize_line(line)):
-            paragraphs[-1].append(tidied)
+        elif line and (normalized_line := normalize_line(line)):
+            paragraphs[-1].append(normalized_line)
             line = []
         else:
             paragraphs.append([])
@@ -96,13 +96,14 @@ def normalize_line(spans: Iterable[StyledSpan]) -> Line:
     style."""
     merged: list[StyledSpan] = []
 
-    def add(added: StyledSpan) -> None:
-        text = added.text
-        if len(merged) > 1 and merged[-1].text == " " and merged[-2].style == added.style:
+    def add(new_span: StyledSpan) -> None:
+        """Appends a span, or extends the last one, if it has the same style."""
+        text = new_span.text
+        if len(merged) > 1 and merged[-1].text == " " and merged[-2].style == new_span.style:
             text = f"{merged.pop().text}{text}"
-        if merged and merged[-1].style == added.style:
+        if merged and merged[-1].style == new_span.style:
             text = f"{merged.pop().text}{text}"
-        merged.append(added if text is added.text else replace(added, text=text))
+        merged.append(replace(new_span, text=text))
 
     ends_with_space = True
     for span in spans:

@@ -35,10 +35,9 @@ from textbase.files import reason
 def main() -> NoReturn:
     """Answers the request on standard input."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no core dump of a bomb's memory
-    answers = os.dup(1)
+    answer_descriptor = os.dup(1)
     os.dup2(2, 1)  # keep other output apart from answers
-    requests = sys.stdin.buffer
-    request = ImportRequest.model_validate_json(requests.readline())
+    request = ImportRequest.model_validate_json(sys.stdin.buffer.readline())
     _end_with_parent()
     source = Path(request.source)
 
@@ -46,7 +45,7 @@ def main() -> NoReturn:
         kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
         lines = traceback.format_exception(kind, error, trace)
-        _send(answers, ReaderFault(error=lines[-1].strip(), traceback="".join(lines)))
+        _send(answer_descriptor, ReaderFault(error=lines[-1].strip(), traceback="".join(lines)))
         os._exit(1)
 
     sys.excepthook = report_fault
@@ -54,7 +53,7 @@ def main() -> NoReturn:
     _limit_resources(source)
 
     def report_file(path: Path) -> None:
-        _send(answers, ReadingFile(path=str(path)))
+        _send(answer_descriptor, ReadingFile(path=str(path)))
 
     answer: ImportAnswer
     try:
@@ -73,7 +72,7 @@ def main() -> NoReturn:
     except MemoryError:  # the book and its message do not fit side by side
         del answer
         answer_line = MemoryExhausted().to_line()
-    _write_all(answers, answer_line)
+    _write_all(answer_descriptor, answer_line)
     os._exit(0)
 
 
@@ -81,9 +80,9 @@ def _limit_resources(source: Path) -> None:
     """Limits the memory and processor time of this process from now on."""
     limits = limits_for(source)
     # Libraries reserve address space freely; this limit counts writable memory.
-    _lower_limit(resource.RLIMIT_DATA, limits.memory)
+    _lower_limit(resource.RLIMIT_DATA, limits.memory_bytes)
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    _lower_limit(resource.RLIMIT_CPU, int(usage.ru_utime + usage.ru_stime + limits.seconds) + 1)
+    _lower_limit(resource.RLIMIT_CPU, int(usage.ru_utime + usage.ru_stime + limits.cpu_seconds) + 1)
 
 
 def _lower_limit(resource_kind: int, limit: int) -> None:

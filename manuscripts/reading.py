@@ -124,20 +124,20 @@ def _clean_file_names(book: Book) -> Book:
 
 
 def _has_heading(heading: re.Pattern[str], book: Book) -> bool:
-    """Returns whether any row of the chapters begins with the pattern that the user gave for
-    headings."""
+    """Returns whether any row of the chapters begins with the user's pattern for headings; also
+    True if that takes too long."""
     rows = (row.lstrip("#*_> ") for c in book.chapters for row in c.markdown.split("\n") if row)
     try:
         with time_limit(heading.pattern):
-            return any(heading.match(_ESCAPED.sub(r"\1", row)) for row in rows)
+            return any(heading.match(_MARKDOWN_ESCAPE.sub(r"\1", row)) for row in rows)
     except SlowPattern:
         return True
 
 
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_MARKDOWN_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
-_RELATED = {"nb", "no", "nn", "da"}
+_RELATED_LANGUAGES = {"nb", "no", "nn", "da"}
 """Languages that are not told apart."""
 
 
@@ -155,17 +155,17 @@ def _decide_language(book: Book, chosen_language: str | None) -> tuple[str, str]
             )
         return recognised, f"language: {recognised}, recognised; --language says otherwise."
     stated = mend_tag(book.language)
-    if recognised in (None, primary(stated)) or {recognised, primary(stated)} <= _RELATED:
+    if recognised in (None, primary(stated)) or {recognised, primary(stated)} <= _RELATED_LANGUAGES:
         return stated, ""
     script_mismatch = find_foreign_letters(text[:_SAMPLE_LENGTH], stated)
-    reason = ""
+    doubt = ""
     if any(kind.writes_languages and kind.name == book.format for kind in READABLE):
-        reason = f"{stated} is what the program has set"
+        doubt = f"{stated} is what the program has set"
     elif script_mismatch and script_mismatch.is_most:
-        reason = f"the book says {stated}, which is written in other letters"
-    if reason and recognised:
+        doubt = f"the book says {stated}, which is written in other letters"
+    if doubt and recognised:
         return recognised, (
-            f"language: {recognised}, recognised; {reason}. --language says otherwise."
+            f"language: {recognised}, recognised; {doubt}. --language says otherwise."
         )
     return stated, (
         f"language: {stated}, as the book says, but its text reads as {recognised}; "
@@ -174,4 +174,4 @@ def _decide_language(book: Book, chosen_language: str | None) -> tuple[str, str]
 
 
 _SAMPLE_LENGTH = 200_000
-"""Characters whose letters show the script of the book."""
+"""Number of characters whose letters show the script of the book."""

@@ -20,38 +20,38 @@ ChapterRules = tuple[Callable[[Outline], None], ...]
 """Functions that make one decision each about an outline, in this order."""
 
 LINES: ChapterRules = (
-    lines.free_titles,
-    lines.keep_counted,
-    lines.take_titles,
-    lines.find_holders,
-    lines.leave_contents,
-    lines.leave_listed,
-    lines.leave_running_heads,
-    lines.leave_title_page,
+    lines.demote_false_numbers,
+    lines.keep_consecutive_numbers,
+    lines.join_titles_below_numbers,
+    lines.promote_part_titles,
+    lines.omit_contents_lists,
+    lines.omit_rows_below_contents,
+    lines.omit_running_heads,
+    lines.omit_title_page,
     lines.start_at_headings,
 )
 """For sources whose headings must be guessed from lines."""
 
 LEVELS: ChapterRules = (
-    levels.promote_named,
-    levels.promote_parts,
-    levels.leave_title,
+    levels.promote_chapter_lines,
+    levels.promote_part_lines,
+    levels.omit_book_title,
     levels.start_at_levels,
 )
 """For sources that mark headings, with levels, and nothing else."""
 
-SCRIPT: ChapterRules = (levels.start_at_each,)
+SCRIPT: ChapterRules = (levels.start_at_every_heading,)
 """For sources whose reader has marked the headings of chapters, as those of scripts do."""
 
-OFFICE: ChapterRules = (*LEVELS, levels.judge_front)
+OFFICE: ChapterRules = (*LEVELS, levels.classify_front_matter)
 """For word processor documents, whose headings are marked or recognised by their look."""
 
-FOLDER: ChapterRules = (files.start_at_several,)
+FOLDER: ChapterRules = (files.start_at_top_headings,)
 """For sources with levels of headings that are files of a folder, one or more chapters each."""
 
 MARKUP: ChapterRules = (
-    markup.take_titles,
-    markup.leave_links,
+    markup.promote_titles_below_numbers,
+    markup.omit_link_lists,
     markup.start_at_entries,
     markup.start_at_sections,
     markup.start_at_documents,
@@ -60,15 +60,15 @@ MARKUP: ChapterRules = (
 )
 """For sources with documents, sections and a table of contents."""
 
-CHOSEN: ChapterRules = (chosen.start_at_chosen,)
+CHOSEN: ChapterRules = (chosen.start_at_chosen_headings,)
 """For any source if the user gives a pattern for headings."""
 
-CHOSEN_LINES: ChapterRules = (*CHOSEN, lines.leave_title_page)
+CHOSEN_LINES: ChapterRules = (*CHOSEN, lines.omit_title_page)
 """For plain text if the user gives a pattern for headings."""
 
 FILES: ChapterRules = (
-    files.head_with_title,
-    *(rule for rule in LINES if rule is not lines.leave_title_page),
+    files.promote_title_line,
+    *(rule for rule in LINES if rule is not lines.omit_title_page),
 )
 """For plain texts that are files of a folder, one or more chapters each."""
 

@@ -12,7 +12,7 @@ from manuscripts.blocks import Block, write_markdown
 from manuscripts.book import ImportedChapter, PrintedSpeaker, Skipped, word_set
 from manuscripts.chapters.notes import place_notes
 from manuscripts.chapters.outline import (
-    PART_WORDS,
+    MAX_PART_PAGE_WORDS,
     Division,
     Outline,
     announces_chapter,
@@ -114,7 +114,7 @@ class _Assembly:
         self.pending = []
         book = self.divided
         book.left_out += _collect_omissions(blocks, title, len(book.chapters))
-        kept_blocks = [block for block in blocks if block.kind != "left"]
+        kept_blocks = [block for block in blocks if block.kind != "omitted"]
         characters = sum(block.characters for block in kept_blocks)
         words = sum(block.words for block in kept_blocks)
         markdown, source = write_markdown(blocks), blocks[0].source
@@ -146,7 +146,7 @@ def _only_announces(piece: Division, following: Division | None) -> bool:
     counts_alike = matter.part_word(piece.title) == matter.part_word(following.title)
     return (
         _is_part_piece(piece)
-        and piece.words <= PART_WORDS
+        and piece.words <= MAX_PART_PAGE_WORDS
         and not (counts_alike and _is_part_piece(following))
     )
 
@@ -218,7 +218,7 @@ def _collect_omissions(
     """
     blocks_by_reason: dict[tuple[int, str], list[Block]] = {}
     for block in blocks:
-        reason = block.reason if block.kind == "left" else default_reason
+        reason = block.reason if block.kind == "omitted" else default_reason
         if reason and block.characters:
             blocks_by_reason.setdefault((block.document, reason), []).append(block)
     for (_, reason), omitted_blocks in blocks_by_reason.items():

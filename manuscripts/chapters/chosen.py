@@ -9,9 +9,9 @@ from manuscripts.headings import solo_heading
 from textbase.patterns import time_limit
 
 
-def start_at_chosen(outline: Outline) -> None:
+def start_at_chosen_headings(outline: Outline) -> None:
     """Begins a piece at each heading or line that matches the user's pattern, and at front and back
-    matter by markup. Raises Slow."""
+    matter by markup. Raises SlowPattern."""
     heading = outline.choices.heading
     if heading is None:
         return

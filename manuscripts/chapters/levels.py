@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from manuscripts import matter
 from manuscripts.blocks import Block
-from manuscripts.chapters.outline import PART_WORDS, Outline, Start
+from manuscripts.chapters.outline import MAX_PART_PAGE_WORDS, Outline, Start
 from manuscripts.chapters.titles import is_bare
 from manuscripts.counting import parse_numbering
 from manuscripts.headings import is_prose, is_title
@@ -23,7 +23,7 @@ _MAX_TITLE_LINE_WORDS = 15
 _AUTHOR_LINE = re.compile(r"[*_]*by:?\s+(\S.{1,80}?)[*_]*", re.IGNORECASE)
 
 
-def promote_named(outline: Outline) -> None:
+def promote_chapter_lines(outline: Outline) -> None:
     """Turns lines that name chapters into headings, if no heading does: `**Chapter 1**`."""
     headings = [outline.blocks[place] for place in outline.headings()]
     if any(parse_numbering(block.text) for block in headings):
@@ -33,7 +33,7 @@ def promote_named(outline: Outline) -> None:
         level = headings[0].level + 1 if headings else 1
         for block in chapter_lines:
             block.become_heading(level)
-        _leave_title_lines(outline, outline.blocks.index(chapter_lines[0]))
+        _omit_title_lines(outline, outline.blocks.index(chapter_lines[0]))
 
 
 def _is_chapter_line(block: Block) -> bool:
@@ -50,19 +50,21 @@ def _is_chapter_line(block: Block) -> bool:
     )
 
 
-def _leave_title_lines(outline: Outline, end: int) -> None:
-    """Leaves out the lines of a title page above the first such heading."""
-    front = [block for block in outline.blocks[:end] if block.kind == "text"]
-    if len(front) > 4 or any(b.words > _MAX_TITLE_LINE_WORDS or is_prose(b.text) for b in front):
+def _omit_title_lines(outline: Outline, end: int) -> None:
+    """Leaves out the title page: the short lines above `end`, the first chapter's heading."""
+    title_lines = [block for block in outline.blocks[:end] if block.kind == "text"]
+    if len(title_lines) > 4 or any(
+        block.words > _MAX_TITLE_LINE_WORDS or is_prose(block.text) for block in title_lines
+    ):
         return
-    for block in front:
+    for block in title_lines:
         outline.facts.setdefault("title", block.text)
         if author_match := _AUTHOR_LINE.fullmatch(block.text):
             outline.facts.setdefault("author", author_match[1])
-        block.leave("title page")
+        block.omit("title page")
 
 
-def promote_parts(outline: Outline) -> None:
+def promote_part_lines(outline: Outline) -> None:
     """Turns a paragraph right above a heading into a heading if it only names a part."""
     worded_blocks = [block for block in outline.blocks if block.kind in ("heading", "text")]
     for above, below in pairwise(worded_blocks):
@@ -70,7 +72,7 @@ def promote_parts(outline: Outline) -> None:
             above.become_heading(below.level)
 
 
-def leave_title(outline: Outline) -> None:
+def omit_book_title(outline: Outline) -> None:
     """Leaves out the book's title, with the author's line below it."""
     blocks = outline.blocks
     text_start = _text_start(outline)
@@ -80,32 +82,33 @@ def leave_title(outline: Outline) -> None:
     title_index = top_headings[0]
     title = blocks[title_index]
     outline.facts.setdefault("title", title.text)
-    for below in blocks[title_index + 1 : title_index + 2]:
+    if title_index + 1 < len(blocks):
+        below = blocks[title_index + 1]
         author_match = _AUTHOR_LINE.fullmatch(below.rows[0].strip() if below.rows else below.text)
         if author_match and below.kind == "text":
             outline.facts.setdefault("author", author_match[1])
             if below.rows:
                 title.merge_first_row(below)
             else:
-                below.leave("title page")
-    title.leave("title page")
+                below.omit("title page")
+    title.omit("title page")
     outline.starts[text_start] = Start(title.text, is_final=True, has_known_parents=True)
     outline.starts[title_index + 1] = Start(is_final=True, has_known_parents=True)
 
 
-def start_at_each(outline: Outline) -> None:
+def start_at_every_heading(outline: Outline) -> None:
     """Begins a piece, which is a chapter, at each heading."""
     outline.starts[0] = Start(is_final=True, has_known_parents=True)
-    chapters = [(index, index) for index in outline.headings()]
-    for index, _ in chapters:
+    heading_indexes = outline.headings()
+    for index in heading_indexes:
         title = outline.blocks[index].text
         outline.starts[index] = Start(title, is_final=True, has_known_parents=True)
-    _leave_empty_chapters(outline, chapters)
+    _omit_empty_chapters(outline, [(index, index) for index in heading_indexes])
 
 
 def _text_start(outline: Outline) -> int:
-    """Returns the index of the first block of the text, after front matter."""
-    return 1 if outline.blocks[:1] and outline.blocks[0].kind == "left" else 0
+    """Returns the index of the first block after YAML front matter, which is left out."""
+    return 1 if outline.blocks[:1] and outline.blocks[0].kind == "omitted" else 0
 
 
 def _is_book_title(outline: Outline, heading_index: int) -> bool:
@@ -136,8 +139,9 @@ class _Holder:
     """Level of the headings that it holds."""
 
     def ends_at(self, heading: Block) -> bool:
-        same_kind = _names_part(heading.text) or heading.level < self.inner_level
-        return heading.level <= self.level and same_kind
+        """Returns whether a later heading is not held: it names a part, or ranks above the held."""
+        is_outer = _names_part(heading.text) or heading.level < self.inner_level
+        return heading.level <= self.level and is_outer
 
 
 def start_at_levels(outline: Outline) -> None:
@@ -145,21 +149,18 @@ def start_at_levels(outline: Outline) -> None:
     first chapter."""
     for front_index in (0, _text_start(outline)):
         outline.starts.setdefault(front_index, Start(is_final=True, has_known_parents=True))
-    heading_indexes = outline.headings()
-    top_level = min(
-        (outline.blocks[heading_index].level for heading_index in heading_indexes), default=1
-    )
+    blocks, heading_indexes = outline.blocks, outline.headings()
+    top_level = min((blocks[index].level for index in heading_indexes), default=1)
     chapter_level = _chapter_heading_level(outline)
     has_sections = _first_level_has_sections(outline)
     holders: list[_Holder] = []
     chapters: list[tuple[int, int]] = []
     """Index of each chapter's start, and of its own heading."""
     start_index: int | None = None
-    for heading_index, next_index in pairwise([*heading_indexes, len(outline.blocks)]):
-        heading, heading_below = (
-            outline.blocks[heading_index],
-            outline.blocks[next_index : next_index + 1],
-        )
+    """Index of the first holder's heading above the next chapter, or of its own."""
+    for heading_index, next_index in pairwise([*heading_indexes, len(blocks)]):
+        heading = blocks[heading_index]
+        next_heading = blocks[next_index] if next_index < len(blocks) else None
         while holders and holders[-1].ends_at(heading):
             holders.pop()
         innermost_level = holders[-1].inner_level if holders else top_level
@@ -167,27 +168,25 @@ def start_at_levels(outline: Outline) -> None:
             continue  # a section of a chapter
         parents = tuple(holder.title for holder in holders)
         start_index = heading_index if start_index is None else start_index
+        title = heading.title or heading.text
         has_no_text = _has_no_text(outline, heading_index, next_index)
-        if heading_below and _holds_next(
-            heading, heading_below[0], has_no_text, 0 if has_sections else top_level, chapter_level
+        if next_heading and _holds_next(
+            heading, next_heading, has_no_text, 0 if has_sections else top_level, chapter_level
         ):
-            holders.append(
-                _Holder(heading.title or heading.text, heading.level, heading_below[0].level)
-            )
+            holders.append(_Holder(title, heading.level, next_heading.level))
             if has_no_text:
                 continue
         kind = matter.kind_of_title(heading.text)
-        title = heading.title or heading.text
         start = Start(title, parents=parents, kind=kind, is_final=True, has_known_parents=True)
         outline.starts[start_index] = start
         chapters.append((start_index, heading_index))
         start_index = None
-    _leave_empty_chapters(outline, chapters)
+    _omit_empty_chapters(outline, chapters)
 
 
-def judge_front(outline: Outline) -> None:
-    """Classifies the text around the first heading by its words: a copyright page, a title page."""
-    for begin, end in outline.stretches()[:3]:
+def classify_front_matter(outline: Outline) -> None:
+    """Classifies the first pieces by their words: a copyright page, a title page."""
+    for begin, end in outline.start_ranges()[:3]:
         start = outline.starts.get(begin, Start())
         if start.kind is None and start.reason is None and end < len(outline.blocks):
             kind = matter.kind_of_words(outline.piece(begin, end, start).text, outline.context)
@@ -198,7 +197,7 @@ def _holds_next(
     heading: Block, heading_below: Block, has_no_text: bool, top_level: int, chapter_level: int
 ) -> bool:
     """Returns whether a heading holds the one below it, by its words or because that one names a
-    chapter."""
+    chapter; `top_level` is the highest level of headings, 0 if those may not hold chapters."""
     if heading.level < chapter_level == heading_below.level:
         return True
     return (has_no_text or _names_part(heading.text)) and _holds_chapters(
@@ -237,7 +236,7 @@ def _chapter_heading_level(outline: Outline) -> int:
     return min((level for level, count in levels.items() if count > 1), default=0)
 
 
-def _leave_empty_chapters(outline: Outline, chapters: Sequence[tuple[int, int]]) -> None:
+def _omit_empty_chapters(outline: Outline, chapters: Sequence[tuple[int, int]]) -> None:
     """Leaves out chapters without text, given the index of each one's start and heading."""
     for (begin, heading), (end, _) in pairwise([*chapters, (len(outline.blocks), 0)]):
         start = outline.starts[begin]
@@ -249,7 +248,7 @@ def _leave_empty_chapters(outline: Outline, chapters: Sequence[tuple[int, int]])
 def _has_no_text(outline: Outline, heading_index: int, next_index: int) -> bool:
     """Returns whether a heading has no text below it; a part may have a little."""
     words = sum(block.words for block in outline.blocks[heading_index + 1 : next_index])
-    return words <= (PART_WORDS if _names_part(outline.blocks[heading_index].text) else 0)
+    return words <= (MAX_PART_PAGE_WORDS if _names_part(outline.blocks[heading_index].text) else 0)
 
 
 def _holds_chapters(heading: Block, heading_below: Block, top_level: int) -> bool:

@@ -35,12 +35,12 @@ from manuscripts.prose import is_ordinal, join_heading, normalize_line, plain_te
 _AUTHOR_LINE = re.compile(
     r"(?:(?:written )?by|von|par|por|di|door|av)[:\s]\s*(\S.{1,80})", re.IGNORECASE
 )
-_ENDING = re.compile(r"(?:the\s+)?end\b|finis\b|fin\b|ende\b", re.IGNORECASE)
-_TITLE_LENGTH = 80
+_CLOSING_LINE = re.compile(r"(?:the\s+)?end\b|finis\b|fin\b|ende\b", re.IGNORECASE)
+_MAX_TITLE_LENGTH = 80
 _MIN_RUNNING_HEADS = 3
 """Least number of pages that repeat a running head."""
 _FACT = re.compile(r"(title|author):\s+(\S.*)", re.IGNORECASE)
-_FRONT_WORDS = 200
+_MAX_FRONT_WORDS = 200
 """Largest number of words before the first heading that make a title page."""
 
 
@@ -50,32 +50,31 @@ def _headings(blocks: Iterable[Block]) -> list[tuple[Block, Heading]]:
     return [(block, heading) for block, heading in pairs if heading is not None]
 
 
-def free_titles(outline: Outline) -> None:
-    """Turns a line below a number back into text if its first word only looks like a number: `X`,
-    and below it `I Enlist the Services of a Minion`."""
+def demote_false_numbers(outline: Outline) -> None:
+    """Turns headings back into text whose number is the word “I”: `I Enlist the Services of a
+    Minion` below `X`."""
     for above, below in pairwise(outline.blocks):
-        is_under_number = above.kind == "heading" and is_bare(above.text)
-        if is_under_number and below.heading is not None and below.text.startswith("I "):
+        is_below_number = above.kind == "heading" and is_bare(above.text)
+        if is_below_number and below.heading is not None and below.text.startswith("I "):
             below.become_text()
 
 
-def keep_counted(outline: Outline) -> None:
+def keep_consecutive_numbers(outline: Outline) -> None:
     """Keeps numbers as headings if they count from one; as sections if chapters have names.
 
     If those with a title count separately from those without, as in stories, they hold the others.
     """
     headings = _headings(outline.blocks)
     numbers = [(block, heading) for block, heading in headings if heading.level == SECTION]
-    counting = _find_counting(numbers)
-    titled = _find_counting([(b, heading) for b, heading in numbers if len(heading.parts) > 1])
-    untitled = _find_counting([(b, heading) for b, heading in numbers if len(heading.parts) == 1])
-    levels: dict[Block, int] = {}
+    consecutive = _consecutive_numbers(numbers)
+    titled = _consecutive_numbers([pair for pair in numbers if len(pair[1].parts) > 1])
+    untitled = _consecutive_numbers([pair for pair in numbers if len(pair[1].parts) == 1])
     if any(heading.names_chapter for _, heading in headings):
-        levels = dict.fromkeys(counting, SECTION)
+        levels = dict.fromkeys(consecutive, SECTION)
     elif titled and untitled:
         levels = dict.fromkeys(untitled, CHAPTER) | dict.fromkeys(titled, PART)
     else:
-        levels = dict.fromkeys(counting, CHAPTER)
+        levels = dict.fromkeys(consecutive, CHAPTER)
     for block, heading in numbers:
         if level := levels.get(block):
             block.heading = replace(heading, level=level)
@@ -83,10 +82,10 @@ def keep_counted(outline: Outline) -> None:
             block.become_text()
 
 
-def _find_counting(numbers: Sequence[tuple[Block, Heading]]) -> set[Block]:
-    """Returns the blocks that count from one or from A, however often they restart; none if only
-    one does."""
-    counting: set[Block] = set()
+def _consecutive_numbers(numbers: Sequence[tuple[Block, Heading]]) -> set[Block]:
+    """Returns the blocks that count from one or from A, however often they restart; none if there
+    is only one."""
+    consecutive: set[Block] = set()
     next_number = next_letter = 1
     for block, heading in numbers:
         if heading.letter == next_letter and (next_letter > 1 or heading.value is None):
@@ -95,10 +94,10 @@ def _find_counting(numbers: Sequence[tuple[Block, Heading]]) -> set[Block]:
             next_number = heading.value + 1
         elif heading.letter == 1:
             next_letter = 2
-        elif len(counting) < 2 or not _skips_in_words(heading, next_number):
+        elif len(consecutive) < 2 or not _skips_in_words(heading, next_number):
             continue
-        counting.add(block)
-    return counting if len(counting) > 1 else set()
+        consecutive.add(block)
+    return consecutive if len(consecutive) > 1 else set()
 
 
 def _skips_in_words(heading: Heading, expected: int) -> bool:
@@ -108,7 +107,7 @@ def _skips_in_words(heading: Heading, expected: int) -> bool:
     return number > expected and value_in_words(heading.parts[0]) == number
 
 
-def take_titles(outline: Outline) -> None:
+def join_titles_below_numbers(outline: Outline) -> None:
     """Adds the paragraph below a number to its heading, if it is a title."""
     title_blocks: set[Block] = set()
     for above, below in pairwise(outline.blocks):
@@ -123,49 +122,55 @@ def take_titles(outline: Outline) -> None:
     outline.blocks = [block for block in outline.blocks if block not in title_blocks]
 
 
-def find_holders(outline: Outline) -> None:
+def promote_part_titles(outline: Outline) -> None:
     """Turns titles right above restarting chapter numbers into headings of parts or stories."""
-    shown_blocks = [block for block in outline.blocks if block.kind != "left"]
-    above_first = [
+    shown_blocks = [block for block in outline.blocks if block.kind != "omitted"]
+    blocks_above_first_chapters = [
         above
         for above, below in pairwise(shown_blocks)
         if (heading := below.line_heading) and heading.level == CHAPTER and heading.is_first
     ]
-    holders = [block for block in above_first if _is_holder(block)]
-    if len(above_first) < 2 or holders == shown_blocks[:1]:
+    part_titles = [block for block in blocks_above_first_chapters if _is_set_as_title(block)]
+    if len(blocks_above_first_chapters) < 2 or part_titles == shown_blocks[:1]:
         return
-    for block in holders:
+    for block in part_titles:
         block.kind, block.heading = "heading", solo_heading(block.text, PART)
 
 
-def _is_holder(block: Block) -> bool:
+def _is_set_as_title(block: Block) -> bool:
     """Returns whether a paragraph of text is set as the title of what follows."""
     text = block.text
-    if block.kind != "text" or len(block.rows) > 2 or len(text) > _TITLE_LENGTH or block.lead_words:
+    if (
+        block.kind != "text"
+        or len(block.rows) > 2
+        or len(text) > _MAX_TITLE_LENGTH
+        or block.lead_words
+    ):
         return False
-    is_set_apart = text.isupper() or block.gap > 1
-    is_other_line = _ENDING.match(text) or _AUTHOR_LINE.fullmatch(text)
+    is_set_apart = text.isupper() or block.blank_rows_above > 1
+    is_other_line = _CLOSING_LINE.match(text) or _AUTHOR_LINE.fullmatch(text)
     return is_set_apart and is_title(text) and not is_other_line
 
 
 # -- front matter ----------------------------------------------------------------------------------
 
 
-def leave_contents(outline: Outline) -> None:
+def omit_contents_lists(outline: Outline) -> None:
     """Leaves out a list of headings that come again further down."""
-    runs: list[list[tuple[Block, Heading]]] = [[]]
+    heading_runs: list[list[tuple[Block, Heading]]] = [[]]
+    """Headings without text between them."""
     for block in outline.blocks:
         heading = block.line_heading
         if heading is not None and heading.level <= CHAPTER:
-            runs[-1].append((block, heading))
+            heading_runs[-1].append((block, heading))
         elif block.kind == "text" and is_contents_list(block.rows):
-            block.leave("table of contents")
+            block.omit("table of contents")
         elif block.kind == "text":
-            runs.append([])
+            heading_runs.append([])
     key_counts = Counter(block.heading.key for block in outline.blocks if block.heading)
-    for run in runs:
+    for run in heading_runs:
         for block in _find_contents_rows(run, key_counts):
-            block.leave("table of contents")
+            block.omit("table of contents")
 
 
 def _find_contents_rows(
@@ -186,7 +191,7 @@ def _find_contents_rows(
     return list(rows) if has_contents_heading or key_counts[keys[0]] > 1 else []
 
 
-def leave_running_heads(outline: Outline) -> None:
+def omit_running_heads(outline: Outline) -> None:
     """Leaves out the running heads of pages: a chapter's own heading again, or the book's title in
     capitals."""
     last_heading: Heading | None = None
@@ -197,11 +202,11 @@ def leave_running_heads(outline: Outline) -> None:
             (heading.key, heading.parts) == (last_heading.key, last_heading.parts)
         )
         if is_repeated and heading.value is not None:
-            block.leave("running head")
+            block.omit("running head")
         else:
             last_heading = heading
     for block in _find_running_heads(outline):
-        block.leave("running head")
+        block.omit("running head")
 
 
 def _find_running_heads(outline: Outline) -> list[Block]:
@@ -212,7 +217,7 @@ def _find_running_heads(outline: Outline) -> list[Block]:
         for block in outline.blocks
         if block.kind == "text"
         and len(block.rows) == 1
-        and len(block.text) <= _TITLE_LENGTH
+        and len(block.text) <= _MAX_TITLE_LENGTH
         and block.text.isupper()
         and not block.lead_words
         and block not in front_blocks
@@ -229,32 +234,32 @@ def _without_page_number(block: Block) -> str:
     return re.sub(r"^\d{1,4}\s+|\s+\d{1,4}$", "", " ".join(block.text.split())).upper()
 
 
-def leave_listed(outline: Outline) -> None:
+def omit_rows_below_contents(outline: Outline) -> None:
     """Leaves out the rows below CONTENTS, up to a heading or a sentence."""
     for index, block in enumerate(outline.blocks):
         heading = block.line_heading
         if heading is not None and heading.matter in ("toc", "loi", "lot"):
-            block.leave("table of contents")
+            block.omit("table of contents")
             for below in outline.blocks[index + 1 :]:
                 if below.kind == "heading" or (below.kind == "text" and is_prose(below.text)):
                     break
-                below.leave("table of contents")
+                below.omit("table of contents")
 
 
-def leave_title_page(outline: Outline) -> None:
+def omit_title_page(outline: Outline) -> None:
     """Leaves out the text before the first heading if it is a title page."""
-    front_blocks = _leave_rights(_front_blocks(outline.blocks))
+    front_blocks = _omit_copyright_page(_front_blocks(outline.blocks))
     title_page = [block for block in front_blocks if not is_prose(block.text)]
     if not matter.may_be_title_page(" ".join(block.text for block in title_page)):
         title_page = [block for block in _title_lines(outline.blocks) if block in title_page]
-    _note_facts(
+    _collect_facts(
         [" ".join(row.split()) for block in title_page for row in block.rows], outline.facts
     )
     for block in title_page:
-        block.leave("title page")
+        block.omit("title page")
 
 
-def _leave_rights(front_blocks: Sequence[Block]) -> list[Block]:
+def _omit_copyright_page(front_blocks: Sequence[Block]) -> list[Block]:
     """Leaves out a copyright page, from its first such line to its last; returns the other
     blocks."""
     signs_by_block = [matter.signs_of_rights(block.text) for block in front_blocks]
@@ -263,8 +268,8 @@ def _leave_rights(front_blocks: Sequence[Block]) -> list[Block]:
         return list(front_blocks)
     for index in range(indexes[0], indexes[-1] + 1):
         if signs_by_block[index] or not is_prose(front_blocks[index].text):
-            front_blocks[index].leave(matter.omission_reason("copyright-page") or "")
-    return [block for block in front_blocks if block.kind != "left"]
+            front_blocks[index].omit(matter.omission_reason("copyright-page") or "")
+    return [block for block in front_blocks if block.kind != "omitted"]
 
 
 def _front_blocks(blocks: Sequence[Block]) -> list[Block]:
@@ -272,11 +277,11 @@ def _front_blocks(blocks: Sequence[Block]) -> list[Block]:
     without one."""
     headings = (index for index, block in enumerate(blocks) if block.kind == "heading")
     front = [block for block in blocks[: next(headings, 0)] if block.kind == "text"]
-    is_short = sum(count_words(block.text) for block in front) <= _FRONT_WORDS
+    is_short = sum(count_words(block.text) for block in front) <= _MAX_FRONT_WORDS
     return front if front and is_short else _title_lines(blocks)
 
 
-def _note_facts(rows: Sequence[str], facts: dict[str, str]) -> None:
+def _collect_facts(rows: Sequence[str], facts: dict[str, str]) -> None:
     """Adds title and author to `facts`, from the lines of a title page."""
     for fact in filter(None, map(_FACT.fullmatch, rows)):
         facts.setdefault(fact[1].lower(), fact[2])
@@ -292,7 +297,7 @@ def _note_facts(rows: Sequence[str], facts: dict[str, str]) -> None:
 def _title_lines(blocks: Sequence[Block]) -> list[Block]:
     """Returns the title and the author's line, if text follows them without a heading."""
     title_page: list[Block] = []
-    shown_blocks = [block for block in blocks if block.kind != "left"]
+    shown_blocks = [block for block in blocks if block.kind != "omitted"]
     for block in shown_blocks[:3]:
         is_short = len(block.rows) <= 2 and len(block.text) <= 100
         author_match = block.rows and _AUTHOR_LINE.fullmatch(" ".join(block.rows[-1].split()))

@@ -14,7 +14,7 @@ from itertools import islice, pairwise, takewhile
 from manuscripts import matter
 from manuscripts.blocks import Block
 from manuscripts.chapters.outline import (
-    PART_WORDS,
+    MAX_PART_PAGE_WORDS,
     ContentsEntry,
     Outline,
     Start,
@@ -27,52 +27,49 @@ _MAX_HEADING_WORDS = 15
 """A line with more words is not a heading."""
 
 
-def take_titles(outline: Outline) -> None:
+def promote_titles_below_numbers(outline: Outline) -> None:
     """Turns paragraphs below numbers into headings, if most of them are titles."""
-    shown_blocks = [block for block in outline.blocks if block.kind not in ("left", "gap")]
+    shown_blocks = [block for block in outline.blocks if block.kind not in ("omitted", "gap")]
     number_pairs = [
-        pair
-        for pair in pairwise(shown_blocks)
-        if pair[0].is_worded_heading and is_ordinal(pair[0].text)
+        (number_block, block_below)
+        for number_block, block_below in pairwise(shown_blocks)
+        if number_block.is_worded_heading and is_ordinal(number_block.text)
     ]
     titled_pairs = [
         (number_block, title_block)
         for number_block, title_block in number_pairs
-        if _may_title(title_block)
+        if _may_be_title(title_block)
     ]
     if len(titled_pairs) > 2 and 3 * len(titled_pairs) >= 2 * len(number_pairs):
         for number_block, title_block in titled_pairs:
             title_block.become_heading(min(6, number_block.level + 1))
 
 
-def _may_title(block: Block) -> bool:
+def _may_be_title(block: Block) -> bool:
     is_plain_line = block.kind == "text" and len(block.lines) == 1 and not block.containers
     return is_plain_line and block.words <= _MAX_HEADING_WORDS and is_title(block.text)
 
 
-def leave_links(outline: Outline) -> None:
-    """Leaves out runs of lines that are only links, with the heading above them."""
+def omit_link_lists(outline: Outline) -> None:
+    """Leaves out tables of contents: runs of paragraphs that are only links, with their heading."""
     documents = outline.documents()
     links: list[Block] = []
     block_above: Block | None = None
-    for block in (*outline.blocks, Block("heading", "")):
-        if (
-            block.kind == "text"
-            and block.words
-            and block.linked_characters * 5 >= block.characters * 4
-        ):
+    """The heading or text above the links."""
+    end_of_book = Block("heading", "")
+    for block in (*outline.blocks, end_of_book):
+        is_mostly_linked = 5 * block.linked_characters >= 4 * block.characters
+        if block.kind == "text" and block.words and is_mostly_linked:
             links.append(block)
         elif block.kind in ("heading", "text"):
-            is_under_contents = (
-                block_above is not None and matter.kind_of_title(block_above.text) == "toc"
-            )
-            if links and not is_under_contents:
+            contents: list[Block] = []
+            if links and block_above and matter.kind_of_title(block_above.text) == "toc":
+                contents = [block_above, *links]
+            elif links:
                 begin, end = documents[links[0].document]
-                contents_rows = links if _list_chapters(links, outline.blocks[begin:end]) else []
-            else:
-                contents_rows = [block_above, *links] if links and block_above else []
-            for entry in contents_rows:
-                entry.leave("table of contents")
+                contents = links if _list_chapters(links, outline.blocks[begin:end]) else []
+            for contents_block in contents:
+                contents_block.omit("table of contents")
             links, block_above = [], block
 
 
@@ -96,7 +93,7 @@ def start_at_entries(outline: Outline) -> None:
         chapter_start = next((s for s in starts if matter.is_chapter(s.title)), starts[-1])
         parts = [s.title for s in starts if s is not chapter_start and matter.is_part(s.title)]
         chapter_start.parents = chapter_start.parents or tuple(parts)
-        outline.starts[outline.before_headings(index, starts_by_place)] = chapter_start
+        outline.starts[outline.first_heading_above(index, starts_by_place)] = chapter_start
 
 
 def _chapter_entries(
@@ -200,14 +197,14 @@ def _has_begun(outline: Outline, place: int) -> bool:
 
 def start_at_documents(outline: Outline) -> None:
     """Begins a piece at each document, unless it continues the chapter before it."""
-    first_entry = min(outline.starts, default=None)
+    first_start = min(outline.starts, default=None)
     level = _chapter_level(outline)
-    has_no_structure = first_entry is None and not outline.headings()
+    has_no_structure = first_start is None and not outline.headings()
     for begin, end in outline.documents().values():
         if begin in outline.starts:
             continue
-        is_before_entries = first_entry is not None and begin < first_entry
-        if has_no_structure or is_before_entries or _begins_chapter(outline, begin, end, level):
+        is_before_starts = first_start is not None and begin < first_start
+        if has_no_structure or is_before_starts or _begins_chapter(outline, begin, end, level):
             outline.starts[begin] = Start()
 
 
@@ -234,34 +231,26 @@ def _chapter_level(outline: Outline) -> int:
 
 def start_at_headings(outline: Outline) -> None:
     """Begins a piece at inner headings of pieces that would otherwise hold several chapters."""
-    level = _dividing_level(outline)
-    for begin, end in outline.stretches():
+    blocks, level = outline.blocks, _dividing_level(outline)
+    for begin, end in outline.start_ranges():
         start = outline.starts.get(begin, Start())
         text_start = next((i for i in range(begin, end) if not outline.is_lead(i, i + 1)), end)
-        lead_headings, inner_headings = (
-            outline.headings(begin, text_start),
-            outline.headings(text_start, end),
-        )
-        parents = (*start.parents, start.title) if matter.is_part(start.title) else start.parents
-        if parents != start.parents and announces_chapter(
-            [outline.blocks[i] for i in lead_headings]
-        ):
-            start.title, start.parents = "", parents
-        for heading_index in (
-            _inner_chapters(outline, lead_headings, inner_headings, parents)
-            or (
-                _continue_numbering(outline, lead_headings, inner_headings)
-                if not start.title
-                else []
-            )
-            or (
-                _headings_of_level(outline, (*lead_headings, *inner_headings), level)
-                if _is_read_aloud(start)
-                else []
-            )
-        ):
+        lead_headings = outline.headings(begin, text_start)
+        inner_headings = outline.headings(text_start, end)
+        parents = start.parents
+        if matter.is_part(start.title):
+            parents = (*parents, start.title)
+            if announces_chapter([blocks[place] for place in lead_headings]):
+                start.title, start.parents = "", parents
+        chapter_headings = _inner_chapters(outline, lead_headings, inner_headings, parents)
+        if not chapter_headings and not start.title:
+            chapter_headings = _continue_numbering(outline, lead_headings, inner_headings)
+        if not chapter_headings and not matter.omission_reason(matter.kind_of_title(start.title)):
+            all_headings = (*lead_headings, *inner_headings)
+            chapter_headings = [place for place in all_headings if blocks[place].level == level]
+        for heading_index in chapter_headings:
             if heading_index > begin:
-                start_index = outline.before_headings(heading_index, outline.starts)
+                start_index = outline.first_heading_above(heading_index, outline.starts)
                 outline.starts.setdefault(start_index, Start(parents=parents))
 
 
@@ -290,14 +279,6 @@ def _is_story(
         and not matter.is_part(story_heading.text)
         and any(is_ordinal(b.text) for b in same_level_blocks)
     )
-
-
-def _is_read_aloud(start: Start) -> bool:
-    return not matter.omission_reason(matter.kind_of_title(start.title))
-
-
-def _headings_of_level(outline: Outline, headings: Sequence[int], level: int | None) -> list[int]:
-    return [place for place in headings if outline.blocks[place].level == level]
 
 
 def _inner_chapters(
@@ -345,7 +326,7 @@ def _dividing_level(outline: Outline) -> int | None:
     """
     if sum(bool(start.title) for start in outline.starts.values()) > 1:
         return None
-    stretches = outline.stretches()
+    stretches = outline.start_ranges()
     text_stretches = [
         (begin, end)
         for begin, end in stretches
@@ -371,11 +352,12 @@ def start_at_parts(outline: Outline) -> None:
     """Begins a piece where a heading or a line announces a part, which belongs to the following
     chapter, whatever document it is in."""
     level = max(1, _chapter_level(outline) - 1)
-    for begin, end in outline.stretches():
+    for begin, end in outline.start_ranges():
         start = outline.starts.get(begin, Start())
         if matter.omission_reason(outline.kind(outline.piece(begin, end, start))):
             continue
         is_lead = begin in outline.starts
+        """True up to the first text of a piece that has a start of its own."""
         for index in range(begin, end):
             block = outline.blocks[index]
             was_lead, is_lead = is_lead, is_lead and block.is_introductory
@@ -386,8 +368,8 @@ def start_at_parts(outline: Outline) -> None:
                     continue
                 block.become_heading(level)
                 is_lead = was_lead
-            index = outline.before_headings(index, outline.starts)
-            outline.starts.setdefault(index, Start(parents=start.parents[:-1]))
+            part_start = outline.first_heading_above(index, outline.starts)
+            outline.starts.setdefault(part_start, Start(parents=start.parents[:-1]))
 
 
 def _names_part(block: Block) -> bool:
@@ -404,16 +386,13 @@ def _stands_alone(outline: Outline, place: int, end: int) -> bool:
     block = outline.blocks[place]
     if len(block.lines) != 1 or block.containers:
         return False
-    blocks_above = (outline.blocks[index] for index in range(place - 1, -1, -1))
-    same_document_blocks = takewhile(lambda above: above.document == block.document, blocks_above)
-    if all(later_block.kind == "left" for later_block in same_document_blocks):
+    blocks_above = takewhile(
+        lambda above: above.document == block.document, reversed(outline.blocks[:place])
+    )
+    if all(above.kind == "omitted" for above in blocks_above):
         return True
-    words = 0
-    for index in range(place + 1, end):
-        later_block = outline.blocks[index]
-        if later_block.document != block.document:
-            break
-        words += later_block.words if later_block.kind != "left" else 0
-        if words > PART_WORDS:
-            return False
-    return True
+    blocks_below = takewhile(
+        lambda below: below.document == block.document, outline.blocks[place + 1 : end]
+    )
+    words = sum(below.words for below in blocks_below if below.kind != "omitted")
+    return words <= MAX_PART_PAGE_WORDS

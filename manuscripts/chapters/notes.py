@@ -38,13 +38,13 @@ def place_notes(pieces: Sequence[Division], notes: Notes) -> None:
     for piece in pieces:
         keys_above: tuple[str, ...] = ()
         for block in piece.blocks:
-            for key in block.note:
+            for key in block.note_keys:
                 bodies = bodies_by_key.setdefault(key, [])
                 if key in keys_above:
                     bodies[-1].append(block)
                 else:
                     bodies.append([block])
-            keys_above = block.note
+            keys_above = block.note_keys
     moved_ids: set[int] = set()
 
     def take_body(key: str, position: int) -> list[Block]:
@@ -71,7 +71,7 @@ def _insert_notes(
     end_notes: list[Block] = []
     for block in blocks:
         yield block
-        for key in block.refs:
+        for key in block.note_references:
             body = take_body(key, position_by_id[id(block)])
             note_blocks = [note_block for part in body for note_block in _note_blocks(part)]
             if notes == "in-place":

@@ -16,7 +16,7 @@ from manuscripts.blocks import Block
 from manuscripts.book import Choices, word_set
 from manuscripts.prose import is_ordinal
 
-PART_WORDS = 120
+MAX_PART_PAGE_WORDS = 120
 """A part's page with no more words is read with its first chapter."""
 
 _SINGLE_DOCUMENT_KINDS = word_set(
@@ -68,7 +68,7 @@ class Division:
 
     @property
     def words(self) -> int:
-        return sum(block.words for block in self.blocks if block.kind != "left")
+        return sum(block.words for block in self.blocks if block.kind != "omitted")
 
     @property
     def omission_reason(self) -> str | None:
@@ -77,7 +77,7 @@ class Division:
 
     @property
     def text(self) -> str:
-        return " ".join(block.text for block in self.blocks if block.kind != "left")
+        return " ".join(block.text for block in self.blocks if block.kind != "omitted")
 
     @property
     def title(self) -> str:
@@ -122,16 +122,16 @@ class Outline:
         end = len(self.blocks) if end is None else end
         return [place for place in range(begin, end) if self.blocks[place].kind == "heading"]
 
-    def stretches(self) -> list[tuple[int, int]]:
-        """Returns the ranges from each start to the next."""
+    def start_ranges(self) -> list[tuple[int, int]]:
+        """Returns the ranges of blocks from each start to the next."""
         return list(pairwise(sorted({0, *self.starts, len(self.blocks)})))
 
     def is_lead(self, begin: int, end: int) -> bool:
-        """Returns whether the blocks from `begin` to `end` are only headings, breaks or an
+        """Returns whether the blocks from `begin` to `end` only lead to text: headings, breaks, an
         epigraph."""
         return all(self.blocks[place].is_introductory for place in range(begin, end))
 
-    def before_headings(self, place: int, boundaries: Iterable[int]) -> int:
+    def first_heading_above(self, place: int, boundaries: Iterable[int]) -> int:
         """Returns the first of the headings right above `place`, or `place` itself.
 
         `boundaries` are places that end the search.
@@ -147,6 +147,7 @@ class Outline:
         return first_heading
 
     def piece(self, begin: int, end: int, start: Start) -> Division:
+        """Returns the blocks from `begin` to `end` as a piece of the book."""
         blocks = self.blocks
         begins_document = begin == 0 or blocks[begin - 1].document != blocks[begin].document
         return Division(start, blocks[begin:end], None, begins_document)
@@ -157,7 +158,7 @@ class Outline:
         """Yields all blocks in pieces, each with its kind; `write_block` returns the final blocks
         for a block."""
         document_starts = {begin for begin, _ in self.documents().values()}
-        for begin, end in self.stretches():
+        for begin, end in self.start_ranges():
             start = self.starts.get(begin, Start())
             while begin < end:
                 piece = self.piece(begin, end, start)
@@ -180,18 +181,13 @@ class Outline:
         """Returns the kind of a piece by its markup, its title, its words, or its document's
         name."""
         if piece.start.is_final:
-            return (
-                piece.start.kind
-                if matter.has_plausible_length(piece.start.kind, piece.text)
-                else None
-            )
+            return matter.kind_if_plausible(piece.start.kind, piece.text)
         worded_blocks = (block for block in piece.blocks if block.kind in ("heading", "text"))
         first_block = next(worded_blocks, piece.blocks[0])
         if first_block.matter is not None and first_block.matter != "chapter":
             return first_block.matter
-        kind_by_title = matter.kind_of_title(piece.title or _single_line_text(first_block))
-        kind_by_title = (
-            kind_by_title if matter.has_plausible_length(kind_by_title, piece.text) else None
+        kind_by_title = matter.kind_if_plausible(
+            matter.kind_of_title(piece.title or _single_line_text(first_block)), piece.text
         )
         if kind_by_title or first_block.matter == "chapter":
             return kind_by_title or first_block.matter

@@ -163,15 +163,15 @@ def _read_blocks(source: _MarkdownFile, tokens: Sequence[Token], text_start: int
             end = token.map[1]
     blocks = [source.block(0, text_start)] if text_start else []
     for block in blocks:
-        block.leave("front matter: the facts of the book")
+        block.omit("front matter: the facts of the book")
     for (first_row, kind, level, title), (next_row, *_) in pairwise(borders):
         note_rows = [row for row in range(first_row + 1, next_row) if _NOTE.match(rows[row])]
         for begin, end in pairwise([first_row, *note_rows, next_row]):
             block = source.block(begin, end, kind, title)
             block.level = level
-            block.note = tuple(_NOTE.findall(rows[begin]))
+            block.note_keys = tuple(_NOTE.findall(rows[begin]))
             references = _NOTE_REFERENCE.findall("\n".join(block.rows))
-            block.refs = () if block.note else tuple(dict.fromkeys(references))
+            block.note_references = () if block.note_keys else tuple(dict.fromkeys(references))
             blocks.append(block)
             blocks += _leave_attributes(block)
     return blocks

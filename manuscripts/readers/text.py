@@ -149,10 +149,16 @@ class _TextFile:
                 f"{', '.join(shown_marks)} (first: {self.unmatched_marks[marks[0]]})."
             )
 
-    def _make_block(self, first: int, rows: list[str], gap: int = 0) -> Block:
+    def _make_block(self, first: int, rows: list[str], blank_rows_above: int = 0) -> Block:
         """Returns rows as a block; the first is row number `first`, from 0."""
         text = " ".join(" ".join(rows).split())
-        return Block("text", f"{file_name(self.path)}:{first + 1}", text=text, rows=rows, gap=gap)
+        return Block(
+            "text",
+            f"{file_name(self.path)}:{first + 1}",
+            text=text,
+            rows=rows,
+            blank_rows_above=blank_rows_above,
+        )
 
     # -- paragraphs --------------------------------------------------------------------------------
 
@@ -177,21 +183,21 @@ class _TextFile:
 
     def _add_notice(self, begin: int, end: int) -> None:
         notice = self._make_block(begin, self.rows[begin:end])
-        notice.leave(GUTENBERG_NOTICE)
+        notice.omit(GUTENBERG_NOTICE)
         self.notices.append(notice)
 
     def _split_paragraphs(self, begin: int, end: int) -> Iterator[Block]:
         """Yields runs of rows between blank rows, or rows that are paragraphs by themselves."""
         rows: list[str] = []
-        first_row = gap = 0
+        first_row = blank_rows = 0
         for index, row in enumerate((*self.rows[begin:end], ""), begin):
             stripped_row = row.strip()
             is_next_note = rows and _NOTE.match(rows[0].strip()) and _NOTE.match(stripped_row)
             if rows and (not stripped_row or is_next_note or self._begins_paragraph(rows[-1], row)):
-                yield self._make_block(first_row, rows, gap)
-                rows, gap = [], 0
+                yield self._make_block(first_row, rows, blank_rows)
+                rows, blank_rows = [], 0
             if not stripped_row:
-                gap += 1
+                blank_rows += 1
                 continue
             if not rows:
                 first_row = index
@@ -223,18 +229,18 @@ class _TextFile:
         """Leaves out bracketed captions, footnotes and transcribers' notes."""
         for index, block in enumerate(self.blocks):
             if index == 0 and _PRODUCTION_CREDIT.match(block.text):
-                block.leave("notes on this edition")
+                block.omit("notes on this edition")
             bracket = _ASIDE.match(block.text)
-            if block.kind == "left" or bracket is None:
+            if block.kind == "omitted" or bracket is None:
                 continue
             aside_blocks = self.blocks[index : index + _MAX_ASIDE_PARAGRAPHS]
             depths = accumulate(b.text.count("[") - b.text.count("]") for b in aside_blocks)
             closing_counts = (count for count, depth in enumerate(depths, 1) if depth <= 0)
             for part in aside_blocks[: next(closing_counts, 1)]:
-                part.leave(_REASON_BY_ASIDE[bracket[1].lower()])
+                part.omit(_REASON_BY_ASIDE[bracket[1].lower()])
                 if mark := _FOOTNOTE.match(block.text):
-                    part.note = (f"[{mark[1].strip()}]",)
-                    self.note_marks.update(part.note)
+                    part.note_keys = (f"[{mark[1].strip()}]",)
+                    self.note_marks.update(part.note_keys)
         self._leave_notes()
 
     def _leave_notes(self) -> None:
@@ -245,8 +251,8 @@ class _TextFile:
                 continue
             note_match = _NOTE.match(block.text)
             if note_match and note_match["mark"] in referred_marks:
-                block.leave("note")
-                block.note = (note_match["mark"],)
+                block.omit("note")
+                block.note_keys = (note_match["mark"],)
                 self.note_marks.add(note_match["mark"])
             referred_marks.update(match["mark"] for match in _REFERENCE.finditer(block.text))
 
@@ -261,13 +267,17 @@ class _TextFile:
                 block.lead_words = block.rows[0].strip(" _.:")
             elif is_scene_break(block.text):
                 block.kind = "scene"
-            elif self.choices.heading is None and (heading := read_heading(block.rows, block.gap)):
-                rows, other_rows = block.rows[: heading.rows], block.rows[heading.rows :]
+            elif self.choices.heading is None and (
+                heading := read_heading(block.rows, block.blank_rows_above)
+            ):
+                rows, other_rows = block.rows[: heading.row_count], block.rows[heading.row_count :]
                 first_row = int(block.source.rpartition(":")[2]) - 1
-                blocks[-1] = self._make_block(first_row, rows, block.gap)
+                blocks[-1] = self._make_block(first_row, rows, block.blank_rows_above)
                 blocks[-1].kind, blocks[-1].heading = "heading", heading
                 blocks += (
-                    [self._make_block(first_row + heading.rows, other_rows)] if other_rows else []
+                    [self._make_block(first_row + heading.row_count, other_rows)]
+                    if other_rows
+                    else []
                 )
         self.blocks = blocks
 
@@ -275,9 +285,9 @@ class _TextFile:
 
     def _write_block(self, block: Block) -> Iterator[Block]:
         """Yields the final blocks for a block, with the emphasis of its words."""
-        if block.kind == "left":
+        if block.kind == "omitted":
             omitted = left_out_block(block.source, block.text, block.reason)
-            omitted.note = block.note
+            omitted.note_keys = block.note_keys
             yield omitted
         elif block.kind == "scene":
             yield block_of_lines("scene", block.source, [(StyledSpan(block.text),)])
@@ -287,7 +297,7 @@ class _TextFile:
             heading.characters = count_characters(block.text)
             yield heading
         else:
-            if block.gap >= 3:
+            if block.blank_rows_above >= 3:
                 yield Block("gap", block.source)
             yield from self._write_paragraphs(block)
 
@@ -311,7 +321,7 @@ class _TextFile:
                     self.unmatched_marks.setdefault(mark, block.source)
                 return reference[0]
             references.append(left_out_block(block.source, mark, "reference to a note"))
-            references[-1].refs = (mark,)
+            references[-1].note_references = (mark,)
             return ""
 
         text = _REFERENCE.sub(leave_reference, text)

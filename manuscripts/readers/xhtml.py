@@ -595,9 +595,9 @@ class _BodyWalker:
         block = left_out_block(self.source, hyphens.join(text, self.known_words), reason)
         block.characters = count_characters(text)
         if reason == "note":
-            block.note = tuple(note_keys(self.path, element))
+            block.note_keys = tuple(note_keys(self.path, element))
         elif reason == "reference to a note":
-            block.refs = tuple(referenced_note_keys(self.path, element))
+            block.note_references = tuple(referenced_note_keys(self.path, element))
         if self.paragraph.spans or self.heading is not None:
             self.omitted_blocks += [block] if block.characters else []
             return

@@ -28,7 +28,14 @@ def line(text: str, gap: int = 1) -> Block:
     rows = text.split("\n")
     heading = read_heading(rows, gap)
     kind = "heading" if heading else "text"
-    return Block(kind, "a.txt:1", text=" ".join(rows), rows=rows, gap=gap, heading=heading)  # type: ignore[arg-type]
+    return Block(
+        kind,
+        "a.txt:1",
+        text=" ".join(rows),
+        rows=rows,
+        blank_rows_above=gap,
+        heading=heading,  # type: ignore[arg-type]
+    )
 
 
 def marked(text: str, level: int = 0, document: int = 0) -> Block:
@@ -58,19 +65,19 @@ def begun(outline: Outline) -> dict[int, str]:
     ],
 )
 def test_numbers_that_do_not_count_are_no_headings(texts: list[str], expected: list[str]) -> None:
-    outline = applied(lines.keep_counted, list(map(line, texts)))
+    outline = applied(lines.keep_consecutive_numbers, list(map(line, texts)))
     assert kinds(outline) == expected
 
 
 def test_a_title_may_begin_with_the_word_i() -> None:
     blocks = [line("X", 2), line("I Enlist the Services of a Minion", 2), line(PROSE)]
-    outline = applied(lines.free_titles, blocks)
+    outline = applied(lines.demote_false_numbers, blocks)
     assert kinds(outline) == ["heading", "text", "text"]
 
 
 def test_a_numbers_title_may_stand_under_it() -> None:
     blocks = [line("CHAPTER I"), line("THE GATE"), line(PROSE)]
-    outline = applied(lines.take_titles, blocks)
+    outline = applied(lines.join_titles_below_numbers, blocks)
     heading = outline.blocks[0].heading
     assert heading is not None
     assert heading.parts == ("CHAPTER I", "THE GATE")
@@ -79,27 +86,27 @@ def test_a_numbers_title_may_stand_under_it() -> None:
 
 def test_a_title_above_numbers_that_begin_anew_holds_them() -> None:
     texts = [PROSE, "A SCANDAL", "CHAPTER I", PROSE, "THE LEAGUE", "CHAPTER I", PROSE]
-    outline = applied(lines.find_holders, [line(text) for text in texts])
+    outline = applied(lines.promote_part_titles, [line(text) for text in texts])
     assert [place for place, kind in enumerate(kinds(outline)) if kind == "heading"] == [1, 2, 4, 5]
 
 
 def test_headings_that_come_again_are_a_table_of_contents() -> None:
     listed = ["CHAPTER I", "CHAPTER II", "CHAPTER III"]
     texts = [*listed, PROSE, *(text for name in listed for text in (name, PROSE))]
-    outline = applied(lines.leave_contents, [line(text) for text in texts])
+    outline = applied(lines.omit_contents_lists, [line(text) for text in texts])
     assert kinds(outline)[:4] == ["table of contents"] * 3 + ["text"]
     assert kinds(outline)[4:] == ["heading", "text"] * 3
 
 
 def test_what_stands_under_contents_is_a_table_of_contents() -> None:
     blocks = [line("CONTENTS"), line("The Gate 5"), line(PROSE)]
-    outline = applied(lines.leave_listed, blocks)
+    outline = applied(lines.omit_rows_below_contents, blocks)
     assert kinds(outline) == ["table of contents", "table of contents", "text"]
 
 
 def test_a_few_words_before_the_first_heading_are_a_title_page() -> None:
     blocks = [line("THE GATE"), line("by Jane Roe"), line("CHAPTER I"), line(PROSE)]
-    outline = applied(lines.leave_title_page, blocks)
+    outline = applied(lines.omit_title_page, blocks)
     assert kinds(outline) == ["title page", "title page", "heading", "text"]
     assert outline.facts == {"title": "THE GATE", "author": "Jane Roe"}
 
@@ -115,13 +122,13 @@ def test_a_piece_begins_at_each_heading() -> None:
 
 def test_a_line_right_above_a_heading_may_name_a_part() -> None:
     blocks = [marked("PART TWO"), marked("One", 2), marked("PART of it"), marked("Two", 2)]
-    outline = applied(levels.promote_parts, blocks)
+    outline = applied(levels.promote_part_lines, blocks)
     assert [block.level for block in outline.blocks] == [2, 2, 0, 2]
 
 
 def test_the_only_heading_of_the_first_level_is_the_books_title() -> None:
     blocks = [marked("The Gate", 1), marked("by Jane Roe"), marked("One", 2), marked(PROSE)]
-    outline = applied(levels.leave_title, blocks)
+    outline = applied(levels.omit_book_title, blocks)
     assert kinds(outline) == ["title page", "text", "heading", "text"]
     assert outline.facts == {"title": "The Gate", "author": "Jane Roe"}
     assert outline.blocks[1].words == 0
@@ -145,7 +152,7 @@ def test_runs_of_links_are_a_table_of_contents() -> None:
     links = [marked(f"Chapter {number}") for number in range(1, 6)]
     for link in links:
         link.linked_characters = link.characters
-    outline = applied(markup.leave_links, [*links, marked(PROSE)])
+    outline = applied(markup.omit_link_lists, [*links, marked(PROSE)])
     assert kinds(outline) == ["table of contents"] * 5 + ["text"]
 
 
@@ -168,7 +175,7 @@ def test_titles_under_numbers_are_headings_where_most_are(titles: list[str], kin
     blocks = []
     for number, title in enumerate(titles, 1):
         blocks += [marked(str(number), 2), marked(title), marked(PROSE)]
-    outline = applied(markup.take_titles, blocks)
+    outline = applied(markup.promote_titles_below_numbers, blocks)
     assert kinds(outline)[:6] == ["heading", kind, "text"] * 2
 
 

@@ -71,4 +71,4 @@ def test_a_few_bytes_of_windows_in_utf_8_are_read_and_told() -> None:
     decoded = decode(("é" * 40).encode() + "’".encode("cp1252"))
     assert decoded.text == "é" * 40 + "’"
     assert decoded.remark is not None
-    assert "1 byte is no UTF-8" in decoded.remark
+    assert "1 byte is not UTF-8" in decoded.remark

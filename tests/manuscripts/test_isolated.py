@@ -161,8 +161,8 @@ def test_a_process_that_dies_costs_a_sentence(line: str, what: str, text: Path, 
 
 def test_one_that_hangs_is_ended(text: Path, program, monkeypatch: pytest.MonkeyPatch) -> None:
     program("import time", "time.sleep(600)")
-    monkeypatch.setattr(limits, "CLOCK_SECONDS", 0.1)
-    monkeypatch.setattr(limits, "BUSY_FACTOR", 0)
+    monkeypatch.setattr(limits, "BASE_CLOCK_SECONDS", 0.1)
+    monkeypatch.setattr(limits, "CLOCK_SECONDS_PER_CPU_SECOND", 0)
     assert "was not read in 0 minutes" in refusal(text)
 
 
@@ -172,13 +172,13 @@ def test_memory_is_watched_where_the_system_does_not_limit_it(
 ) -> None:
     fill = "import time; filled = bytearray(b'x') * 200_000_000; time.sleep(600)"
     program("import subprocess, sys", f"fill = {fill!r}", inner or fill)
-    monkeypatch.setattr(limits, "BASE_MEMORY", 100_000_000)
+    monkeypatch.setattr(limits, "BASE_MEMORY_BYTES", 100_000_000)
     assert "takes more than 100 MB of memory" in refusal(text)
 
 
 def test_text_without_end_is_ended(text: Path, program, monkeypatch: pytest.MonkeyPatch) -> None:
     program("while True: print('x' * 10_000, end='')")
-    monkeypatch.setattr(isolated, "MAX_OUTPUT", 100_000)
+    monkeypatch.setattr(isolated, "MAX_OUTPUT_BYTES", 100_000)
     assert "has more than 0 MB of text" in refusal(text)
 
 
@@ -189,7 +189,7 @@ def in_a_second(program) -> None:
     program(
         "from manuscripts import kinds, limits",
         "kinds.TEXT.load_reader(), kinds.RTF.load_reader()",
-        "limits.BASE_SECONDS, limits.SECONDS_PER_BYTE = 0.5, 0.0",
+        "limits.BASE_CPU_SECONDS, limits.CPU_SECONDS_PER_BYTE = 0.5, 0.0",
         isolated.READER_CODE,
     )
 
