@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,8 @@ WRAPPED = """\
 The ferry left at seven, as it had on every morning that anyone in the
 village could remember, and nobody had ever asked it to wait."""
 PROSE = " ".join(WRAPPED.split())
-"""Stands where a case says `{prose}`; where it says `{wrapped}`, the same in two lines."""
+"""Stands where a case says `{prose}`, and in two lines for `{wrapped}`; `{text}` is a paragraph of it.
+"""
 
 Write = Callable[[Path, str], Path]
 """Writes a document into a folder, and returns its path."""
@@ -38,8 +40,31 @@ def write_plain(suffix: str) -> Write:
     return write
 
 
-def write_epub(folder: Path, body: str) -> Path:
+def write_xhtml(folder: Path, body: str) -> Path:
+    """An EPUB of one document, with a heading above the body."""
     return build_epub(folder / "book.epub", {"one.xhtml": f"<h1>One</h1>{body}"}, metadata="")
+
+
+def write_epub(folder: Path, text: str) -> Path:
+    """An EPUB of documents, `name: body`, and of entries of its contents, `- title: place`."""
+    rows = text.strip().split("\n")
+    entries = [row for row in rows if row.lstrip().startswith("- ")]
+    documents = dict(row.split(": ", 1) for row in rows if row not in entries)
+    path = folder / "book.epub"
+    return build_epub(path, documents, contents=nested(entries), version=2, metadata="")
+
+
+def nested(rows: list[str]) -> list[tuple]:
+    """Entries of a table of contents by their indentation."""
+    entries = []
+    while rows:
+        row, *rows = rows
+        indent = row.partition("-")[0] + " "
+        inner = list(takewhile(lambda below, indent=indent: below.startswith(indent), rows))
+        rows = rows[len(inner) :]
+        title, _, place = row.lstrip("- ").rpartition(": ")
+        entries.append((title, place, nested(inner)))
+    return entries
 
 
 def write_screenplay(folder: Path, text: str) -> Path:
@@ -59,7 +84,8 @@ WRITERS: dict[str, Write] = {
     "text": write_plain(".txt"),
     "markdown": write_plain(".md"),
     "html": write_plain(".html"),
-    "xhtml": write_epub,
+    "xhtml": write_xhtml,
+    "epub": write_epub,
     "fountain": write_screenplay,
     "subtitles": write_subtitles,
 }
@@ -83,8 +109,10 @@ def read_cases() -> Iterator[tuple[str, str, str, str]]:
 
 def describe(book: Book) -> str:
     """The book as cases show it."""
+    text = text_of(book).removeprefix("# One\n\n" if book.format == "EPUB" else "")
+    text = text.removeprefix("Int. House - Day\n\n").strip("\n")
     facts = {
-        "chapters": " | ".join(titles(book)) if len(book.chapters) > 1 else "",
+        "chapters": "" if has_usual_title(book, text) else " | ".join(titles(book)),
         "title": book.title if book.is_titled and book.title not in ("book", "One") else "",
         "authors": ", ".join(book.authors) if book.authors != ("Unknown",) else "",
         "language": "" if any(r.startswith("language:") for r in book.remarks) else book.language,
@@ -92,9 +120,14 @@ def describe(book: Book) -> str:
     }
     lines = [f"-- {name}: {fact}" for name, fact in facts.items() if fact]
     lines += [f"-- left out: {reason}, {words}" for reason, words in reasons(book).items()]
-    text = text_of(book).removeprefix("# One\n\n" if book.format == "EPUB" else "")
-    text = text.removeprefix("Int. House - Day\n\n")
-    return "\n".join([text.strip("\n"), *lines])
+    return "\n".join([text, *lines])
+
+
+def has_usual_title(book: Book, text: str) -> bool:
+    """Whether the only chapter is named by its first line, or by the book."""
+    (title, *others) = titles(book)
+    first_line = re.sub(r"[#*]", "", text.partition("\n")[0]).strip()
+    return not others and (title in ("book", "One") or first_line.startswith(title.rstrip("…")))
 
 
 def on_one_line(text: str) -> str:
@@ -110,5 +143,7 @@ def on_one_line(text: str) -> str:
 )
 def test_a_document_is_read_as(kind: str, document: str, expected: str, tmp_path: Path) -> None:
     document = document.replace("{wrapped}", WRAPPED).replace("{prose}", PROSE)
+    document = document.replace("{text}", f"<p>{PROSE * 4}</p>")
     book = describe(whole(WRITERS[kind](tmp_path, document)))
-    assert expected.replace("{prose}", PROSE) in (book, on_one_line(book))
+    expected = expected.replace("{prose}", PROSE).replace("{text}", PROSE * 4)
+    assert expected in (book, on_one_line(book))

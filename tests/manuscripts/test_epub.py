@@ -65,12 +65,6 @@ def read(tmp_path: Path) -> ReadEpub:
 # -- reading order and titles ----------------------------------------------------------------------
 
 
-def test_chapters_follow_the_spine(read: ReadEpub) -> None:
-    documents = {"b.xhtml": f"<h1>First</h1>{TEXT}", "a.xhtml": f"<h1>Second</h1>{TEXT}"}
-    entries = [("Second", "a.xhtml"), ("First", "b.xhtml")]
-    assert titles(read(documents, entries)) == ["First", "Second"]
-
-
 @pytest.mark.parametrize("version", [2, 3])
 def test_titles_come_from_the_navigation_of_both_versions(read: ReadEpub, version: int) -> None:
     documents = {"a.xhtml": f"<p>1</p>{TEXT}", "b.xhtml": f"<h1>II</h1>{TEXT}"}
@@ -79,105 +73,12 @@ def test_titles_come_from_the_navigation_of_both_versions(read: ReadEpub, versio
     assert titles(book) == ["1. The Gate", "2. The Wave"]
 
 
-def test_a_heading_says_the_title_as_it_is_spoken(read: ReadEpub) -> None:
-    body = f"<hgroup><h2>I</h2><p>A Letter</p></hgroup>{TEXT}"
-    book = read({"a.xhtml": body}, [("I: A Letter", "a.xhtml")])
-    assert titles(book) == ["I. A Letter"]
-
-
-def test_a_title_is_not_shouted_if_the_contents_do_not(read: ReadEpub) -> None:
-    body = f"<h2>THE GATE</h2>{TEXT}"
-    book = read({"a.xhtml": body}, [("The Gate", "a.xhtml")])
-    assert titles(book) == ["The Gate"]
-    assert book.chapters[0].markdown.startswith("# THE GATE\n")
-
-
-def test_a_document_without_a_heading_goes_on_with_its_chapter(read: ReadEpub) -> None:
-    documents = {
-        "index_split_000.xhtml": f"<h1>Chapter 1</h1>{TEXT}",
-        "index_split_001.xhtml": "<p>goes on</p>",
-        "index_split_002.xhtml": f"<h1>Chapter 2</h1>{TEXT}",
-    }
-    entries = [("Chapter 1", "index_split_000.xhtml"), ("Chapter 2", "index_split_002.xhtml")]
-    book = read(documents, entries)
-    assert titles(book) == ["Chapter 1", "Chapter 2"]
-    assert book.chapters[0].markdown.endswith("\n\ngoes on\n")
-
-
-def test_a_page_with_a_picture_does_not_part_a_chapter(read: ReadEpub) -> None:
-    documents = {
-        "a.xhtml": f"<h1>Chapter 1</h1>{TEXT}",
-        "plate.xhtml": '<div><img src="plate.png" alt="A ferry"/></div>',
-        "b.xhtml": "<p>goes on</p>",
-    }
-    book = read(documents, [("Chapter 1", "a.xhtml")])
-    assert titles(book) == ["Chapter 1"]
-    assert book.chapters[0].markdown.endswith("goes on\n")
-
-
-def test_one_document_may_hold_several_chapters(read: ReadEpub) -> None:
-    body = f'<h2 id="a">One</h2>{TEXT}<div id="b"><h2>Two</h2></div>{TEXT}'
-    body += f'<a id="c"/><p>Three</p>{TEXT}'
-    entries = [("One", "all.xhtml#a"), ("Two", "all.xhtml#b"), ("Three", "all.xhtml#c")]
-    book = read({"all.xhtml": body}, entries)
-    assert titles(book) == ["One", "Two", "Three"]
-    assert [chapter.markdown.split("\n")[0] for chapter in book.chapters] == [
-        "# One",
-        "# Two",
-        "# Three",
-    ]
-
-
-def test_sections_of_a_chapter_are_no_chapters(read: ReadEpub) -> None:
-    body = f'<h1>Tides</h1>{TEXT}<h2 id="s">High water</h2>{TEXT}'
-    entries = [("Tides", "a.xhtml", [("High water", "a.xhtml#s")]), ("Moons", "b.xhtml")]
-    documents = {"a.xhtml": body, "b.xhtml": f"<h1>Moons</h1>{TEXT}"}
-    book = read(documents, entries)
-    assert titles(book) == ["Tides", "Moons"]
-    assert "\n## High water\n" in book.chapters[0].markdown
-
-
-def test_an_entry_that_points_nowhere_takes_no_place(read: ReadEpub) -> None:
-    documents = {"a.xhtml": f"<h1>The Gate</h1>{TEXT}"}
-    entries = [("The Gate", "a.xhtml"), ("Notes", "a.xhtml#gone"), ("Lost", "gone.xhtml")]
-    book = read(documents, entries)
-    assert titles(book) == ["The Gate"]
-
-
 def test_a_book_in_one_document_without_navigation_parts_at_its_headings(read: ReadEpub) -> None:
     body = f"<h1>The Sea Door</h1><h2>Gate</h2>{TEXT}<h3>Aside</h3>{TEXT}<h2>Wave</h2>{TEXT}"
     book = read({"all.xhtml": body})
     assert len(book.chapters) == 2
     assert book.chapters[1].title == "Wave"
     assert any("no table of contents" in remark for remark in book.remarks)
-
-
-def test_named_chapters_that_the_navigation_passes_over_are_found(read: ReadEpub) -> None:
-    body = f"<h1>Book One</h1><h2>Chapter 1</h2>{TEXT}<h2>Chapter 2</h2>{TEXT}"
-    documents = {"a.xhtml": body, "b.xhtml": body.replace("Book One", "Book Two")}
-    entries = [("Book One", "a.xhtml"), ("Book Two", "b.xhtml")]
-    book = read(documents, entries)
-    assert titles(book) == [
-        "Book One, Chapter 1",
-        "Book One, Chapter 2",
-        "Book Two, Chapter 1",
-        "Book Two, Chapter 2",
-    ]
-    assert book.chapters[0].markdown.startswith("# Book One\n\n## Chapter 1\n")
-
-
-def test_documents_without_headings_and_navigation_are_chapters(read: ReadEpub) -> None:
-    documents = {"a.xhtml": TEXT, "b.xhtml": TEXT}
-    book = read(documents)
-    assert [chapter.source for chapter in book.chapters] == ["OEBPS/a.xhtml", "OEBPS/b.xhtml"]
-
-
-def test_sections_that_say_they_are_chapters_need_no_navigation(read: ReadEpub) -> None:
-    section = '<section epub:type="chapter"><p>{}</p>' + TEXT + "</section>"
-    body = section.format("One") + section.format("Two")
-    entries = [("Start", "a.xhtml")]
-    book = read({"a.xhtml": body}, entries)
-    assert len(book.chapters) == 2
 
 
 def test_a_heading_that_is_a_picture_is_spoken_from_the_navigation(read: ReadEpub) -> None:
@@ -189,56 +90,6 @@ def test_a_heading_that_is_a_picture_is_spoken_from_the_navigation(read: ReadEpu
 
 
 # -- parts -----------------------------------------------------------------------------------------
-
-PARTS = {
-    "p1.xhtml": "<h1>Part One</h1>",
-    "a.xhtml": f"<h2>Chapter 1</h2>{TEXT}",
-    "p2.xhtml": "<h1>Part Two</h1><p>A motto.</p>",
-    "b.xhtml": f"<h2>Chapter 1</h2>{TEXT}",
-}
-PART_ENTRIES = [
-    ("Part One", "p1.xhtml", [("Chapter 1", "a.xhtml")]),
-    ("Part Two", "p2.xhtml", [("Chapter 1", "b.xhtml")]),
-]
-
-
-def test_a_part_is_announced_at_its_first_chapter(read: ReadEpub) -> None:
-    book = read(PARTS, PART_ENTRIES)
-    assert book.chapters[0].markdown.startswith("# Part One\n\n## Chapter 1\n")
-    assert book.chapters[1].markdown.startswith("# Part Two\n\nA motto.\n\n## Chapter 1\n")
-
-
-def test_a_heading_right_above_a_chapter_belongs_to_it(read: ReadEpub) -> None:
-    body = f'<h2 id="a">One</h2>{TEXT}<h1>Part Two</h1><h2 id="b">Two</h2>{TEXT}'
-    entries = [("One", "a.xhtml#a"), ("Two", "a.xhtml#b")]
-    book = read({"a.xhtml": body}, entries)
-    assert book.chapters[1].markdown.startswith("# Part Two\n\n## Two\n")
-    assert "Part Two" not in book.chapters[0].markdown
-
-
-def test_a_page_that_is_only_a_heading_is_read_with_what_follows(read: ReadEpub) -> None:
-    documents = {"a.xhtml": "<h1>The Gathering Storm</h1>", "b.xhtml": f"<h2>Wind</h2>{TEXT}"}
-    entries = [("The Gathering Storm", "a.xhtml", [("Wind", "b.xhtml")])]
-    book = read(documents, entries)
-    assert titles(book) == ["Wind"]
-    assert book.chapters[0].markdown.startswith("# The Gathering Storm\n\n## Wind\n")
-
-
-def test_number_and_title_of_a_part_are_one_heading(read: ReadEpub) -> None:
-    documents = PARTS | {"p1.xhtml": "<h1>Part One</h1><h2>The Gate</h2>"}
-    book = read(documents, PART_ENTRIES)
-    assert book.chapters[0].markdown.startswith("# Part One. The Gate\n\n## Chapter 1\n")
-
-
-def test_chapters_of_the_same_title_are_told_apart_by_their_part(read: ReadEpub) -> None:
-    book = read(PARTS, PART_ENTRIES)
-    assert titles(book) == ["Part One, Chapter 1", "Part Two, Chapter 1"]
-
-
-def test_a_part_with_much_to_say_is_a_chapter(read: ReadEpub) -> None:
-    documents = PARTS | {"p1.xhtml": f"<h1>Part One</h1>{TEXT * 3}"}
-    book = read(documents, PART_ENTRIES)
-    assert titles(book)[0] == "Part One"
 
 
 @pytest.mark.parametrize(
@@ -257,7 +108,7 @@ def test_a_genre_is_what_players_list_and_no_librarys_subject(
     tmp_path: Path, subjects: list[str], genre: str | None
 ) -> None:
     said = "".join(f"<dc:subject>{html.escape(subject)}</dc:subject>" for subject in subjects)
-    path = build_epub(tmp_path / "b.epub", PARTS, metadata=METADATA + said)
+    path = build_epub(tmp_path / "b.epub", {"a.xhtml": TEXT}, metadata=METADATA + said)
     assert import_book(path).genre == genre
 
 
@@ -290,40 +141,6 @@ def test_bare_numbers_carry_the_title_of_their_story(
     assert book.chapters[1].markdown.startswith("# II\n")
 
 
-def test_a_number_at_the_same_place_as_its_story_is_a_number_of_it(read: ReadEpub) -> None:
-    documents, entries = stories(f"<h2>{SCANDAL}</h2>", apart=True)
-    below = [("I", "s.xhtml"), ("II", "t.xhtml")]
-    entries = [(SCANDAL, "s.xhtml", below), *entries[1:]]
-    book = read(documents, entries)
-    assert titles(book)[:2] == [f"{SCANDAL}: I", f"{SCANDAL}: II"]
-
-
-def test_sections_of_a_story_within_a_part_are_no_chapters_of_the_part(read: ReadEpub) -> None:
-    documents, _ = stories(f"<h2>{SCANDAL}</h2>", apart=False)
-    league = ("The Red-Headed League", "z.xhtml")
-    for entries in ([(SCANDAL, "s.xhtml"), league], [(SCANDAL, "s.xhtml#gone"), league]):
-        contents = [("Part One", "p.xhtml", entries)]
-        pages = {"p.xhtml": "<h1>Part One</h1><p>1891</p>"} | documents
-        book = read(pages, contents)
-        assert titles(book) == [SCANDAL, "The Red-Headed League"]
-        assert "## I\n" in book.chapters[0].markdown
-        assert "## II\n" in book.chapters[0].markdown
-
-
-def test_headings_tell_what_holds_a_number_where_the_contents_are_flat(read: ReadEpub) -> None:
-    documents, _ = stories(f"<h2>{SCANDAL}</h2>", apart=True)
-    entries = [("I", "s.xhtml#i"), ("II", "t.xhtml"), ("The Red-Headed League", "z.xhtml")]
-    book = read(documents, entries)
-    assert titles(book) == [f"{SCANDAL}: I", f"{SCANDAL}: II", "The Red-Headed League"]
-
-
-def test_an_entry_of_an_ncx_without_a_place_still_names_what_it_holds(read: ReadEpub) -> None:
-    documents, entries = stories("", apart=True)
-    contents = [(SCANDAL, "", entries[0][2]), entries[1]]
-    book = read(documents, contents, version=2)
-    assert titles(book)[:2] == [f"{SCANDAL}: I", f"{SCANDAL}: II"]
-
-
 def test_titles_carry_as_many_parents_as_they_need(read: ReadEpub) -> None:
     documents, entries = {}, []
     for b in (1, 2):
@@ -345,53 +162,12 @@ def test_the_book_itself_is_no_parent(read: ReadEpub) -> None:
     assert titles(book) == ["I", "II"]
 
 
-def test_what_follows_a_part_and_has_a_title_of_its_own_is_not_of_it(read: ReadEpub) -> None:
-    documents = PARTS | {"e.xhtml": f"<h1>Epilogue</h1>{TEXT}"}
-    entries = [("Part One", "p1.xhtml"), ("Chapter 1", "a.xhtml"), ("Part Two", "p2.xhtml"),
-               ("Chapter 1", "b.xhtml"), ("Epilogue", "e.xhtml")]  # fmt: skip
-    book = read(documents, entries)
-    assert titles(book) == ["Part One, Chapter 1", "Part Two, Chapter 1", "Epilogue"]
-
-
-ANNOUNCED = {
-    "a heading at a document's end": ("<h1>PART TWO</h1>", ""),
-    "a line at a document's end": ("<p>PART TWO</p>", ""),
-    "a line and a title": ("<p>Part the Second</p><p>The Sea</p>", ""),
-    "a document of its own": ("", "<p>SECOND PART</p>"),
-    "a document with a motto": ("", "<p>Book II: The Sea</p><p>Here it was that he sang.</p>"),
-    "a low heading in a document of its own": ("", "<h4>Zweiter Teil</h4>"),
-}
-
-
-@pytest.mark.parametrize("case", ANNOUNCED)
-def test_a_part_is_never_the_last_words_of_the_chapter_before(read: ReadEpub, case: str) -> None:
-    end, own = ANNOUNCED[case]
-    documents = {"a.xhtml": f"<h2>Chapter 1</h2>{TEXT}{end}"}
-    documents |= {"p.xhtml": own} if own else {}
-    documents["b.xhtml"] = f"<h2>Chapter 2</h2>{TEXT}"
-    entries = [("Chapter 1", "a.xhtml"), ("Chapter 2", "b.xhtml")]
-    book = read(documents, entries)
-    assert titles(book) == ["Chapter 1", "Chapter 2"]
-    assert book.chapters[0].words == 2 + 15 * 4
-    assert book.chapters[1].words == book.words_kept - book.chapters[0].words > 2 + 15 * 4
-
-
 @pytest.mark.parametrize("said", ["Part of it was true.", "Book one. He read it at once.", "End"])
 def test_sentences_announce_no_part(read: ReadEpub, said: str) -> None:
     documents = {"a.xhtml": f"<h2>One</h2>{TEXT}<p>{said}</p>", "b.xhtml": f"<h2>Two</h2>{TEXT}"}
     entries = [("One", "a.xhtml"), ("Two", "b.xhtml")]
     book = read(documents, entries)
     assert said.rstrip(".") in book.chapters[0].markdown
-
-
-def test_chapters_of_parts_in_one_document_without_navigation_are_told_apart(
-    read: ReadEpub,
-) -> None:
-    body = "".join(
-        f"<h1>PART {part}</h1><h2>I</h2>{TEXT}<h2>II</h2>{TEXT}" for part in ("ONE", "TWO")
-    )
-    book = read({"a.xhtml": body})
-    assert titles(book) == ["PART ONE, I", "PART ONE, II", "PART TWO, I", "PART TWO, II"]
 
 
 # -- front and back matter -------------------------------------------------------------------------
@@ -475,19 +251,6 @@ def test_matter_is_known_by_its_words(read: ReadEpub) -> None:
     }
 
 
-def test_a_chapter_that_speaks_of_rights_is_kept(read: ReadEpub) -> None:
-    words = "<p>The copyright of it was sold; all rights reserved, said the lawyer.</p>"
-    documents, entries = with_chapter(words, "The Will")
-    book = read(documents, entries)
-    assert titles(book) == ["The Will", "Chapter 1"]
-
-
-def test_matter_is_known_by_the_name_of_its_document(read: ReadEpub) -> None:
-    documents, entries = with_chapter("<p>For nobody</p>", name="03_dedication.xhtml")
-    book = read(documents, entries)
-    assert why_left_out(book)["03_dedication.xhtml"] == "dedication"
-
-
 def test_matter_is_known_by_the_guide_and_by_landmarks(tmp_path: Path) -> None:
     documents, entries = with_chapter("<p>For nobody</p>")
     guide = '<reference type="dedication" href="x.xhtml"/>'
@@ -495,22 +258,6 @@ def test_matter_is_known_by_the_guide_and_by_landmarks(tmp_path: Path) -> None:
     for number, options in enumerate(({"guide": guide, "version": 2}, {"landmarks": landmarks})):
         path = build_epub(tmp_path / f"{number}.epub", documents, contents=entries, **options)
         assert why_left_out(import_book(path))["x.xhtml"] == "dedication"
-
-
-def test_a_list_of_links_is_a_table_of_contents(read: ReadEpub) -> None:
-    links = "".join(f'<p><a href="c.xhtml#{n}">Chapter {n}</a></p>' for n in range(1, 9))
-    documents, entries = with_chapter(f"<h1>The Sea Door</h1><h2>Contents</h2>{links}")
-    book = read(documents, entries)
-    left = [(item.reason, item.words) for item in book.left_out if "x.xhtml" in item.source]
-    assert sum(words for _, words in left) == 3 + 1 + 16
-    assert titles(book) == ["Chapter 1"]
-
-
-def test_a_list_of_links_in_a_chapter_is_kept(read: ReadEpub) -> None:
-    links = "".join(f'<p><a href="c.xhtml#{n}">The tide</a></p>' for n in range(5))
-    body = f"<h1>Chapter 1</h1>{TEXT}{links}"
-    book = read({"c.xhtml": body})
-    assert book.chapters[0].markdown.count("The tide") == 5
 
 
 def test_matter_can_be_taken_back(read: ReadEpub) -> None:
