@@ -24,8 +24,7 @@ WRAPPED = """\
 The ferry left at seven, as it had on every morning that anyone in the
 village could remember, and nobody had ever asked it to wait."""
 PROSE = " ".join(WRAPPED.split())
-"""Stands where a case says `{prose}`, and in two lines for `{wrapped}`; `{text}` is a paragraph of it.
-"""
+"""Replaces `{prose}` in cases; `{wrapped}` is the same in two lines, `{text}` a long paragraph."""
 
 Write = Callable[[Path, str], Path]
 """Writes a document into a folder, and returns its path."""
