@@ -868,7 +868,7 @@ def test_a_book_of_thirty_hours_has_exact_marks_at_its_end(tmp_path: Path) -> No
 
 def test_offsets_and_durations_are_wide_where_they_must_be(tmp_path: Path) -> None:
     """Beyond 4 GiB of sound chunks lie at 64-bit places; beyond 2^31 samples time is 64 bits."""
-    offsets = m4b._offsets(np.array([2**33]), is_wide=True)
+    offsets = m4b._offset_table(np.array([2**33]), is_wide=True)
     assert offsets[4:8] == b"co64"
     assert int.from_bytes(offsets[-8:]) == 2**33
     assert m4b._media_head(48000, 2**33, "eng")[8] == 1
@@ -952,7 +952,7 @@ def test_a_chapter_within_a_book_takes_no_more_than_its_coder_may_add(
     two = replace(one, number=2, title="Two")
     file = run(tmp_path, [one, two], [format], files="book", sample_rate=rate).files[0]
     added = file.starts[1] - one.timeline.seconds
-    assert 0 <= added <= export.encoding(format, rate).join
+    assert 0 <= added <= export.encoding(format, rate).max_join_seconds
 
 
 # -- names of files --------------------------------------------------------------------------------

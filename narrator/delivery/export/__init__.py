@@ -18,7 +18,6 @@ nothing of text, takes and manifests.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -28,6 +27,7 @@ from narrator import keys
 from narrator.delivery.export import containers, m4b
 from narrator.delivery.export.cover import fit_cover, read_cover
 from narrator.delivery.export.encode import (
+    KEY_PATTERN,
     Cancelled,
     Encoded,
     EncodeJob,
@@ -214,7 +214,7 @@ def export(
             paths_by_fault.setdefault(fault, []).append(plan.path)
         if not plan.fault and not faults:
             sounds = [part for part in parts if isinstance(part, Encoded)]
-            (samples if plan.sample else files).append(writer.deliver(plan, sounds))
+            (samples if plan.is_sample else files).append(writer.deliver(plan, sounds))
     on_progress("files", len(plans), len(plans))
     encoded_by_key: dict[str, list[Encoded]] = {chapter.key: [] for chapter in book.chapters}
     for job, result in results.items():
@@ -278,9 +278,11 @@ class _Plan:
     chapters: tuple[ChapterAudio, ...]
     track: Track | None = None
     """Set where the file is one chapter, or a part of the book."""
-    marks: bool = True
-    sample: bool = False
+    is_book: bool = True
+    """True for the whole book or a part of it, with chapter marks."""
+    is_sample: bool = False
     remark: str = ""
+    """A note for people, if any."""
     fault: str = ""
     """Reason why it cannot be made, where that is known before encoding."""
 
@@ -294,9 +296,9 @@ class _Plan:
     @property
     def description(self) -> str:
         """The file in words, for messages."""
-        if self.marks:
+        if self.is_book:
             return "the book"
-        if self.sample:
+        if self.is_sample:
             return "the retail sample"
         return _describe_chapter(self.chapters[0].number, self.chapters[0].title)
 
@@ -322,14 +324,16 @@ def _plan_files(book: BookAudio, target: OutputTarget, names: _FileNames) -> lis
             track = Track(chapter.title, chapter.number, book.count)
             fault = _length_fault(chapter, profile)
             plans.append(
-                _Plan(path, format, profile, encoding, (chapter,), track, marks=False, fault=fault)
+                _Plan(
+                    path, format, profile, encoding, (chapter,), track, is_book=False, fault=fault
+                )
             )
     if target.sample is not None and book.is_complete:
         format, sample = profile.formats[0], target.sample
         encoding, track = book.encoding(format, profile), Track(sample.title, 0, 0)
         path = names.sample(format, sample.title)
         plans.append(
-            _Plan(path, format, profile, encoding, (sample,), track, marks=False, sample=True)
+            _Plan(path, format, profile, encoding, (sample,), track, is_book=False, is_sample=True)
         )
     return plans
 
@@ -364,7 +368,7 @@ def _plan_book(
             parts.append([])
             seconds = 0.0
         parts[-1].append(chapter)
-        seconds += chapter.timeline.seconds + encoding.join
+        seconds += chapter.timeline.seconds + encoding.max_join_seconds
     if len(parts) == 1:
         remark = ""
         if format == "m4b" and len(chapters) > m4b.MAX_NERO_CHAPTERS:
@@ -512,11 +516,11 @@ def prune(cache_folder: Path, exported: Exported) -> int:
 
     Raises StorageError.
     """
-    used = {sound.path.stem for sound in exported.encoded}
+    used_names = {sound.path.stem for sound in exported.encoded}
     freed_bytes = 0
     with translating_errors(cache_folder):
         for path in cache_folder.iterdir():
-            if re.fullmatch(r"[0-9a-f]{40}", path.stem) and path.stem not in used:
+            if KEY_PATTERN.fullmatch(path.stem) and path.stem not in used_names:
                 freed_bytes += path.stat().st_size
                 path.unlink()
     return freed_bytes
@@ -550,7 +554,7 @@ class _Writer:
             "track": asdict(plan.track) if plan.track else None,
         }
         key = keys.key(recipe)
-        starts = self.ledger.find(plan.path, key)
+        starts = self.ledger.starts_of(plan.path, key)
         is_fresh = starts is None
         if starts is None:
             parts = list(zip(titles, sounds, strict=True))
@@ -562,14 +566,14 @@ class _Writer:
                     starts = m4b.write(temporary, parts, tags, cover)
                 else:
                     starts = containers.write(
-                        temporary, format, parts, tags, cover, marks=plan.marks
+                        temporary, format, parts, tags, cover, has_marks=plan.is_book
                     )
-            self.ledger.note(plan.path, key, starts)
+            self.ledger.record(plan.path, key, starts)
         rate = plan.encoding.sample_rate
         return ListenerFile(
             path=plan.path,
             format=plan.format,
-            chapter=None if plan.marks else plan.chapters[0].number,
+            chapter=None if plan.is_book else plan.chapters[0].number,
             starts=tuple(start / rate for start in starts),
             seconds=(starts[-1] + sounds[-1].samples) / rate,
             bytes=plan.path.stat().st_size,
@@ -599,11 +603,11 @@ class _Ledger:
         rows = load_json(path, dict[str, _WrittenFile], {})  # a lost ledger costs copies of files
         self.rows = {name: row for name, row in rows.items() if os.path.lexists(path.parent / name)}
 
-    def find(self, path: Path, key: str) -> tuple[int, ...] | None:
-        """Returns the starts of a file's chapters if it is, byte for byte, the one that was
-        written.
+    def starts_of(self, path: Path, key: str) -> tuple[int, ...] | None:
+        """Returns the samples at which a file's chapters begin; None where it must be written.
 
-        Adds an altered file to `altered`. Raises StorageError where it cannot be read.
+        That is where its recipe has another key, and where its bytes are not those that were
+        written; then it is added to `altered`. Raises StorageError where it cannot be read.
         """
         row = self.rows.get(self._name(path))
         if row is None or row.key != key or not path.exists():
@@ -619,7 +623,7 @@ class _Ledger:
         row = self.rows.get(self._name(path))
         return row.sha256 if row else None
 
-    def note(self, path: Path, key: str, starts: Sequence[int]) -> None:
+    def record(self, path: Path, key: str, starts: Sequence[int]) -> None:
         """Records a file that was written. Raises StorageError."""
         with translating_errors(path):
             sha256 = keys.file_content(path)

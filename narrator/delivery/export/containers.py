@@ -40,11 +40,12 @@ def write(
     tags: dict[str, str],
     cover: Cover | None,
     *,
-    marks: bool,
+    has_marks: bool,
 ) -> tuple[int, ...]:
     """Joins encoded chapters (title, sound); returns the sample at which each begins.
 
-    With `marks` each gets a chapter mark, in formats that hold them. Raises ExportError, OSError.
+    With `has_marks` each gets a chapter mark, in formats that hold them. Raises ExportError and
+    OSError.
     """
     lengths = (encoded.samples for _, encoded in chapters[:-1])
     starts = tuple(accumulate(lengths, initial=0))
@@ -53,7 +54,7 @@ def write(
     picture = cover if format.cover == "picture" else None
     with create_file(path, format.codec) as container:
         container.metadata.update(tags)
-        if marks and format.holds_marks:
+        if has_marks and format.holds_marks:
             _write_marks(container, format, chapters, starts)
         if format.cover == "comment" and cover:
             container.metadata["METADATA_BLOCK_PICTURE"] = _picture_block(cover)
@@ -89,28 +90,26 @@ def _write_marks(
     """Adds chapter marks in the form of the format."""
     rate = chapters[0][1].encoding.sample_rate
     titles = [title for title, _ in chapters]
-    times = [round(start * 1000 / rate) for start in starts]
-    end = round((starts[-1] + chapters[-1][1].samples) * 1000 / rate)
+    starts_ms = [round(start * 1000 / rate) for start in starts]
+    end_ms = round((starts[-1] + chapters[-1][1].samples) * 1000 / rate)
     if format.tags == "vorbis":  # FFmpeg rounds seconds up in these comments: 4.6 becomes 5.6
-        for number, (title, time) in enumerate(zip(titles, times, strict=True)):
-            minutes, millis = divmod(time, 60_000)
-            timestamp = (
-                f"{minutes // 60:02}:{minutes % 60:02}:{millis // 1000:02}.{millis % 1000:03}"
-            )
-            container.metadata[f"CHAPTER{number:03}"] = timestamp
+        for number, (title, start_ms) in enumerate(zip(titles, starts_ms, strict=True)):
+            seconds, millis = divmod(start_ms, 1000)
+            clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{millis:03}"
+            container.metadata[f"CHAPTER{number:03}"] = clock
             container.metadata[f"CHAPTER{number:03}NAME"] = title
         return
     container.set_chapters(
         [
             {
                 "id": number,
-                "start": start,
-                "end": stop,
+                "start": start_ms,
+                "end": stop_ms,
                 "time_base": Fraction(1, 1000),
                 "metadata": {"title": title},
             }
-            for number, (title, start, stop) in enumerate(
-                zip(titles, times, [*times[1:], end], strict=True)
+            for number, (title, start_ms, stop_ms) in enumerate(
+                zip(titles, starts_ms, [*starts_ms[1:], end_ms], strict=True)
             )
         ]
     )
@@ -123,22 +122,24 @@ def _copy_packets(
     stream: AudioStream | None = None
     time = 0
     for number, (_, encoded) in enumerate(chapters, 1):
+        is_last_chapter = number == len(chapters)
         with open_encoded(encoded.path) as source:
-            sound = source.streams.audio[0]
-            frame_duration = 0
-            for packet in source.demux(sound):
+            source_stream = source.streams.audio[0]
+            packet_duration = 0
+            for packet in source.demux(source_stream):
                 if not packet.size:
                     continue
                 if stream is None:
-                    stream = container.add_stream_from_template(sound)
+                    stream = container.add_stream_from_template(source_stream)
                     _add_cover(container, cover)
                     time = packet.pts or 0
-                frame_duration = frame_duration or packet.duration or 0
-                is_last = number == len(chapters)
-                output_packet = packet if is_last else _clean_packet(packet, frame_duration)
+                packet_duration = packet_duration or packet.duration or 0
+                output_packet = (
+                    packet if is_last_chapter else _clean_packet(packet, packet_duration)
+                )
                 output_packet.stream = stream
                 output_packet.pts = output_packet.dts = time
-                time += frame_duration
+                time += packet_duration
                 container.mux_one(output_packet)
 
 
@@ -189,7 +190,9 @@ def _add_cover(container: OutputContainer, cover: Cover | None) -> None:
 
 def _picture_block(cover: Cover) -> str:
     """Returns FLAC's picture block in base64, as Vorbis comments carry a cover (RFC 9639, 8.8)."""
-    mime = cover.mime.encode()
-    block = struct.pack(">II", 3, len(mime)) + mime + struct.pack(">I", 0)
-    block += struct.pack(">IIIII", cover.width, cover.height, 24, 0, len(cover.data))
-    return base64.b64encode(block + cover.data).decode()
+    mime, front_cover, bits_per_pixel, palette_size = cover.mime.encode(), 3, 24, 0
+    header = struct.pack(">II", front_cover, len(mime)) + mime
+    header += struct.pack(
+        ">IIIIII", 0, cover.width, cover.height, bits_per_pixel, palette_size, len(cover.data)
+    )
+    return base64.b64encode(header + cover.data).decode()

@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import IO, Any
@@ -45,7 +44,7 @@ from narrator.project.profiles import PLAIN_PROFILE, Profile
 from narrator.sound import mastering, media
 from narrator.sound.audio import Samples, as_channels, decode_frames, resample_stream, to_frame
 from narrator.sound.formats import CODECS, FORMATS, Codec
-from narrator.sound.loudness import STEREO_GAIN, Loudness, Target, master, measure
+from narrator.sound.loudness import SILENT_LUFS, STEREO_GAIN, Loudness, Target, master, measure
 from textbase.files import Unfit
 
 BLOCK = 65536
@@ -75,7 +74,7 @@ class Encoding:
         return self.bitrate * 125 or codec.bytes_per_sample * self.sample_rate * self.channels
 
     @property
-    def join(self) -> float:
+    def max_join_seconds(self) -> float:
         """Most seconds that a chapter grows when it is joined to others: coders put a delay of up
         to two packets before it and fill up its last one."""
         return 3 * CODECS[self.codec].packet_samples / self.sample_rate
@@ -84,7 +83,7 @@ class Encoding:
 def encoding(
     format: str, rate: int, profile: Profile = PLAIN_PROFILE, channels: int = 1
 ) -> Encoding:
-    """Returns the encoding of a format for sound at `rate` with so many channels.
+    """Returns the encoding of a format for sound at `rate` Hz with so many channels.
 
     The sample rate is the profile's, else the sound's own, else the next that the codec accepts;
     Opus always runs at 48 kHz. Raises UserError where codec, rate and bitrate do not fit together.
@@ -99,7 +98,7 @@ def codec_encoding(
     wanted_rate, channels = profile.sample_rate or rate, profile.channels or channels
     has_rate_choice = len(codec.rates) > 1
     if profile.sample_rate and has_rate_choice and wanted_rate not in codec.rates:
-        raise UserError(f"{name} takes no sample rate of {wanted_rate}: {_join(codec.rates)}")
+        raise UserError(f"{name} takes no sample rate of {wanted_rate}: {_listed(codec.rates)}")
     sample_rate = next(
         (codec_rate for codec_rate in codec.rates if codec_rate >= wanted_rate),
         codec.rates[-1] if codec.rates else wanted_rate,
@@ -111,7 +110,7 @@ def codec_encoding(
     if bitrates and bitrate not in bitrates:
         raise UserError(
             f"{name.upper()} at {sample_rate} Hz has no bitrate of {bitrate} kbit/s, only "
-            f"{_join(bitrates)}"
+            f"{_listed(bitrates)}"
             + ("; or set output.sample_rate: 44100" if sample_rate < 32000 else "")
         )
     max_bitrate = codec.max_bitrate(sample_rate, channels)
@@ -126,7 +125,7 @@ def codec_encoding(
     )
 
 
-def _join(numbers: Sequence[int]) -> str:
+def _listed(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
@@ -248,12 +247,12 @@ def _work_order(jobs: Sequence[EncodeJob], workers: int) -> list[int]:
     longest = sorted(lengths, key=lambda key: -lengths[key])
     ranks = {key: rank for rank, key in enumerate(longest)}
     uses_so_far: Counter[str] = Counter()
-    order: list[tuple[int, int, int, int]] = []
+    sort_keys: list[tuple[int, int, int, int]] = []  # of each job, its index last
     for number, job in enumerate(jobs):
         rank = ranks[job.key]
-        order.append((rank // workers, uses_so_far[job.key], rank, number))
+        sort_keys.append((rank // workers, uses_so_far[job.key], rank, number))
         uses_so_far[job.key] += 1
-    return [number for *_, number in sorted(order)]
+    return [number for *_, number in sorted(sort_keys)]
 
 
 class _ChapterSamples:
@@ -261,15 +260,15 @@ class _ChapterSamples:
     purpose.
 
     They lie in a nameless file, which goes with the last encoding or the process; memory holds one
-    block.
+    block. A context manager for each of its `remaining_uses`.
     """
 
-    def __init__(self, chapter: ChapterAudio, folder: Path, uses: int) -> None:
-        self.chapter, self.folder, self.uses = chapter, folder, uses
+    def __init__(self, chapter: ChapterAudio, folder: Path, remaining_uses: int) -> None:
+        self.chapter, self.folder, self.remaining_uses = chapter, folder, remaining_uses
         self._lock = threading.RLock()
         self._figures: dict[object, Loudness] = {}
         self._file: IO[bytes] | None = None
-        self._shapes: list[tuple[int, ...]] = []
+        self._block_shapes: list[tuple[int, ...]] = []
         """Shapes of the original blocks: the last bit of measurements depends on them."""
 
     def __enter__(self) -> _ChapterSamples:
@@ -277,8 +276,8 @@ class _ChapterSamples:
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
-            self.uses -= 1
-            if not self.uses and self._file:
+            self.remaining_uses -= 1
+            if not self.remaining_uses and self._file:
                 self._file.close()
 
     def blocks(self, watch: _ProgressWatch, channels: int) -> Iterator[Samples]:
@@ -294,9 +293,10 @@ class _ChapterSamples:
         with translating_errors(self.folder):
             file = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115  # the last use closes it
         try:
-            self._shapes.clear()
-            for block in watch(self.chapter.blocks(), self.chapter.timeline.length, 0.0, 0.05):
-                self._shapes.append(block.shape)
+            self._block_shapes.clear()
+            length = self.chapter.timeline.length
+            for block in watch(self.chapter.blocks(), length, 0.0, _ASSEMBLED_SHARE):
+                self._block_shapes.append(block.shape)
                 with translating_errors(self.folder):
                     file.write(block.tobytes())
             with translating_errors(self.folder):
@@ -309,7 +309,7 @@ class _ChapterSamples:
     def _read(self, file: IO[bytes]) -> Iterator[Samples]:
         """Streams the blocks of the temporary file."""
         offset = 0
-        for shape in self._shapes:
+        for shape in self._block_shapes:
             size = 4 * math.prod(shape)
             with translating_errors(self.folder):
                 block_bytes = os.pread(file.fileno(), size, offset)
@@ -326,6 +326,10 @@ class _ChapterSamples:
 
 MAX_ROUNDS = 3
 """Most times that a chapter is encoded until it meets its target."""
+MAX_LIMITER_ROUNDS = 3
+"""Most times that the loss of level to the limiter is measured before that."""
+_ASSEMBLED_SHARE, _MEASURED_SHARE, _LIMITED_SHARE, _ENCODED_SHARE = 0.05, 0.1, 0.3, 0.65
+"""Shares of the work on a chapter that are done after each of its stages."""
 
 
 def _encode_chapter(
@@ -354,7 +358,7 @@ def load_encoded_job(job: EncodeJob, folder: Path) -> Encoded | None:
 
 def _cache_path(job: EncodeJob, folder: Path) -> Path:
     """Returns the path of a job's encoded chapter, named by everything that decides it."""
-    levelled_by = (
+    level_source = (
         "words" if job.target.kind == "dB RMS" else "speech" if job.chapter.speech else "sound"
     )
     recipe = {
@@ -363,7 +367,7 @@ def _cache_path(job: EncodeJob, folder: Path) -> Path:
         "encoding": asdict(job.encoding),
         "target": asdict(job.target),
         "room_tone": [job.room_tone, mastering.ROOM_TONE_SECONDS],
-        "by": levelled_by,
+        "by": level_source,
     }
     return folder / f"{keys.key(recipe)}.{CODECS[job.encoding.codec].suffix}"
 
@@ -373,80 +377,90 @@ def _encode_to_target(
 ) -> tuple[float, int, Loudness]:
     """Measures, masters, encodes and measures again, until the file meets its target.
 
-    Returns gain, length and figures. Raises ExportError where no round fits.
+    Returns the gain in dB, the length in samples, and the figures of the file. Raises ExportError
+    where no round fits.
     """
     target, channels = job.target, job.encoding.channels
-    title, timeline = job.chapter.title, job.chapter.timeline
-    rate, watch = timeline.sample_rate, _ProgressWatch(report)
+    length, rate = job.chapter.timeline.length, job.chapter.timeline.sample_rate
+    watch = _ProgressWatch(report)
 
     def blocks(share_start: float, share_stop: float) -> Iterator[Samples]:
-        return watch(sound.blocks(watch, channels), timeline.length, share_start, share_stop)
+        return watch(sound.blocks(watch, channels), length, share_start, share_stop)
 
-    def mastered_level(share_start: float) -> Loudness:
-        limited = master(blocks(share_start, share_start + 0.06), rate, gain.gain, ceiling)
+    def measure_plain() -> Loudness:
+        return measure(blocks(_ASSEMBLED_SHARE, _MEASURED_SHARE), rate, true_peak=False)
+
+    def measure_limited() -> Loudness:
+        limited = master(blocks(_MEASURED_SHARE, _LIMITED_SHARE), rate, gain.gain, ceiling)
         return measure(limited, rate, true_peak=False)
 
-    unmastered = sound.figures(channels, lambda: measure(blocks(0.05, 0.1), rate, true_peak=False))
-    if unmastered.integrated <= -70:
-        raise ExportError(f"chapter '{title}' is silent")
+    plain = sound.figures(channels, measure_plain)
+    if plain.integrated <= SILENT_LUFS:
+        raise ExportError(f"chapter '{job.chapter.title}' is silent")
     keeps_level = target.kind == "as it is"
-    level = target.level_of(unmastered)
-    gain = _GainControl(level if keeps_level else _target_level(job, sound, unmastered), level)
+    level = target.level_of(plain)
+    gain = _GainControl(level if keeps_level else _target_level(job, sound, plain), level)
     ceiling = target.true_peak - CODECS[job.encoding.codec].peak_margin_db
-    for share_start in (0.1, 0.17, 0.24):  # compensates what the limiter takes
-        if keeps_level or unmastered.peak + gain.gain <= ceiling:
+    for _ in range(0 if keeps_level else MAX_LIMITER_ROUNDS):
+        if plain.peak + gain.gain <= ceiling:
             break
-        limited = sound.figures(
-            (channels, gain.gain, ceiling), partial(mastered_level, share_start)
-        )
+        limited = sound.figures((channels, gain.gain, ceiling), measure_limited)
         if gain.correct(target.level_of(limited)) < 0.1:
             break
     for _ in range(MAX_ROUNDS):
-        mastered_blocks = master(blocks(0.3, 0.65), rate, gain.gain, ceiling)
+        mastered_blocks = master(blocks(_LIMITED_SHARE, _ENCODED_SHARE), rate, gain.gain, ceiling)
         if job.room_tone is not None:
             mastered_blocks = mastering.with_room_tone(mastered_blocks, rate, job.room_tone)
-        samples = write_sound(path, mastered_blocks, rate, job.encoding)
+        encoded_length = write_sound(path, mastered_blocks, rate, job.encoding)
         with open_encoded(path) as container:
-            decoded_blocks = watch(
-                regroup_blocks(decode_frames(container, mono=False)), samples, 0.65, 1.0
+            decoded_blocks = regroup_blocks(decode_frames(container, mono=False))
+            encoded = measure(
+                watch(decoded_blocks, encoded_length, _ENCODED_SHARE, 1.0), job.encoding.sample_rate
             )
-            encoded_loudness = measure(decoded_blocks, job.encoding.sample_rate)
-        if target.accepts(encoded_loudness):
-            return gain.gain, samples, encoded_loudness
+        if target.accepts(encoded):
+            return gain.gain, encoded_length, encoded
         if not keeps_level:
-            gain.correct(target.level_of(encoded_loudness))
-        ceiling -= max(0.0, encoded_loudness.true_peak - target.true_peak + 0.1)
-    is_mostly_silent = (
-        unmastered.integrated - unmastered.rms > MOSTLY_SILENT_DIFFERENCE
-        and target.kind == "dB RMS"
-    )
-    raise ExportError(
-        f"chapter '{title}' measures {target.level_of(encoded_loudness):.1f} {target.kind} and "
-        f"{encoded_loudness.true_peak:.1f} dBTP, not {target}; "
-        + (
-            "much of it is silence: make one chapter of it and the next, or shorten pauses.tail"
-            if is_mostly_silent
-            else "a lower loudness (of `output`, or of a profile of your own) leaves its peaks "
-            "more room"
-        )
-    )
+            gain.correct(target.level_of(encoded))
+        ceiling -= max(0.0, encoded.true_peak - target.true_peak + 0.1)
+    raise _missed_target(job, plain, encoded)
 
 
 MOSTLY_SILENT_DIFFERENCE = 4.0
 """dB between the loudness of the words and the RMS of a chapter from which on a good half of it is
 silence."""
+
+
+def _missed_target(job: EncodeJob, plain: Loudness, encoded: Loudness) -> ExportError:
+    """Returns the error for a chapter that misses its target, with what would help.
+
+    `plain` are its figures before, `encoded` those after mastering and encoding.
+    """
+    target = job.target
+    is_mostly_silent = (
+        plain.integrated - plain.rms > MOSTLY_SILENT_DIFFERENCE and target.kind == "dB RMS"
+    )
+    advice = (
+        "much of it is silence: make one chapter of it and the next, or shorten pauses.tail"
+        if is_mostly_silent
+        else "a lower loudness (of `output`, or of a profile of your own) leaves its peaks more "
+        "room"
+    )
+    return ExportError(
+        f"chapter '{job.chapter.title}' measures {target.level_of(encoded):.1f} {target.kind} and "
+        f"{encoded.true_peak:.1f} dBTP, not {target}; {advice}"
+    )
+
+
 TARGET_MARGIN = 0.15
 """dB that a mix stays within the bounds of its target: encoding moves it a little."""
-
-
 WORDS_ABOVE_RMS = 1.0
 """LU that words lie above the ungated RMS of a chapter: half a dB in a long one, two in credits,
 half of which are pauses. Words are levelled, so that all chapters sound alike, whatever their
 pauses."""
 
 
-def _target_level(job: EncodeJob, sound: _ChapterSamples, unmastered: Loudness) -> float:
-    """Returns the level to bring a chapter to, which measures `unmastered` now.
+def _target_level(job: EncodeJob, sound: _ChapterSamples, plain: Loudness) -> float:
+    """Returns the level to bring a chapter to, whose figures are `plain` now.
 
     It brings the words to the target, as far as the target accepts the chapter with music and
     pauses.
@@ -454,19 +468,19 @@ def _target_level(job: EncodeJob, sound: _ChapterSamples, unmastered: Loudness) 
     target, speech, channels = job.target, job.chapter.speech, job.encoding.channels
     if target.kind == "LUFS" and speech is None:
         return target.level
-    words_loudness = unmastered.integrated
+    words_loudness = plain.integrated
     if speech is not None:
         rate = job.chapter.timeline.sample_rate
         words_loudness = sound.figures(
             ("words", channels),
             lambda: measure(as_channels(speech(), channels), rate, true_peak=False),
         ).integrated
-    if words_loudness <= -70:
+    if words_loudness <= SILENT_LUFS:
         return target.level
     words_target = target.level
     if target.kind == "dB RMS":
         words_target += WORDS_ABOVE_RMS + (STEREO_GAIN if channels == 2 else 0.0)
-    chapter_target = target.level_of(unmastered) + words_target - words_loudness
+    chapter_target = target.level_of(plain) + words_target - words_loudness
     return min(max(chapter_target, target.lowest + TARGET_MARGIN), target.highest - TARGET_MARGIN)
 
 
@@ -478,17 +492,18 @@ class _GainControl:
         self.gain = target_level - level
         self.level_per_gain = 1.0
         """dB of level for a dB of gain."""
-        self._last: tuple[float, float] | None = None
+        self._previous: tuple[float, float] | None = None  # gain, and the level that it gave
 
     def correct(self, level: float) -> float:
-        """Corrects the gain by the level that it gave; returns how far that was off."""
-        if self._last and abs(self.gain - self._last[0]) > 0.01:
-            yield_estimate = (level - self._last[1]) / (self.gain - self._last[0])
-            self.level_per_gain = min(1.0, max(0.25, yield_estimate))
-        self._last = self.gain, level
-        missing = self.target_level - level
-        self.gain += missing / self.level_per_gain
-        return abs(missing)
+        """Corrects the gain by the level that it gave; returns by how many dB that was off."""
+        if self._previous and abs(self.gain - self._previous[0]) > 0.01:
+            previous_gain, previous_level = self._previous
+            slope = (level - previous_level) / (self.gain - previous_gain)
+            self.level_per_gain = min(1.0, max(0.25, slope))
+        self._previous = self.gain, level
+        missing_db = self.target_level - level
+        self.gain += missing_db / self.level_per_gain
+        return abs(missing_db)
 
 
 class _ProgressWatch:
@@ -496,20 +511,20 @@ class _ProgressWatch:
 
     def __init__(self, report: Callable[[float], None]) -> None:
         self.report = report
-        self.reached = 0.0
+        self.reported_share = 0.0
 
     def __call__(
         self, blocks: Iterable[Samples], length: int, share_start: float, share_stop: float
     ) -> Iterator[Samples]:
-        """Yields the blocks, and reports shares from `share_start` to `share_stop`."""
+        """Yields the blocks of a stream of `length` samples, and reports shares from `share_start`
+        to `share_stop`."""
         passed_samples = 0
         for block in blocks:
             passed_samples += len(block)
-            share = share_start + (share_stop - share_start) * min(
-                1.0, passed_samples / max(1, length)
-            )
-            self.reached = max(self.reached, share)
-            self.report(self.reached)
+            stage_share = min(1.0, passed_samples / max(1, length))
+            share = share_start + (share_stop - share_start) * stage_share
+            self.reported_share = max(self.reported_share, share)
+            self.report(self.reported_share)
             yield block
 
 
@@ -530,7 +545,7 @@ def write_sound(path: Path, blocks: Iterable[Samples], rate: int, encoding: Enco
 
 @contextlib.contextmanager
 def _translate_errors(name: str) -> Iterator[None]:
-    """Raises ExportError in place of FFmpeg's errors, but for OSError."""
+    """Raises ExportError in place of FFmpeg's errors, but for OSError; `name` is the file's."""
     try:
         yield
     except av.error.FFmpegError as error:
@@ -609,7 +624,7 @@ def regroup_blocks(blocks: Iterable[Samples]) -> Iterator[Samples]:
         yield np.concatenate(pending)
 
 
-# -- while it comes --------------------------------------------------------------------------------
+# -- streams ---------------------------------------------------------------------------------------
 
 
 class Flow:
@@ -669,7 +684,7 @@ class _OutputBuffer(io.RawIOBase):
         return pending_bytes
 
 
-# -- what is kept ----------------------------------------------------------------------------------
+# -- encoded chapters on disk ----------------------------------------------------------------------
 
 
 def _save_index(
@@ -705,9 +720,7 @@ def altered_encodings(cache_folder: Path) -> list[Path]:
     """Returns encoded chapters whose bytes or index differ from what was written. Raises
     StorageError."""
     with translating_errors(cache_folder):
-        indices = [
-            path for path in cache_folder.glob("*.json") if _KEY_PATTERN.fullmatch(path.stem)
-        ]
+        indices = [path for path in cache_folder.glob("*.json") if KEY_PATTERN.fullmatch(path.stem)]
         sounds = {
             path.stem: path
             for path in cache_folder.glob("*")
@@ -720,7 +733,8 @@ def altered_encodings(cache_folder: Path) -> list[Path]:
         ]
 
 
-_KEY_PATTERN = re.compile("[0-9a-f]{40}")
+KEY_PATTERN = re.compile("[0-9a-f]{40}")
+"""Names of encoded chapters and their indices, without endings."""
 
 
 def _is_as_written(index: Path, sound: Path | None) -> bool:

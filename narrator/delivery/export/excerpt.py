@@ -63,38 +63,29 @@ def excerpt(
     timeline = sound.timeline
     rate = timeline.sample_rate
     lead, tail = round(SAMPLE_LEAD * rate), round(2 * SAMPLE_LEAD * rate)
-    chosen_cues, cut_cue = _choose_cues(
-        timeline, round(start * rate), round(seconds * rate) - lead - tail, language
-    )
+    max_length = round(seconds * rate) - lead - tail
+    chosen_cues, cut_cue = _choose_cues(timeline, round(start * rate), max_length, language)
     length = lead + chosen_cues[-1].stop - chosen_cues[0].start + tail if chosen_cues else 0
     if not chosen_cues or length < min_seconds * rate:
         raise UserError(
             f"output.sample: '{sound.title}' gives {length / rate:.0f} s from {start:g} s on, of "
             f"{min_seconds:g} s that are asked for; choose another chapter, start or length"
         )
-    first_sample, last_sample = chosen_cues[0].start, chosen_cues[-1].stop
-    window = _Window(
-        first_sample - lead,
-        length,
-        first_sample,
-        last_sample,
-        _fade_lengths(timeline, first_sample, last_sample, cut_cue),
-    )
+    words_start, words_stop = chosen_cues[0].start, chosen_cues[-1].stop
+    fades = _fade_lengths(timeline, words_start, words_stop, cut_cue)
+    window = _Window(words_start - lead, length, words_start, words_stop, fades)
+    # `chosen_cues` merges those in unison
+    cues = [cue for cue in timeline.cues if words_start <= cue.start and cue.stop <= words_stop]
+    recipe = {"excerpt": 1, "of": sound.key, "from": words_start, "to": words_stop}
+    if cut_cue:
+        cues.append(cut_cue.cue)
+        recipe["before"] = cut_cue.next_start
     speech = sound.speech
-    whole_cues = [
-        cue for cue in timeline.cues if first_sample <= cue.start and cue.stop <= last_sample
-    ]
-    cues = tuple(
-        cue.moved(lead - first_sample) for cue in [*whole_cues, *([cut_cue.cue] if cut_cue else [])]
-    )
-    cut_facts = {"before": cut_cue.resumed} if cut_cue else {}
     return ChapterAudio(
         number=sound.number,
         title=title,
-        key=keys.key(
-            {"excerpt": 1, "of": sound.key, "from": first_sample, "to": last_sample} | cut_facts
-        ),
-        timeline=Timeline(rate, length, cues),
+        key=keys.key(recipe),
+        timeline=Timeline(rate, length, tuple(cue.moved(lead - words_start) for cue in cues)),
         blocks=lambda: _cut_window(sound.blocks, window, sound.channels),
         channels=sound.channels,
         speech=None if speech is None else lambda: _cut_window(speech, window, 1),
@@ -102,33 +93,30 @@ def excerpt(
 
 
 def nearest_excerpt(
-    sound: ChapterAudio, title: str, start: float, seconds: float, span: tuple[float, float],
-    language: str,
+    sound: ChapterAudio, title: str, start: float, seconds: float,
+    span_seconds: tuple[float, float], language: str,
 ) -> tuple[ChapterAudio, str]:  # fmt: skip
     """Cuts an `excerpt`, or the nearest that is long enough: longer, else from an earlier word on.
 
-    `span` are its least and most seconds. Returns it with a remark on what differs from what was
-    asked for, or "". Raises UserError where the chapter is too short.
+    `span_seconds` are its least and most seconds. Returns it with a remark on what differs from
+    what was asked for, or "". Raises UserError where the chapter is too short.
     """
-    timeline, (min_seconds, max_seconds) = sound.timeline, span
+    timeline, (min_seconds, max_seconds) = sound.timeline, span_seconds
     try:
         return excerpt(sound, title, start, seconds, min_seconds=min_seconds, language=language), ""
     except UserError as error:
         refusal = error
-    cue_starts = [cue.start / timeline.sample_rate for cue in timeline.heard]
-    earlier = sorted(
-        (candidate_start for candidate_start in cue_starts if candidate_start < start), reverse=True
-    )
-    for candidate_start in (start, *earlier):
-        later_cues = [
-            cue
-            for cue in timeline.heard
-            if cue.start >= round(candidate_start * timeline.sample_rate)
-        ]
-        for cue in later_cues:
-            length = (cue.stop - later_cues[0].start) / timeline.sample_rate + 3 * SAMPLE_LEAD
-            if min_seconds <= length <= max_seconds:
-                sample = excerpt(sound, title, candidate_start, length + 0.01, language=language)
+    rate = timeline.sample_rate
+    cue_starts = (cue.start / rate for cue in timeline.heard)
+    earlier_starts = sorted((at_s for at_s in cue_starts if at_s < start), reverse=True)
+    for candidate_start in (start, *earlier_starts):
+        cues = [cue for cue in timeline.heard if cue.start >= round(candidate_start * rate)]
+        for cue in cues:
+            candidate_seconds = (cue.stop - cues[0].start) / rate + 3 * SAMPLE_LEAD
+            if min_seconds <= candidate_seconds <= max_seconds:
+                sample = excerpt(
+                    sound, title, candidate_start, candidate_seconds + 0.01, language=language
+                )
                 start_note = f" from {candidate_start:.0f} s on" if candidate_start < start else ""
                 return sample, (
                     f"the retail sample lasts {sample.timeline.seconds:.0f} s{start_note}: takes "
@@ -143,7 +131,7 @@ class _CutCue:
     """The first sentences of a cue."""
 
     cue: TimelineItem
-    resumed: int
+    next_start: int
     """Sample at which the next sentence begins."""
 
 
@@ -170,7 +158,7 @@ def _fade_lengths(
     next_start = min(
         (cue.start for cue in timeline.heard if cue.start >= last), default=timeline.length
     )
-    next_start = min(next_start, cut_cue.resumed) if cut_cue else next_start
+    next_start = min(next_start, cut_cue.next_start) if cut_cue else next_start
     max_fade = round(FADE * timeline.sample_rate)
     return min(max_fade, first - previous_stop), min(max_fade, next_start - last)
 
@@ -180,27 +168,21 @@ def _cut_cue(timeline: Timeline, cue: TimelineItem, end: int, language: str) -> 
 
     None where its words are not timed, no sentence has a pause after it, or it is in unison.
     """
+    if any(unison.with_before and unison.start == cue.start for unison in timeline.cues):
+        return None
     cut_cue: _CutCue | None = None
-    if any(candidate.with_before and candidate.start == cue.start for candidate in timeline.cues):
-        return cut_cue
-    for _, stop in sentences(cue.text, language)[:-1]:
-        number = bisect_left(cue.words, stop, key=lambda word: word[0])
-        if not 0 < number < len(cue.words):
+    for _, sentence_end in sentences(cue.text, language)[:-1]:
+        word_count = bisect_left(cue.words, sentence_end, key=lambda word: word[0])
+        if not 0 < word_count < len(cue.words):
             continue
-        (_, last_word_end, _, word_stop), (next_word_start, _, next_word_time, _) = cue.words[
-            number - 1 : number + 1
-        ]
-        is_timed = not any(
-            map(str.isalnum, cue.text[last_word_end:stop] + cue.text[stop:next_word_start])
-        )
-        if (
-            is_timed
-            and word_stop <= end
-            and next_word_time - word_stop >= MIN_SENTENCE_GAP * timeline.sample_rate
-        ):
-            text = cue.text[:stop].rstrip()
-            words = cue.words[:number]
-            cut_cue = _CutCue(replace(cue, stop=word_stop, text=text, words=words), next_word_time)
+        _, last_word_end, _, stop = cue.words[word_count - 1]
+        next_word_offset, _, next_start, _ = cue.words[word_count]
+        # else a word beside the cut is not timed
+        are_adjacent = not any(map(str.isalnum, cue.text[last_word_end:next_word_offset]))
+        has_pause = next_start - stop >= MIN_SENTENCE_GAP * timeline.sample_rate
+        if are_adjacent and has_pause and stop <= end:
+            text, words = cue.text[:sentence_end].rstrip(), cue.words[:word_count]
+            cut_cue = _CutCue(replace(cue, stop=stop, text=text, words=words), next_start)
     return cut_cue
 
 
@@ -208,11 +190,11 @@ def _cut_cue(timeline: Timeline, cue: TimelineItem, end: int, language: str) -> 
 class _Window:
     """The part of a chapter's samples that an excerpt holds."""
 
-    begin: int
+    start: int
     """First sample; it may lie before the chapter's first, as the end may lie after its last."""
     length: int
-    first: int
-    last: int
+    words_start: int
+    words_stop: int
     """Samples between which everything is at full level."""
     fades: tuple[int, int]
     """Samples of the fades before and after that; beyond them is silence, so that the next words
@@ -220,8 +202,8 @@ class _Window:
 
     def gain(self, positions: NDArray[np.int64]) -> Samples:
         """Returns the gain at positions in the chapter."""
-        fade_in = (positions - self.first + self.fades[0]) / max(1, self.fades[0])
-        fade_out = (self.last + self.fades[1] - positions) / max(1, self.fades[1])
+        fade_in = (positions - self.words_start + self.fades[0]) / max(1, self.fades[0])
+        fade_out = (self.words_stop + self.fades[1] - positions) / max(1, self.fades[1])
         return raised_cosine(np.minimum(fade_in, fade_out)).astype(np.float32)
 
 
@@ -229,8 +211,8 @@ def _cut_window(
     blocks: Callable[[], Iterator[Samples]], window: _Window, channels: int
 ) -> Iterator[Samples]:
     """Streams the window's samples; silence where the chapter has none."""
-    window_end = window.begin + window.length
-    next_position = window.begin  # next sample to yield
+    window_end = window.start + window.length
+    next_position = window.start  # next sample to yield
     block_start = 0  # position of the block in the chapter
     if next_position < 0:
         yield make_silence(-next_position, channels)

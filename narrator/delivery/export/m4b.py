@@ -41,7 +41,9 @@ class _ChapterFile:
 
     path: Path
     start: int
+    """Offset of the first packet; the others follow without gaps."""
     sizes: NDArray[np.uint32]
+    """Bytes of each packet."""
     setup: bytes
     """AudioSpecificConfig."""
 
@@ -67,33 +69,37 @@ def write(
     starts = (0, *(int(end) for end in ends[:-1]))
     length = starts[-1] + chapters[-1][1].samples
 
-    titles = [_text_sample(title) for title, _ in chapters]
-    text_samples = b"".join(titles)
-    payload = len(text_samples) + int(sizes.sum(dtype=np.int64))
+    titles = [title for title, _ in chapters]
+    text_samples = [_text_sample(title) for title in titles]
+    text_length = sum(map(len, text_samples))
+    data_length = text_length + int(sizes.sum(dtype=np.int64))
+    is_wide = data_length > 0xF000_0000  # needs 64-bit offsets
     file_type = _atom(b"ftyp", b"M4B ", _u32(0x200), b"M4B M4A isomiso2mp42")
-    is_wide = payload > 0xF000_0000  # 64-bit offsets
-    chapter_titles = [title for title, _ in chapters]
-    meta = _atom(b"udta", _metadata(tags, cover), _nero_chapters(chapter_titles, starts, rate))
+    user_data = _atom(b"udta", _metadata(tags, cover), _nero_chapters(titles, starts, rate))
 
-    def build_movie(base: int) -> bytes:
+    def build_movie(data_offset: int) -> bytes:
+        text_sizes = list(map(len, text_samples))
         return _movie_atom(
             rate=rate,
             length=length,
             sound_table=_sound_table(
-                sizes, parts[0].setup, encoding, base + len(text_samples), is_wide
+                sizes, parts[0].setup, encoding, data_offset + text_length, is_wide=is_wide
             ),
-            text_table=_text_table([len(t) for t in titles], starts, length, rate, base, is_wide),
+            text_table=_text_table(text_sizes, starts, length, rate, data_offset, is_wide=is_wide),
             packet_count=len(sizes),
             language=three_letters(tags.get("language", "")),
-            user_data=meta,
+            user_data=user_data,
         )
 
-    data_header = struct.pack(">I4sQ", 1, b"mdat", payload + 16) if is_wide else (
-        _u32(payload + 8) + b"mdat"
-    )  # fmt: skip
-    data_start = len(file_type) + len(build_movie(0)) + len(data_header)
+    data_header = (
+        struct.pack(">I4sQ", 1, b"mdat", data_length + 16)
+        if is_wide
+        else _u32(data_length + 8) + b"mdat"
+    )
+    # the length of the movie atom does not depend on its offsets
+    data_offset = len(file_type) + len(build_movie(0)) + len(data_header)
     with path.open("wb") as file:
-        file.write(file_type + build_movie(data_start) + data_header + text_samples)
+        file.write(file_type + build_movie(data_offset) + data_header + b"".join(text_samples))
         for part in parts:
             _copy_payload(part, file)
     return starts
@@ -105,14 +111,11 @@ def _read_index(encoded: Encoded) -> _ChapterFile:
         stream = container.streams.audio[0]
         entries = [(entry.pos, entry.size) for entry in stream.index_entries]
         decoder_config = stream.codec_context.extradata
-    if (
-        not entries
-        or not decoder_config
-        or any(
-            position + size != next_position
-            for (position, size), (next_position, _) in pairwise(entries)
-        )
-    ):
+    has_gaps = any(
+        position + size != next_position
+        for (position, size), (next_position, _) in pairwise(entries)
+    )
+    if not entries or not decoder_config or has_gaps:
         raise ExportError(f"{encoded.path} is not a chapter that was encoded here")
     return _ChapterFile(
         encoded.path,
@@ -174,6 +177,10 @@ def _movie_atom(
     language: str,
     user_data: bytes,
 ) -> bytes:
+    """Returns the movie: a header, the sound track, the chapter track, and the user data.
+
+    `length` is in samples, the tables are the sample tables of the tracks.
+    """
     duration = _ticks(length, rate)
     return _atom(
         b"moov",
@@ -219,6 +226,8 @@ def _ticks(samples: int, rate: int) -> int:
 
 
 def _track_head(number: int, duration: int, *, flags: int, group: int, volume: int) -> bytes:
+    """Returns the header of a track: `flags` 1 for enabled plus 2 for part of the movie, its
+    alternate group, and its volume as 8.8 fixed point."""
     return _full_atom(
         b"tkhd",
         _u32(0, 0, number, 0, duration, 0, 0),
@@ -230,12 +239,15 @@ def _track_head(number: int, duration: int, *, flags: int, group: int, volume: i
 
 
 def _edit_list(duration: int, start: int) -> bytes:
+    """Returns an edit list: `duration` ticks are played, from `start` of the track on."""
     return _atom(b"edts", _full_atom(b"elst", _u32(1, duration, start, 0x10000)))
 
 
 def _media_head(time_scale: int, duration: int, language: str) -> bytes:
+    """Returns the header of a track's media: ticks in a second, duration in ticks, language of
+    three letters."""
     packed_language = 0
-    for letter in language:
+    for letter in language:  # five bits each, 1 for a
         packed_language = packed_language << 5 | ord(letter) - 0x60
     if duration < 2**31:
         return _full_atom(b"mdhd", _u32(0, 0, time_scale, duration), _u16(packed_language, 0))
@@ -266,10 +278,14 @@ def _sound_table(
     decoder_config: bytes,
     encoding: Encoding,
     data_offset: int,
+    *,
     is_wide: bool,
 ) -> bytes:
     """Returns the sample table of the sound track, whose packets begin at `data_offset` in the
-    file."""
+    file.
+
+    `sizes` are the bytes of each packet; with `is_wide` offsets have 64 bits.
+    """
     count = len(sizes)
     chunk_sizes = np.add.reduceat(sizes, np.arange(0, count, CHUNK_PACKETS), dtype=np.int64)
     offsets = data_offset + np.concatenate([[0], np.cumsum(chunk_sizes[:-1])])
@@ -286,14 +302,15 @@ def _sound_table(
         _full_atom(b"stts", _u32(1, count, FRAME_SAMPLES)),
         _full_atom(b"stsc", _u32(len(chunk_runs)), *chunk_runs),
         _full_atom(b"stsz", _u32(0, count), sizes.astype(">u4").tobytes()),
-        _offsets(offsets, is_wide),
+        _offset_table(offsets, is_wide=is_wide),
         # decoding begins one packet before the target of a seek
         _full_atom(b"sgpd", b"roll", _u32(2, 1), b"\xff\xff", version=1),
         _full_atom(b"sbgp", b"roll", _u32(1, count, 1)),
     )
 
 
-def _offsets(offsets: NDArray[np.int64], is_wide: bool) -> bytes:
+def _offset_table(offsets: NDArray[np.int64], *, is_wide: bool) -> bytes:
+    """Returns the table of the chunks' offsets in the file."""
     atom_name, number_format = (b"co64", ">u8") if is_wide else (b"stco", ">u4")
     return _full_atom(atom_name, _u32(len(offsets)), offsets.astype(number_format).tobytes())
 
@@ -328,9 +345,15 @@ def _text_table(
     length: int,
     rate: int,
     data_offset: int,
+    *,
     is_wide: bool,
 ) -> bytes:
-    """Returns the sample table of the chapter track, whose titles begin at `base` in the file."""
+    """Returns the sample table of the chapter track, whose titles begin at `data_offset` in the
+    file.
+
+    `sizes` are the bytes of each title, `starts` the sound's samples at which chapters begin,
+    `length` those of the book; with `is_wide` offsets have 64 bits.
+    """
     ticks = [_ticks(sample, rate) for sample in (*starts, length)]
     times = b"".join(_u32(1, next_tick - tick) for tick, next_tick in pairwise(ticks))
     entry = _atom(
@@ -349,7 +372,7 @@ def _text_table(
         _full_atom(b"stts", _u32(len(sizes)), times),
         _full_atom(b"stsc", _u32(1), _u32(1, len(sizes), 1)),
         _full_atom(b"stsz", _u32(0, len(sizes)), _u32(*sizes)),
-        _offsets(np.array([data_offset]), is_wide),
+        _offset_table(np.array([data_offset]), is_wide=is_wide),
     )
 
 
@@ -389,6 +412,7 @@ _FREE_TAGS = (
 
 
 def _metadata(tags: Mapping[str, str], cover: Cover | None) -> bytes:
+    """Returns iTunes' list of metadata with the tags and the cover."""
     atoms = [_text_item(atom_name, tags[name]) for name, atom_name in _TEXT_ATOMS if name in tags]
     atoms += [_free_item(name.upper(), tags[name]) for name in _FREE_TAGS if name in tags]
     if "track" in tags:
