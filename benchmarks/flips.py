@@ -84,7 +84,7 @@ class Trials:
                 for n, span in enumerate(words(step.text, step.language))
             )
             found = WordTimes("whisper", tuple(times))
-            book.store.transcripts.keep_times(take.content, step.text, "whisper 1", found)
+            book.store.transcripts.store_times(take.content, step.text, "whisper 1", found)
         code, said = faults.command(ENGINE, "pin", "1.1", "0", self.path)
         assert code == 0, said
         faults.command(ENGINE, "render", self.path)

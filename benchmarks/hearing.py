@@ -184,9 +184,9 @@ def plain_error(text: str, said: str) -> float:
 def word_error(rows: Sequence[Row]) -> Mapping[str, object]:
     """Of the takes without a fault, before and after fair comparison; and which are worst."""
     found = [judged(row) for row in rows]
-    size = sum(one.fidelity.size for one in found)
+    size = sum(one.fidelity.unit_count for one in found)
     plain = sum(plain_error(row.text, row.heard) for row in rows)
-    fair = sum(one.fidelity.count for one in found)
+    fair = sum(one.fidelity.error_count for one in found)
     print(
         f"{len(rows)} chunks, {size} words: {100 * plain / size:.1f} % of words as they are spelled"
     )

@@ -100,7 +100,9 @@ def heard(voice: Speaks, texts: Sequence[tuple[str, str]], by: Whisper) -> Itera
             fidelity = judge(Transcript(found.text, ()), text, LANGUAGE).fidelity
             name = VOICES[number % len(VOICES)] if voice.name == "kokoro" else voice.name
             plain = plain_error(text, found.text)
-            yield Row(name, book, text, found.text, fidelity.size, plain, fidelity.count)
+            yield Row(
+                name, book, text, found.text, fidelity.unit_count, plain, fidelity.error_count
+            )
 
 
 def table(rows: Sequence[Row]) -> dict[str, dict[str, float]]:

@@ -110,7 +110,9 @@ def _hear_book(
         project = manuscript.project
         selection = book_plan.select(manuscript, options)
         engines = book_engines.engines_for(project)
-    ear = choosing.make_listener(project.manifest.checks, project.root, model=model, align=align)
+    ear = choosing.make_listener(
+        project.manifest.checks, project.root, model=model, only_align=align
+    )
     activity = "timing words" if align else "listening"
     with keep_awake(), contextlib.nullcontext() if as_json else StageLine(err) as line:
         if line:

@@ -219,7 +219,7 @@ def find_unrecognised_languages(manuscript: Manuscript) -> Iterator[Problem]:
         unknown_counts = {
             language: count
             for language, count in language_counts.items()
-            if recogniser and not recogniser.hears(language)
+            if recogniser and not recogniser.can_judge(language)
         }
         if recogniser and recogniser.recogniser and unknown_counts:
             names, count = ", ".join(sorted(unknown_counts)), sum(unknown_counts.values())

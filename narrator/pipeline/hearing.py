@@ -135,14 +135,14 @@ def _find_needs(
     """Two flags: a take has to be heard, and its words have to be timed."""
     transcript, word_times = _load_heard(book, recogniser, step, take)
     needs_times = word_times is None and recogniser.aligner(step.language) is not None
-    return transcript is None and recogniser.hears(step.language), needs_times
+    return transcript is None and recogniser.can_judge(step.language), needs_times
 
 
 def _load_heard(
     book: BookPlan, recogniser: TakeListener, step: Step, take: Record
 ) -> tuple[Transcript | None, WordTimes | None]:
     """The stored transcript and word times of a take, each None if missing."""
-    transcript, word_times = recogniser.known(
+    transcript, word_times = recogniser.find_stored(
         book.store.transcripts, take.content, step.text, step.language
     )
     return transcript, book.store.engine_times(take, step.text) or word_times
@@ -171,7 +171,7 @@ def _hear_batch(
         sounds_of_takes, transcripts, word_times_of_takes, strict=True
     ):
         opinion = Opinion(heard=transcript, times=word_times)
-        recogniser.keep(
+        recogniser.store(
             book.store.transcripts, due_take.take.content, sound.text, sound.language, opinion
         )
         yield due_take.take
@@ -184,13 +184,13 @@ def _judge(
     transcript, word_times = _load_heard(book, recogniser, step, take)
     if word_times is not None:
         book_hearing.timed_counts[word_times.by if word_times.words else ""] += 1
-    if not recogniser.hears(step.language):
+    if not recogniser.can_judge(step.language):
         book_hearing.unheard_count += recogniser.recogniser is not None
         return
     if transcript is None:  # stopped before, or damaged
         return
     sound_faults = tuple(fault for fault in take.faults if checks.concern_of(fault) != "words")
-    word_faults = tuple(map(str, recogniser.faults_of(step.text, step.language, transcript)))
+    word_faults = tuple(map(str, recogniser.word_faults(step.text, step.language, transcript)))
     if word_faults:
         book_hearing.misheard.append(Misheard(step, word_faults, transcript.text, step.pinned))
     elif sound_faults != take.faults:

@@ -30,7 +30,7 @@ from narrator.speech.hearing import SpokenSound, Transcript
 from narrator.speech.hearing.compare import Difference, Fidelity, fidelity
 from narrator.speech.hearing.judging import Judgement, judge
 from narrator.speech.hearing.listening import TakeListener
-from narrator.speech.hearing.windows import SoundWindow, windows
+from narrator.speech.hearing.windows import SoundWindow, split_windows
 from narrator.text.labels import Roles
 from narrator.text.normalize import Lexicon, normalize
 from narrator.text.script import read_chapter
@@ -187,7 +187,7 @@ def _load_spoken_text(
     """The text of a recording as it is spoken, and its language. Raises UserError, StorageError."""
     written_text = _read_text(recital.text)
     language = language or language_of(written_text) or "en"
-    if not recogniser.hears(language):
+    if not recogniser.can_judge(language):
         recogniser_title = recogniser.recogniser.title if recogniser.recogniser else "what listens"
         raise UsageError(
             f"{recital.text}: is in '{language}', which {recogniser_title} does not know; another "
@@ -245,8 +245,8 @@ def as_json(heard_recital: RecitalResult, *, words: bool) -> dict[str, Any]:
             {
                 "at": round(passage.start, 2),
                 "kind": passage.difference.kind,
-                "meant": passage.difference.meant,
-                "heard": passage.difference.got,
+                "meant": passage.difference.text,
+                "heard": passage.difference.heard_text,
             }
             for passage in heard_recital.wrong
         ],
@@ -290,8 +290,10 @@ def _count_reached_words(comparison: Fidelity, word_count: int, language: str) -
     The passage has `word_count` words.
     """
     for difference in comparison.differences:
-        if difference.words[1] == word_count and difference.kind in ("missing", "other"):
-            return min(word_count, difference.words[0] + len(words(difference.got, language)))
+        if difference.word_span[1] == word_count and difference.kind in ("missing", "other"):
+            return min(
+                word_count, difference.word_span[0] + len(words(difference.heard_text, language))
+            )
     return word_count
 
 
@@ -332,8 +334,16 @@ def _whole_window_difference(
     if judgement.odds > 1:
         text = part.sound.text
         word_count = len(words(text, part.sound.language))
-        yield Difference("other", 0, len(text), (0, word_count), text, transcript.text,
-                         min(1.0, judgement.fidelity.error), judgement.fidelity.count)  # fmt: skip
+        yield Difference(
+            kind="other",
+            first=0,
+            last=len(text),
+            word_span=(0, word_count),
+            text=text,
+            heard_text=transcript.text,
+            unlikeness=min(1.0, judgement.fidelity.error),
+            cost=judgement.fidelity.error_count,
+        )
 
 
 def _differs(part: _RecordingPart) -> bool:
@@ -408,4 +418,6 @@ def _windows(path: Path) -> Iterator[SoundWindow]:
     """Yields the windows of a recording."""
     with media.as_user_errors(path), media.open_sound(path) as container:
         rate = container.streams.audio[0].rate
-        yield from windows(audio.resample_stream(audio.decode_frames(container), rate, RATE), RATE)
+        yield from split_windows(
+            audio.resample_stream(audio.decode_frames(container), rate, RATE), RATE
+        )

@@ -444,7 +444,7 @@ class _RenderLoop:
         """Stores the transcript of a take. It is written before the take: if the disk is full, no
         take remains that looks unheard."""
         if self.hearing and opinion:
-            self.hearing.listener.keep(
+            self.hearing.listener.store(
                 self.store.transcripts, record.content, step.text, step.language, opinion
             )
 
@@ -516,12 +516,12 @@ class _RenderLoop:
             self.futures.remove(future)
             loop_call = future.result()
             loop_call()
-        for (job, answer), opinion in self.hearing.heard() if self.hearing else ():
+        for (job, answer), opinion in self.hearing.pop_opinions() if self.hearing else ():
             self._submit(self._judge, job, add_opinion(answer, opinion))
 
     @property
     def _unheard_count(self) -> int:
-        return self.hearing.waiting if self.hearing else 0
+        return self.hearing.unheard_count if self.hearing else 0
 
 
 def _place_of(step: Step) -> tuple[str, str, int, float]:

@@ -270,7 +270,7 @@ class Store:
         The engine's own times, which are part of the take, come first; then those of aligners.
         Raises StorageError.
         """
-        return self.engine_times(take, text) or self.transcripts.best(take.content, text)
+        return self.engine_times(take, text) or self.transcripts.find_best_times(take.content, text)
 
     def engine_times(self, take: Record, text: str) -> WordTimes | None:
         """Returns the engine's own times of a take's words; None where it has none."""

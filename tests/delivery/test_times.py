@@ -25,7 +25,9 @@ def keep(book: books.book_plan.BookPlan, step: Step, by: str = "whisper") -> Non
         TimedWord(*span, begin + 0.2 * n, begin + 0.2 * n + 0.1)
         for n, span in enumerate(words(step.text, step.language))
     ]
-    book.takes.store.transcripts.keep_times(take.content, step.text, by, WordTimes(by, tuple(said)))
+    book.takes.store.transcripts.store_times(
+        take.content, step.text, by, WordTimes(by, tuple(said))
+    )
 
 
 def test_words_lie_on_the_timeline_as_they_are_written(hummed: Path) -> None:
@@ -72,7 +74,7 @@ def test_times_of_words_that_run_out_of_a_take_end_with_it(share: float, hummed:
     step = book.steps[0]
     take = book.takes.take(step.key)
     late = TimedWord(0, 3, share * take.stop / take.sample_rate, 99.0)
-    book.takes.store.transcripts.keep_times(take.content, step.text, "x", WordTimes("x", (late,)))
+    book.takes.store.transcripts.store_times(take.content, step.text, "x", WordTimes("x", (late,)))
     (sound,) = layout.lay_out_chapters(book, [0])
     cue = sound.timeline.cues[0]
     ((_, _, begin, end),) = cue.words

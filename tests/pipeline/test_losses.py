@@ -39,7 +39,7 @@ def time_words(book: books.book_plan.BookPlan, count: int) -> None:
     for step in book.steps[:count]:
         take = book.takes.current(step)
         times = WordTimes("whisper", (TimedWord(0, 2, 0.0, 0.1),))
-        book.store.transcripts.keep_times(take.content, step.text, "w", times)
+        book.store.transcripts.store_times(take.content, step.text, "w", times)
 
 
 def test_word_times_of_an_engine_outlive_the_journal_and_what_was_heard(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_full_disk_leaves_no_take_that_passes_for_heard(tmp_path: Path) -> Non
     record, samples = next(iter(takes_of(tmp_path)))
 
     def keep(stored: object) -> None:
-        store.transcripts.keep("a", record.text, "p", Transcript("go"))
+        store.transcripts.store_transcript("a", record.text, "p", Transcript("go"))
 
     disk = faults.Disk(store.transcripts.path, 1, errno.ENOSPC)
     with faults.failing(disk), pytest.raises(Exception, match="the disk is full"):
@@ -103,7 +103,7 @@ def test_words_that_were_looked_for_and_not_found_are_no_loss(
     time_words(book, len(book.steps) - 1)
     step = book.steps[-1]
     take = book.takes.current(step)
-    book.store.transcripts.keep_times(take.content, step.text, "w", WordTimes("whisper", ()))
+    book.store.transcripts.store_times(take.content, step.text, "w", WordTimes("whisper", ()))
     assert not list(losses_of(book).messages())
 
 

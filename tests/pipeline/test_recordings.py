@@ -82,13 +82,13 @@ def test_a_recording_that_says_its_text_is_right(tmp_path):
 def test_what_is_missing_is_named_and_found(tmp_path, gone, second):
     one = heard(tmp_path, " ".join(TEXT.split()).replace(gone, ""))
     assert [wrong.difference.kind for wrong in one.wrong] == ["missing"]
-    assert one.wrong[0].difference.meant.startswith(" ".join(gone.split()[:3]))
+    assert one.wrong[0].difference.text.startswith(" ".join(gone.split()[:3]))
     assert one.wrong[0].start == pytest.approx(second, abs=14)  # its window's, at least
 
 
 def test_what_is_said_besides_is_named(tmp_path):
     one = heard(tmp_path, TEXT.replace("his bag", "his bag horse cabbage horse cabbage"))
-    assert "horse cabbage" in one.wrong[0].difference.got
+    assert "horse cabbage" in one.wrong[0].difference.heard_text
 
 
 def test_every_word_is_timed_as_a_place_of_the_whole_text(tmp_path):
@@ -158,7 +158,7 @@ def test_what_is_wrong_is_named_in_its_order(tmp_path):
     less = " ".join(TEXT.split()).replace("left at seven,", "")
     less = less.replace("Nobody had ever asked it to wait.", "")
     wrong = heard(tmp_path, less).wrong
-    meant = [one.difference.meant for one in wrong]
+    meant = [one.difference.text for one in wrong]
     assert len(meant) > 1
     assert meant == sorted(meant, key=" ".join(TEXT.split()).index)
 
@@ -190,7 +190,7 @@ def test_a_window_of_other_words_is_wrong_as_a_whole(tmp_path):
     text = "Nobody thought the less of her for that."
     one = heard(tmp_path, "horse cabbage horse cabbage horse cabbage horse cabbage", text)
     (passage,) = one.wrong
-    assert (passage.difference.kind, passage.difference.meant) == ("other", text)
+    assert (passage.difference.kind, passage.difference.text) == ("other", text)
 
 
 def test_markup_is_not_said(tmp_path):
@@ -206,5 +206,5 @@ def test_markup_is_not_said(tmp_path):
 
 def test_long_passages_are_named_whatever_else_is_wrong(tmp_path):
     said = TEXT.replace("Nobody had ever asked it to wait.", "").replace("his bag", "horse cabbage")
-    named = [wrong.difference.meant for wrong in heard(tmp_path, said).wrong]
+    named = [wrong.difference.text for wrong in heard(tmp_path, said).wrong]
     assert any(meant.startswith("Nobody had ever") for meant in named)

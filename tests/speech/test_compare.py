@@ -14,8 +14,8 @@ LONG = (
 
 def told(text: str, heard: str, language: str = "en-GB") -> list[tuple[str, str, str]]:
     found = fidelity(text, heard, language).differences
-    assert all(text[one.first : one.last] == one.meant for one in found)
-    return [(one.kind, one.meant, one.got) for one in found]
+    assert all(text[one.first : one.last] == one.text for one in found)
+    return [(one.kind, one.text, one.heard_text) for one in found]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_name_that_is_heard_by_its_sound_counts_little(heard):
 def test_nothing_heard_is_all_missing():
     text = "Nobody had ever asked it to wait."
     found = fidelity(text, "", "en")
-    assert found.error == found.window == 1
+    assert found.error == found.window_error == 1
     assert told(text, "") == [("missing", text[:-1], "")]
 
 
@@ -75,11 +75,11 @@ def test_a_passage_that_was_lost_is_named_and_shows_in_its_window():
     lost = "Nobody had ever asked it to wait"
     found = fidelity(LONG, LONG.replace(lost, ""), "en")
     assert found.error < 0.2
-    assert found.window == 1
+    assert found.window_error == 1
     [one] = found.differences
-    assert (one.kind, one.meant, one.surely, one.cost) == ("missing", lost, 1, 7)
+    assert (one.kind, one.text, one.unlikeness, one.cost) == ("missing", lost, 1, 7)
     spans = words(LONG, "en")
-    assert [spans[place][0] for place in one.words] == [one.first, spans[one.words[1]][0]]
+    assert [spans[place][0] for place in one.word_span] == [one.first, spans[one.word_span[1]][0]]
 
 
 def test_a_word_that_was_lost_is_named():
@@ -88,11 +88,11 @@ def test_a_word_that_was_lost_is_named():
 
 def test_what_was_added_lies_between_two_words():
     [one] = fidelity(LONG, LONG.replace("bank of", "bank we think of"), "en").differences
-    assert (one.kind, one.got) == ("added", "we think")
+    assert (one.kind, one.heard_text) == ("added", "we think")
     assert LONG[: one.first].endswith("far bank")
     assert one.first == one.last
-    assert one.words == (one.words[0],) * 2
-    assert LONG[words(LONG, "en")[one.words[0]][0] :].startswith("of the river")
+    assert one.word_span == (one.word_span[0],) * 2
+    assert LONG[words(LONG, "en")[one.word_span[0]][0] :].startswith("of the river")
 
 
 @pytest.mark.parametrize("twice", ["had never once", "river"])
@@ -116,7 +116,7 @@ def test_what_is_added_beside_what_was_misheard_is_heard_instead_of_it():
 def test_errors_here_and_there_are_told_apart():
     heard = LONG.replace("seven", "eleven").replace("village", "cottage").replace("far", "other")
     found = fidelity(LONG, heard, "en")
-    assert found.window < 0.4
+    assert found.window_error < 0.4
     assert [one.kind for one in found.differences] == ["other"] * 3
 
 
@@ -125,7 +125,7 @@ def test_languages_without_spaces_go_by_character():
     assert fidelity(text, "她打开窗户 看着下面湿漉漉的街道 很久没有说话", "zh").error == 0
     heard = "她打开窗户，很久没有说话。"
     assert told(text, heard, "zh") == [("missing", "看着下面湿漉漉的街道，", "")]
-    assert fidelity(text, heard, "zh").window > 0.7
+    assert fidelity(text, heard, "zh").window_error > 0.7
 
 
 def test_marks_that_are_letters_are_kept():
@@ -154,4 +154,4 @@ def test_texts_that_have_nothing_in_common_are_compared_without_weighing_each_pa
 
 def test_a_word_that_is_the_same_by_chance_hides_no_better_way():
     meant = "plastic sixpence lamp giraffe hydrogen butter"
-    assert fidelity(meant, "plastic lamp whistle hydrogen sixpence", "en").count == 3
+    assert fidelity(meant, "plastic lamp whistle hydrogen sixpence", "en").error_count == 3

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from narrator.speech.hearing import Transcript
-from narrator.speech.hearing.judging import judge, max_errors
+from narrator.speech.hearing.judging import judge, max_error
 from narrator.text.words import words
 
 LONG = (
@@ -21,7 +21,7 @@ def faults(heard: str, text: str, language: str = "en-GB", **more: float) -> lis
 
 
 def test_some_languages_are_allowed_more_errors():
-    assert max_errors("en-GB") < max_errors("hi")
+    assert max_error("en-GB") < max_error("hi")
 
 
 # -- without doubts --------------------------------------------------------------------------------

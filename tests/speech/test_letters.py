@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from narrator.speech.hearing.letters import sounds, spelled
+from narrator.speech.hearing.letters import guess_sounds, split_spelling
 
 KNOWN = {
     "ferry": "F EH R IY", "man": "M AE N", "holmes": "HH OW M Z", "row": "R OW", "bob": "B AA B",
@@ -23,7 +23,7 @@ KNOWN = {
     ],
 )
 def test_words_are_looked_up_in_plain_letters(written: str, looked_up: list[str]) -> None:
-    assert spelled(written) == looked_up
+    assert split_spelling(written) == looked_up
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_words_are_looked_up_in_plain_letters(written: str, looked_up: list[str]
     ],
 )
 def test_a_word_sounds_as_known_ones_or_its_letters(word: str, said: str) -> None:
-    assert sounds(word, KNOWN.get) == said
+    assert guess_sounds(word, KNOWN.get) == said

@@ -94,10 +94,10 @@ def test_a_recogniser_that_breaks_down_ends_the_run(error, said):
 def all_of(listening: HearingQueue[int]) -> list[int]:
     """Everybody whose sound was heard, in order."""
     found: list[int] = []
-    while listening.waiting:
+    while listening.unheard_count:
         if listening.future is not None:
             listening.future.result()
-        found += [whose for whose, _ in listening.heard()]
+        found += [whose for whose, _ in listening.pop_opinions()]
     listening.close()
     return found
 
@@ -107,7 +107,7 @@ def test_everybody_is_answered_in_order():
     listening = HearingQueue[int](TakeListener(parrot))
     for number in range(7):
         listening.add(number, sound(f"Number {number}."), Verdict(TakeFigures()))
-    assert listening.waiting == 7
+    assert listening.unheard_count == 7
     assert all_of(listening) == list(range(7))
     assert max(map(len, parrot.asked)) == parrot.batch
 

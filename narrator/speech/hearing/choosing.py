@@ -20,31 +20,33 @@ from narrator.speech.hearing.sphinx import Sphinx
 from narrator.speech.hearing.whisper import Whisper
 from textbase.extensions import Registry
 
-DEFAULTS = ((14e9, "large-v3-turbo"), (0.0, "small"))
+DEFAULT_MODELS = ((14e9, "large-v3-turbo"), (0.0, "small"))
 """Least bytes of memory for each model that `auto` may choose: of 1.6 and 0.5 GB."""
 _PACKAGES = ("faster-whisper", "pocketsphinx")
-_REMOVED = re.compile(r"(qwen/)?qwen3-(0\.6b|1\.7b|aligner|asr-.*|forcedaligner-.*)", re.IGNORECASE)
+_REMOVED_MODELS = re.compile(
+    r"(qwen/)?qwen3-(0\.6b|1\.7b|aligner|asr-.*|forcedaligner-.*)", re.IGNORECASE
+)
 """Names and hub ids of Qwen3's recognisers and aligner, which earlier versions could run."""
 
 
 def resolve_name(spec: str) -> str:
-    """Returns the hub id of `recogniser` or small.en; other specs unchanged.
+    """Returns the hub id for "recogniser" or a name like "small.en"; other specs unchanged.
 
     Raises UsageError for a recogniser that narrator no longer runs.
     """
-    if _REMOVED.fullmatch(spec):
+    if _REMOVED_MODELS.fullmatch(spec):
         raise UsageError(
             f"narrator no longer runs {spec}: `recogniser: auto` takes Whisper, which "
             "`narrator models pull recogniser` fetches; words are timed by the extra `align`"
         )
-    return whisper.NAMES.get(_default_name() if spec == "recogniser" else spec, spec)
+    return whisper.HUB_IDS.get(_default_name() if spec == "recogniser" else spec, spec)
 
 
 def find_model(spec: str, root: Path | None = None, tell: Tell = ignore_message) -> Model:
     """Finds a recogniser's model by auto, a name, a hub id, or a folder. Raises UsageError."""
     spec = resolve_name("recogniser" if spec == "auto" else spec)
     model = models.find_with_layout(whisper.LAYOUT, spec, root=root, tell=tell)
-    name = next((name for name, hub_id in whisper.NAMES.items() if hub_id == spec), None)
+    name = next((name for name, hub_id in whisper.HUB_IDS.items() if hub_id == spec), None)
     if model.path is None and name is not None and models.folder_of(spec) is None:
         return replace(model, note=f"{spec} is not here; `narrator models pull {name}` fetches it")
     return model
@@ -66,29 +68,31 @@ def version() -> str:
 
 def _default_name() -> str:
     total = machine.memory().total
-    return next(name for min_memory, name in DEFAULTS if total >= min_memory)
+    return next(name for min_memory, name in DEFAULT_MODELS if total >= min_memory)
 
 
 def make_listener(
-    checks: Checks, root: Path | None = None, *, model: str | None = None, align: bool = False
+    checks: Checks, root: Path | None = None, *, model: str | None = None, only_align: bool = False
 ) -> TakeListener:
-    """Makes the ear of a manifest's checks; `model` replaces their recogniser.
+    """Makes the listener of a manifest's checks; `model` replaces their recogniser.
 
-    With `align` it only times words. Raises EngineUnavailable, UsageError.
+    With `only_align` it times words, but hears nothing. Raises EngineUnavailable, UsageError.
     """
     name = model or checks.recogniser
     exact_aligners: list[Aligner] = [Sphinx()] if sphinx.is_here() else []
     try:
-        recogniser = RECOGNISERS[name].make() if RECOGNISERS.knows(name) else _whisper(name, root)
+        recogniser = (
+            RECOGNISERS[name].make() if RECOGNISERS.knows(name) else _make_whisper(name, root)
+        )
     except EngineUnavailable:
-        if align and exact_aligners:
+        if only_align and exact_aligners:
             return TakeListener(None, exact_aligners)
         raise
     aligners = [*exact_aligners, recogniser] if isinstance(recogniser, Whisper) else exact_aligners
-    return TakeListener(None if align else recogniser, aligners, error=checks.text_error)
+    return TakeListener(None if only_align else recogniser, aligners, error=checks.text_error)
 
 
-def _whisper(spec: str, root: Path | None = None) -> Whisper:
+def _make_whisper(spec: str, root: Path | None = None) -> Whisper:
     return _load_whisper(find_model(spec, root))
 
 
@@ -102,14 +106,14 @@ RECOGNISERS = Registry(
     "narrator.recognisers",
     "recogniser",
     RecogniserSpec,
-    [RecogniserSpec(name, partial(_whisper, name)) for name in whisper.NAMES],
+    [RecogniserSpec(name, partial(_make_whisper, name)) for name in whisper.HUB_IDS],
 )
 """Recognisers by name: Whisper's models, and those of other packages. A manifest can also name a
 hub id or folder of Whisper."""
 
 
 def make_render_listener(checks: Checks, root: Path | None = None) -> TakeListener | None:
-    """Makes the ear of a render; None where the manifest turns recognition off.
+    """Makes the listener of a render; None where the manifest turns recognition off.
 
     Raises EngineUnavailable, UsageError.
     """

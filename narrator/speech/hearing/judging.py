@@ -32,46 +32,49 @@ from narrator.speech.hearing.compare import Difference, Fidelity, fidelity
 from narrator.text.words import is_lettered
 from textbase.languages import primary
 
-WHOLE, WINDOW = 0.30, 0.60
-"""Errors for each word of the text, over which a take does not say it, where the recogniser has no
-doubts to tell: in all, in any window."""
-LENIENT: Mapping[str, float] = dict.fromkeys(
+MAX_ERROR, MAX_WINDOW_ERROR = 0.30, 0.60
+"""Errors for each word of the text above which a take does not speak it, where there are no doubts
+to go by: in all of it, and in any window."""
+LENIENT_MAX_ERRORS: Mapping[str, float] = dict.fromkeys(
     "ar da el fi he hi id ja ms no sw th tl tr vi".split(), 0.4
 )
-"""`WHOLE` of languages in which recognisers err more, or whose spelling leaves a choice; the other
-thresholds grow with it. Set with care, not measured: no recogniser of these languages was at hand
-(2026-11-21)."""
-LEAST_HEARD = 2.0
-"""Characters that must differ where they are what is compared, doubted or not: one may be another
+"""`MAX_ERROR` of languages in which recognisers err more, or whose spelling leaves a choice; the
+other thresholds grow with it. Set with care, not measured: no recogniser of these languages was at
+hand (2026-11-21)."""
+MIN_FAULTY_LETTERS = 2.0
+"""Characters that must differ where characters are compared, doubted or not: one may be another
 spelling of the same sound. Set with care, not measured."""
-LEAST_WORDS, LEAST_LETTERS = 2.0, 4.0
+MIN_WORD_ERRORS, MIN_LETTER_ERRORS = 2.0, 4.0
 """Errors that a short text must have: one name that is misheard proves nothing."""
 
-DOUBT, SPARE, OTHERWISE = 2.0, 4, 0.25
-"""Mean doubt of all words, over which another text was said, if so many errors for each word were
-heard as well; and words without doubt that are counted with them: a short text has fewer."""
-MISSING, START, PASSAGE, ENDING = 5.2, 1.5, 2.8, 2.5
-"""Doubt over which a word or two that were not written were not said, that of the more doubted, and
-how much it grows for the very first, which recognisers leave out ("Oh"); the mean over a longer
-passage, of which the first words alone are doubted where the recogniser skipped it; and that over
-the last two words of the text, where they are among them."""
-FEW = 2
-OTHER, NAME = 6.6, 1.6
+MAX_MEAN_DOUBT, PADDING_WORDS, MIN_OTHER_ERROR = 2.0, 4, 0.25
+"""Mean doubt of all words above which another text was spoken, if so many errors for each word were
+heard as well; and words without doubt that are added to the mean: a short text has fewer."""
+MISSING_DOUBT, FIRST_WORD_FACTOR = 5.2, 1.5
+"""Doubt above which a word or two that were not written were not spoken, by the more doubted one;
+and how much it grows for the very first word, which recognisers leave out ("Oh")."""
+SHORT_PASSAGE_WORDS, PASSAGE_DOUBT = 2, 2.8
+"""Most words of a short passage; and the mean doubt above which a longer one was not spoken: only
+its first words are doubted where the recogniser skipped it."""
+ENDING_DOUBT = 2.5
+"""Mean doubt of the last two words of the text, where they are among those that were not written.
+"""
+OTHER_DOUBT, NAME_FACTOR = 6.6, 1.6
 """Doubt of a word in whose place another was written, times how unlike they are; and how much it
 grows for names, of which recognisers know few."""
-ADDED = 3.3
-"""Doubt of the word after what was added, times its words: not what was said, but that it comes
-next, is doubted."""
-LEAST_ADDED, LETTERS = 0.5, 6
-"""No doubt of that counts for less; and letters of a word, where the added are among others."""
-MISHEARD = 5.0
+ADDED_DOUBT, MIN_NEXT_DOUBT = 3.3, 0.5
+"""Doubt of the word after an addition, times the number of added words: a word that was spoken is
+not doubted itself, but that it comes next is; and the least doubt that is counted for it."""
+LETTERS_PER_WORD = 6
+"""Letters of a word, to count the added words among others."""
+MISHEARD_FACTOR = 5.0
 """The factor by which these grow with the errors for each word elsewhere in the take."""
-REPEATED, MOVED = 1.6, 2.0
-"""Odds of what recognisers do not write unless they hear it."""
-CERTAIN = 12.0
+REPEATED_ODDS, MOVED_ODDS = 1.6, 2.0
+"""Odds of what recognisers write only if they hear it."""
+MAX_DOUBT = 12.0
 """No doubt counts for more."""
-HOLE = 2.5
-"""Words or characters missing or added in a row, where there are no doubts to tell."""
+MAX_HOLE_UNITS = 2.5
+"""Words or characters missing or added in a row, where there are no doubts to go by."""
 _CAPITALISED_WORD = re.compile(r"\b[^\W\d_a-z]\w\w")
 
 
@@ -81,7 +84,7 @@ class Judgement:
 
     fidelity: Fidelity
     odds: float
-    """Odds of the worst difference, or of the whole take; over 1 is a fault."""
+    """Odds of the worst difference, or of the take in all; over 1 is a fault."""
     wrong: tuple[Difference, ...] = ()
     """The differences that are faults, worst first."""
 
@@ -94,9 +97,9 @@ class Judgement:
         return (checks.Fault("text", _describe_judgement(self), weight),)
 
 
-def max_errors(language: str) -> float:
-    """Returns `WHOLE` for a language, by BCP 47 tag."""
-    return LENIENT.get(primary(language), WHOLE)
+def max_error(language: str) -> float:
+    """Returns `MAX_ERROR` for a language, by BCP 47 tag."""
+    return LENIENT_MAX_ERRORS.get(primary(language), MAX_ERROR)
 
 
 def judge(
@@ -104,92 +107,87 @@ def judge(
 ) -> Judgement:
     """Judges a take that should say `text` by its transcript.
 
-    `error` replaces the language's `max_errors`; all thresholds grow with it.
+    `error` replaces the language's `max_error`; all thresholds grow with it.
     """
-    fidelity_figures = fidelity(text, transcript.text, language)
-    leniency = (max_errors(language) if error is None else error) / WHOLE
-    doubts = [min(doubt, CERTAIN) for doubt in transcript.doubts]
+    figures = fidelity(text, transcript.text, language)
+    leniency = (max_error(language) if error is None else error) / MAX_ERROR
+    doubts = [min(doubt, MAX_DOUBT) for doubt in transcript.doubts]
     if doubts:
-        mean = sum(doubts) / (len(doubts) + SPARE)
-        take_odds = min(mean / DOUBT, fidelity_figures.error / OTHERWISE) / leniency
-        odds = [
-            _odds_with_doubts(difference, doubts, fidelity_figures) / leniency
-            for difference in fidelity_figures.differences
-        ]
-        if is_lettered(language):
-            odds = [
-                difference_odds if difference.cost >= LEAST_HEARD else min(difference_odds, 1.0)
-                for difference_odds, difference in zip(
-                    odds, fidelity_figures.differences, strict=True
-                )
-            ]
+        mean_doubt = sum(doubts) / (len(doubts) + PADDING_WORDS)
+        take_odds = min(mean_doubt / MAX_MEAN_DOUBT, figures.error / MIN_OTHER_ERROR) / leniency
     else:
-        take_odds = _whole_take_odds(fidelity_figures, leniency, language)
-        odds = [
-            _odds_without_doubts(difference) / leniency
-            for difference in fidelity_figures.differences
-        ]
-    worst = sorted(zip(odds, fidelity_figures.differences, strict=True), key=lambda pair: -pair[0])
-    wrong = tuple(difference for difference_odds, difference in worst if difference_odds > 1)
-    return Judgement(fidelity_figures, round(max([take_odds, *odds]), 3), wrong)
+        take_odds = _take_odds_without_doubts(figures, leniency, language)
+    judged: list[tuple[Difference, float]] = []
+    for difference in figures.differences:
+        odds = (
+            _odds_with_doubts(difference, doubts, figures)
+            if doubts
+            else _odds_without_doubts(difference)
+        ) / leniency
+        if doubts and is_lettered(language) and difference.cost < MIN_FAULTY_LETTERS:
+            odds = min(odds, 1.0)
+        judged.append((difference, odds))
+    judged.sort(key=lambda pair: -pair[1])
+    wrong = tuple(difference for difference, odds in judged if odds > 1)
+    return Judgement(figures, round(max([take_odds, *(odds for _, odds in judged)]), 3), wrong)
 
 
-def _whole_take_odds(figures: Fidelity, leniency: float, language: str) -> float:
-    min_errors = LEAST_LETTERS if is_lettered(language) else LEAST_WORDS
-    if figures.count < min_errors:
+def _take_odds_without_doubts(figures: Fidelity, leniency: float, language: str) -> float:
+    """Returns the odds that a take speaks another text."""
+    min_errors = MIN_LETTER_ERRORS if is_lettered(language) else MIN_WORD_ERRORS
+    if figures.error_count < min_errors:
         return 0.0
-    limit = WHOLE * leniency
-    return max(figures.error / limit, figures.window / max(WINDOW, limit))
+    limit = MAX_ERROR * leniency
+    return max(figures.error / limit, figures.window_error / max(MAX_WINDOW_ERROR, limit))
 
 
 def _odds_without_doubts(difference: Difference) -> float:
-    if difference.kind == "repeated":
-        return REPEATED
-    if difference.kind == "moved":
-        return MOVED
-    return 0.0 if difference.kind == "other" else difference.cost / HOLE
+    odds_of_kind = {"repeated": REPEATED_ODDS, "moved": MOVED_ODDS, "other": 0.0}
+    return odds_of_kind.get(difference.kind, difference.cost / MAX_HOLE_UNITS)
 
 
 def _odds_with_doubts(difference: Difference, doubts: Sequence[float], figures: Fidelity) -> float:
-    first, last = difference.words
+    """Returns the odds of a difference, by the doubts of all words of the text."""
+    first, last = difference.word_span
     word_doubts = doubts[first:last]
-    # where little of the take was understood, a single word proves less
-    misheard = 1 + MISHEARD * max(0.0, figures.count - difference.cost) / figures.size
-    next_doubt = doubts[last] if last < len(doubts) else LEAST_ADDED
-    if difference.kind in ("missing", "other") and not word_doubts:
+    if difference.kind in ("repeated", "moved") or (difference.kind != "added" and not word_doubts):
         return _odds_without_doubts(difference)
-    if difference.kind == "missing":
-        if len(word_doubts) <= FEW:
-            missing_odds = max(word_doubts) / (MISSING if first else MISSING * START) / misheard
-        else:
-            missing_odds = sum(word_doubts) / len(word_doubts) / PASSAGE
-        is_end = last == len(doubts) and len(word_doubts) > 1
-        return max(missing_odds, sum(word_doubts[-2:]) / 2 / ENDING) if is_end else missing_odds
-    if difference.kind == "other":
-        limit = OTHER * (NAME if _CAPITALISED_WORD.search(difference.meant) else 1)
-        extra_words = (len(difference.got) - len(difference.meant)) / LETTERS - 1
-        added_odds = max(next_doubt, max(word_doubts)) * extra_words / ADDED
-        return max(max(word_doubts) * difference.surely / limit, added_odds) / misheard
+    next_doubt = doubts[last] if last < len(doubts) else MIN_NEXT_DOUBT
+    # where little of the take was understood, a single word proves less
+    errors_elsewhere = max(0.0, figures.error_count - difference.cost)
+    misheard = 1 + MISHEARD_FACTOR * errors_elsewhere / figures.unit_count
     if difference.kind == "added":
-        return max(next_doubt, LEAST_ADDED) * difference.cost / ADDED / misheard
-    return MOVED if difference.kind == "moved" else REPEATED
+        return max(next_doubt, MIN_NEXT_DOUBT) * difference.cost / ADDED_DOUBT / misheard
+    if difference.kind == "other":
+        limit = OTHER_DOUBT * (NAME_FACTOR if _CAPITALISED_WORD.search(difference.text) else 1)
+        extra_letters = len(difference.heard_text) - len(difference.text)
+        added_words = extra_letters / LETTERS_PER_WORD - 1
+        added_odds = max(next_doubt, max(word_doubts)) * added_words / ADDED_DOUBT
+        return max(max(word_doubts) * difference.unlikeness / limit, added_odds) / misheard
+    if len(word_doubts) <= SHORT_PASSAGE_WORDS:
+        limit = MISSING_DOUBT if first else MISSING_DOUBT * FIRST_WORD_FACTOR
+        missing_odds = max(word_doubts) / limit / misheard
+    else:
+        missing_odds = sum(word_doubts) / len(word_doubts) / PASSAGE_DOUBT
+    is_end = last == len(doubts) and len(word_doubts) > 1
+    return max(missing_odds, sum(word_doubts[-2:]) / 2 / ENDING_DOUBT) if is_end else missing_odds
 
 
 _MAX_DESCRIBED = 3
 """Most differences in one fault's detail."""
 _DESCRIPTIONS = {
-    "missing": 'missing "{meant}"',
-    "added": 'added "{got}"',
-    "repeated": 'said twice "{meant}"',
-    "moved": 'out of its place "{meant}"',
-    "other": '"{meant}" heard as "{got}"',
+    "missing": 'missing "{text}"',
+    "added": 'added "{heard_text}"',
+    "repeated": 'said twice "{text}"',
+    "moved": 'out of its place "{text}"',
+    "other": '"{text}" heard as "{heard_text}"',
 }
 
 
 def describe_difference(difference: Difference) -> str:
     """Describes a difference: missing "and her aunt"."""
     return _DESCRIPTIONS[difference.kind].format(
-        meant=_shorten(difference.meant), got=_shorten(difference.got)
+        text=_shorten(difference.text), heard_text=_shorten(difference.heard_text)
     )
 
 

@@ -5,13 +5,14 @@ Sounds are those of the CMU dictionary, without stress. Knows no aligner.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
 Lookup = Callable[[str], str | None]
 """Returns the sounds of a word in lower case, if the dictionary has it."""
 
-_SOUNDS = {
+_SPELLING_SOUNDS = {
     **dict(
         pair.split("=")
         for pair in """
@@ -25,9 +26,11 @@ _SOUNDS = {
         """.split()
     )
 }
-_MAX_LETTERS = 5
+"""Sounds of spellings; the longest spelling that fits counts."""
+_MAX_SPELLING_LETTERS = max(map(len, _SPELLING_SOUNDS))
 _LONG_VOWELS = {"a": "EY", "e": "IY", "i": "AY", "o": "OW", "u": "UW", "y": "AY"}
-"""Vowels before one consonant and a silent e."""
+_LONG_VOWEL = re.compile("[aeiouy][^aeiouyrcg]e")
+"""A word's last letters: a vowel before one consonant and a silent e."""
 _FINAL_VOWELS = {"i": "IY", "o": "OW", "y": "IY", "u": "UW"}
 _VOWELS = frozenset("aeiouy")
 _ENDINGS = {
@@ -41,7 +44,7 @@ _PLAIN_LETTERS = str.maketrans(
 )
 
 
-def spelled(word: str) -> list[str]:
+def split_spelling(word: str) -> list[str]:
     """Splits a written word into words to look up: in plain letters, digits by name.
 
     Empty where it has no English letters.
@@ -61,16 +64,16 @@ def spelled(word: str) -> list[str]:
     return [word_part for word_part in (*words, letters) if word_part.strip("'")]
 
 
-def sounds(word: str, look_up: Lookup) -> str:
+def guess_sounds(word: str, look_up: Lookup) -> str:
     """Returns a word's sounds.
 
     From the dictionary, as a known word with an ending, as two known words, or by its letters.
     """
-    known_sounds = look_up(word)
-    if known_sounds is None and word.strip("'") != word:
-        return sounds(word.strip("'"), look_up)
+    dictionary_sounds = look_up(word)
+    if dictionary_sounds is None and word.strip("'") != word:
+        return guess_sounds(word.strip("'"), look_up)
     return (
-        known_sounds
+        dictionary_sounds
         or _sounds_with_ending(word, look_up)
         or _compound_sounds(word, look_up)
         or " ".join(_letter_sounds(word))
@@ -78,6 +81,7 @@ def sounds(word: str, look_up: Lookup) -> str:
 
 
 def _sounds_with_ending(word: str, look_up: Lookup) -> str | None:
+    """Returns the sounds of a word that is a known word with an ending, or None."""
     for ending, ending_sounds in _ENDINGS.items():
         stem = word.removesuffix(ending)
         if stem == word or len(stem) < 3:
@@ -90,7 +94,9 @@ def _sounds_with_ending(word: str, look_up: Lookup) -> str | None:
 
 
 def _compound_sounds(word: str, look_up: Lookup) -> str | None:
-    for split in sorted(range(3, len(word) - 2), key=lambda at: abs(2 * at - len(word))):
+    """Returns the sounds of two known words that make up a word, split as near to its middle as
+    possible."""
+    for split in sorted(range(3, len(word) - 2), key=lambda index: abs(2 * index - len(word))):
         first, second = look_up(word[:split]), look_up(word[split:])
         if first is not None and second is not None:
             return f"{first} {second}"
@@ -98,32 +104,25 @@ def _compound_sounds(word: str, look_up: Lookup) -> str | None:
 
 
 def _letter_sounds(word: str) -> Iterator[str]:
-    word = word.replace("'", "")
+    """Yields the sounds of a word by its spelling alone."""
+    letters = word.replace("'", "")
     position = 0
-    while position < len(word):
-        if (
-            word[position - 1 : position] == word[position] and word[position] not in _VOWELS
-        ):  # doubled, said once
-            position += 1
+    while position < len(letters):
+        letter, remainder = letters[position], letters[position:]
+        if letters[position - 1 : position] == letter and letter not in _VOWELS:
+            position += 1  # a doubled consonant is spoken once
             continue
-        remainder = word[position:]
         if remainder == "e" and position > 2:
             return
         vowel_sound = _FINAL_VOWELS.get(remainder) if position else None
-        if word[position] in _VOWELS and _is_long_vowel(remainder):
-            vowel_sound = _LONG_VOWELS[word[position]]
+        if _LONG_VOWEL.fullmatch(remainder):
+            vowel_sound = _LONG_VOWELS[letter]
         if vowel_sound:
             yield vowel_sound
             position += 1
             continue
-        length = next(n for n in range(_MAX_LETTERS, 0, -1) if remainder[:n] in _SOUNDS)
-        yield from _SOUNDS[remainder[:length]].split("_")
+        length = next(
+            n for n in range(_MAX_SPELLING_LETTERS, 0, -1) if remainder[:n] in _SPELLING_SOUNDS
+        )
+        yield from _SPELLING_SOUNDS[remainder[:length]].split("_")
         position += length
-
-
-def _is_long_vowel(remainder: str) -> bool:
-    return (
-        len(remainder) == 3
-        and remainder[2] == "e"
-        and remainder[1] not in _VOWELS | {"r", "c", "g"}
-    )

@@ -18,15 +18,15 @@ from narrator.text.words import is_lettered, words
 from textbase.languages import primary
 from textbase.word_lists import read_word_lists
 
-SOUNDS, SOUNDS_SHORT = 0.15, 0.4
-"""Most cost of a word that sounds alike, with three consonants or more, and with two: "Beale" may
-be heard as "Bill"."""
+SOUND_ALIKE_COST, SHORT_SOUND_ALIKE_COST = 0.15, 0.4
+"""The most that a word costs that sounds alike, with three consonants or more, and with two:
+"Beale" may be heard as "Bill"."""
 _ENDING_S_COST = 0.3
 """Cost of a missing or added ending 's: it may be no more than a long s."""
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedUnit:
     """A spoken word, a part of one, or a character."""
 
     form: str
@@ -38,13 +38,15 @@ class Compared:
     """Index of its word in `text.words`."""
 
 
-def units(text: str, language: str) -> list[Compared]:
+def split_units(text: str, language: str) -> list[ComparedUnit]:
     """Splits a text into units for comparison, without case, marks and accents."""
     spans = words(text, language)
     if is_lettered(language):
-        return [Compared(_fold(_strip_marks(text[a:b])), a, b, n) for n, (a, b) in enumerate(spans)]
+        return [
+            ComparedUnit(_fold(_strip_marks(text[a:b])), a, b, n) for n, (a, b) in enumerate(spans)
+        ]
     is_english = _is_english(language)
-    compared_units: list[Compared] = []
+    compared_units: list[ComparedUnit] = []
     word = 0
     for piece in _WORD_PIECE.finditer(text.translate(_LETTER_TABLE)):
         first, last = piece.span()
@@ -55,12 +57,13 @@ def units(text: str, language: str) -> list[Compared]:
             if is_english
             else (_fold(piece[0], drop_apostrophes=True),)
         )
-        compared_units += (Compared(form, first, last, word) for form in forms if form)
+        compared_units += (ComparedUnit(form, first, last, word) for form in forms if form)
     return compared_units
 
 
-def otherness(a: str, b: str, language: str) -> float:
-    """Returns 0 for equal units, 1 for different ones; less for a misheard name or ending."""
+def unit_cost(a: str, b: str, language: str) -> float:
+    """Returns the cost of hearing one unit as another: 0 for equal ones, 1 for different ones, less
+    for words that sound alike or share letters."""
     if a == b:
         return 0.0
     if is_lettered(language):
@@ -68,19 +71,19 @@ def otherness(a: str, b: str, language: str) -> float:
     return _word_cost(a, b, _is_english(language))
 
 
-def joined(a: str, b: str, language: str) -> float:
-    """Returns the cost of words written together: "some one" as "someone"."""
+def joined_cost(a: str, b: str, language: str) -> float:
+    """Returns the cost of hearing words, written together, as others: "some one" as "someone"."""
     if a == b:
         return 0.0
     if not _is_english(language):
         return 1.0
     if _CONTRACTED.get(a) == b or _CONTRACTED.get(b) == a:
         return 0.0
-    sound = sounds(a)
-    return SOUNDS if len(sound) > 2 and sound == sounds(b) else 1.0
+    sound = sound_key(a)
+    return SOUND_ALIKE_COST if len(sound) > 2 and sound == sound_key(b) else 1.0
 
 
-def alone(form: str, language: str) -> float:
+def unmatched_cost(form: str, language: str) -> float:
     """Returns the cost of a missing or added unit."""
     return _ENDING_S_COST if form == "s" and not is_lettered(language) else 1.0
 
@@ -96,11 +99,11 @@ def _word_cost(a: str, b: str, is_english: bool) -> float:
     if is_english:
         if a in _UNSTRESSED.get(b, ()) or b in _UNSTRESSED.get(a, ()):
             return 0.0
-        sound = sounds(a)
-        if len(sound) > 1 and sound == sounds(b):
-            max_cost = SOUNDS if len(sound) > 2 else SOUNDS_SHORT
-    share = similarity(a, b)
-    return min(max_cost, 1.0 if share < 0.5 else 1.0 - share)
+        sound = sound_key(a)
+        if len(sound) > 1 and sound == sound_key(b):
+            max_cost = SOUND_ALIKE_COST if len(sound) > 2 else SHORT_SOUND_ALIKE_COST
+    letter_similarity = similarity(a, b)
+    return min(max_cost, 1.0 if letter_similarity < 0.5 else 1.0 - letter_similarity)
 
 
 # -- letters ---------------------------------------------------------------------------------------
@@ -128,7 +131,7 @@ def _strip_marks(text: str) -> str:
 
 @functools.lru_cache(maxsize=16384)
 def _fold(piece: str, *, drop_apostrophes: bool = False) -> str:
-    """Removes case and accents; apostrophes too, where asked."""
+    """Removes case and accents, and apostrophes if asked."""
     plain = unicodedata.normalize("NFKD", piece.casefold()).replace("ß", "ss")
     without_accents = "".join(c for c in plain if not "\u0300" <= c <= "\u036f")
     return unicodedata.normalize(
@@ -148,7 +151,7 @@ _ENDING = re.compile(r"(.+?)(n't|'(?:ll|ve|re|m|s|d))")
 _UNMARKED = re.compile(
     r"(do|does|did|is|was|are|were|have|has|had|could|would|should|must|might|need)nt"
 )
-_SPELLINGS = tuple(
+_SPELLING_RULES = tuple(
     (re.compile(pattern), to)
     for pattern, to in (
         (r"(?<=[a-z]{2})our(?=$|s$|ed$|ing$|er|able|ite|ful|less|hood|ly)", "or"),
@@ -178,12 +181,12 @@ def _english_forms(word: str) -> tuple[str, ...]:
     plain = word.replace("'", "")
     if plain in _HOMOPHONES:
         return (_HOMOPHONES[plain],)
-    for pattern, to in _SPELLINGS:
+    for pattern, to in _SPELLING_RULES:
         plain = pattern.sub(to, plain)
     return (plain,)
 
 
-_SOUNDS = tuple(
+_SOUND_RULES = tuple(
     (re.compile(pattern), to)
     for pattern, to in (
         (r"^(kn|gn|pn)", "n"),
@@ -212,11 +215,11 @@ _SOUNDS = tuple(
 
 
 @functools.lru_cache(maxsize=16384)
-def sounds(word: str) -> str:
+def sound_key(word: str) -> str:
     """Returns a key shared by English words that sound alike.
 
     It holds the consonants, voiced or not, and whether the word begins with a vowel.
     """
-    for pattern, to in _SOUNDS:
+    for pattern, to in _SOUND_RULES:
         word = pattern.sub(to, word)
     return word

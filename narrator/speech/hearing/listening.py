@@ -31,7 +31,7 @@ _Row = TypeVar("_Row")
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """Faults, transcript and word times of a sound."""
+    """The result of listening to a sound: faults, transcript and word times."""
 
     faults: tuple[checks.Fault, ...] = ()
     """Missing and additional words."""
@@ -60,11 +60,11 @@ class TakeListener:
 
     def batches(self, rows: Iterable[_Row]) -> Iterator[list[_Row]]:
         """Yields the rows in order, a batch at a time."""
-        waiting = iter(rows)
-        while row_batch := list(islice(waiting, self.batch)):
+        remaining_rows = iter(rows)
+        while row_batch := list(islice(remaining_rows, self.batch)):
             yield row_batch
 
-    def hears(self, language: str) -> bool:
+    def can_judge(self, language: str) -> bool:
         """Returns whether speech in a language, by BCP 47 tag, can be judged."""
         return self.recogniser is not None and primary(language) in self.recogniser.languages
 
@@ -81,9 +81,10 @@ class TakeListener:
     def listen(
         self, sounds: Sequence[SpokenSound], verdicts: Sequence[checks.Verdict | None]
     ) -> list[Opinion]:
-        """Hears and times sounds. A signal verdict tells if a sound is suspicious; None hears it.
+        """Hears and times sounds; with the mode "suspicious" it hears only those near a limit.
 
-        Raises EngineUnavailable, also where the recogniser fails, so that no take passes unheard.
+        `verdicts` of the signal decide which these are; a sound with None is always heard. Raises
+        EngineUnavailable, also where the recogniser fails, so that no take passes unheard.
         """
         transcripts = self.hear(
             [
@@ -91,16 +92,16 @@ class TakeListener:
                 for sound, verdict in zip(sounds, verdicts, strict=True)
             ]
         )
-        times = self.align(sounds)
+        all_times = self.align(sounds)
         return [
             Opinion(
                 ()
                 if transcript is None
-                else self.faults_of(sound.text, sound.language, transcript),
+                else self.word_faults(sound.text, sound.language, transcript),
                 transcript,
                 word_times,
             )
-            for sound, transcript, word_times in zip(sounds, transcripts, times, strict=True)
+            for sound, transcript, word_times in zip(sounds, transcripts, all_times, strict=True)
         ]
 
     def _should_hear(self, sound: SpokenSound, verdict: checks.Verdict | None) -> bool:
@@ -111,7 +112,8 @@ class TakeListener:
         if self.recogniser is None:
             return [None] * len(sounds)
         known_sounds = [
-            sound if sound is not None and self.hears(sound.language) else None for sound in sounds
+            sound if sound is not None and self.can_judge(sound.language) else None
+            for sound in sounds
         ]
         return _answer_each(self.recogniser.title, self.recogniser.hear, known_sounds)
 
@@ -120,47 +122,50 @@ class TakeListener:
 
         Raises EngineUnavailable.
         """
-        times: list[WordTimes | None] = [None] * len(sounds)
+        all_times: list[WordTimes | None] = [None] * len(sounds)
         for aligner in self.aligners:
             untimed_sounds = [
-                None
-                if sound is None
-                or primary(sound.language) not in aligner.languages
-                or (timed is not None and timed.words)
-                else sound
-                for sound, timed in zip(sounds, times, strict=True)
+                sound
+                if sound is not None
+                and primary(sound.language) in aligner.languages
+                and not (times and times.words)
+                else None
+                for sound, times in zip(sounds, all_times, strict=True)
             ]
             all_words = _answer_each(aligner.name, aligner.align, untimed_sounds)
-            for index, words in enumerate(all_words):
-                if words or (untimed_sounds[index] is not None and times[index] is None):
-                    times[index] = WordTimes(aligner.name, words or ())
-        return times
+            for index, (sound, words) in enumerate(zip(untimed_sounds, all_words, strict=True)):
+                if words or (sound is not None and all_times[index] is None):
+                    all_times[index] = WordTimes(aligner.name, words or ())
+        return all_times
 
-    def faults_of(
+    def word_faults(
         self, text: str, language: str, transcript: Transcript
     ) -> tuple[checks.Fault, ...]:
         """Returns the faults in the words of a take that should say `text`."""
         return judge(transcript, text, language, self.error).faults
 
-    def known(
-        self, hearings: TranscriptStore, content: str, text: str, language: str
+    def find_stored(
+        self, transcripts: TranscriptStore, content: str, text: str, language: str
     ) -> tuple[Transcript | None, WordTimes | None]:
-        """Returns the stored transcript and word times of a take, by the current listeners."""
+        """Returns the transcript and word times of a take that the current listeners have stored.
+
+        None for each that is not there.
+        """
         transcript = times = None
         if self.recogniser:
-            transcript = hearings.heard(content, text, self.recogniser.identity)
+            transcript = transcripts.find_transcript(content, text, self.recogniser.identity)
         if aligner := self.aligner(language):
-            times = hearings.times(content, text, aligner.identity)
+            times = transcripts.find_times(content, text, aligner.identity)
         return transcript, times
 
-    def keep(
-        self, hearings: TranscriptStore, content: str, text: str, language: str, opinion: Opinion
+    def store(
+        self, transcripts: TranscriptStore, content: str, text: str, language: str, opinion: Opinion
     ) -> None:
         """Stores an opinion of a take, by its content. Raises StorageError."""
         if self.recogniser and opinion.heard:
-            hearings.keep(content, text, self.recogniser.identity, opinion.heard)
+            transcripts.store_transcript(content, text, self.recogniser.identity, opinion.heard)
         if opinion.times and (aligner := self.aligner(language)):
-            hearings.keep_times(content, text, aligner.identity, opinion.times)
+            transcripts.store_times(content, text, aligner.identity, opinion.times)
 
 
 @dataclass(slots=True)
@@ -179,28 +184,30 @@ class HearingQueue(Generic[_Owner]):
     _pool: ThreadPoolExecutor | None = None
 
     @property
-    def waiting(self) -> int:
+    def unheard_count(self) -> int:
         """Number of sounds without an opinion yet."""
         return len(self._waiting) + len(self._pending_owners)
 
     def add(self, owner: _Owner, sound: SpokenSound, verdict: checks.Verdict) -> None:
+        """Queues a sound; `verdict` is that of its signal."""
         self._waiting.append((owner, sound, verdict))
-        self._begin()
+        self._start_batch()
 
-    def heard(self) -> list[tuple[_Owner, Opinion]]:
+    def pop_opinions(self) -> list[tuple[_Owner, Opinion]]:
         """Returns the new opinions with their owners. Raises as `TakeListener.listen`."""
         if self.future is None or not self.future.done():
             return []
         opinions = list(zip(self._pending_owners, self.future.result(), strict=True))
         self.future, self._pending_owners = None, []
-        self._begin()
+        self._start_batch()
         return opinions
 
     def close(self) -> None:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _begin(self) -> None:
+    def _start_batch(self) -> None:
+        """Hears the next batch on the thread, unless that is busy."""
         if self.future is None and self._waiting:
             self._pool = self._pool or ThreadPoolExecutor(1, "listener")
             size = self.listener.batch
@@ -212,13 +219,16 @@ class HearingQueue(Generic[_Owner]):
 
 def _answer_each(
     name: str,
-    work: Callable[[Sequence[SpokenSound]], Sequence[_Answer]],
+    answer: Callable[[Sequence[SpokenSound]], Sequence[_Answer]],
     sounds: Sequence[SpokenSound | None],
 ) -> list[_Answer | None]:
-    """Returns the answer of a recogniser or aligner to each sound, None for None."""
+    """Returns the answer of a recogniser or aligner to each sound, None for None.
+
+    Raises EngineUnavailable where `answer` fails; `name` is for its message.
+    """
     requested_sounds = [sound for sound in sounds if sound is not None]
     try:
-        answers = iter(work(requested_sounds) if requested_sounds else ())
+        answers = iter(answer(requested_sounds) if requested_sounds else ())
         return [None if sound is None else next(answers) for sound in sounds]
     except (RuntimeError, MemoryError) as error:  # all that CTranslate2 raises
         why = next(iter(str(error).splitlines()), "") or type(error).__name__

@@ -24,9 +24,9 @@ from narrator.speech.hearing import SpokenSound, letters, word_timings
 if TYPE_CHECKING:
     from pocketsphinx import Decoder
 
-RATE, FRAME = 16_000, 0.01
+RATE, FRAME_SECONDS = 16_000, 0.01
 """Sample rate in Hz, and seconds of a frame."""
-LEAST = 0.1
+MIN_SECONDS = 0.1
 """Seconds of the shortest sound that is aligned."""
 VERSION = 1
 """Increased when the same package would give other times for the same sound."""
@@ -61,7 +61,7 @@ class Sphinx:
 
     def _align(self, sound: SpokenSound) -> tuple[TimedWord, ...] | None:
         pieces = list(_split_pieces(sound.text))
-        if not pieces or len(sound.samples) < LEAST * sound.rate:
+        if not pieces or len(sound.samples) < MIN_SECONDS * sound.rate:
             return None
         resampled = audio.resample(sound.samples, sound.rate, RATE)
         pcm = (np.clip(np.nan_to_num(resampled), -1, 1) * 32767).astype("<i2").tobytes()
@@ -86,7 +86,7 @@ class Sphinx:
         decoder = self._decoder
         for piece in pieces:
             if decoder.lookup_word(piece) is None:
-                decoder.add_word(piece, letters.sounds(piece, decoder.lookup_word), False)
+                decoder.add_word(piece, letters.guess_sounds(piece, decoder.lookup_word), False)
         decoder.reinit_feat()  # forgets the sound before
         decoder.set_align_text(" ".join(pieces))
         decoder.start_utt()
@@ -96,7 +96,8 @@ class Sphinx:
         if [segment.word.partition("(")[0] for segment in segments] != pieces:
             return None
         return [
-            (segment.start_frame * FRAME, (segment.end_frame + 1) * FRAME) for segment in segments
+            (segment.start_frame * FRAME_SECONDS, (segment.end_frame + 1) * FRAME_SECONDS)
+            for segment in segments
         ]
 
     @property
@@ -116,5 +117,5 @@ class Sphinx:
 def _split_pieces(text: str) -> Iterator[tuple[int, int, str]]:
     """Yields the pieces to locate, each with the span of its word in the text."""
     for run in _WORD_RUN.finditer(text):
-        for piece in letters.spelled(run.group()):
+        for piece in letters.split_spelling(run.group()):
             yield *run.span(), piece

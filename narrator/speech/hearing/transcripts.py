@@ -42,12 +42,12 @@ class TranscriptStore:
     def __post_init__(self) -> None:
         self._journal = Journal(self.path)
 
-    def heard(self, content: str, text: str, recogniser: str) -> Transcript | None:
+    def find_transcript(self, content: str, text: str, recogniser: str) -> Transcript | None:
         """Returns a recogniser's transcript of a take, by identity and content, or None."""
         row = self._row("heard", content, text, recogniser)
         return None if row is None else Transcript(row["heard"], tuple(row["doubts"]))
 
-    def times(self, content: str, text: str, aligner: str) -> WordTimes | None:
+    def find_times(self, content: str, text: str, aligner: str) -> WordTimes | None:
         """Returns an aligner's times of a take's words, by identity and content, or None.
 
         Times without words mean that the words could not be located.
@@ -57,10 +57,10 @@ class TranscriptStore:
 
     def engine_times(self, content: str, text: str) -> WordTimes | None:
         """Returns the times of a take's words that its own engine gave, or None."""
-        best_times = self.best(content, text)
+        best_times = self.find_best_times(content, text)
         return None if best_times is None or _rank(best_times) else best_times
 
-    def best(self, content: str, text: str) -> WordTimes | None:
+    def find_best_times(self, content: str, text: str) -> WordTimes | None:
         """Returns the most exact times of a take's words, or None.
 
         Those of the engine come first, then those of the best aligner, the newest first.
@@ -81,12 +81,14 @@ class TranscriptStore:
         self._catch_up()
         return self._journal.damaged
 
-    def keep(self, content: str, text: str, recogniser: str, transcript: Transcript) -> None:
+    def store_transcript(
+        self, content: str, text: str, recogniser: str, transcript: Transcript
+    ) -> None:
         """Stores a transcript. Raises StorageError."""
         doubts = [round(doubt, 2) for doubt in transcript.doubts]
         self._add("heard", content, text, recogniser, {"heard": transcript.text, "doubts": doubts})
 
-    def keep_times(self, content: str, text: str, aligner: str, times: WordTimes) -> None:
+    def store_times(self, content: str, text: str, aligner: str, times: WordTimes) -> None:
         """Stores word times, to the millisecond. Raises StorageError."""
         rows = [
             [

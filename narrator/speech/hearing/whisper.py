@@ -17,6 +17,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,21 +38,21 @@ if TYPE_CHECKING:
     from faster_whisper import WhisperModel
     from faster_whisper.tokenizer import Tokenizer
 
-MULTILINGUAL = 51_865
+MIN_MULTILINGUAL_VOCABULARY = 51_865
 """Least size of a multilingual vocabulary, as in CTranslate2."""
 RATE, HOP = 16_000, 160
 """Hz that it hears, and samples of a frame of its spectrum."""
-LONGEST = 30 * RATE
-"""Samples of its window."""
-STEP = 0.02
+WINDOW_SAMPLES = 30 * RATE
+WINDOW_FRAMES = WINDOW_SAMPLES // HOP
+STEP_SECONDS = 0.02
 """Seconds of one position in its encoder's output."""
-LAG = 0.1
+LAG_SECONDS = 0.1
 """Seconds by which its attention lags behind a word: measured with tiny.en and two voices (0.09 and
 0.11, benchmarks/wordtimes.py, 2026-11-23)."""
-BEAM = 5
-LONGEST_TEXT = 400
+BEAM_SIZE = 5
+MAX_TEXT_TOKENS = 400
 """Tokens; its memory has 448, those of its prompt too."""
-SURE = 1e-9
+MIN_PROBABILITY = 1e-9
 """Floor of all probabilities."""
 
 LANGUAGES = frozenset(
@@ -74,7 +75,7 @@ _SCRIPT_PROMPTS: Mapping[bool, str] = {False: "以下是普通话的句子。", 
 _TRADITIONAL_TAGS = frozenset(("hant", "tw", "hk", "mo"))
 
 
-NAMES: Mapping[str, str] = {
+HUB_IDS: Mapping[str, str] = {
     **{
         name: f"Systran/faster-whisper-{name}"
         for name in "tiny tiny.en base base.en small small.en medium medium.en large-v3".split()
@@ -84,7 +85,7 @@ NAMES: Mapping[str, str] = {
 """Hub ids of its own names: conversions to CTranslate2's format, MIT."""
 
 
-def _whisper_files(path: Path) -> list[Path]:
+def _list_model_files(path: Path) -> list[Path]:
     vocabulary = [file for file in path.glob("vocabulary.*") if file.suffix in (".txt", ".json")]
     required_files = [path / "config.json", path / "model.bin", path / "tokenizer.json"]
     for file in required_files:
@@ -104,7 +105,7 @@ def _whisper_files(path: Path) -> list[Path]:
 
 LAYOUT = Layout(
     ("config.json", "model.bin", "tokenizer.json", "vocabulary.*", "preprocessor_config.json"),
-    _whisper_files,
+    _list_model_files,
     lambda path: (path / "model.bin").is_file() and "alignment_heads" in models.load_config(path),
 )
 
@@ -130,13 +131,13 @@ class Whisper:
         self.name, self.title = "whisper", f"whisper {_short_name(model.spec)}"
         self.identity = f"whisper 1 {model.weights}"
         self._loaded: WhisperModel | None = None
-        self._last: tuple[Sequence[SpokenSound], _EncodedSounds] | None = None
+        self._last_encoded: tuple[Sequence[SpokenSound], _EncodedSounds] | None = None
         """The last encoded sounds: a transcript is usually followed by an alignment."""
 
     @property
     def languages(self) -> frozenset[str]:
         """The languages of its vocabulary; loads no model."""
-        is_multilingual = _vocabulary_size(self._path) >= MULTILINGUAL
+        is_multilingual = _vocabulary_size(self._path) >= MIN_MULTILINGUAL_VOCABULARY
         return LANGUAGES | _LANGUAGE_ALIASES.keys() if is_multilingual else frozenset(("en",))
 
     def hear(self, sounds: Sequence[SpokenSound]) -> Sequence[Transcript]:
@@ -151,83 +152,89 @@ class Whisper:
                 tokenizer.no_timestamps,
             ]
             generations = model.model.generate(
-                encoded.features, [prompt] * len(indices), beam_size=BEAM,
+                encoded.features, [prompt] * len(indices), beam_size=BEAM_SIZE,
                 max_length=model.max_length,
             )  # fmt: skip
-            read = self._read(encoded, tokenizer)
-            for index, generation, read_words in zip(indices, generations, read, strict=True):
-                doubts = tuple(word.doubt for word in read_words)
+            aligned = self._find_words(encoded, tokenizer)
+            for index, generation, aligned_words in zip(indices, generations, aligned, strict=True):
+                doubts = tuple(word.doubt for word in aligned_words)
                 transcripts[index] = Transcript(
                     tokenizer.decode(generation.sequences_ids[0]).strip(), doubts
                 )
         return [transcripts[index] for index in range(len(sounds))]
 
     def align(self, sounds: Sequence[SpokenSound]) -> Sequence[tuple[TimedWord, ...] | None]:
-        """Times each word in steps of 20 ms, less `LAG`, and corrects the times by the pauses."""
+        """Times each word in steps of 20 ms, less `LAG_SECONDS`; pauses correct the times."""
         word_times: dict[int, tuple[TimedWord, ...] | None] = {}
         for language, indices in _group_by_language(sounds).items():
             encoded = self._encode([sounds[index] for index in indices])
-            read = self._read(encoded, self._tokenizer(language))
-            for index, read_words in zip(indices, read, strict=True):
-                timed, sound = [word.timed for word in read_words], sounds[index]
-                word_times[index] = snap_words(timed, sound.samples, sound.rate, LAG) or None
+            aligned = self._find_words(encoded, self._tokenizer(language))
+            for index, aligned_words in zip(indices, aligned, strict=True):
+                timed, sound = [word.timed for word in aligned_words], sounds[index]
+                word_times[index] = (
+                    snap_words(timed, sound.samples, sound.rate, LAG_SECONDS) or None
+                )
         return [word_times[index] for index in range(len(sounds))]
 
-    def _read(self, encoded: _EncodedSounds, tokenizer: Tokenizer) -> list[list[_ReadWord]]:
-        """Returns times and doubts of the expected words; computed once for each batch."""
-        if encoded.read is None:
-            encoded.read = self._compute_words(encoded, tokenizer)
-        return encoded.read
-
-    def _compute_words(
+    def _find_words(
         self, encoded: _EncodedSounds, tokenizer: Tokenizer
-    ) -> list[list[_ReadWord]]:
-        """Aligns the expected texts.
+    ) -> list[list[_AlignedWord]]:
+        """Returns the expected words of each sound with times and doubts; aligned once a batch."""
+        if encoded.words is None:
+            encoded.words = self._align_texts(encoded, tokenizer)
+        return encoded.words
 
-        No words for a sound longer than the window or shorter than a frame, or for a text longer
-        than the model's memory.
+    def _align_texts(
+        self, encoded: _EncodedSounds, tokenizer: Tokenizer
+    ) -> list[list[_AlignedWord]]:
+        """Aligns the expected text of each sound with it.
+
+        Returns no words for a sound longer than the window or shorter than a frame, and for a text
+        longer than the model's memory.
         """
-        spans = [words(sound.text, sound.language) for sound in encoded.sounds]
-        pieces = [
-            [tokenizer.encode(_word_with_space(sound, first, last)) for first, last in parts]
-            for sound, parts in zip(encoded.sounds, spans, strict=True)
+        all_spans = [words(sound.text, sound.language) for sound in encoded.sounds]
+        all_word_tokens = [
+            [tokenizer.encode(_word_with_space(sound, first, last)) for first, last in spans]
+            for sound, spans in zip(encoded.sounds, all_spans, strict=True)
         ]
-        texts = [[token for piece in parts for token in piece] for parts in pieces]
+        all_tokens = [list(chain.from_iterable(word_tokens)) for word_tokens in all_word_tokens]
         fits = [
-            0 < len(text) <= LONGEST_TEXT and 0 < frames <= LONGEST // HOP
-            for text, frames in zip(texts, encoded.frames, strict=True)
+            0 < len(tokens) <= MAX_TEXT_TOKENS and 0 < frame_count <= WINDOW_FRAMES
+            for tokens, frame_count in zip(all_tokens, encoded.frame_counts, strict=True)
         ]
         if not any(fits):
             return [[] for _ in fits]
-        # what does not fit gets a dummy token, and its result is ignored
-        requested_texts = [
-            text if fit else [tokenizer.eot] for text, fit in zip(texts, fits, strict=True)
+        # what does not fit gets a dummy token, and its alignment is ignored
+        requested_tokens = [
+            tokens if fit else [tokenizer.eot] for tokens, fit in zip(all_tokens, fits, strict=True)
         ]
-        frames = [min(count, LONGEST // HOP) for count in encoded.frames]
+        frame_counts = [min(count, WINDOW_FRAMES) for count in encoded.frame_counts]
         alignments = self._model.model.align(
-            encoded.features, tokenizer.sot_sequence, requested_texts, frames, median_filter_width=7
-        )
+            encoded.features, tokenizer.sot_sequence, requested_tokens, frame_counts,
+            median_filter_width=7,
+        )  # fmt: skip
         return [
-            _read_words(parts, piece, alignment, count * HOP / RATE) if fit else []
-            for parts, piece, alignment, count, fit in zip(
-                spans, pieces, alignments, frames, fits, strict=True
+            _parse_alignment(spans, word_tokens, alignment, frame_count * HOP / RATE) if fit else []
+            for spans, word_tokens, alignment, frame_count, fit in zip(
+                all_spans, all_word_tokens, alignments, frame_counts, fits, strict=True
             )
         ]
 
     def _encode(self, sounds: Sequence[SpokenSound]) -> _EncodedSounds:
-        if self._last and [*map(id, self._last[0])] == [*map(id, sounds)]:
-            return self._last[1]
+        """Encodes sounds, unless they are the same objects as in the last call."""
+        if self._last_encoded and [*map(id, self._last_encoded[0])] == [*map(id, sounds)]:
+            return self._last_encoded[1]
         resampled = [audio.resample(sound.samples, sound.rate, RATE) for sound in sounds]
-        frames = [len(samples) // HOP for samples in resampled]
-        features = np.stack([self._features(samples[:LONGEST]) for samples in resampled])
-        encoded = _EncodedSounds(sounds, self._model.encode(features), frames)
-        self._last = sounds, encoded
+        frame_counts = [len(samples) // HOP for samples in resampled]
+        features = np.stack([self._features(samples[:WINDOW_SAMPLES]) for samples in resampled])
+        encoded = _EncodedSounds(sounds, self._model.encode(features), frame_counts)
+        self._last_encoded = sounds, encoded
         return encoded
 
     def _features(self, samples: NDArray[np.float32]) -> NDArray[np.float32]:
-        padded = np.pad(samples, (0, LONGEST - len(samples)))
+        padded = np.pad(samples, (0, WINDOW_SAMPLES - len(samples)))
         spectrum: NDArray[np.float32] = self._model.feature_extractor(padded, padding=0)
-        return spectrum[:, : LONGEST // HOP]
+        return spectrum[:, :WINDOW_FRAMES]
 
     def _tokenizer(self, language: str) -> Tokenizer:
         from faster_whisper.tokenizer import Tokenizer
@@ -272,35 +279,42 @@ class _EncodedSounds:
     sounds: Sequence[SpokenSound]
     features: Any
     """The encoder's output."""
-    frames: Sequence[int]
+    frame_counts: Sequence[int]
     """Number of frames of each sound, without the padding."""
-    read: list[list[_ReadWord]] | None = None
+    words: list[list[_AlignedWord]] | None = None
     """Times and doubts of the expected words, once computed."""
 
 
 @dataclass(frozen=True, slots=True)
-class _ReadWord:
+class _AlignedWord:
     timed: TimedWord
     doubt: float
 
 
-def _read_words(
+def _parse_alignment(
     spans: Sequence[tuple[int, int]],
-    pieces: Sequence[Sequence[int]],
+    word_tokens: Sequence[Sequence[int]],
     alignment: Any,
     seconds: float,
-) -> list[_ReadWord]:
-    tokens, places = (np.array(column) for column in zip(*alignment.alignments, strict=True))
-    jumps = places[np.diff(tokens, prepend=-1) > 0] * STEP  # when each token begins
-    edges = np.cumsum([0, *map(len, pieces)])
-    probabilities = np.maximum(np.array(alignment.text_token_probs), SURE)
-    read_words = []
-    for (first, last), low, high in zip(spans, edges, edges[1:], strict=False):
-        start = min(float(jumps[min(low, len(jumps) - 1)]), seconds)
-        stop = float(jumps[high]) if high < len(jumps) else seconds
-        doubt = -math.log(float(probabilities[low:high].min())) if high > low else 0.0
-        read_words.append(_ReadWord(TimedWord(first, last, start, max(start, stop)), doubt))
-    return read_words
+) -> list[_AlignedWord]:
+    """Returns the time and doubt of each word of a text.
+
+    `spans` of the words in the text, and the tokens of each; `alignment`, of CTranslate2, has pairs
+    of (index of a token, position in the encoder's output), and the probability of each token. The
+    sound lasts `seconds`.
+    """
+    tokens, positions = (np.array(column) for column in zip(*alignment.alignments, strict=True))
+    token_starts = positions[np.diff(tokens, prepend=-1) > 0] * STEP_SECONDS
+    edges = np.cumsum([0, *map(len, word_tokens)])
+    probabilities = np.maximum(np.array(alignment.text_token_probs), MIN_PROBABILITY)
+    aligned_words = []
+    for (first, last), (first_token, next_token) in zip(spans, pairwise(edges), strict=True):
+        start = min(float(token_starts[min(first_token, len(token_starts) - 1)]), seconds)
+        stop = float(token_starts[next_token]) if next_token < len(token_starts) else seconds
+        word_probabilities = probabilities[first_token:next_token]
+        doubt = -math.log(float(word_probabilities.min())) if len(word_probabilities) else 0.0
+        aligned_words.append(_AlignedWord(TimedWord(first, last, start, max(start, stop)), doubt))
+    return aligned_words
 
 
 def _short_name(spec: str) -> str:
@@ -316,11 +330,15 @@ def _group_by_language(sounds: Sequence[SpokenSound]) -> dict[str, list[int]]:
 
 
 def _word_with_space(sound: SpokenSound, first: int, last: int) -> str:
-    """Returns a word with the space before it, as in its tokens, if the language has spaces."""
+    """Returns a word of a sound's text, after a space if its language has spaces between words.
+
+    The model's tokens contain that space.
+    """
     return sound.text[first:last] if is_lettered(sound.language) else " " + sound.text[first:last]
 
 
 def _script_prompt(tokenizer: Tokenizer, language: str) -> list[int]:
+    """Returns the tokens before the transcript that decide how Chinese is written."""
     if primary(language) != "zh":
         return []
     is_traditional = not _TRADITIONAL_TAGS.isdisjoint(
