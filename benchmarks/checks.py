@@ -514,8 +514,8 @@ class Judge:
             RATE,
             spoken.expected,
             latents=latents,
-            median=known.median(),
-            pace=known.pace(),
+            median_level=known.median(),
+            median_ratio=known.pace(),
             text=spoken.text if text is None else text,
         )
         self.cost += time.process_time() - began

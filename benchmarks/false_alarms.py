@@ -144,7 +144,7 @@ def beside_others(rows: Sequence[Row], varies: bool) -> dict[str, list[str]]:
         pace = statistics.median(take.figures["ratio"] for take in takes)
         for take in takes:
             if not take.faults:
-                found = find_outliers(take.figures, median=level, pace=pace)
+                found = find_outliers(take.figures, median_level=level, median_ratio=pace)
                 faults[take.key] = [str(fault) for fault in found]
     return faults
 

@@ -45,33 +45,35 @@ Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 _Real = TypeVar("_Real", np.float32, np.float64)
 
-HOP = 0.01
+HOP_SECONDS = 0.01
 """Seconds between two frames, which are twice as long."""
-POOL = 4
+POOLED_FRAMES = 4
 """Frames of a slow frame: 40 ms, as long as one of the model's latents."""
+SLOW_FRAME_SECONDS = POOLED_FRAMES * HOP_SECONDS
 
-QUIET = -55.0
-"""dB full scale: a take whose loudest frame lies below is silent."""
-PAUSE = -40.0
-"""dB under speech: a pause, unless the take's own noise is louder; then `OVER_NOISE` above that."""
-OVER_NOISE = 6.0
-SLOWEST, SPARE = 2.0, 1.5
-"""Times the expected length, and seconds on top. Narrators lie between 0.75 and 1.3, and a slow
-speaker of a language whose pace is a guess may come to 1.8."""
-FASTEST = 0.4
-"""Of the expected length, for texts of a second or more."""
-PACED, PACED_SPARE = (0.65, 1.5), 1.0
-"""The same relative to the speaker's own pace, for texts of `PACED_FROM` seconds or more."""
-PACED_FROM = 3.0
-COMMON_RATIOS = (0.65, 1.4)
+MIN_LOUDEST_DB = -55.0
+"""Full scale: a take whose loudest frame lies below is silent."""
+PAUSE_DB, PAUSE_OVER_NOISE_DB = -40.0, 6.0
+"""Level of a pause relative to speech, and relative to the take's own noise where that is louder.
+"""
+MAX_RATIO, SPARE_SECONDS = 2.0, 1.5
+"""The greatest length: times the expected one, and seconds on top. Narrators lie between 0.75 and
+1.3, and a slow speaker of a language whose pace is a guess may come to 1.8."""
+MIN_RATIO = 0.4
+"""The least length, as a part of the expected one, for texts of a second or more."""
+PACED_RATIOS, PACED_SPARE_SECONDS = (0.65, 1.5), 1.0
+"""Least and greatest length relative to the speaker's own pace, and seconds on top, for texts of
+`MIN_PACED_SECONDS` or more."""
+MIN_PACED_SECONDS = 3.0
+USUAL_RATIOS = (0.65, 1.4)
 """`TakeFigures.ratio` of nearly all good takes."""
-OFF_LEVEL = 8.0
-"""dB from the speaker's median: more than styles need, less than a change of distance."""
-ONSET = -7.0
-"""`TakeFigures.onset` of a take that is cut at its start. Of 12,000 takes of the draft voice,
-which begin with the first sample, none exceeds -8.4."""
-CHIRP = 0.04
-"""Seconds of a tone, or of an isolated burst, before the speech."""
+MAX_DEVIATION_DB = 8.0
+"""From the speaker's median level: more than styles need, less than a change of distance."""
+MAX_ONSET_DB = -7.0
+"""Limit of `TakeFigures.onset`, above which a take is cut at its start. Of 12,000 takes of the
+draft voice, which begin with the first sample, none exceeds -8.4."""
+MIN_CHIRP_SECONDS = 0.04
+"""Of a tone, or of an isolated burst, before the speech."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,17 +147,18 @@ class _Take:
     """The figures of a take, and what its text and its speaker ask for, as for `examine`."""
 
     figures: TakeFigures
-    expected: float
-    capped: bool = False
-    median: float | None = None
-    spread: float = OFF_LEVEL
-    pace: float | None = None
+    expected_seconds: float
+    is_capped: bool = False
+    median_level: float | None = None
+    max_deviation: float = MAX_DEVIATION_DB
+    median_ratio: float | None = None
     has_text: bool = True
 
     @property
     def onset(self) -> float:
-        """A leftover of the prompt begins like a cut start."""
-        return self.figures.onset if self.figures.chirp < CHIRP else audio.SILENCE
+        """dB of a cut start; none where the take begins with a leftover of the prompt, which is a
+        chirp and begins alike."""
+        return self.figures.onset if self.figures.chirp < MIN_CHIRP_SECONDS else audio.SILENCE
 
     @property
     def breath_depth(self) -> float:
@@ -163,26 +166,28 @@ class _Take:
 
     @property
     def off_level(self) -> float:
-        return 0.0 if self.median is None else abs(self.figures.level - self.median)
+        return 0.0 if self.median_level is None else abs(self.figures.level - self.median_level)
 
     @property
     def is_paced(self) -> bool:
-        return self.pace is not None and self.expected >= PACED_FROM
+        return self.median_ratio is not None and self.expected_seconds >= MIN_PACED_SECONDS
 
     @property
     def usual_seconds(self) -> float:
-        return self.expected * (self.pace or 1.0) if self.is_paced else self.expected
+        """The expected seconds at the speaker's own pace, where that counts."""
+        ratio = self.median_ratio if self.median_ratio and self.is_paced else 1.0
+        return self.expected_seconds * ratio
 
     @property
-    def least_seconds(self) -> float:
-        least = FASTEST * self.expected if self.expected >= 1 else 0.0
-        return max(least, PACED[0] * self.usual_seconds) if self.is_paced else least
+    def min_seconds(self) -> float:
+        minimum = MIN_RATIO * self.expected_seconds if self.expected_seconds >= 1 else 0.0
+        return max(minimum, PACED_RATIOS[0] * self.usual_seconds) if self.is_paced else minimum
 
     @property
-    def most_seconds(self) -> float:
-        most = SLOWEST * self.expected + SPARE
-        paced = PACED[1] * self.usual_seconds + PACED_SPARE
-        return min(most, paced) if self.is_paced else most
+    def max_seconds(self) -> float:
+        maximum = MAX_RATIO * self.expected_seconds + SPARE_SECONDS
+        paced_maximum = PACED_RATIOS[1] * self.usual_seconds + PACED_SPARE_SECONDS
+        return min(maximum, paced_maximum) if self.is_paced else maximum
 
 
 _Figure = Callable[[_Take], float]
@@ -235,28 +240,29 @@ CHECKS = (
           "a peak of {figure:.2f}, beyond full scale"),
     Check("clipped", "sound", 3, lambda take: take.figures.clipped * (take.figures.peak <= 0), 8,
           "{figure:.0f} samples in a row at full scale"),
-    Check("level", "speaker", 2, lambda take: take.off_level, lambda take: take.spread,
-          "{take.figures.level:.1f} dB where the speaker has {take.median:.1f} dB"),
+    Check("level", "speaker", 2, lambda take: take.off_level, lambda take: take.max_deviation,
+          "{take.figures.level:.1f} dB where the speaker has {take.median_level:.1f} dB"),
     # a voice that fades or swells
     Check("swing", "sound", 2, lambda take: take.figures.swing, 12.0,
           "loudness changes by {figure:.0f} dB", suspicious=7.2),
-    Check("long", "speaker", 6, lambda take: take.figures.seconds, lambda take: take.most_seconds,
+    Check("long", "speaker", 6, lambda take: take.figures.seconds, lambda take: take.max_seconds,
           _LENGTH),
-    Check("short", "speaker", 10, lambda take: take.least_seconds,
+    Check("short", "speaker", 10, lambda take: take.min_seconds,
           lambda take: take.figures.seconds, _LENGTH),
     # a runaway: there is speech on both sides
     Check("gap", "sound", 8, lambda take: take.figures.gap, 2.0,
           "{figure:.1f} s of silence inside", suspicious=0.8),
-    Check("cut", "edge", 8, lambda take: take.capped, 1, "stopped at its length limit"),
-    Check("cut", "edge", 6, lambda take: audio.SILENCE if take.capped else take.figures.end, -15.0,
-          "ends in the middle of a sound", suspicious=-25.0),
-    Check("onset", "edge", 4, lambda take: take.onset, ONSET, "begins in the middle of a sound"),
+    Check("cut", "edge", 8, lambda take: take.is_capped, 1, "stopped at its length limit"),
+    Check("cut", "edge", 6, lambda take: audio.SILENCE if take.is_capped else take.figures.end,
+          -15.0, "ends in the middle of a sound", suspicious=-25.0),
+    Check("onset", "edge", 4, lambda take: take.onset, MAX_ONSET_DB,
+          "begins in the middle of a sound"),
     # speech comes to 17
     Check("click", "edge", 3, lambda take: take.figures.click, 22.0,
           "a click at an edge, {figure:.0f} dB above what is around it"),
     Check("torn", "edge", 2, lambda take: take.figures.torn, -38.0,
           "a breath is cut at an edge, {take.breath_depth:.0f} dB under speech"),
-    Check("chirp", "sound", 2, lambda take: take.figures.chirp, CHIRP,
+    Check("chirp", "sound", 2, lambda take: take.figures.chirp, MIN_CHIRP_SECONDS,
           "{figure:.2f} s of a sound before the speech", suspicious=0.02),
     # feedback, a beep, a drone
     Check("whistle", "sound", 5, lambda take: take.figures.whistle, 0.3,
@@ -281,27 +287,28 @@ _BY_KIND = {check.kind: check for check in CHECKS}
 def examine(
     samples: Floats,
     rate: int,
-    expected: float,
+    expected_seconds: float,
     *,
     latents: NDArray[Any] | None = None,
-    capped: bool = False,
-    wrong: str = "",
-    median: float | None = None,
-    spread: float = OFF_LEVEL,
-    pace: float | None = None,
+    is_capped: bool = False,
+    engine_fault: str = "",
+    median_level: float | None = None,
+    max_deviation: float = MAX_DEVIATION_DB,
+    median_ratio: float | None = None,
     tokens: int = 0,
     text: str = "",
     spoken_until: float = 0.0,
 ) -> Verdict:
     """Measures a take of mono samples and lists its faults.
 
-    The take should speak `text` for `expected` seconds. `latents`: (patches, frames, dim), where
-    the engine has them; tokens (n,) are only counted. `capped`: the engine was stopped at its
-    length limit. `wrong`: a fault reported by the engine. `median`, `pace`: the speaker's median
-    `TakeFigures.level` and `TakeFigures.ratio`, or None while unknown; `spread`: the dB that a
-    take may differ from `median`. `tokens`: those of the text, 0 where unknown. Without the text,
-    only long repeats count as faults, since the text may repeat itself. `spoken_until`: the second
-    at which the engine ends its last word, where known: a long s is no tail.
+    The take should speak `text` for `expected_seconds`. `latents`: (patches, frames, dim), where
+    the engine has them; tokens (n,) are only counted. `is_capped`: the engine was stopped at its
+    length limit. `engine_fault`: a fault reported by the engine. `median_level`, `median_ratio`:
+    the speaker's median `TakeFigures.level` and `TakeFigures.ratio`, or None while unknown;
+    `max_deviation`: the dB that a take may differ from `median_level`. `tokens`: the number of
+    those of the text, 0 where unknown. Without the text, only long repeats count as faults, since
+    the text may repeat itself. `spoken_until`: the second at which the engine ends its last word,
+    where known: a long s is not a tail.
     """
     if not len(samples):
         return Verdict(TakeFigures(), (_fault("silent", "no samples"),))
@@ -311,41 +318,41 @@ def examine(
         return Verdict(TakeFigures(), (_fault("finite", f"{bad_part} are not numbers"),))
     frames = _analyse_frames(samples, rate)
     level, peak = audio.measure_level(samples, rate)
-    loudest = float(frames.level.max())
-    if loudest < QUIET or not len(frames.islands):
+    loudest_level = float(frames.levels.max())
+    if loudest_level < MIN_LOUDEST_DB or not len(frames.sounds):
         figures = TakeFigures(level=round(level, 2), peak=round(peak, 2))
-        return Verdict(figures, (_fault("silent", f"loudest part at {loudest:.0f} dB"),))
-    islands = frames.islands
-    seconds = float(islands[-1, 1] - islands[0, 0]) * HOP
-    excused_repeat = max(
-        0.0, _SECONDS_PER_REPEATED * _repeated_text_seconds(text, seconds) - _CHANCE_SECONDS
-    ) + _doubled_word_seconds(text)
-    repeat = _repeat_seconds(frames, latents) - excused_repeat
+        return Verdict(figures, (_fault("silent", f"loudest part at {loudest_level:.0f} dB"),))
+    sounds = frames.sounds
+    seconds = float(sounds[-1, 1] - sounds[0, 0]) * HOP_SECONDS
+    text_repeat = _SECONDS_PER_REPEATED * _repeated_text_seconds(text, seconds) - _CHANCE_SECONDS
+    repeat = _repeat_seconds(frames, latents) - max(0.0, text_repeat) - _doubled_word_seconds(text)
     bounds = audio.speech_bounds(samples, rate)
-    edge_figures = measure_edges(samples, bounds, rate, frames.loud)
-    onset = _onset_level(samples, rate) - frames.loud
+    edge_figures = measure_edges(samples, bounds, rate, frames.speech_level)
+    onset = _onset_level(samples, rate) - frames.speech_level
     figures = TakeFigures(
         seconds=round(seconds, 3),
-        ratio=round(seconds / expected, 3) if expected > 0 else 0.0,
+        ratio=round(seconds / expected_seconds, 3) if expected_seconds > 0 else 0.0,
         level=round(level, 2),
         peak=round(peak, 2),
         swing=round(_level_swing(frames), 2),
         clipped=float(_longest_run(np.abs(samples) >= 0.999)),
-        gap=round(float((islands[1:, 0] - islands[:-1, 1]).max(initial=0)) * HOP, 3),
-        end=round(_end_level(samples, rate) - frames.loud, 2),
+        gap=round(float((sounds[1:, 0] - sounds[:-1, 1]).max(initial=0)) * HOP_SECONDS, 3),
+        end=round(_end_level(samples, rate) - frames.speech_level, 2),
         onset=round(audio.SILENCE if bounds[0] else onset, 2),
         click=round(edge_figures.click, 2),
         torn=round(edge_figures.torn, 2),
         chirp=round(_chirp_seconds(frames, onset, text), 3),
         whistle=round(_tone_seconds(frames), 3),
-        noise=round(_longest_run(frames.noisy) * POOL * HOP, 3),
+        noise=round(_longest_run(frames.is_noise) * SLOW_FRAME_SECONDS, 3),
         tail=round(_tail_seconds(frames, spoken_until), 3),
         repeat=round(max(0.0, repeat), 3),
         per_token=round(len(latents) / tokens, 3) if latents is not None and tokens else 0.0,
     )
-    measured = _Take(figures, expected, capped, median, spread, pace, bool(text))
-    faults = [fault for check in CHECKS if (fault := check.find(measured))]
-    return Verdict(figures, (*faults, *([_fault("engine", wrong)] if wrong else [])))
+    take = _Take(
+        figures, expected_seconds, is_capped, median_level, max_deviation, median_ratio, bool(text)
+    )
+    faults = [fault for check in CHECKS if (fault := check.find(take))]
+    return Verdict(figures, (*faults, *([_fault("engine", engine_fault)] if engine_fault else [])))
 
 
 def _fault(kind: str, detail: str) -> Fault:
@@ -355,17 +362,23 @@ def _fault(kind: str, detail: str) -> Fault:
 def find_outliers(
     figures: Mapping[str, float],
     *,
-    median: float | None,
-    pace: float | None,
-    spread: float = OFF_LEVEL,
+    median_level: float | None,
+    median_ratio: float | None,
+    max_deviation: float = MAX_DEVIATION_DB,
 ) -> tuple[Fault, ...]:
     """Lists faults of a take that is good by itself but far from its speaker's other takes.
 
-    `figures` as a record has them; the rest as for `examine`.
+    `figures`: the `TakeFigures` of its record; the other arguments as for `examine`.
     """
     take_figures = TakeFigures(**figures)
-    expected = take_figures.seconds / take_figures.ratio if take_figures.ratio else 0.0
-    take = _Take(take_figures, expected, False, median, spread, pace)
+    expected_seconds = take_figures.seconds / take_figures.ratio if take_figures.ratio else 0.0
+    take = _Take(
+        take_figures,
+        expected_seconds,
+        median_level=median_level,
+        max_deviation=max_deviation,
+        median_ratio=median_ratio,
+    )
     speaker_checks = (check for check in CHECKS if check.concerns == "speaker")
     return tuple(fault for check in speaker_checks if (fault := check.find(take)))
 
@@ -388,8 +401,8 @@ def is_audible(faults: Iterable[Fault]) -> bool:
 
 def is_suspicious(figures: TakeFigures) -> bool:
     """Returns whether a take lies so near a limit that recognition is worthwhile."""
-    take = _Take(figures, 0.0)
-    is_usual = not figures.ratio or COMMON_RATIOS[0] < figures.ratio < COMMON_RATIOS[1]
+    take = _Take(figures, expected_seconds=0.0)
+    is_usual = not figures.ratio or USUAL_RATIOS[0] < figures.ratio < USUAL_RATIOS[1]
     return not is_usual or any(
         check.figure is not None and check.figure(take) >= check.suspicious for check in CHECKS
     )
@@ -398,64 +411,75 @@ def is_suspicious(figures: TakeFigures) -> bool:
 # -- what a take sounds like -----------------------------------------------------------------------
 
 _CLOSURE_FRAMES = 3
-"""Frames of silence that belong to a sound: a stop's closure, most of them."""
-_NOISE_FLATNESS = -5.0
-"""dB of geometric to arithmetic mean power from 300 Hz to 7 kHz: vowels -25, [s] -8, noise -1."""
-_OTHER_NOISE = 6.0
-"""dB of flatness over the take's own, so that whispered takes are no noise."""
+"""Frames of silence that belong to a sound: most are the closure of a stop consonant."""
+_NOISE_FLATNESS_DB = -5.0
+"""Geometric to arithmetic mean power from 300 Hz to 7 kHz: vowels -25, [s] -8, noise -1."""
+_OWN_FLATNESS_SPARE_DB = 6.0
+"""Flatness over the take's own median, so that whispered takes are not noise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Frames:
-    """A take in frames of `HOP`, and in slow frames of `POOL` of them."""
+    """A take in frames of `HOP_SECONDS`, and in slow frames of `POOLED_FRAMES` of them."""
 
-    level: NDArray[np.float64]
+    levels: NDArray[np.float64]
     """dB full scale of each frame."""
     power: Floats
     """(frames, bins)."""
-    slow: Floats
+    slow_power: Floats
     """`power`, averaged over slow frames."""
-    hertz: NDArray[np.float64]
-    """Of each bin."""
-    loud: float
+    bin_hertz: NDArray[np.float64]
+    """Centre frequency of each bin."""
+    speech_level: float
     """dB full scale of clear speech: nine tenths of the audible frames are softer."""
-    quiet: float
+    silence_level: float
     """dB full scale below which a frame is silent."""
-    islands: NDArray[np.intp]
+    sounds: NDArray[np.intp]
     """(n, 2): start and end frames of each stretch of sound."""
-    flatness: NDArray[np.float32]
-    """dB, of slow frames."""
-    noisy: Flags
+
+    is_noise: Flags
     """Slow frames that are noise."""
 
 
 def _analyse_frames(samples: Floats, rate: int) -> _Frames:
-    hop = max(1, round(rate * HOP))
+    """Measures the frames of a take, for all rules; `rate` is in Hz."""
+    hop = max(1, round(rate * HOP_SECONDS))
     count = max(1, len(samples) // hop)
     padded = np.zeros((count + 1) * hop, np.float32)
     padded[: min(len(samples), count * hop)] = samples[: count * hop]
     blocks = padded[: count * hop].reshape(count, hop)
-    level = _decibels(np.square(blocks).mean(axis=1, dtype=np.float64))
-    audible_level = level[level >= level.max() - 60]
-    loud = float(np.percentile(audible_level, 90))
-    floor = min(float(np.percentile(level, 5)), loud - 25)
-    quiet = max(loud + PAUSE, floor + OVER_NOISE)
-    islands = _islands(level > quiet, _CLOSURE_FRAMES)
-    islands = islands[islands[:, 1] - islands[:, 0] > 1]  # a click is no sound
+    levels = _decibels(np.square(blocks).mean(axis=1, dtype=np.float64))
+    audible_levels = levels[levels >= levels.max() - 60]
+    speech_level = float(np.percentile(audible_levels, 90))
+    noise_level = min(float(np.percentile(levels, 5)), speech_level - 25)
+    silence_level = max(speech_level + PAUSE_DB, noise_level + PAUSE_OVER_NOISE_DB)
+    sounds = _join_runs(levels > silence_level, _CLOSURE_FRAMES)
+    sounds = sounds[sounds[:, 1] - sounds[:, 0] > 1]  # one frame is a click
 
     size = 1 << (2 * hop - 1).bit_length()
     frames = np.lib.stride_tricks.sliding_window_view(padded, 2 * hop)[::hop]
     spectrum = np.fft.rfft(frames * np.hanning(2 * hop).astype(np.float32), size)
     power: Floats = np.square(spectrum.real) + np.square(spectrum.imag)
-    hertz = np.linspace(0, rate / 2, size // 2 + 1)
-    slow = _pool_frames(power)
-    band = slow[:, np.searchsorted(hertz, 300) : np.searchsorted(hertz, 7000)]
-    band = band + (1e-9 * slow.max() + 1e-20)
+    bin_hertz = np.linspace(0, rate / 2, size // 2 + 1)
+    slow_power = _pool_frames(power)
+    band = slow_power[:, np.searchsorted(bin_hertz, 300) : np.searchsorted(bin_hertz, 7000)]
+    band = band + (1e-9 * slow_power.max() + 1e-20)
     flatness = 10 / math.log(10) * (np.log(band).mean(axis=1) - np.log(band.mean(axis=1)))
-    is_strong = _pool_frames(level[:, None])[:, 0] > max(loud - 30, floor + 10)
+    is_strong = _pool_frames(levels[:, None])[:, 0] > max(speech_level - 30, noise_level + 10)
     median_flatness = float(np.median(flatness[is_strong])) if is_strong.any() else 0.0
-    is_noisy = is_strong & (flatness > max(_NOISE_FLATNESS, median_flatness + _OTHER_NOISE))
-    return _Frames(level, power, slow, hertz, loud, quiet, islands, flatness, is_noisy)
+    is_noise = is_strong & (
+        flatness > max(_NOISE_FLATNESS_DB, median_flatness + _OWN_FLATNESS_SPARE_DB)
+    )
+    return _Frames(
+        levels=levels,
+        power=power,
+        slow_power=slow_power,
+        bin_hertz=bin_hertz,
+        speech_level=speech_level,
+        silence_level=silence_level,
+        sounds=sounds,
+        is_noise=is_noise,
+    )
 
 
 def _decibels(power: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -463,11 +487,11 @@ def _decibels(power: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _pool_frames(frames: NDArray[_Real]) -> NDArray[_Real]:
-    """Averages `POOL` rows at a time; drops an incomplete last pool, unless it is the only one."""
-    count = len(frames) // POOL
+    """Averages `POOLED_FRAMES` rows at a time; an incomplete last group counts only alone."""
+    count = len(frames) // POOLED_FRAMES
     if not count:
         return frames.mean(axis=0, keepdims=True)
-    return frames[: count * POOL].reshape(count, POOL, -1).mean(axis=1)
+    return frames[: count * POOLED_FRAMES].reshape(count, POOLED_FRAMES, -1).mean(axis=1)
 
 
 def _longest_run(flags: Flags) -> int:
@@ -475,10 +499,10 @@ def _longest_run(flags: Flags) -> int:
     return int((runs[:, 1] - runs[:, 0]).max(initial=0))
 
 
-def _islands(flags: Flags, bridge: int) -> NDArray[np.intp]:
-    """Runs of true values, with gaps of up to `bridge` false ones among them."""
+def _join_runs(flags: Flags, max_gap: int) -> NDArray[np.intp]:
+    """Returns (n, 2): runs of true values, joined over gaps of up to `max_gap` false ones."""
     runs = audio.find_runs(flags)
-    is_wide_gap = runs[1:, 0] - runs[:-1, 1] > bridge
+    is_wide_gap = runs[1:, 0] - runs[:-1, 1] > max_gap
     starts, stops = runs[:, 0], runs[:, 1]
     return np.stack(
         [
@@ -494,37 +518,37 @@ def _islands(flags: Flags, bridge: int) -> NDArray[np.intp]:
 
 def _level_swing(frames: _Frames) -> float:
     """dB between the loudest and the softest two seconds that are at least half speech."""
-    width = round(2 / HOP)
-    if len(frames.level) <= width:
+    window = np.ones(round(2 / HOP_SECONDS))
+    if len(frames.levels) <= len(window):
         return 0.0
-    is_active = frames.level > frames.quiet
-    power = np.where(is_active, 10 ** (frames.level / 10), 0.0)
-    counts = np.convolve(is_active, np.ones(width), "valid")
-    sums = np.convolve(power, np.ones(width), "valid")
-    is_half_speech = counts > width / 2
+    is_active = frames.levels > frames.silence_level
+    power = np.where(is_active, 10 ** (frames.levels / 10), 0.0)
+    active_counts = np.convolve(is_active, window, "valid")
+    power_sums = np.convolve(power, window, "valid")
+    is_half_speech = active_counts > len(window) / 2
     if not is_half_speech.any():
         return 0.0
-    levels = _decibels(sums[is_half_speech] / counts[is_half_speech])
-    return float(levels.max() - levels.min())
+    window_levels = _decibels(power_sums[is_half_speech] / active_counts[is_half_speech])
+    return float(window_levels.max() - window_levels.min())
 
 
 def _end_level(samples: Floats, rate: int) -> float:
     """dB full scale of the last 20 ms."""
-    return _mean_power_db(samples[-max(1, round(2 * HOP * rate)) :])
+    return _mean_power_db(samples[-max(1, round(2 * HOP_SECONDS * rate)) :])
 
 
-_LOUD_START = 4.0
-"""dB by which the first millisecond must exceed `ONSET` if the first sample does not."""
+_ONSET_SPARE_DB = 4.0
+"""dB by which the first millisecond must exceed `MAX_ONSET_DB` if the first sample does not."""
 
 
 def _onset_level(samples: Floats, rate: int) -> float:
-    """dB full scale of an abrupt start.
+    """Returns the dB full scale of an abrupt start.
 
-    A whole sound, however soon it is loud, begins near zero; a cut falls anywhere in the wave. So
-    the first sample counts as much as the first millisecond.
+    A complete sound, however soon it is loud, begins near zero; a cut falls anywhere in the wave.
+    So the first sample counts as much as the first millisecond.
     """
     level = _mean_power_db(samples[: max(1, round(0.001 * rate))])
-    return max((level + _mean_power_db(samples[:1])) / 2, level - _LOUD_START)
+    return max((level + _mean_power_db(samples[:1])) / 2, level - _ONSET_SPARE_DB)
 
 
 def _mean_power_db(samples: Floats) -> float:
@@ -533,61 +557,73 @@ def _mean_power_db(samples: Floats) -> float:
 
 _CHIRP_FRAMES = 25
 """Frames in which a chirp may lie, from the first sound on."""
-_MAX_BURST, _MIN_SILENCE_AFTER = 12, 15
+_MAX_BURST_FRAMES, _BURST_SILENCE_FRAMES = 12, 15
 """Frames: at most so long a sound, with at least so long a silence after it."""
-_MAX_LEFTOVER, _ABRUPT_LEVEL = 25, -20.0
-"""Frames of a prompt's last syllable, and dB of its very first frame: it has no onset."""
-_SHORT_WORD_LETTERS = 6
+_MAX_LEFTOVER_FRAMES, _ABRUPT_DB = 25, -20.0
+"""Most frames of a prompt's last syllable, and the level of its very first frame relative to
+speech: it has no onset."""
+_MIN_SOUND_DB = -25.0
+"""Level of a sound's loudest frame, relative to speech; trimming removes what is softer."""
+_MAX_SHORT_WORD_LETTERS = 6
 """Letters of a word so short that it is spoken in the time of a leftover."""
 
 
-def _chirp_seconds(frames: _Frames, onset: float, text: str) -> float:
+def _chirp_seconds(frames: _Frames, onset_level: float, text: str) -> float:
     """Returns the seconds of sound before the speech: a tone, an isolated burst, a remnant.
 
-    `onset` is measured at the first sample, whether or not speech begins there.
+    `onset_level` is measured at the first sample, whether or not speech begins there.
     """
-    (start, stop), next_island = frames.islands[0], frames.islands[1:2]
-    silence = int(next_island[0, 0] - stop) if len(next_island) else 0
-    count = _longest_run(_is_single_tone(frames, 0.85)[start : start + _CHIRP_FRAMES])
-    loudest = float(frames.level[start:stop].max()) - frames.loud
-    if silence and loudest > -25:
-        is_leftover = start == 0 and _is_leftover(frames, silence, onset, text)
-        if is_leftover or _is_burst(frames, silence):
-            count = max(count, int(stop - start))
-    return count * HOP
+    start, stop = frames.sounds[0].tolist()
+    silence_frames = int(frames.sounds[1, 0]) - stop if len(frames.sounds) > 1 else 0
+    is_tone = _is_single_tone(frames, min_share=0.85)
+    chirp_frames = _longest_run(is_tone[start : start + _CHIRP_FRAMES])
+    loudest_level = float(frames.levels[start:stop].max()) - frames.speech_level
+    if silence_frames and loudest_level > _MIN_SOUND_DB:
+        is_leftover = start == 0 and _is_leftover(frames, silence_frames, onset_level, text)
+        if is_leftover or _is_burst(frames, silence_frames):
+            chirp_frames = max(chirp_frames, stop - start)
+    return chirp_frames * HOP_SECONDS
 
 
-def _is_burst(frames: _Frames, silence: int) -> bool:
-    """Returns whether the first sound is high, short and isolated, so no voice."""
-    start, stop = frames.islands[0]
-    high_power = frames.power[start:stop, np.searchsorted(frames.hertz, 2000) :].sum()
+def _is_burst(frames: _Frames, silence_frames: int) -> bool:
+    """Returns whether the first sound is high, short and isolated, so not a voice.
+
+    `silence_frames` follow it.
+    """
+    start, stop = frames.sounds[0].tolist()
+    high_power = frames.power[start:stop, np.searchsorted(frames.bin_hertz, 2000) :].sum()
     is_high = bool(high_power > 0.5 * frames.power[start:stop].sum())
-    return is_high and silence >= _MIN_SILENCE_AFTER and bool(stop - start <= _MAX_BURST)
+    is_isolated = silence_frames >= _BURST_SILENCE_FRAMES
+    return is_high and is_isolated and stop - start <= _MAX_BURST_FRAMES
 
 
-def _is_leftover(frames: _Frames, silence: int, onset: float, text: str) -> bool:
+def _is_leftover(frames: _Frames, silence_frames: int, onset_level: float, text: str) -> bool:
     """Returns whether the sound from the first sample on is the end of another sentence.
 
-    It is short, and it has no onset, or it stands alone though the text has no such word: "Oh, how
-    simple" begins with one.
+    It is short, and it has no onset, or it stands alone (`silence_frames` follow it) though the
+    text has no such word: "Oh, how simple" begins with one.
     """
-    if frames.islands[0, 1] > _MAX_LEFTOVER:
+    if frames.sounds[0, 1] > _MAX_LEFTOVER_FRAMES:
         return False
-    starts_loud = bool(frames.level[0] > frames.loud + _ABRUPT_LEVEL)
-    return onset > ONSET or (
-        starts_loud and silence >= _MIN_SILENCE_AFTER and not _starts_with_short_word(text)
+    starts_loud = bool(frames.levels[0] > frames.speech_level + _ABRUPT_DB)
+    is_isolated = silence_frames >= _BURST_SILENCE_FRAMES
+    return onset_level > MAX_ONSET_DB or (
+        starts_loud and is_isolated and not _starts_with_short_word(text)
     )
 
 
 def _starts_with_short_word(text: str) -> bool:
     """Returns whether a text begins with a short word, followed by a punctuation mark."""
     match = re.match(r"[^\w]*(\w[\w'’]*)\s*[^\w\s'’]", text)
-    return match is not None and len(match[1]) <= _SHORT_WORD_LETTERS
+    return match is not None and len(match[1]) <= _MAX_SHORT_WORD_LETTERS
 
 
-def _is_single_tone(frames: _Frames, share: float) -> Flags:
-    """Marks frames with nearly all power within 250 Hz of one frequency above those of vowels."""
-    power, hertz = frames.power, frames.hertz
+def _is_single_tone(frames: _Frames, min_share: float) -> Flags:
+    """Marks frames with at least this share of their power near one frequency above 1200 Hz.
+
+    Near: within 250 Hz. Vowels have their power below.
+    """
+    power, hertz = frames.power, frames.bin_hertz
     lowest_bin = int(np.searchsorted(hertz, 1200))
     half_width = max(1, round(250 / hertz[1]))
     sums = np.cumsum(power, axis=1)
@@ -595,7 +631,7 @@ def _is_single_tone(frames: _Frames, share: float) -> Flags:
     rows = np.arange(len(peak_bins))
     peak_power = sums[rows, np.minimum(peak_bins + half_width, len(hertz) - 1)]
     peak_power = peak_power - sums[rows, np.maximum(peak_bins - half_width - 1, 0)]
-    return (peak_power > share * sums[:, -1]) & (frames.level > frames.loud - 30)
+    return (peak_power > min_share * sums[:, -1]) & (frames.levels > frames.speech_level - 30)
 
 
 _TONE_CONTRAST = 30.0
@@ -607,46 +643,48 @@ def _tone_seconds(frames: _Frames) -> float:
 
     Harmonics of a voice stand out as well, but none stays in its bin: pitch moves.
     """
-    solo_seconds = _longest_run(_is_single_tone(frames, 0.8)) * HOP
-    slow, lowest_bin = frames.slow, int(np.searchsorted(frames.hertz, 1000))
-    peak_power = _sum_neighbours(slow, 2)
-    surrounding_power = (_sum_neighbours(slow, 8) - peak_power) / 12
-    min_power = 10**-4.5 * float(np.percentile(slow.sum(axis=1), 90))
-    is_tone = ((peak_power / 3 > _TONE_CONTRAST * surrounding_power) & (slow > min_power))[
-        :, lowest_bin:
-    ]
-    count = np.zeros(is_tone.shape[1], np.int32)
+    lone_tone_seconds = _longest_run(_is_single_tone(frames, min_share=0.8)) * HOP_SECONDS
+    power, lowest_bin = frames.slow_power, int(np.searchsorted(frames.bin_hertz, 1000))
+    peak_power = _sum_neighbours(power, 2)
+    surrounding_power = (_sum_neighbours(power, 8) - peak_power) / 12
+    min_power = 10**-4.5 * float(np.percentile(power.sum(axis=1), 90))
+    is_tone = (peak_power / 3 > _TONE_CONTRAST * surrounding_power) & (power > min_power)
+    run_lengths = np.zeros(is_tone.shape[1] - lowest_bin, np.int32)
+    """Consecutive slow frames up to the present one in which a bin has a tone."""
     longest = 0
-    for row in is_tone:
-        count = (count + 1) * row
-        longest = max(longest, int(count.max(initial=0)))
-    return max(solo_seconds, longest * POOL * HOP)
+    for is_bin_tone in is_tone[:, lowest_bin:]:
+        run_lengths = (run_lengths + 1) * is_bin_tone
+        longest = max(longest, int(run_lengths.max(initial=0)))
+    return max(lone_tone_seconds, longest * SLOW_FRAME_SECONDS)
 
 
 def _sum_neighbours(power: Floats, reach: int) -> Floats:
-    """Sums for each bin the bins up to `reach` away."""
+    """Returns for each bin the sum of the bins up to `reach` away, and of itself."""
     sums = np.cumsum(np.pad(power, ((0, 0), (reach + 1, reach))), axis=1, dtype=np.float64)
     return (sums[:, 2 * reach + 1 :] - sums[:, : -2 * reach - 1]).astype(np.float32)
 
 
-_TAIL_REST = 20
+_TAIL_SILENCE_FRAMES = 20
 """Frames of silence before a tail."""
 
 
 def _tail_seconds(frames: _Frames, spoken_until: float) -> float:
     """Seconds of sound after the speech: soft or noise after a rest, or a murmur that goes on.
 
-    What is softer than speech by 25 dB or more, after a rest, falls to trimming.
+    `spoken_until`: the second at which the last word ends, 0 where unknown.
     """
-    parts = _islands(frames.level > frames.quiet, _TAIL_REST)
+    parts = _join_runs(frames.levels > frames.silence_level, _TAIL_SILENCE_FRAMES)
     start, stop = parts[-1].tolist()
-    loudest = float(frames.level[start:stop].max()) - frames.loud
-    slow = slice(start // POOL, max(stop // POOL, start // POOL + 1))
-    is_noise = bool(frames.noisy[slow].mean() > 0.5) if len(frames.noisy[slow]) else False
-    if len(parts) > 1 and loudest > -25 and (loudest < -10 or is_noise):
-        return (stop - start) * HOP
-    clear_frames = np.flatnonzero(frames.level > frames.loud - 25)
-    return max(0, stop - 1 - max(int(clear_frames[-1]), int(spoken_until / HOP))) * HOP
+    loudest_level = float(frames.levels[start:stop].max()) - frames.speech_level
+    first_slow = start // POOLED_FRAMES
+    noise_flags = frames.is_noise[first_slow : max(stop // POOLED_FRAMES, first_slow + 1)]
+    is_noise = bool(len(noise_flags) and noise_flags.mean() > 0.5)
+    if len(parts) > 1 and loudest_level > _MIN_SOUND_DB and (loudest_level < -10 or is_noise):
+        return (stop - start) * HOP_SECONDS
+    is_clear = frames.levels > frames.speech_level + _MIN_SOUND_DB
+    last_clear_frame = int(np.flatnonzero(is_clear)[-1])
+    last_word_frame = int(spoken_until / HOP_SECONDS)
+    return max(0, stop - 1 - max(last_clear_frame, last_word_frame)) * HOP_SECONDS
 
 
 # -- repeated sound ------------------------------------------------------------------------------
@@ -661,27 +699,31 @@ _SECONDS_PER_REPEATED = 1.3
 """Seconds of alike sound that a second of repeated text makes, at most."""
 _CHANCE_SECONDS = 0.35
 """Seconds of repeated text that any text has by chance."""
-_FORBIDDEN = -10.0
+_FORBIDDEN_GAIN = -10.0
+"""Gain that no alignment can make up for."""
 _MAX_COMPARED = 1500
 """Slow frames, or letters, that are compared with each other: a minute, in 10 MB."""
 
 
-def _repeat_seconds(take_frames: _Frames, latents: NDArray[Any] | None) -> float:
+def _repeat_seconds(frames: _Frames, latents: NDArray[Any] | None) -> float:
     """Returns the repeated seconds, by the spectrum or the latents, whichever finds more."""
-    mel_filters = _mel_filters(len(take_frames.hertz), float(take_frames.hertz[1]))
-    bands = np.einsum("ij,kj->ik", take_frames.slow, mel_filters)
-    logs = np.log(np.maximum(bands, 1e-5 * bands.max() + 1e-30))
-    is_audible = _pool_frames(take_frames.level[:, None])[:, 0] > take_frames.quiet
-    seconds = _repeated_passage_seconds(logs, is_audible)
+    mel_filters = _mel_filters(len(frames.bin_hertz), float(frames.bin_hertz[1]))
+    bands = np.einsum("ij,kj->ik", frames.slow_power, mel_filters)
+    log_bands = np.log(np.maximum(bands, 1e-5 * bands.max() + 1e-30))
+    is_audible = _pool_frames(frames.levels[:, None])[:, 0] > frames.silence_level
+    seconds = _repeated_passage_seconds(log_bands, is_audible)
     if latents is not None and latents.ndim == 3:
-        frames = latents.reshape(-1, latents.shape[-1])
-        count = min(len(frames), len(is_audible))
-        seconds = max(seconds, _repeated_passage_seconds(frames[:count], is_audible[:count]))
+        latent_frames = latents.reshape(-1, latents.shape[-1])
+        count = min(len(latent_frames), len(is_audible))
+        seconds = max(seconds, _repeated_passage_seconds(latent_frames[:count], is_audible[:count]))
     return seconds
 
 
 def _repeated_passage_seconds(frames: Floats, is_audible: Flags) -> float:
-    """Returns the length of the best repeated passage, weighted as an exact copy."""
+    """Returns the length of the best repeated passage, weighted as an exact copy.
+
+    `frames`: (slow frames, features).
+    """
     frames, is_audible = frames[:_MAX_COMPARED], is_audible[:_MAX_COMPARED]
     if is_audible.sum() < 2 * _MIN_REPEAT_DISTANCE:
         return 0.0
@@ -691,8 +733,9 @@ def _repeated_passage_seconds(frames: Floats, is_audible: Flags) -> float:
     # not a BLAS product: its threads spin, and there are other takes
     gains = np.einsum("ij,kj->ik", vectors, vectors) - np.float32(_MIN_COSINE)
     gains[~is_audible] = gains[:, ~is_audible] = -_MIN_COSINE
-    gains[np.ix_(~is_audible, ~is_audible)] = -0.05  # a rest within a passage breaks no likeness
-    return _best_alignment(gains, _MIN_REPEAT_DISTANCE) / (1 - _MIN_COSINE) * POOL * HOP
+    gains[np.ix_(~is_audible, ~is_audible)] = -0.05  # a passage may have a rest
+    copied_frames = _best_alignment(gains, _MIN_REPEAT_DISTANCE) / (1 - _MIN_COSINE)
+    return copied_frames * SLOW_FRAME_SECONDS
 
 
 _LONE_WORD_SECONDS = 0.6
@@ -707,51 +750,58 @@ def _doubled_word_seconds(text: str) -> float:
 
 def _repeated_text_seconds(text: str, seconds: float) -> float:
     """Returns the seconds, of `seconds` in all, in which a text repeats an earlier passage."""
-    codes = np.array([ord(c) for c in text.casefold() if unicodedata.category(c)[0] in "LMN"])
-    codes = codes[:_MAX_COMPARED]
+    letters = [ord(c) for c in text.casefold() if unicodedata.category(c)[0] in "LMN"]
+    codes = np.array(letters[:_MAX_COMPARED])
     if len(codes) < _MIN_LETTER_DISTANCE:
         return 0.0
-    gains = np.where(codes[:, None] == codes, 0.5, -0.5).astype(np.float32)
-    return _best_alignment(gains, _MIN_LETTER_DISTANCE) / 0.5 / len(codes) * seconds
+    gains = np.where(codes[:, None] == codes, _LETTER_GAIN, -_LETTER_GAIN).astype(np.float32)
+    repeated_letters = _best_alignment(gains, _MIN_LETTER_DISTANCE) / _LETTER_GAIN
+    return repeated_letters / len(codes) * seconds
 
 
 _MIN_LETTER_DISTANCE = 4
+_LETTER_GAIN = 0.5
 
 
 def _best_alignment(gains: Floats, min_distance: int) -> float:
     """Returns the best sum of gains of a passage and its repeat, `min_distance` or more rows on.
 
-    Local alignment (Smith and Waterman) whose steps may be one row or column longer.
+    `gains`: (n, n), of equating each row with each column. Local alignment (Smith and Waterman)
+    whose steps may be one row or column longer.
     """
     count = len(gains)
     is_later = np.triu(np.ones((count, count), np.bool_), min_distance)
-    gains = np.where(is_later, gains, np.float32(_FORBIDDEN))
+    gains = np.where(is_later, gains, np.float32(_FORBIDDEN_GAIN))
     zeros = np.zeros(count + 2, np.float32)
-    two_back, one_back, best = zeros, zeros, 0.0
-    for row in gains:
-        row_scores = np.maximum(two_back[1:-1], one_back[:-2])
+    scores_before_last, last_scores, best_score = zeros, zeros, 0.0
+    for row_gains in gains:
+        row_scores = np.maximum(scores_before_last[1:-1], last_scores[:-2])
         row_scores -= _WARP_COST
-        np.maximum(row_scores, one_back[1:-1], out=row_scores)
-        row_scores += row
+        np.maximum(row_scores, last_scores[1:-1], out=row_scores)
+        row_scores += row_gains
         scores = zeros.copy()
         np.maximum(row_scores, 0, out=scores[2:])
-        best = max(best, float(scores.max()))
-        two_back, one_back = one_back, scores
-    return best
+        best_score = max(best_score, float(scores.max()))
+        scores_before_last, last_scores = last_scores, scores
+    return best_score
 
 
 @functools.lru_cache(maxsize=4)
-def _mel_filters(bins: int, width: float) -> Floats:
-    """(32, bins): triangles from 100 Hz to 7.5 kHz on the mel scale, each with a sum of 1."""
-    hertz = np.arange(bins) * width
-    highest = min(7500.0, float(hertz[-1]))
-    corners = np.linspace(_to_mel(100.0), _to_mel(highest), 34)
-    mels = 2595 * np.log10(1 + hertz / 700)[:, None]
+def _mel_filters(bin_count: int, bin_width: float) -> Floats:
+    """Returns (32, bins): triangles from 100 Hz to 7.5 kHz on the mel scale, each with a sum of 1.
+
+    `bin_width` is in Hz.
+    """
+    hertz = np.arange(bin_count) * bin_width
+    lowest_mel, highest_mel = _to_mel(np.array([100.0, min(7500.0, hertz[-1])]))
+    corners = np.linspace(lowest_mel, highest_mel, 34)
+    mels = _to_mel(hertz)[:, None]
     rising = (mels - corners[:-2]) / (corners[1:-1] - corners[:-2])
     falling = (corners[2:] - mels) / (corners[2:] - corners[1:-1])
-    shape = np.clip(np.minimum(rising, falling), 0, None)
-    return np.ascontiguousarray((shape / np.maximum(shape.sum(axis=0), 1e-9)).T, np.float32)
+    weights = np.clip(np.minimum(rising, falling), 0, None)
+    return np.ascontiguousarray((weights / np.maximum(weights.sum(axis=0), 1e-9)).T, np.float32)
 
 
-def _to_mel(hertz: float) -> float:
-    return 2595 * math.log10(1 + hertz / 700)
+def _to_mel(hertz: NDArray[np.floating]) -> NDArray[np.floating]:
+    mels: NDArray[np.floating] = 2595 * np.log10(1 + hertz / 700)
+    return mels

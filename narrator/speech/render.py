@@ -323,7 +323,10 @@ class _RenderLoop:
                 continue
             level, pace = stats.medians()
             faults = checks.find_outliers(
-                record.figures, median=level, spread=self.rules.loudness, pace=pace
+                record.figures,
+                median_level=level,
+                max_deviation=self.rules.loudness,
+                median_ratio=pace,
             )
             if faults:
                 has_rejected = True

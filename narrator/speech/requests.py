@@ -33,7 +33,7 @@ class TakeRules:
 
     tries: int = DEFAULT_TRIES
     """Tries of a whole chunk, and of each of its halves."""
-    loudness: float = checks.OFF_LEVEL
+    loudness: float = checks.MAX_DEVIATION_DB
     """dB that a take may lie from its speaker's median."""
 
 
@@ -186,11 +186,11 @@ def check_answer(
         engine.sample_rate,
         request.expected,
         latents=speech.state,
-        capped=speech.stop == "cap",
-        wrong=speech.wrong,
-        median=median_level,
-        spread=rules.loudness,
-        pace=median_ratio,
+        is_capped=speech.stop == "cap",
+        engine_fault=speech.wrong,
+        median_level=median_level,
+        max_deviation=rules.loudness,
+        median_ratio=median_ratio,
         tokens=speech.tokens,
         text=request.text,
         spoken_until=speech.words[-1].stop if speech.words else 0.0,

@@ -122,16 +122,16 @@ REFRAIN = "Row, row, row your boat, gently down the stream."
         (lambda: take(noise(2)), 8, {}, "short"),
         (lambda: take(noise(0.15)), 0.6, {}, ""),
         (lambda: take(speech(13)), 8, {}, ""),
-        (lambda: take(speech(13)), 8, {"pace": 0.9}, "long"),
+        (lambda: take(speech(13)), 8, {"median_ratio": 0.9}, "long"),
         (lambda: take(speech(5)), 8, {}, ""),
-        (lambda: take(speech(5)), 8, {"pace": 1.1}, "short"),
-        (lambda: take(speech(16)), 8, {"pace": 1.9}, ""),
+        (lambda: take(speech(5)), 8, {"median_ratio": 1.1}, "short"),
+        (lambda: take(speech(16)), 8, {"median_ratio": 1.9}, ""),
         # silence inside, though there is noise in it; at the edges it is none
         (lambda: take(speech(4), silence(2.5), speech(2, 1)), 8, {}, "gap"),
         (hissing, 8, {}, "gap"),
         (lambda: take(silence(3), speech(8), silence(3)), 8, {}, ""),
         (lambda: np.concatenate([silence(0.1), noise(8)]), 8, {}, "cut"),
-        (lambda: take(speech(8)), 8, {"capped": True}, "cut"),
+        (lambda: take(speech(8)), 8, {"is_capped": True}, "cut"),
         (swelling, 10, {}, "swing"),
         # before the speech
         (lambda: take(tone(0.08, 1500), silence(0.06), speech(8)), 8, {}, "chirp"),
@@ -168,10 +168,10 @@ def test_every_rate_will_do(rate):
 def test_a_take_far_from_its_speakers_loudness_is_found():
     samples = take(speech(8))
     level = examine(samples, RATE, 8).figures.level
-    assert kinds(samples, 8, median=level + 6) == []
-    assert kinds(samples, 8, median=level + 10) == ["level"]
-    assert kinds(samples, 8, median=level - 10) == ["level"]
-    assert kinds(samples, 8, median=level - 10, spread=12.0) == []
+    assert kinds(samples, 8, median_level=level + 6) == []
+    assert kinds(samples, 8, median_level=level + 10) == ["level"]
+    assert kinds(samples, 8, median_level=level - 10) == ["level"]
+    assert kinds(samples, 8, median_level=level - 10, max_deviation=12.0) == []
 
 
 def test_noise_that_goes_on_is_found_within_and_after_the_speech():
@@ -190,7 +190,7 @@ def test_tokens_are_counted_and_not_taken_for_sound():
 
 
 def test_what_an_engine_finds_wrong_is_a_fault():
-    verdict = examine(take(speech(6)), RATE, 6, wrong="0.9 s are said a second time")
+    verdict = examine(take(speech(6)), RATE, 6, engine_fault="0.9 s are said a second time")
     assert [str(fault) for fault in verdict.faults] == ["engine: 0.9 s are said a second time"]
 
 
