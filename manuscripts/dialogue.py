@@ -82,7 +82,7 @@ class Passage:
     label_options: tuple[Label, ...] = ()
     """Labels that the passage may begin with, the likeliest first."""
     is_direction: bool = False
-    repeated: Label | None = None
+    repeated_label: Label | None = None
     """The likeliest label whose name begins other passages, too."""
     label: Label | None = None
     """The label that was chosen."""
@@ -113,17 +113,17 @@ class Piece:
         return [passage for passage in self.passages if passage.lines]
 
     @property
-    def labelled(self) -> list[Passage]:
+    def labelled_passages(self) -> list[Passage]:
         """The passages that begin with a repeated label."""
-        return [passage for passage in self.passages if passage.repeated]
+        return [passage for passage in self.passages if passage.repeated_label]
 
     @property
     def repeated_labels(self) -> list[Label]:
-        return [passage.repeated for passage in self.passages if passage.repeated]
+        return [passage.repeated_label for passage in self.passages if passage.repeated_label]
 
     @property
     def direction_count(self) -> int:
-        return sum(passage.is_direction and not passage.repeated for passage in self.passages)
+        return sum(passage.is_direction and not passage.repeated_label for passage in self.passages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ def find_dialogue(
     shaped_pieces = [
         piece
         for piece in pieces
-        if piece.labelled and (is_certain or _has_shape_of_dialogue(piece))
+        if piece.labelled_passages and (is_certain or _has_shape_of_dialogue(piece))
     ]
     sure_pieces = shaped_pieces
     if shaped_pieces and not is_certain:
@@ -210,7 +210,10 @@ def find_dialogue(
 def find_script(pieces_of_blocks: Sequence[Sequence[Block]]) -> PrintedDialogue | None:
     """Returns the dialogue of a script, in which exactly those words are names that its markup
     calls names."""
-    pieces = [Piece(list(map(_passage_of_script, blocks)), True) for blocks in pieces_of_blocks]
+    pieces = [
+        Piece(list(map(_passage_of_script, blocks)), is_dialogue=True)
+        for blocks in pieces_of_blocks
+    ]
     passages = list(_passages_of(pieces))
     known_keys = frozenset(passage.label.key for passage in passages if passage.label)
     if not known_keys and not any(passage.is_direction for passage in passages):
@@ -240,7 +243,7 @@ def _passage_of_script(block: Block) -> Passage:
     return passage
 
 
-# -- looking ---------------------------------------------------------------------------------------
+# -- finding labels --------------------------------------------------------------------------------
 
 
 def _passages_of(pieces: Iterable[Piece]) -> Iterator[Passage]:
@@ -261,7 +264,7 @@ def _read_pieces(pieces_of_blocks: Sequence[Sequence[Block]], is_certain: bool) 
         for passages in unsplit_pieces
     ]
     all_passages = list(_passages_of(pieces))
-    _trust_markup(all_passages)
+    _drop_unmarked_labels(all_passages)
     for passages in [all_passages] if is_certain else [piece.passages for piece in pieces]:
         _keep_common_labels(passages, is_certain)
     return pieces
@@ -376,10 +379,10 @@ def _find_repeated_labels(pieces: Sequence[Piece], is_certain: bool) -> None:
     is_short = is_certain and max(label_counts.values(), default=0) == 1
     for passage in _passages_of(pieces):
         options = (o for o in passage.label_options if is_short or label_counts[o.key] > 1)
-        passage.repeated = next(options, None)
+        passage.repeated_label = next(options, None)
 
 
-def _trust_markup(passages: Sequence[Passage]) -> None:
+def _drop_unmarked_labels(passages: Sequence[Passage]) -> None:
     """Drops labels that markup does not call names, if it calls enough others so."""
     marked_passages = [
         passage for passage in passages if passage.label_options and passage.block.is_name
@@ -395,7 +398,7 @@ def _trust_markup(passages: Sequence[Passage]) -> None:
 
 
 def _find_cast_list(passages: Iterable[Passage]) -> list[Persona]:
-    """Returns the persons in the book's list of persons; its rows lose their labels."""
+    """Returns the persons in the book's list of persons, and removes the labels of its rows."""
     rows: list[str] = []
     remaining_rows = 0
     for passage in passages:
@@ -413,7 +416,7 @@ def _find_cast_list(passages: Iterable[Passage]) -> list[Persona]:
     return list(persons.parse_cast_list(rows))
 
 
-# -- deciding --------------------------------------------------------------------------------------
+# -- deciding what is dialogue ---------------------------------------------------------------------
 
 
 def _count_labels(passages: Iterable[Passage]) -> Counter[str]:
@@ -429,67 +432,73 @@ def _has_shape_of_dialogue(piece: Piece) -> bool:
     lines are not running heads: their speeches are short. Three or more names in a fixed order are
     a form, such as a recipe or a letter.
     """
-    paragraphs, labelled, labels = piece.paragraphs, piece.labelled, piece.repeated_labels
-    if not _has_few_speakers(labels) or _is_form([label.key for label in labels]):
+    paragraphs, labelled, labels = piece.paragraphs, piece.labelled_passages, piece.repeated_labels
+    if not _has_few_speakers(labels) or _follows_fixed_order([label.key for label in labels]):
         return False
     if any(passage.block.is_name for passage in labelled):
         return sum(count_words(p.text) for p in paragraphs) <= _MAX_SPEECH_WORDS * len(labelled)
     names_alone = [passage for passage in labelled if passage.is_label_alone]
     if 2 * len(names_alone) > len(labelled):
-        return _is_short_under(paragraphs, names_alone)
+        return _are_speeches_short(paragraphs, names_alone)
     share = len(labelled) / (len(paragraphs) - piece.direction_count)
     if share >= _LABELLED_SHARE:
         return True
-    return share >= _PROMINENT_SHARE and _many_stand_out(labels) and _is_evenly_labelled(paragraphs)
+    return (
+        share >= _PROMINENT_SHARE
+        and _has_many_prominent_labels(labels)
+        and _is_evenly_labelled(paragraphs)
+    )
 
 
 def _convincing_pieces(
     shaped_pieces: Sequence[Piece], personas: Sequence[Persona], all_blocks: Sequence[Block]
 ) -> Iterator[Piece]:
-    """Yields those pieces in the shape of dialogue that are dialogue, by their own evidence or by
-    that of all such pieces."""
+    """Yields those pieces in the shape of dialogue that are dialogue.
+
+    If the evidence of all of them together is sufficient, half of it is for each of them.
+    """
     is_in_acts = _is_in_acts(all_blocks)
-    titles = [
+    possible_titles = [
         b.text for n, b in enumerate(all_blocks) if b.kind == "heading" or n < _TITLE_PARAGRAPHS
     ]
-    has_question_title = any(map(evidence.answers_questions, titles))
+    has_question_title = any(map(evidence.answers_questions, possible_titles))
 
     def weigh(piece: Piece) -> float:
         labels = piece.repeated_labels
-        tops = (passage.text for passage in piece.passages[:_TITLE_PARAGRAPHS])
+        top_texts = (passage.text for passage in piece.passages[:_TITLE_PARAGRAPHS])
         labelled_share = (len(labels) + piece.direction_count) / max(1, len(piece.paragraphs))
         circumstances = evidence.Circumstances(
             labelled_share,
             is_set_apart=2 * sum(label.form != "mixed" for label in labels) > len(labels),
-            is_tabular=2 * sum(p.block.is_tabular for p in piece.labelled) > len(labels),
+            is_tabular=2 * sum(p.block.is_tabular for p in piece.labelled_passages) > len(labels),
             is_in_acts=is_in_acts,
             has_cast=_has_cast(personas, {label.key for label in labels}),
-            answers_questions=has_question_title or any(map(evidence.answers_questions, tops)),
+            answers_questions=has_question_title or any(map(evidence.answers_questions, top_texts)),
         )
-        return evidence.weigh_labels(list(_speeches(piece)), circumstances)
+        return evidence.weigh_labels(list(_labelled_speeches(piece)), circumstances)
 
     total_weight = weigh(Piece(list(_passages_of(shaped_pieces))))
     min_weight = evidence.MIN_WEIGHT / (2 if total_weight >= evidence.MIN_WEIGHT else 1)
     for piece in shaped_pieces:
-        marked_count = sum(passage.block.is_name for passage in piece.labelled)
+        marked_count = sum(passage.block.is_name for passage in piece.labelled_passages)
         if marked_count >= _MIN_SPEECHES or weigh(piece) >= min_weight:
             yield piece
 
 
-def _speeches(piece: Piece) -> Iterator[evidence.LabelledSpeech]:
+def _labelled_speeches(piece: Piece) -> Iterator[evidence.LabelledSpeech]:
     """Yields the repeated labels, each with the text up to the next label."""
     speech: evidence.LabelledSpeech | None = None
     for passage in piece.passages:
-        if speech and (passage.repeated or not passage.lines):
+        if speech and (passage.repeated_label or not passage.lines):
             yield speech
             speech = None
-        if label := passage.repeated:
+        if label := passage.repeated_label:
             manner = manner_of_speaking(passage.text[slice(*label.aside_range)])
             speech = evidence.LabelledSpeech(
                 label.key,
                 passage.text[label.speech_start :],
-                bool(label.time_ranges),
-                manner is not None,
+                is_timed=bool(label.time_ranges),
+                has_style=manner is not None,
             )
         elif speech and not passage.is_direction:
             speech.text += f" {passage.text}"
@@ -523,17 +532,19 @@ def _has_few_speakers(labels: Collection[Label]) -> bool:
     return len(labels) >= _MIN_SPEECHES and repeated_names > 1 and not is_crowd
 
 
-def _many_stand_out(labels: Iterable[Label]) -> bool:
-    """Returns whether many labels can be told from prose, of two that come three times at least."""
+def _has_many_prominent_labels(labels: Iterable[Label]) -> bool:
+    """Returns whether many labels are prominent, and two of the names come three times or more."""
     label_counts = Counter(label.key for label in labels if label.stands_out)
     frequent_names = sum(count > 2 for count in label_counts.values())
     return label_counts.total() >= _MIN_PROMINENT_LABELS and frequent_names > 1
 
 
 def _is_evenly_labelled(paragraphs: Sequence[Passage]) -> bool:
-    """Returns whether labels begin early, and no long stretch is without one: no novel quotes a
-    play."""
-    label_indexes = [n for n, passage in enumerate(paragraphs) if passage.repeated]
+    """Returns whether labels begin early, and no long stretch is without one.
+
+    In a novel that quotes a play they are not.
+    """
+    label_indexes = [n for n, passage in enumerate(paragraphs) if passage.repeated_label]
     longest_gap = max(
         index_below - index_above
         for index_above, index_below in pairwise([*label_indexes, len(paragraphs)])
@@ -542,8 +553,8 @@ def _is_evenly_labelled(paragraphs: Sequence[Passage]) -> bool:
     return begins_early and longest_gap <= _MAX_UNLABELLED_PARAGRAPHS
 
 
-def _is_form(keys: Sequence[str]) -> bool:
-    """Returns whether labels follow one another as they do in recipes."""
+def _follows_fixed_order(keys: Sequence[str]) -> bool:
+    """Returns whether three or more labels follow one another in a fixed order, as in a recipe."""
     successors_by_key: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for key_above, key_below in pairwise(keys):
         successors_by_key[key_above][key_below] += 1
@@ -554,8 +565,8 @@ def _is_form(keys: Sequence[str]) -> bool:
     return len(frequent_keys) > 2 and common_successors >= _FORM_ORDER_SHARE * total_successors
 
 
-def _is_short_under(paragraphs: Sequence[Passage], names_alone: Collection[Passage]) -> bool:
-    """Returns whether names that stand alone have short speeches under them."""
+def _are_speeches_short(paragraphs: Sequence[Passage], names_alone: Collection[Passage]) -> bool:
+    """Returns whether the text under names that stand alone is as short as speeches are."""
     words_by_speech = [0]
     for passage in paragraphs:
         if passage in names_alone:
@@ -566,8 +577,8 @@ def _is_short_under(paragraphs: Sequence[Passage], names_alone: Collection[Passa
 
 
 def _continues_dialogue(piece: Piece, known_keys: set[str]) -> bool:
-    """Returns whether a piece belongs to the same dialogue: names that are known, or come three
-    times here, label a third of it."""
+    """Returns whether a piece belongs to the same dialogue: known or frequent names label a third
+    of it."""
     paragraphs = [passage for passage in piece.paragraphs if not passage.is_direction]
     label_counts = _count_labels(piece.passages)
     frequent_keys = {key for key, count in label_counts.items() if count > 2}
@@ -605,8 +616,8 @@ def _is_play(dialogue_pieces: Sequence[Piece], pieces: Sequence[Piece]) -> bool:
     passages = list(_passages_of(dialogue_pieces))
     speeches = [(passage, passage.label) for passage in passages if passage.label]
     labels = [label for _, label in speeches]
-    names = {label.key for label in labels}
-    if any(label.time_ranges for label in labels) or all(len(key) == 1 for key in names):
+    label_keys = {label.key for label in labels}
+    if any(label.time_ranges for label in labels) or all(len(key) == 1 for key in label_keys):
         return False
     all_passages = list(_passages_of(pieces))
     rows = [passage.text for passage in all_passages]
@@ -616,7 +627,7 @@ def _is_play(dialogue_pieces: Sequence[Piece], pieces: Sequence[Piece]) -> bool:
     direction_count = sum(passage.is_direction for passage in passages)
     colon_count = sum(label.mark in COLONS for label in labels)
     signs = (
-        len(names) > _MAX_CONVERSATION_SPEAKERS,
+        len(label_keys) > _MAX_CONVERSATION_SPEAKERS,
         _is_in_acts(passage.block for passage in all_passages),
         any(map(is_scene_heading, rows)),
         # The transcript of any recording may contain a single transition.
@@ -648,16 +659,16 @@ def row_labels(rows: Sequence[str]) -> frozenset[str]:
     The text is then split into speeches by them, even without blank lines.
     """
     rows = [row if row.strip() else "" for row in rows]
-    labels: list[Label] = []
+    paragraph_labels: list[Label] = []
     """Those that begin a paragraph, or stand out within one."""
     single_labels: list[Label] = []
     """Those that need not be repeated, since they stand out from the text after or below them."""
     for row_above, row, row_below in zip(["", *rows], rows, [*rows[1:], ""], strict=False):
         for label in _labels_of_row(row) if row else ():
-            labels += [label] * (not row_above or _is_prominent(label, row))
+            paragraph_labels += [label] * (not row_above or _is_prominent(label, row))
             single_labels += [label] * (label.stands_out and bool(row_below or not label.is_alone))
-    settings = common_settings(labels)
-    label_counts = Counter(label.key for label in labels if label.setting in settings)
+    settings = common_settings(paragraph_labels)
+    label_counts = Counter(label.key for label in paragraph_labels if label.setting in settings)
     repeated_keys = {key for key, count in label_counts.items() if count > 1}
     repeated_count = sum(label_counts[key] for key in repeated_keys)
     if len(repeated_keys) < 2 or repeated_count < _MIN_SPEECHES:

@@ -96,7 +96,7 @@ def label_dialogue(
     labeller = _Labeller(dialogue, directions)
     for blocks, piece in zip(pieces_of_blocks, dialogue.pieces, strict=True):
         if piece.is_dialogue and _is_script_markdown(piece.passages):
-            labeller.count(piece.passages)
+            labeller.count_speeches(piece.passages)
         elif piece.is_dialogue:
             blocks[:] = labeller.write_dialogue(piece.passages)
         elif labeller.is_screenplay:
@@ -220,13 +220,13 @@ class _Labeller:
         self.key_by_letters: dict[str, str] = {}
         """Letters of a name -> the first key that had them."""
         self.open_speech: _OpenSpeech | None = None
-        self.pending_name: Block | None = None
+        self.pending_name_block: Block | None = None
         """Block of a name that stands alone, until a speech follows."""
         self.pending_counts = (0, 0)
         """Characters and words of that name."""
 
-    def count(self, passages: Sequence[Passage]) -> None:
-        """Counts the speeches of a script that stays as written."""
+    def count_speeches(self, passages: Sequence[Passage]) -> None:
+        """Counts the speeches of a script that stays as written, and leaves out its transitions."""
         for passage in passages:
             if passage.label:
                 self._note_speaker(passage.label)
@@ -244,7 +244,7 @@ class _Labeller:
                     blocks += self._take_pending_name()
                 blocks.append(block)
                 continue
-            if (parts[0].label or block.is_narrated) and self.pending_name:
+            if (parts[0].label or block.is_narrated) and self.pending_name_block:
                 blocks += self._take_pending_name()
             kinds_above = (
                 written.kind for written in reversed(blocks) if written.kind != "omitted"
@@ -263,9 +263,9 @@ class _Labeller:
         characters = block.characters + self.pending_counts[0]
         words = block.words + self.pending_counts[1]
         if not blocks:
-            self.pending_name, self.pending_counts = block, (characters, words)
+            self.pending_name_block, self.pending_counts = block, (characters, words)
             return
-        self.pending_name, self.pending_counts = None, (0, 0)
+        self.pending_name_block, self.pending_counts = None, (0, 0)
         first_spoken = next((b for b in blocks if b.kind != "omitted"), blocks[0])
         first_spoken.characters += characters - sum(b.characters for b in blocks)
         first_spoken.words += words - sum(b.words for b in blocks)
@@ -276,12 +276,12 @@ class _Labeller:
         if label is None:
             yield from self._write_unlabelled(passage)
             return
-        if self.pending_name is None:
+        if self.pending_name_block is None:
             yield from self._take_pending_name()
         self.counts.speech_count += 1
         self.counts.time_count += len(label.time_ranges)
-        for start, end in label.time_ranges:
-            yield _left_out_block(block, text[start:end], "time of a transcript")
+        for begin, end in label.time_ranges:
+            yield _left_out_block(block, text[begin:end], "time of a transcript")
         extensions, direction_text = _split_extensions(passage, label)
         for extension in extensions:
             yield _left_out_block(block, extension, EXTENSION_REASON)
@@ -289,17 +289,19 @@ class _Labeller:
         style = manner_of_speaking(manner, before_colon=label.mark in COLONS)
         self.open_speech = _OpenSpeech(block, self._note_speaker(label), style)
         if direction_text and style is None:
-            start, end = label.aside_range
-            start += text[start] == ","
-            yield self._direction_block(passage, SpeechPiece(start, end, True), is_of_label=True)
+            begin, end = label.aside_range
+            begin += text[begin] == ","
+            direction = SpeechPiece(begin, end, is_direction=True)
+            yield self._direction_block(passage, direction, is_of_label=True)
         yield from self._write_speech(passage, label.speech_start)
 
     def _write_unlabelled(self, passage: Passage) -> Iterator[Block]:
+        """Yields the blocks of a passage without a label, which may continue the speech above."""
         text, open_speech = passage.text, self.open_speech
-        whole_piece = SpeechPiece(0, len(text), passage.is_direction)
+        whole_text = SpeechPiece(0, len(text), passage.is_direction)
         if passage.block.is_narrated:
             self.open_speech = None
-            yield _unlabelled_block(passage, whole_piece)
+            yield _unlabelled_block(passage, whole_text)
         elif match_transition(text):
             self.open_speech = None
             yield _left_out_block(passage.block, text, "transition")
@@ -309,15 +311,15 @@ class _Labeller:
         elif passage.is_direction:
             if open_speech:
                 open_speech.leads_into_speech = is_parenthetical(text)
-            if not self._takes_style(passage, whole_piece):
-                yield self._direction_block(passage, whole_piece)
+            if not self._apply_style(passage, whole_text):
+                yield self._direction_block(passage, whole_text)
         elif open_speech and (open_speech.is_pending or self._continues_speech(passage)):
             if not open_speech.is_pending and not self.dialogue.has_speaker_markup:
                 self.counts.unlabelled_sources.append(passage.block.source)
             open_speech.leads_into_speech = False
             yield from self._write_speech(passage, 0)
         else:
-            yield _unlabelled_block(passage, whole_piece)
+            yield _unlabelled_block(passage, whole_text)
 
     def _continues_speech(self, passage: Passage) -> bool:
         """Returns whether an unlabelled paragraph continues the speech above.
@@ -331,27 +333,32 @@ class _Labeller:
         return not is_play or is_verse(passage.text) or is_personal(passage.text)
 
     def _heads_scene(self, passage: Passage) -> bool:
+        """Returns whether a passage is the heading of a screenplay's scene."""
         return self.is_screenplay and passage.label is None and is_scene_heading(passage.text)
 
     def _write_speech(self, passage: Passage, start: int) -> Iterator[Block]:
         """Yields a speech as a labelled paragraph, with its directions before, in and after it."""
         pieces = split_speech(passage.styled, start, self.direction_style)
-        if pieces and pieces[0].is_direction and self._takes_style(passage, pieces[0]):
+        if pieces and pieces[0].is_direction and self._apply_style(passage, pieces[0]):
             del pieces[0]
         spoken_indexes = [index for index, piece in enumerate(pieces) if not piece.is_direction]
-        first, last = (spoken_indexes[0], spoken_indexes[-1]) if spoken_indexes else (-1, -1)
-        unspoken_pieces = {
+        first_spoken, last_spoken = (
+            (spoken_indexes[0], spoken_indexes[-1]) if spoken_indexes else (-1, -1)
+        )
+        unspoken_indexes = {
             index
             for index, piece in enumerate(pieces)
             if piece.is_direction
             and (self.directions == "omit" or self._is_parenthetical(passage, piece))
         }
         for index, piece in enumerate(pieces):
-            if index in unspoken_pieces or not first <= index <= last:
+            if index in unspoken_indexes or not first_spoken <= index <= last_spoken:
                 yield self._direction_block(passage, piece)
-            elif index == first:
+            elif index == first_spoken:
                 kept_pieces = [
-                    pieces[n] for n in range(first, last + 1) if n not in unspoken_pieces
+                    pieces[n]
+                    for n in range(first_spoken, last_spoken + 1)
+                    if n not in unspoken_indexes
                 ]
                 yield self._speech_block(passage, kept_pieces)
 
@@ -363,9 +370,9 @@ class _Labeller:
             text = text.lower()
         return self.dialogue.is_play and is_parenthetical(text)
 
-    def _takes_style(self, passage: Passage, piece: SpeechPiece) -> bool:
-        """Returns whether a direction at the beginning of a speech gave the style in which it is
-        spoken."""
+    def _apply_style(self, passage: Passage, piece: SpeechPiece) -> bool:
+        """Makes a direction at the beginning of a speech its style, if it describes the manner of
+        speaking; returns whether it does."""
         open_speech = self.open_speech
         if open_speech is None or (
             open_speech.style if open_speech.is_pending else not passage.leads_into_speech
@@ -386,6 +393,7 @@ class _Labeller:
     def _direction_block(
         self, passage: Passage, piece: SpeechPiece, is_of_label: bool = False
     ) -> Block:
+        """Returns a direction, which may be left out; `is_of_label` if it follows a name."""
         text = passage.text[piece.start : piece.stop]
         if self.open_speech and not is_of_label and self._is_parenthetical(passage, piece):
             return _left_out_block(passage.block, text, PARENTHETICAL_REASON)
@@ -418,10 +426,11 @@ class _Labeller:
             block = _paragraph_block(self.open_speech.block, [(name,)], "")
             block.characters, block.words = self.pending_counts
             yield block
-        self.open_speech, self.pending_name, self.pending_counts = None, None, (0, 0)
+        self.open_speech, self.pending_name_block, self.pending_counts = None, None, (0, 0)
 
 
 def _count_of(count: int, noun: str) -> str:
+    """Returns a number with its noun: `2 speeches`."""
     ending = ("es" if noun.endswith("ch") else "s") if count != 1 else ""
     return f"{count:,} {noun}{ending}"
 
@@ -447,7 +456,7 @@ class _OpenSpeech:
 
 
 def _lower_capitals_of_lines(lines: Sequence[Line]) -> list[Line]:
-    """Returns the heading of a scene in ordinary letters."""
+    """Returns the lines of a scene's heading in ordinary case."""
     return [
         tuple(
             replace(span, text=lower_capitals(span.text, line_index == span_index == 0))
@@ -517,6 +526,7 @@ def _write_source_line(line: Line) -> str:
 
 
 def _left_out_block(block: Block, text: str, reason: str) -> Block:
+    """Returns a block for words of `block` that are left out."""
     omitted = left_out_block(block.source, text, reason)
     omitted.document = block.document
     return omitted

@@ -73,17 +73,17 @@ class _Assembly:
         self.outline = outline
         self.pieces = pieces
         self.has_parents = any(piece.start.parents for piece in pieces)
-        self.divided = DividedBook()
+        self.book = DividedBook()
         self.titles: list[TitleWithParents] = []
         self.holders = _Holders(outline.context)
-        self.pending: list[Block] = []
+        self.pending_blocks: list[Block] = []
         """Headings and pages of parts that belong to the next chapter."""
         self.added_heading_count = 0
 
     def build(self) -> DividedBook:
-        book = self.divided
+        book = self.book
         kept_pieces = [piece for piece in self.pieces if piece.words and not piece.omission_reason]
-        next_pieces = {id(piece): following for piece, following in pairwise(kept_pieces)}
+        next_kept_pieces = {id(piece): next_piece for piece, next_piece in pairwise(kept_pieces)}
         for piece in self.pieces:
             if reason := piece.omission_reason:
                 book.left_out += _skip_piece(piece, reason, len(book.chapters))
@@ -91,8 +91,8 @@ class _Assembly:
                 book.left_out += _collect_omissions(
                     piece.blocks, piece.title, len(book.chapters), "no words"
                 )
-            elif _only_announces(piece, next_pieces.get(id(piece))):
-                self.pending += _title_and_blocks(piece, self.outline)[1]
+            elif _only_announces(piece, next_kept_pieces.get(id(piece))):
+                self.pending_blocks += _title_and_blocks(piece, self.outline)[1]
             else:
                 self._add_chapter(piece)
         book.chapters = [
@@ -110,9 +110,9 @@ class _Assembly:
         """Adds a piece as a chapter, with the headings that announce it."""
         title, blocks, has_added_heading = _title_and_blocks(piece, self.outline)
         self.added_heading_count += has_added_heading
-        blocks = self.pending + blocks
-        self.pending = []
-        book = self.divided
+        blocks = self.pending_blocks + blocks
+        self.pending_blocks = []
+        book = self.book
         book.left_out += _collect_omissions(blocks, title, len(book.chapters))
         kept_blocks = [block for block in blocks if block.kind != "omitted"]
         characters = sum(block.characters for block in kept_blocks)
@@ -136,18 +136,18 @@ def _is_part_piece(piece: Division) -> bool:
     return names_part and not announces_chapter(piece.blocks)
 
 
-def _only_announces(piece: Division, following: Division | None) -> bool:
+def _only_announces(piece: Division, next_piece: Division | None) -> bool:
     """Returns whether a piece is read at the beginning of the next one: a heading, or a part's
     page, except for parts without chapters."""
-    if piece.start.has_known_parents or following is None:
+    if piece.start.has_known_parents or next_piece is None:
         return False
     if not any(block.kind == "text" and block.words for block in piece.blocks):
         return True
-    counts_alike = matter.part_word(piece.title) == matter.part_word(following.title)
+    are_same_kind = matter.part_word(piece.title) == matter.part_word(next_piece.title)
     return (
         _is_part_piece(piece)
         and piece.words <= MAX_PART_PAGE_WORDS
-        and not (counts_alike and _is_part_piece(following))
+        and not (are_same_kind and _is_part_piece(next_piece))
     )
 
 
@@ -157,6 +157,7 @@ class _Holders:
     def __init__(self, context: matter.BookContext) -> None:
         self.context = context
         self.open_holders: list[tuple[int, str]] = []
+        """Level and title of each."""
 
     def titles_above(self, blocks: Sequence[Block], title: str) -> tuple[str, ...]:
         """Returns the titles of the holders of a chapter with these blocks, whose first headings
@@ -174,6 +175,7 @@ class _Holders:
         return tuple(text for _, text in self.open_holders if text != title)
 
     def _open(self, level: int, text: str) -> None:
+        """Opens a holder, and closes those that its heading ends."""
         if matter.is_title_page_line(text, self.context):
             return
         if not matter.is_part(text):
@@ -182,10 +184,12 @@ class _Holders:
             counted_word = matter.part_word(text)
             same_kind_indexes = (
                 n
-                for n, holder in enumerate(self.open_holders)
-                if matter.part_word(holder[1]) == counted_word
+                for n, (_, title) in enumerate(self.open_holders)
+                if matter.part_word(title) == counted_word
             )
-            deeper_indexes = (n for n, holder in enumerate(self.open_holders) if holder[0] >= level)
+            deeper_indexes = (
+                n for n, (holder_level, _) in enumerate(self.open_holders) if holder_level >= level
+            )
             first_index = next(same_kind_indexes, len(self.open_holders))
             del self.open_holders[min(first_index, next(deeper_indexes, first_index)) :]
         self.open_holders.append((level, text))
@@ -201,6 +205,7 @@ class _Holders:
 
 
 def _skip_piece(piece: Division, reason: str, place: int) -> Iterator[Skipped]:
+    """Yields the entry for a piece that is left out after `place` chapters, if it has any text."""
     is_restorable = piece.kind not in _LIST_KINDS and piece.start.reason is None and piece.words
     skipped = _skipped(piece.blocks, piece.title, reason, place)
     if skipped.characters:
@@ -226,6 +231,7 @@ def _collect_omissions(
 
 
 def _skipped(blocks: Sequence[Block], title: str, reason: str, place: int) -> Skipped:
+    """Returns the entry for blocks that are left out, after `place` chapters."""
     characters = sum(block.characters for block in blocks)
     words = sum(block.words for block in blocks)
     source, count = blocks[0].source, len(blocks)
@@ -247,14 +253,14 @@ def _title_and_blocks(piece: Division, outline: Outline) -> tuple[str, list[Bloc
         opening.pop()
     remaining_blocks = piece.blocks[len(opening) :]
     scene_blocks = [block for block in opening if block.kind != "heading"]
-    groups = _join_ordinals(
+    headings = _join_ordinals(
         [block for block in opening if block.is_worded_heading], piece.start.title
     )
-    title = _choose_title(piece, [group.title for group in groups], outline.context)
+    title = _choose_title(piece, [heading.title for heading in headings], outline.context)
     added_headings = _heading_of_contents(piece, opening, title)
     return (
         title,
-        [*(added_headings or groups), *scene_blocks, *remaining_blocks],
+        [*(added_headings or headings), *scene_blocks, *remaining_blocks],
         bool(added_headings),
     )
 
@@ -278,13 +284,13 @@ def _title_lines(piece: Division) -> list[Block]:
     worded_blocks = (
         block for block in piece.blocks if block.is_worded_heading or block.kind == "text"
     )
-    texts = list(islice(worded_blocks, _MAX_TITLE_LINES))
-    if any(block.is_worded_heading for block in texts):
+    first_blocks = list(islice(worded_blocks, _MAX_TITLE_LINES))
+    if any(block.is_worded_heading for block in first_blocks):
         return []
-    for count in range(len(texts), 0, -1):
-        if _match_title(texts[:count], letters(piece.start.title)):
-            return texts[:count]
-    return [block for block in texts[:1] if block.words <= 4 and is_ordinal(block.text)]
+    for count in range(len(first_blocks), 0, -1):
+        if _match_title(first_blocks[:count], letters(piece.start.title)):
+            return first_blocks[:count]
+    return [block for block in first_blocks[:1] if block.words <= 4 and is_ordinal(block.text)]
 
 
 def _match_title(paragraphs: Sequence[Block], title_letters: str) -> bool:
@@ -303,16 +309,16 @@ def _join_ordinals(headings: Sequence[Block], title: str) -> list[Block]:
 
     A part's number is not joined with the chapter's own `title`.
     """
-    groups: list[Block] = []
+    joined: list[Block] = []
     for heading in headings:
         text = heading.title
-        text_above = groups[-1].title if groups else ""
+        text_above = joined[-1].title if joined else ""
         is_chapter_title = matter.is_part(text_above) and letters(text) == letters(title)
         if is_ordinal(text_above) and not is_ordinal(text) and not is_chapter_title:
-            groups[-1].merge(heading)
+            joined[-1].merge(heading)
         else:
-            groups.append(heading)
-    return groups
+            joined.append(heading)
+    return joined
 
 
 def _choose_title(
@@ -336,22 +342,16 @@ def _choose_title(
     is_story_title = not (
         matter.is_part(first_text) or matter.is_title_page_line(first_text, context)
     )
-    return (
-        first_text
-        if is_story_title and is_bare(chapter) and _has_numbered_sections(piece)
-        else chapter
-    )
+    has_only_sections = is_story_title and is_bare(chapter) and _has_numbered_sections(piece)
+    return first_text if has_only_sections else chapter
 
 
 def _contains_title(text: str, contents_title: str) -> bool:
     """Returns whether a heading contains the title of the contents; a number only at its
     beginning."""
     if is_bare(contents_title):
-        return (
-            matter.is_chapter(text)
-            and words_of_title(contents_title)
-            == words_of_title(text)[: len(words_of_title(contents_title))]
-        )
+        number_words = words_of_title(contents_title)
+        return matter.is_chapter(text) and words_of_title(text)[: len(number_words)] == number_words
     return letters(contents_title) in letters(text)
 
 

@@ -35,6 +35,7 @@ def place_notes(pieces: Sequence[Division], notes: Notes) -> None:
         return
     position_by_id = {id(block): n for n, block in enumerate(b for p in pieces for b in p.blocks)}
     bodies_by_key: dict[str, list[list[Block]]] = {}
+    """Key of a note -> the blocks of each note with that key."""
     for piece in pieces:
         keys_above: tuple[str, ...] = ()
         for block in piece.blocks:
@@ -48,10 +49,11 @@ def place_notes(pieces: Sequence[Division], notes: Notes) -> None:
     moved_ids: set[int] = set()
 
     def take_body(key: str, position: int) -> list[Block]:
-        """Returns the next of the notes with the same mark, or else the last one before."""
-        unused = [body for body in bodies_by_key.get(key, ()) if id(body[0]) not in moved_ids]
-        later = (body for body in unused if position_by_id[id(body[0])] > position)
-        body = next(later, unused[-1] if unused else [])
+        """Returns the blocks of a note: of those with this mark, the next one after the reference,
+        or else the last one before it."""
+        unmoved = [body for body in bodies_by_key.get(key, ()) if id(body[0]) not in moved_ids]
+        later_bodies = (body for body in unmoved if position_by_id[id(body[0])] > position)
+        body = next(later_bodies, unmoved[-1] if unmoved else [])
         moved_ids.update(map(id, body))
         return body
 
@@ -68,12 +70,13 @@ def _insert_notes(
     notes: Notes,
     position_by_id: Mapping[int, int],
 ) -> Iterator[Block]:
+    """Yields a chapter's blocks with the notes that they refer to."""
     end_notes: list[Block] = []
     for block in blocks:
         yield block
         for key in block.note_references:
             body = take_body(key, position_by_id[id(block)])
-            note_blocks = [note_block for part in body for note_block in _note_blocks(part)]
+            note_blocks = [spoken for body_block in body for spoken in _note_blocks(body_block)]
             if notes == "in-place":
                 yield from note_blocks
             else:
