@@ -194,7 +194,7 @@ def _server(settings: EngineSettings) -> Diagnosis:
     from narrator.engines import server
 
     try:
-        return Diagnosis(SERVER, "ok", server.look(settings))
+        return Diagnosis(SERVER, "ok", server.describe_server(settings))
     except EngineUnavailable as error:
         todo = "start it, or mend `engine` in the manifest; --draft needs no server"
         return Diagnosis(SERVER, "fail", str(error).removeprefix(f"{SERVER}: "), todo)

@@ -19,8 +19,8 @@ from narrator.engines import Engine
 from narrator.engines.server.settings import (
     ServerSettings,
     ServerVoice,
-    address_of,
     cost,
+    parse_address,
 )
 from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.engines.voice import Cast
@@ -49,10 +49,10 @@ class ServerSpec(EngineSpec):
         return ServerEngine(settings, cache=context.cache)
 
     def sample_rate(self, settings: EngineSettings) -> int:
-        from narrator.engines.server.dialects import rate_of
+        from narrator.engines.server.dialects import sample_rate_of
 
         assert isinstance(settings, ServerSettings)
-        return rate_of(settings)
+        return sample_rate_of(settings)
 
     def speaks(self, language: str) -> bool:
         raise EngineUnavailable("which languages a server speaks is its model's affair")
@@ -68,7 +68,7 @@ class ServerSpec(EngineSpec):
 
         assert isinstance(settings, ServerSettings)
         advice = dict(unsupported(settings))
-        address = address_of(settings.url) if settings.url else None
+        address = parse_address(settings.url) if settings.url else None
         if address and not address.is_here and not address.secure:
             advice["key"] = "it goes over http, which others on the way can read: use https"
         return advice
@@ -81,7 +81,7 @@ class ServerSpec(EngineSpec):
 SPEC = ServerSpec()
 
 
-def look(settings: EngineSettings) -> str:
+def describe_server(settings: EngineSettings) -> str:
     """Describes a server by its own report, without speaking. Raises EngineUnavailable."""
     from narrator.engines.server.dialects import settings_errors
     from narrator.engines.server.engine import ServerEngine

@@ -42,8 +42,8 @@ _FORMAT_NAMES = {
     b"\xff\xf3": "MP3",
     b"\xff\xf1": "AAC",
 }
-_CERTAIN_SIGNATURES = tuple(begin for begin in _FORMAT_NAMES if len(begin) > 2)
-"""Signatures that are not also likely samples, as two bytes may be."""
+_CERTAIN_SIGNATURES = tuple(signature for signature in _FORMAT_NAMES if len(signature) > 2)
+"""Signatures that are too long to be samples by chance."""
 _SIGNATURES = {"wav": b"RIFF", "flac": b"fLaC"}
 
 
@@ -55,7 +55,7 @@ class ServerSound:
     rate: int | None
 
 
-def as_wav(samples: Samples, rate: int) -> bytes:
+def encode_wav(samples: Samples, rate: int) -> bytes:
     """Encodes mono samples as 16-bit WAV, which every server reads."""
     buffer = io.BytesIO()
     soundfile.write(buffer, np.clip(samples, -1, 1), rate, format="WAV", subtype="PCM_16")
@@ -70,7 +70,7 @@ def decode_answer(answer: ServerAnswer, expected_format: SoundFormat) -> ServerS
     if text := describe_text_answer(answer):
         raise Setback("bad", f"{text} instead of sound")
     actual_format = next(
-        (kind for begin, kind in _FORMAT_NAMES.items() if answer.body.startswith(begin)), ""
+        (name for signature, name in _FORMAT_NAMES.items() if answer.body.startswith(signature)), ""
     )
     if expected_format == "pcm":
         sound = _decode_pcm(answer, actual_format)
@@ -138,14 +138,11 @@ _SAMPLE_TYPES = {(1, 16): "<i2", (1, 32): "<i4", (3, 32): "<f4"}
 
 
 def _decode_wav(body: bytes) -> ServerSound:
-    """Decodes WAV by hand, to notice a header that promises more than was sent."""
+    """Decodes WAV by hand, to notice a header that promises more samples than were sent."""
     format_fields: tuple[int, int, int, int] | None = None
     offset = 12
     while offset + 8 <= len(body):
-        name, size = (
-            body[offset : offset + 4],
-            int.from_bytes(body[offset + 4 : offset + 8], "little"),
-        )
+        name, size = struct.unpack_from("<4sI", body, offset)
         offset += 8
         if name == b"fmt " and offset + 16 <= len(body):
             tag, channels, rate, _, _, bits = struct.unpack_from("<HHIIHH", body, offset)
@@ -170,9 +167,7 @@ def _wav_data(
                       "`engine.format` to another")  # fmt: skip
     available_bytes = len(body) - offset
     frame_bytes = channels * bits // 8
-    if (
-        size == 0 or size >= UNKNOWN_LENGTH
-    ):  # a stream: its header was sent before its length was known
+    if size == 0 or size >= UNKNOWN_LENGTH:  # a stream
         size = available_bytes - available_bytes % frame_bytes
     if size > available_bytes:
         raise Setback("cut", f"half an answer: {available_bytes:,} of {size:,} bytes of sound")

@@ -16,7 +16,7 @@ from typing import Any
 
 from narrator.engines import Request
 from narrator.engines.preparation import end_with_stop, noise_seed, require_part, step_limits
-from narrator.engines.server.audio import Samples, as_wav
+from narrator.engines.server.audio import Samples, encode_wav
 from narrator.engines.server.settings import Dialect, ServerSettings, SoundFormat
 from narrator.engines.voice import Reference, Voice
 from narrator.engines.voxcpm2.wording import join_descriptions, prompt_text
@@ -68,7 +68,7 @@ def format_of(settings: ServerSettings) -> SoundFormat:
     return dialect_spec_of(settings).formats[0] if settings.format == "auto" else settings.format
 
 
-def rate_of(settings: ServerSettings) -> int:
+def sample_rate_of(settings: ServerSettings) -> int:
     if settings.sample_rate == "auto":
         return dialect_spec_of(settings).sample_rate
     return settings.sample_rate
@@ -296,9 +296,9 @@ DIALECT_SPECS: Mapping[Dialect, DialectSpec] = {
 
 @lru_cache(maxsize=32)
 def _encode_reference(reference: Reference) -> str:
-    """Encodes a voice's clip, cached since it is sent with each of the voice's chunks."""
+    """Encodes a voice's clip; cached, since it is sent with each of the voice's chunks."""
     return _encode_wav(reference.samples, reference.rate)
 
 
 def _encode_wav(samples: Samples, rate: int) -> str:
-    return base64.b64encode(as_wav(samples, rate)).decode()
+    return base64.b64encode(encode_wav(samples, rate)).decode()

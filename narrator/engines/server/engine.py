@@ -1,8 +1,8 @@
-"""A speech server as an engine: what a plan asks of it, without a word to the network.
+"""A speech server as an engine: answers a plan without using the network.
 
-What it is in keys is what the manifest says of it. What a server says of itself is asked when a
-session starts, and compared with what it said before: takes of two models do not become one book
-unnoticed. Knows nothing of chapters and takes.
+Keys contain what the manifest says about the server. When a session starts, the server is asked
+which model it has, and this is compared with its earlier answer, so that a book does not get takes
+of two models unnoticed. Knows nothing of chapters and takes.
 """
 
 from __future__ import annotations
@@ -16,26 +16,24 @@ from narrator.engines import Engine, ignore_message
 from narrator.engines.server.dialects import (
     dialect_spec_of,
     format_of,
-    rate_of,
+    sample_rate_of,
     server_voice_name,
     settings_errors,
 )
 from narrator.engines.server.remote_server import DEFAULT_PATIENCE, Patience, RemoteServer
 from narrator.engines.server.session import ServerSession
-from narrator.engines.server.settings import ServerSettings, address_of
+from narrator.engines.server.settings import ServerSettings, parse_address
 from narrator.engines.server.wire import Wire, key_from
 from narrator.engines.voice import CASTING, Voice
 from narrator.errors import EngineUnavailable, Problem
 
 SAMPLER = 1
-"""Raised when the same request would be put to a server in another way."""
+"""Version of the requests: raised when the same chunk is requested in another form."""
 
 
 class ServerEngine(Engine):
-    """A speech server; cheap until started.
-
-    `cache` is the folder where it is kept what servers said of themselves.
-    """
+    """A speech server; cheap until started. `cache` is the folder of the file with facts that
+    servers reported."""
 
     name = "server"
 
@@ -44,20 +42,20 @@ class ServerEngine(Engine):
     ) -> None:
         self.settings, self.patience = settings, patience
         self.dialect_spec = dialect_spec_of(settings)
-        self.sample_rate = rate_of(settings)
+        self.sample_rate = sample_rate_of(settings)
         self.continues, self.clones = self.dialect_spec.continues, self.dialect_spec.clones
         self.anchors = self.dialect_spec.anchors
         self.max_context_seconds = self.dialect_spec.max_context_seconds
         self.sound_parameters = self.dialect_spec.sound_parameters
         self.casting_parameters = self.dialect_spec.casting_parameters
-        self._said_before = cache / "servers.json"
+        self._facts_file = cache / "servers.json"
 
-    # -- what the plan asks
+    # -- for the plan
 
     def identity(self) -> Mapping[str, Any]:
         """Returns dialect, server, model and version of the manifest, and the form of requests."""
         settings = self.settings
-        place = "" if settings.url is None else address_of(settings.url).place
+        place = "" if settings.url is None else parse_address(settings.url).place
         identity: dict[str, Any] = {
             "name": self.name,
             "sampler": SAMPLER,
@@ -83,9 +81,8 @@ class ServerEngine(Engine):
         return recipe if voice.description else {**recipe, "speaker": voice.speaker}
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
-        return [
-            Problem(None, None, messages) for messages in settings_errors(self.settings, voices)
-        ]
+        errors = settings_errors(self.settings, voices)
+        return [Problem(None, None, error) for error in errors]
 
     def start(self, tell: Callable[[str], None] = ignore_message) -> ServerSession:
         """Asks the server for its identity. Raises EngineUnavailable, StorageError."""
@@ -100,9 +97,9 @@ class ServerEngine(Engine):
             raise EngineUnavailable("; ".join(settings_errors(settings, {})))
         return RemoteServer(
             settings,
-            Wire(address_of(settings.url), key_from(settings.key)),
+            Wire(parse_address(settings.url), key_from(settings.key)),
             self.sample_rate,
             self.patience,
             keys.key(self.identity()),
-            self._said_before,
+            self._facts_file,
         )

@@ -1,4 +1,4 @@
-"""Checks a speech server: that it is there, which model it reports, and that this has not changed.
+"""Checks a speech server: that it is ready, and that it reports the model of earlier takes.
 
 Sends no text and no clip.
 """
@@ -25,23 +25,24 @@ QUESTION_TIMEOUT = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Limits and pauses (in seconds) of repeated requests."""
+    """Limits of repeated requests, and the seconds between them."""
 
-    first: float = 0.5
-    """Pause before the second attempt; doubled each time after."""
+    first_pause: float = 0.5
+    """Seconds before the second attempt; doubled each time after."""
     max_pause: float = 30.0
-    gone: float = 300.0
-    """Time without an answer before the run ends; loading a model takes minutes."""
-    cuts: int = 3
+    """Seconds."""
+    max_outage_s: float = 300.0
+    """Seconds without an answer before the run ends; loading a model takes minutes."""
+    max_failed_attempts: int = 3
     """Attempts of one request that may break off or time out."""
-    turned: int = 8
-    """Attempts of one request that may be turned away."""
-    failed: int = 8
+    max_rejected_attempts: int = 8
+    """Attempts of one request that may be rejected because the server is busy or away."""
+    max_failed_chunks: int = 8
     """Chunks in a row that may fail before the server is given up."""
 
-    def pause(self, times: int) -> float:
-        """Returns the pause after so many attempts."""
-        return min(self.max_pause, self.first * 2.0 ** min(times - 1, 16))
+    def pause(self, attempts: int) -> float:
+        """Returns the seconds to wait after so many attempts."""
+        return min(self.max_pause, self.first_pause * 2.0 ** min(attempts - 1, 16))
 
 
 DEFAULT_PATIENCE = Patience()
@@ -63,7 +64,7 @@ class RemoteServer:
 
     def wait_until_ready(self, tell: Callable[[str], None]) -> Mapping[str, Any]:
         """As `request_facts`; waits for one that is loading its model. Raises EngineUnavailable."""
-        deadline, wait_count = time.monotonic() + self.patience.gone, 0
+        deadline, wait_count = time.monotonic() + self.patience.max_outage_s, 0
         while True:
             try:
                 return self.request_facts()
@@ -93,9 +94,9 @@ class RemoteServer:
             model = model if isinstance(model, dict) else {}
             facts = {"model": model.get("model_path"), "rate": model.get("sample_rate")}
         else:
-            models = _get_json(self.wire, "/v1/models", optional=True).get("data")
-            rows = [row for row in models if isinstance(row, dict)] if models else []
-            facts = {"models": sorted(str(row.get("id")) for row in rows)}
+            listing = _get_json(self.wire, "/v1/models", optional=True).get("data")
+            models = [entry for entry in listing if isinstance(entry, dict)] if listing else []
+            facts = {"models": sorted(str(model.get("id")) for model in models)}
             if self.settings.dialect == "vllm-omni":
                 facts["version"] = _get_json(self.wire, "/version", optional=True).get("version")
         return {name: fact for name, fact in facts.items() if fact}
@@ -141,7 +142,7 @@ def describe_facts(facts: Mapping[str, Any]) -> str:
 
 
 _UNSUPPORTED_STATUSES = frozenset((403, 404, 405, 501))
-"""Statuses of servers (or keys) that speak but do not report their model."""
+"""HTTP statuses of servers (or keys) that speak but do not report their model."""
 
 
 def _get_json(wire: Wire, path: str, *, optional: bool = False) -> Mapping[str, Any]:

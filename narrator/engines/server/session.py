@@ -44,7 +44,7 @@ seconds."""
 class ConcurrencyLimit:
     """The number of concurrent requests that a server can handle."""
 
-    most: int
+    maximum: int
     limit: int = 0
     reason: str = ""
     """Why it was lowered last."""
@@ -53,7 +53,7 @@ class ConcurrencyLimit:
     _lowered_at: float = 0.0
 
     def __post_init__(self) -> None:
-        self.limit = min(INITIAL_REQUESTS, self.most)
+        self.limit = min(INITIAL_REQUESTS, self.maximum)
 
     def record_success(self, was_full: bool) -> None:
         """Records an answer; `was_full` when the limit was reached. Until the first overload every
@@ -61,7 +61,7 @@ class ConcurrencyLimit:
         self._success_count += was_full
         if (
             self._success_count >= (1 if self._is_growing_fast else self.limit)
-            and self.limit < self.most
+            and self.limit < self.maximum
         ):
             self.limit += 1
             self._success_count = 0
@@ -72,12 +72,8 @@ class ConcurrencyLimit:
         if sent_at < self._lowered_at:
             return
         self.limit = max(1, self.limit // 2)
-        self.reason, self._is_growing_fast, self._success_count, self._lowered_at = (
-            reason,
-            False,
-            0,
-            time.monotonic(),
-        )
+        self.reason, self._lowered_at = reason, time.monotonic()
+        self._is_growing_fast, self._success_count = False, 0
 
 
 @dataclass(slots=True, eq=False)
@@ -85,10 +81,13 @@ class _PendingRequest:
     """A request that has no outcome yet."""
 
     prepared: PreparedRequest
-    broken_count: int = 0
-    turned: int = 0
+    failed_count: int = 0
+    """Attempts that broke off or timed out."""
+    rejected_count: int = 0
+    """Attempts that were rejected because the server was busy or away."""
     sent_at: float = 0.0
     was_full: bool = False
+    """Whether the limit of concurrent requests was reached when it was sent."""
     call: Call | None = None
 
     @property
@@ -104,8 +103,8 @@ class _Outage:
     next_check_at: float = 0.0
     """When requests are tried again, or the server is checked."""
     check_count: int = 0
-    gone: bool = False
-    """Whether the server must first be checked to be there, and still the same."""
+    needs_check: bool = False
+    """Whether the server must first be asked whether it is ready, and still the same."""
     is_announced: bool = False
     check: Future[Mapping[str, Any]] | None = None
 
@@ -124,6 +123,7 @@ class ServerSession:
     _pool: ThreadPoolExecutor = field(init=False)
     _in_flight: dict[Future[ServerSound], _PendingRequest] = field(default_factory=dict)
     _waiting: list[tuple[float, int, _PendingRequest]] = field(default_factory=list)
+    """A heap of (time when it is due, order of arrival, request)."""
     _order: itertools.count[int] = field(default_factory=itertools.count)
     _outcomes: list[Outcome] = field(default_factory=list)
     _outage: _Outage | None = None
@@ -139,7 +139,7 @@ class ServerSession:
         slots = self.server.settings.slots
         self._limit = ConcurrencyLimit(MAX_REQUESTS if slots == "auto" else slots)
         # one more thread for the check whether the server is back
-        self._pool = ThreadPoolExecutor(self._limit.most + 1, "speech-server")
+        self._pool = ThreadPoolExecutor(self._limit.maximum + 1, "speech-server")
         self._update_figures()
 
     def add(self, request: Request) -> None:
@@ -149,9 +149,8 @@ class ServerSession:
         """
         self._started_at = self._started_at or time.monotonic()
         previous_take = request.prompt.samples() if request.prompt is not None else None
-        self._enqueue(
-            _PendingRequest(PreparedRequest(request, self.server.rate, previous_take)), 0.0
-        )
+        prepared = PreparedRequest(request, self.server.rate, previous_take)
+        self._enqueue(_PendingRequest(prepared), delay_s=0.0)
         self._run_guarded(self._send)
 
     def advance(self) -> list[Outcome]:
@@ -198,8 +197,9 @@ class ServerSession:
 
     # -- sending
 
-    def _enqueue(self, pending: _PendingRequest, seconds: float) -> None:
-        heapq.heappush(self._waiting, (time.monotonic() + seconds, next(self._order), pending))
+    def _enqueue(self, pending: _PendingRequest, delay_s: float) -> None:
+        due_at = time.monotonic() + delay_s
+        heapq.heappush(self._waiting, (due_at, next(self._order), pending))
 
     def _send(self) -> None:
         """Sends requests that are due, up to the server's limit."""
@@ -208,20 +208,14 @@ class ServerSession:
             return
         if self._outage is not None and not self._is_back(self._outage, now):
             return
-        while (
-            self._waiting
-            and len(self._in_flight) < self._limit.limit
-            and self._waiting[0][0] <= now
-        ):
+        limit, timeout = self._limit.limit, self.server.settings.timeout
+        while self._waiting and len(self._in_flight) < limit and self._waiting[0][0] <= now:
             _, _, pending = heapq.heappop(self._waiting)
-            pending.sent_at, pending.was_full = now, len(self._in_flight) + 1 >= self._limit.limit
-            dialect_spec = self.dialect_spec
-            pending.call = self.server.wire.call(
-                "POST", dialect_spec.path, timeout=self.server.settings.timeout
-            )
-            self._in_flight[
-                self._pool.submit(self._request_sound, pending.call, pending.prepared)
-            ] = pending
+            pending.sent_at, pending.was_full = now, len(self._in_flight) + 1 >= limit
+            call = self.server.wire.call("POST", self.dialect_spec.path, timeout=timeout)
+            pending.call = call
+            future = self._pool.submit(self._request_sound, call, pending.prepared)
+            self._in_flight[future] = pending
 
     def _request_sound(self, call: Call, prepared: PreparedRequest) -> ServerSound:
         """Sends one request and waits for its answer. Raises Setback, EngineFailure."""
@@ -241,9 +235,9 @@ class ServerSession:
     def _collect(self, seconds: float) -> None:
         """Waits for answers, so long at most, and handles those that are there."""
         futures: list[Future[Any]] = list(self._in_flight)
-        looking = self._outage.check if self._outage else None
-        if looking is not None:
-            futures.append(looking)
+        check = self._outage.check if self._outage else None
+        if check is not None:
+            futures.append(check)
         elif self._waiting and len(self._in_flight) < self._limit.limit:
             due_at = max(self._waiting[0][0], self._outage.next_check_at if self._outage else 0.0)
             seconds = max(0.001, min(seconds, due_at - time.monotonic()))
@@ -265,7 +259,7 @@ class ServerSession:
         else:
             self._limit.record_success(pending.was_full)
             self._failed_keys.clear()
-            if self._outage is not None and self._outage.gone:
+            if self._outage is not None and self._outage.needs_check:
                 self._outage.since = time.monotonic()  # an answer from before it went
             else:
                 self._outage = None
@@ -299,7 +293,7 @@ class ServerSession:
     # -- failures
 
     def _handle_setback(self, pending: _PendingRequest, setback: Setback) -> None:
-        """Schedules a request again or gives it up. Raises EngineUnavailable to end the session."""
+        """Schedules or gives up a request. Raises EngineUnavailable, which ends the session."""
         patience = self.server.patience
         if setback.category == "closed":
             raise EngineUnavailable(self.server.describe_setback(setback))
@@ -310,43 +304,41 @@ class ServerSession:
             self._limit.lower(pending.sent_at, setback.message)
         if setback.category in ("busy", "gone"):
             self._back_off(setback)
-            pending.turned += 1
-            is_exhausted = pending.turned >= patience.turned
+            pending.rejected_count += 1
+            is_exhausted = pending.rejected_count >= patience.max_rejected_attempts
         else:
             if setback.category == "cut" and not setback.status:
                 self._check_restart()
-            pending.broken_count += 1
-            is_exhausted = pending.broken_count >= patience.cuts
+            pending.failed_count += 1
+            is_exhausted = pending.failed_count >= patience.max_failed_attempts
         if is_exhausted:
-            times = pending.turned + pending.broken_count
+            times = pending.rejected_count + pending.failed_count
             self._fail(pending, f"{setback.message} ({times} times)")
         else:
-            self._enqueue(pending, patience.pause(pending.turned + pending.broken_count))
+            self._enqueue(pending, patience.pause(pending.rejected_count + pending.failed_count))
 
     def _check_restart(self) -> None:
         """Has the server checked, since an answer that broke off may mean that it was restarted."""
         self._outage = self._outage or _Outage(time.monotonic())
-        self._outage.gone = True
+        self._outage.needs_check = True
 
     def _back_off(self, setback: Setback) -> None:
         """Begins or extends an outage. Raises EngineUnavailable when it lasts too long."""
         now, patience = time.monotonic(), self.server.patience
         outage = self._outage = self._outage or _Outage(now)
         if setback.category == "gone":
-            outage.gone = True
+            outage.needs_check = True
             if not outage.is_announced:
                 self.tell(f"the speech server is away ({setback.message}); waiting for it")
             outage.is_announced = True
-        pause = (
-            patience.pause(outage.check_count + 1)
-            if setback.retry_after is None
-            else setback.retry_after
-        )
+        pause = setback.retry_after
+        if pause is None:
+            pause = patience.pause(outage.check_count + 1)
         outage.next_check_at = max(outage.next_check_at, now + pause)
-        if max(now, now + (setback.retry_after or 0.0)) - outage.since > patience.gone:
+        if now + (setback.retry_after or 0.0) - outage.since > patience.max_outage_s:
             raise EngineUnavailable(
                 f"{self.server.describe_setback(setback)}; it did not come back in "
-                f"{patience.gone:.0f} s. All takes are kept: the same command goes on"
+                f"{patience.max_outage_s:.0f} s. All takes are kept: the same command goes on"
             )
 
     def _is_back(self, outage: _Outage, now: float) -> bool:
@@ -354,23 +346,23 @@ class ServerSession:
         the same. Raises EngineUnavailable."""
         if now < outage.next_check_at:
             return False
-        if not outage.gone:
+        if not outage.needs_check:
             return True
         if outage.check is None:
             outage.check = self._pool.submit(self.server.request_facts)
         if not outage.check.done():
             return False
-        looking, outage.check = outage.check, None
+        check, outage.check = outage.check, None
         outage.check_count += 1
         try:
-            facts = looking.result()
+            facts = check.result()
         except Setback as setback:
             if setback.category == "closed":
                 raise EngineUnavailable(self.server.describe_setback(setback)) from setback
             self._back_off(Setback("gone", setback.message, retry_after=setback.retry_after))
             return False
         self.server.check_identity(facts, ignore_message)
-        outage.gone = False
+        outage.needs_check = False
         return True
 
     def _fail(self, pending: _PendingRequest, reason: str) -> None:
@@ -378,7 +370,7 @@ class ServerSession:
         request = pending.request
         message = f"speech server: {reason}"
         self._failed_keys.add(request.key)
-        if len(self._failed_keys) >= self.server.patience.failed:
+        if len(self._failed_keys) >= self.server.patience.max_failed_chunks:
             raise EngineUnavailable(
                 f"{message}; so for {len(self._failed_keys)} chunks one after another. "
                 "All takes are kept: the same command goes on"

@@ -50,9 +50,10 @@ class Address:
             return self.host == "localhost"
 
 
-def address_of(url: str) -> Address:
-    """Raises ValueError for what is none, or carries more than an address."""
-    # never with the url itself: what is wrong with it may be a key
+def parse_address(url: str) -> Address:
+    """Parses the URL of a server. Raises ValueError for an invalid one, and for one with a password
+    or a query."""
+    # messages never contain the URL, since a part of it may be a key
     if any(not "!" <= letter <= "~" for letter in url):
         raise ValueError("an address has no spaces and no letters beyond ASCII")
     parts = urlsplit(url)
@@ -72,14 +73,14 @@ def address_of(url: str) -> Address:
     return Address(secure, parts.hostname, port, path.removesuffix("/v1"))
 
 
-def _addressed(url: str) -> str:
-    address_of(url)
+def _check_url(url: str) -> str:
+    parse_address(url)
     return url
 
 
-def _named(name: str) -> str:
+def _check_key_name(name: str) -> str:
     if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
-        # never with the text itself, which may be a key
+        # without the text itself, which may be a key
         raise ValueError(
             "must be the name of an environment variable in capitals (OPENAI_API_KEY), never the "
             "key itself; if it is one, it has been in a file now: have it replaced"
@@ -87,7 +88,7 @@ def _named(name: str) -> str:
     return name
 
 
-def _priced(price: str) -> str:
+def _check_price(price: str) -> str:
     if not _PRICE.fullmatch(price):
         raise ValueError("must be a number and a currency, as 15 USD")
     return price
@@ -95,11 +96,11 @@ def _priced(price: str) -> str:
 
 def cost(price: str, characters: int) -> str:
     """Describes the cost of so many characters: "about 0.19 USD at 15 USD a million"."""
-    found = _PRICE.fullmatch(price)
-    assert found is not None
-    number = Decimal(found[1]) * characters / 1_000_000
-    currency = f" {found[2].strip()}" if found[2] else ""
-    return f"about {number:.2f}{currency} at {price} a million"
+    match = _PRICE.fullmatch(price)
+    assert match is not None
+    amount = Decimal(match[1]) * characters / 1_000_000
+    currency = f" {match[2].strip()}" if match[2] else ""
+    return f"about {amount:.2f}{currency} at {price} a million"
 
 
 class ServerSettings(EngineSettings):
@@ -107,7 +108,7 @@ class ServerSettings(EngineSettings):
 
     name: Literal["server"] = "server"
     """A speech server, on this machine or another."""
-    url: Annotated[Text, AfterValidator(_addressed)] | None = None
+    url: Annotated[Text, AfterValidator(_check_url)] | None = None
     """Address of the server, with or without /v1. Text and clips are sent only there, without a
     proxy."""
     dialect: Dialect = "openai"
@@ -119,7 +120,7 @@ class ServerSettings(EngineSettings):
     """Part of the keys of takes: changing it renders the server's takes again."""
     known_as: Text | None = None
     """Name of the server in the keys of takes, instead of its address, if the address changes."""
-    key: Annotated[Text, AfterValidator(_named)] | None = None
+    key: Annotated[Text, AfterValidator(_check_key_name)] | None = None
     """Name of the environment variable that holds the server's key; never the key itself."""
     slots: Literal["auto"] | Annotated[int, Field(ge=1, le=256)] = "auto"
     """Most concurrent requests; auto is 32. The number starts at two and adapts to the server."""
@@ -135,7 +136,7 @@ class ServerSettings(EngineSettings):
     """Guidance scale: how closely text and voice are followed."""
     seed: int = Field(default=0, ge=0, lt=2**32)
     """Seed of the noise: another one speaks everything slightly differently."""
-    price: Annotated[Text, AfterValidator(_priced)] | None = None
+    price: Annotated[Text, AfterValidator(_check_price)] | None = None
     """Price of a million characters, with its currency (15 USD), for `plan`."""
 
 

@@ -1,4 +1,4 @@
-"""One request to a speech server and its complete answer, or why there is none.
+"""One request to a speech server, and its complete answer or a `Setback`.
 
 HTTP/1.1 with the standard library. It follows no redirect and ignores proxies of the environment,
 since keys and clips are sent only to the address in the manifest. Every request has its own
@@ -130,7 +130,7 @@ class Call:
         self._is_aborted, self._has_timed_out = Event(), Event()
 
     def abort(self, is_late: bool = False) -> None:
-        """Ends the request now, wherever it is."""
+        """Ends the request at once, whatever it is doing."""
         with self._lock:
             if is_late:
                 self._has_timed_out.set()
@@ -141,7 +141,7 @@ class Call:
         self, body: Mapping[str, Any] | None = None, *, max_bytes: int = MAX_MESSAGE_BYTES
     ) -> ServerAnswer:
         """Sends it once; the answer has at most `max_bytes` bytes. Raises Setback."""
-        # socket timeouts do not end an answer that trickles in: a timer does
+        # a timer also ends an answer that trickles in; socket timeouts do not
         timer = Timer(self._timeout, self.abort, (True,))
         timer.daemon = True
         timer.start()

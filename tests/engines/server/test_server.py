@@ -28,7 +28,7 @@ from tests.effort import quick
 from tests.engines.server import standins
 from tests.engines.server.standins import Answering, StandIn, serving
 
-QUICK = Patience(first=0.01, max_pause=0.05, gone=1.5)
+QUICK = Patience(first_pause=0.01, max_pause=0.05, max_outage_s=1.5)
 KEY = "sk-Not-A-Real-Key-0123456789"
 DIALECTS = ("openai", "vllm-omni", "nano-vllm-voxcpm")
 VOICE = Voice("narrator", own={"server": ServerVoice(voice="alloy")})
@@ -467,7 +467,7 @@ def test_a_server_that_stays_away_ends_the_run(faulty: Faulty, tmp_path: Path):
     standin = faulty(standins.status(503), always=True)
     asked = [request(f"Sentence number {n}.") for n in range(9)]
     made = engine(standin, tmp_path)
-    made.patience = replace(QUICK, gone=0.3, turned=1000)
+    made.patience = replace(QUICK, max_outage_s=0.3, max_rejected_attempts=1000)
     with pytest.raises(EngineUnavailable, match=r"503.*did not come back in 0 s"):
         said(made, asked)
 
