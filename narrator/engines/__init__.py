@@ -54,9 +54,9 @@ class RemainingWork:
     spoken."""
 
     chain: float = 0.0
-    """Of the requests that continue it, one after another."""
+    """Seconds of the requests that continue it, one after another."""
     unasked: float = 0.0
-    """Of all requests that no engine has yet."""
+    """Seconds of all requests that no engine has yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,8 @@ ABSENT_PREFIX = "absent:"
 def has_known_identity(engine: Engine) -> bool:
     """Whether an engine's identity is complete.
 
-    It is not without the weights and without a record of them: then its keys match no take, and no
-    take can be said to be unused.
+    It is incomplete if neither its weights nor a record of them are here: then its keys match no
+    take, and no take can be called unused.
     """
     return not any(str(part).startswith(ABSENT_PREFIX) for part in engine.identity().values())
 

@@ -99,7 +99,10 @@ print(json.dumps({"kind": kind, "name": name, "memory": memory if gpu else None,
 
 
 def device(probe: str = _PROBE, timeout: float = 120.0) -> Device:
-    """Returns the device of MLX; loads MLX in another process, which takes a second or two."""
+    """Returns the device of MLX, which is loaded in another process: a second or two.
+
+    `probe` is the program that prints its facts, `timeout` the seconds that it may take.
+    """
     try:
         process = subprocess.run(
             [sys.executable, "-c", probe],

@@ -89,7 +89,7 @@ class Layout:
     patterns: Sequence[str]
     """Glob patterns of the files that are fetched from a hub repository, and counted."""
     read: Callable[[Path], list[Path]]
-    """Returns the files in a folder that decide the sound. Raises NoModel, OSError."""
+    """Returns the files in a folder that decide the sound. Raises IncompleteModel, OSError."""
     matches: Callable[[Path], bool]
     """Whether a folder contains such a model, complete or not."""
 
@@ -156,7 +156,7 @@ def find_language(
 
 
 def default_spec(family: Family, total: int | None = None) -> str:
-    """Returns what "auto" means with so many bytes of memory: a hub id, or the path of a folder."""
+    """Returns the hub id or folder that "auto" means with so many bytes of memory."""
     total = machine.memory().total if total is None else total
     conversion = conversion_path(family.hub)
     repo, revision = hub_id(family.hub) or (family.hub, None)
@@ -293,9 +293,7 @@ def _find_in_hub_cache(spec: str, layout: Layout, tell: Tell) -> Model:
     except (IncompleteModel, OSError) as error:
         note = f"{title}: {error}; {pull_command} fetches the rest"
         if any((_repository_folder(repo) / "blobs").glob("*.incomplete")):
-            note = (
-                f"{title}: its download was not finished ({error}); {pull_command} goes on with it"
-            )
+            note = f"{title}: its download was not finished ({error}); {pull_command} resumes it"
         size = _model_size(snapshot, layout)
         return Model(spec, None, "", "hub", snapshot.name, size, "", note)
 
@@ -305,16 +303,8 @@ def _describe_model(
 ) -> Model:
     revision = path.name if kind == "hub" else None
     size = sum(file.stat().st_size for file in model_files)
-    return Model(
-        spec,
-        path,
-        hash_weights(model_files, tell),
-        kind,
-        revision,
-        size,
-        _describe_precision(path),
-        "",
-    )
+    weights, precision = hash_weights(model_files, tell), _describe_precision(path)
+    return Model(spec, path, weights, kind, revision, size, precision, note="")
 
 
 def _hub_cache() -> Path:
@@ -414,12 +404,12 @@ def _language_files(path: Path) -> list[Path]:
 
 
 def is_language(path: Path) -> bool:
-    """Whether a checkpoint's config.json is of a language model: has a type, and does not speak."""
+    """Whether a checkpoint's config.json is that of a language model: it has a type, and not that
+    of a speech model."""
     settings = load_config(path)
-    architectures = (settings.get("model_type"), settings.get("architecture", ""))
-    return isinstance(architectures[0], str) and not any(
-        str(architecture).startswith(_SPEECH_ARCHITECTURES) for architecture in architectures
-    )
+    model_type, architecture = settings.get("model_type"), settings.get("architecture", "")
+    speaks = any(str(name).startswith(_SPEECH_ARCHITECTURES) for name in (model_type, architecture))
+    return isinstance(model_type, str) and not speaks
 
 
 _SPEECH_ARCHITECTURES = ("voxcpm", "cosyvoice")
@@ -582,9 +572,9 @@ def pull(
         # by commit, so that the local branch changes only when all files are here
         patterns = _fetch_patterns(families, other_layouts)
         path = Path(snapshot_download(repo, revision=download.commit, allow_patterns=patterns))
-    tuned_layouts = [one.tuned for one in families if one.tuned]
+    tuned_layouts = [family.tuned for family in families if family.tuned]
     layouts = (*families, *other_layouts, LANGUAGE_LAYOUT, *tuned_layouts)
-    layout = next((one for one in layouts if one.matches(path)), families[0])
+    layout = next((layout for layout in layouts if layout.matches(path)), families[0])
     try:
         layout.read(path)
     except IncompleteModel as error:

@@ -108,11 +108,12 @@ class LanguageModel:
         tails, drop_count = self._option_tails(options)
         full_prompts = [self._encode(self._prompt(shared + question)) for question in questions]
         prompts = [tokens[: len(tokens) - drop_count] for tokens in full_prompts]
+        # each suffix keeps a token to read
         common_length = min(
-            (_common_prefix_length(prompts[0], tokens_) for tokens_ in prompts), default=0
+            (min(_common_prefix_length(prompts[0], prompt), len(prompt) - 1) for prompt in prompts),
+            default=0,
         )
-        common_length = min([common_length, *(len(tokens_) - 1 for tokens_ in prompts)])
-        rows = [
+        suffixes = [
             _Suffix(index, (*prompt[common_length:], *head), answers)
             for index, prompt in enumerate(prompts)
             for head, answers in _group_by_head(tails)
@@ -121,16 +122,14 @@ class LanguageModel:
         with _translate_errors(self.name):
             cache = self._fill_cache(prompts[0][:common_length]) if prompts else []
             batch_size = self._max_rows(cache)
-            for start in range(0, len(rows), batch_size):
-                batch = rows[start : start + batch_size]
-                for row, log_probabilities in zip(
-                    batch, self._log_probabilities(batch, cache), strict=True
-                ):
-                    for index, tail in row.answers:
-                        steps = zip(log_probabilities[-len(tail) :], tail, strict=True)
-                        scores[row.question, index] = sum(
-                            float(log[tokens_]) for log, tokens_ in steps
-                        )
+            for start in range(0, len(suffixes), batch_size):
+                batch = suffixes[start : start + batch_size]
+                log_probabilities = self._log_probabilities(batch, cache)
+                for suffix, logs_by_step in zip(batch, log_probabilities, strict=True):
+                    for option_index, tail in suffix.answers:
+                        steps = zip(logs_by_step[-len(tail) :], tail, strict=True)
+                        score = sum(float(logs[token]) for logs, token in steps)
+                        scores[suffix.question, option_index] = score
         self._free_memory()
         if not np.isfinite(scores).all():
             raise EngineUnavailable(f"{self.name}: gives no numbers; its weights may be damaged")
@@ -145,7 +144,7 @@ class LanguageModel:
         import mlx.core as mx
 
         prompt = self._encode(self._prompt(message))
-        text = self._tokenizer.detokenizer
+        detokenizer = self._tokenizer.detokenizer
         with _translate_errors(self.name):
             cache = self._fill_cache(prompt[:-1])
             token = prompt[-1]
@@ -156,12 +155,12 @@ class LanguageModel:
                 if token in self._tokenizer.eos_token_ids:
                     break
                 self.written += 1
-                text.add_token(token)
-                if "\n" in text.text.lstrip():
+                detokenizer.add_token(token)
+                if "\n" in detokenizer.text.lstrip():
                     break
-        text.finalize()
+        detokenizer.finalize()
         self._free_memory()
-        return str(text.text)
+        return str(detokenizer.text)
 
     # -- tokens
 
@@ -198,9 +197,8 @@ class LanguageModel:
         common_length = min(
             _common_prefix_length(prompt_tokens, answer_tokens) for answer_tokens in full_prompts
         )
-        return [answer_tokens[common_length:] for answer_tokens in full_prompts], len(
-            prompt_tokens
-        ) - common_length
+        tails = [answer_tokens[common_length:] for answer_tokens in full_prompts]
+        return tails, len(prompt_tokens) - common_length
 
     # -- the network
 
@@ -221,8 +219,9 @@ class LanguageModel:
         """Returns how many rows may continue from a cache at once."""
         if not _is_plain(cache):
             return 1
-        size = sum(layer.nbytes for layer in cache)
-        return max(1, min(self._rows, int(device_memory() / _CACHE_DIVISOR / max(1, size))))
+        cache_bytes = sum(layer.nbytes for layer in cache)
+        fitting_rows = int(device_memory() / _CACHE_DIVISOR / max(1, cache_bytes))
+        return max(1, min(self._rows, fitting_rows))
 
     def _log_probabilities(
         self, rows: Sequence[_Suffix], cache: Sequence[Any]
@@ -257,23 +256,26 @@ class LanguageModel:
 
 
 def load(
-    found: models.Model, tell: Callable[[str], None] = ignore_message, *, rows: int = DEFAULT_ROWS
+    model_files: models.Model,
+    tell: Callable[[str], None] = ignore_message,
+    *,
+    rows: int = DEFAULT_ROWS,
 ) -> LanguageModel:
-    """Loads a language model that `models.find_language` found.
+    """Loads a language model that `models.find_language` returned.
 
     Raises EngineUnavailable in one line: no mlx-lm, no weights, weights that it cannot load.
     """
     # first, since loading may take minutes
     loader = _import_mlx_lm()
-    if found.path is None:
-        raise EngineUnavailable(found.note)
-    tell(f"loading {found.spec} ({found.bytes / 1e9:.1f} GB)")
-    with _translate_errors(found.spec, _LOAD_FAILURES):
+    if model_files.path is None:
+        raise EngineUnavailable(model_files.note)
+    tell(f"loading {model_files.spec} ({model_files.bytes / 1e9:.1f} GB)")
+    with _translate_errors(model_files.spec, _LOAD_FAILURES):
         # never run code from a checkpoint, and do not ask
         network, tokenizer = loader.load(
-            str(found.path), tokenizer_config={"trust_remote_code": False}
+            str(model_files.path), tokenizer_config={"trust_remote_code": False}
         )
-        model = LanguageModel(found, network, tokenizer, rows)
+        model = LanguageModel(model_files, network, tokenizer, rows)
         _try_template(model)
     return model
 

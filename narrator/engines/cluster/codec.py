@@ -26,6 +26,7 @@ from narrator.sound.timing import TimedWord
 
 _COUNT_FIELDS = ("patches", "tokens", "seed")
 _MACHINE_SETTINGS = {"slots", "process"}
+"""Settings that each machine decides for itself."""
 FORMAT_VERSION = 3
 """Version of the format; machines with another one are refused."""
 
@@ -83,7 +84,7 @@ def encode_request(
         "text": request.text,
         "language": request.language,
         "voice": {name: getattr(voice, name) for name in _VOICE_FIELDS},
-        "own": {name: choice.model_dump(mode="json") for name, choice in voice.own.items()},
+        "own": {name: settings.model_dump(mode="json") for name, settings in voice.own.items()},
         "style": request.style,
         "parameters": dict(request.parameters),
         "seed": request.seed,
@@ -111,18 +112,19 @@ def decode_request(
 ) -> Request | None:
     """Decodes a request for an engine of this spec; None when it continues a take whose state
     `state_by_mark` does not return unchanged."""
-    said, prompt = facts["prompt"], None
-    if said is not None:
+    prompt_facts, prompt = facts["prompt"], None
+    if prompt_facts is not None:
         state = arrays.get("state")
         if facts["made"]:
             full_state = state_by_mark(facts["made"])
-            state = None if full_state is None else full_state[: said["length"]]
-        if said["is"] and (state is None or state_mark(state) != said["is"]):
+            state = None if full_state is None else full_state[: prompt_facts["length"]]
+        mark = prompt_facts["is"]
+        if mark and (state is None or state_mark(state) != mark):
             return None
-        prompt = Prompt(said["text"], empty_samples, state)
+        prompt = Prompt(prompt_facts["text"], empty_samples, state)
     engine_voices = {
-        name: spec.voice.model_validate(said)
-        for name, said in facts["own"].items()
+        name: spec.voice.model_validate(settings)
+        for name, settings in facts["own"].items()
         if spec.voice is not None and name == spec.name
     }
     field_names = ("key", "text", "language", "style", "parameters", "seed", "attempt", "expected")
@@ -137,6 +139,7 @@ def decode_request(
 
 
 def state_mark(state: State) -> str:
+    """Returns a hash of a state's type and numbers."""
     return keys.content(str(state.dtype).encode(), np.ascontiguousarray(state).tobytes())
 
 
@@ -157,6 +160,7 @@ def is_same_version(facts: Mapping[str, Any]) -> bool:
 
 
 def encode_reference(reference: Reference) -> bytes:
+    """Encodes a reference with its samples and latents."""
     names, latents = encode_latents(reference.latents)
     facts = {
         "content": reference.content,

@@ -127,6 +127,7 @@ def _certificate_folder(tls: Path | None, may_make: bool) -> Path:
 
 
 def _has_certificate(folder: Path) -> bool:
+    """Whether a folder has any of the files, complete or not."""
     return any(os.path.lexists(folder / name) for name in (CERTIFICATE, KEY, AUTHORITY))
 
 
@@ -229,8 +230,10 @@ _CERTIFICATE_HINT = (
 def _check_access(folder: Path) -> None:
     """Raises UsageError when a file is missing, or another user could read the key or replace the
     authority."""
-    names = ("", CERTIFICATE, KEY, *[AUTHORITY] * os.path.lexists(folder / AUTHORITY))
-    for path in (folder / name for name in names):
+    paths = [folder, folder / CERTIFICATE, folder / KEY]
+    if os.path.lexists(folder / AUTHORITY):
+        paths.append(folder / AUTHORITY)
+    for path in paths:
         try:
             status = path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -253,10 +256,12 @@ def _check_access(folder: Path) -> None:
 
 
 def _no_password() -> str:
+    """Fails where OpenSSL would ask for a password in the terminal."""
     raise ValueError("key.pem is encrypted")
 
 
 def _authority(folder: Path) -> Path:
+    """Returns the file with the certificate of the authority that signs the others'."""
     path = folder / AUTHORITY
     return path if path.is_file() else folder / CERTIFICATE
 

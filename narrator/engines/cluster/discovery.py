@@ -122,19 +122,20 @@ def _meet_machines(
 
 
 def _collect_answers(
-    cluster: Cluster, task: str, count: int, seconds: float
+    cluster: Cluster, task_name: str, max_count: int, timeout_s: float
 ) -> dict[str, tuple[Facts, dict[str, NDArray[Any]]]]:
-    """Collects up to `count` answers to a task within so many seconds, by address."""
+    """Collects up to so many answers to a task until the timeout, by address."""
     answers: dict[str, tuple[Facts, dict[str, NDArray[Any]]]] = {}
-    deadline = time.monotonic() + seconds
-    while count and (remaining_seconds := deadline - time.monotonic()) > 0:
+    deadline = time.monotonic() + timeout_s
+    missing_count = max_count
+    while missing_count and (remaining_seconds := deadline - time.monotonic()) > 0:
         try:
             arrival = cluster.arrivals.get(timeout=remaining_seconds)
         except queue.Empty:
             break
-        if arrival.sent_task.task_name != task:
+        if arrival.sent_task.task_name != task_name:
             continue
-        count -= 1
+        missing_count -= 1
         if not (arrival.error or arrival.lost):
             with suppress(codec.DamagedParcel):
                 answers[arrival.sent_task.address] = codec.unpack_parcel(arrival.answer)

@@ -100,7 +100,7 @@ class Placement:
         free_slots = self._free_slots(now, paces, ends)
         if not free_slots:
             return
-        round_ = _PlacementRound(
+        placement_round = _PlacementRound(
             {key: self.waiting[key] for key in sorted(self.waiting, key=self._priority)},  # stable
             paces,
             min(paces.values()),
@@ -108,7 +108,7 @@ class Placement:
             _busy_slot_ends(ends, free_slots),
         )
         for free_at, name in free_slots:
-            key = round_.take_request(free_at, name)
+            key = placement_round.take_request(free_at, name)
             if key is not None:
                 self.machines[name].in_flight[key] = now, self.waiting.pop(key).seconds
                 yield key, name
@@ -138,8 +138,8 @@ class Placement:
             request.seconds for request in self.waiting.values()
         )
         for name, machine in self.machines.items():
-            for position, (began, seconds) in enumerate(machine.in_flight.values()):
-                spoken_seconds = (now - began) / paces[name] if position < machine.slots else 0.0
+            for position, (start, seconds) in enumerate(machine.in_flight.values()):
+                spoken_seconds = (now - start) / paces[name] if position < machine.slots else 0.0
                 remaining_seconds += max(0.0, seconds - spoken_seconds)
         speed = sum(machine.slots / paces[name] for name, machine in self.machines.items())
         longest_chain = max((request.chain for request in self.waiting.values()), default=0.0)
@@ -148,11 +148,11 @@ class Placement:
     def _slot_ends(self, name: str, now: float, pace: float) -> list[float]:
         """Returns when each slot of a machine is expected to be free, sorted."""
         machine = self.machines[name]
-        flying = list(machine.in_flight.values())
-        ends = [max(now, began + seconds * pace) for began, seconds in flying[: machine.slots]]
+        in_flight = list(machine.in_flight.values())
+        ends = [max(now, start + seconds * pace) for start, seconds in in_flight[: machine.slots]]
         ends += [now] * (machine.slots - len(ends))
         heapq.heapify(ends)
-        for _, seconds in flying[machine.slots :]:  # waits for the machine's first free slot
+        for _, seconds in in_flight[machine.slots :]:  # waits for the machine's first free slot
             heapq.heapreplace(ends, ends[0] + seconds * pace)
         return sorted(ends)
 
@@ -164,12 +164,11 @@ class Placement:
         for name, machine in self.machines.items():
             if not ends[name] or ends[name][0] > now + LEAD_SECONDS:
                 continue
-            pace, flying = paces[name], len(machine.in_flight)
+            pace, in_flight_count = paces[name], len(machine.in_flight)
             # the pace of a new machine is unknown, so nothing is sent ahead
-            capacity = (1 if machine.pace is None else 2) * machine.slots - flying
-            mean_seconds = sum(seconds for _, seconds in machine.in_flight.values()) / max(
-                1, flying
-            )
+            capacity = (1 if machine.pace is None else 2) * machine.slots - in_flight_count
+            total_seconds = sum(seconds for _, seconds in machine.in_flight.values())
+            mean_seconds = total_seconds / max(1, in_flight_count)
             latest = now + min(LEAD_SECONDS, LEAD_SHARE * mean_seconds * pace)
             slots += (
                 (pace, free_at, name)
@@ -198,8 +197,8 @@ class _PlacementRound:
     waiting: dict[str, WaitingRequest]
     """Urgent requests first, then those with the longest chains."""
     paces: Mapping[str, float]
-    fastest: float
-    """The lowest pace."""
+    lowest_pace: float
+    """That of the fastest machine."""
     end: float
     """The earliest time at which all speech could be finished."""
     busy: dict[str, list[float]]
@@ -215,16 +214,14 @@ class _PlacementRound:
         """
         chosen_key: str | None = None
         for key, request in self.waiting.items():
-            if (
-                chosen_key is not None
-                and request.chain < EQUAL_CHAIN_SHARE * self.waiting[chosen_key].chain
-            ):
-                break
-            if (chosen_key is None or request.origin == name) and self._is_allowed(
-                key, request, free_at, name
-            ):
+            is_near = request.origin == name
+            if chosen_key is not None:
+                longest_chain = self.waiting[chosen_key].chain
+                if request.chain < EQUAL_CHAIN_SHARE * longest_chain:
+                    break
+            if (chosen_key is None or is_near) and self._is_allowed(key, request, free_at, name):
                 chosen_key = key
-                if request.origin == name:
+                if is_near:
                     break
         if chosen_key is not None:
             seconds = self.waiting.pop(chosen_key).seconds
@@ -234,7 +231,7 @@ class _PlacementRound:
     def _is_allowed(self, key: str, request: WaitingRequest, free_at: float, name: str) -> bool:
         """Whether the slot may take the request, rather than a machine that is still busy."""
         finished_at = free_at + request.seconds * self.paces[name]
-        remaining_seconds = (request.chain - request.seconds) * self.fastest
+        remaining_seconds = (request.chain - request.seconds) * self.lowest_pace
         is_in_time = (
             free_at + CHAIN_MARGIN * (finished_at - free_at + remaining_seconds) <= self.end
         )

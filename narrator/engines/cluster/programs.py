@@ -40,8 +40,10 @@ _CONNECTION_ERRORS = (OSError, TimeoutError, ValueError)
 DASK_VERSION = version("distributed")
 MAX_SLOTS = 64
 """Most slots that an engine may choose for itself when the user sets no number."""
-CONNECT_TIMEOUT, RETRY_SECONDS = 10.0, 2.0
-"""Seconds to connect to a scheduler, and before the next attempt."""
+CONNECT_TIMEOUT = 10.0
+"""Seconds to connect to a scheduler."""
+RETRY_SECONDS = 2.0
+"""Seconds before the next attempt."""
 DASK_CONFIG: Mapping[str, object] = {
     "distributed.scheduler.work-stealing": False,  # narrator places the requests itself
     "distributed.scheduler.worker-ttl": "90s",
@@ -170,7 +172,8 @@ def _require_dashboard() -> None:
 async def _run_worker(
     place: ClusterPlace, name: str, slots: int | None, engines: list[str], tell: Tell
 ) -> None:
-    threads = 2 * (slots or MAX_SLOTS) + 2  # some tasks wait for a slot, some are no speech
+    # as many tasks again wait for a slot, and some do not speak
+    threads = 2 * (slots or MAX_SLOTS) + 2
     worker_tasks.MACHINE.tell = tell
     with _stop_event() as stop, _temporary_folder() as scratch:
         is_first = True
@@ -231,11 +234,11 @@ async def check_scheduler(place: ClusterPlace) -> None:
     ever for the first bytes of another kind of server. Raises EngineUnavailable, OSError."""
     try:
         versions = await asyncio.wait_for(_request_versions(place), CONNECT_TIMEOUT)
-        theirs = str(versions["packages"]["distributed"])
+        dask_version = str(versions["packages"]["distributed"])
     except (ValueError, LookupError, TypeError, MemoryError) as error:  # of any bytes at all
         raise ConnectionError(f"what answers is no scheduler: {error}") from None
-    if theirs != DASK_VERSION:
-        raise EngineUnavailable(describe_dask_mismatch(place, theirs))
+    if dask_version != DASK_VERSION:
+        raise EngineUnavailable(describe_dask_mismatch(place, dask_version))
 
 
 async def _request_versions(place: ClusterPlace) -> Any:
@@ -248,10 +251,10 @@ async def _request_versions(place: ClusterPlace) -> Any:
         comm.abort()  # at once: the event loop may end now
 
 
-def describe_dask_mismatch(place: ClusterPlace, theirs: str) -> str:
+def describe_dask_mismatch(place: ClusterPlace, dask_version: str) -> str:
     return (
-        f"{place.address} has Dask {theirs}, here is {DASK_VERSION}: "
-        f"all machines need one: pip install 'distributed=={theirs}'"
+        f"{place.address} has Dask {dask_version}, here is {DASK_VERSION}: "
+        f"all machines need one: pip install 'distributed=={dask_version}'"
     )
 
 

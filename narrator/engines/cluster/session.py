@@ -35,7 +35,16 @@ MAX_FAULTS = 3
 _MAX_STATE_ORIGINS = 4096
 """Takes whose machine of origin is remembered."""
 
-Phase = Literal["new", "met", "loading", "here", "doubted", "refused"]
+Phase = Literal["new", "identified", "loading", "speaking", "doubted", "refused"]
+"""The session's knowledge of a machine.
+
+new          it was asked for its engine's identity
+identified   its engine matches; the most common precision is not known yet
+loading      it was asked to load its engine
+speaking     it gets requests
+doubted      an answer was lost on the way: it is asked again soon
+refused      its engine does not match, or it failed: it is asked again later
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +96,7 @@ class _Member:
 
 
 @dataclass(slots=True, eq=False)
-class _Flight:
+class _PendingRequest:
     """A request that has no outcome yet."""
 
     id: str
@@ -130,15 +139,15 @@ class ClusterSession:
         self._identity = keys.key(engine.identity())
         self._members: dict[str, _Member] = {}
         self._placement = Placement()
-        self._flights: dict[str, _Flight] = {}
+        self._pending: dict[str, _PendingRequest] = {}
         self._tasks: dict[SentTask, tuple[str, str]] = {}
-        """Unanswered tasks -> the machine's address and the flight's id, a reference's content or
+        """Unanswered tasks -> the machine's address and the pending's id, a reference's content or
         the name of the question."""
         self._state_origins: dict[str, tuple[str, str]] = {}
         """Mark of the first step of a take's state -> the machine that made it, and the take's mark
         there."""
         self._outcomes: list[Outcome] = []
-        self._flight_count = 0
+        self._request_count = 0
         self._unrequested_seconds = 0.0
         self._precision: str | None = None
         self._started_at = self._idle_since = self._now()
@@ -161,14 +170,14 @@ class ClusterSession:
     # -- the session's interface
 
     def add(self, request: Request) -> None:
-        if not self._flights:  # idle time counts for no machine
+        if not self._pending:  # idle time counts for no machine
             self._reported_at = self._now()
-        self._flight_count += 1
-        flight = _Flight(str(self._flight_count), request)
-        self._flights[flight.id] = flight
+        self._request_count += 1
+        pending = _PendingRequest(str(self._request_count), request)
+        self._pending[pending.id] = pending
         if request.ahead is not None:
             self._unrequested_seconds = request.ahead.unasked
-        self._enqueue(flight)
+        self._enqueue(pending)
 
     def advance(self) -> Sequence[Outcome]:
         """Returns the outcomes that have arrived, after at most half a second.
@@ -193,7 +202,7 @@ class ClusterSession:
         for sent_task in self._tasks:
             self._cluster.drop(sent_task)
         self._tasks.clear()
-        self._flights.clear()
+        self._pending.clear()
         if self._members and self._placement.machines:
             log.info(
                 "cluster: %s; %d came twice",
@@ -278,20 +287,20 @@ class ClusterSession:
     def _handle_silence_change(self, address: str, member: _Member, seconds: float) -> None:
         """Sends a silent machine's requests to others too, or takes the machine back; the first
         take of a request counts."""
-        if member.phase == "here":
+        if member.phase == "speaking":
             message = f"has said nothing for {seconds:.0f} s: others speak what it has"
             self._tell(f"{member.name} {message if member.is_silent else 'is back'}")
         if member.is_silent:
             self._exclude_machine(address)
-        elif member.phase == "here":
+        elif member.phase == "speaking":
             self._placement.machines[address] = self._new_load(address, 1)
 
     def _exclude_machine(self, address: str) -> None:
         """Sends nothing more to a machine, and its requests to others."""
         self._placement.machines.pop(address, None)
-        for flight in list(self._flights.values()):
-            if [*flight.sent_tasks] == [address] and flight.id not in self._placement.waiting:
-                self._resend(flight)
+        for pending in list(self._pending.values()):
+            if [*pending.sent_tasks] == [address] and pending.id not in self._placement.waiting:
+                self._resend(pending)
 
     def _remove_member(self, address: str, has_died: bool = True) -> None:
         """Forgets a machine and sends its requests again.
@@ -300,29 +309,29 @@ class ClusterSession:
         """
         member = self._members.pop(address)
         self._placement.machines.pop(address, None)
-        if has_died and member.phase == "here":
+        if has_died and member.phase == "speaking":
             self._tell(f"{member.name} has gone")
         for sent_task, (task_address, task_id) in list(self._tasks.items()):
             if task_address != address:
                 continue
             del self._tasks[sent_task]
             self._cluster.drop(sent_task)
-            if flight := self._flights.get(task_id):
-                flight.sent_tasks.pop(address, None)
-                flight.deaths += has_died
-                self._resend_or_fail(flight)
+            if pending := self._pending.get(task_id):
+                pending.sent_tasks.pop(address, None)
+                pending.deaths += has_died
+                self._resend_or_fail(pending)
 
-    def _resend_or_fail(self, flight: _Flight) -> None:
-        if flight.sent_tasks or flight.id in self._placement.waiting:
+    def _resend_or_fail(self, pending: _PendingRequest) -> None:
+        if pending.sent_tasks or pending.id in self._placement.waiting:
             return
-        if flight.deaths >= self._patience.max_deaths:
-            self._fail_flight(flight, f"{flight.deaths} machines went while they spoke it")
+        if pending.deaths >= self._patience.max_deaths:
+            self._fail_request(pending, f"{pending.deaths} machines went while they spoke it")
         else:
-            self._resend(flight)
+            self._resend(pending)
 
-    def _resend(self, flight: _Flight) -> None:
+    def _resend(self, pending: _PendingRequest) -> None:
         self.resent_count += 1
-        self._enqueue(flight)
+        self._enqueue(pending)
 
     # -- admission
 
@@ -354,19 +363,21 @@ class ClusterSession:
     def _admit_members(self, now: float) -> None:
         """Loads the engine on the machines that were met, once the most common precision is known;
         refuses those with another."""
-        met_members = {
-            address: member for address, member in self._members.items() if member.phase == "met"
+        identified = {
+            address: member
+            for address, member in self._members.items()
+            if member.phase == "identified"
         }
-        if not met_members:
+        if not identified:
             return
         if self._precision is None:
             has_unknown = any(member.phase == "new" for member in self._members.values())
             if has_unknown and now - self._started_at < self._patience.settle:
                 return
-            counts = Counter(member.precision for member in met_members.values())
+            counts = Counter(member.precision for member in identified.values())
             # in a tie not float32, which machines without a GPU use
             self._precision = max(counts, key=lambda name: (counts[name], name != "float32"))
-        for address, member in met_members.items():
+        for address, member in identified.items():
             if member.precision != self._precision:
                 self._refuse(
                     address,
@@ -379,7 +390,7 @@ class ClusterSession:
                 self._send_question(address, worker_tasks.ready)
 
     def _activate_member(self, address: str, member: _Member, slots: int) -> None:
-        member.phase, member.refusal = "here", ""
+        member.phase, member.refusal = "speaking", ""
         self._placement.machines[address] = self._new_load(address, slots)
         if not member.joined_at:
             member.joined_at = self._now()
@@ -388,9 +399,9 @@ class ClusterSession:
     def _new_load(self, address: str, slots: int) -> MachineLoad:
         """Returns the load of a machine, with the requests that it may have already."""
         load, now = MachineLoad(max(1, slots)), self._now()
-        for flight in self._flights.values():
-            if address in flight.sent_tasks:
-                load.in_flight[flight.id] = now, flight.request.expected
+        for pending in self._pending.values():
+            if address in pending.sent_tasks:
+                load.in_flight[pending.id] = now, pending.request.expected
         return load
 
     def _refuse(self, address: str, member: _Member, reason: str) -> None:
@@ -414,11 +425,11 @@ class ClusterSession:
 
     # -- sending
 
-    def _enqueue(self, flight: _Flight) -> None:
-        request, ahead = flight.request, flight.request.ahead
+    def _enqueue(self, pending: _PendingRequest) -> None:
+        request, ahead = pending.request, pending.request.ahead
         chain_seconds = request.expected + (ahead.chain if ahead else 0.0)
         origin, _ = self._state_origins.get(_prompt_start_mark(request), (None, ""))
-        self._placement.waiting[flight.id] = WaitingRequest(
+        self._placement.waiting[pending.id] = WaitingRequest(
             request.expected, chain_seconds, ahead is None, origin
         )
 
@@ -428,13 +439,13 @@ class ClusterSession:
             return
         placements = list(self._placement.place_requests(now, self._unrequested_seconds))
         self._placing_throttle.record_run(now, self._now())
-        for flight_id, address in placements:
-            flight = self._flights[flight_id]
-            if address not in flight.sent_tasks:  # a machine that was silent may have it
-                self._send_to(address, flight)
+        for request_id, address in placements:
+            pending = self._pending[request_id]
+            if address not in pending.sent_tasks:  # a machine that was silent may have it
+                self._send_to(address, pending)
 
-    def _send_to(self, address: str, flight: _Flight) -> None:
-        member, request = self._members[address], flight.request
+    def _send_to(self, address: str, pending: _PendingRequest) -> None:
+        member, request = self._members[address], pending.request
         origin, origin_mark = self._state_origins.get(_prompt_start_mark(request), (None, ""))
         reference_argument: SentTask | str | None = None
         if request.reference is not None:
@@ -444,8 +455,8 @@ class ClusterSession:
         sent_task = self._cluster.send(
             address, worker_tasks.say, parcel, reference_argument, resource=self._engine.name
         )
-        flight.sent_tasks[address] = sent_task
-        self._tasks[sent_task] = address, flight.id
+        pending.sent_tasks[address] = sent_task
+        self._tasks[sent_task] = address, pending.id
 
     def _reference_argument(
         self, address: str, member: _Member, reference: Reference
@@ -488,13 +499,13 @@ class ClusterSession:
         if task_id in (worker_tasks.meet.__name__, worker_tasks.ready.__name__):
             if member is not None and not arrival.lost:
                 self._handle_answer(address, member, task_id, facts, error)
-        elif flight := self._flights.get(task_id):
-            flight.sent_tasks.pop(address, None)
+        elif pending := self._pending.get(task_id):
+            pending.sent_tasks.pop(address, None)
             if facts:
-                self._handle_take(address, flight, facts, speech)
+                self._handle_take(address, pending, facts, speech)
             else:
-                self._forget_reference(member, flight)  # it may never have arrived
-                self._resend_or_fail(flight)
+                self._forget_reference(member, pending)  # it may never have arrived
+                self._resend_or_fail(pending)
         else:
             self.duplicate_count += speech is not None
 
@@ -520,9 +531,9 @@ class ClusterSession:
         if member.faults >= MAX_FAULTS:
             self._refuse(address, member, f"what it is asked fails: {error}")
 
-    def _forget_reference(self, member: _Member | None, flight: _Flight) -> None:
-        if member is not None and flight.request.reference is not None:
-            member.references.pop(flight.request.reference.content, None)
+    def _forget_reference(self, member: _Member | None, pending: _PendingRequest) -> None:
+        if member is not None and pending.request.reference is not None:
+            member.references.pop(pending.request.reference.content, None)
 
     def _handle_answer(
         self, address: str, member: _Member, task_name: str, facts: Mapping[str, Any], error: str
@@ -535,25 +546,29 @@ class ClusterSession:
         elif mismatch := self._describe_mismatch(facts):
             self._refuse(address, member, mismatch)
         else:
-            member.phase, member.precision = "met", str(facts["precision"])
+            member.phase, member.precision = "identified", str(facts["precision"])
 
     def _handle_take(
-        self, address: str, flight: _Flight, facts: Mapping[str, Any], speech: Speech | None
+        self,
+        address: str,
+        pending: _PendingRequest,
+        facts: Mapping[str, Any],
+        speech: Speech | None,
     ) -> None:
-        member, request = self._members.get(address), flight.request
+        member, request = self._members.get(address), pending.request
         if "refused" in facts:
             if member is not None:
                 self._refuse(address, member, facts["refused"])
-            self._resend_or_fail(flight)
+            self._resend_or_fail(pending)
             return
         if "lacks" in facts:  # the machine keeps only what it used recently
             if facts["lacks"] == "reference":
-                self._forget_reference(member, flight)
+                self._forget_reference(member, pending)
             self._state_origins.pop(_prompt_start_mark(request), None)
-            self._enqueue(flight)
+            self._enqueue(pending)
             return
         if speech is None:
-            self._fail_flight(flight, facts["failure"])
+            self._fail_request(pending, facts["failure"])
             return
         if speech.state is not None and len(speech.state):
             self._state_origins[codec.state_mark(speech.state[:1])] = address, facts["mark"]
@@ -566,17 +581,17 @@ class ClusterSession:
         if machine := self._placement.machines.get(address):
             machine.learn(request.expected, float(facts["took"]))
             machine.slots = max(1, int(facts["slots"]))
-        self._finish_flight(flight, Outcome(request.key, request.attempt, speech=speech))
+        self._finish_request(pending, Outcome(request.key, request.attempt, speech=speech))
 
-    def _fail_flight(self, flight: _Flight, reason: str) -> None:
-        request = flight.request
-        self._finish_flight(
-            flight, Outcome(request.key, request.attempt, failure=EngineFailure(reason))
+    def _fail_request(self, pending: _PendingRequest, reason: str) -> None:
+        request = pending.request
+        self._finish_request(
+            pending, Outcome(request.key, request.attempt, failure=EngineFailure(reason))
         )
 
-    def _finish_flight(self, flight: _Flight, outcome: Outcome) -> None:
-        del self._flights[flight.id]
-        self._placement.waiting.pop(flight.id, None)
+    def _finish_request(self, pending: _PendingRequest, outcome: Outcome) -> None:
+        del self._pending[pending.id]
+        self._placement.waiting.pop(pending.id, None)
         self._outcomes.append(outcome)
 
     # -- figures
@@ -590,7 +605,7 @@ class ClusterSession:
         busy_slots = sum(
             min(load.slots, len(load.in_flight)) for load in self._placement.machines.values()
         )
-        if self._flights:
+        if self._pending:
             self._busy_slot_seconds += (now - self._reported_at) * busy_slots
             self._slot_seconds += (now - self._reported_at) * slots
         self._reported_at = now
@@ -606,7 +621,7 @@ class ClusterSession:
                 for address, member in self._members.items()
                 if address in self._placement.machines
             ),
-            key=lambda one: -one.speech_seconds,
+            key=lambda member: -member.speech_seconds,
         )
         if not members:
             return self._describe_lack()
@@ -624,7 +639,9 @@ class ClusterSession:
         """Explains why no machine speaks, and what to do."""
         if self._is_scheduler_away:
             return "the cluster's scheduler does not answer"
-        if any(member.phase in ("new", "met", "loading") for member in self._members.values()):
+        if any(
+            member.phase in ("new", "identified", "loading") for member in self._members.values()
+        ):
             return "machines get ready"
         refused_count = sum(member.phase == "refused" for member in self._members.values())
         refusal_note = f", {refused_count} refused" if refused_count else ""

@@ -36,15 +36,18 @@ from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineContext, EngineSpec
 from narrator.errors import EngineFailure, EngineUnavailable, NarratorError, StorageError
 
-MAX_CACHED_BYTES, MAX_REFERENCE_BYTES = 64_000_000, 512_000_000
-"""Bytes of answers and of states that a booth keeps; bytes of references that a machine keeps."""
+MAX_CACHED_BYTES = 64_000_000
+"""Bytes of answers that a booth keeps; as many of states."""
+MAX_REFERENCE_BYTES = 512_000_000
+"""Bytes of references that a machine keeps."""
 MAX_BOOTHS = 4
 """Booths of a machine; the first idle one is closed to make room for another."""
 IDLE_SECONDS = 30.0
 """Seconds without a request after which a session is closed; its model stays loaded."""
-MIN_MEASURED_SECONDS, RECENT_SECONDS = 10.0, 1200.0
-"""Seconds with all slots full before a machine's speed is known; seconds after which older
-measurements count half."""
+MIN_MEASURED_SECONDS = 10.0
+"""Seconds with all slots full before a machine's speed is known."""
+RECENT_SECONDS = 1200.0
+"""Seconds after which older measurements count half."""
 _MODEL_NAME_KEYS = ("model", "lora_spec")
 """Keys of `Engine.identity_record` that hold model names, which may differ between machines."""
 _NO_MODEL = (
@@ -83,15 +86,18 @@ class _SpeedRecord:
     def __init__(self, name: str) -> None:
         self._path, self._name = files.library() / "speeds.json", name
         self.speed = files.load_json(self._path, dict[str, float], {}).get(name) or None
-        self._spoken_count = self._wall_seconds = 0.0
+        self._speech_seconds = self._wall_seconds = 0.0
 
     def add(self, speech_seconds: float, wall_seconds: float) -> None:
-        self._spoken_count += speech_seconds
+        self._speech_seconds += speech_seconds
         self._wall_seconds += wall_seconds
         if self._wall_seconds >= MIN_MEASURED_SECONDS:
-            self.speed = round(self._spoken_count / self._wall_seconds, 3)
+            self.speed = round(self._speech_seconds / self._wall_seconds, 3)
         if self._wall_seconds >= RECENT_SECONDS:
-            self._spoken_count, self._wall_seconds = self._spoken_count / 2, self._wall_seconds / 2
+            self._speech_seconds, self._wall_seconds = (
+                self._speech_seconds / 2,
+                self._wall_seconds / 2,
+            )
 
     def save(self) -> None:
         """Stores the speed for the next run; a failure to store it is ignored."""
@@ -271,6 +277,7 @@ class Booth:
         self._speed.save()
 
     def _serve(self, session: Session) -> None:
+        """Speaks jobs until none comes for `IDLE_SECONDS`, or another booth needs the memory."""
         in_flight: dict[str, _Job] = {}
         last_tick, speech_seconds, finished_count = time.monotonic(), 0.0, 0
 
@@ -309,10 +316,8 @@ class Booth:
             self._active_at = time.monotonic()
             job = in_flight.pop(request.key)
             self._spoken_count += 1
-            speech_seconds, finished_count = (
-                speech_seconds + (request.expected if outcome.speech else 0.0),
-                finished_count + 1,
-            )
+            finished_count += 1
+            speech_seconds += request.expected if outcome.speech else 0.0
             duration = self._active_at - job.started_at
             # packed on another thread, while the engine goes on
             packing = self._packers.submit(
@@ -455,7 +460,9 @@ def meet(parcel: bytes) -> bytes:
         engine_facts = {
             "identity": dict(engine.identity()),
             "memory": {
-                k: v for k, v in engine.identity_record().items() if k not in _MODEL_NAME_KEYS
+                name: value
+                for name, value in engine.identity_record().items()
+                if name not in _MODEL_NAME_KEYS
             },
             "precision": engine.precision(),
             "rate": engine.sample_rate,

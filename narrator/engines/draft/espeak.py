@@ -38,9 +38,9 @@ from narrator.sound.timing import TimedWord
 
 PACKAGE = "espeakng-loader"
 SAMPLER = 1
-"""Version of the sampler: another one gives other samples for the same request and package."""
+"""Version of the requests: raised when the same request and package give other samples."""
 WORKER = Path(wire.__file__)
-MOST_WORKERS = 8
+MAX_WORKERS = 8
 """More would wait for this process to collect their samples."""
 TIMEOUT = 60.0
 """Seconds without output from a worker that has work; a line takes hundredths of a second."""
@@ -65,10 +65,10 @@ VARIANTS: Mapping[str, tuple[int, int]] = {
 }
 _WOMEN = ("f1", "f2", "f3", "f5")
 RATES = (160, 180)
-"""Words a minute: about the pace of a narrator."""
+"""Lowest and highest words per minute: about the pace of a narrator."""
 
-TAIL = 0.1
-"""Seconds of silence after each line, since espeak ends some lines in full sound."""
+TAIL_SECONDS = 0.1
+"""Silence after each line, since eSpeak ends some lines in full sound."""
 
 _CONTROLS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), " ")
 _T = TypeVar("_T")
@@ -85,7 +85,7 @@ class DraftEngine(Engine):
     sample_rate = wire.SAMPLE_RATE
 
     def __init__(self, workers: int | None = None, slots: int | None = None) -> None:
-        self.workers = workers or min(os.cpu_count() or 1, MOST_WORKERS)
+        self.workers = workers or min(os.cpu_count() or 1, MAX_WORKERS)
         self.slots = slots or 4 * self.workers
 
     def identity(self) -> Mapping[str, Any]:
@@ -114,7 +114,7 @@ class DraftEngine(Engine):
     ) -> Mapping[str, Any]:
         """Returns the sounds that IPA names; nothing for a text without IPA."""
         marked = MarkedText.of(text, language, pronunciations)
-        return {"sounds": marked.text} if marked.places else {}
+        return {"sounds": marked.text} if marked.marked_words else {}
 
     def speaks(self, language: str) -> bool:
         """Raises EngineUnavailable without the package."""
@@ -195,7 +195,7 @@ class DraftProgram(WorkerProgram):
         content = {
             **self._engine.voice_content(request.voice, request.language),
             "text": _readable(marked.text),
-            "has_sounds": bool(marked.places),
+            "has_sounds": bool(marked.marked_words),
         }
         request_bytes = json.dumps(content).encode()
         return wire.REQUEST.pack(len(request_bytes)) + request_bytes
@@ -206,7 +206,7 @@ class DraftProgram(WorkerProgram):
         pcm = np.frombuffer(payload, "<i2")
         if not pcm.any():
             return self.fail(request, "no sound came of it")
-        samples = np.zeros(len(pcm) + round(TAIL * wire.SAMPLE_RATE), np.float32)
+        samples = np.zeros(len(pcm) + round(TAIL_SECONDS * wire.SAMPLE_RATE), np.float32)
         np.divide(pcm, np.float32(32768), out=samples[: len(pcm)])
         stop = "cap" if kind == wire.CAPPED else "stop"
         marked = MarkedText.of(request.text, request.language, request.pronunciations)
@@ -215,14 +215,24 @@ class DraftProgram(WorkerProgram):
 
 
 @dataclass(frozen=True, slots=True)
+class _MarkedWord:
+    """Where a word that has IPA lies: as sounds in the marked text, and in the original one."""
+
+    marked_start: int
+    marked_stop: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A text as eSpeak takes it: words that have IPA as sounds in double brackets."""
+    """A text in the form for eSpeak: words that have IPA as sounds in double brackets."""
 
     text: str
-    places: Sequence[tuple[int, int, int, int]]
-    """Beginning and end of each of these words, here and in the text as it was."""
+    marked_words: Sequence[_MarkedWord]
+    """The words that have IPA."""
     length: int
-    """Characters of the text as it was."""
+    """Characters of the original text."""
 
     @classmethod
     def of(cls, text: str, language: str, pronunciations: Mapping[str, str]) -> MarkedText:
@@ -232,34 +242,34 @@ class MarkedText:
             for word, ipa in pronunciations.items()
             if (sounds := to_mnemonics(ipa, language))
         }
-        places: list[tuple[int, int, int, int]] = []
+        words: list[_MarkedWord] = []
         marked, end = "", 0
         for start, stop, sounds in pronounced_words(text, usable):
             marked += _without_marks(text[end:start])
-            place = len(marked)
+            marked_start = len(marked)
             marked, end = f"{marked}[[{sounds.replace(' ', ']] [[')}]]", stop
-            places.append((place, len(marked), start, stop))
-        return cls(marked + _without_marks(text[end:]) if places else text, places, len(text))
+            words.append(_MarkedWord(marked_start, len(marked), start, stop))
+        return cls(marked + _without_marks(text[end:]) if words else text, words, len(text))
 
     def timed_words(self, word_bytes: bytes) -> Iterator[TimedWord]:
-        """Yields the words as eSpeak divides them: it joins some and splits numbers. None if the
-        text was changed on its way to eSpeak."""
+        """Yields the words as eSpeak divides them, with their places in the original text: it joins
+        some words and splits numbers. Yields none if normalization changed the text's length."""
         if len(_readable(self.text)) != len(self.text):
             return
-        starts = [place[0] for place in self.places]
+        marked_starts = [word.marked_start for word in self.marked_words]
         previous_first = -1
-        for first, last, start, stop in wire.WORD.iter_unpack(word_bytes):
-            index = bisect_right(starts, first) - 1
+        for first, last, start_sample, stop_sample in wire.WORD.iter_unpack(word_bytes):
+            index = bisect_right(marked_starts, first) - 1
             if index >= 0:
-                _, marked_stop, text_start, text_stop = self.places[index]
-                if first < marked_stop:  # sounds: however many events, one word
-                    first, last = text_start, text_stop
+                word = self.marked_words[index]
+                if first < word.marked_stop:  # sounds: however many events, one word
+                    first, last = word.start, word.stop
                 else:
-                    shift = text_stop - marked_stop
+                    shift = word.stop - word.marked_stop
                     first, last = first + shift, last + shift
             if previous_first < first < self.length:
-                span = first, min(last, self.length)
-                yield TimedWord(*span, start / wire.SAMPLE_RATE, stop / wire.SAMPLE_RATE)
+                times = start_sample / wire.SAMPLE_RATE, stop_sample / wire.SAMPLE_RATE
+                yield TimedWord(first, min(last, self.length), *times)
             previous_first = first
 
 
@@ -269,7 +279,8 @@ def _without_marks(text: str) -> str:
 
 
 def _readable(text: str) -> str:
-    # espeak looks up composed letters only, and takes control characters for commands.
+    """Returns a text in composed letters, the only ones that eSpeak looks up, without control
+    characters, which it takes for commands."""
     return unicodedata.normalize("NFC", text).translate(_CONTROLS)
 
 
@@ -282,15 +293,15 @@ def _pick(speaker: str, quality: str, choices: Sequence[_T]) -> _T:
 # -- the package ------------------------------------------------------------------------
 
 
-def _missing(why: str) -> EngineUnavailable:
-    return EngineUnavailable(f"{why}: {install_command('draft')}")
+def _unavailable(reason: str) -> EngineUnavailable:
+    return EngineUnavailable(f"{reason}: {install_command('draft')}")
 
 
 def _version() -> str:
     try:
         return importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
-        raise _missing(f"the draft voice needs the package {PACKAGE}") from None
+        raise _unavailable(f"the draft voice needs the package {PACKAGE}") from None
 
 
 def _package() -> tuple[Path, Path]:
@@ -298,11 +309,11 @@ def _package() -> tuple[Path, Path]:
     try:
         import espeakng_loader
     except ModuleNotFoundError:
-        raise _missing(f"the draft voice needs the package {PACKAGE}") from None
+        raise _unavailable(f"the draft voice needs the package {PACKAGE}") from None
     library = Path(espeakng_loader.get_library_path())
     folder = library.parent
     if not library.exists() or not (folder / "espeak-ng-data").exists():
-        raise _missing(f"{PACKAGE} {_version()} carries no library for this machine")
+        raise _unavailable(f"{PACKAGE} {_version()} carries no library for this machine")
     return library, folder
 
 
@@ -319,11 +330,11 @@ def _languages(folder: Path) -> Mapping[str, str]:
     for file in sorted((data_folder / "lang").rglob("*")):
         if not file.is_file():
             continue
-        words = [line.split() for line in file.read_text("utf-8", "replace").splitlines()]
-        tags = {line[1].lower(): line[2:3] for line in words if line[:1] == ["language"]}
+        rows = [line.split() for line in file.read_text("utf-8", "replace").splitlines()]
+        tags = {row[1].lower(): row[2:3] for row in rows if row[:1] == ["language"]}
         if not tags:
             continue
-        dictionaries = [line[1] for line in words if line[:1] == ["dictionary"]]
+        dictionaries = [row[1] for row in rows if row[:1] == ["dictionary"]]
         dictionary = dictionaries[0] if dictionaries else next(iter(tags)).partition("-")[0]
         if not (data_folder / f"{dictionary}_dict").exists():
             continue  # listed by the package, but without rules: it would stay silent

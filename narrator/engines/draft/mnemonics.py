@@ -37,7 +37,7 @@ def to_mnemonics(ipa: str, language: str) -> str:
         phonemes = to_phonemes(ipa, language)
     except IpaError:
         return ""
-    phonemes = _RHOTIC.sub(r"\1ɹ", phonemes)  # their r is heard once more before a vowel
+    phonemes = _RHOTIC.sub(r"\1ɹ", phonemes)  # an r after these vowels is doubled before a vowel
     return " ".join("|".join(map(_mnemonic, _SYMBOL.finditer(word))) for word in phonemes.split())
 
 

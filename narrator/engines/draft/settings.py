@@ -11,7 +11,7 @@ from narrator.settings import Strict, Text
 
 
 class DraftSettings(EngineSettings):
-    """The draft voice has nothing to set."""
+    """The draft voice has no settings."""
 
     name: Literal["draft"] = "draft"
     """Plain, and a hundred times faster than real time: for proofs of structure and cast."""

@@ -35,13 +35,13 @@ READY, SPEECH, CAPPED, FAILED = range(4)
 
 SAMPLE_RATE = 22050
 SEED = 1
-LIMIT = 300
+MAX_SECONDS = 300
 """Seconds of speech after which a line is cut off; a line of a book has ten to thirty."""
 
-MOST_WORDS = 10_000
+MAX_WORDS = 10_000
 """Words after these are spoken but not reported; thirty a second."""
 
-PATIENCE = 120
+FORK_TIMEOUT = 120
 """Seconds after which a fork ends itself, in case the library hangs and its parent is gone."""
 
 # From espeak-ng's speak_lib.h.
@@ -50,7 +50,7 @@ _DONT_EXIT = 0x8000
 _UTF8, _PHONEMES = 1, 0x100
 _POSITION_CHARACTER = 1
 _RATE, _PITCH = 1, 3
-_BUFFER = 1000  # milliseconds: few callbacks a line
+_BUFFER_MS = 1000  # few callbacks a line
 _LAST, _WORD, _END = 0, 1, 5
 
 
@@ -94,7 +94,7 @@ class Espeak:
             ctypes.c_void_p,
         ]
         # "." because the library cuts data paths of more than about 160 characters.
-        rate = library.espeak_Initialize(_SYNCHRONOUS, _BUFFER, b".", _DONT_EXIT)
+        rate = library.espeak_Initialize(_SYNCHRONOUS, _BUFFER_MS, b".", _DONT_EXIT)
         if rate != SAMPLE_RATE:
             raise EspeakError(f"espeak-ng did not start (rate {rate})")
         # Lists the voice files once, here, rather than once in every fork.
@@ -104,22 +104,22 @@ class Espeak:
         """Writes the reply to `request` into `sound`."""
         library = self._library
         start = ctypes.addressof(ctypes.c_char.from_buffer(sound)) + REPLY.size
-        capacity = len(sound) - REPLY.size - WORD.size * MOST_WORDS
-        used = 0
+        capacity = len(sound) - REPLY.size - WORD.size * MAX_WORDS
+        used_bytes = 0
         kind = SPEECH
         word_events: list[tuple[int, int, int, int]] = []
 
         def collect(wave: Any, count: int, events: Any) -> int:
-            nonlocal used, kind
+            nonlocal used_bytes, kind
             word_events.extend(_read_events(events))
             if not wave:
                 return 0
             size = 2 * count
-            if used + size > capacity:
+            if used_bytes + size > capacity:
                 kind = CAPPED
                 return 1
-            ctypes.memmove(start + used, wave, size)
-            used += size
+            ctypes.memmove(start + used_bytes, wave, size)
+            used_bytes += size
             return 0
 
         callback = _CALLBACK(collect)
@@ -136,10 +136,11 @@ class Espeak:
         if library.espeak_Synth(text, len(text), 0, _POSITION_CHARACTER, 0, flags, None, None) != 0:
             raise EspeakError("espeak-ng refused the text")
         library.espeak_Synchronize()
-        words = _pack_words(word_events, used // 2)
-        header = REPLY.pack(kind, used, len(words))
+        words = _pack_words(word_events, sample_count=used_bytes // 2)
+        header = REPLY.pack(kind, used_bytes, len(words))
         sound[: len(header)] = header
-        sound[len(header) + used : len(header) + used + len(words)] = words
+        words_start = len(header) + used_bytes
+        sound[words_start : words_start + len(words)] = words
 
 
 def _read_events(events: Any) -> Iterator[tuple[int, int, int, int]]:
@@ -152,15 +153,15 @@ def _read_events(events: Any) -> Iterator[tuple[int, int, int, int]]:
         number += 1
 
 
-def _pack_words(word_events: list[tuple[int, int, int, int]], end: int) -> bytes:
+def _pack_words(word_events: list[tuple[int, int, int, int]], sample_count: int) -> bytes:
     """Encodes the words among the events, each until the next word or the end of its clause."""
-    stops = [sample for *_, sample in word_events[1:]] + [end]
+    stops = [sample for *_, sample in word_events[1:]] + [sample_count]
     words = [
         WORD.pack(position - 1, position - 1 + length, sample, stop)
         for (kind, position, length, sample), stop in zip(word_events, stops, strict=True)
-        if kind == _WORD and position > 0 < length and sample < stop <= end
+        if kind == _WORD and position > 0 < length and sample < stop <= sample_count
     ]
-    return b"".join(words[:MOST_WORDS])
+    return b"".join(words[:MAX_WORDS])
 
 
 def _write(content: memoryview | bytes) -> None:
@@ -180,7 +181,7 @@ def _speak_and_exit(library: Espeak, request: dict[str, Any], sound: mmap.mmap) 
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-        signal.alarm(PATIENCE)
+        signal.alarm(FORK_TIMEOUT)
         try:
             library.speak(request, sound)
         except (EspeakError, UnicodeEncodeError) as error:
@@ -193,7 +194,7 @@ def _speak_and_exit(library: Espeak, request: dict[str, Any], sound: mmap.mmap) 
 
 def serve(library: Espeak) -> None:
     """Answers requests in order until stdin ends."""
-    size = REPLY.size + 2 * SAMPLE_RATE * LIMIT + WORD.size * MOST_WORDS
+    size = REPLY.size + 2 * SAMPLE_RATE * MAX_SECONDS + WORD.size * MAX_WORDS
     sound = mmap.mmap(-1, size)  # shared with the forks
     # What lives now lives for good: keep the collector from copying its pages in every fork.
     gc.collect()
@@ -201,7 +202,7 @@ def serve(library: Espeak) -> None:
     _reply(READY, "")
     while head := sys.stdin.buffer.read(REQUEST.size):
         request = json.loads(sys.stdin.buffer.read(*REQUEST.unpack(head)))
-        # The end may be asked for while the fork is being made, and must not miss it.
+        # A SIGTERM must not arrive between the fork and the knowledge of its pid.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         child = os.fork()
         if child == 0:
@@ -214,8 +215,8 @@ def serve(library: Espeak) -> None:
             os.waitpid(child, 0)
             raise
         if code == 0:
-            _, used, words_size = REPLY.unpack_from(sound)
-            _write(memoryview(sound)[: REPLY.size + used + words_size])
+            _, used_bytes, words_size = REPLY.unpack_from(sound)
+            _write(memoryview(sound)[: REPLY.size + used_bytes + words_size])
         elif code < 0:
             _reply(FAILED, f"espeak-ng crashed ({signal.Signals(-code).name})")
         else:

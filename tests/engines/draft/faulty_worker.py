@@ -15,7 +15,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[3] / "narrator" / "engines" / "draft"))
 worker = import_module("worker")
 
-worker.LIMIT = 2
+worker.MAX_SECONDS = 2
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

@@ -241,7 +241,7 @@ def test_it_tells_when_it_says_each_word(session: WorkerSession) -> None:
     said = [SENTENCE[word.first : word.last] for word in speech.words]
     assert said == "The rain fell in torrents and nobody came to the door".split()
     assert all(word.start < word.stop for word in speech.words)
-    assert speech.words[-1].stop == pytest.approx(seconds(speech) - espeak.TAIL, abs=0.3)
+    assert speech.words[-1].stop == pytest.approx(seconds(speech) - espeak.TAIL_SECONDS, abs=0.3)
 
 
 @pytest.mark.parametrize("text", ["", " ", "—", "…", "..", "“”", "[["])
@@ -460,7 +460,7 @@ def test_a_hang_ends_at_the_watchdog(
 def test_speech_without_end_is_cut_off_and_says_so(faulty: WorkerSession) -> None:
     speech = say(faulty, SENTENCE)
     assert speech.stop == "cap"
-    assert 1 < seconds(speech) <= 2 + espeak.TAIL
+    assert 1 < seconds(speech) <= 2 + espeak.TAIL_SECONDS
 
 
 def test_texts_larger_than_a_pipe_block_nothing(faulty: WorkerSession) -> None:
