@@ -275,7 +275,7 @@ def test_a_download_cut_short_is_not_here_and_says_how_to_go_on(cache, source):
     model = models.find(FAMILY, "openbmb/VoxCPM2")
     assert model.path is None
     assert "not finished" in model.note
-    assert "goes on" in model.note
+    assert "resumes it" in model.note
 
 
 def test_a_lora_is_found_as_a_model_is(cache, tmp_path):

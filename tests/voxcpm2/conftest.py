@@ -181,6 +181,12 @@ STORAGES = {
 }
 
 
+def latents(model: VoxCPM2, seed: int, count: int) -> np.ndarray:
+    """Random latents in the shape that a model encodes to."""
+    shape = (count, model.config.patch_size, model.config.feat_dim)
+    return np.random.default_rng(seed).standard_normal(shape, np.float32)
+
+
 @pytest.fixture(scope="session")
 def models(checkpoint: Callable[[str], Checkpoint]) -> Callable[[str], VoxCPM2]:
     """`models(variant)`: the public interface of `checkpoint(variant)`."""

@@ -16,17 +16,14 @@ from speechbase.cache import KVCache
 from tests.effort import quick
 from voxcpm2 import Batch, Prompt, Request, RequestError, Row, Speech, VoxCPM2
 
+from .conftest import latents
+
 ALIKE = 1e-4  # absolute, on latents
 
 
 @pytest.fixture
 def base(models: Callable[[str], VoxCPM2]) -> VoxCPM2:
     return models("base")
-
-
-def latents(model: VoxCPM2, seed: int, count: int) -> np.ndarray:
-    shape = (count, model.config.patch_size, model.config.feat_dim)
-    return np.random.default_rng(seed).standard_normal(shape, np.float32)
 
 
 def mixed(model: VoxCPM2) -> list[dict[str, Any]]:
@@ -90,21 +87,6 @@ def test_each_row_of_a_mixed_batch_equals_its_run_alone(
     assert speeches.keys() == set(rows)
     for row, expected in zip(rows, alone(variant), strict=True):
         assert_alike(speeches[row], expected)
-
-
-@pytest.mark.slow
-def test_a_batch_of_the_first_generation(models: Callable[[str], VoxCPM2]) -> None:
-    model = models("v1")
-    said = Prompt("The transcript.", latents(model, 3, 4))
-    calls: list[dict[str, Any]] = [
-        {"text": "Hello world, this is a test.", "seed": 1, "steps": 2},
-        {"text": "Then the rain falls.", "prompt": said, "seed": 3, "steps": 2},
-    ]
-    batch = model.batch(slots=2)
-    rows = [batch.add(Request(**call)) for call in calls]
-    speeches = finish(batch)
-    for row, call in zip(rows, calls, strict=True):
-        assert_alike(speeches[row], model.generate(call.pop("text"), **call))
 
 
 @pytest.mark.parametrize("variant", quick(["base", "stress"], "base"))

@@ -22,17 +22,12 @@ from voxcpm2.audio_vae import AudioVAE
 from voxcpm2.config import Config
 from voxcpm2.convert import convert
 
-from .conftest import ROOT
+from .conftest import ROOT, latents
 
 
 @pytest.fixture
 def base(models: Callable[[str], VoxCPM2]) -> VoxCPM2:
     return models("base")
-
-
-def latents(model: VoxCPM2, seed: int, count: int) -> np.ndarray:
-    shape = (count, model.config.patch_size, model.config.feat_dim)
-    return np.random.default_rng(seed).standard_normal(shape, np.float32)
 
 
 @pytest.mark.parametrize("prompted", quick([False, True], True))

@@ -18,15 +18,12 @@ import voxcpm2
 from voxcpm2 import AudioError, Prompt, Request, RequestError, VoxCPM2
 from voxcpm2.prompt import AUDIO_START, spoken_text
 
+from .conftest import latents
+
 
 @pytest.fixture
 def model(models: Callable[[str], VoxCPM2]) -> VoxCPM2:
     return models("base")
-
-
-def latents(model: VoxCPM2, count: int) -> np.ndarray:
-    shape = (count, model.config.patch_size, model.config.feat_dim)
-    return np.random.default_rng(0).standard_normal(shape, np.float32)
 
 
 class TestInterface:
@@ -89,7 +86,7 @@ class TestLength:
 
     @pytest.mark.slow
     def test_the_models_length_bounds_it_too(self, model: VoxCPM2) -> None:
-        voice = latents(model, 380)
+        voice = latents(model, 0, 380)
         speech = model.generate("the lazy dog", reference=voice, min_len=12, steps=1)
         assert len(speech.latents) == model.config.max_length - (380 + 2 + 3 + 1)
 
@@ -185,7 +182,7 @@ def test_a_process_whose_other_thread_spoke_ends_cleanly(golden: Callable[[str],
 
 class TestPrompt:
     def test_extending_joins_text_and_latents_as_they_are(self, model: VoxCPM2) -> None:
-        prompt = Prompt("It was said. ", latents(model, 3))
+        prompt = Prompt("It was said. ", latents(model, 0, 3))
         speech = model.generate("Then  this.", prompt=prompt, max_len=2, steps=2)
         longer = prompt.extend(speech)
         assert longer.text == "It was said. Then this."
@@ -231,22 +228,22 @@ class TestBadInput:
 
     def test_a_prompt_needs_its_text(self, model: VoxCPM2) -> None:
         with pytest.raises(RequestError, match="the prompt has no text"):
-            model.generate("Hello.", prompt=Prompt("", latents(model, 2)))
+            model.generate("Hello.", prompt=Prompt("", latents(model, 0, 2)))
 
     def test_a_voice_does_not_go_with_a_prompt(self, model: VoxCPM2) -> None:
         with pytest.raises(RequestError, match="voice and prompt exclude each other"):
-            model.generate("Hello.", voice="warm", prompt=Prompt("Hi.", latents(model, 2)))
+            model.generate("Hello.", voice="warm", prompt=Prompt("Hi.", latents(model, 0, 2)))
 
     def test_the_first_generation_knows_no_reference(
         self, models: Callable[[str], VoxCPM2]
     ) -> None:
         v1 = models("v1")
         with pytest.raises(RequestError, match="knows no reference"):
-            v1.generate("Hello.", reference=latents(v1, 2))
+            v1.generate("Hello.", reference=latents(v1, 0, 2))
 
     @pytest.mark.parametrize("name", ["reference", "prompt"])
     def test_latents_of_another_shape_or_not_finite(self, model: VoxCPM2, name: str) -> None:
-        good = latents(model, 2)
+        good = latents(model, 0, 2)
         bad = good.copy()
         bad[1, 2, 3] = np.nan
         for wrong, message in (

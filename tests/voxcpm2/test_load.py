@@ -116,13 +116,6 @@ def test_pytorch_model_bin_equals_safetensors(golden, checkpoint, directory, sav
     assert differences(load(directory), checkpoint("square")) == []
 
 
-def test_bfloat16_pytorch_model_bin_equals_safetensors(golden, save_torch, tmp_path):
-    directory = golden("bf16").assemble(tmp_path / "checkpoint")
-    save_torch(directory / "pytorch_model.bin", mx.load(str(directory / "model.safetensors")))
-    (directory / "model.safetensors").unlink()
-    assert differences(load(directory), load(golden("bf16").checkpoint)) == []
-
-
 def shard(directory: Path, main: dict, count: int = 3) -> dict[str, str]:
     names = sorted(main)
     files = {

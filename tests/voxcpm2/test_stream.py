@@ -12,14 +12,9 @@ import pytest
 from tests.effort import quick
 from voxcpm2 import Prompt, RequestError, VoxCPM2
 
-from .conftest import Golden
+from .conftest import Golden, latents
 
 SAME = 2e-4  # absolute, on samples: one-shot and streamed decoding add up in another order
-
-
-def latents(model: VoxCPM2, seed: int, count: int) -> np.ndarray:
-    shape = (count, model.config.patch_size, model.config.feat_dim)
-    return np.random.default_rng(seed).standard_normal(shape, np.float32)
 
 
 def calls(model: VoxCPM2) -> dict[str, dict[str, Any]]:

@@ -91,24 +91,6 @@ def test_takes_come_as_outcomes_with_the_callers_key_and_attempt():
         assert np.array_equal(found.speech.state, hum(one).state)
 
 
-def test_all_machines_speak():
-    mini, studio = FakeMachine("mini"), FakeMachine("studio")
-    client = of(mini, studio)
-    client.until(lambda: client.count("speaks") == 2)
-    client.said(*several())
-    assert mini.texts
-    assert studio.texts
-
-
-def test_a_machine_that_comes_later_speaks_too():
-    mini, studio = FakeMachine("mini"), FakeMachine("studio", works=False)
-    client = of(studio)
-    client.add(*several(8))
-    client.rest(5)
-    client.cluster.come(mini)
-    client.until(lambda: mini.texts)
-
-
 def test_a_failure_of_the_engine_comes_back_as_one():
     def fault(asked: Request) -> EngineFailure:
         return EngineFailure("it lost its voice")
@@ -238,13 +220,6 @@ def test_others_speak_what_a_silent_machine_has():
     assert client.count("mini has said nothing for 2") == 1
     assert sorted(studio.texts) == ["This is line 0.", "This is line 1."]
     assert client.again == 2
-
-
-def test_others_speak_what_a_machine_has_whose_engine_hangs():
-    client, mini, studio = silent_with(2)
-    mini.silent = 30.0
-    client.until(lambda: len(client.outcomes) == 2)
-    assert len(studio.texts) == 2
 
 
 def test_of_two_takes_the_first_is_taken_and_the_second_is_counted():

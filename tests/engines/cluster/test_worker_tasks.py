@@ -152,15 +152,6 @@ def test_an_engine_that_cannot_start_refuses_all_who_wait_and_begins_anew(
     assert opened(booth.speak("mark 0", request()))[1] is not None
 
 
-def test_who_asks_whether_it_is_ready_hears_why_not():
-    engine = FarEngine(start_errors=[EngineUnavailable("no room for the model")])
-    booth = booth_of(engine)
-    with pytest.raises(EngineUnavailable, match="no room for the model"):
-        booth.ready()
-    booth.ready()
-    assert booth.facts()["slots"] == 3
-
-
 def test_an_engine_that_dies_leaves_nobody_waiting(
     threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ):
@@ -197,15 +188,6 @@ def test_an_idle_session_is_closed_and_opened_again(idle: None):
     assert engine.loaded
     booth.speak("2", request())
     assert len(engine.sessions) == 2
-
-
-def test_a_session_that_is_asked_again_and_again_is_not_opened_anew():
-    engine = HumEngine()
-    booth = booth_of(engine)
-    for n in range(5):
-        booth.speak(str(n), request())
-    assert len(engine.sessions) == 1
-    assert booth.close_if_idle()
 
 
 def test_a_booth_says_how_it_runs(threads: ThreadPoolExecutor):
@@ -447,13 +429,6 @@ def say(
     threads: ThreadPoolExecutor, one: Request, made: str | None = None, held: str | None = None
 ) -> Future[bytes]:
     return threads.submit(worker_tasks.say, codec.encode_request(one, SETTINGS, made), held)
-
-
-def test_a_request_is_spoken(there: There, threads: ThreadPoolExecutor):
-    facts, speech = opened(say(threads, request()).result(30))
-    assert speech is not None
-    assert len(speech.samples) > RATE
-    assert facts["took"] >= 0
 
 
 def test_a_request_that_its_engine_cannot_speak_is_refused(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import importlib.util
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -65,16 +63,6 @@ BEFORE = Prompt("It rained", lambda: np.zeros(0, np.float32), STATE)
 
 
 # -- before it is started --------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_importing_it_loads_no_model() -> None:
-    script = (
-        "import sys, narrator.engines.cosyvoice2.engine\n"
-        "print(*sorted({'mlx', 'mlx_lm', 'cosyvoice2', 'onnxruntime'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert (done.stdout.strip(), done.stderr) == ("", "")
 
 
 def test_identity_names_weights_and_precision_and_no_stored_speaker(
@@ -225,35 +213,6 @@ def test_a_stored_speaker_that_is_not_there_is_a_problem_before_anything_is_load
 
 
 # -- references ------------------------------------------------------------------------------------
-
-
-def test_a_clip_is_encoded_once(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls, encode = [], cosyvoice2.CosyVoice2.reference
-
-    def counted(self: Any, samples: Any, rate: Any = None) -> Any:
-        calls.append(rate)
-        return encode(self, samples, rate)
-
-    monkeypatch.setattr(cosyvoice2.CosyVoice2, "reference", counted)
-    told: list[str] = []
-    first = loaded(make())
-    heard = first.encode_clip(clip(1.2), told.append)
-    assert told == ["encoding a voice …"]
-    assert first.encode_clip(clip(1.2)) is heard
-    again = loaded(make()).encode_clip(clip(1.2))
-    assert all(
-        np.array_equal(getattr(again, part), getattr(heard, part))
-        for part in ("tokens", "mel", "speaker")
-    )
-    assert len(calls) == 1
-    [path] = (tmp_path / "voices").iterdir()
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
-    assert np.array_equal(loaded(make()).encode_clip(clip(1.2)).mel, heard.mel)
-    assert len(calls) == 2
 
 
 def test_a_preset_brings_its_encoding(make: Make, tmp_path: Path) -> None:

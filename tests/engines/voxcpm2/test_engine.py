@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import shutil
@@ -70,6 +71,16 @@ def make(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> M
         return VoxCPM2Engine(chosen, cache=tmp_path / "voices")
 
     return make
+
+
+Start = Callable[..., ModelSession]
+
+
+@pytest.fixture
+def start(make: Make) -> Iterator[Start]:
+    """`start(slots=…)`: a session of such an engine, closed at the end."""
+    with contextlib.ExitStack() as stack:
+        yield lambda **settings: stack.enter_context(contextlib.closing(make(**settings).start()))
 
 
 def latents(count: int = 3, seed: int = 0) -> np.ndarray:
@@ -284,13 +295,12 @@ def test_each_mode_gives_the_model_its_sequence(make: Make) -> None:
     session.close()
 
 
-def test_solver_guards_and_seed_come_with_the_request(make: Make) -> None:
-    session = make(steps=6, cfg=1.7, earliest_stop=0.5).start()
+def test_solver_guards_and_seed_come_with_the_request(start: Start) -> None:
+    session = start(steps=6, cfg=1.7, earliest_stop=0.5)
     session.add(request(expected=3.0))
     own = {"steps": 4, "cfg": 2.5, "earliest_stop": 0.1}
     session.add(request(expected=3.0, parameters=own, attempt=1))
     first, second = (row.request for row in session._jobs)
-    session.close()
     assert (first.steps, first.cfg, first.min_len, first.max_len) == (6, 1.7, 9, 57)
     assert (second.steps, second.cfg, second.min_len) == (4, 2.5, 1 + 1)
     assert first.retries == 0
@@ -324,8 +334,8 @@ def test_noise_depends_on_seed_attempt_and_text_alone() -> None:
     assert noise_seed(one) == 3638434416  # a change of this renders everybody's books again
 
 
-def test_what_a_mode_lacks_is_the_requests_failure(make: Make) -> None:
-    session = make().start()
+def test_what_a_mode_lacks_is_the_requests_failure(start: Start) -> None:
+    session = start()
     wrong = [
         request("One.", mode="reference"),
         request("Two.", mode="anchored", reference=clip()),
@@ -337,7 +347,6 @@ def test_what_a_mode_lacks_is_the_requests_failure(make: Make) -> None:
         request(" "),
     ]
     outcomes = speak(session, [*wrong, request("Six.")])
-    session.close()
     failed = [key for key, outcome in outcomes.items() if outcome.failure]
     assert failed == [asked.key for asked in wrong]
     assert len(said(outcomes["Six."]).samples)
@@ -379,24 +388,11 @@ def assert_alike(found: dict[str, Outcome], expected: dict[str, Outcome]) -> Non
 
 
 @pytest.mark.slow
-def test_any_number_of_slots_makes_the_same_takes(make: Make, alone: dict[str, Outcome]) -> None:
-    session = make(slots=3).start()
-    assert_alike(speak(session, FEW), alone)
-    session.close()
-
-
-@pytest.mark.slow
-def test_eight_slots_make_the_same_takes(make: Make, checkpoint: Path, tmp_path: Path) -> None:
-    session = make(slots=8).start()
-    assert_alike(speak(session, MIXED), one_by_one(checkpoint, tmp_path / "alone", MIXED))
-    session.close()
-
-
-@pytest.mark.slow
-def test_order_of_requests_does_not_matter(make: Make, alone: dict[str, Outcome]) -> None:
-    session = make().start()
-    assert_alike(speak(session, reversed(FEW)), alone)
-    session.close()
+def test_any_number_of_slots_and_any_order_make_the_same_takes(
+    start: Start, checkpoint: Path, tmp_path: Path
+) -> None:
+    session = start(slots=8)
+    assert_alike(speak(session, reversed(MIXED)), one_by_one(checkpoint, tmp_path / "alone", MIXED))
 
 
 def test_a_take_is_what_the_model_says(make: Make, alone: dict[str, Outcome]) -> None:
@@ -423,8 +419,8 @@ def test_a_take_is_what_the_model_says(make: Make, alone: dict[str, Outcome]) ->
     assert (found.tokens, found.stop) == (speech.token_count, speech.stop_reason)
 
 
-def test_a_slot_is_free_before_its_take_has_come(make: Make) -> None:
-    session = make(slots=2).start()
+def test_a_slot_is_free_before_its_take_has_come(start: Start) -> None:
+    session = start(slots=2)
     session.add(request("Short.", parameters={"earliest_stop": 0.0}, expected=0.1))
     session.add(request("Long.", parameters={"earliest_stop": 0.9}, expected=6.0))
     while session.slots == 2:
@@ -434,18 +430,16 @@ def test_a_slot_is_free_before_its_take_has_come(make: Make) -> None:
     outcomes = list(session.advance())
     assert [outcome.key for outcome in outcomes] == ["Short."]
     assert session.slots == 2
-    session.close()
 
 
-def test_the_last_take_waits_for_nothing(make: Make) -> None:
-    session = make(slots=1).start()
+def test_the_last_take_waits_for_nothing(start: Start) -> None:
+    session = start(slots=1)
     session.add(request())
     while session.slots == 1:
         assert not session.advance()
     assert len(session.advance()) == 1
     assert session.advance() == []
     assert session.busy > 0.5
-    session.close()
 
 
 # -- references ------------------------------------------------------------------------------------
@@ -552,22 +546,21 @@ def test_latents_of_our_own_that_do_not_fit_are_made_anew(
     assert np.array_equal(latents_of(make(), clip(3.0)), own)
 
 
-def test_a_full_disk_is_not_hidden(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_not_hidden(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path) -> Any:
         raise StorageError(f"{path}: the disk is full")
 
     monkeypatch.setattr(files, "replacing", full)
-    session = make().start()
+    session = start()
     with pytest.raises(StorageError):
         session.add(request(mode="reference", reference=clip()))
-    session.close()
 
 
 # -- memory and other trouble ----------------------------------------------------------------------
 
 
 def test_out_of_memory_lowers_the_slots_and_loses_nothing(
-    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
+    start: Start, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step = generate.Batch.step
 
@@ -577,42 +570,22 @@ def test_out_of_memory_lowers_the_slots_and_loses_nothing(
         return step(self)
 
     monkeypatch.setattr(generate.Batch, "step", small)
-    session = make(slots=8).start()
+    session = start(slots=8)
     assert_alike(speak(session, FEW), alone)
     assert session.slots == 2
     assert "lowered to 2" in session.note
-    session.close()
 
 
 def test_out_of_memory_with_one_row_is_the_machines(
-    make: Make, monkeypatch: pytest.MonkeyPatch
+    start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def none(self: generate.Batch) -> Any:
         raise RuntimeError("[METAL] Command buffer execution failed: Insufficient Memory")
 
     monkeypatch.setattr(generate.Batch, "step", none)
-    session = make(slots=4).start()
+    session = start(slots=4)
     with pytest.raises(EngineUnavailable, match="8-bit"):
         speak(session, MIXED[:4])
-    session.close()
-
-
-def test_a_decode_that_does_not_fit_is_tried_again(
-    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    speech, failed = generate.Decoding.speech, []
-
-    def once(self: generate.Decoding) -> Any:
-        if not failed:
-            failed.append(1)
-            raise MemoryError
-        return speech(self)
-
-    monkeypatch.setattr(generate.Decoding, "speech", once)
-    session = make(slots=4).start()
-    assert_alike(speak(session, FEW), alone)
-    assert failed
-    session.close()
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, when: Callable[[int], bool]) -> list[int]:
@@ -630,47 +603,34 @@ def failing(monkeypatch: pytest.MonkeyPatch, when: Callable[[int], bool]) -> lis
 
 
 def test_the_last_take_that_does_not_fit_says_nothing_of_the_slots(
-    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
+    start: Start, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # the last of them is decoded with nothing beside it
     tries = failing(monkeypatch, lambda number: number == len(FEW))
-    session = make(slots=8).start()
+    session = start(slots=8)
     assert_alike(speak(session, FEW), alone)
     assert len(tries) == len(FEW) + 1
     assert (session.slots, session.note) == (8, "8 slots")
-    session.close()
 
 
 def test_takes_that_are_decoded_count_as_rows_that_ran(
-    make: Make, monkeypatch: pytest.MonkeyPatch
+    start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failing(monkeypatch, lambda number: number == 1)
-    session = make(slots=8).start()
+    session = start(slots=8)
     monkeypatch.setattr(
         loaded_model, "step_limits", lambda *_: (3, 3)
     )  # all of them end with one step
     assert len(speak(session, [request(f"{n}.") for n in range(8)])) == 8
     assert session.slots == 4  # half of eight that were decoded, while no row ran
-    session.close()
 
 
-@pytest.mark.slow
-def test_a_single_slot_is_tried_once_more(
-    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    failing(monkeypatch, lambda number: number == 2)
-    session = make(slots=1).start()
-    assert_alike(speak(session, FEW), alone)
-    session.close()
-
-
-def test_a_single_slot_is_not_tried_for_ever(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_single_slot_is_not_tried_for_ever(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     tries = failing(monkeypatch, lambda number: number > 1)
-    session = make(slots=1).start()
+    session = start(slots=1)
     with pytest.raises(EngineUnavailable, match="single chunk"):
         speak(session, FEW)
     assert len(tries) <= 4
-    session.close()
 
 
 @pytest.mark.parametrize(
@@ -707,9 +667,9 @@ def cramped(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
 
 @pytest.mark.slow
 def test_a_voice_that_does_not_fit_beside_the_rows_lowers_the_slots(
-    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
+    start: Start, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = make(slots=4).start()
+    session = start(slots=4)
     first = [each for each in MIXED if each.reference is None][:4]
     for each in first:
         session.add(replace(each, expected=1.0, parameters={"earliest_stop": 0.9}))
@@ -722,7 +682,6 @@ def test_a_voice_that_does_not_fit_beside_the_rows_lowers_the_slots(
         outcomes |= {outcome.key: outcome for outcome in session.advance()}
     assert not any(outcome.failure for outcome in outcomes.values())
     assert said(outcomes[MIXED[2].key]).patches == said(alone[MIXED[2].key]).patches
-    session.close()
 
 
 def test_a_voice_that_fits_nowhere_is_the_machines(
@@ -744,7 +703,7 @@ def test_what_cannot_be_encoded_to_be_kept_is_no_chunk_s_failure(make: Make) -> 
 
 
 def test_one_poisoned_row_fails_alone(
-    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
+    start: Start, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draw = generate.Row.draw
 
@@ -754,14 +713,13 @@ def test_one_poisoned_row_fails_alone(
         return draw(self, shape)
 
     monkeypatch.setattr(generate.Row, "draw", poisoned)
-    session = make(slots=4).start()
+    session = start(slots=4)
     outcomes = speak(session, FEW)
     failure = outcomes.pop("Nobody knew.").failure
     assert isinstance(failure, EngineFailure)
     assert "[matmul] something odd: 'Nobody knew.'" in str(failure)
     assert_alike(outcomes, alone)
     assert session.slots == 4
-    session.close()
 
 
 THREE = FEW[:3]
@@ -910,7 +868,7 @@ def test_what_only_a_new_process_mends_is_known_by_its_words(said: str, beyond: 
 
 @pytest.mark.parametrize(("place", "name"), [(generate.Batch, "step"), (voxcpm2.VoxCPM2, "encode")])
 def test_a_process_that_cannot_go_on_is_not_gone_on_in(
-    make: Make, monkeypatch: pytest.MonkeyPatch, place: Any, name: str
+    start: Start, monkeypatch: pytest.MonkeyPatch, place: Any, name: str
 ) -> None:
     calls = []
 
@@ -919,18 +877,17 @@ def test_a_process_that_cannot_go_on_is_not_gone_on_in(
         raise RuntimeError(THRASHING)
 
     monkeypatch.setattr(place, name, thrashing)
-    session = make(slots=4).start()
+    session = start(slots=4)
     with pytest.raises(EngineUnavailable, match=r"in this process \(Cache.*run the same again"):
         speak(session, FEW)
     assert len(calls) == 1
-    session.close()
 
 
 def test_what_a_process_died_of_is_spoken_alone_and_in_fewer_slots(
-    make: Make, alone: dict[str, Outcome]
+    start: Start, alone: dict[str, Outcome]
 ) -> None:
     """As another process is asked for it."""
-    session = make(slots=8).start()
+    session = start(slots=8)
     session.lower(len(FEW), "its process died")
     assert (session.slots, session.note) == (2, "slots lowered to 2: its process died")
     for asked in FEW[:2]:
@@ -942,7 +899,6 @@ def test_what_a_process_died_of_is_spoken_alone_and_in_fewer_slots(
         found |= {outcome.key: outcome for outcome in session.advance()}
     same(found, alone)
     assert list(found) == [asked.key for asked in FEW[:2]]
-    session.close()
 
 
 # -- in a process of its own -----------------------------------------------------------------------
@@ -1009,24 +965,23 @@ def test_the_model_has_a_process_of_its_own_on_cuda(
 
 
 def test_where_nothing_works_the_machine_is_at_fault(
-    make: Make, monkeypatch: pytest.MonkeyPatch
+    start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(self: generate.Batch) -> Any:
         raise RuntimeError("device lost")
 
     monkeypatch.setattr(generate.Batch, "step", broken)
-    session = make(slots=4).start()
+    session = start(slots=4)
     with pytest.raises(EngineUnavailable, match="device lost"):
         speak(session, FEW)
-    session.close()
 
 
-def test_ctrl_c_passes(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_passes(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(self: generate.Batch) -> Any:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(generate.Batch, "step", interrupted)
-    session = make().start()
+    session = start()
     session.add(request())
     with pytest.raises(KeyboardInterrupt):
         session.advance()
@@ -1034,7 +989,7 @@ def test_ctrl_c_passes(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     session.close()
 
 
-def test_limits_are_set_and_restored(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_are_set_and_restored(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     before = mx.set_cache_limit(123 << 20)
     try:
         wired = [0]
@@ -1045,7 +1000,7 @@ def test_limits_are_set_and_restored(make: Make, monkeypatch: pytest.MonkeyPatch
 
         monkeypatch.setattr(mx.metal, "is_available", lambda: True)
         monkeypatch.setattr(mx, "set_wired_limit", set_wired)
-        session = make().start()
+        session = start()
         assert mx.set_cache_limit(CACHE_LIMIT) == CACHE_LIMIT
         assert wired[-1] > 1 << 28
         session.add(request())
