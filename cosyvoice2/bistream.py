@@ -88,18 +88,16 @@ def bistream(
     """
     decoder = _PieceDecoder(lm, iter(uniforms), compatible)
     decoder.buffer, decoder.prefix = list(prompt_ids), list(prefix_tokens)
-    decoder.next_fill = (len(decoder.prefix) // TOKENS_PER_TURN + 1) * TOKENS_PER_TURN - len(
-        decoder.prefix
-    )
-    count = 0
-    for number in ids:
-        count += 1
-        decoder.buffer.append(number)
+    decoder.next_fill = TOKENS_PER_TURN - len(decoder.prefix) % TOKENS_PER_TURN
+    text_length = 0
+    for text_id in ids:
+        text_length += 1
+        decoder.buffer.append(text_id)
         if decoder.queue_input():
             yield from decoder.generate_until_fill()
-    if not count and not compatible:
+    if not text_length and not compatible:
         raise RequestError("the text has no ids; give a word to speak")
-    yield from decoder.generate_until_end(MAX_TOKENS_PER_TEXT_ID * count)
+    yield from decoder.generate_until_end(MAX_TOKENS_PER_TEXT_ID * text_length)
 
 
 class _PieceDecoder:

@@ -169,12 +169,12 @@ class Row:
         return self._tokens[-1]
 
     @property
-    def closed(self) -> bool:
-        """True while the row has fewer tokens than its minimum, so that it may not end."""
+    def must_go_on(self) -> bool:
+        """Whether the row has fewer tokens than its minimum, so that it may not end."""
         return len(self._tokens) < self._min_tokens
 
     @property
-    def cancelled(self) -> bool:
+    def is_cancelled(self) -> bool:
         return self.request.cancel is not None and self.request.cancel.is_set()
 
     def choose(self, head: Head) -> None:
@@ -184,7 +184,7 @@ class Row:
         """
         config = self._config
         token = choose(head, self._tokens, self._draw, config)
-        if token >= config.end and self.closed and not self.request.compatible:
+        if token >= config.end and self.must_go_on and not self.request.compatible:
             speech = head.without(*range(config.end, config.end + END_COUNT))
             token = choose(speech, self._tokens, self._draw, config)
         if token >= config.end:
@@ -235,9 +235,8 @@ class TokenBatch:
         self._waiting: deque[Row] = deque()
         self._running: list[Row] = []  # in the order of `_states`
         self._states: RowStates | None = None
-        self._undecided: deque[tuple[Row, Head]] = (
-            deque()
-        )  # empty between steps, except after an error
+        self._undecided: deque[tuple[Row, Head]] = deque()
+        """Rows that have logits, but no token yet: empty between steps, except after an error."""
         self._ended: list[Row] = []
 
     def __len__(self) -> int:
@@ -272,9 +271,7 @@ class TokenBatch:
             try:
                 row.choose(head)
             except Exception:
-                self._keep_running(
-                    [running_row for running_row in self._running if running_row is not row]
-                )
+                self._keep_running([other for other in self._running if other is not row])
                 raise
         self._drop_ended()
         ended, self._ended = self._ended, []
@@ -289,37 +286,37 @@ class TokenBatch:
         self._admit()
         if self._states is None:
             return
-        closed = [row.closed for row in self._running]
-        heads = Heads.from_logits(
-            self._lm.decode(self._states.last), closed, self._lm.config
-        ).rows()
+        closed = [row.must_go_on for row in self._running]
+        logits = self._lm.decode(self._states.last)
+        heads = Heads.from_logits(logits, closed, self._lm.config).rows()
         self._undecided.extend(zip(self._running, heads, strict=True))
 
     def _admit(self) -> None:
         """Prefills waiting rows into the free slots."""
-        new = list(islice(self._waiting, max(0, self.slots - len(self._running))))
-        if not new:
+        new_rows = list(islice(self._waiting, max(0, self.slots - len(self._running))))
+        if not new_rows:
             return
-        states = self._lm.prefill([self._lm.lead(row.text_ids, row.prefix) for row in new])
+        states = self._lm.prefill([self._lm.lead(row.text_ids, row.prefix) for row in new_rows])
         if self._states is None:
             self._states = states
         else:
             self._states.extend(states)
-        for _ in new:
+        for _ in new_rows:
             self._waiting.popleft()
-        self._running = self._running + new
+        self._running = self._running + new_rows
 
     def _drop_ended(self) -> None:
         """Removes rows that are cancelled, have ended, or were given tokens and need not run."""
         rows = [*self._running, *self._waiting]
         for row in rows:
-            if row.stop_reason is None and row.cancelled:
+            if row.stop_reason is None and row.is_cancelled:
                 row.stop_reason = "cancelled"
         self._ended += [row for row in rows if row.stop_reason is not None]
         self._waiting = deque(row for row in self._waiting if row.stop_reason is None)
         self._keep_running([row for row in self._running if row.stop_reason is None])
 
     def _keep_running(self, rows: list[Row]) -> None:
+        """Keeps these of the running rows, and their states and logits."""
         if len(rows) == len(self._running):
             return
         if not rows or self._states is None:
@@ -357,9 +354,8 @@ def read_prompt(
     request: Request, tokenize: Callable[[str], list[int]], config: LMConfig
 ) -> tuple[list[int], list[int]]:
     """Returns the ids before those of the text, and the prefix tokens. Raises RequestError."""
-    return checked_text_ids(_read_prompt_ids(request, tokenize), config), _read_prefix_tokens(
-        request, config
-    )
+    prompt_ids = checked_text_ids(_read_prompt_ids(request, tokenize), config)
+    return prompt_ids, _read_prefix_tokens(request, config)
 
 
 def checked_text_ids(ids: list[int], config: LMConfig) -> list[int]:

@@ -91,13 +91,11 @@ class SpeechDecoder:
 
     def noise(self, array_like: Any, frames: int) -> np.ndarray | None:
         """Checks a caller's noise for `frames` frames, -1 for any number. Raises RequestError."""
-        c = self.vocoder.config
-        length = frames if frames == -1 else frames * c.frame
-        return (
-            None
-            if array_like is None
-            else float_array("noise", array_like, (length, c.harmonics + 1))
-        )
+        if array_like is None:
+            return None
+        config = self.vocoder.config
+        length = frames if frames == -1 else frames * config.frame
+        return float_array("noise", array_like, (length, config.harmonics + 1))
 
     def check(self, row: Row) -> None:
         """Raises RequestError unless speed and noise of a row suit its tokens."""
@@ -142,9 +140,8 @@ class Batch(TokenBatch):
         super().__init__(lm, tokenize, slots)
         self._decoder, self._resolve = decoder, resolve
         self._pending_decodings: WeakSet[Decoding] = WeakSet()  # drops those that callers dropped
-        self._undecoded_rows: deque[Row] = (
-            deque()
-        )  # of `advance`; empty between calls, except after an error
+        self._undecoded_rows: deque[Row] = deque()
+        """Rows of `advance`: empty between calls, except after an error."""
         self._decoded_rows: list[tuple[Row, Speech]] = []
 
     def __len__(self) -> int:
@@ -157,8 +154,9 @@ class Batch(TokenBatch):
         """
         check_request(request)
         request = self._decoder.checked_request(self._resolve(request))
-        room = self._decoder.max_new_tokens(request)
-        return super().add(request, room if max_tokens is None else min(max_tokens, room))
+        flow_limit = self._decoder.max_new_tokens(request)
+        limit = flow_limit if max_tokens is None else min(max_tokens, flow_limit)
+        return super().add(request, limit)
 
     def advance(self) -> list[tuple[Row, Speech]]:
         """Makes one step of all rows; returns the rows that ended, with their speech.
@@ -196,14 +194,13 @@ class Batch(TokenBatch):
         self._pending_decodings.add(decoding)
         return decoding
 
-    def sound(self, decoding: Decoding) -> None:
+    def decode_with_others(self, decoding: Decoding) -> None:
         """Decodes a row, and with it the rows that have waited longest."""
-        others = sorted(self._pending_decodings - {decoding}, key=lambda each: -each.waited)
+        others = sorted(self._pending_decodings - {decoding}, key=lambda other: -other.waited_steps)
         decodings = [decoding, *others[: _rows_per_pass() - 1]]
-        for finished, speech in zip(
-            decodings, self._decoder.speech([d.row for d in decodings]), strict=True
-        ):
-            finished.became = speech
+        speeches = self._decoder.speech([decoding.row for decoding in decodings])
+        for finished, speech in zip(decodings, speeches, strict=True):
+            finished.result = speech
             self._pending_decodings.discard(finished)
 
     def is_due(self, decoding: Decoding) -> bool:
@@ -211,7 +208,7 @@ class Batch(TokenBatch):
         return (
             not on_gpu()
             or len(self._pending_decodings) >= GPU_ROWS_PER_PASS
-            or decoding.waited >= MAX_WAIT_STEPS
+            or decoding.waited_steps >= MAX_WAIT_STEPS
         )
 
 
@@ -224,28 +221,28 @@ class Decoding:
 
     def __init__(self, row: Row, batch: Batch, stream: Any = None) -> None:
         self.row = row
-        self.became: Speech | None = None
-        self.waited = 0
+        self.result: Speech | None = None
+        self.waited_steps = 0
         self._batch, self._stream = batch, stream
 
     @property
     def is_pending(self) -> bool:
-        """Whether its sound is still to be made."""
-        return self.became is None
+        """Whether the row is not decoded yet."""
+        return self.result is None
 
     def push(self) -> None:
         """Decodes the row, or waits for other rows."""
-        self.waited += 1
+        self.waited_steps += 1
         if self.is_pending and self._batch.is_due(self):
             self._decode()
 
     def speech(self) -> Speech:
         """Returns the row's speech, and does the remaining work first."""
-        if self.became is None:
+        if self.result is None:
             self._decode()
-        assert self.became is not None
-        return self.became
+        assert self.result is not None
+        return self.result
 
     def _decode(self) -> None:
         with mx.stream(self._stream or mx.default_stream(mx.default_device())):
-            self._batch.sound(self)
+            self._batch.decode_with_others(self)

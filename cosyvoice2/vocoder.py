@@ -139,12 +139,10 @@ def window_length(rows: Sequence[int], margin: int) -> int:
     launch_cost = LAUNCH_FRAMES if on_gpu() else 0
 
     def cost(length: int) -> int:
-        cut = [windows(frames, length, margin) for frames in rows]
-        decoded = sum(
-            min(frames, length) * sum(1 for _ in each)
-            for frames, each in zip(rows, cut, strict=True)
+        decoded_frames = sum(
+            min(frames, length) * len(list(windows(frames, length, margin))) for frames in rows
         )
-        return decoded + launch_cost * len({min(frames, length) for frames in rows})
+        return decoded_frames + launch_cost * len({min(frames, length) for frames in rows})
 
     row_lengths = {frames for frames in rows if 2 * margin < frames <= LENGTHS[-1]}
     return min(sorted(row_lengths.union(LENGTHS)), key=cost)
@@ -222,6 +220,7 @@ class VocoderStream:
         self._mel = np.zeros((0, MELS), np.float32)  # from frame `_begin`
         self._kept_source = np.zeros(0, np.float32)  # the source from there
         self._begin = self._sent = self._pitched = self._frames = 0
+        """Frame numbers: the first kept, and how many are decoded, have a pitch, have arrived."""
         self._has_pitch: bool | None = None  # None before the first push
 
     def push(self, mel: Any, pitch: Any = None) -> np.ndarray:

@@ -25,13 +25,13 @@ from speechbase.errors import AudioError, printable
 
 Source = str | os.PathLike[str] | bytes | BinaryIO | np.ndarray | mx.array | Sequence[float]
 
-MIN_SECONDS = 0.1  # seconds; less holds no voice
+MIN_SECONDS = 0.1  # less holds no voice
 MIN_PEAK = 1e-4  # peak, -80 dB of full scale
 MAX_PEAK = 1e4  # integers that were cast and never scaled reach 32768
 MIN_RATE, MAX_RATE = 1000, 768_000  # Hz
-MAX_SECONDS = 1800.0  # seconds; VoxCPM2 has room for 22 minutes
-MAX_SAMPLES = 1 << 27  # of all channels: packed silence makes any number of a small file
-MAX_TAPS = 1 << 24  # of a table for resampling; rates with no common divisor would need billions
+MAX_SECONDS = 1800.0  # VoxCPM2 has room for 22 minutes
+MAX_SAMPLES = 1 << 27  # of all channels: a small file of silence may unpack to any number
+MAX_TAPS = 1 << 24  # in a resampling table; rates without a common divisor would need billions
 _TAGS: Any = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
 """Options that accept tags which are not UTF-8; PyAV 19 accepts them without an option."""
 FORMATS = (
@@ -82,6 +82,11 @@ def read_mono(
         if sample_rate is not None:
             raise AudioError("sample_rate goes with samples; a file carries its own")
         name, samples, rate = _from_file(source)
+    return _checked_mono(name, samples, rate), int(rate)
+
+
+def _checked_mono(name: str, samples: np.ndarray, rate: int) -> np.ndarray:
+    """Returns the mean of the channels. Raises AudioError for samples that hold no voice."""
     if samples.size == 0:
         raise AudioError(f"{name}: holds no audio")
     if not np.isfinite(samples).all():
@@ -103,7 +108,7 @@ def read_mono(
         raise AudioError(f"{name}: is silent; give a recording in which somebody speaks")
     if np.abs(mixed).max() > MAX_PEAK:
         raise AudioError(f"{name}: peaks at {np.abs(mixed).max():.3g}; full scale is 1")
-    return mixed, int(rate)
+    return mixed
 
 
 def pad(samples: np.ndarray, multiple: int, side: Literal["left", "right"]) -> np.ndarray:
@@ -140,23 +145,23 @@ def _from_file(source: Any) -> tuple[str, np.ndarray, int]:
             raise AudioError(f"{name}: no such file")
     elif hasattr(source, "read") and hasattr(source, "seek"):
         name, file = str(getattr(source, "name", "audio file")), source
-    else:  # a number would be taken for an open file's
+    else:  # soundfile would take a number for a file descriptor
         raise AudioError(f"audio is a file or samples, not {type(source).__name__}")
     try:
         with soundfile.SoundFile(file) as audio_file:
             _check_size(name, audio_file.frames * audio_file.channels)
             samples, rate = audio_file.read(dtype="float32"), audio_file.samplerate
-    # TypeError: a name that ends in .raw
+    # TypeError: soundfile's for a name that ends in .raw
     except (soundfile.LibsndfileError, TypeError, ValueError, OSError):
         samples, rate = _read_with_av(file, name)
     return name, samples, rate
 
 
-def _check_size(name: str, count: int) -> None:
-    if count > MAX_SAMPLES:
+def _check_size(name: str, sample_count: int) -> None:
+    if sample_count > MAX_SAMPLES:
         raise AudioError(
-            f"{name}: holds {count} samples, {MAX_SAMPLES} are the most; 8 to 15 seconds are "
-            "enough for a voice"
+            f"{name}: holds {sample_count} samples, {MAX_SAMPLES} are the most; 8 to 15 seconds "
+            "are enough for a voice"
         )
 
 
@@ -173,7 +178,7 @@ def _read_with_av(file: str | BinaryIO, name: str) -> tuple[np.ndarray, int]:
 
 
 def _decode_with_av(file: BinaryIO, name: str) -> tuple[np.ndarray, int]:
-    """Decode the first audio stream with PyAV -> float32 (n, channels), Hz."""
+    """Decodes the first audio stream with PyAV to float32 (n, channels) and its rate in Hz."""
     open_options = {"protocol_whitelist": "none", "format_whitelist": FORMATS}
     with av.open(file, mode="r", options=open_options, **_TAGS) as container:
         if not container.streams.audio:
@@ -181,12 +186,12 @@ def _decode_with_av(file: BinaryIO, name: str) -> tuple[np.ndarray, int]:
         stream = container.streams.audio[0]
         layout, rate = stream.layout.name, stream.rate
         resampler = av.AudioResampler(format="fltp", layout=layout, rate=rate)
-        frames, count = [], 0
+        frames, sample_count = [], 0
         for frame in chain(container.decode(stream), [None]):
             for part in resampler.resample(frame):
                 frames.append(part.to_ndarray())
-                count += frames[-1].size
-            _check_size(name, count)
+                sample_count += frames[-1].size
+            _check_size(name, sample_count)
     if not frames:
         return np.zeros((0, 1), np.float32), rate
     return np.concatenate(frames, axis=1).T, rate

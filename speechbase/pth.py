@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -59,7 +60,6 @@ _DAMAGE = (
 MAX_OPCODES, MAX_STACK = 200_000, 10_000
 """A tensor takes about 33 opcodes; torch stacks no more than 2000 things."""
 MAX_PICKLE_BYTES = 16 << 20
-"""Bytes."""
 MAX_TUPLE_LENGTH = 16
 """Limit of a tuple's length: sizes, strides, arguments and names of storages have up to eight."""
 MAX_NESTED_TENSORS = 100_000
@@ -104,9 +104,8 @@ def load_array(path: Path) -> np.ndarray:
     with _open_pickle(path) as (archive, root, content):
         if not isinstance(content, _Tensor):
             raise _Refused("it holds no single tensor")
-        return _read_tensors(archive, root, {"tensor": content}, path.stat().st_size, widen)[
-            "tensor"
-        ]
+        tree = {"tensor": content}
+        return _read_tensors(archive, root, tree, path.stat().st_size, widen)["tensor"]
 
 
 def load_nested(path: Path) -> dict[str, dict[str, mx.array]]:
@@ -125,9 +124,7 @@ def _load_nested(path: Path, convert: Callable[[np.ndarray], Array]) -> dict[str
         for outer, inner in tree.items():
             if not isinstance(outer, str) or not isinstance(inner, dict):
                 raise _Refused(f"{printable(outer)!r} is not a dict of tensors")
-        if (
-            sum(len(inner) for inner in tree.values()) > MAX_NESTED_TENSORS
-        ):  # one dict may be named many times
+        if sum(map(len, tree.values())) > MAX_NESTED_TENSORS:
             raise _Refused(f"it holds more than {MAX_NESTED_TENSORS} tensors")
         pairs = [(outer, name) for outer, inner in tree.items() for name in inner]
         # By number, so that names of any length are read and none stands for another.
@@ -152,11 +149,8 @@ def _open_pickle(path: Path) -> Iterator[tuple[zipfile.ZipFile, str, Any]]:
             raise _Refused("no data.pkl inside")
         root = pickle_names[0].removesuffix("data.pkl")
         _check_byte_order(archive, root)
-        yield (
-            archive,
-            root,
-            _PickleMachine(_read_entry(archive, pickle_names[0], MAX_PICKLE_BYTES)).run(),
-        )
+        pickle_bytes = _read_entry(archive, pickle_names[0], MAX_PICKLE_BYTES)
+        yield archive, root, _PickleMachine(pickle_bytes).run()
 
 
 def _require_dict(content: Any) -> dict[Any, Any]:
@@ -288,13 +282,8 @@ class _PickleMachine:
         return popped
 
     def _push_tuple(self, elements: list[Any]) -> None:
-        inner_elements = [
-            inner_element
-            for member in elements
-            if isinstance(member, tuple)
-            for inner_element in member
-        ]
-        if any(isinstance(inner_element, tuple) for inner_element in inner_elements):
+        inner_tuples = (element for element in elements if isinstance(element, tuple))
+        if any(isinstance(inner, tuple) for inner in chain.from_iterable(inner_tuples)):
             raise _Refused("its pickle nests tuples, which no tensor needs")
         if len(elements) > MAX_TUPLE_LENGTH:
             raise _Refused(f"its pickle has a tuple of {len(elements)}")
@@ -374,13 +363,12 @@ def _resolve_global(module: Any, name: Any) -> Callable[..., Any] | str:
     """Returns an allowed function, or the name of a storage type."""
     if module == "torch" and isinstance(name, str) and name in _DTYPES:
         return name
-    if (
-        not isinstance(module, str)
-        or not isinstance(name, str)
-        or ((module, name) not in _FUNCTIONS)
-    ):
+    function = None
+    if isinstance(module, str) and isinstance(name, str):
+        function = _FUNCTIONS.get((module, name))
+    if function is None:
         raise _Refused(f"it asks for {printable(module)}.{printable(name)}")
-    return _FUNCTIONS[module, name]
+    return function
 
 
 def _call(function: Any, arguments: Any) -> Any:
@@ -403,7 +391,7 @@ def _read_tensors(
     archive: zipfile.ZipFile,
     root: str,
     tree: Mapping[Any, Any],
-    size: int,
+    file_bytes: int,
     convert: Callable[[np.ndarray], Array],
 ) -> dict[str, Array]:
     """Reads every tensor, storage by storage. Equal views of a storage share one array."""
@@ -414,7 +402,7 @@ def _read_tensors(
     for name, tensor in tree.items():
         _check_shape(name, tensor)
         views.setdefault(tensor.storage, set()).add(tensor)
-    _check_sizes(views, size)
+    _check_sizes(views, file_bytes)
     arrays: dict[_Tensor, Array] = {}
     for storage, tensors in views.items():
         numbers = _read_storage(archive, f"{root}data/{storage.key}", storage)
@@ -439,17 +427,18 @@ def _check_shape(name: str, tensor: _Tensor) -> None:
         raise _Refused(f"{printable(name)} reaches beyond its storage")
 
 
-def _check_sizes(views: Mapping[_Storage, set[_Tensor]], size: int) -> None:
+def _check_sizes(views: Mapping[_Storage, set[_Tensor]], file_bytes: int) -> None:
     """Refuses tensors larger than the file: many views of one storage could fill any memory."""
     widths = {kind: dtype.itemsize for kind, dtype in _DTYPES.items()}
-    stored = sum(storage.count * widths[storage.kind] for storage in views)
-    viewed = sum(
+    stored_bytes = sum(storage.count * widths[storage.kind] for storage in views)
+    viewed_bytes = sum(
         math.prod(tensor.shape) * widths[storage.kind]
         for storage, tensors in views.items()
         for tensor in tensors
     )
-    if max(stored, viewed) > size:
-        raise _Refused(f"its tensors would take {max(stored, viewed)} bytes, the file has {size}")
+    required_bytes = max(stored_bytes, viewed_bytes)
+    if required_bytes > file_bytes:
+        raise _Refused(f"its tensors would take {required_bytes} bytes, the file has {file_bytes}")
 
 
 def _read_storage(archive: zipfile.ZipFile, name: str, storage: _Storage) -> np.ndarray:
@@ -471,7 +460,7 @@ def _view(tensor: _Tensor, numbers: np.ndarray) -> np.ndarray:
 
 
 def _to_mlx(numbers: np.ndarray) -> mx.array:
-    """A copy; uint16 stands for bfloat16."""
+    """Copies numbers to MLX; uint16 stands for bfloat16."""
     import mlx.core as mx
 
     copied = mx.array(numbers)
@@ -479,7 +468,7 @@ def _to_mlx(numbers: np.ndarray) -> mx.array:
 
 
 def widen(numbers: np.ndarray) -> np.ndarray:
-    """A copy; uint16 stands for bfloat16."""
+    """Copies numbers; uint16 stands for bfloat16 and becomes float32."""
     if numbers.dtype == np.uint16:
         return (numbers.astype(np.uint32) << 16).view(np.float32)
     return numbers.copy()

@@ -96,25 +96,7 @@ class Row:
         """Checks everything that can be checked before work begins. Raises RequestError."""
         _check_numbers(request)
         shape = (config.patch_size, config.feat_dim)
-        reference, prompt = request.reference, request.prompt
-        if reference is not None:
-            if config.first_generation:
-                raise RequestError(
-                    "this checkpoint is VoxCPM 1.x, which knows no reference; give a prompt, "
-                    "or use VoxCPM2"
-                )
-            reference = checked_latents("reference", reference, shape)
-        if prompt is not None:
-            if request.voice is not None:
-                raise RequestError(
-                    "voice and prompt exclude each other: in a continuation the description "
-                    "would be read aloud"
-                )
-            if not isinstance(prompt, Prompt):
-                raise RequestError(f"prompt must be a Prompt, not {type(prompt).__name__}")
-            if not isinstance(prompt.text, str) or not prompt.text.strip():
-                raise RequestError("the prompt has no text; give its exact transcript")
-            prompt = Prompt(prompt.text, checked_latents("prompt", prompt.latents, shape))
+        reference, prompt = _checked_reference(request, config), _checked_prompt(request, shape)
         target = spoken_text(request.text, request.voice)
         self.token_count = len(tokenize(target))
         if self.token_count == 0:
@@ -123,7 +105,7 @@ class Row:
         self.request = request
         self.text = spoken_text(request.text, None)
         parts = build_segments(target, reference, prompt, tokenize)
-        # A reference leads, so its keys and values can be computed once for all rows.
+        # A reference comes first, so its keys and values can be computed once for all rows.
         self.reference = reference
         self.tokens = build_tokens(parts[1:] if isinstance(parts[0], Reference) else parts, shape)
         length = len(build_tokens(parts, shape))
@@ -150,7 +132,7 @@ class Row:
         self.stop_reason: StopReason | None = None
 
     @property
-    def cancelled(self) -> bool:
+    def is_cancelled(self) -> bool:
         return self.request.cancel is not None and self.request.cancel.is_set()
 
     @property
@@ -171,16 +153,16 @@ class Row:
                 raise RequestError(f"noise of step {step} has values that are not finite")
         return noise if self.request.temperature == 1 else noise * self.request.temperature
 
-    def take(self, patch: mx.array, stop: bool) -> None:
+    def add_patch(self, patch: mx.array, is_stop: bool) -> None:
         """Adds a patch, and sets the stop reason if it is the last."""
         self.patches.append(patch)
-        if stop and len(self.patches) - 1 > self.request.min_len:
+        if is_stop and len(self.patches) - 1 > self.request.min_len:
             self.stop_reason = "stop"
         elif len(self.patches) >= self.cap:
             self.stop_reason = "cap"
 
-    def became(self, latents: np.ndarray, samples: np.ndarray) -> Speech:
-        """Returns the row's speech, of the latents and samples of its patches."""
+    def to_speech(self, latents: np.ndarray, samples: np.ndarray) -> Speech:
+        """Returns the row's speech with the latents and samples of its patches."""
         assert self.stop_reason is not None
         return Speech(
             text=self.text,
@@ -250,10 +232,10 @@ class Batch:
         self._network, self._tokenize = network, tokenize
         self._prefixes = prefixes
         self._waiting: deque[Row] = deque()
-        self._running: list[Row] = []  # row b of all arrays below
+        self._running: list[Row] = []  # in the order of the arrays below
         self._state: State | None = None
-        self._patch: mx.array | None = None  # of the step before, not yet fed
-        self._plan: Plan | None = None  # made anew when rows come or go
+        self._patch: mx.array | None = None  # of the previous step, not yet fed
+        self._plan: Plan | None = None  # None after rows came or went
         self._rehearsals = Rehearsals(network)
         self.steps = 0  # completed steps
 
@@ -308,7 +290,7 @@ class Batch:
         self._rehearsals.trace_next(self.slots, max(row.request.steps for row in self._running))
         flags: Any = stops.tolist()
         for row, patch, stop in zip(self._running, self._patch, flags, strict=True):
-            row.take(patch, stop)
+            row.add_patch(patch, stop)
         stopped = [row for row in self._running if row.stop_reason is not None]
         self._keep_running([row for row in self._running if row.stop_reason is None])
         for row in stopped:
@@ -320,7 +302,8 @@ class Batch:
         return ended
 
     def _drop_cancelled(self) -> list[Row]:
-        cancelled = [row for row in (*self._running, *self._waiting) if row.cancelled]
+        """Removes and returns the rows that are cancelled."""
+        cancelled = [row for row in (*self._running, *self._waiting) if row.is_cancelled]
         for row in cancelled:
             row.stop_reason = "cancelled"
         self._waiting = deque(row for row in self._waiting if row.stop_reason is None)
@@ -328,6 +311,7 @@ class Batch:
         return cancelled
 
     def _keep_running(self, rows: list[Row]) -> None:
+        """Keeps these of the running rows, and their part of the state."""
         if len(rows) == len(self._running):
             return
         self._plan = None
@@ -364,7 +348,7 @@ class Batch:
         latents = np.array(mx.stack(row.patches)) if row.patches else np.zeros(shape, np.float32)
         row.patches = []  # callers may keep the row
         samples = decode(self.vae, latents, row.context)
-        return row.became(latents, samples)
+        return row.to_speech(latents, samples)
 
 
 class Decoding:
@@ -423,7 +407,7 @@ class Decoding:
             settle(self._main_stream)
         parts = [np.array(part)[0] for part in self._windows]
         samples = np.concatenate(parts)[self._skipped :] if parts else np.zeros(0, np.float32)
-        return self._row.became(np.array(self._latents), samples)
+        return self._row.to_speech(np.array(self._latents), samples)
 
 
 def stream(batch: Batch, row: Row) -> Iterator[np.ndarray]:
@@ -480,7 +464,37 @@ def checked_latents(name: str, array_like: np.ndarray, shape: tuple[int, int]) -
     return latents
 
 
+def _checked_reference(request: Request, config: Config) -> np.ndarray | None:
+    """Returns the reference's latents. Raises RequestError."""
+    if request.reference is None:
+        return None
+    if config.first_generation:
+        raise RequestError(
+            "this checkpoint is VoxCPM 1.x, which knows no reference; give a prompt, or use VoxCPM2"
+        )
+    return checked_latents("reference", request.reference, (config.patch_size, config.feat_dim))
+
+
+def _checked_prompt(request: Request, shape: tuple[int, int]) -> Prompt | None:
+    """Returns the prompt with its latents as an array. Raises RequestError."""
+    prompt = request.prompt
+    if prompt is None:
+        return None
+    if request.voice is not None:
+        raise RequestError(
+            "voice and prompt exclude each other: in a continuation the description would be read "
+            "aloud"
+        )
+    if not isinstance(prompt, Prompt):
+        raise RequestError(f"prompt must be a Prompt, not {type(prompt).__name__}")
+    if not isinstance(prompt.text, str) or not prompt.text.strip():
+        raise RequestError("the prompt has no text; give its exact transcript")
+    return Prompt(prompt.text, checked_latents("prompt", prompt.latents, shape))
+
+
 def _check_numbers(request: Request) -> None:
+    """Raises RequestError for a number out of its range, and for a noise or cancel of no use."""
+
     def check_whole(name: str, number: Any, minimum: int, maximum: float = math.inf) -> None:
         is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
         if not is_whole or not minimum <= number <= maximum:

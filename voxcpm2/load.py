@@ -45,7 +45,7 @@ from voxcpm2.model import Network
 from voxcpm2.tokenizer import Tokenizer
 
 MAX_CONFIG_BYTES = 1 << 20
-"""Limits in bytes of config.json and of a list of shards."""
+"""Bytes of config.json."""
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 HUB_FILES = [
     "config.json",
@@ -154,7 +154,7 @@ def read_tensors(files: Iterable[Path], config: Config) -> tuple[Tensors, Tensor
                 network[name] = tensor
     if "encoder.conv_in.weight" in embedded_vae:
         embedded_vae = _to_official_layout(embedded_vae, config)
-        network = {name: t for name, t in network.items() if not _ROPE_BUFFER.search(name)}
+        network = {n: tensor for n, tensor in network.items() if not _ROPE_BUFFER.search(n)}
     return network, fold_weight_norm(separate_vae or embedded_vae)
 
 
@@ -251,7 +251,11 @@ def _without_unused(tensors: Tensors, vae: AudioVAE) -> Tensors:
     """Drops tensors that inference does not use, and checks the bucket boundaries."""
     boundaries = tensors.get("decoder.sr_bin_boundaries")
     configured = vae.config.sr_bin_boundaries
-    used_tensors = {n: t for n, t in tensors.items() if not n.startswith("encoder.fc_logvar.")}
+    used_tensors = {
+        name: tensor
+        for name, tensor in tensors.items()
+        if not name.startswith("encoder.fc_logvar.")
+    }
     if boundaries is None or configured is None:
         return used_tensors
     del used_tensors["decoder.sr_bin_boundaries"]
