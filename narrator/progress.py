@@ -128,8 +128,8 @@ class ProgressCounter:
         self.retries: Counter[int] = Counter()
         self.speech_seconds = 0.0
         self.expected_seconds = 0.0
-        """Expected seconds of the finished chunks. Like `left`, it is in expected time, so that the
-        remaining time is right even if a voice is faster than expected."""
+        """Expected seconds of the finished chunks: compared with those left, which are expected
+        too, they give the remaining time even if a voice is faster than expected."""
         self.expected_seconds_left = 0.0
         self.ended: float | None = None
         """Time of the last take; from then on files are made."""
@@ -138,6 +138,7 @@ class ProgressCounter:
         self.engine = Running(0, 0.0, "")
 
     def __call__(self, event: ProgressEvent) -> None:
+        """Counts an event."""
         match event:
             case Planned():
                 self.titles = event.titles

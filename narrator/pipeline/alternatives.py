@@ -43,6 +43,7 @@ def _advice(spec: EngineSpec, manuscript: Manuscript, seconds: float) -> str:
 
 
 def _preparations(spec: EngineSpec, manuscript: Manuscript) -> Iterator[str]:
+    """Yields the commands that have to be run before this engine can speak the book."""
     project = manuscript.project
     settings = project.engine if spec.name == project.engine.name else spec.settings()
     if spec.missing_packages(settings):

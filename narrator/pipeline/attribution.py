@@ -547,10 +547,8 @@ def apply_answer(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Pr
             quotes[index] = replace(quote, row=row, speaker=speaker if is_name else None)
     number = group[0].chapter
     chapter_quotes = [quote for quote in quotes if quote.chapter == number]
-    quoted_texts, rows = (
-        [quote.quoted.text for quote in chapter_quotes],
-        [quote.row for quote in chapter_quotes],
-    )
+    quoted_texts = [quote.quoted.text for quote in chapter_quotes]
+    rows = [quote.row for quote in chapter_quotes]
     answered_ids = {id(quote.quoted) for quote in group}
     answered_indices = [
         index for index, quote in enumerate(chapter_quotes) if id(quote.quoted) in answered_ids

@@ -277,10 +277,8 @@ def _settings_of_engine(
                 f"engine.{name}", project.line("engine", name)
             )
     for speaker in names:
-        speaker_engine, location = (
-            project.speakers[speaker].engine,
-            ("speakers", project.voice_of(speaker)),
-        )
+        speaker_engine = project.speakers[speaker].engine
+        location = ("speakers", project.voice_of(speaker))
         for name in _names_of_settings(speaker_engine) if speaker_engine else ():
             key = f"speakers.{location[1]}.engine.{name}"
             settings_by_name.setdefault(

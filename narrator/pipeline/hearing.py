@@ -95,6 +95,7 @@ def hear_book(
 def _hear_book(
     book: BookPlan, recogniser: TakeListener, on_progress: Callable[[float], None], cancel: Event
 ) -> BookHearing:
+    """Hears the takes of a plan that are due, in batches, and judges all takes of the selection."""
     book_hearing = BookHearing()
     steps = {step.key: step for step in book.steps if step in book.selection}
     takes: list[tuple[Step, Record]] = []

@@ -93,6 +93,7 @@ def _find_spans(timelines: Sequence[Timeline | None]) -> dict[tuple[str, str], t
 def _build_passage(
     book: BookPlan, step: Step, spans: Mapping[tuple[str, str], tuple[float, float]]
 ) -> Passage:
+    """The passage of a step; `spans` holds start and end in seconds by chunk id and take."""
     source_line = step.chunk.pieces[0].line
     start, stop = spans.get((step.id, step.key), (None, None))
     return Passage(
@@ -193,6 +194,7 @@ def _find_unison_cues(cues: Sequence[TimelineItem], index: int) -> Iterator[Time
 
 
 def _passage_of_cue(chapter: int, cue: TimelineItem, rate: int, name: str) -> Passage:
+    """The passage of a cue, under the present id of its chunk."""
     return Passage(
         chunk=name,
         chapter=chapter,

@@ -104,6 +104,7 @@ def _column_indices(names: Sequence[str]) -> dict[str, int]:
 def _read_table_notes(
     rows: Iterable[tuple[int, Sequence[str]]], column_indices: dict[str, int]
 ) -> Iterator[Note]:
+    """Yields a note for each row of a table with a time, and the other rows as unread."""
     for line, cells in rows:
         cells = [*cells, *[""] * (1 + max(column_indices.values()) - len(cells))]
         seconds = seconds_of(cells[column_indices["time"]])

@@ -177,6 +177,7 @@ class RetakenChunk:
     """The number of the try that is now in use."""
 
     def to_json(self) -> dict[str, Any]:
+        """The new tries as a JSON object."""
         return {
             "id": self.step.id,
             "pinned": self.pinned,

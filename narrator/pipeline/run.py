@@ -319,6 +319,7 @@ def _render(
     cancel: Event,
     request_source: render.RequestSource | None,
 ) -> None:
+    """Render the selected steps of a plan into its store, and save the speed of the engines."""
     project, selection = book.project, book.selection
     steps = [step for step in book.steps if step in selection]
     checks = project.manifest.checks

@@ -106,6 +106,7 @@ def _has_other_files(folder: Path) -> bool:
 
 
 def _refuse_other_owner(build: Path, root: Path) -> None:
+    """Raises UsageError if a build folder belongs to another project that still exists."""
     note = _read_note(build)
     owner = note.get("project") if isinstance(note, dict) else None
     if not isinstance(owner, str):

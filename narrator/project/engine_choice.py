@@ -42,6 +42,7 @@ class ChapterEngine:
 def _join_errors(
     errors: Iterable[ValidationError], prefix: tuple[str | int, ...] = ()
 ) -> ValidationError:
+    """One error with the details of several, each located under `prefix`."""
     lines: list[InitErrorDetails] = [
         InitErrorDetails(
             type=(

@@ -153,6 +153,7 @@ class _CrossChecks:
     def _require_known(
         self, kind: str, name: str, choices: Collection[str], *loc: str | int
     ) -> None:
+        """Add a problem if a name is not among the choices, with a guess or advice."""
         if name in choices:
             return
         guess = self._guess(name, choices)
@@ -370,6 +371,7 @@ class _CrossChecks:
                 self.remarks.append(Problem(self.project.path, line, message))
 
     def music(self) -> None:
+        """Check the files of music, and that names are unique."""
         first_indices: dict[str, int] = {}
         for index, piece in enumerate(self.manifest.music):
             self._exists(piece.file, "music", index, "file")
@@ -379,6 +381,7 @@ class _CrossChecks:
                 self._add_problem(message, "music", index, "name")
 
     def cover(self) -> None:
+        """Check that the cover exists and is a JPEG or PNG image."""
         cover = self.manifest.cover
         if cover is not None and self._exists(cover, "cover"):
             with (self.project.root / cover).open("rb") as file:
@@ -442,6 +445,7 @@ class _CrossChecks:
                 yield self.project.profile(name)
 
     def credits(self) -> None:
+        """Check the credits: their speaker, their templates, and if a profile requires them."""
         credit_settings = self.manifest.credits
         if credit_settings is None:
             for profile in self._output_profiles():

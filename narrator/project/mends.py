@@ -196,6 +196,7 @@ def _mend_odd_characters(line: str) -> Iterator[tuple[str, str]]:
 
 
 def _mend_spaces(line: str) -> Iterator[tuple[str, str]]:
+    """Mends a missing space, colon or hyphen, and a comma at the end."""
     if match := re.match(r"(\s*(?:- +)*[A-Za-z_]\w*):(?=[^\s:/])(.*)", line):
         yield f"{match[1]}: {match[2]}", "a space is missing after the colon; write"
     if re.search(r"[{,] *[A-Za-z_]\w*:(?=[^\s:/])", line):
@@ -226,10 +227,8 @@ def _mend_quotes(line: str) -> Iterator[tuple[str, str]]:
     before, value_text, comment = _split_line(line)
     if not value_text or value_text[0] not in f"\"'{_FOREIGN_QUOTES}":
         return
-    first_character, is_closed = (
-        value_text[0],
-        len(value_text) > 1 and value_text[-1] == value_text[0],
-    )
+    first_character = value_text[0]
+    is_closed = len(value_text) > 1 and value_text[-1] == first_character
     if first_character in _FOREIGN_QUOTES:
         unquoted = value_text.strip(_FOREIGN_QUOTES).strip()
         yield (

@@ -115,6 +115,8 @@ _MESSAGES = {
 def _describe_error(
     loc: Loc, lines: Mapping[Loc, int], error: Any, model: type[BaseModel], *, may_guess: bool
 ) -> str:
+    """The message for an error of pydantic, as a user would put it; without guesses unless
+    `may_guess`."""
     error_type, invalid_value = error["type"], error["input"]
     if error_type == "extra_forbidden":
         return _describe_unknown_key(loc, lines, model, may_guess)
@@ -154,6 +156,7 @@ def _describe_error(
 def _describe_unknown_key(
     loc: Loc, lines: Mapping[Loc, int], model: type[BaseModel], may_guess: bool
 ) -> str:
+    """The message for an unknown key: a missing space, the nearest key, or all valid keys."""
     key, parent = str(loc[-1]), _spell(loc[:-1], lines)
     valid = _keys_at(loc[:-1], model)
     if match := re.match(r"([\w-]+):(?=\S)(.*)", key, re.DOTALL):

@@ -70,6 +70,7 @@ def _find_enclosing_project(folder: Path) -> Path | None:
 
 
 def _suggest_for_folder(folder: Path) -> str:
+    """A suggestion for a folder without a manifest."""
     if project := _find_enclosing_project(folder):
         return f"name its project: {project}"
     for candidates in (_find_manifests(folder), _find_projects(folder)):

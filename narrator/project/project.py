@@ -169,6 +169,7 @@ class Project:
         return self._listed[0]
 
     def _with_credits(self) -> list[tuple[ChapterSettings, Loc]]:
+        """The chapters and the spoken credits around them, with their places in the manifest."""
         located_chapters: list[tuple[ChapterSettings, Loc]] = [
             (chapter, ("chapters", index)) for index, chapter in enumerate(self.manifest.chapters)
         ]

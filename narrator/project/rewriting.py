@@ -224,6 +224,7 @@ class _Text:
     # -- changes
 
     def with_entries(self, path: KeyPath, entries: Mapping[str, object]) -> str:
+        """The text with entries added at the end of the mapping at a path."""
         if len(path) == 1 and path[0] not in {key.value for key, _ in self.root.value}:
             return self._with_new_mapping(str(path[0]), entries)
         key, node, in_braces = self._find(path)
@@ -238,6 +239,7 @@ class _Text:
         return self._replace_null(key, node, entries)
 
     def with_appended(self, path: KeyPath, entry: Mapping[str, object]) -> str:
+        """The text with an entry added at the end of the list at a path."""
         node = self._find(path)[1]
         if not isinstance(node, yaml.SequenceNode):
             raise UnsupportedLayout
@@ -259,6 +261,7 @@ class _Text:
         )
 
     def with_value(self, path: KeyPath, new_value: object) -> str:
+        """The text with another value at a path that exists."""
         key, node, in_braces = self._find(path)
         alias = self._alias(path)
         if isinstance(new_value, Mapping):

@@ -405,6 +405,7 @@ class Output(Strict):
 
     @model_validator(mode="after")
     def _one_way(self) -> Output:
+        """Refuse keys of files beside a profile, which decides them."""
         output_keys = self.model_fields_set - {
             "profile",
             "sample",
@@ -485,6 +486,7 @@ class ProfileSettings(Strict):
 
     @model_validator(mode="after")
     def _not_null(self) -> ProfileSettings:
+        """Refuse null where a value is needed, and spans that cannot be met."""
         needed = ("formats", "files", "kind", "tolerance", "credits", "cover", "cover_square",
                   "genre", "book_name", "chapter_name")  # fmt: skip
         for name in needed:
@@ -607,6 +609,7 @@ class Music(Strict):
 
     @model_validator(mode="after")
     def _fits_its_place(self) -> Music:
+        """Refuse keys that are for music at other places."""
         set_keys = self.model_fields_set
         keys_of_other_places = {"overlap"} if self.place == "bed" else {"scene", "name", "loop"}
         if wrong_keys := sorted(set_keys & keys_of_other_places):

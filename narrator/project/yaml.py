@@ -153,6 +153,8 @@ class _NodeReader:
         self._open: set[int] = set()
 
     def read_value(self, node: yaml.Node, loc: Loc) -> Any:
+        """The plain value of a node. Raises ManifestError for aliases without bound, and for what
+        has no plain value."""
         line = node.start_mark.line + 1
         self.lines.setdefault(loc, line)
         self._count += 1
@@ -173,6 +175,8 @@ class _NodeReader:
             self._open.discard(id(node))
 
     def _mapping(self, node: yaml.Node, loc: Loc) -> dict[Any, Any]:
+        """The values of a mapping by key; problems are recorded for keys that are not texts or
+        occur twice."""
         mapping: dict[Any, Any] = {}
         first_lines: dict[str, int] = {}
         for key_node, value_node in node.value:
@@ -222,6 +226,7 @@ class _NodeReader:
         return "".join("\ufffd" if _is_unreadable(c) else c for c in text)
 
     def _scalar(self, node: yaml.ScalarNode, line: int) -> Any:
+        """The value of a scalar; numbers remember how they were written."""
         node.value = self._read_text_of(node, line)
         kind = node.tag.removeprefix("tag:yaml.org,2002:")
         if kind in ("str", "null") and not node.style:

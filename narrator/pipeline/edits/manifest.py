@@ -35,6 +35,8 @@ def rename_entry(text: str, place: KeyPath, key: str, project: Project) -> str:
 
 
 def _rewrite(rewrite: Callable[[], str], place: KeyPath, project: Project) -> str:
+    """The text after a change at a place of book.yaml. Raises ManifestError if its layout does not
+    allow the change."""
     try:
         return rewrite()
     except UnsupportedLayout:

@@ -94,10 +94,8 @@ class Rows:
         )
         if len(old_texts) != len(new_texts):
             return self.file
-        old_row_indices, new_row_indices = (
-            self.file.matched(old_texts),
-            self.file.matched(new_texts),
-        )
+        old_row_indices = self.file.matched(old_texts)
+        new_row_indices = self.file.matched(new_texts)
         rows = list(self.file.rows)
         for index in range(unchanged_start, len(old_texts) - unchanged_end):
             row_index = old_row_indices[index]

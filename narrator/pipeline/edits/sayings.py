@@ -58,11 +58,11 @@ def _find_word(
 ) -> Iterator[tuple[Place, tuple[int, int]]]:
     """Yields the places of a word in the part of a line that a chunk says."""
     place, begin = text.find(piece.line), piece.line.paragraph_offset
-    boundary_before, boundary_after = (
-        r"(?<!\w)" * word[0].isalnum(),
-        r"(?!\w)" * word[-1].isalnum(),
-    )
-    pattern = boundary_before + re.escape(word).replace(r"\ ", r"\s+") + boundary_after
+    pattern = re.escape(word).replace(r"\ ", r"\s+")
+    if word[0].isalnum():
+        pattern = r"(?<!\w)" + pattern
+    if word[-1].isalnum():
+        pattern += r"(?!\w)"
     for flags in (0, re.IGNORECASE):
         matches = [
             match

@@ -139,6 +139,8 @@ class Link:
         return True
 
     def _parse_event(self, line: bytes) -> Event | None:
+        """The event of a line; None if the line is not a JSON object. A job of ours that has ended
+        is no longer unfinished."""
         try:
             event = json.loads(line)
         except (ValueError, RecursionError):
@@ -174,6 +176,8 @@ def connect(project: Project) -> Link | None:
 
 
 def _connect(project: Project, process: subprocess.Popen[bytes] | None) -> Link | None:
+    """A link to the announced owner, with the process that this client has started for it; None if
+    nobody answers."""
     connection = sockets.connect_to_owner(project.build)
     if connection is None:
         return None
@@ -350,6 +354,8 @@ class _JobFollower:
         return None
 
     def _handle_event(self, event: Event) -> Answer | None:
+        """Show an event of the owner; returns the outcome if it ends our job. Raises
+        EnvironmentFailed if the owner refuses the job."""
         event_kind, job = event.get("event"), event.get("job")
         id = str(job.get("id")) if isinstance(job, Mapping) else str(job)
         if event_kind == "ended" and id == self._id:

@@ -162,6 +162,7 @@ def _make_cover_predicate(
     project = reading.manuscript.project
 
     def covers(other_job: Job) -> bool:
+        """True if the render does the work of another job too."""
         own_part = replace(
             other_job,
             book=job.book, engine=job.engine, chapters=job.chapters, speakers=job.speakers,

@@ -60,6 +60,7 @@ class ProgressPublisher:
         handle.outlook = self._current_state
 
     def __call__(self, event: ProgressEvent) -> None:
+        """Pass an event on to the sink, count it, and publish it."""
         if isinstance(event, ChunkEvent):
             event = replace(event, again=event.key in self._finished_keys)
             if not isinstance(event, ChunkRetried):
@@ -75,6 +76,7 @@ class ProgressPublisher:
             self._publish(event)
 
     def _publish(self, event: ProgressEvent) -> None:
+        """Send the published form of an event to all clients."""
         match event:
             case Planned():
                 self._send("planned", {"outlook": asdict(event)})
@@ -102,6 +104,7 @@ class ProgressPublisher:
         return asdict(state) if state.titles else None
 
     def _render_row(self, engine: Running) -> dict[str, Any]:
+        """The progress of a render as a JSON object, with the state of its engine."""
         counter, number = self._counter, self._chapter
         title = counter.titles[number] if number < len(counter.titles) else ""
         return {

@@ -197,6 +197,7 @@ class JobServer:
     # -- clients: on the server's thread, under the mutex
 
     def _build_greeting(self) -> Event:
+        """The first event for a new client: the running and the waiting jobs."""
         running = self._running
         return {
             "event": "hello",
@@ -208,6 +209,7 @@ class JobServer:
         }
 
     def _handle_request(self, client: Client, line: bytes) -> None:
+        """Do what a line of a client asks for, or refuse it."""
         try:
             request = decode(ClientRequest, line)
             if request.do == "submit" and (request.job is None or not request.id):
@@ -221,6 +223,7 @@ class JobServer:
             self._handle_submission(client, request.id, request.job)
 
     def _handle_submission(self, client: Client, id: str, job: Job) -> None:
+        """Queue a job, or have its client join the running job that covers it."""
         handle, running = JobHandle(id, job, client), self._running
         if self._closing:
             return  # its link ends, and it does the job itself
@@ -241,6 +244,8 @@ class JobServer:
             self._queue_changed.notify_all()
 
     def _stop(self, client: Client, id: str) -> None:
+        """Stop the running job, a concurrent one, a waiting one, or a client's wait for one that it
+        joined; "" stands for the running job."""
         running = self._running
         if running is not None and id in ("", running.id):
             running.cancel.set()
@@ -276,6 +281,7 @@ class JobServer:
 
 
 def _ended_event(handle: JobHandle, id: str) -> Event:
+    """The event that tells of a job's outcome, under the id by which a client knows it."""
     return {
         "event": "ended",
         "job": id,

@@ -240,6 +240,7 @@ class Server:
     # -- on its thread
 
     def _serve(self) -> None:
+        """Serve all clients until the server is closed; the body of its thread."""
         try:
             while not self._is_over():
                 for key, _ in self._selector.select(None if self._deadline is None else 0.1):
@@ -271,6 +272,7 @@ class Server:
             self._wake.recv(4096)
 
     def _accept(self) -> None:
+        """Accept a client and greet it, unless there are too many."""
         try:
             connection, _ = self._listener.accept()
         except OSError:  # it has gone again, or too many files are open
@@ -287,6 +289,7 @@ class Server:
         self._selector.register(connection, selectors.EVENT_READ, lambda: self._receive(client))
 
     def _receive(self, client: Client) -> None:
+        """Receive bytes of a client and handle the lines that are complete."""
         if client.is_gone:
             return
         try:
