@@ -243,7 +243,7 @@ def _explain_unsupported(
     engine_names = [spec.name for spec in ENGINES.values() if name in spec.settings.model_fields]
     verb = "has" if len(engine_names) == 1 else "have"
     return (
-        f"the engine {settings.name} has no such setting, and goes without; "
+        f"the engine {settings.name} has no such setting and ignores it; "
         f"{' and '.join(engine_names)} {verb} it"
     )
 

@@ -184,7 +184,7 @@ def paragraphs_of(
             text = script.decode_chapter(content, path)
         except files.TooLarge:
             raise ScriptError(
-                Problem(path, None, "larger than 64 MB, which no chapter is")
+                Problem(path, None, "larger than 64 MB, too large for a chapter")
             ) from None
         except OSError as error:
             raise ScriptError(Problem(path, None, f"cannot be read: {error.strerror}")) from None

@@ -80,7 +80,7 @@ def read(path: Path) -> tuple[list[Pickup], list[Problem]]:
         with files.translating_errors(path):
             content = files.read_bounded(path, _MAX_BYTES)
     except files.TooLarge:
-        raise StorageError(f"{path}: larger than 16 MB, which no list of pickups is") from None
+        raise StorageError(f"{path}: larger than 16 MB, too large for a list of pickups") from None
     except StorageError:
         if path.exists():
             raise
@@ -348,7 +348,9 @@ def import_list(
         try:
             text, _ = decode_text(files.read_bounded(path, _MAX_BYTES))
         except files.TooLarge:
-            raise UsageError(f"{path}: larger than 16 MB, which no list of pickups is") from None
+            raise UsageError(
+                f"{path}: larger than 16 MB, too large for a list of pickups"
+            ) from None
     return import_text(book, text, path, chapter)
 
 

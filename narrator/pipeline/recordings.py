@@ -381,7 +381,9 @@ def _read_text(path: Path) -> str:
         with files.translating_errors(path):
             return encoding.decode(files.read_bounded(path, _MAX_BYTES)).text
     except files.TooLarge:
-        raise StorageError(f"{path}: larger than 16 MB, which no text of a recording is") from None
+        raise StorageError(
+            f"{path}: larger than 16 MB, too large for the text of a recording"
+        ) from None
     except encoding.NoText as error:
         raise UserError(f"{path}: {error}") from None
 

@@ -93,7 +93,7 @@ def _require_unshared(build: Path, root: Path) -> Path:
                 raise UsageError(f"{build}: a file; name a folder for builds")
         elif _has_other_files(build):
             raise UsageError(
-                f"{build}: not empty, and no build of narrator; name a new folder for builds"
+                f"{build}: not empty, and not a build of narrator; name a new folder for builds"
             )
     return build
 
@@ -147,7 +147,8 @@ def _refuse_links(root: Path) -> None:
         with files.translating_errors(build):
             if not target.is_dir() or _has_other_files(target):
                 raise UsageError(
-                    f"{build}: a link to {target}, which is no folder for builds; remove the link"
+                    f"{build}: a link to {target}, which is not a folder for builds; remove the "
+                    "link"
                 )
     for link in _find_links(build):
         target = _resolve_link(link, root)

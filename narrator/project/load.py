@@ -295,8 +295,8 @@ class _CrossChecks:
                 else ""
             )
             message = (
-                f"the alias '{excerpt(label)}'{more_note} is no label: none has : ( ) [ ] {{ }} "
-                "or *"
+                f"the alias '{excerpt(label)}'{more_note} is not a label: labels have no : ( ) [ ] "
+                "{ } or *"
             )
             line = self.project.line("speakers", name)
             self.remarks.append(Problem(self.project.path, line, message))
@@ -377,7 +377,7 @@ class _CrossChecks:
             self._exists(piece.file, "music", index, "file")
             name = piece.name or f"[{index}]"
             if (first_index := first_indices.setdefault(name.casefold(), index)) != index:
-                message = f"music '{excerpt(name)}' stands twice; first in music[{first_index + 1}]"
+                message = f"music '{excerpt(name)}' occurs twice; first in music[{first_index + 1}]"
                 self._add_problem(message, "music", index, "name")
 
     def cover(self) -> None:
@@ -388,7 +388,7 @@ class _CrossChecks:
                 magic = file.read(8)
             if not magic.startswith(_IMAGE_SIGNATURES):
                 self._add_problem(
-                    f"the cover is no JPEG or PNG image: {excerpt(cover, 200)}", "cover"
+                    f"the cover is not a JPEG or PNG image: {excerpt(cover, 200)}", "cover"
                 )
 
     def profiles(self) -> None:

@@ -183,9 +183,9 @@ def _mend_tabs(line: str) -> Iterator[tuple[str, str]]:
 def _mend_odd_characters(line: str) -> Iterator[tuple[str, str]]:
     """Characters that look like those of YAML."""
     for character, replacement, fault in (
-        ("\u00a0", " ", "a space that does not break (U+00A0) is none to YAML; write"),
-        ("\u3000", " ", "a wide space (U+3000) is none to YAML; write"),
-        ("：", ": ", "： is no colon to YAML; write"),
+        ("\u00a0", " ", "YAML does not read a non-breaking space (U+00A0) as a space; write"),
+        ("\u3000", " ", "YAML does not read a wide space (U+3000) as a space; write"),
+        ("：", ": ", "YAML does not read ： as a colon; write"),
     ):
         if character in line:
             with_first_replaced = line.replace(character, replacement, 1)
@@ -233,7 +233,7 @@ def _mend_quotes(line: str) -> Iterator[tuple[str, str]]:
         unquoted = value_text.strip(_FOREIGN_QUOTES).strip()
         yield (
             f"{before}{_quote(unquoted)}{comment}",
-            f"{first_character} is no quote to YAML; write",
+            f"YAML does not read {first_character} as a quote; write",
         )
         return
     if value_text.count(first_character) == 1:

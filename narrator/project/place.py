@@ -33,12 +33,12 @@ def manifest_at(path: Path) -> Path:
     suffix = path.suffix.lower()
     if path.is_file():
         if suffix in TEXT_SUFFIXES:
-            raise _error(path, "a text, no manifest", _suggest_for_text(path))
+            raise _error(path, "a text, not a manifest", _suggest_for_text(path))
         if suffix in kinds.UNREADABLE_SUFFIXES:
             advice = f"save it as Word (.docx) or EPUB, then: narrator new DIR --from {path}"
-            raise _error(path, "a manuscript, no manifest", advice)
+            raise _error(path, "a manuscript, not a manifest", advice)
         if suffix in SOUND_SUFFIXES:
-            raise _error(path, "sound, no manifest", f"`narrator verify {path}` measures it")
+            raise _error(path, "sound, not a manifest", f"`narrator verify {path}` measures it")
         return path
     if path.exists() or path.is_symlink() or "\0" in str(path):
         return path  # reading it reports the kind

@@ -60,7 +60,7 @@ def _require_distinct(entries: tuple[str, ...]) -> tuple[str, ...]:
     folded_entries: set[str] = set()
     for entry in entries:
         if entry.casefold() in folded_entries:
-            raise ValueError(f"'{entry}' stands twice")
+            raise ValueError(f"'{entry}' occurs twice")
         folded_entries.add(entry.casefold())
     return entries
 
@@ -416,8 +416,8 @@ class Output(Strict):
         }
         if self.profile is not None and output_keys:
             raise ValueError(
-                f"`{min(output_keys)}` has no say beside `profile`: put it into a profile of your "
-                "own, under `profiles`, with a `base`"
+                f"`{min(output_keys)}` has no effect beside `profile`: put it into a profile of "
+                "your own, under `profiles`, with a `base`"
             )
         return self
 
@@ -623,7 +623,9 @@ class Music(Strict):
             if self.name.casefold() == "off" or any(
                 character in self.name for character in "[]\\\n"
             ):
-                raise ValueError(f"no name for music: {self.name!r}; [music: off] ends what plays")
+                raise ValueError(
+                    f"not a name for music: {self.name!r}; [music: off] ends what plays"
+                )
         return self
 
 

@@ -94,7 +94,7 @@ def read_yaml(
     except yaml.YAMLError as error:
         raise ManifestError(Problem(path, None, f"not valid YAML: {error}")) from None
     except (ValueError, OverflowError):  # of chr(), within the scanner
-        message = "an escape in quotes (\\U…) that is no character: take it out, or write \\\\"
+        message = "an escape in quotes (\\U…) that is not a character: take it out, or write \\\\"
         raise ManifestError(Problem(path, line_number, message)) from None
     if not isinstance(values, dict):
         raise ManifestError(_describe_no_mapping(path, text, values, format_hint))
@@ -111,7 +111,7 @@ _QUOTE_HINT = "if it is text, put all of it in quotes"
 
 def _describe_no_mapping(path: Path, text: str, values: object, format_hint: str) -> Problem:
     if isinstance(values, str):
-        fault = "no manifest: it has no keys with values, as `title: The Ferry`"
+        fault = "not a manifest: it has no keys with values, as `title: The Ferry`"
         line, message = explain_text(text, fault if format_hint is MANIFEST_HINT else format_hint)
         return Problem(path, line, excerpt(message, 400))
     fault = "empty" if values is None else "not a mapping of keys to values"
@@ -216,11 +216,10 @@ class _NodeReader:
             return text
         first_unreadable = unreadable[0]
         if "\ud800" <= first_unreadable <= "\udfff":
-            message = "half of a surrogate pair, which is no character"
+            message = "half of a surrogate pair, which is not a character"
         else:
             message = (
-                f"{first_unreadable!r} in a text, which is no character that can be shown: "
-                "take it out"
+                f"{first_unreadable!r} in a text, a character that cannot be shown: take it out"
             )
         self.problems.append(Problem(self.path, line, message))
         return "".join("\ufffd" if _is_unreadable(c) else c for c in text)

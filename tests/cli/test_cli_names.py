@@ -97,7 +97,7 @@ def said(path: Path) -> str:
 def test_a_manuscript_is_no_manifest_and_says_how_it_becomes_one(here, name):
     Path(name).write_text("Once.")
     assert said(Path(name)) == (
-        f"{name}: a text, no manifest; `narrator new DIR --from {name}` makes a project of it"
+        f"{name}: a text, not a manifest; `narrator new DIR --from {name}` makes a project of it"
     )
 
 

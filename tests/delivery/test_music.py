@@ -148,7 +148,7 @@ def rms(samples: Samples) -> float:
         ("{file: a.wav, place: bed, name: 'Off'}", "[music: off] ends what plays"),
         ("{file: a.wav, place: bed, fade: 1}", "unknown key 'fade' in music[1]"),
         ("{file: a.wav, place: bed, name: x}\n  - {file: a.wav, place: bed, name: X}",
-         "stands twice; first in music[1]"),
+         "occurs twice; first in music[1]"),
     ],
 )  # fmt: skip
 def test_an_entry_that_cannot_be_is_an_error_with_its_line(

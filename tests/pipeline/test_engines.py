@@ -330,7 +330,7 @@ def test_a_setting_that_a_speaker_s_engine_lacks_is_said_with_those_that_have_it
     path = cast(books.brief(tmp_path), "narrator:", "ann: {engine: {name: draft, cfg: 3.0}}")
     [line] = warned(path)
     assert line.endswith(
-        "speakers.ann.engine.cfg: the engine draft has no such setting, and goes without; "
+        "speakers.ann.engine.cfg: the engine draft has no such setting and ignores it; "
         "voxcpm2 and server have it"
     )
 

@@ -87,7 +87,7 @@ def test_a_folder_with_files_of_somebody_else_is_refused(tmp_path: Path) -> None
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "one.jpg").touch()
     with building_in(tmp_path / "photos"):
-        assert "not empty, and no build" in refusal(root)
+        assert "not empty, and not a build" in refusal(root)
     with building_in(tmp_path / "photos" / "one.jpg"):
         assert "a file" in refusal(root)
 
@@ -128,8 +128,8 @@ def test_a_link_to_the_folder_that_is_named_is_allowed(tmp_path: Path) -> None:
     ("name", "target", "message"),
     [
         ("build", ".", "a link to the project itself"),
-        ("build", "text", "a link to {target}, which is no folder for builds"),
-        ("build", "book.yaml", "a link to {target}, which is no folder for builds"),
+        ("build", "text", "a link to {target}, which is not a folder for builds"),
+        ("build", "book.yaml", "a link to {target}, which is not a folder for builds"),
         ("build", "nowhere", "a link to nowhere, which is not there"),
         ("build", "build", "a link that leads back to itself"),
         ("build/book", "nowhere", "a link to nowhere, which is not there"),

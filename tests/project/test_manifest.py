@@ -137,7 +137,7 @@ CASES = {
     ),
     "a character that is played twice": (
         GOOD + "speakers:\n  bob: {plays: [Lucy, Lucy]}\n",
-        "book.yaml:7: speakers.bob.plays: 'Lucy' stands twice",
+        "book.yaml:7: speakers.bob.plays: 'Lucy' occurs twice",
     ),
     "a first person of nobody": (
         GOOD + "speakers:\n  bob: {}\ndialogue: {first_person: bab}\n",
@@ -184,7 +184,7 @@ CASES = {
     ),
     "a cover that is no image": (
         GOOD + "cover: one.md\n",
-        "book.yaml:6: the cover is no JPEG or PNG image: one.md",
+        "book.yaml:6: the cover is not a JPEG or PNG image: one.md",
     ),
     "a cover that is not there": (GOOD + "cover: c.jpg\n", "book.yaml:6: no such file: c.jpg"),
     "a name with an unknown field": (
@@ -206,7 +206,7 @@ CASES = {
     ),
     "half a character": (
         GOOD.replace("The Lamplighter", '"\\ud800"'),
-        "book.yaml:1: half of a surrogate pair, which is no character",
+        "book.yaml:1: half of a surrogate pair, which is not a character",
     ),
     "a control character": (
         GOOD + "genre: a\x07b\n",
@@ -293,7 +293,7 @@ def test_characters_that_no_tag_can_hold_are_refused_with_their_line(code, tmp_p
     written, shown = f"\\u{code:04x}", repr(chr(code))
     text = GOOD + f'publisher: "A{written}B"\nlexicon:\n  "C{written}D": x\n'
     assert problems(tmp_path, text) == [
-        f"book.yaml:{line}: {shown} in a text, which is no character that can be shown: take it out"
+        f"book.yaml:{line}: {shown} in a text, a character that cannot be shown: take it out"
         for line in (6, 8)
     ]
 
@@ -417,8 +417,8 @@ def test_a_hostile_value_at_many_keys_is_said_in_words(value, tmp_path):
     ("value", "said"),
     [
         ("!!bool zzz", "cannot read 'zzz' as !!bool: take the tag away, or put the text in quotes"),
-        (r'"\UFFFFFFFF"', r"an escape in quotes (\U…) that is no character: take it out, or write "
-         r"\\"),
+        (r'"\UFFFFFFFF"', r"an escape in quotes (\U…) that is not a character: take it out, or "
+         r"write \\"),
         ("{<<: {a: 1}}", "`<<` is not read here: write the keys out"),
         ("[" * 500 + "]" * 500, "nested too deeply"),
         ("a\n---\nb: c", "a second document begins here (---): a manifest is one, take the line "
@@ -586,7 +586,7 @@ def test_whom_a_speaker_plays_may_have_other_names(tmp_path):
 def test_an_alias_that_is_no_label_is_remarked_once_and_refuses_nothing(tmp_path):
     cast = "speakers: {narrator: {}, Bill: {aliases: ['Bill (a lizard)', 'Bill: him']}}\n"
     [remark] = project(tmp_path, GOOD + cast).remarks
-    assert "the alias 'Bill (a lizard)' (and 1 more like it) is no label" in str(remark)
+    assert "the alias 'Bill (a lizard)' (and 1 more like it) is not a label" in str(remark)
 
 
 def test_a_shared_alias_is_remarked_once_and_refuses_nothing(tmp_path):

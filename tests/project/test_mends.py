@@ -82,7 +82,7 @@ def test_what_cannot_be_mended_is_said_in_plain_words(tmp_path):
 
 def test_a_file_of_prose_is_no_manifest(tmp_path):
     (found,) = problems(tmp_path, "It was a dark night.\n")
-    assert found == "book.yaml:1: no manifest: it has no keys with values, as `title: The Ferry`"
+    assert found == "book.yaml:1: not a manifest: it has no keys with values, as `title: The Ferry`"
 
 
 GOOD = "title: A\nauthor: B\nchapters:\n  - {title: One, file: one.md}\n"

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from narrator.decoding import decode
 from narrator.delivery.folders import Folders, kind_of
 from narrator.errors import UsageError
-from narrator.pipeline.jobs.protocol import Job, decode, encode
+from narrator.pipeline.jobs.protocol import Job, encode
 from narrator.project.load import load, load_speech
 from narrator.project.other_engine import VARIABLE, chosen_engine, speaking_with
 from tests import books

@@ -182,7 +182,7 @@ WRONG = {
     ),
     "other keys beside a profile": (
         "output: {profile: archive, loudness: acx}\n",
-        "book.yaml:9: output: `loudness` has no say beside `profile`: put it into a profile of "
+        "book.yaml:9: output: `loudness` has no effect beside `profile`: put it into a profile of "
         "your own, under `profiles`, with a `base`",
     ),
     "a platform's name": (
@@ -213,15 +213,15 @@ WRONG = {
     ),
     "a profile twice": (
         "output: {profile: [spotify, Spotify]}\n",
-        "book.yaml:9: output.profile: 'Spotify' stands twice",
+        "book.yaml:9: output.profile: 'Spotify' occurs twice",
     ),
     "a format twice": (
         "profiles: {a: {base: acx, formats: [mp3, mp3]}}\n",
-        "book.yaml:9: profiles.a.formats: 'mp3' stands twice",
+        "book.yaml:9: profiles.a.formats: 'mp3' occurs twice",
     ),
     "a companion twice": (
         "output: {companions: [vtt, vtt]}\n",
-        "book.yaml:9: output.companions: 'vtt' stands twice",
+        "book.yaml:9: output.companions: 'vtt' occurs twice",
     ),
     "two profiles in one folder": (
         "profiles:\n  x: {base: acx}\n  X: {base: acx}\n",

@@ -59,7 +59,7 @@ def read_exact(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except files.TooLarge:
-        raise StorageError(f"{path}: larger than 64 MB, which no text is") from None
+        raise StorageError(f"{path}: larger than 64 MB, too large for a text") from None
     except OSError as error:
         raise StorageError(f"{path}: cannot be read: {error.strerror}") from None
 
