@@ -23,7 +23,7 @@ from pathlib import Path
 
 from narrator.pronunciation import english, letters, pronounce
 from narrator.pronunciation.english import Source
-from narrator.pronunciation.tokens import plain, tokens
+from narrator.pronunciation.tokens import plain_form, tokens
 
 HELD_OUT = Path(__file__).resolve().parents[1] / "tests/golden/pronunciation/letters.txt"
 
@@ -66,7 +66,7 @@ def book_text(path: Path) -> str:
 def count_words(path: Path, language: str) -> BookCounts:
     rules = english.load_english(british=language == "en-GB")
     text = book_text(path).replace("_", "")
-    words = Counter(plain(token.text) for token in tokens(text, ()) if token.kind == "word")
+    words = Counter(plain_form(token.text) for token in tokens(text, ()) if token.kind == "word")
     by_token, by_type, frequent = Counter[str](), Counter[str](), Counter[str]()
     for word, count in words.items():
         _, source = rules.word(word, (), False)

@@ -92,7 +92,7 @@ _BRITISH = frozenset("gb ie au nz za in".split())
 """Regions whose English is nearer to British."""
 
 
-def _language(tag: str) -> _Language | None:
+def _language_rules(tag: str) -> _Language | None:
     """Returns the language of a BCP 47 tag, by its region if it is English; None if unknown."""
     return _LANGUAGES.get("en-gb" if is_british(tag) else _parts(tag)[0])
 
@@ -114,13 +114,13 @@ def languages() -> tuple[str, ...]:
 
 def speaks(language: str) -> bool:
     """Returns True if text in a language, a BCP 47 tag, can be pronounced now."""
-    return _language(language) is not None and missing_extra(language) is None
+    return _language_rules(language) is not None and missing_extra(language) is None
 
 
 def missing_extra(language: str) -> str | None:
     """Returns the extra that has to be installed before a language can be pronounced; None if none
     is missing, or if the language is unknown and no extra helps."""
-    rules = _language(language)
+    rules = _language_rules(language)
     if rules is None:
         return None
     is_there = all(importlib.util.find_spec(name) is not None for name in rules.requirements)
@@ -146,7 +146,7 @@ def pronounce(text: str, language: str, overrides: Sequence[Override] = ()) -> P
 
 
 def _transcriber(tag: str) -> Transcriber:
-    rules = _language(tag)
+    rules = _language_rules(tag)
     if rules is not None and missing_extra(tag) is None:
         module = importlib.import_module(f"{__name__}.{rules.module}")
         transcriber: Transcriber = getattr(module, rules.function)
@@ -164,8 +164,8 @@ def _assemble(text: str, parts: Sequence[Token], segments: Sequence[Segment]) ->
     words: list[Word] = []
     unknown: list[Span] = []
     unspoken: list[Span] = []
-    waiting = iter(segments)
-    segment = next(waiting, None)
+    segment_iterator = iter(segments)
+    segment = next(segment_iterator, None)
     for part in parts:
         if part.kind == "word":
             while segment is not None and segment.start < part.stop:
@@ -179,10 +179,10 @@ def _assemble(text: str, parts: Sequence[Token], segments: Sequence[Segment]) ->
                     words.append(Word(segment.start, segment.stop, start, len(phonemes)))
                     if not segment.is_known:
                         unknown.append(_span(text, segment))
-                segment = next(waiting, None)
+                segment = next(segment_iterator, None)
         elif part.kind == "space":
             phonemes += " " if phonemes and not phonemes.endswith(" ") else ""
-        elif mark := _mark(text, part):
+        elif mark := _spoken_mark(text, part):
             opens = mark in "(“" and part.text != mark  # 「 and the like: no space stands before it
             phonemes += f" {mark}" if opens and phonemes and not phonemes.endswith(" ") else mark
             phonemes += " " if is_wide(part.text) and not opens else ""  # nor after 。
@@ -191,10 +191,10 @@ def _assemble(text: str, parts: Sequence[Token], segments: Sequence[Segment]) ->
     return Pronunciation(phonemes.rstrip(" "), tuple(words), tuple(unknown), tuple(unspoken))
 
 
-def _mark(text: str, part: Token) -> str:
+def _spoken_mark(text: str, part: Token) -> str:
     """Returns the mark that is spoken for a token; empty for none."""
-    around = text[part.start - 1 : part.start] + text[part.stop : part.stop + 1]
-    if part.text == "-" and not around.isspace():
+    neighbours = text[part.start - 1 : part.start] + text[part.stop : part.stop + 1]
+    if part.text == "-" and not neighbours.isspace():
         return ""  # no dash: the first hyphen of "two- and threefold"
     return mark_of(part.text)
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from narrator.pronunciation import letters
 from narrator.pronunciation.alphabet import STRESSES, VOWELS
 from narrator.pronunciation.dictionary import DEFAULT, Dictionary
-from narrator.pronunciation.rules import with_classes
-from narrator.pronunciation.tokens import Segment, Token, is_stop, mark_of, plain
+from narrator.pronunciation.rules import expand_classes
+from narrator.pronunciation.tokens import Segment, Token, is_stop, mark_of, plain_form
 from textbase.word_lists import read_word_lists
 
 _VOWEL = f"[{''.join(sorted(VOWELS))}]"
@@ -51,7 +51,7 @@ def _read_homographs() -> dict[str, list[tuple[str, str]]]:
     for line in _LISTS.lines("homographs"):
         word, _, row = line.partition(": ")
         pattern, _, phonemes = row.rpartition(" → ")
-        homographs.setdefault(word, []).append((with_classes(pattern, _LISTS), phonemes))
+        homographs.setdefault(word, []).append((expand_classes(pattern, _LISTS), phonemes))
     return homographs
 
 
@@ -65,11 +65,11 @@ class _Place:
 
     before: Sequence[str]
     after: Sequence[str]
-    at_stop: bool
+    is_before_stop: bool
     next_phonemes: str
 
     @property
-    def vowel_follows(self) -> bool:
+    def is_before_vowel(self) -> bool:
         return self.next_phonemes.lstrip(STRESSES)[:1] in VOWELS if self.next_phonemes else False
 
     @property
@@ -112,14 +112,14 @@ def load_english(*, british: bool) -> English:
 class English:
     """The rules of a variety, American or British, with its dictionary.
 
-    `word(text, tags, starts_sentence)` is `_word` with a cache.
+    `word(text, tags, starts_sentence)` is `_pronounce_word` with a cache.
     """
 
     def __init__(self, *, british: bool) -> None:
         self.british = british
         self.language = "en-GB" if british else "en-US"
         self.dictionary = Dictionary(f"{self.language.lower()}.txt.gz")
-        self.word = lru_cache(maxsize=50_000)(self._word)
+        self.word = lru_cache(maxsize=50_000)(self._pronounce_word)
         small_i = "ɪ" if british else "ᵻ"
         self._after_s = {"ptkfθ": "s", "szʃʒʧʤ": small_i + "z"}
         self._after_ed = {"pkfθʃsʧ": "t", "td": small_i + "d"}
@@ -144,7 +144,7 @@ class English:
                     words[position + 1 : position + 4],
                 )
                 place = _Place(before, after, at_stop, next_phonemes)
-                phonemes, source = self.word_in_place(plain(token.text), place)
+                phonemes, source = self.word_in_place(plain_form(token.text), place)
             is_known = source != Source.LETTERS
             segments.append(Segment(token.start, token.stop, phonemes, is_known))
             if phonemes:
@@ -161,40 +161,40 @@ class English:
         word = text if self.dictionary.find(text.lower()) else text.strip("'") or text
         lower = word.lower()
         source = Source.DICTIONARY
-        if phonemes := self._small_word(word, place):
+        if phonemes := self._pronounce_function_word(word, place):
             return phonemes, source
         if lower in _HOMOGRAPHS:
             context = " ".join((*place.before, "_", *place.after))
             rows = _HOMOGRAPHS[lower]
-            both = next(phonemes for pattern, phonemes in rows if re.search(pattern, context))
-            phonemes = both.split("|")[-1 if self.british else 0]
+            variants = next(phonemes for pattern, phonemes in rows if re.search(pattern, context))
+            phonemes = variants.split("|")[-1 if self.british else 0]
         else:
             phonemes, source = self.word(text, tuple(self._tags(place)), place.starts_sentence)
         if word != lower:
             phonemes = _add_stress(phonemes, "ˈ" if word.isupper() and len(word) > 1 else "ˌ")
         return phonemes, source
 
-    def _small_word(self, word: str, place: _Place) -> str:
+    def _pronounce_function_word(self, word: str, place: _Place) -> str:
         """Returns the phonemes of a small word, which depend on what follows; empty for others."""
-        free = not place.at_stop
+        is_before_word = not place.is_before_stop
         match word.lower():
-            case "a" if free and (word == "a" or place.starts_sentence):
+            case "a" if is_before_word and (word == "a" or place.starts_sentence):
                 return "ɐ"
             case "a":
                 return "ˈA"
             case "an":
                 return "ɐn"
-            case "am" if free and word == "am":
+            case "am" if is_before_word and word == "am":
                 return "ɐm"
             case "i" if word == "I":
                 return "ˌI"
             case "the":
-                return "ði" if place.vowel_follows else "ðə"
-            case "to" if free:
-                return "tʊ" if place.vowel_follows else "tə"
+                return "ði" if place.is_before_vowel else "ðə"
+            case "to" if is_before_word:
+                return "tʊ" if place.is_before_vowel else "tə"
             case "to":
                 return "tˈuː" if self.british else "tˈu"
-            case "in" if free:
+            case "in" if is_before_word:
                 return "ɪn"
             case "in":
                 return "ˈɪn"
@@ -202,7 +202,7 @@ class English:
 
     def _tags(self, place: _Place) -> Iterator[str]:
         """Yields tags of the dictionary that fit, the best first; before a stop, "None" is one."""
-        if place.at_stop:
+        if place.is_before_stop:
             yield "None"
         after = place.after[0] if place.after else ""
         previous = next(
@@ -226,11 +226,13 @@ class English:
 
     # -- a word alone ------------------------------------------------------------------------------
 
-    def _word(self, text: str, tags: tuple[str, ...], starts_sentence: bool) -> tuple[str, Source]:
+    def _pronounce_word(
+        self, text: str, tags: tuple[str, ...], starts_sentence: bool
+    ) -> tuple[str, Source]:
         """Returns the phonemes of a word wherever it stands, and their source: of many ways the
         first that succeeds, at last the network, which knows Latin, Greek and Cyrillic letters."""
         word = text.strip("'")
-        if phonemes := self._dropped_h(text, tags):
+        if phonemes := self._lookup_dropped_h(text, tags):
             return phonemes, Source.SPELLING
         for form in dict.fromkeys((text, word)):
             if phonemes := self._lookup(form, tags, starts_sentence):
@@ -244,16 +246,16 @@ class English:
                 return phonemes, Source.SPELLING
         if "." in word or _is_initials(word):
             return self._by_initials(word), Source.INITIALS
-        if phonemes := self._contraction(word, tags):
+        if phonemes := self._lookup_contraction(word, tags):
             return phonemes, Source.PARTS
-        if phonemes := self._compound(word.lower() if starts_sentence else word, tags):
+        if phonemes := self._lookup_compound(word.lower() if starts_sentence else word, tags):
             return phonemes, Source.PARTS
         return self._by_network(word), Source.LETTERS
 
     def _by_network(self, word: str) -> str:
         """Reads a word that nothing else knows; in a possessive, the word and its ending apart."""
         stem, apostrophe, ending = word.rpartition("'")
-        if apostrophe and ending in ("s", "S") and letters.spelled(stem):
+        if apostrophe and ending in ("s", "S") and letters.to_known_letters(stem):
             return self._add_ending(letters.pronounce(stem, self.language), "'s", word)
         return letters.pronounce(word, self.language)
 
@@ -264,13 +266,15 @@ class English:
         )
 
     def _lookup(self, word: str, tags: Sequence[str], starts_sentence: bool) -> str:
-        return next(filter(None, (self._find(f, tags) for f in _forms(word, starts_sentence))), "")
+        return next(
+            filter(None, (self._find(f, tags) for f in _letter_cases(word, starts_sentence))), ""
+        )
 
     def _lookup_stem(self, word: str, tags: Sequence[str], starts_sentence: bool) -> str:
-        forms = _forms(word, starts_sentence) if len(word) > 3 else ()
-        return next(filter(None, (self._ending(form, tags) for form in forms)), "")
+        forms = _letter_cases(word, starts_sentence) if len(word) > 3 else ()
+        return next(filter(None, (self._lookup_affixes(form, tags) for form in forms)), "")
 
-    def _dropped_h(self, text: str, tags: Sequence[str]) -> str:
+    def _lookup_dropped_h(self, text: str, tags: Sequence[str]) -> str:
         """Looks up a word with an apostrophe for its h: 'ouse."""
         word = text.removeprefix("'")
         plain_word = word.strip("'")
@@ -302,18 +306,18 @@ class English:
 
     def _by_initials(self, word: str) -> str:
         """Returns the names of letters, the last one stressed: FBI."""
-        names = [self._find(letter, ()) for letter in letters.spelled(word).upper()]
+        names = [self._find(letter, ()) for letter in letters.to_known_letters(word).upper()]
         return "".join(map(_weaken, names[:-1])) + "".join(names[-1:])
 
     # -- its parts ---------------------------------------------------------------------------------
 
-    def _ending(self, word: str, tags: Sequence[str]) -> str:
+    def _lookup_affixes(self, word: str, tags: Sequence[str]) -> str:
         """Looks up a word without its ending or beginning, and adds that to its phonemes."""
         for stem, ending in _stems(word):
             if phonemes := self._find(stem, tags):
                 return self._add_ending(phonemes, ending, word)
         for stem, ending in _stems(word):
-            if len(stem) > 4 and (phonemes := self._ending(stem, tags)):
+            if len(stem) > 4 and (phonemes := self._lookup_affixes(stem, tags)):
                 return self._add_ending(phonemes, ending, word)
         for beginning, phonemes in _BEGINNINGS.items():
             stem = word.removeprefix(beginning)
@@ -331,7 +335,7 @@ class English:
             case "s" | "'s":
                 return stem + next((s for after, s in self._after_s.items() if last in after), "z")
             case "ed":
-                return self._flap(stem) + next(
+                return self._flap_t(stem) + next(
                     (d for after, d in self._after_ed.items() if last in after), "d"
                 )
             case "'d":
@@ -346,18 +350,18 @@ class English:
         if sound[:1] in VOWELS:
             if self.british and last in "əː" and re.search("re?$", word[: -len(ending)]):
                 stem += "ɹ"  # filtering
-            stem = self._flap(stem)
+            stem = self._flap_t(stem)
         elif sound == "li" and stem.endswith(("ᵊl", "əl")) and word.endswith("bly"):
             return stem[:-2] + "li"  # probably
         return stem + sound
 
-    def _flap(self, stem: str) -> str:
+    def _flap_t(self, stem: str) -> str:
         """Makes an American t between a vowel and an ending a flap, T."""
         if not self.british and stem[-1] == "t" and stem[-2:-1] in "AIOWYiuæɑəɛɪɹʊʌ":
             return stem[:-1] + "T"
         return stem
 
-    def _compound(self, word: str, tags: tuple[str, ...]) -> str:
+    def _lookup_compound(self, word: str, tags: tuple[str, ...]) -> str:
         """Splits a word into two of the dictionary, as evenly as possible."""
         if not word.islower():
             return ""
@@ -374,7 +378,7 @@ class English:
                 return first + _weaken(second)
         return ""
 
-    def _contraction(self, word: str, tags: tuple[str, ...]) -> str:
+    def _lookup_contraction(self, word: str, tags: tuple[str, ...]) -> str:
         """Looks up a word that lacks sounds at its apostrophe: t'night, on't, thank'ee."""
         head, mark, tail = word.lower().partition("'")
         if mark and head in _HEADS and (phonemes := self._lookup_either(tail, tags, False)):
@@ -435,7 +439,7 @@ _BEGINNINGS = {
 }
 
 
-def _forms(word: str, starts_sentence: bool) -> Iterable[str]:
+def _letter_cases(word: str, starts_sentence: bool) -> Iterable[str]:
     """Returns a word in the cases in which it may be listed, the likeliest first: a capital means a
     name unless it starts a sentence."""
     forms = (word.lower(), word) if starts_sentence else (word, word.lower())
@@ -525,7 +529,7 @@ def _sentences(tokens: Sequence[Token]) -> Iterator[tuple[Token, int, list[str]]
     words: list[str] = []
     for token in tokens:
         if token.kind == "word":
-            words.append(plain(token.text).lower())
+            words.append(plain_form(token.text).lower())
             yield token, len(words) - 1, words
         elif token.kind == "mark":
             if mark_of(token.text) in (".", "!", "?", ";", ":", "…"):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from narrator.pronunciation.rules import Rules, stressed
+from narrator.pronunciation.rules import Rules, add_stress
 from narrator.pronunciation.rules import transcribe as by_rules
 from narrator.pronunciation.tokens import Segment, Token
 from textbase.word_lists import read_word_lists
@@ -22,7 +22,7 @@ _LISTS = read_word_lists(Path(__file__).with_name("data") / "french.txt")
 _SOUNDS = Rules(_LISTS)
 _SPOKEN_ENDS = frozenset(_LISTS.words("spoken ends"))
 _WORDS = _LISTS.table("words")
-_BREATHED = re.compile(
+_ASPIRATED = re.compile(
     "h(?:éros$|aut|ont|ollan|ongr|ors$|asard|ach|ain|alle|alt|ameau|anch|angar|ant|arcel"
     "|ard|arico|arp|ât|auss|avre|ériss"
     "|êtr|eurt|ibou|id|iérarch|och|omard|oquet|oul|ouss|uit|url|utt|argn|alo$|aie|aï"
@@ -56,6 +56,8 @@ def _join(first: str, second: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=20_000)
 def _word(word: str) -> str:
+    """Returns the sounds of a word, with a "+" before its liaison and a "*" before an aspirated h;
+    parts at an apostrophe or hyphen sound as one word."""
     if word in _WORDS:
         return _WORDS[word]
     head, _, tail = word.rpartition("'")
@@ -70,16 +72,17 @@ def _word(word: str) -> str:
             phonemes, following = _join(phonemes, _word(part))
             phonemes += following
         return phonemes
-    return _sounded(word)
+    return _read(word)
 
 
-def _sounded(word: str) -> str:
+def _read(word: str) -> str:
+    """Returns the sounds of a word without apostrophes and hyphens, as `_word`."""
     spelled, liaison = _without_silent_end(re.sub("emment$", "amment", word))
     sounds = _SOUNDS(spelled)
     is_nasal = len(sounds) < 3 or re.search("[iéey]ens?$", spelled)
     sounds = sounds.replace("5", "ɛ̃" if is_nasal else "ɛn").replace("I", "j").replace("r", "ʁ")
-    sounds = stressed(_vowels(sounds), _NUCLEUS, 1)
-    if _BREATHED.match(word):
+    sounds = add_stress(_vowels(sounds), _NUCLEUS, 1)
+    if _ASPIRATED.match(word):
         sounds = "*" + sounds
     return f"{sounds}+{liaison}" if liaison else sounds
 
@@ -94,15 +97,15 @@ def _without_silent_end(word: str) -> tuple[str, str]:
             return word[:-2], ""
     elif match := re.search("er(s?)$", word):
         if word.rstrip("s") not in _SPOKEN_ENDS and len(word) > 4:
-            return _accented(word, match, "é")
+            return _with_accent(word, match, "é")
     elif word.endswith("ez"):
         return word[:-2] + "é", "z"
     elif (match := re.search("et(s?)$", word)) and word not in _SPOKEN_ENDS:
-        return _accented(word, match, "ê")
+        return _with_accent(word, match, "ê")
     return _without_silent_consonant(word)
 
 
-def _accented(word: str, end: re.Match[str], vowel: str) -> tuple[str, str]:
+def _with_accent(word: str, end: re.Match[str], vowel: str) -> tuple[str, str]:
     spelled = word[: end.start()] + vowel
     return (spelled, "z") if end.group(1) else _without_silent_consonant(spelled)
 

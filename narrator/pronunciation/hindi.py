@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from narrator.pronunciation.rules import reader
+from narrator.pronunciation.rules import make_word_reader
 from narrator.pronunciation.rules import transcribe as by_rules
 from narrator.pronunciation.tokens import Segment, Token
 
@@ -64,11 +64,12 @@ def transcribe(tokens: Sequence[Token]) -> list[Segment]:
 
 
 def _read(word: str) -> str:
+    """Returns the phonemes of a word; empty without a letter of Devanagari."""
     syllables = list(map(_syllable, _AKSHARA.finditer(word)))
     if not syllables:
         return ""
-    stress = _main_stress([_weight(syllables, i) for i in range(len(syllables))])
-    return _spoken(_without_schwas(syllables), stress)
+    stressed_index = _main_stress([_weight(syllables, i) for i in range(len(syllables))])
+    return _join_syllables(_without_schwas(syllables), stressed_index)
 
 
 def _syllable(match: re.Match[str]) -> _Syllable:
@@ -94,7 +95,7 @@ _TAIL = re.compile("[rnmŋɲɳslʃ]?[^ʰː.j]ʰ?|j|r[.]h?|(?:.)ʰ?ː|ʃʈ|ʂʈʰ
 
 
 def _without_schwas(syllables: list[_Syllable]) -> list[_Syllable]:
-    """From the end: a schwa falls after a vowel and one consonant, before one and a vowel."""
+    """Drops schwas, from the end: after a vowel and one consonant, before one and a vowel."""
     reduced = syllables[:]
     last = len(reduced) - 1
     if last and reduced[last].is_bare and _TAIL.fullmatch(reduced[last].onset):
@@ -117,23 +118,25 @@ def _is_single(syllable: _Syllable) -> bool:
     return re.fullmatch(r"[^ː]ʰ?|r\.h?", syllable.onset) is not None
 
 
-def _spoken(syllables: Sequence[_Syllable], main: int) -> str:
-    """The sounds of a word; every other syllable before and after the stressed one is half
-    stressed."""
-    sounds = ""
+def _join_syllables(syllables: Sequence[_Syllable], stressed_index: int) -> str:
+    """Returns the phonemes of a word; every other syllable from the stressed one on, before and
+    after it, is half stressed."""
+    phonemes = ""
     for i, syllable in enumerate(syllables):
-        sounds += syllable.onset
+        phonemes += syllable.onset
         if syllable.vowel:
-            is_half_stressed = (i - main) % 2 == 0 and syllable.mark != "ः"
-            after = syllables[i + 1].onset if i + 1 < len(syllables) else ""
-            is_open = i == main or (i == 0 and not syllable.onset)
-            sounds += "ˈ" if i == main else "ˌ" if is_half_stressed else ""
-            sounds += _vowel(syllable, after, is_open)
-    return sounds
+            is_stressed = i == stressed_index
+            is_half_stressed = (i - stressed_index) % 2 == 0 and syllable.mark != "ः"
+            next_onset = syllables[i + 1].onset if i + 1 < len(syllables) else ""
+            is_open = is_stressed or (i == 0 and not syllable.onset)
+            phonemes += "ˈ" if is_stressed else "ˌ" if is_half_stressed else ""
+            phonemes += _vowel(syllable, next_onset, is_open=is_open)
+    return phonemes
 
 
 def _main_stress(weights: Sequence[int]) -> int:
-    """The last of the heaviest syllables but for the end, which has to be heavier than all."""
+    """Returns the index of the stressed syllable, by the weight of each: the last of the heaviest;
+    the very last only if it is heavier than all others."""
     if len(weights) < 2:
         return 0
     heaviest = max(weights[:-1])
@@ -143,7 +146,7 @@ def _main_stress(weights: Sequence[int]) -> int:
 
 
 def _weight(syllables: Sequence[_Syllable], number: int) -> int:
-    """0 for a short open syllable, 1 for a long or closed one, 2 for both."""
+    """Returns 0 for a short open syllable, 1 for a long or a closed one, 2 for one that is both."""
     syllable, following = syllables[number], syllables[number + 1 :]
     is_closed = syllable.mark == "ं" and bool(following)
     if following:
@@ -153,17 +156,22 @@ def _weight(syllables: Sequence[_Syllable], number: int) -> int:
     return ("ː" in syllable.vowel) + is_closed
 
 
-def _vowel(syllable: _Syllable, after: str, is_open: bool) -> str:
+def _vowel(syllable: _Syllable, next_onset: str, *, is_open: bool) -> str:
+    """Returns the phonemes of a syllable's vowel with its mark.
+
+    `next_onset`: the consonants that follow, empty at the end of the word; `is_open`: a schwa is an
+    open vowel here.
+    """
     vowel, mark = syllable.vowel, syllable.mark
-    if mark in ("ं", "ँ") and (not after or (mark == "ं" and vowel != "ə")):
+    if mark in ("ं", "ँ") and (not next_onset or (mark == "ं" and vowel != "ə")):
         return _NASAL_VOWELS.get(vowel, vowel + "\u0303")
     if vowel == "ə" and is_open:
         vowel = "ʌ"
-    elif (vowel == "iː" and not after) or (vowel in ("iː", "uː") and mark):
+    elif (vowel == "iː" and not next_onset) or (vowel in ("iː", "uː") and mark):
         vowel = vowel[0]
     if mark == "ः":
         return vowel + "h"
-    return vowel + (_NASALS.get(after[0], "n") if mark else "")
+    return vowel + (_NASALS.get(next_onset[0], "n") if mark else "")
 
 
-_word = reader(_WORDS, _read)
+_word = make_word_reader(_WORDS, _read)

@@ -31,7 +31,7 @@ _SPELLINGS = {
     "ı": "ɪ",
 }  # fmt: skip
 """Other ways to write the same: old symbols, ligatures, typewriter signs and look-alikes."""
-_NOTHING = re.compile("[.\u203f|‖_\u035c\u0361\u0362·\u200b-\u200d\u2060-]")
+_SILENT_SIGNS = re.compile("[.\u203f|‖_\u035c\u0361\u0362·\u200b-\u200d\u2060-]")
 """Removed: dots and hyphens between syllables, links, ties, invisible characters."""
 _DIACRITICS = re.compile(
     "[\u0318-\u031a\u031c-\u0320\u0324\u0325\u0329-\u032c\u032f\u0330\u0339-\u033d\u0346-\u034a\u0353ʰʷʱ˺]"
@@ -58,9 +58,9 @@ r=ɹ ɹ=ɹ ɻ=ɹ ʁ=ɹ ʀ=ɹ ɽ=ɹ ɾ=T/t ʲ=j
 # IPA=phonemes of the other languages, as eSpeak NG writes them and Kokoro learnt them; all other
 # sounds of Kokoro's alphabet stand for themselves.
 _OTHERS = "tʃ=ʧ dʒ=ʤ tɕ=ʨ dʑ=ʥ ts=ʦ dz=ʣ g=ɡ"
-_LONG = "ː"
+_LENGTH_MARK = "ː"
 _VOWEL = f"[{''.join(sorted(VOWELS - {'ᵊ'}))}]"
-_NASAL = "\u0303"
+_TILDE = "\u0303"
 
 
 def _is_sound(symbol: str) -> bool:
@@ -70,6 +70,7 @@ def _is_sound(symbol: str) -> bool:
 
 @cache
 def _table(kind: str) -> tuple[dict[str, str], re.Pattern[str]]:
+    """Returns the sounds of IPA symbols for a kind of language, and a pattern of all symbols."""
     pairs = (pair.split("=") for pair in (_OTHERS if kind == "others" else _ENGLISH).split())
     table = {
         symbols: sounds.split("/")[-1 if kind == "british" else 0] for symbols, sounds in pairs
@@ -87,11 +88,11 @@ def to_phonemes(ipa: str, language: str) -> str:
 
     tag = language.lower()
     kind = "others" if not tag.startswith("en") else "british" if is_british(tag) else "american"
-    text = _spelled(ipa, kind)
+    text = _normalize_ipa(ipa, kind)
     table, pattern = _table(kind)
     sounds = re.sub(
-        f"({pattern.pattern}){_LONG}?({_NASAL})?|(?P<other>.)",
-        lambda match: _sound(match, table, kind, ipa),
+        f"({pattern.pattern}){_LENGTH_MARK}?({_TILDE})?|(?P<other>.)",
+        lambda match: _sound_of_match(match, table, kind, ipa),
         text,
     )
     if kind == "british":  # r is silent but before a vowel
@@ -107,7 +108,7 @@ def to_phonemes(ipa: str, language: str) -> str:
     return sounds
 
 
-def _spelled(ipa: str, kind: str) -> str:
+def _normalize_ipa(ipa: str, kind: str) -> str:
     """Returns IPA in one spelling, without slashes, brackets and silent signs.
 
     `kind` is "american", "british" or "others", which are all languages but English.
@@ -120,13 +121,14 @@ def _spelled(ipa: str, kind: str) -> str:
         text = text[1:-1]
     for other, symbol in sorted(_SPELLINGS.items(), key=lambda pair: -len(pair[0])):
         text = text.replace(unicodedata.normalize("NFD", other), symbol)
-    text = _DIACRITICS.sub("", _NOTHING.sub("", text))
+    text = _DIACRITICS.sub("", _SILENT_SIGNS.sub("", text))
     text = re.sub(r"\(([rɹ])\)", r"\1" if kind == "american" else "", text)
     text = re.sub(r"\(ə\)(?=[lnm])", "ᵊ" if kind != "others" else "ə", text)
     return " ".join(re.sub(r"\(([^()]*)\)", r"\1", text).split())
 
 
-def _sound(match: re.Match[str], table: dict[str, str], kind: str, ipa: str) -> str:
+def _sound_of_match(match: re.Match[str], table: dict[str, str], kind: str, ipa: str) -> str:
+    """Returns the phonemes of a symbol that was matched in `ipa`. Raises IpaError."""
     text = match.group()
     if other := match.group("other"):
         if other in " ˈˌᵊ":

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from narrator.pronunciation.rules import Rules, stressed
+from narrator.pronunciation.rules import Rules, add_stress
 from narrator.pronunciation.rules import transcribe as by_rules
 from narrator.pronunciation.tokens import Segment, Token
 from textbase.word_lists import read_word_lists
@@ -74,15 +74,16 @@ def _word(word: str) -> str:
 
 
 def _stress(word: str) -> str:
+    """Returns the phonemes of a word without apostrophes and hyphens, stressed by its ending."""
     sounds = _SOUNDS(word)
     if "ˈ" not in sounds and word not in _UNSTRESSED:
         if _LATE.search(word):
             sounds = re.sub("j(?=[aE]$)", "i", sounds)
-            sounds = stressed(sounds, _NUCLEUS, 2)
+            sounds = add_stress(sounds, _NUCLEUS, 2)
         else:
             is_early = word in _EARLY_WORDS or _EARLY.search(word) or _EARLY_VERBS.search(word)
             ends_open = re.search("[aeiou]$", word)
-            sounds = stressed(sounds, _NUCLEUS, 3 if is_early else 2 if ends_open else 1)
+            sounds = add_stress(sounds, _NUCLEUS, 3 if is_early else 2 if ends_open else 1)
     return _sounded(sounds.replace("ˈ", "ˌ") if word in _HALF_STRESSED else sounds)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from narrator.pronunciation.tokens import Segment, Token, by_words
+from narrator.pronunciation.tokens import Segment, Token, transcribe_words
 
 _ROWS = """
 アイウエオ a i ɯ e o
@@ -81,7 +81,7 @@ def _mode() -> Any:
 
 
 def transcribe(tokens: Sequence[Token]) -> list[Segment]:
-    return by_words(tokens, _segments)
+    return transcribe_words(tokens, _segments)
 
 
 def _segments(token: Token) -> Iterator[Segment]:
@@ -99,7 +99,7 @@ def _segments(token: Token) -> Iterator[Segment]:
             yield Segment(start, stop, sounds(kana))
             start, kana = stop, ""
         kin = _AFTER_PREFIX.get(morpheme.surface(), "") if is_prefix else ""
-        kana += _long(kin) if kin else _reading(morpheme, kind)
+        kana += _mark_long_vowels(kin) if kin else _reading(morpheme, kind)
         is_prefix = kind == "接頭辞"  # prefix
         stop += len(morpheme.surface())
     if stop > start:
@@ -110,7 +110,7 @@ def _reading(morpheme: Any, kind: str) -> str:
     """Returns a morpheme in katakana as it is spoken; `kind` is Sudachi's part of speech."""
     surface, reading = morpheme.surface(), morpheme.reading_form()
     if surface in _READINGS:
-        return _long(_READINGS[surface])
+        return _mark_long_vowels(_READINGS[surface])
     if kind == "助詞" and surface in ("は", "へ", "を", "には", "では", "とは"):
         return {"は": "ワ", "へ": "エ", "を": "オ", "には": "ニワ", "では": "デワ", "とは": "トワ"}[
             surface
@@ -118,11 +118,11 @@ def _reading(morpheme: Any, kind: str) -> str:
     if not re.fullmatch("[ァ-ヺー]+", reading):
         reading = surface.translate({code: code + 0x60 for code in range(0x3041, 0x3097)})
     if kind == "動詞" and reading.endswith("ウ"):  # a verb, whose ending is not a long vowel
-        return _long(reading[:-1]) + "ウ"
-    return _long(reading)
+        return _mark_long_vowels(reading[:-1]) + "ウ"
+    return _mark_long_vowels(reading)
 
 
-def _long(kana: str) -> str:
+def _mark_long_vowels(kana: str) -> str:
     """Writes the second of two vowels that sound as a long one as "ー"."""
     kana = re.sub("(?<=[オコゴソゾトドノホボポモヨロョォ])[ウオ]", "ー", kana)
     kana = re.sub("(?<=[エケゲセゼテデネヘベペメレェ])[イエ]", "ー", kana)
@@ -139,13 +139,8 @@ def sounds(kana: str) -> str:
         elif small is None or base not in _ONSETS:
             phonemes += _KANA.get(base, "") + _KANA.get(small or "", "")
         else:
-            glide = (
-                "ʲ"
-                if base in _SOFT or (base in "フヴツ" and small in "ィャュョ")
-                else "ᵝ"
-                if base in "クグ"
-                else ""
-            )
+            is_palatal = base in _SOFT or (base in "フヴツ" and small in "ィャュョ")
+            glide = "ʲ" if is_palatal else "ᵝ" if base in "クグ" else ""
             vowel = _KANA[small][-1]
             phonemes += _ONSETS[base] + glide + ("ɨ" if small == "ュ" else vowel)
     phonemes = re.sub("ɴ(?=[mpb])", "m", phonemes)

@@ -24,7 +24,7 @@ Floats = NDArray[np.float32]
 COMMON, NAME = 1, 2
 """Ids that stand before and after the letters of a word: a common one, or a name."""
 LETTERS = {letter: number for number, letter in enumerate("abcdefghijklmnopqrstuvwxyz'", 3)}
-LONGEST = 60
+MAX_LETTERS = 60
 """Letters that are read together; a longer word is read in pieces."""
 
 _LATIN = {
@@ -54,13 +54,13 @@ def pronounce(word: str, language: str) -> str:
     Accents are left out; Greek and Cyrillic letters are spelled in Latin ones. Empty for a word of
     other scripts, and for one without a letter.
     """
-    letters = spelled(word)
+    letters = to_known_letters(word)
     mark = NAME if word[:1].isupper() else COMMON
-    pieces = (letters[start : start + LONGEST] for start in range(0, len(letters), LONGEST))
-    return "".join(_spoken(piece, mark, language) for piece in pieces)
+    pieces = (letters[start : start + MAX_LETTERS] for start in range(0, len(letters), MAX_LETTERS))
+    return "".join(_pronounce_piece(piece, mark, language) for piece in pieces)
 
 
-def spelled(word: str) -> str:
+def to_known_letters(word: str) -> str:
     """Returns a word in the letters that the network knows, a to z and apostrophes inside."""
     lower = re.sub("é(?='|$)", "ay", unicodedata.normalize("NFC", word.lower()))
     composed = "".join(_SPELLINGS.get(letter, letter) for letter in lower)
@@ -83,18 +83,18 @@ class _Layer:
 
     def __call__(self, inputs: Floats) -> Floats:
         """(letters, inputs) -> (letters, 2 x width)."""
-        gates = _product(self.input_weights, inputs.T) + self.input_biases[..., None]
+        gates = _multiply(self.input_weights, inputs.T) + self.input_biases[..., None]
         gates[1] = gates[1, :, ::-1]
         length, width = len(inputs), self.state_weights.shape[-1]
         states = np.zeros((length + 1, 2, width), np.float32)
         for i in range(length):
             state = states[i]
             input_gates = gates[..., i]
-            recurrent = _product(self.state_weights, state[..., None])[..., 0] + self.state_biases
+            recurrent = _multiply(self.state_weights, state[..., None])[..., 0] + self.state_biases
             switches = _sigmoid(input_gates[:, : 2 * width] + recurrent[:, : 2 * width])
             reset, update = switches[:, :width], switches[:, width:]
-            new = np.tanh(input_gates[:, 2 * width :] + reset * recurrent[:, 2 * width :])
-            states[i + 1] = new + update * (state - new)
+            candidates = np.tanh(input_gates[:, 2 * width :] + reset * recurrent[:, 2 * width :])
+            states[i + 1] = candidates + update * (state - candidates)
         return np.concatenate((states[1:, 0], states[:0:-1, 1]), axis=1)
 
 
@@ -107,7 +107,8 @@ class _Network:
 
 
 @cache
-def _network() -> _Network:
+def _load_network() -> _Network:
+    """Reads the weights from `data/letters.npz`, once."""
     with (
         resources.as_file(resources.files(__package__) / "data" / "letters.npz") as path,
         np.load(path, allow_pickle=False) as stored,
@@ -130,40 +131,41 @@ def _network() -> _Network:
 
 
 @lru_cache(maxsize=20_000)
-def _spoken(letters: str, mark: int, language: str) -> str:
-    network = _network()
+def _pronounce_piece(letters: str, mark: int, language: str) -> str:
+    """Returns the phonemes of up to `MAX_LETTERS` letters; `mark` is COMMON or NAME."""
+    network = _load_network()
     states = network.embeddings[[mark, *(LETTERS[letter] for letter in letters), mark]]
     for layer in network.layers:
         states = layer(states)
     weights, biases, labels = network.outputs[language]
-    chosen = _best(_log_softmax(states[1:-1] @ weights.T + biases), labels)
-    return "".join(labels[number] for number in chosen)
+    label_indices = _likeliest_labels(_log_softmax(states[1:-1] @ weights.T + biases), labels)
+    return "".join(labels[number] for number in label_indices)
 
 
-def _best(scores: Floats, labels: tuple[str, ...]) -> list[int]:
+def _likeliest_labels(scores: Floats, labels: tuple[str, ...]) -> list[int]:
     """Returns the likeliest label of each letter, if one of them has the main stress of the word.
 
     `scores` (letters, labels) are logarithms of probabilities.
     """
     is_stressed = np.array(["ˈ" in label for label in labels])
-    plain = np.where(is_stressed, -np.inf, scores)
-    stressed = np.where(is_stressed, scores, -np.inf)
-    chosen = plain.argmax(axis=1)
-    position = (stressed.max(axis=1) - plain.max(axis=1)).argmax()
-    chosen[position] = stressed[position].argmax()
-    return [int(number) for number in chosen]
+    unstressed_scores = np.where(is_stressed, -np.inf, scores)
+    stressed_scores = np.where(is_stressed, scores, -np.inf)
+    label_indices = unstressed_scores.argmax(axis=1)
+    position = (stressed_scores.max(axis=1) - unstressed_scores.max(axis=1)).argmax()
+    label_indices[position] = stressed_scores[position].argmax()
+    return [int(number) for number in label_indices]
 
 
-ROWS = 64
+BLOCK_ROWS = 64
 """Rows of a matrix that are multiplied at once, a divisor of all: so few that BLAS leaves its
 threads asleep, which take longer to wake than a word takes."""
 
 
-def _product(weights: Floats, vectors: Floats) -> Floats:
+def _multiply(weights: Floats, vectors: Floats) -> Floats:
     """Multiplies (directions, rows, inputs) by (directions, inputs, n) or (inputs, n), in blocks of
     ROWS rows -> (directions, rows, n)."""
     directions, rows, inputs = weights.shape
-    blocks = weights.reshape(directions, rows // ROWS, ROWS, inputs)
+    blocks = weights.reshape(directions, rows // BLOCK_ROWS, BLOCK_ROWS, inputs)
     products = blocks @ (vectors if vectors.ndim == 2 else vectors[:, None])
     return products.reshape(directions, rows, -1)
 

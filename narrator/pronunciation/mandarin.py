@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from narrator.pronunciation.tokens import Segment, Token, by_words
+from narrator.pronunciation.tokens import Segment, Token, transcribe_words
 
 _INITIALS = dict(
     pair.split("=")
@@ -30,7 +30,7 @@ _FINALS = dict(
     ).split()
 )
 # Syllables that are not an initial and a final.
-_WHOLE = {
+_WHOLE_SYLLABLES = {
     "er": "ɚ0",
     "ê": "ɛ0",
     "m": "m0",
@@ -48,10 +48,11 @@ _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff〇]+")
 
 
 def transcribe(tokens: Sequence[Token]) -> list[Segment]:
-    return by_words(tokens, _segments)
+    return transcribe_words(tokens, _segments)
 
 
 def _segments(token: Token) -> Iterator[Segment]:
+    """Yields the words of a run of characters; other characters have no phonemes."""
     import rjieba
     from pypinyin import Style, lazy_pinyin
 
@@ -72,9 +73,9 @@ def _segments(token: Token) -> Iterator[Segment]:
 def syllable(pinyin: str) -> str:
     """Returns the phonemes of a syllable such as "zhong1"; empty for anything else."""
     body, tone = pinyin[:-1], _TONES.get(pinyin[-1:], "")
-    if body in _WHOLE:
-        return _WHOLE[body].replace("0", tone)
-    match = re.fullmatch("([zcs]h|[bpmfdtnlgkhjqxrzcs]?)(.+)", _written_out(body))
+    if body in _WHOLE_SYLLABLES:
+        return _WHOLE_SYLLABLES[body].replace("0", tone)
+    match = re.fullmatch("([zcs]h|[bpmfdtnlgkhjqxrzcs]?)(.+)", _without_spelling_rules(body))
     if match is None or match[2] not in _FINALS:
         return ""
     initial, final = match[1], _FINALS[match[2]]
@@ -83,7 +84,7 @@ def syllable(pinyin: str) -> str:
     return _INITIALS.get(initial, "") + final.replace("0", tone)
 
 
-def _written_out(body: str) -> str:
+def _without_spelling_rules(body: str) -> str:
     """Replaces y and w, which mark a syllable without an initial, by finals, and the u that is ü
     after j, q, x and y by v."""
     body = body.replace("ü", "v")

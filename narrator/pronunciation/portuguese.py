@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from narrator.pronunciation.rules import Rules, reader, stressed
+from narrator.pronunciation.rules import Rules, add_stress, make_word_reader
 from narrator.pronunciation.rules import transcribe as by_rules
 from narrator.pronunciation.tokens import Segment, Token
 from textbase.word_lists import read_word_lists
@@ -54,9 +54,12 @@ def _join(first: str, second: str) -> tuple[str, str]:
 
 
 def _read(word: str) -> str:
+    """Returns the phonemes of a word: its stress, then the vowels that depend on it."""
     sounds = _SOUNDS(word).replace("Z", "s" if word.endswith("s") else "")
     if "ˈ" not in sounds:
-        sounds = stressed(sounds, _NUCLEUS, 2 if re.search("(?:[aeo]s?|am|ens?|em)$", word) else 1)
+        sounds = add_stress(
+            sounds, _NUCLEUS, 2 if re.search("(?:[aeo]s?|am|ens?|em)$", word) else 1
+        )
     before, mark, after = sounds.partition("ˈ")
     is_last = len(_NUCLEUS.findall(after)) < 2
     starts = [match.start() for match in _NUCLEUS.finditer(before)]
@@ -81,4 +84,4 @@ def _read(word: str) -> str:
     return (before + mark + after).replace("E", "e").replace("O", "o").replace("M", "æ")
 
 
-_word = reader(_WORDS, _read)
+_word = make_word_reader(_WORDS, _read)

@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from narrator.pronunciation.tokens import Segment, Token, is_stop, plain
+from narrator.pronunciation.tokens import Segment, Token, is_stop, plain_form
 from textbase.word_lists import WordLists
 
 _TILDES = str.maketrans({vowel: unicodedata.normalize("NFD", vowel) for vowel in "ãẽĩõũ"})
 """In Kokoro's alphabet the tilde of a nasal vowel is a symbol of its own."""
 
 
-def with_classes(pattern: str, lists: WordLists) -> str:
+def expand_classes(pattern: str, lists: WordLists) -> str:
     """Returns a pattern with the lists' classes in place of their names, as {NAME}."""
     for name, letters in lists.table("classes").items():
         pattern = pattern.replace(f"{{{name}}}", letters)
@@ -36,7 +36,7 @@ class Rules:
     def __init__(self, lists: WordLists) -> None:
         rows = [line.split() for line in lists.lines("sounds")]
         self._sounds = ["" if sound == "-" else sound for _, sound in rows]
-        patterns = (f"({with_classes(pattern, lists)})" for pattern, _ in rows)
+        patterns = (f"({expand_classes(pattern, lists)})" for pattern, _ in rows)
         self._pattern = re.compile("|".join(patterns))
 
     def __call__(self, word: str) -> str:
@@ -46,7 +46,7 @@ class Rules:
         )
 
 
-def reader(words: Mapping[str, str], read: Callable[[str], str]) -> Callable[[str], str]:
+def make_word_reader(words: Mapping[str, str], read: Callable[[str], str]) -> Callable[[str], str]:
     """Returns a function, with a cache, from a plain word to its phonemes: those in `words`, else
     those of its parts at hyphens and apostrophes, else those that `read` returns."""
 
@@ -73,31 +73,31 @@ def transcribe(
     before the first and after the last.
     """
     segments: list[Segment] = []
-    is_open = False
+    is_joined = False
     for token in tokens:
         if token.kind == "word":
-            phonemes = token.phonemes or word(plain(token.text).lower())
-            if is_open:
+            phonemes = token.phonemes or word(plain_form(token.text).lower())
+            if is_joined:
                 last = segments.pop()
                 first, phonemes = join(last.phonemes, phonemes)
                 segments.append(replace(last, phonemes=first))
             else:
                 phonemes = join("", phonemes)[1]
             segments.append(Segment(token.start, token.stop, phonemes))
-            is_open = True
+            is_joined = True
         elif token.kind == "mark" and is_stop(token.text):
-            _close(segments, join)
-            is_open = False
-    _close(segments, join)
+            _close_phrase(segments, join)
+            is_joined = False
+    _close_phrase(segments, join)
     return [replace(segment, phonemes=segment.phonemes.translate(_TILDES)) for segment in segments]
 
 
-def _close(segments: list[Segment], join: Callable[[str, str], tuple[str, str]]) -> None:
+def _close_phrase(segments: list[Segment], join: Callable[[str, str], tuple[str, str]]) -> None:
     if segments:
         segments[-1] = replace(segments[-1], phonemes=join(segments[-1].phonemes, "")[0])
 
 
-def stressed(sounds: str, nucleus: re.Pattern[str], from_end: int) -> str:
+def add_stress(sounds: str, nucleus: re.Pattern[str], from_end: int) -> str:
     """Adds the main stress before the nucleus of a syllable, counted from the end, 1 the last; in a
     word with fewer, before the first."""
     starts = [match.start() for match in nucleus.finditer(sounds)]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from narrator.pronunciation.rules import Rules, stressed
+from narrator.pronunciation.rules import Rules, add_stress
 from narrator.pronunciation.rules import transcribe as by_rules
 from narrator.pronunciation.tokens import Segment, Token
 from textbase.word_lists import read_word_lists
@@ -39,15 +39,15 @@ def _word(word: str) -> str:
     if word in _UNSTRESSED:
         return sounds
     if "ˈ" not in sounds:
-        sounds = stressed(sounds, _NUCLEUS, 2 if re.search("[aeiouns]$", word) else 1)
+        sounds = add_stress(sounds, _NUCLEUS, 2 if re.search("[aeiouns]$", word) else 1)
     if word in _HALF_STRESSED:
         return sounds.replace("ˈ", "ˌ")
     sounds = re.sub("(?<=ˈ)e(?=n[tdθs]|ŋ[ɡɣkx])", "ɛ", sounds)
     before, mark, after = sounds.partition("ˈ")
-    return _secondary(before) + mark + after
+    return _add_secondary_stress(before) + mark + after
 
 
-def _secondary(sounds: str) -> str:
+def _add_secondary_stress(sounds: str) -> str:
     """Adds a secondary stress to every other syllable before the stressed one, not next to it."""
     starts = [match.start() for match in _NUCLEUS.finditer(sounds)]
     for start in reversed(starts[:-1][::2]):

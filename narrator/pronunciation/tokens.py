@@ -61,7 +61,7 @@ Transcriber = Callable[[Sequence[Token]], Sequence[Segment]]
 be several segments where a script has no spaces."""
 
 
-def by_words(
+def transcribe_words(
     parts: Sequence[Token], segments: Callable[[Token], Iterable[Segment]]
 ) -> list[Segment]:
     """Returns the segments of all word tokens: `segments` makes those of a word for which the
@@ -80,19 +80,19 @@ def tokens(text: str, spans: Sequence[tuple[int, int, str]]) -> Iterator[Token]:
     each becomes a word, whatever it contains."""
     position = 0
     for start, stop, phonemes in spans:
-        yield from _tokens(text, position, start)
+        yield from _split_tokens(text, position, start)
         yield Token(start, text[start:stop], "word", phonemes)
         position = stop
-    yield from _tokens(text, position, len(text))
+    yield from _split_tokens(text, position, len(text))
 
 
-def _tokens(text: str, start: int, stop: int) -> Iterator[Token]:
+def _split_tokens(text: str, start: int, stop: int) -> Iterator[Token]:
     for match in _TOKEN.finditer(text, start, stop):
         kind = "word" if match.lastgroup == "initials" else match.lastgroup or ""
         yield Token(match.start(), match.group(), kind)
 
 
-def plain(word: str) -> str:
+def plain_form(word: str) -> str:
     """Returns a word composed (NFC), with typewriter apostrophes and hyphens, without invisible
     characters."""
     return unicodedata.normalize("NFC", word.translate(_PLAIN))
