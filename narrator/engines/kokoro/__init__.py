@@ -7,6 +7,7 @@ checkpoint.py    its files
 device.py        the choice between a GPU and processor cores
 engine.py        its answers to a plan
 wording.py       text to phonemes, and durations to word times
+hiss.py          the hiss that a voice leaves after its last word
 gpu.py           on a GPU: rows of a batch, in MLX
 cpu.py           on processor cores: worker processes, each with the model in ONNX Runtime
 worker.py        one of these processes
@@ -21,7 +22,7 @@ from narrator.engines.kokoro.checkpoint import FAMILY
 from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
 from narrator.engines.kokoro.voices import VOICES, cast_blends
-from narrator.engines.kokoro.wording import KokoroLanguages, voice_errors
+from narrator.engines.kokoro.wording import SAMPLE_RATE, KokoroLanguages, voice_errors
 from narrator.engines.mlx.spec import ModelSpec, finder
 from narrator.engines.spec import EngineModel, EngineSettings
 from narrator.engines.voice import Cast, Voice
@@ -55,7 +56,7 @@ class KokoroSpec(KokoroLanguages, ModelSpec):
         return "" if runs_on_gpu(settings) else super().missing_packages(settings)
 
     def sample_rate(self, settings: EngineSettings) -> int:
-        return 24_000
+        return SAMPLE_RATE
 
     def unsupported(self, settings: EngineSettings) -> Mapping[str, str]:
         return {

@@ -15,8 +15,9 @@ import numpy as np
 from narrator import files
 from narrator.engines import Outcome, Request, Speech, machine, models
 from narrator.engines.kokoro import worker
+from narrator.engines.kokoro.hiss import fade_hiss
 from narrator.engines.kokoro.settings import KokoroSettings
-from narrator.engines.kokoro.wording import prepare, word_times
+from narrator.engines.kokoro.wording import SAMPLE_RATE, prepare, word_times
 from narrator.engines.workers import WorkerProgram, WorkerSession
 from textbase import processes
 
@@ -67,7 +68,8 @@ class KokoroProgram(WorkerProgram):
         samples = np.frombuffer(payload, "<f4").astype(np.float32)
         durations = np.frombuffer(extra, "<i4")
         words = word_times(prepare(request).pronunciation, durations)
-        return Outcome(request.key, request.attempt, speech=Speech(samples, words=words))
+        speech = Speech(fade_hiss(samples, SAMPLE_RATE), words=words)
+        return Outcome(request.key, request.attempt, speech=speech)
 
 
 def count_workers(chosen: int | str) -> int:

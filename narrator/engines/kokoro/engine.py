@@ -17,6 +17,7 @@ from narrator.engines.kokoro.gpu import LoadingKokoro
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
 from narrator.engines.kokoro.voices import VOICES, language_of
 from narrator.engines.kokoro.wording import (
+    SAMPLE_RATE,
     KokoroLanguages,
     blend_of,
     dialect,
@@ -38,7 +39,7 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
     settings: KokoroSettings
     family = FAMILY
     sampler = 1
-    sample_rate = 24_000
+    sample_rate = SAMPLE_RATE
     continues = False
     anchors = False
     has_speed = True

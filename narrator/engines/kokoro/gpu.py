@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from narrator.engines import Request, Speech
+from narrator.engines.kokoro.hiss import fade_hiss
 from narrator.engines.kokoro.settings import KokoroSettings
-from narrator.engines.kokoro.wording import SpokenText, prepare, word_times
+from narrator.engines.kokoro.wording import SAMPLE_RATE, SpokenText, prepare, word_times
 from narrator.engines.mlx.loaded_model import Encoded, LoadedModel, Loading, Tell
 from narrator.engines.voice import Reference
 
@@ -56,7 +57,7 @@ class LoadedKokoro(LoadedModel):
 
     def to_speech(self, model_request: RowRequest, model_speech: kokoro82m.Speech) -> Speech:
         return Speech(
-            model_speech.samples,
+            fade_hiss(model_speech.samples, SAMPLE_RATE),
             words=word_times(model_request.spoken.pronunciation, model_speech.durations),
         )
 

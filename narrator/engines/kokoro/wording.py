@@ -29,6 +29,7 @@ from narrator.pronunciation import Override, Pronunciation
 from narrator.pronunciation.ipa import IpaError, to_phonemes
 from narrator.sound.timing import TimedWord
 
+SAMPLE_RATE = 24_000
 FRAME_SECONDS = 0.025
 """Of the durations: `kokoro82m.FRAME_SAMPLES` at 24 kHz. That package is not loaded here."""
 
