@@ -475,10 +475,12 @@ def why(
 
 
 def warn_of_unspoken(book: BookPlan) -> None:
-    """Say what the engine leaves out for its language."""
+    """Prints what the engines leave out: text in other languages, and parts without a sound."""
+    from narrator.pipeline.checking import find_silent_parts
     from narrator.pipeline.manuscript import find_unspoken
 
     print_problems("warning", find_unspoken(book.manuscript))
+    print_problems("warning", list(find_silent_parts(book.manuscript)))
 
 
 def warn_of_unasked(book: BookPlan) -> None:

@@ -110,7 +110,6 @@ def _run(
     if kind == "render" and not as_json:
         print_problems("warning", list(checking.find_unsupported_settings(reading.manuscript)))
         print_problems("warning", list(checking.find_unrecognised_languages(reading.manuscript)))
-        print_problems("warning", list(checking.find_silent_parts(reading.manuscript)))
     job = Job.of(kind, options)
     progress_class = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress
     with (

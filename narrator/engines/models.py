@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from narrator import files, keys
 from narrator.engines import ignore_message, machine
-from narrator.errors import EngineUnavailable, StorageError, UsageError
+from narrator.errors import EngineUnavailable, StorageError, UsageError, nearest
 from speechbase import files as tensor_files
 from speechbase.errors import CheckpointError
 from speechbase.sections import read_object
@@ -587,10 +587,12 @@ def pull(
 def _parse_repository(spec: str, families: Sequence[Family]) -> tuple[str, str | None]:
     repo_and_revision = hub_id(spec)
     if repo_and_revision is None or Path(spec).expanduser().is_dir():
-        engines = " or ".join(family.engine for family in families)
+        names = [family.engine for family in families]
+        guess = nearest(spec, [*names, "recogniser"])
+        hint = f"did you mean '{guess}'? Otherwise: " if guess else ""
         raise UsageError(
-            f"{spec}: only a hub id (owner/name or owner/name@revision) or an engine's own model "
-            f"({engines}), or what listens by its own name (recogniser, small.en) can be pulled"
+            f"{spec}: cannot be fetched; {hint}the model of an engine ({', '.join(names)}), a "
+            "recogniser (recogniser, small.en), or a hub id (owner/name, owner/name@revision)"
         )
     return repo_and_revision
 

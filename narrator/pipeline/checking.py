@@ -31,6 +31,7 @@ from narrator.pipeline.manuscript import (
     find_oddities,
     find_unspoken,
     leave_out_unspeakable,
+    lexicon_of,
     main_language,
 )
 from narrator.project.project import Project
@@ -58,6 +59,7 @@ def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Man
         pending_tasks(project.path),
         *(_find_gaps(manuscript, command_specs, name) for name, command_specs in commands.items()),
         find_silent_parts(manuscript),
+        find_unmatched_entries(manuscript),
         find_unsupported_settings(manuscript),
         find_unrecognised_languages(manuscript),
     ):
@@ -180,6 +182,19 @@ def find_silent_parts(manuscript: Manuscript) -> Iterator[Problem]:
             message += "{written|spoken} says what to say instead"
         line_number = piece.line.source_line_at(piece.start + max(0, piece.text.find(text)))
         yield Problem(piece.line.path, line_number, message)
+
+
+def find_unmatched_entries(manuscript: Manuscript) -> Iterator[Problem]:
+    """Yields one warning that lists the entries of the lexicon that match nothing in the book."""
+    project = manuscript.project
+    text = "\n".join(utterance.chunk.text for utterance in manuscript.spoken)
+    unmatched_entries = lexicon_of(project)[0].unmatched(text)
+    if unmatched_entries:
+        names = [f"“{entry.word or entry.pattern}”" for entry in unmatched_entries]
+        listing = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if names[5:] else "")
+        yield Problem(
+            project.path, project.line("lexicon"), f"the lexicon matches nothing with {listing}"
+        )
 
 
 def find_unsupported_settings(manuscript: Manuscript) -> Iterator[Problem]:

@@ -31,7 +31,7 @@ from narrator.project.engine_choice import (
 )
 from narrator.settings import Described, Strict, Text, Written, shape_of
 from narrator.sound.formats import FormatName
-from narrator.text.normalize.lexicon import LexiconEntry
+from narrator.text.normalize.lexicon import LexiconEntry, validate_say
 from textbase import languages
 from textbase.characters import strip_invisible
 
@@ -562,7 +562,7 @@ def _lexicon_kind(lexicon: object) -> str:
 
 
 LexiconChoice = Annotated[
-    Annotated[dict[Text, Annotated[str, Written]], Tag("mapping")]
+    Annotated[dict[Text, Annotated[str, Written, AfterValidator(validate_say)]], Tag("mapping")]
     | Annotated[tuple[LexiconEntry, ...], Tag("list")],
     Discriminator(_lexicon_kind),
 ]

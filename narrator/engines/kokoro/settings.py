@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, field_validator
 
 from narrator.engines.mlx.settings import ModelSettings
 from narrator.settings import Strict, Text, shape_of
@@ -37,3 +37,10 @@ class KokoroVoice(Strict):
     ) = None  # fmt: skip
     """Name of a voice, such as af_heart, or a blend of several with weights: {af_heart: 0.7,
     am_adam: 0.3}."""
+
+    @field_validator("voice", mode="before")
+    @classmethod
+    def _has_weights(cls, voice: object) -> object:
+        if isinstance(voice, list | tuple):
+            raise ValueError("a blend of voices has weights: {af_heart: 0.7, am_adam: 0.3}")
+        return voice

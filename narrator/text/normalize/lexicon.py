@@ -66,8 +66,10 @@ class LexiconEntry(Strict):
             raise ValueError("a lexicon entry needs either `word` or `pattern`")
         if self.say is None and self.ipa is None:
             raise ValueError("a lexicon entry needs `say` or `ipa`")
-        if self.phonemes is not None:
-            to_phonemes(self.phonemes, self.language or "en")
+        if self.ipa is not None:
+            to_phonemes(self.ipa, self.language or "en")
+        if self.say is not None:
+            validate_say(self.say, self.language or "en")
         if self.pattern is not None and self.respelling is not None:
             try:
                 with time_limit(self.pattern):
@@ -88,8 +90,23 @@ class LexiconEntry(Strict):
 
     @property
     def _says_ipa(self) -> bool:
-        say = (self.say or "").strip()
-        return len(say) > 1 and say[0] == say[-1] == "/"
+        return self.say is not None and _is_ipa(self.say)
+
+
+def validate_say(say: str, language: str = "en") -> str:
+    """Returns what a word is spoken as. Raises ValueError for IPA that cannot be spoken, or with
+    one of its slashes missing."""
+    stripped = say.strip()
+    if _is_ipa(say):
+        to_phonemes(stripped, language)
+    elif stripped.startswith("/") or stripped.endswith("/"):
+        raise ValueError("IPA stands between two slashes: /ˈdʌmb(ə)l.dɔː/")
+    return say
+
+
+def _is_ipa(say: str) -> bool:
+    stripped = say.strip()
+    return len(stripped) > 1 and stripped[0] == stripped[-1] == "/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +172,14 @@ class Lexicon:
                     spoken = _expand_template(ready, match, words) if ready.say else match[0]
                     yield LexiconMatch(match.start(), match.end(), spoken, ready.entry.phonemes)
 
+    def unmatched(self, text: str) -> list[LexiconEntry]:
+        """Returns the entries that match nowhere in a text, for any speaker or language.
+
+        Raises Slow.
+        """
+        plain = apply_edits(text, canonical(text, "en"))
+        return [ready.entry for ready in self._entries if not _matches_somewhere(ready, plain)]
+
     def _applicable(self, language: str, speaker: str) -> list[_CompiledEntry]:
         """Return the entries for a language and speaker, best first."""
         applicable = self._applicable_entries.get((language, speaker))
@@ -175,6 +200,13 @@ def _find_matches(ready: _CompiledEntry, text: str) -> Iterable[re.Match[str]]:
         return ready.regex.finditer(text)
     with time_limit(ready.regex.pattern):
         return list(ready.regex.finditer(text))
+
+
+def _matches_somewhere(ready: _CompiledEntry, text: str) -> bool:
+    if ready.entry.pattern is None:
+        return ready.regex.search(text) is not None
+    with time_limit(ready.regex.pattern):
+        return ready.regex.search(text) is not None
 
 
 def _covers(general: str | None, language: str) -> bool:
