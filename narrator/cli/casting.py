@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,15 +24,14 @@ from narrator.cli.voices import (
     speech_of,
     voices,
 )
-from narrator.errors import UsageError, UserError
+from narrator.errors import UsageError, UserError, nearest
 from narrator.quantities import pluralize
 
 if TYPE_CHECKING:
     from narrator.cast.auditions import Candidate
-    from narrator.cast.presets import Preset
     from narrator.engines import Engine, Speech
     from narrator.engines.spec import EngineSettings, EngineSpec
-    from narrator.engines.voice import Voice
+    from narrator.engines.voice import Mode, Reference, Voice
 
 
 @voices.command()
@@ -116,27 +116,27 @@ def audition(
     style: Style = None,
     project: ProjectFolder = None,
 ) -> None:
-    """Hear a voice: writes a WAV in which it speaks."""
-    from narrator.cast import auditions, presets
-    from narrator.engines.voice import Voice
+    """Hear a voice that is kept, or one of the engine's own: writes a WAV in which it speaks."""
+    from narrator.cast import auditions
     from narrator.speech.plan import sound_parameters_of
 
     root = root_of(project)
-    path = presets.find(name, root)
-    preset = presets.read(path)
-    target = target or Path(f"{path.stem}-audition.wav")
-    check_replaceable(target, b"WAVE", "WAV file")
     engine = engine_for(root)
-    _check_clones(engine, "speak in a voice of yours")
+    voice, reference = _find_voice(name, root, engine)
+    target = target or Path(f"{voice.speaker}-audition.wav")
+    check_replaceable(target, b"WAVE", "WAV file")
+    language = voice.language or speech_of(root).language
     spoken_text = (
-        auditions.text_for(preset.language).text if text is None else _spoken_text(text, preset)
+        auditions.text_for(language).text
+        if text is None
+        else _spoken_text(text, language, voice.speaker)
     )
-    voice = Voice(preset.name, reference=path, content=preset.content, style=style or preset.style)
-    _check_problems(engine, voice, preset.language)
+    if style:
+        voice = replace(voice, style=style)
+    _check_problems(engine, voice, language)
     engine_parameters = sound_parameters_of(engine, speech_of(root).engine.model_dump())
-    line = auditions.line(
-        voice, spoken_text, preset.language, engine_parameters, preset.to_reference()
-    )
+    mode: Mode = "reference" if reference else "zero-shot"
+    line = auditions.line(voice, spoken_text, language, engine_parameters, reference, mode)
     audition = auditions.Audition(engine, line)
     auditions.speak_line(audition, err.print)
     speech, faults = audition.heard()
@@ -146,12 +146,43 @@ def audition(
     out.print(f"{len(speech.samples) / engine.sample_rate:.1f} s -> {display_path(target)}")
 
 
-def _spoken_text(text: str, preset: Preset) -> str:
+def _find_voice(name: str, root: Path | None, engine: Engine) -> tuple[Voice, Reference | None]:
+    """Returns a voice of the engine's own, or one that is kept, with its reference.
+
+    Raises UserError, UsageError.
+    """
+    from narrator.cast import presets
+    from narrator.engines.registry import ENGINES
+    from narrator.engines.voice import Voice
+
+    own_voices = ENGINES[speech_of(root).engine.name].voices
+    if name in own_voices:
+        return own_voices[name], None
+    owner = next((spec for spec in ENGINES.values() if name in spec.voices), None)
+    if owner:
+        raise UsageError(
+            f"{name} is one of {owner.title}'s: narrator voices audition {name} "
+            f"--engine {owner.name}"
+        )
+    if not engine.clones and (guess := nearest(name, list(own_voices))):
+        raise UsageError(f"{name}: no such voice; did you mean '{guess}'?")
+    path = presets.find(name, root)
+    preset = presets.read(path)
+    _check_clones(engine, "speak in a voice of yours")
+    voice = Voice(
+        preset.name,
+        reference=path,
+        content=preset.content,
+        style=preset.style,
+        language=preset.language,
+    )
+    return voice, preset.to_reference()
+
+
+def _spoken_text(text: str, language: str, speaker: str) -> str:
     from narrator.text.normalize import Lexicon, normalize
 
-    return normalize(
-        text.strip(), language=preset.language, speaker=preset.name, lexicon=Lexicon(())
-    ).text
+    return normalize(text.strip(), language=language, speaker=speaker, lexicon=Lexicon(())).text
 
 
 def _caster(root: Path | None) -> Engine:

@@ -99,19 +99,26 @@ class NewVoice:
 
 @voices.command("list")
 def list_(project: ProjectFolder = None, as_json: AsJson = False) -> None:
-    """The voices of this project and of the library."""
+    """The voices of this project and of the library, and those of the engine's own."""
     from narrator.cast import presets
+    from narrator.engines.registry import ENGINES
 
     root = root_of(project)
     entries = presets.list_all(root)
+    engine = ENGINES[speech_of(root).engine.name]
     if as_json:
         rows = [{"name": e.path.stem, "place": e.place, "file": str(e.path),
                  **({"trouble": e.trouble} if e.preset is None else _facts(e.preset))}
                 for e in entries]  # fmt: skip
+        rows += [{"name": name, "place": engine.name, "language": voice.language,
+                  "pronoun": voice.pronoun} for name, voice in engine.voices.items()]  # fmt: skip
         out.print_json(data={"voices": rows})
         return
-    if not entries:
-        out.print("no voices yet; narrator voices add, narrator voices design")
+    if not entries and not engine.voices:
+        out.print(
+            "no voices yet; narrator voices add, narrator voices design. Kokoro's own: "
+            "narrator voices list --engine kokoro"
+        )
         return
     table = Table("voice", "in", "language", "seconds", "from")
     for entry in entries:
@@ -120,7 +127,11 @@ def list_(project: ProjectFolder = None, as_json: AsJson = False) -> None:
             preset.language, f"{preset.seconds:.1f}", shorten(preset.description or preset.source)
         )  # fmt: skip
         table.add_row(entry.path.stem, entry.place, *row)
+    for name, voice in engine.voices.items():
+        table.add_row(name, engine.name, voice.language, "", voice.pronoun)
     out.print(table)
+    if engine.voices:
+        out.print(f"to hear one: narrator voices audition {next(iter(engine.voices))}")
 
 
 @voices.command()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from pydantic import PrivateAttr, ValidationError
@@ -80,8 +81,8 @@ class EngineSpec(LanguageSupport, ABC):
     voice: ClassVar[type[Strict] | None] = None
     """The model of the key under a speaker that has the engine's name, if the engine has voices of
     its own."""
-    voice_names: ClassVar[Collection[str]] = ()
-    """Names that `voice` can choose, as far as they are known without a model."""
+    voices: ClassVar[Mapping[str, Voice]] = MappingProxyType({})
+    """Its built-in voices by name, as far as they are known without a model."""
     spelled_scripts: ClassVar[frozenset[str]] = frozenset()
     """Scripts whose characters it names one by one within text of another script."""
     can_design_voices: ClassVar[bool] = True

@@ -160,7 +160,7 @@ class _CrossChecks:
         advice = f"declare it under `{kind}s`"
         if kind == "voice":
             advice += ", or make a preset: narrator voices add, narrator voices design"
-            engine = next((spec for spec in ENGINES.values() if name in spec.voice_names), None)
+            engine = next((spec for spec in ENGINES.values() if name in spec.voices), None)
             if engine:
                 guess = None
                 advice = (

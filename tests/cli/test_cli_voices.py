@@ -273,6 +273,28 @@ def test_an_empty_list_says_what_to_do(narrator):
     assert "narrator voices add" in said
 
 
+def test_voices_of_an_engine_s_own_are_listed(narrator):
+    rows = json.loads(narrator("list", "--engine", "kokoro", "--json")[1])["voices"]
+    assert len(rows) == 54
+    expected = {"name": "bm_george", "place": "kokoro", "language": "en-GB", "pronoun": "he"}
+    assert expected in rows
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["af_heart"],
+            "narrator voices audition af_heart --engine kokoro",
+        ),
+        (["af_hart", "--engine", "kokoro"], "af_hart: no such voice; did you mean 'af_heart'?"),
+    ],
+)
+def test_a_voice_of_another_engine_names_what_to_do(narrator, arguments, message):
+    code, _, told = narrator("audition", *arguments)
+    assert (code, message in told) == (2, True)
+
+
 def test_all_of_a_voice_is_shown(narrator, clip, home):
     narrator("add", "Ada", clip, "--transcript", TEXT, "--style", "amused")
     _, said, _ = narrator("show", "Ada")

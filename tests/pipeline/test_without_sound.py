@@ -77,3 +77,11 @@ def test_every_part_without_a_sound_is_named(tmp_path: Path) -> None:
         books.write(tmp_path, MANIFEST, f"# Morning\n\nIt said {words} no more.\n")
     )
     assert len(list(checking.find_silent_parts(manuscript))) == 40
+
+
+def test_entries_of_the_lexicon_that_match_nothing_are_listed_once(tmp_path: Path) -> None:
+    lexicon = "lexicon: {Red: redd, Aoife: /ˈiːfə/, Nobodies: x, Nobody: y}\n"
+    manuscript = read_manuscript(books.write(tmp_path, MANIFEST + lexicon, TEXT, books.BRIEF_TWO))
+    [problem] = checking.find_unmatched_entries(manuscript)
+    assert problem.line == len((MANIFEST + lexicon).splitlines())
+    assert problem.message == "the lexicon matches nothing with “Aoife”, “Nobodies”"

@@ -182,6 +182,20 @@ CASES = {
         "book.yaml:6: lexicon[1].pattern: not a regular expression: missing ), unterminated "
         "subpattern at position 0",
     ),
+    "IPA with a sign that is none": (
+        GOOD + "lexicon: {Aoife: /i@fə/}\n",
+        "book.yaml:6: lexicon.Aoife: '/i@fə/': '@' (U+0040, commercial at) is not a sound of IPA "
+        "that can be spoken",
+    ),
+    "IPA without its second slash": (
+        GOOD + "lexicon: [{word: Aoife, say: /ˈiːfə}]\n",
+        "book.yaml:6: lexicon[1]: IPA stands between two slashes: /ˈdʌmb(ə)l.dɔː/",
+    ),
+    "a blend without weights": (
+        GOOD + "speakers: {Ada: {kokoro: {voice: [af_heart, am_adam]}}}\n",
+        "book.yaml:6: speakers.Ada.kokoro.voice: a blend of voices has weights: {af_heart: 0.7, "
+        "am_adam: 0.3}",
+    ),
     "a cover that is no image": (
         GOOD + "cover: one.md\n",
         "book.yaml:6: the cover is not a JPEG or PNG image: one.md",

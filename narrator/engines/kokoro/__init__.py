@@ -16,12 +16,13 @@ worker.py        one of these processes
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from narrator.engines.kokoro.checkpoint import FAMILY
 from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
-from narrator.engines.kokoro.voices import VOICES, cast_blends
+from narrator.engines.kokoro.voices import VOICES, cast_blends, named_voice
 from narrator.engines.kokoro.wording import SAMPLE_RATE, KokoroLanguages, voice_errors
 from narrator.engines.mlx.spec import ModelSpec, finder
 from narrator.engines.spec import EngineModel, EngineSettings
@@ -42,7 +43,7 @@ class KokoroSpec(KokoroLanguages, ModelSpec):
     cpu_seconds = 0.8
     settings = KokoroSettings
     voice = KokoroVoice
-    voice_names = VOICES.keys()
+    voices = MappingProxyType({name: named_voice(name) for name in VOICES})
     can_design_voices = False
     model = EngineModel(family=FAMILY, find=finder(FAMILY))
 

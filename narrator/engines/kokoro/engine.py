@@ -14,8 +14,8 @@ from narrator.engines.kokoro.checkpoint import FAMILY
 from narrator.engines.kokoro.cpu import SHARED_BYTES, WORKER_BYTES, start_workers
 from narrator.engines.kokoro.device import runs_on_gpu
 from narrator.engines.kokoro.gpu import LoadingKokoro
-from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
-from narrator.engines.kokoro.voices import VOICES, language_of
+from narrator.engines.kokoro.settings import KokoroSettings
+from narrator.engines.kokoro.voices import VOICES, named_voice
 from narrator.engines.kokoro.wording import (
     SAMPLE_RATE,
     KokoroLanguages,
@@ -78,14 +78,7 @@ class KokoroEngine(KokoroLanguages, ModelEngine):
         return {"phonemes": phonemes}
 
     def named_voices(self) -> Mapping[str, Voice]:
-        return {
-            name: Voice(
-                name,
-                language=language_of({name: 1}),
-                own={self.name: KokoroVoice(voice=name)},
-            )
-            for name in self._voices()
-        }
+        return {name: named_voice(name) for name in self._voices()}
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:
         """Returns problems with languages that cannot be pronounced, and with missing voices."""

@@ -84,6 +84,16 @@ def language_of(blend: Blend) -> str:
     return LANGUAGES.get(heaviest[:1], "en-US") if heaviest[1:2] in PRONOUNS else "en-US"
 
 
+def named_voice(name: str) -> Voice:
+    """Returns a speaker with a voice of a model's folder, published or not."""
+    return Voice(
+        name,
+        language=language_of({name: 1}),
+        pronoun=PRONOUNS.get(name[1:2]),
+        own={"kokoro": KokoroVoice(voice=name)},
+    )
+
+
 @cache
 def candidates(language: str, pronoun: str | None) -> Sequence[Blend]:
     """Returns voices for a language and a pronoun, the best-liked first, then blends of two.

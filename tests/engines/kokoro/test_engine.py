@@ -12,8 +12,9 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
+from kokoro82m import FRAME_SAMPLES, SAMPLE_RATE, tensors
 from narrator.engines import Outcome, Request, Speech, models, speak
-from narrator.engines.kokoro import SPEC
+from narrator.engines.kokoro import SPEC, checkpoint, wording
 from narrator.engines.kokoro.engine import KokoroEngine
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
 from narrator.engines.voice import Voice
@@ -231,3 +232,9 @@ def test_a_damaged_voice_stops_those_alone_who_speak_with_it(make: Make, tmp_pat
     [problem] = engine.problems({"Ada": adam}, ["en"])
     assert "am_adam.npy: no voice: its numbers are not finite, or far too large" in problem.message
     assert "`narrator models pull kokoro`" in problem.message
+
+
+def test_figures_that_are_not_imported_equal_those_of_the_model() -> None:
+    assert wording.SAMPLE_RATE == SAMPLE_RATE
+    assert wording.FRAME_SECONDS == FRAME_SAMPLES / SAMPLE_RATE
+    assert checkpoint.WEIGHTS == tensors.WEIGHTS
