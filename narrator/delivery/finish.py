@@ -149,9 +149,9 @@ def finish(
     for file in exported.delivered:
         state = _file_state(shared_facts, [sounds_by_number[number] for number in file.chapters])
         numbers = tuple(number - 1 for number in file.chapters)
-        made_files[file.path] = MadeFile(
-            numbers, state, facts[file.path] | checks.get(file.path, {})
-        )
+        if file.path in checks:
+            facts[file.path]["checks"] = checks[file.path]
+        made_files[file.path] = MadeFile(numbers, state, facts[file.path])
     return Finished(
         exported,
         made_files,
@@ -209,10 +209,11 @@ def _longest_pause(timelines: Sequence[Timeline]) -> float:
     """Returns the seconds of the longest planned pause in a file of these chapters in order."""
     longest = previous_tail = 0.0
     for timeline in timelines:
-        edges = [edge for cue in timeline.heard for edge in (cue.start, cue.stop)]
+        pause_starts = [0, *(cue.stop for cue in timeline.heard)]
+        pause_stops = [*(cue.start for cue in timeline.heard), timeline.length]
         head, *gaps, tail = (
             (stop - start) / timeline.sample_rate
-            for start, stop in zip([0, *edges[1::2]], [*edges[::2], timeline.length], strict=True)
+            for start, stop in zip(pause_starts, pause_stops, strict=True)
         )
         longest = max(longest, previous_tail + head, *gaps, tail)
         previous_tail = tail
@@ -230,20 +231,20 @@ def _check_profiles(
     outputs: OutputManifest,
     on_progress: ExportProgress,
     cancel: Event,
-) -> dict[Path, dict[str, Any]]:
+) -> dict[Path, list[Any]]:
     """Holds every file that is delivered for a platform to its profile, as `verify` does.
 
     Returns the `checks` of `MadeFile.facts`: a hash of the file's bytes and of all demands on it,
     and a line for each failed check. Files that were checked before, byte for byte, are not
     measured again. Raises Cancelled.
     """
-    checks: dict[Path, dict[str, Any]] = {}
+    checks: dict[Path, list[Any]] = {}
     check_keys: dict[Path, str] = {}
     unchecked: list[tuple[Profile, list[ListenerFile]]] = []
     for profile in book.project.deliveries:
-        profile_files = [file for file in delivered if file.folder == profile.name]
         if not profile.name:
             continue  # `output` without a profile demands nothing
+        profile_files = [file for file in delivered if file.folder == profile.name]
         for file in profile_files:
             content, pause = facts[file.path]["sha256"], facts[file.path]["pause"]
             first_content = facts[profile_files[0].path]["sha256"]
@@ -251,26 +252,29 @@ def _check_profiles(
             check_keys[file.path] = keys.key({"checks": recipe})
             recorded = outputs.entry(file.path).facts.get("checks")
             if recorded and recorded[0] == check_keys[file.path]:
-                checks[file.path] = {"checks": recorded}
+                checks[file.path] = recorded
         if any(file.path not in checks for file in profile_files):
             unchecked.append((profile, profile_files))
     # all files of a profile together, since they must match each other
     total_seconds = sum(file.seconds for _, profile_files in unchecked for file in profile_files)
     finished_seconds = 0.0
+
+    def report(profile_seconds: float, share: float) -> None:
+        if cancel.is_set():
+            raise export.Cancelled
+        done_seconds = finished_seconds + share * profile_seconds
+        on_progress("check", round(done_seconds), round(total_seconds))
+
     for profile, profile_files in unchecked:
-        seconds = sum(file.seconds for file in profile_files)
-
-        def report(share: float, before: float = finished_seconds, part: float = seconds) -> None:
-            if cancel.is_set():
-                raise export.Cancelled
-            on_progress("check", round(before + share * part), round(total_seconds))
-
-        paths = [file.path for file in profile_files]
-        pauses = {path: facts[path]["pause"] for path in paths}
-        for path, result in postflight.inspect_files(paths, profile, pauses, report).items():
+        profile_seconds = sum(file.seconds for file in profile_files)
+        pauses = {file.path: facts[file.path]["pause"] for file in profile_files}
+        inspected = postflight.inspect_files(
+            list(pauses), profile, pauses, partial(report, profile_seconds)
+        )
+        for path, result in inspected.items():
             failed = [result] if isinstance(result, UserError) else result.failed
-            checks[path] = {"checks": [check_keys[path], [str(fault) for fault in failed]]}
-        finished_seconds += seconds
+            checks[path] = [check_keys[path], [str(fault) for fault in failed]]
+        finished_seconds += profile_seconds
     return checks
 
 
@@ -335,17 +339,17 @@ def _write_companions(
 
 
 def states(
-    book: RenderedBook, files: Collection[tuple[int, ...]]
+    book: RenderedBook, chapter_sets: Collection[tuple[int, ...]]
 ) -> dict[tuple[int, ...], str | None]:
-    """Returns the state that a file of some chapters would have now, for each tuple of chapters in
-    `files`.
+    """Returns the state that a file of some chapters would have now, for each of the
+    `chapter_sets`.
 
     Chapters are counted from 0; None where takes are missing. The book is laid out once for all of
     them. Raises ManifestError (music), StorageError.
     """
-    if not files:
+    if not chapter_sets:
         return {}
-    requested = {number for chapters in files for number in chapters}
+    requested = {number for chapters in chapter_sets for number in chapters}
     incomplete = requested - spoken_chapters(book)
     incomplete |= {
         step.chapter
@@ -361,7 +365,7 @@ def states(
         chapters: _file_state(shared_facts, [sounds[chapter] for chapter in chapters])
         if incomplete.isdisjoint(chapters)
         else None
-        for chapters in files
+        for chapters in chapter_sets
     }
 
 
@@ -412,12 +416,12 @@ def _save_timeline(book: RenderedBook, sound: ChapterAudio) -> None:
     """Saves the timeline that subtitles and read-along books are made from, with paths relative to
     the project."""
     timeline, root = sound.timeline, book.project.root
-    cues = tuple(
+    relative_cues = tuple(
         replace(cue, path=cue.path.relative_to(root)) if cue.path.is_relative_to(root) else cue
         for cue in timeline.cues
     )
     path = book.folders.work("timeline") / f"{sound.number:03}.json"
-    timeline_json = replace(timeline, cues=cues).to_json().encode()
+    timeline_json = replace(timeline, cues=relative_cues).to_json().encode()
     with files.translating_errors(path):
         if not path.exists() or path.read_bytes() != timeline_json:
             files.write(path, timeline_json)

@@ -81,7 +81,7 @@ def lay_out_chapters(
         music_uses: Sequence[music.MusicUse] = ()
         if number in project.numbered:  # credits have neither music nor a number in the manifest
             index = project.numbered.index(number)
-            music_uses = music.pieces(project, tunes, titles, index)
+            music_uses = music.chapter_music(project, tunes, titles, index)
         chapter_sounds.append(_lay_out_chapter(book, number, steps[number], shared, music_uses))
     return chapter_sounds
 
@@ -111,28 +111,26 @@ def book_sound(book: RenderedBook) -> BookSound:
     Takes that are to be spoken anew count too: a chapter that is made before the others should
     match them.
     """
-    voices = {
-        name: voice.speaker for name, voice in book.cast.items()
-    }  # some speakers share a voice
-    speaker_gains = {voice.speaker: voice.gain for voice in book.cast.values()}
-    measured: dict[str, list[tuple[float, float]]] = {name: [] for name in speaker_gains}
-    rates: dict[int, int] = {}
-    """Stated rate of each engine, with that of its takes: the stated one may be wrong while the
-    model is not installed."""
+    # some speakers share a voice
+    voice_names = {speaker: voice.speaker for speaker, voice in book.cast.items()}
+    author_gains = {voice.speaker: voice.gain for voice in book.cast.values()}
+    measured: dict[str, list[tuple[float, float]]] = {voice_name: [] for voice_name in author_gains}
+    take_rates: dict[int, int] = {}
+    """Rate of an engine's takes, by the rate that it states, which may be wrong while its model is
+    not installed; 0 where it has no takes."""
     for step in book.steps:
-        planned_rate = book.rates[step.chunk.speaker]
-        rates.setdefault(planned_rate, 0)
+        stated_rate = book.rates[step.chunk.speaker]
+        take_rates.setdefault(stated_rate, 0)
         if record := book.takes.take(step.key):
-            rates[planned_rate] = max(rates[planned_rate], record.sample_rate)
+            take_rates[stated_rate] = max(take_rates[stated_rate], record.sample_rate)
             seconds = (record.stop - record.start) / record.sample_rate
-            measured[voices[step.chunk.speaker]].append((record.level, seconds))
-    rate = max(
-        (measured_rate or planned_rate for planned_rate, measured_rate in rates.items()), default=0
-    )
-    rate = rate if any(rates.values()) else 0
-    even_gains = assemble.speaker_gains(measured, speaker_gains)
-    gains = {name: even_gains[voice] for name, voice in voices.items()}
-    return BookSound(gains, assemble.speech_level(measured, even_gains), rate)
+            measured[voice_names[step.chunk.speaker]].append((record.level, seconds))
+    rate = 0
+    if any(take_rates.values()):
+        rate = max(take_rate or stated_rate for stated_rate, take_rate in take_rates.items())
+    voice_gains = assemble.speaker_gains(measured, author_gains)
+    gains = {speaker: voice_gains[voice_name] for speaker, voice_name in voice_names.items()}
+    return BookSound(gains, assemble.speech_level(measured, voice_gains), rate)
 
 
 def _lay_out_chapter(
@@ -234,8 +232,9 @@ def _lay_out_takes(
     timeline = assemble.plan_timeline(
         clips,
         sample_rate=rate,
-        head_seconds=music.head(music_uses, rate, pauses.head) + steps[0].chunk.pause_before_s,
-        tail_seconds=music.tail(music_uses, rate, pauses.tail, last_rest),
+        head_seconds=music.head_seconds(music_uses, rate, pauses.head)
+        + steps[0].chunk.pause_before_s,
+        tail_seconds=music.tail_seconds(music_uses, rate, pauses.tail, last_rest),
     )
     polish = {name: _speaker_polish(project, name) for name in project.speakers}
 
@@ -309,9 +308,9 @@ def book_channels(project: Project, chunks: Sequence[Chunk]) -> int:
     titles = [project.chapters[number].title for number in project.numbered]
     tunes = music.measure_tunes(project)
     playing_tunes = {
-        piece.tune
+        use.tune
         for chapter in range(len(titles))
-        for piece in music.pieces(project, tunes, titles, chapter)
-        if piece.entry.name is None or piece.entry.name.casefold() in called_names
+        for use in music.chapter_music(project, tunes, titles, chapter)
+        if use.entry.name is None or use.entry.name.casefold() in called_names
     }
     return max((tune.channels for tune in playing_tunes), default=1)

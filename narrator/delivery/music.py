@@ -28,7 +28,7 @@ from narrator.quantities import pluralize
 from narrator.sound import media
 from narrator.sound.assemble import Timeline, TimelineItem
 from narrator.sound.audio import FADE, decode_frames
-from narrator.sound.loudness import STEREO_GAIN, measure
+from narrator.sound.loudness import SILENT_LUFS, STEREO_GAIN, measure
 from narrator.sound.mix import Layer, Tune, as_unfit, seconds_to_samples
 from narrator.speech.plan import Utterance
 from narrator.text import slips
@@ -103,7 +103,7 @@ def _measure_tune(path: Path, cache_folder: Path) -> Tune:
         stream = container.streams.audio[0]
         rate, channels = stream.rate, min(2, stream.channels)
         measured = measure(decode_frames(container, mono=False), rate, true_peak=False)
-    if measured.integrated <= -70:
+    if measured.integrated <= SILENT_LUFS:
         raise Unfit("is silent, or shorter than 0.4 s")
     length = round(measured.seconds * rate)
     tune = Tune(path, content, rate, channels, length, measured.integrated)
@@ -217,10 +217,10 @@ def drop_unplayable_marks(project: Project, chapter: Chapter) -> Chapter:
     judged_marks = list(_judge_marks(chapter, names))
     if all(fault is None for _, _, fault in judged_marks):
         return chapter
-    keep_flags = iter(fault is None for _, _, fault in judged_marks)
+    is_playable = iter(fault is None for _, _, fault in judged_marks)  # of every mark in order
     scenes = (
         replace(scene, lines=tuple(
-            replace(line, marks=tuple(mark for mark in line.marks if next(keep_flags)))
+            replace(line, marks=tuple(mark for mark in line.marks if next(is_playable)))
             for line in scene.lines
         ))
         for scene in chapter.scenes
@@ -316,7 +316,7 @@ class MusicUse:
         return default if setting is None else setting
 
 
-def pieces(
+def chapter_music(
     project: Project, measured: Sequence[Tune], titles: Sequence[str], chapter: int
 ) -> tuple[MusicUse, ...]:
     """Returns the music of a chapter, counted from 0.
@@ -330,28 +330,30 @@ def pieces(
     )
 
 
-def head(music_uses: Sequence[MusicUse], rate: int, seconds: float) -> float:
+def head_seconds(music_uses: Sequence[MusicUse], rate: int, min_seconds: float) -> float:
     """Returns the seconds before a chapter's first word that its intro needs, at least
-    `seconds`."""
-    return max([seconds, *_edge_seconds(music_uses, "intro", rate, 0.0)])
+    `min_seconds`."""
+    return max([min_seconds, *_edge_seconds(music_uses, "intro", rate, pause_seconds=0.0)])
 
 
-def tail(music_uses: Sequence[MusicUse], rate: int, seconds: float, pause: float) -> float:
-    """Returns the seconds after a chapter's last word that its outro needs, at least `seconds`.
+def tail_seconds(
+    music_uses: Sequence[MusicUse], rate: int, min_seconds: float, pause_seconds: float
+) -> float:
+    """Returns the seconds after a chapter's last word that its outro needs, at least `min_seconds`.
 
-    `pause` was set by hand after the last word; the outro waits for it.
+    `pause_seconds` were set by hand after the last word; the outro waits for them.
     """
-    return max([seconds, *_edge_seconds(music_uses, "outro", rate, pause)])
+    return max([min_seconds, *_edge_seconds(music_uses, "outro", rate, pause_seconds)])
 
 
 def _edge_seconds(
-    music_uses: Sequence[MusicUse], place: str, rate: int, pause: float
+    music_uses: Sequence[MusicUse], place: str, rate: int, pause_seconds: float
 ) -> Iterator[float]:
     """Yields the seconds that music at an edge needs beside the words, exact to the sample."""
-    for piece in music_uses:
-        if piece.entry.place == place:
-            overlap = seconds_to_samples(piece.entry.overlap, rate)
-            yield (piece.length(rate) - overlap + seconds_to_samples(pause, rate)) / rate
+    for use in music_uses:
+        if use.entry.place == place:
+            overlap = seconds_to_samples(use.entry.overlap, rate)
+            yield (use.length(rate) - overlap + seconds_to_samples(pause_seconds, rate)) / rate
 
 
 def place_music(
@@ -365,33 +367,33 @@ def place_music(
     `utterances` are heard one after the other; `level` is that of the book's speech in LUFS.
     """
     layers = []
-    for piece in music_uses:
-        for start, stop in _piece_spans(piece, utterances, timeline):
+    for use in music_uses:
+        for start, stop in _piece_spans(use, utterances, timeline):
             if stop > start:
-                layers.append(_layer(piece, start, stop, timeline.sample_rate, level))
+                layers.append(_layer(use, start, stop, timeline.sample_rate, level))
     return tuple(layers)
 
 
-def _layer(piece: MusicUse, start: int, stop: int, rate: int, level: float) -> Layer:
-    """Returns the layer of a piece between two samples of the timeline."""
-    entry, tune = piece.entry, piece.tune
+def _layer(use: MusicUse, start: int, stop: int, rate: int, level: float) -> Layer:
+    """Returns the layer of a use between two samples of the timeline."""
+    entry, tune = use.entry, use.tune
     seam_seconds = SEAM if entry.loop is True else float(entry.loop)
     fade_in, fade_out = (
         # long enough that neither a file's edge nor a cut clicks
         min(seconds_to_samples(max(seconds, FADE), rate), stop - start)
-        for seconds in (piece.setting("fade_in"), piece.setting("fade_out"))
+        for seconds in (use.setting("fade_in"), use.setting("fade_out"))
     )
     return Layer(
         tune=tune,
         start=start,
         stop=stop,
-        length=piece.length(rate),
+        length=use.length(rate),
         seam=None if entry.loop is False else seconds_to_samples(seam_seconds, rate),
         gain=level
         + (STEREO_GAIN if tune.channels == 2 else 0.0)
-        + piece.setting("gain")
+        + use.setting("gain")
         - tune.loudness,
-        duck=piece.setting("duck"),
+        duck=use.setting("duck"),
         attack=seconds_to_samples(max(entry.attack, FADE), rate),
         release=seconds_to_samples(max(entry.release, FADE), rate),
         fade_in=fade_in,
@@ -400,11 +402,11 @@ def _layer(piece: MusicUse, start: int, stop: int, rate: int, level: float) -> L
 
 
 def _piece_spans(
-    piece: MusicUse, utterances: Sequence[Utterance], timeline: Timeline
+    use: MusicUse, utterances: Sequence[Utterance], timeline: Timeline
 ) -> Iterator[tuple[int, int]]:
-    """Yields start and stop, in samples, of each stretch in which a piece plays."""
-    entry, rate, cues = piece.entry, timeline.sample_rate, timeline.heard
-    length = piece.length(rate)
+    """Yields start and stop, in samples, of each stretch in which a use plays."""
+    entry, rate, cues = use.entry, timeline.sample_rate, timeline.heard
+    length = use.length(rate)
     if entry.place == "intro":
         yield 0, min(length, timeline.length)
     elif entry.place == "outro":
@@ -412,8 +414,8 @@ def _piece_spans(
         start = max(0, cues[-1].stop + pause - seconds_to_samples(entry.overlap, rate))
         yield start, min(start + length, timeline.length)
     else:
-        fade_in = seconds_to_samples(piece.setting("fade_in"), rate)
-        fade_out = seconds_to_samples(piece.setting("fade_out"), rate)
+        fade_in = seconds_to_samples(use.setting("fade_in"), rate)
+        fade_out = seconds_to_samples(use.setting("fade_out"), rate)
         for word_start, word_stop in _bed_spans(entry, utterances, timeline, fade_in):
             start, stop = max(0, word_start - fade_in), min(timeline.length, word_stop + fade_out)
             yield start, min(stop, start + length) if entry.loop is False else stop

@@ -112,7 +112,7 @@ class OutputManifest:
             if self.holds(name) and (entry.state or entry.facts):
                 yield self.path(name), entry
 
-    def note(self, path: Path, entry: MadeFile) -> None:
+    def record(self, path: Path, entry: MadeFile) -> None:
         """Records a file that was written here. Raises StorageError."""
         self._entries[self.name(path)] = entry
         self._save()
@@ -143,13 +143,13 @@ class OutputManifest:
 
         Leaves files alone that this program did not make. Raises StorageError.
         """
-        delivered_names = {self.name(path): entry for path, entry in delivered.items()}
+        delivered_entries = {self.name(path): entry for path, entry in delivered.items()}
         with files.translating_errors(self.folder):
             # on a case-insensitive disk, a file may still exist under its old name
             delivered_identities = {_file_identity(path) for path in delivered}
             outdated_paths = {
                 name: self.path(name)
-                for name in self._entries.keys() - delivered_names.keys()
+                for name in self._entries.keys() - delivered_entries.keys()
                 if self.holds(name)
             }
             superseded_paths = [
@@ -158,7 +158,7 @@ class OutputManifest:
                 if path.is_file() or path.is_symlink()
                 if _file_identity(path) not in delivered_identities
             ]
-        self._entries |= delivered_names
+        self._entries |= delivered_entries
         self._save()
         for path in superseded_paths:
             self._move_to_superseded(path)
@@ -168,7 +168,7 @@ class OutputManifest:
         self._entries = {n: e for n, e in self._entries.items() if n not in outdated_paths}
         self._save()
 
-    def take(self, path: Path) -> None:
+    def supersede(self, path: Path) -> None:
         """Moves a file aside that is useless without others. Raises StorageError."""
         self._move_to_superseded(path)
         self._remove_empty_folders(path.parent)
@@ -236,14 +236,9 @@ def delete_superseded(build: Path) -> int:
     with files.translating_errors(build / FOLDER):
         for path, _ in superseded_files:
             path.unlink()
-        folders = (
-            [path for path in (build / FOLDER).rglob("*") if path.is_dir()]
-            if superseded_files
-            else []
-        )
-        for folder in sorted(folders, reverse=True):
+        root = build / FOLDER
+        folders = [path for path in root.rglob("*") if path.is_dir()] if superseded_files else []
+        for folder in [*sorted(folders, reverse=True), root]:
             with contextlib.suppress(OSError):
                 folder.rmdir()
-        with contextlib.suppress(OSError):
-            (build / FOLDER).rmdir()
     return sum(size for _, size in superseded_files)

@@ -52,9 +52,9 @@ def checks(
     """
     measured = MeasuredFile(file, first_file or file, longest_pause)
     return [
-        Check(rule.name, *rule.after(measured, profile or _NO_PROFILE))
+        Check(rule.name, *rule.postflight(measured, profile or _NO_PROFILE))
         for rule in RULES
-        if rule.after is not None
+        if rule.postflight is not None
     ]
 
 
@@ -147,7 +147,7 @@ def inspect_files(
     `on_progress` receives the measured share of all files.
     """
     measured = measure_files(paths, on_progress=on_progress)
-    first_figures = next((each for each in measured if isinstance(each, FileFigures)), None)
+    first_figures = next((row for row in measured if isinstance(row, FileFigures)), None)
     return {
         path: InspectedFile(figures, checks(figures, profile, first_figures, pauses[path]))
         if isinstance(figures, FileFigures)

@@ -55,9 +55,9 @@ def check_output(project: Project, rate: int, chapters: Sequence[ChapterShape]) 
         *(
             problem
             for rule in RULES
-            if rule.before is not None
+            if rule.preflight is not None
             for profile in project.deliveries
-            for problem in rule.before(book, profile)
+            for problem in rule.preflight(book, profile)
         ),
     ]
     if problems:
@@ -106,13 +106,13 @@ def bytes_per_second(project: Project, rate: int, channels: int = 1) -> float:
 
 def _bytes_per_second(profile: Profile, rate: int, channels: int) -> float:
     """Returns about how many bytes a second takes in the formats of a profile."""
-    size = 0.0
+    total = 0.0
     for name in profile.formats:
         format = FORMATS[name]
         copies = 2 if profile.files == "both" and not format.is_book else 1
         encoding = export.encoding(name, rate, profile, channels)
-        size += copies * encoding.bytes_per_second(format.codec)
-    return size
+        total += copies * encoding.bytes_per_second(format.codec)
+    return total
 
 
 def stereo_cost(project: Project, rate: int, channels: int, seconds: float) -> str | None:

@@ -67,7 +67,7 @@ def list_faulty_files(book: RenderedBook) -> list[tuple[Path, str]]:
     Raises StorageError.
     """
     sound_files = set(book.folders.sounds())
-    outputs = open_output_manifest(book)
+    outputs = open_output_manifest(book.folders)
     faulty_files = [
         (path, note)
         for path, entry in sorted(outputs.finished())
@@ -95,10 +95,10 @@ def record_feed(project: Project, path: Path) -> None:
     """Adds a feed that lies among finished files to the inventory. Raises StorageError."""
     folders = Folders(project)
     if path.is_relative_to(folders.finished) and folders.finished.is_dir():
-        outputs = _open(folders)
+        outputs = open_output_manifest(folders)
         with files.translating_errors(path):
             facts = output_manifest.content_facts(path)
-        outputs.note(path, MadeFile(facts={"feed": True, **facts}))
+        outputs.record(path, MadeFile(facts={"feed": True, **facts}))
 
 
 def load_records(project: Project) -> dict[str, MadeFile]:
@@ -111,13 +111,9 @@ def load_records(project: Project) -> dict[str, MadeFile]:
     }
 
 
-def open_output_manifest(book: RenderedBook) -> OutputManifest:
+def open_output_manifest(folders: Folders) -> OutputManifest:
     """Returns the folder of finished files with the records of all that was ever made there. Raises
     StorageError."""
-    return _open(book.folders)
-
-
-def _open(folders: Folders) -> OutputManifest:
     project = folders.project
     return OutputManifest(project.build, folders.finished, state_file(project, "made"))
 
@@ -141,7 +137,7 @@ def settle(book: RenderedBook, finished: finish.Finished, outputs: OutputManifes
         from narrator.delivery.companions import feed  # loads lxml, which few commands need
 
         if not all(episode.exists() for episode in feed.referenced_files(path)):
-            outputs.take(path)
+            outputs.supersede(path)
 
 
 def in_build(project: Project, path: Path) -> str:

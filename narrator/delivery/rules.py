@@ -83,14 +83,14 @@ class MeasuredFile:
     """A finished file, with what is known of its book."""
 
     figures: FileFigures
-    first: FileFigures
-    """The first file of the book, which the others must match where a profile demands it."""
+    first_figures: FileFigures
+    """Those of the book's first file, which the others must match where a profile demands it."""
     longest_pause: float
     """Seconds of the longest pause known to be intended."""
 
 
 Result = tuple[str, str, bool]
-"""The figure of a file, the demand on it ("" accepts anything), and whether it is met."""
+"""A file's figure, the demand on it ("" accepts anything), and whether the demand is met."""
 Preflight = Callable[[PlannedBook, Profile], Iterator[Problem]]
 Postflight = Callable[[MeasuredFile, Profile], Result]
 
@@ -100,9 +100,9 @@ class Rule:
     """One demand."""
 
     name: str
-    before: Preflight | None = None
+    preflight: Preflight | None = None
     """Yields what the files of a plan would fail on."""
-    after: Postflight | None = None
+    postflight: Postflight | None = None
     """Holds a finished file to the demand."""
 
 
@@ -175,11 +175,10 @@ def _edge_problems(key: Literal["head", "tail"]) -> Preflight:
         edge = slice(1) if key == "head" else slice(-1, None)
         has_all_edges = profile.has_chapter_files or profile.longest is not None
         for chapter in book.chapters if has_all_edges else book.chapters[edge]:
-            verb, seconds = (
-                ("begins", planned_pause + chapter.lead)
-                if key == "head"
-                else ("ends", chapter.rest)
-            )
+            if key == "head":
+                verb, seconds = "begins", planned_pause + chapter.lead
+            else:
+                verb, seconds = "ends", chapter.rest
             if seconds > longest:
                 (utterance,) = chapter.spoken[edge]
                 edge_note = f"'{chapter.title}' {verb} with {seconds:g} s"
@@ -207,13 +206,13 @@ def _music_problems(book: PlannedBook, profile: Profile) -> Iterator[Problem]:
             ("tail", "tail", profile.tail),
             ("whole", "noise_floor", profile.noise_floor),
         )
-        for part, demand, quiet_demand in quiet_parts:
+        for part, profile_key, quiet_demand in quiet_parts:
             if part in entry_parts and quiet_demand is not None:
                 entry_name = "a bed" if entry.place == "bed" else f"an {entry.place}"
                 location = "all through a chapter" if part == "whole" else f"in a chapter's {part}"
                 message = (
                     f"{entry_name} sounds {location}, where profile {profile.name} asks for quiet: "
-                    f"leave it out, or deliver to a profile of your own with `{demand}: null`"
+                    f"leave it out, or deliver to a profile of your own with `{profile_key}: null`"
                 )
                 yield music.problem_of(book.project, message, number)
                 break
@@ -237,7 +236,7 @@ def _codec(file: MeasuredFile, profile: Profile) -> Result:
 
 
 def _sample_rate(file: MeasuredFile, profile: Profile) -> Result:
-    rate = profile.sample_rate or (file.first.sample_rate if profile.alike else None)
+    rate = profile.sample_rate or (file.first_figures.sample_rate if profile.alike else None)
     sample_rate = file.figures.sample_rate
     return f"{sample_rate} Hz", f"{rate} Hz" if rate else "", rate in (None, sample_rate)
 
@@ -260,8 +259,9 @@ def _bitrate_mode(file: MeasuredFile, profile: Profile) -> Result:
 def _channels(file: MeasuredFile, profile: Profile) -> Result:
     channels = file.figures.channels
     if profile.channels is None and profile.alike:
-        first = file.first.channels
-        return str(channels), f"{first} as in the first", channels in (1, 2) and channels == first
+        first_channels = file.first_figures.channels
+        is_right = channels in (1, 2) and channels == first_channels
+        return str(channels), f"{first_channels} as in the first", is_right
     demand = "1 or 2" if profile.channels is None else str(profile.channels)
     return str(channels), demand, channels in (profile.channels or 1, profile.channels or 2)
 
@@ -457,20 +457,24 @@ def _silences(book: PlannedBook, *, is_joined: bool) -> Iterator[tuple[float, st
 def _gaps(file: MeasuredFile, profile: Profile) -> Result:
     gap, limit = file.figures.gap, profile.gap
     demand = "" if limit is None else f"at most {limit:g} s digital silence"
-    return _timed(f"{gap:.2f} s", gap, file.figures.gap_at), demand, limit is None or gap <= limit
+    return (
+        _with_place(f"{gap:.2f} s", gap, file.figures.gap_at),
+        demand,
+        limit is None or gap <= limit,
+    )
 
 
-def _timed(figure: str, count: float, seconds: float, word: str = " at") -> str:
-    """Returns a figure with the place of what it counts, where that is not 0."""
-    return f"{figure}{word} {format_fine_clock(seconds)}" if count else figure
+def _with_place(figure: str, amount: float, at_seconds: float, link: str = " at") -> str:
+    """Appends the place of a fault to its figure; leaves it out where the `amount` is 0."""
+    return f"{figure}{link} {format_fine_clock(at_seconds)}" if amount else figure
 
 
 def _clipping(file: MeasuredFile, profile: Profile) -> Result:
     clipped, flat = file.figures.clipped, file.figures.flat
-    figure = _timed(f"{clipped} clipped runs", clipped, file.figures.clipped_at, ", first")
+    figure = _with_place(f"{clipped} clipped runs", clipped, file.figures.clipped_at, ", first")
     if flat:
         figure += f", {flat} flat tops of lower level"
-        figure = _timed(figure, flat, file.figures.flat_at, ", first")
+        figure = _with_place(figure, flat, file.figures.flat_at, ", first")
     return figure, "none", not clipped and not flat
 
 
@@ -480,7 +484,7 @@ QUIET = 10.0
 
 def _quiet(file: MeasuredFile, profile: Profile) -> Result:
     quiet, max_quiet = file.figures.quiet, max(QUIET, file.longest_pause + 1)
-    figure = _timed(f"{quiet:.1f} s", quiet, file.figures.quiet_at)
+    figure = _with_place(f"{quiet:.1f} s", quiet, file.figures.quiet_at)
     return figure, f"at most {max_quiet:g} s without speech or music", quiet <= max_quiet
 
 
@@ -505,7 +509,7 @@ def _decoding(file: MeasuredFile, profile: Profile) -> Result:
         f"{figures.damaged} damaged packets, {figures.missing:.2f} s shorter than its header says"
     )
     if figures.invalid:
-        figure += f", {figures.invalid} samples are no numbers"
+        figure += f", {figures.invalid} samples are not numbers"
     if figures.changes:
         figure += f", rate or channels change {figures.changes} times"
     # some containers count the padding of lossy coders: a packet or two is no loss
@@ -518,19 +522,19 @@ def _decoding(file: MeasuredFile, profile: Profile) -> Result:
 # -- the table -------------------------------------------------------------------------------------
 
 RULES = (
-    Rule("loudness", after=_within(
+    Rule("loudness", postflight=_within(
         lambda file: file.loudness.integrated, lambda profile: _level_span(profile, "LUFS"), "LUFS"
     )),
-    Rule("RMS", after=_within(
+    Rule("RMS", postflight=_within(
         lambda file: file.loudness.rms, lambda profile: _level_span(profile, "RMS"), "dB"
     )),
-    Rule("peak", after=_at_most(
+    Rule("peak", postflight=_at_most(
         lambda file: file.loudness.peak, lambda profile: profile.peak, "dB"
     )),
-    Rule("true peak", after=_at_most(
+    Rule("true peak", postflight=_at_most(
         lambda file: file.loudness.true_peak, lambda profile: profile.true_peak, "dBTP"
     )),
-    Rule("noise floor", after=_at_most(
+    Rule("noise floor", postflight=_at_most(
         lambda file: file.noise_floor, lambda profile: profile.noise_floor, "dB RMS"
     )),
     Rule("music", _music_problems),
@@ -540,23 +544,23 @@ RULES = (
     Rule("tail", _edge_problems("tail"), _within(
         lambda file: file.tail, lambda profile: profile.tail, "s", digits=2
     )),
-    Rule("room tone", after=_room_tone),
+    Rule("room tone", postflight=_room_tone),
     Rule("codec", _coding_problems, _codec),
-    Rule("sample rate", after=_sample_rate),
-    Rule("bitrate", after=_bitrate),
-    Rule("bitrate mode", after=_bitrate_mode),
-    Rule("channels", after=_channels),
+    Rule("sample rate", postflight=_sample_rate),
+    Rule("bitrate", postflight=_bitrate),
+    Rule("bitrate mode", postflight=_bitrate_mode),
+    Rule("channels", postflight=_channels),
     Rule("length", _length_problems, _length),
     Rule("retail sample", _sample_problems),
     Rule("file names", _name_problems),
-    Rule("tags", after=_tags),
+    Rule("tags", postflight=_tags),
     Rule("cover", _cover_problems, _cover),
-    Rule("chapter marks", after=_marks),
+    Rule("chapter marks", postflight=_marks),
     Rule("gaps", _silence_problems, _gaps),
-    Rule("clipping", after=_clipping),
-    Rule("quiet", after=_quiet),
-    Rule("repeats", after=_repeats),
-    Rule("hole", after=_hole),
-    Rule("decoding", after=_decoding),
+    Rule("clipping", postflight=_clipping),
+    Rule("quiet", postflight=_quiet),
+    Rule("repeats", postflight=_repeats),
+    Rule("hole", postflight=_hole),
+    Rule("decoding", postflight=_decoding),
 )  # fmt: skip
 """All demands, in the order of reports."""

@@ -258,7 +258,7 @@ def _deliver(report: Report, sink: ProgressSink, cancel: Event) -> None:
     """Deliver the files of every chosen chapter that has all its takes, and of the book if no takes
     are missing."""
     book = report.plan
-    output_manifest = products.open_output_manifest(book)
+    output_manifest = products.open_output_manifest(book.folders)
     missing_steps = book.missing
     spoken_chapters = layout.spoken_chapters(book)
     incomplete_chapters = {step.chapter for step in missing_steps}

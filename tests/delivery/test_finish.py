@@ -230,7 +230,7 @@ def test_what_stereo_costs_is_said_with_the_way_out(tmp_path: Path) -> None:
         path = stereo(tmp_path, output)
         plan = books.plan(path, HumEngine())
         checking.check_manuscript(plan.manuscript, said.append)
-        sizes.append(estimate.estimate(plan).files)
+        sizes.append(estimate.estimate(plan).file_bytes)
         return said
 
     sizes: list[int] = []

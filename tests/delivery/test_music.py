@@ -21,8 +21,7 @@ from narrator.pipeline import manuscript
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.sound import mix
-from narrator.sound.assemble import PlacedTake, Timeline, TimelineItem
-from narrator.sound.assemble import plan_timeline as lay_clips
+from narrator.sound.assemble import PlacedTake, Timeline, TimelineItem, plan_timeline
 from narrator.sound.assemble import speech_level as spoken_level
 from narrator.sound.audio import make_silence
 from narrator.sound.loudness import STEREO_GAIN, measure
@@ -114,12 +113,12 @@ def laid(project: Project, chapter: int = 0, rate: int = RATE, pause: float = 1.
     ]  # fmt: skip
     clips[-1] = replace(clips[-1], pause=spoken[-1].chunk.pause_after_s or 0.0)
     titles = [one.title for one in read]
-    pieces = music.pieces(project, music.measure_tunes(project), titles, chapter)
-    timeline = lay_clips(
+    pieces = music.chapter_music(project, music.measure_tunes(project), titles, chapter)
+    timeline = plan_timeline(
         clips,
         sample_rate=rate,
-        head=music.head(pieces, rate, 0.5) + spoken[0].chunk.pause_before_s,
-        tail=music.tail(pieces, rate, 1.5, clips[-1].pause),
+        head_seconds=music.head_seconds(pieces, rate, 0.5) + spoken[0].chunk.pause_before_s,
+        tail_seconds=music.tail_seconds(pieces, rate, 1.5, clips[-1].pause),
     )
     return Laid(spoken, timeline, music.place_music(pieces, spoken, timeline, LEVEL), clips)
 
@@ -518,7 +517,7 @@ def test_music_that_ends_with_a_unison_waits_for_its_last_voice() -> None:
                one.with_before)
         for one, length in zip(spoken, (200, 500), strict=True)
     ]  # fmt: skip
-    timeline = lay_clips(clips, sample_rate=1000, head=0.1, tail=0.1)
+    timeline = plan_timeline(clips, sample_rate=1000, head_seconds=0.1, tail_seconds=0.1)
     begins, ends = music._mark_times(spoken[:1], timeline, 0)
     assert (begins, ends) == ((100, 100, "rain"), (600, 600, None))
     layer = Layer(TUNE, 0, 10_000, 10_000, None, 0.0, 20.0, 8, 8, 1, 1)
@@ -664,11 +663,11 @@ def check_ducking(gap: float, attack: float, release: float) -> None:
 
 
 TUNE = Tune(Path("a.wav"), "c", RATE, 1, RATE, -20.0)
-LAID_ONCE = lay_clips(
+LAID_ONCE = plan_timeline(
     [PlacedTake("k", 0, 100, 0, 1, 0, "1.1", "narrator", "Yes.", Path("1.md"), 1)],
     sample_rate=1000,
-    head=0,
-    tail=0,
+    head_seconds=0,
+    tail_seconds=0,
 ).cues[0]
 
 

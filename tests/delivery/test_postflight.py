@@ -333,7 +333,7 @@ def test_what_is_no_number_fails_and_every_figure_stays_one(tmp_path: Path, valu
     found = measure_sound_file(write(tmp_path / "x.wav", sound, codec="pcm_f32le"))
     assert found.invalid == 7
     assert not decoding(found).ok
-    assert "7 samples are no numbers" in decoding(found).figure
+    assert "7 samples are not numbers" in decoding(found).figure
     json.dumps(InspectedFile(found, checks(found, None)).as_json(), allow_nan=False)
     clean = measure_sound_file(
         write(tmp_path / "y.wav", np.where(np.abs(sound) < 2, sound, 0), codec="pcm_f32le")
