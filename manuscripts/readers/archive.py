@@ -126,12 +126,9 @@ class Archive:
         except markup.BadMarkup as error:
             raise self.failed(str(error), name) from None
         if encoding_remark:
-            self._remark(f"{name} {encoding_remark}")
+            remark = f"{name} {encoding_remark}"
+            self.remarks += [remark] if remark not in self.remarks else []
         return text
-
-    def _remark(self, remark: str) -> None:
-        if remark not in self.remarks:
-            self.remarks.append(remark)
 
     def xml(self, name: str) -> etree._Element:
         """Returns a member as XML. Raises ImportFailed if it is not well-formed."""
@@ -145,11 +142,6 @@ class Archive:
         """Returns a member as XHTML, and whether it is well-formed; if not, it is parsed as
         HTML."""
         return self._parse_member(name, markup.document_of)
-
-    def sanitized_text(self, name: str) -> str:
-        """Returns a member's text without declarations; replaces HTML's entities, refuses
-        others."""
-        return self._parse_member(name, markup.sanitize)
 
     def _parse_member(self, name: str, parse: Callable[[str], _Parsed]) -> _Parsed:
         """Returns a member's text as parsed. Raises ImportFailed for faulty markup."""

@@ -179,9 +179,10 @@ def _is_html(text: str, suffix: str) -> bool:
         return False
     if kind is kinds.HTML:
         return visible_text != text or _ANY_TAG.search(text) is not None
-    groups = "".join(_FENCE.split(visible_text)[::2]).split("\n\n")
-    tagged_length = sum(len(group) for group in groups if _EDGE_TAG.search(group))
-    tagged_share = tagged_length / max(1, sum(map(len, groups)))
+    text_outside_examples = "".join(_FENCE.split(visible_text)[::2])
+    paragraphs = text_outside_examples.split("\n\n")
+    tagged_length = sum(len(paragraph) for paragraph in paragraphs if _EDGE_TAG.search(paragraph))
+    tagged_share = tagged_length / max(1, sum(map(len, paragraphs)))
     if _HTML_START.match(visible_text) and _CONFIRMING_TAGS.search(visible_text):
         return tagged_share > _MIN_TAGGED_SHARE or "<pre" in visible_text.lower()
     is_xml = text.lstrip().startswith("<?xml")
@@ -214,9 +215,7 @@ def _kind_by_conventions(text: str) -> Kind:
     """Returns the format of a text whose name is missing or says only that it is a text."""
     if is_fountain(text):
         return kinds.FOUNTAIN
-    has_headings = len(_MARKDOWN_HEADING.findall(text)) > 1 or (
-        _MARKDOWN_HEADING.search(text[:400]) and _FRONT_MATTER.match(text)
-    )
+    has_headings = len(_MARKDOWN_HEADING.findall(text)) > 1
     return kinds.MARKDOWN if has_headings or _FRONT_MATTER.match(text) else kinds.TEXT
 
 

@@ -147,24 +147,24 @@ _KIND_BY_TOKEN: Mapping[str, BlockKind] = {"heading_open": "heading", "hr": "sce
 def _read_blocks(source: _MarkdownFile, tokens: Sequence[Token], text_start: int) -> list[Block]:
     """Returns the rows as blocks; front matter, up to `text_start`, is left out."""
     rows = source.rows
-    borders: list[tuple[int, BlockKind, int, str]] = []
-    """Row, kind, level and title of each block."""
+    block_starts: list[tuple[int, BlockKind, int, str]] = []
+    """First row, kind, level and title of each block."""
     end = text_start
     end_token = Token("end", "", 0, map=[len(rows), len(rows)])
     for token, inline in pairwise((*tokens, end_token, end_token)):
         if token.level == 0 and token.map:
             # Rows that Markdown does not show: definitions of links.
             unparsed_rows = (row for row in range(end, token.map[0]) if rows[row].strip())
-            borders += [(row, "gap", 0, "") for row in islice(unparsed_rows, 1)]
+            block_starts += [(row, "gap", 0, "") for row in islice(unparsed_rows, 1)]
             kind = _KIND_BY_TOKEN.get(token.type, "text")
             level = int(token.tag[1]) if kind == "heading" else 0
             words = "".join(child.content or " " for child in inline.children or ())
-            borders.append((token.map[0], kind, level, " ".join(words.split())))
+            block_starts.append((token.map[0], kind, level, " ".join(words.split())))
             end = token.map[1]
     blocks = [source.block(0, text_start)] if text_start else []
     for block in blocks:
         block.omit("front matter: the facts of the book")
-    for (first_row, kind, level, title), (next_row, *_) in pairwise(borders):
+    for (first_row, kind, level, title), (next_row, *_) in pairwise(block_starts):
         note_rows = [row for row in range(first_row + 1, next_row) if _NOTE.match(rows[row])]
         for begin, end in pairwise([first_row, *note_rows, next_row]):
             block = source.block(begin, end, kind, title)

@@ -6,7 +6,6 @@ chapters, and what is left out. Knows no format.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,8 +24,6 @@ from manuscripts.readers.facts import Metadata, TocEntry, valid_language
 from manuscripts.readers.references import note_targets
 from manuscripts.readers.xhtml import Document, read_document
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-
 
 @dataclass(frozen=True, slots=True)
 class SourcePage:
@@ -38,7 +35,7 @@ class SourcePage:
     """XHTML, its elements in any namespace. An `OMISSION_ATTRIBUTE` leaves its element out, for
     the reason that it states; a `SOURCE_ATTRIBUTE` names the place of its element and of what
     follows."""
-    aside: str | None = None
+    omission_reason: str | None = None
     """Reason why it is outside of the reading order, if it is."""
 
 
@@ -64,20 +61,31 @@ class Pages:
 def read_pages(path: Path, source: Pages, choices: Choices) -> Book:
     """Returns the book in a source's documents. Raises ImportFailed, SlowPattern."""
     documents = _read_documents(source.pages, choices)
-    omission_reasons = {page.path: page.aside for page in source.pages if page.aside is not None}
-    outline = _build_outline(
-        [d for name, d in documents.items() if name not in omission_reasons], source, path
-    )
+    pairs = list(zip(source.pages, documents, strict=True))
+    read_documents = [document for page, document in pairs if page.omission_reason is None]
+    outline = _build_outline(read_documents, source, path)
     outline.choices = choices
-    language = source.facts.language or _document_language(documents)
+    tags = (source.facts.language, *(valid_language(d.language) for d in documents))
+    language = next(filter(None, tags), "")
     language_remarks = _mark_foreign(documents, choices.language or language or "en")
     divided_book = divide(outline, CHOSEN if choices.heading else source.rules)
     book = bind_book(
         path,
         divided_book,
         replace(_add_text_facts(source.facts, outline), language=language),
-        sum(document.characters for document in documents.values()),
-        left_out=_skipped_pages(documents, omission_reasons, len(divided_book.chapters)),
+        sum(document.characters for document in documents),
+        left_out=[
+            Skipped(
+                document.path,
+                document.title,
+                page.omission_reason,
+                document.characters,
+                sum(block.words for block in document.blocks),
+                place=len(divided_book.chapters),
+            )
+            for page, document in pairs
+            if page.omission_reason is not None and document.characters
+        ],
         cover=source.cover,
         remarks=(*source.remarks, *language_remarks),
     )
@@ -102,9 +110,9 @@ def _check_characters(book: Book, characters: int | None) -> Book:
     )
 
 
-def _mark_foreign(documents: dict[str, Document], book_language: str) -> list[str]:
+def _mark_foreign(documents: Sequence[Document], book_language: str) -> list[str]:
     """Marks blocks in languages other than the book's; returns a remark on them, if any."""
-    blocks = [block for document in documents.values() for block in document.blocks]
+    blocks = [block for document in documents for block in document.blocks]
     languages = keep_foreign_languages(blocks, book_language)
     if not languages:
         return []
@@ -117,59 +125,63 @@ def _build_outline(documents: Sequence[Document], source: Pages, path: Path) -> 
     other_facts = (facts.subtitle or "", *facts.authors, facts.publisher or "")
     context = BookContext(facts.title or title_from_file_name(path), other_facts)
     blocks: list[Block] = []
-    places: dict[tuple[str, str], int] = {}
-    """Index of every target by document and id; "" is the document itself."""
+    index_by_place: dict[tuple[str, str], int] = {}
+    """Index of the block at each place, a document and an id in it, or "" for its beginning."""
     for document_number, document in enumerate(documents):
         if not document.blocks:
             continue
-        places[document.path, ""] = len(blocks)
+        index_by_place[document.path, ""] = len(blocks)
         for index, block in enumerate(document.blocks, len(blocks)):
             block.document = document_number
             for anchor in block.anchors:
-                places.setdefault((document.path, anchor), index)
+                index_by_place.setdefault((document.path, anchor), index)
         blocks += document.blocks
         for anchor in document.trailing:
-            places.setdefault((document.path, anchor), len(blocks))
+            index_by_place.setdefault((document.path, anchor), len(blocks))
 
-    def place_of(path: str, fragment: str) -> int | None:
-        index = places.get((path, fragment), places.get((path, ""), len(blocks)))
+    def index_of(path: str, fragment: str) -> int | None:
+        index = index_by_place.get((path, fragment), index_by_place.get((path, ""), len(blocks)))
         return index if index < len(blocks) else None
 
     def entries(toc_entries: Sequence[TocEntry]) -> tuple[ContentsEntry, ...]:
         return tuple(
             ContentsEntry(
                 entry.title,
-                place_of(entry.path, entry.fragment),
-                (entry.path, entry.fragment) in places,
+                index_of(entry.path, entry.fragment),
+                (entry.path, entry.fragment) in index_by_place,
                 entries(entry.children),
             )
             for entry in toc_entries
         )
 
-    pointed_at = ((place_of(path, fragment), types) for types, path, fragment in source.guide)
+    guide_targets = ((index_of(path, fragment), types) for types, path, fragment in source.guide)
     landmarks = {
         index: kind
-        for index, types in pointed_at
+        for index, types in guide_targets
         if index is not None and (kind := kind_of_type(types))
     }
     return Outline(blocks, context, entries(source.contents), landmarks, is_script=source.is_script)
 
 
-def _read_documents(pages: Sequence[SourcePage], choices: Choices) -> dict[str, Document]:
-    """Returns the blocks of all pages, by name."""
-    path_by_folded = {page.path.casefold(): page.path for page in pages}
-    notes: dict[str, set[str]] = {}
+def _read_documents(pages: Sequence[SourcePage], choices: Choices) -> list[Document]:
+    """Returns the blocks of all pages."""
+    note_ids: dict[str, set[str]] = {}
+    """Ids of notes by the path of their page, in lower case."""
     called_targets: set[tuple[str, str]] = set()
     for page in pages:
         for target, fragment in note_targets(page.root, page.path, called_targets):
-            notes.setdefault(path_by_folded.get(target.casefold(), target), set()).add(fragment)
+            note_ids.setdefault(target.casefold(), set()).add(fragment)
     words = _known_words([page.root for page in pages])
-    return {
-        page.path: read_document(
-            page.root, page.path, frozenset(notes.get(page.path, ())), _is_internal, words, choices
+    return [
+        read_document(
+            page.root,
+            page.path,
+            frozenset(note_ids.get(page.path.casefold(), ())),
+            words,
+            choices,
         )
         for page in pages
-    }
+    ]
 
 
 def _known_words(roots: Sequence[etree._Element]) -> Collection[str]:
@@ -178,30 +190,3 @@ def _known_words(roots: Sequence[etree._Element]) -> Collection[str]:
     texts = ["".join(root.itertext()) for root in roots]
     has_broken_words = any(map(hyphens.DIVIDED_WORD.search, texts))
     return hyphens.words_of("\n".join(texts)) if has_broken_words else frozenset()
-
-
-def _is_internal(href: str) -> bool:
-    return bool(href) and not _SCHEME.match(href)
-
-
-def _skipped_pages(
-    documents: dict[str, Document], omission_reasons: dict[str, str], place: int
-) -> tuple[Skipped, ...]:
-    """Returns pages outside of the reading order: the navigation document, pop-ups, extras."""
-    return tuple(
-        Skipped(
-            name,
-            documents[name].title,
-            reason,
-            documents[name].characters,
-            sum(block.words for block in documents[name].blocks),
-            place=place,
-        )
-        for name, reason in omission_reasons.items()
-        if documents[name].characters
-    )
-
-
-def _document_language(documents: dict[str, Document]) -> str:
-    tags = (valid_language(document.language) for document in documents.values())
-    return next(filter(None, tags), "")

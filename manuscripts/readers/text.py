@@ -311,7 +311,7 @@ class _TextFile:
             text = self._join_speech_rows(text)
         elif not is_verse_quotation:
             text = text.replace("\n", " ")
-        hidden_characters = count_characters("".join(rows)) - count_characters(text)
+        removed_characters = count_characters("".join(rows)) - count_characters(text)
         references: list[Block] = []
 
         def leave_reference(reference: re.Match[str]) -> str:
@@ -328,7 +328,7 @@ class _TextFile:
         for lines in split_paragraphs(emphasized_spans(text)):
             paragraph = block_of_lines("text", block.source, lines)
             paragraph.containers = (Container("> ", "> "),) if is_quoted else ()
-            paragraph.characters = count_characters(text) + hidden_characters
+            paragraph.characters = count_characters(text) + removed_characters
             yield paragraph
         yield from references
 
@@ -337,9 +337,9 @@ class _TextFile:
         first row."""
         rows = text.split("\n")
         label = label_of(rows[0], self.label_keys)
-        label_rows = 1 if label and label.is_alone and len(rows) > 1 else 0
-        speech_rows = rows[label_rows:]
-        width = max(self.usual_width, _MIN_SPEECH_WIDTH * label_rows)
+        has_label_row = label is not None and label.is_alone and len(rows) > 1
+        label_rows, speech_rows = rows[:has_label_row], rows[has_label_row:]
+        width = max(self.usual_width, _MIN_SPEECH_WIDTH if has_label_row else 0)
         lengths = [len(row) for row in speech_rows[:-1]] or [0]
         unfilled_count = sum(
             len(row) + 1 + len(row_below.split()[0]) <= width
@@ -349,7 +349,7 @@ class _TextFile:
         is_unfilled = is_uneven or 3 * unfilled_count >= len(lengths)
         if len(rows) < 3 or not is_unfilled or not is_verse("\n".join(speech_rows)):
             speech_rows = [" ".join(speech_rows)]
-        return "\n".join(rows[:label_rows] + speech_rows)
+        return "\n".join(label_rows + speech_rows)
 
 
 def _indentation(row: str) -> int:

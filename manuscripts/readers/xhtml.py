@@ -77,6 +77,8 @@ class Document:
     """Characters of the body, counted independently of the blocks."""
 
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+"""Begins an address out of the book."""
 _SECTIONS = word_set("article aside body div main section")
 _EM = word_set("em i cite dfn var")
 _STRONG = word_set("strong b")
@@ -113,20 +115,18 @@ def read_document(
     root: etree._Element,
     path: str,
     notes: frozenset[str],
-    is_internal: Callable[[str], bool],
-    known_words: Collection[str] = frozenset(),
-    choices: Choices = Choices(),  # noqa: B008  # frozen
+    known_words: Collection[str],
+    choices: Choices,
 ) -> Document:
     """Returns the blocks of a document.
 
-    `notes` are the ids that note references point to; `is_internal` recognises links into the book;
-    `known_words` are the book's words, needed to join divided words; `choices` say whether tables,
-    code and pictures are read.
+    `notes` are the ids that note references point to; `known_words` are the book's words, needed to
+    join divided words; `choices` say whether tables, code and pictures are read.
     """
     body = body_of(root)
     title = next(root.iter("{*}title"), None)
     language = body.get(LANGUAGE_ATTRIBUTE) or root.get(LANGUAGE_ATTRIBUTE) or root.get("lang")
-    reader = _BodyWalker(path, note_bodies(body, notes), is_internal, known_words, choices)
+    reader = _BodyWalker(path, note_bodies(body, notes), known_words, choices)
     reader.read_block(body)
     return Document(
         path,
@@ -178,7 +178,6 @@ class _BodyWalker:
         self,
         path: str,
         notes: set[etree._Element],
-        is_internal: Callable[[str], bool],
         known_words: Collection[str],
         choices: Choices,
     ) -> None:
@@ -188,7 +187,6 @@ class _BodyWalker:
         self.known_words = known_words
         self.choices = choices
         self.note_elements = notes
-        self.is_internal = is_internal
         self.blocks: list[Block] = []
         self.paragraph = _Paragraph()
         self.context = _Context()
@@ -533,7 +531,8 @@ class _BodyWalker:
         is_plain = name in ("span", "font", "a")
         is_em = is_plain and (_EM_CLASS.search(classes) or _ITALIC.search(style))
         is_strong = is_plain and (_STRONG_CLASS.search(classes) or _BOLD.search(style))
-        is_link = name == "a" and self.is_internal(element.get("href", ""))
+        href = element.get("href", "")
+        is_link = name == "a" and bool(href) and not _SCHEME.match(href)
         is_first, first_span = not self.paragraph.has_words, len(self.paragraph.spans)
         self.context = replace(
             outer,

@@ -18,7 +18,6 @@ from lxml import etree
 from manuscripts.book import CoverImage
 from manuscripts.readers.archive import Archive, resolve
 from manuscripts.readers.elements import element_name
-from manuscripts.readers.markup import parse_xml
 from textbase.files import Unfit
 from textbase.pictures import require_decodable_size
 
@@ -119,10 +118,7 @@ def _safe_svg(archive: Archive, name: str) -> tuple[bytes, str] | None:
 
     Pictures of the archive that it shows are embedded.
     """
-    try:
-        root = parse_xml(archive.sanitized_text(name)) if b"<svg" in archive.read(name) else None
-    except (etree.XMLSyntaxError, ValueError):
-        return None
+    root = archive.xml(name) if b"<svg" in archive.read(name) else None
     if root is None or element_name(root) != "svg":
         return None
     for element in list(root.iter("{*}*")):

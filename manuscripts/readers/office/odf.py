@@ -100,10 +100,10 @@ class OdfStyles:
 def _read_style(style: etree._Element, base: Properties) -> Properties:
     """Reads the properties that a style itself sets; sizes in % are relative to `base`."""
     level = attribute_of(style, "default-outline-level") or ""
-    text = style.find(f"{_STYLE}text-properties")
-    text = etree.Element("none") if text is None else text
-    paragraph = style.find(f"{_STYLE}paragraph-properties")
-    paragraph = etree.Element("none") if paragraph is None else paragraph
+    text, paragraph = (
+        next(style.iterchildren(f"{_STYLE}{kind}-properties"), etree.Element("none"))
+        for kind in ("text", "paragraph")
+    )
     size = text.get(f"{_FO}font-size", "")
     points = _points(size)
     if re.fullmatch(r"\d{1,3}%", size):

@@ -42,7 +42,7 @@ _MIN_PART_LETTERS = 8
 """Minimum letters of a running head that is part of a heading."""
 _FEW_PAGES = 6
 """Number of pages of a source up to which two repetitions are enough."""
-_PAGE_NUMBER = re.compile(r"^\W*(\d{1,4})(?!\d)")
+_PAGE_NUMBER = re.compile(r"^\W*(\d{1,4})(?!\d)|(?<!\d)(\d{1,4})\W*$")
 _NUMBER_AT_EDGE = re.compile(r"^\W*\d{1,4}\b|\b\d{1,4}\W*$")
 _SLOT_SHARE = 0.25
 """Share of pages with a running head at a height, from which all lines there are one."""
@@ -290,11 +290,11 @@ def _lines_with_page_number(lines: Sequence[TextLine], min_pages: int) -> Iterat
     lines_by_slot: dict[tuple[int, int], list[TextLine]] = defaultdict(list)
     """Lines by their height and the difference of their number and the page's index."""
     for line in lines:
-        for match in filter(None, map(_PAGE_NUMBER.search, (line.text, line.text[::-1]))):
-            digits = match[1] if line.text.lstrip().startswith(match[1]) else match[1][::-1]
+        for match in _PAGE_NUMBER.finditer(line.text):
+            offset = int(match[1] or match[2]) - line.page
             for slot_offset in (-1, 0, 1):
                 height = round(line.baseline / _HEIGHT_TOLERANCE) + slot_offset
-                lines_by_slot[height, int(digits) - line.page].append(line)
+                lines_by_slot[height, offset].append(line)
     for slot_lines in lines_by_slot.values():
         if len({line.page for line in slot_lines}) >= min_pages:
             yield from slot_lines

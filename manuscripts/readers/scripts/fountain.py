@@ -177,28 +177,28 @@ class _Screenplay:
     def read_items(self) -> Iterator[ScriptItem]:
         """Yields the elements in order."""
         yield from self._read_title_page()
-        is_free = True
-        """True if nothing stands right above, so that a name or a scene may begin."""
+        follows_blank = True
+        """True if no text is right above, so that a name or a scene may begin."""
         while self.row_index < len(self.rows):
             row = self.rows[self.row_index]
             while self.pending_items and _row_number(self.pending_items[0]) < row.number:
                 yield self.pending_items.popleft()
-            is_single = not row.text or _PAGE_BREAK.fullmatch(row.text)
-            if is_single:
+            is_single_row = not row.text or _PAGE_BREAK.fullmatch(row.text)
+            if is_single_row:
                 self.row_index += 1
-            elif item := self._single_row_item(row, is_free):
+            elif item := self._single_row_item(row, follows_blank):
                 self.row_index += 1
-                is_single = True
+                is_single_row = True
                 yield item
-            elif self._is_cue(row, is_free):
+            elif self._is_cue(row, follows_blank):
                 yield self._read_speech(row)
                 continue
             else:
                 yield self._read_action(row)
-            is_free = bool(is_single)
+            follows_blank = bool(is_single_row)
         yield from self.pending_items
 
-    def _single_row_item(self, row: _SourceRow, is_free: bool) -> ScriptItem | None:
+    def _single_row_item(self, row: _SourceRow, follows_blank: bool) -> ScriptItem | None:
         """Returns the element that a line is by itself; None if it is none."""
         text = row.text
         if match := _SYNOPSIS.fullmatch(text):
@@ -208,11 +208,11 @@ class _Screenplay:
         if match := _CENTRED.fullmatch(text):
             return self._make_item("centred", match["text"].strip(), row)
         match = _FORCED_TRANSITION.fullmatch(text)
-        if match is None and is_free and not self._is_followed():
+        if match is None and follows_blank and not self._has_text_below():
             match = match_transition(text)
         if match:
             return self._omitted_item(match["text"], "transition", row)
-        if match := _FORCED_SCENE.fullmatch(text) or _match_scene(row, is_free):
+        if match := _FORCED_SCENE.fullmatch(text) or _match_scene(row, follows_blank):
             number = match.groupdict().get("number") or ""
             heading = match["text"].strip()
             end = _SCENE_NUMBER.search(heading)
@@ -224,16 +224,16 @@ class _Screenplay:
             return ScriptItem("scene", [run for run in runs if run.text], self._source(row))
         return None
 
-    def _is_followed(self) -> bool:
+    def _has_text_below(self) -> bool:
         """Returns whether the next line is not blank."""
         return self.row_index + 1 < len(self.rows) and bool(self.rows[self.row_index + 1].text)
 
-    def _is_cue(self, row: _SourceRow, is_free: bool) -> bool:
+    def _is_cue(self, row: _SourceRow, follows_blank: bool) -> bool:
         """Returns whether a line is a speaker's name: forced, or capitals above another line."""
         name = _CUT.sub("", row.text).partition("(")[0]
         is_capitals = name == name.upper() and any(map(str.isupper, name))
-        may_be_name = is_free and is_capitals and not _FORCED.match(row.text)
-        return self._is_followed() and (row.text[0] == "@" or may_be_name)
+        may_be_name = follows_blank and is_capitals and not _FORCED.match(row.text)
+        return self._has_text_below() and (row.text[0] == "@" or may_be_name)
 
     def _read_speech(self, row: _SourceRow) -> ScriptItem:
         """Reads a speech whose name is in this row."""
@@ -327,10 +327,10 @@ def _row_number(item: ScriptItem) -> int:
     return int(item.source.rpartition(":")[2])
 
 
-def _match_scene(row: _SourceRow, is_free: bool) -> re.Match[str] | None:
+def _match_scene(row: _SourceRow, follows_blank: bool) -> re.Match[str] | None:
     match = _SCENE.fullmatch(row.text)
     is_capitals = _SCENE_NUMBER.sub("", row.text).isupper()
-    return match if match and (is_capitals or (is_free and not match["number"])) else None
+    return match if match and (is_capitals or (follows_blank and not match["number"])) else None
 
 
 def _continues_action(row: _SourceRow, is_sung: bool) -> bool:

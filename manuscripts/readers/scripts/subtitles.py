@@ -136,10 +136,13 @@ def _omit_rolled_up_rows(cues: Sequence[SubtitleCue]) -> int:
     repeated_lines: list[CueLine] = []
     repeating_cues = 0
     for previous, cue in pairwise(cues):
-        rows_above, rows = ([" ".join(o.text.split()) for o in c.lines] for c in (previous, cue))
+        previous_rows, rows = (
+            [" ".join(line.text.split()) for line in each.lines] for each in (previous, cue)
+        )
         is_next = cue.start - previous.end <= _ROLL_UP_PAUSE
-        counts = range(min(len(rows_above), len(rows)) if is_next else 0, 0, -1)
-        count = next((n for n in counts if rows_above[-n:] == rows[:n]), 0)
+        max_count = min(len(previous_rows), len(rows)) if is_next else 0
+        counts = range(max_count, 0, -1)
+        count = next((n for n in counts if previous_rows[-n:] == rows[:n]), 0)
         repeating_cues += count > 0
         repeated_lines += cue.lines[:count]
     if repeating_cues < max(2, _MIN_ROLL_UP_SHARE * len(cues)):
