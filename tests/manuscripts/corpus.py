@@ -6,6 +6,7 @@ hundred words and the shape of the real one. `write` makes all of them.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,77 +15,12 @@ from pathlib import Path
 
 from tests.build_epub import build_epub
 
-SAID = {
-    "en": "Alice was beginning to get very tired of sitting by her sister on the bank, and of "
-    "having nothing to do.|Once or twice she had peeped into the book her sister was reading, "
-    "but it had no pictures or conversations in it.|So she was considering in her own mind "
-    "whether the pleasure of making a chain would be worth the trouble.|There was nothing so "
-    "very remarkable in that; nor did she think it so very much out of the way.|She found "
-    "herself in a long, low hall, which was lit up by a row of lamps hanging from the roof.",
-    "de": "Als Gregor Samsa eines Morgens aus unruhigen Träumen erwachte, fand er sich in seinem "
-    "Bett zu einem ungeheueren Ungeziefer verwandelt.|Er lag auf seinem panzerartig harten "
-    "Rücken und sah, wenn er den Kopf ein wenig hob, seinen gewölbten Bauch.|Es war kein "
-    "Traum.|Über dem Tisch hing das Bild, das er vor kurzem aus einer illustrierten "
-    "Zeitschrift ausgeschnitten hatte.|Sein Zimmer, ein richtiges, nur etwas zu kleines "
-    "Menschenzimmer, lag ruhig zwischen den vier Wänden.",
-    "fr": "Longtemps, je me suis couché de bonne heure.|Parfois, à peine ma bougie éteinte, mes "
-    "yeux se fermaient si vite que je n’avais pas le temps de me dire que je dormais.|Et, une "
-    "demi-heure après, la pensée qu’il était temps de chercher le sommeil m’éveillait.|Je "
-    "voulais poser le volume que je croyais avoir encore dans les mains et souffler ma "
-    "lumière.|Elle était pour lui comme une chose incompréhensible, sans cause, et qui ne "
-    "l’était pas pour nous.",
-    "es": "En un lugar de la Mancha, de cuyo nombre no quiero acordarme, no ha mucho tiempo que "
-    "vivía un hidalgo de los de lanza en astillero.|Una olla de algo más vaca que carnero, "
-    "salpicón las más noches, y los viernes lentejas, consumían las tres partes de su "
-    "hacienda.|Tenía en su casa una ama que pasaba de los cuarenta y una sobrina que no "
-    "llegaba a los veinte.|Es, pues, de saber que este sobredicho hidalgo se daba a leer "
-    "libros con tanta afición y gusto.|¿Quién lo había de decir, señor mío, sino el que lo "
-    "había visto?",
-    "pt": "Algum tempo hesitei se devia abrir estas memórias pelo princípio ou pelo fim, isto é, se "
-    "poria em primeiro lugar o meu nascimento ou a minha morte.|Suposto o uso vulgar seja "
-    "começar pelo nascimento, duas considerações me levaram a adotar diferente método.|A "
-    "primeira é que eu não sou propriamente um autor defunto, mas um defunto autor.|Não me "
-    "lembra o que disse, nem o que ela me disse quando já era muito tarde.",
-    "it": "Quel ramo del lago di Como, che volge a mezzogiorno, tra due catene non interrotte di "
-    "monti, vien quasi a un tratto a ristringersi.|Per una di queste stradicciole tornava bel "
-    "bello dalla passeggiata verso casa, sulla sera, don Abbondio, curato di una delle "
-    "terre.|Diceva tranquillamente il suo ufizio, e talvolta, tra un salmo e l’altro, "
-    "chiudeva il breviario.|Il curato vide una cosa che non si aspettava, e che non avrebbe "
-    "voluto vedere; così non disse più nulla.",
-    "nl": "Ik ben makelaar in koffie, en woon op de Lauriergracht.|Het is mijn gewoonte niet, "
-    "romans te schrijven, of zulke dingen, en het heeft dan ook lang geduurd voor ik er toe "
-    "overging.|Ik vraag maar of men uit zulke boeken ooit iets geleerd heeft dat de moeite "
-    "waard is.|Dat zijn de dingen die ik aan mijn zoon wil zeggen, zodat hij een goed man "
-    "wordt.",
-    "fi": "Jukolan talo, eteläisessä Hämeessä, seisoo erään mäen pohjoisella rinteellä, liki "
-    "Toukolan kylää.|Sen läheisin ympäristö on kivinen tanner, mutta alempana alkaa pellot, "
-    "joissa tuleentuva vilja on kellertänyt.|Hän sanoi että se ei ole niin kuin se oli ennen, "
-    "ja ne olivat samaa mieltä.|Niin hän nyt myös tiesi, mitä hänen piti tehdä, kun joka mies "
-    "oli jo poissa.",
-    "pl": "Litwo, ojczyzno moja, ty jesteś jak zdrowie; ile cię trzeba cenić, ten tylko się dowie, "
-    "kto cię stracił.|Dziś piękność twą w całej ozdobie widzę i opisuję, bo tęsknię po "
-    "tobie.|Panno święta, co jasnej bronisz Częstochowy i w Ostrej świecisz Bramie, ty, co "
-    "gród ochraniasz z jego wiernym ludem.|Nie było go już w domu, ale był tam jeszcze jego "
-    "pies, który tak na niego czekał.",
-    "ru": "Все счастливые семьи похожи друг на друга, каждая несчастливая семья несчастлива "
-    "по-своему.|Всё смешалось в доме Облонских.|Жена узнала, что муж был в связи с бывшею в "
-    "их доме француженкою-гувернанткой, и объявила мужу, что не может жить с ним в одном "
-    "доме.|Положение это продолжалось уже третий день и мучительно чувствовалось и самими "
-    "супругами, и всеми членами семьи.",
-    "el": "Σαν βγεις στον πηγαιμό για την Ιθάκη, να εύχεσαι να είναι μακρύς ο δρόμος, γεμάτος "
-    "περιπέτειες, γεμάτος γνώσεις.|Τους Λαιστρυγόνας και τους Κύκλωπας, τον θυμωμένο "
-    "Ποσειδώνα μη φοβάσαι.|Πάντα στον νου σου να έχεις την Ιθάκη· το φθάσιμον εκεί είναι ο "
-    "προορισμός σου.",
-    "zh": "此开卷第一回也。作者自云：因曾历过一番梦幻之后，故将真事隐去，而借通灵之说，撰此石头"
-    "记一书也。|今风尘碌碌，一事无成，忽念及当日所有之女子，一一细考较去，觉其行止见识，"
-    "皆出于我之上。|列位看官：你道此书从何而来？说起根由虽近荒唐，细按则深有趣味。",
-    "zh-Hant": "此開卷第一回也。作者自云：因曾歷過一番夢幻之後，故將真事隱去，而借通靈之說，撰此石頭"
-    "記一書也。|今風塵碌碌，一事無成，忽念及當日所有之女子，一一細考較去，覺其行止見識，"
-    "皆出於我之上。|列位看官：你道此書從何而來？說起根由雖近荒唐，細按則深有趣味。",
-    "ja": "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。|何でも薄暗いじめ"
-    "じめした所でニャーニャー泣いていた事だけは記憶している。吾輩はここで始めて人間という"
-    "ものを見た。|しかもあとで聞くとそれは書生という人間中で一番獰悪な種族であったそうだ"
-    "。",
+FOLDER = Path(__file__).parent
+PASSAGES = {
+    language: rows.strip().split("\n")
+    for language, rows in re.findall(
+        r"== (\S+) ==\n(.+?)(?=\n==|\Z)", (FOLDER / "passages.txt").read_text("utf-8"), re.DOTALL
+    )
 }
 """Sentences, or passages, by language."""
 
@@ -105,15 +41,15 @@ class Manuscript:
 
 def prose(language: str, paragraphs: int = 3, begin: int = 0, sentences: int = 5) -> str:
     """Paragraphs with hard line ends, as plain texts have them."""
-    said = cycle(SAID[language].split("|"))
+    sentences_in_turn = cycle(PASSAGES[language])
     made = []
-    for _ in islice(said, begin):
+    for _ in islice(sentences_in_turn, begin):
         pass
     for _ in range(paragraphs):
         if language in EAST:
-            made.append("　　" + "".join(islice(said, sentences)))
+            made.append("　　" + "".join(islice(sentences_in_turn, sentences)))
         else:
-            text = " ".join(islice(said, sentences))
+            text = " ".join(islice(sentences_in_turn, sentences))
             made.append(textwrap.fill(text, 72, break_on_hyphens=False))
     return "\n\n".join(made)
 
@@ -152,69 +88,18 @@ _POEM = "\n\n".join(
     "    What immortal hand or eye,\n    Could frame thy fearful symmetry?"
     for _ in range(4)
 )
-_BROKEN = textwrap.fill(" ".join(SAID["en"].split("|")), 60).replace(
-    "conversations", "conver-\nsations"
-)
-_TECHNICAL = """\
-## Common Programming Concepts {{#concepts}}
-
-Every value in this language is of a certain *data type*, which tells the compiler what kind of
-data is being specified. See Table 3-1.
-
-Filename: src/main.rs
-
-```rust
-fn main() {{ let x: u32 = 5; println!("{{x}}"); }}
-```
-
-<span class="caption">Listing 3-1: Printing a value with `println!`</span>
-
-Table 3-1: Integer Types in Rust
-
-| Length | Signed |
-|--------|--------|
-| 8-bit  | `i8`   |
-
-> Note: The braces {{}} in a format string, such as {{x:?}}, are placeholders; so is {{.
-> Warning: this is a second line.
-
-- Option: `None` or `Some`
-- Result: what may fail, as in [pause or in <!-- no comment
-
-Output: the program prints 5.
-
-{text}
-"""
+_BROKEN = textwrap.fill(" ".join(PASSAGES["en"]), 60).replace("conversations", "conver-\nsations")
 
 
-_IN_RUSSIAN = {
-    "Common Programming Concepts": "Общие понятия",
-    "Every value in this language is of a certain *data type*, which tells the compiler what kind of\n"
-    "data is being specified. See Table 3-1.": "Каждое значение имеет *тип*; см. таблицу 3-1.",
-    "Filename:": "Файл:",
-    "Listing 3-1: Printing a value with `println!`": "Листинг 3-1: вывод через `println!`",
-    "Table 3-1: Integer Types in Rust": "Таблица 3-1: Целые типы",
-    "Note: The braces {} in a format string, such as {x:?}, are placeholders; so is {.": "Примечание: Скобки {} в строке, как {x:?}, заменяются; и {.",
-    "Warning: this is a second line.": "Внимание: это вторая строка.",
-    "Option: `None` or `Some`": "Выбор: `None` или `Some`",
-    "Result: what may fail, as in [pause or in <!-- no comment": "Итог: что может не удаться, как [pause или <!-- без конца",
-    "Output: the program prints 5.": "Вывод: программа печатает 5.",
-}
+def _technical(name: str, language: str) -> str:
+    """A manual whose braces, tables and labels look like commands of a script."""
+    return (FOLDER / name).read_text("utf-8").replace("{text}", prose(language))
 
 
-def _plain(name: str, text: str, encoding: str = "utf-8") -> Callable[[Path], Path]:
+def _file(name: str, text: str, encoding: str = "utf-8") -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
-        path = folder / f"{name}.txt"
+        path = folder / name
         path.write_bytes(text.encode(encoding))
-        return path
-
-    return make
-
-
-def _markdown(name: str, text: str) -> Callable[[Path], Path]:
-    def make(folder: Path) -> Path:
-        path = folder / f"{name}.md"
-        path.write_text(text, "utf-8")
         return path
 
     return make
@@ -259,7 +144,7 @@ def manuscripts() -> dict[str, tuple[Callable[[Path], Path], int, str, tuple[str
     def plain(
         name: str, text: str, count: int, language: str, encoding: str = "utf-8", *says: str
     ) -> None:
-        made[name] = (_plain(name, text, encoding), count, language, says)
+        made[name] = (_file(f"{name}.txt", text, encoding), count, language, says)
 
     def heads(name: str, headings: Sequence[str], language: str, encoding: str = "utf-8") -> None:
         plain(name, chapters(headings, language), len(headings), language.split("-")[0], encoding)
@@ -369,31 +254,28 @@ def manuscripts() -> dict[str, tuple[Callable[[Path], Path], int, str, tuple[str
         _epub("epub-hyphens", broken), 2, "en-GB", ("pictures or conversations in it",))  # fmt: skip
 
     text = prose("en")
-    technical = f"# The Book\n\n{_TECHNICAL.format(text=text)}\n## Ownership\n\n{text}\n"
-    made["md-technical"] = (_markdown("md-technical", technical), 2, "en", ())
+    technical = f"# The Book\n\n{_technical('technical.md', 'en')}\n## Ownership\n\n{text}\n"
+    made["md-technical"] = (_file("md-technical.md", technical), 2, "en", ())
     russian_text = prose("ru")
-    in_russian = _TECHNICAL.format(text=russian_text)
-    for row, said in _IN_RUSSIAN.items():
-        assert row in in_russian
-        in_russian = in_russian.replace(row, said)
+    in_russian = _technical("technical-ru.md", "ru")
     in_russian = f"# Книга\n\n{in_russian}\n\n## Владение\n\n{russian_text}\n\n{russian_text}\n"
-    made["md-technical-ru"] = (_markdown("md-technical-ru", in_russian), 2, "ru", ())
+    made["md-technical-ru"] = (_file("md-technical-ru.md", in_russian), 2, "ru", ())
     rows = "\n\n".join(f"### 第{n}回 石头\n\n{prose('zh')}" for n in "一二三")
-    made["md-chinese"] = (_markdown("md-chinese", f"# 红楼梦\n\n{rows}\n"), 3, "zh", ())
+    made["md-chinese"] = (_file("md-chinese.md", f"# 红楼梦\n\n{rows}\n"), 3, "zh", ())
     deep = "".join(
         f"## Volume {_roman(v)}\n\n" + "".join(f"#### Chapter {n}\n\n{text}\n\n" for n in (1, 2))
         for v in (1, 2)
     )
-    made["md-deep"] = (_markdown("md-deep", f"# A Novel\n\n{deep}"), 4, "en", ())
+    made["md-deep"] = (_file("md-deep.md", f"# A Novel\n\n{deep}"), 4, "en", ())
     front = "---\ntitle: The Hole\nauthor: [L. C.]\nlang: en-GB\ntags: [a, b]\n---\n\n"
     titled = "".join(f"# {title}\n\n{text}\n\n" for title in _ALICE)
-    made["md-front-matter"] = (_markdown("md-front-matter", front + titled), 4, "en-GB", ())
+    made["md-front-matter"] = (_file("md-front-matter.md", front + titled), 4, "en-GB", ())
     bold = "".join(f"**Chapter {n}**\n\n{text}\n\n" for n in (1, 2, 3))
-    made["md-bold"] = (_markdown("md-bold", f"The Hole\n\n{bold}"), 3, "en", ())
+    made["md-bold"] = (_file("md-bold.md", f"The Hole\n\n{bold}"), 3, "en", ())
     footed = (
         f"# One\n\nSo it was.[^1]\n\n{text}\n\n[^1]: Not quite.\n[^2]: Never.\n\n# Two\n\n{text}\n"
     )
-    made["md-footnotes"] = (_markdown("md-footnotes", footed), 2, "en", ())
+    made["md-footnotes"] = (_file("md-footnotes.md", footed), 2, "en", ())
     files = {
         f"{file}.md": f"---\nauthor: L. C.\n---\n\n# Chapter {n}\n\n{text}\n"
         for n, file in ((1, "1"), (2, "2"), (3, "10"))
@@ -404,7 +286,7 @@ def manuscripts() -> dict[str, tuple[Callable[[Path], Path], int, str, tuple[str
         "    - [Install](ch01-01.md)\n- [Guess](ch02.md)\n",
         "src/ch01-01.md": f"## Installation\n\nNote: read this.\n\n{text}\n",
         "src/ch01.md": f"# Getting Started\n\n{text}\n",
-        "src/ch02.md": f"# A Game\n\n{_TECHNICAL.format(text=text)}\n",
+        "src/ch02.md": f"# A Game\n\n{_technical('technical.md', 'en')}\n",
         "src/foreword.md": f"# Foreword\n\n{text}\n",
     }
     made["folder-mdbook"] = (_folder("folder-mdbook", book), 4, "en", ())

@@ -10,7 +10,7 @@ from manuscripts import Choices
 from manuscripts.encoding import decode
 from manuscripts.errors import ImportFailed
 from narrator.importing import import_book
-from tests.manuscripts.corpus import SAID
+from tests.manuscripts.corpus import PASSAGES
 from textbase.recognise import language_of
 
 CASES = [
@@ -25,7 +25,7 @@ CASES = [
 
 @pytest.mark.parametrize(("language", "encoding"), CASES)
 def test_the_encoding_of_a_text_is_recognised(language: str, encoding: str) -> None:
-    text = SAID[language].replace("|", "\n").encode(encoding, "ignore").decode(encoding)
+    text = "\n".join(PASSAGES[language]).encode(encoding, "ignore").decode(encoding)
     decoded = decode(text.encode(encoding))
     assert decoded.text == text
     assert (decoded.remark is None) == (encoding == "utf-8")
@@ -42,9 +42,9 @@ def test_norwegian_has_its_letters() -> None:
     assert "not plain" not in (decoded.remark or "")
 
 
-@pytest.mark.parametrize("language", SAID)
+@pytest.mark.parametrize("language", PASSAGES)
 def test_the_language_of_a_text_is_recognised(language: str) -> None:
-    assert language_of(SAID[language]) == language.split("-")[0]
+    assert language_of(" ".join(PASSAGES[language])) == language.split("-")[0]
 
 
 @pytest.mark.parametrize("text", ["", "Hm.", "12 34 56", "Kla ta blim bo " * 20])

@@ -16,11 +16,11 @@ from narrator.importing import import_book, write_project
 from narrator.pipeline import checking
 from narrator.pipeline.manuscript import read_manuscript
 from tests.build_pdf import HEIGHT, Shown, build_pdf, column
-from tests.manuscripts.corpus import SAID
+from tests.manuscripts.corpus import PASSAGES
 from tests.manuscripts.damage import assert_read_or_refused, damaged
 
 REAL = Path(__file__).parents[1] / "golden" / "manuscripts"
-SENTENCES = SAID["en"].split("|")
+SENTENCES = PASSAGES["en"]
 PROSE = " ".join(SENTENCES)
 TURNED = [" ".join(SENTENCES[n:] + SENTENCES[:n]) for n in range(len(SENTENCES))]
 """The same, each time beginning with another sentence."""
