@@ -41,6 +41,8 @@ _HEADING_CLASS = re.compile(
     re.IGNORECASE,
 )
 _CAPTION_CLASS = re.compile(r"\b(fig)?caption\b", re.IGNORECASE)
+_MAX_VERSE_WORDS = 20
+"""Maximum words of a line of verse."""
 _HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _CODE_CLASS = re.compile(
     r"(?<![\w-])(code|source-?code|program-?listing|listing|highlight|lstlisting|verbatim)(?![\w-])",
@@ -207,6 +209,6 @@ def holds_verse_lines(element: etree._Element) -> bool:
             element_name(e) in BLOCKS or element_name(e) == "br"
             for e in child.iterdescendants("{*}*")
         )
-        and count_words("".join(child.itertext())) <= 20
+        and count_words("".join(child.itertext())) <= _MAX_VERSE_WORDS
         for child in children
     )

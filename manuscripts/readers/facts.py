@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from manuscripts.book import word_set
 
@@ -29,6 +30,15 @@ class TocEntry:
     path: str
     fragment: str
     children: tuple[TocEntry, ...] = ()
+
+
+class GuideReference(NamedTuple):
+    """A place in the source, and what kind of matter begins there."""
+
+    types: str
+    """Words such as `toc` or `dedication`."""
+    path: str
+    fragment: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from manuscripts.chapters.outline import ContentsEntry, Outline
 from manuscripts.languages import keep_foreign_languages
 from manuscripts.matter import BookContext, kind_of_type
 from manuscripts.readers.binding import bind_book
-from manuscripts.readers.facts import Metadata, TocEntry, valid_language
+from manuscripts.readers.facts import GuideReference, Metadata, TocEntry, valid_language
 from manuscripts.readers.references import note_targets
 from manuscripts.readers.xhtml import Document, read_document
 
@@ -47,8 +47,7 @@ class Pages:
     """Pages of the reading order first, in that order."""
     facts: Metadata = Metadata()  # noqa: RUF009  # frozen
     contents: Sequence[TocEntry] = ()
-    guide: Sequence[tuple[str, str, str]] = ()
-    """Type, document and id of places that the source declares."""
+    guide: Sequence[GuideReference] = ()
     rules: ChapterRules = MARKUP
     is_script: bool = False
     """True if the source marks speakers' names and directions."""
@@ -154,11 +153,11 @@ def _build_outline(documents: Sequence[Document], source: Pages, path: Path) -> 
             for entry in toc_entries
         )
 
-    guide_targets = ((index_of(path, fragment), types) for types, path, fragment in source.guide)
     landmarks = {
-        index: kind
-        for index, types in guide_targets
-        if index is not None and (kind := kind_of_type(types))
+        block_index: kind
+        for place in source.guide
+        if (block_index := index_of(place.path, place.fragment)) is not None
+        and (kind := kind_of_type(place.types))
     }
     return Outline(blocks, context, entries(source.contents), landmarks, is_script=source.is_script)
 

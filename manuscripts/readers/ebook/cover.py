@@ -71,7 +71,8 @@ def read_cover(archive: Archive, declared: str) -> tuple[CoverImage | None, str 
     drawing = _safe_svg(archive, name)
     if drawing is None:
         raise archive.failed("the cover is no image: neither JPEG, PNG, SVG, WebP nor GIF", name)
-    return _draw_cover(*drawing, "SVG", name)
+    svg, font_remark = drawing
+    return _draw_cover(svg, "SVG", name, font_remark)
 
 
 def cover_of(content: bytes, name: str) -> tuple[CoverImage | None, str | None]:
@@ -80,7 +81,7 @@ def cover_of(content: bytes, name: str) -> tuple[CoverImage | None, str | None]:
     if picture_format is None:
         return None, f"The cover ({name}) is left out: it is no JPEG, PNG, WebP or GIF."
     if not picture_format.suffix:
-        return _draw_cover(content, "", picture_format.name, name)
+        return _draw_cover(content, picture_format.name, name)
     try:
         require_decodable_size(content)
     except Unfit as error:
@@ -93,13 +94,13 @@ def _format_of(content: bytes) -> _Format | None:
 
 
 def _draw_cover(
-    content: bytes, remark: str, format_name: str, name: str
+    content: bytes, format_name: str, name: str, further_remark: str = ""
 ) -> tuple[CoverImage | None, str | None]:
-    """Draws a picture as a JPEG cover; returns it with a remark."""
+    """Draws a picture as a JPEG cover; returns it with a remark, which `further_remark` ends."""
     jpeg = _draw_as_jpeg(content)
     if jpeg is None:
         return None, f"The cover ({name}, {format_name}) could not be drawn, so it is left out."
-    drawn_remark = f"The cover was drawn as JPEG from {format_name} ({name}).{remark}"
+    drawn_remark = f"The cover was drawn as JPEG from {format_name} ({name}).{further_remark}"
     return CoverImage(jpeg, ".jpg"), drawn_remark
 
 

@@ -15,7 +15,16 @@ from lxml import etree
 
 from manuscripts.readers.archive import Archive, resolve
 from manuscripts.readers.elements import element_name, single_line_text, types_of
-from manuscripts.readers.facts import Metadata, TocEntry, genre_of, valid_language
+from manuscripts.readers.facts import (
+    GuideReference,
+    Metadata,
+    TocEntry,
+    genre_of,
+    valid_language,
+)
+
+Refinements = dict[tuple[str, str], str]
+"""Facts by the id of the element that they refine, "" for the book itself, and by their name."""
 
 _OPF = "application/oebps-package+xml"
 _XHTML = {"application/xhtml+xml", "text/html", "application/html+xml", "text/x-oeb1-document"}
@@ -48,8 +57,8 @@ class Package:
     spine: tuple[tuple[ManifestItem, bool], ...]
     """Documents in reading order, and whether each is part of the linear reading."""
     contents: tuple[TocEntry, ...]
-    guide: tuple[tuple[str, str, str], ...]
-    """Type, path and fragment of landmarks and guide references."""
+    guide: tuple[GuideReference, ...]
+    """Landmarks and guide references."""
     nav: str | None
     """Path of the EPUB 3 navigation document."""
     cover: str | None
@@ -142,15 +151,16 @@ def _read_spine(
 
 def _read_navigation(
     archive: Archive, path: str
-) -> tuple[tuple[TocEntry, ...], list[tuple[str, str, str]]]:
+) -> tuple[tuple[TocEntry, ...], list[GuideReference]]:
     """Reads contents and landmarks of an EPUB 3 navigation document."""
     contents: tuple[TocEntry, ...] = ()
-    landmarks: list[tuple[str, str, str]] = []
+    landmarks: list[GuideReference] = []
     for nav in archive.document(path)[0].iter("{*}nav"):
         types = types_of(nav).split()
         if "landmarks" in types:
             for link in nav.iter("{*}a"):
-                landmarks.append((types_of(link), *resolve(path, link.get("href", ""))))
+                place = resolve(path, link.get("href", ""))
+                landmarks.append(GuideReference(types_of(link), *place))
         elif not contents and ("toc" in types or "doc-toc" in types):
             contents = tuple(_toc_entries(archive, nav, path))
     return contents, landmarks
@@ -187,14 +197,15 @@ def _read_ncx(
     return () if path is None or nav_map is None else tuple(_toc_entries(archive, nav_map, path))
 
 
-def _read_guide(root: etree._Element, path: str) -> Iterator[tuple[str, str, str]]:
+def _read_guide(root: etree._Element, path: str) -> Iterator[GuideReference]:
     for reference in root.iterfind("{*}guide/{*}reference"):
         if reference.get("href"):
-            yield (reference.get("type", ""), *resolve(path, reference.get("href", "")))
+            place = resolve(path, reference.get("href", ""))
+            yield GuideReference(reference.get("type", ""), *place)
 
 
 def _find_cover(
-    root: etree._Element, manifest_items: dict[str, ManifestItem], guide: list[tuple[str, str, str]]
+    root: etree._Element, manifest_items: dict[str, ManifestItem], guide: list[GuideReference]
 ) -> str | None:
     """Returns the path of the declared cover; None for none."""
     items = list(manifest_items.values())
@@ -203,7 +214,7 @@ def _find_cover(
     candidates = (
         *(item.path for item in items if "cover-image" in item.properties),
         *(i.path for name in names for i in items if i.id == name or i.path.endswith(f"/{name}")),
-        *(path for kind, path, _ in guide if kind.lower() in _COVER_GUIDES),
+        *(place.path for place in guide if place.types.lower() in _COVER_GUIDES),
         *(
             item.path
             for item in items
@@ -221,7 +232,7 @@ def metadata_of(root: etree._Element) -> Metadata:
     metadata = root.find("{*}metadata")
     if metadata is None:
         return Metadata()
-    refinements: dict[tuple[str, str], str] = {}
+    refinements: Refinements = {}
     contents_by_name: dict[str, str] = {}
     for meta in metadata.iter("{*}meta"):
         if meta.get("property"):
@@ -261,7 +272,7 @@ def metadata_of(root: etree._Element) -> Metadata:
 
 
 def _find_titles(
-    titles: list[etree._Element], refinements: dict[tuple[str, str], str]
+    titles: list[etree._Element], refinements: Refinements
 ) -> tuple[str | None, str | None]:
     """Returns the main title and the subtitle."""
     titles_by_type = {
@@ -278,9 +289,7 @@ def _find_titles(
     )
 
 
-def _find_authors(
-    creators: list[etree._Element], refinements: dict[tuple[str, str], str]
-) -> tuple[str, ...]:
+def _find_authors(creators: list[etree._Element], refinements: Refinements) -> tuple[str, ...]:
     """Returns the creators with the role of an author, or all if none has it."""
     roles = [
         c.get(f"{_OPF_NS}role") or refinements.get((c.get("id", "-"), "role"), "") for c in creators
@@ -307,7 +316,7 @@ def _read_identifiers(elements: list[etree._Element]) -> dict[str, str]:
 
 def _find_series(
     metadata: etree._Element,
-    refinements: dict[tuple[str, str], str],
+    refinements: Refinements,
     contents_by_name: dict[str, str],
 ) -> tuple[str | None, str | None]:
     """Returns the name of the series, and the book's position in it."""

@@ -177,9 +177,9 @@ class _RtfReader:
             group.field.code = (group.field.code + text)[:500]
         elif destination == "styles":
             self._name_style(text)
-        elif destination == "sn":
+        elif destination == "property name":
             self.picture_property = text.strip()
-        elif destination == "sv" and self.picture_property == "wzDescription":
+        elif destination == "property value" and self.picture_property == "wzDescription":
             self.writer.add_picture(text)
         elif destination in _INFO_FIELDS.values():
             document_properties = self.header.document_properties
@@ -269,7 +269,8 @@ class _RtfReader:
             outer = [group.destination for group in self.stack if group.destination != "skip"]
             self.group = replace(self.group, destination=outer[-1] if outer else "body")
         elif word in ("sn", "sv"):
-            self.group = replace(self.group, destination=word)
+            destination = "property name" if word == "sn" else "property value"
+            self.group = replace(self.group, destination=destination)
 
     def _begin_side_text(self, word: str) -> None:
         """Begins a note, a text box, a comment, a header or a footer."""

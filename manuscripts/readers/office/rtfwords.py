@@ -34,8 +34,8 @@ class RtfGroup:
     """The state of a group, in force until the group is closed."""
 
     destination: str = "body"
-    """Target of the group's text: body, skip, fonts, styles, info, marker, code, sn or sv (name and
-    value of a picture's property), or the name of a document property."""
+    """Target of the group's text: body, skip, fonts, styles, info, marker, code (of a field),
+    property name or property value (of a picture), or the name of a document property."""
     run_properties: Properties = _PLAIN_TEXT
     paragraph_properties: Properties = NO_PROPERTIES
     style: int | None = None

@@ -28,12 +28,32 @@ _PARAGRAPH_RATIO = 1.35
 """Distance of baselines, relative to the usual, above which paragraphs are separate."""
 _SCENE_SPACE = 0.65
 """Extra space beyond that between paragraphs, in leadings, from which it is a scene break."""
+_SIZE_TOLERANCE = 0.08
+"""Difference of sizes, relative to the larger, from which lines are not of one paragraph."""
+_BODY_SIZE_TOLERANCE = 0.06
+"""Difference from the size of the body text, relative to it, of lines in that size."""
+_CLEAR_SPACE_RATIO = 1.1
+"""Distance of baselines, relative to the usual, from which there is space between blocks."""
+_SMALL_RATIO, _SMALLEST_HEADING_RATIO = 0.95, 0.9
+"""Size relative to the body text below which type is small, and below which it is no heading."""
+_MAX_STYLED_CHARACTERS = 60
+"""Maximum characters of a line whose bold type separates it from its neighbour."""
+_MAX_SENTENCE_WORDS = 14
+"""Maximum words of a heading in large type that is a sentence."""
+_BLOCK_INDENT = 2.2
+"""Indent in ems from which a paragraph is an indented block, with extra space around it."""
+_MAX_SCENE_SPACE = 4
+"""Extra space beyond that between paragraphs, in leadings, from which it is no scene break."""
 _SHORT_SHARE = 0.3
 """Share of a column's width; a line that leaves as much free is the last of its paragraph."""
 _SENTENCE_END = re.compile(r"[.!?…:;—–*\])][”’\"'»“)\]\d*]*\s*$|[”»\"]\s*$")
 _LEADER = re.compile(r"(?:[.·…_]\s?){5,}\s*\S{0,6}$")
 _FAR = 1000.0
 """Distance of blocks of different columns or pages, in points."""
+_BOLD_RANK, _NAMED_RANK = 0.1, 0.3
+"""Added to the rank of a heading, its size in points, if it is bold, or names a chapter."""
+_MIN_LEVEL_STEP = 0.25
+"""Difference of ranks from which headings are of different levels."""
 _MAX_LEVEL = 4
 _MIN_REPEATS = 3
 """Occurrences from which a repeated line in body size is no heading."""
@@ -123,7 +143,8 @@ def _begins_page(
 
 def _continues(previous: TextLine, line: TextLine, typesetting: Typesetting) -> bool:
     """Returns whether a line continues the paragraph of the line above."""
-    differs_in_size = abs(previous.size - line.size) > max(previous.size, line.size) * 0.08
+    max_difference = max(previous.size, line.size) * _SIZE_TOLERANCE
+    differs_in_size = abs(previous.size - line.size) > max_difference
     if differs_in_size or (previous.page != line.page and _is_chapter_number(line.text)):
         return False
     is_spanning_heading = (
@@ -155,12 +176,14 @@ def _is_displayed(previous: TextLine, line: TextLine, typesetting: Typesetting) 
     """Returns whether lines are set like headings: larger than the text, or smaller and centred."""
     if line.size >= typesetting.size * _LARGE_RATIO:
         return True
-    return line.size < typesetting.size * 0.95 and _is_centred([previous, line], typesetting)
+    is_small = line.size < typesetting.size * _SMALL_RATIO
+    return is_small and _is_centred([previous, line], typesetting)
 
 
 def _differs_in_style(previous: TextLine, line: TextLine, typesetting: Typesetting) -> bool:
     """Returns whether only one of two lines is bold, or only one is in an indented block."""
-    if previous.is_bold != line.is_bold and min(len(previous.text), len(line.text)) < 60:
+    shorter_length = min(len(previous.text), len(line.text))
+    if previous.is_bold != line.is_bold and shorter_length < _MAX_STYLED_CHARACTERS:
         return True
     differs_in_indent = (id(previous) in typesetting.indented_frames) != (
         id(line) in typesetting.indented_frames
@@ -200,7 +223,7 @@ def _find_headings(blocks: Sequence[LayoutBlock], typesetting: Typesetting) -> N
         is_speaker = is_repeated and not parse_numbering(block.text)  # at the top of a page
         if rank and not is_speaker:
             ranked_blocks.append((block, rank))
-    named_rank = typesetting.size + 0.3
+    named_rank = typesetting.size + _NAMED_RANK
     if max((rank for _, rank in ranked_blocks), default=math.inf) > named_rank:
         ranked_blocks += [
             (block, named_rank) for block in _counting_numbers(text_blocks, typesetting)
@@ -223,17 +246,16 @@ def _heading_rank(
         return 0.0
     size = max(line.size for line in block.lines)
     is_bold = all(line.is_bold for line in block.lines)
-    if size >= typesetting.size * _LARGE_RATIO and not (is_prose(text) and word_count > 14):
-        return size + 0.1 * is_bold
+    is_long_sentence = is_prose(text) and word_count > _MAX_SENTENCE_WORDS
+    if size >= typesetting.size * _LARGE_RATIO and not is_long_sentence:
+        return size + _BOLD_RANK * is_bold
     opens_page = block.begins_page and is_bold and not is_prose(text)
-    if (
-        size < typesetting.size * 0.9
-        or (word_count > _MAX_BOLD_WORDS and not opens_page)
-        or len(block.lines) > 3
-    ):
+    is_too_long = len(block.lines) > 3 or (word_count > _MAX_BOLD_WORDS and not opens_page)
+    if size < typesetting.size * _SMALLEST_HEADING_RATIO or is_too_long:
         return 0.0
-    if _is_chapter_number(text) and _space_between(previous, block) > typesetting.leading * 1.1:
-        return typesetting.size + 0.3
+    has_space_above = _space_between(previous, block) > typesetting.leading * _CLEAR_SPACE_RATIO
+    if _is_chapter_number(text) and has_space_above:
+        return typesetting.size + _NAMED_RANK
     if not _is_isolated(block, previous, following, typesetting):
         return 0.0
     return _body_size_rank(block, is_bold, typesetting)
@@ -257,8 +279,9 @@ def _body_size_rank(block: LayoutBlock, is_bold: bool, typesetting: Typesetting)
     )
     is_capitals = text.isupper() and sum(map(str.isalpha, text)) > 3
     if is_capitals or (is_named and (is_bold or _is_centred(block.lines, typesetting))):
-        return typesetting.size + 0.3
-    return typesetting.size + 0.1 if is_bold and not text.rstrip().endswith((",", ";")) else 0.0
+        return typesetting.size + _NAMED_RANK
+    is_bold_heading = is_bold and not text.rstrip().endswith((",", ";"))
+    return typesetting.size + _BOLD_RANK if is_bold_heading else 0.0
 
 
 def _is_chapter_number(text: str) -> bool:
@@ -290,9 +313,10 @@ def _is_isolated(
     typesetting: Typesetting,
 ) -> bool:
     """Returns whether there is space above a block, and below it unless it begins a page."""
-    return _space_between(previous, block) > typesetting.paragraph_step * 1.1 and (
-        _space_between(block, following) > typesetting.leading * 1.1 or block.begins_page
-    )
+    space_above, space_below = _space_between(previous, block), _space_between(block, following)
+    has_space_below = space_below > typesetting.leading * _CLEAR_SPACE_RATIO
+    has_space_above = space_above > typesetting.paragraph_step * _CLEAR_SPACE_RATIO
+    return has_space_above and (has_space_below or block.begins_page)
 
 
 def _space_between(previous: LayoutBlock | None, following: LayoutBlock | None) -> float:
@@ -321,7 +345,7 @@ def _levels_by_rank(ranks: Sequence[float]) -> dict[float, int]:
     levels: dict[float, int] = {}
     level, last_rank = 0, 0.0
     for rank in sorted(set(ranks), reverse=True):
-        if not level or last_rank - rank > 0.25:
+        if not level or last_rank - rank > _MIN_LEVEL_STEP:
             level = min(level + 1, _MAX_LEVEL)
         levels[rank], last_rank = level, rank
     return levels
@@ -348,17 +372,18 @@ def _add_scene_breaks(
 def _is_scene(previous: LayoutBlock, following: LayoutBlock, typesetting: Typesetting) -> bool:
     """Returns whether the space between two paragraphs is a scene break."""
     last_line, first_line = previous.lines[-1], following.lines[0]
-    if any(
-        abs(line.size - typesetting.size) > typesetting.size * 0.06
-        or id(line) in typesetting.indented_frames
+    are_of_body = all(
+        abs(line.size - typesetting.size) <= typesetting.size * _BODY_SIZE_TOLERANCE
+        and id(line) not in typesetting.indented_frames
         for line in (last_line, first_line)
-    ):
-        return False
-    if any(
-        is_scene_break(block.text)
-        or block.lines[0].x0 - typesetting.frame(block.lines[0]).x0 > typesetting.size * 2.2
+    )
+    # Indented blocks have extra space around them anyway.
+    are_indented = any(
+        block.lines[0].x0 - typesetting.frame(block.lines[0]).x0 > typesetting.size * _BLOCK_INDENT
         for block in (previous, following)
-    ):
-        return False  # indented blocks have extra space around them anyway
+    )
+    if not are_of_body or are_indented or any(map(is_scene_break, (previous.text, following.text))):
+        return False
     extra_space = _space_between(previous, following) - typesetting.paragraph_step
-    return typesetting.leading * _SCENE_SPACE < extra_space < typesetting.leading * 4
+    min_space, max_space = (typesetting.leading * n for n in (_SCENE_SPACE, _MAX_SCENE_SPACE))
+    return min_space < extra_space < max_space

@@ -36,6 +36,10 @@ _MIN_COLUMN_CHARACTERS = 14
 _MAX_COLUMN_DEPTH = 3
 _INITIAL_RATIO = 1.7
 """Minimum size of an initial, relative to the text."""
+_INITIAL_HEIGHT = 0.9
+"""Height of an initial above its baseline, relative to its size."""
+_INITIAL_OVERLAP = 0.2
+"""Overlap of an initial and the lines beside it, relative to its size."""
 _MAX_INITIALS = 20
 """Maximum initials of a page; with more, large letters are something else."""
 _MIN_SPACED_LETTERS = 5
@@ -373,26 +377,24 @@ def _find_initials(snippets: Sequence[Snippet]) -> tuple[list[Snippet], list[Sni
 
 def _baselines_beside(initial: Snippet, snippets: Iterable[Snippet]) -> set[float]:
     """Returns the rounded baselines of snippets right of an initial."""
-    top = initial.baseline + initial.size * 0.9
     return {
         round(snippet.baseline)
         for snippet in snippets
-        if snippet is not initial
-        and snippet.x0 >= initial.x1 - initial.size * 0.2
-        and snippet.x0 - initial.x1 < initial.size
-        and initial.baseline - snippet.size * 0.2 < snippet.baseline < top
+        if snippet is not initial and _is_beside_initial(snippet, initial)
     }
+
+
+def _is_beside_initial(text: Snippet | TextLine, initial: Snippet) -> bool:
+    """Returns whether a snippet or a line begins right of an initial, below its top."""
+    top = initial.baseline + initial.size * _INITIAL_HEIGHT
+    foot = initial.baseline - text.size * _INITIAL_OVERLAP
+    gap = text.x0 - initial.x1
+    return -initial.size * _INITIAL_OVERLAP <= gap < initial.size and foot < text.baseline < top
 
 
 def _attach_initial(initial: Snippet, lines: list[TextLine]) -> None:
     """Adds an initial to the first of the lines beside it."""
-    top = initial.baseline + initial.size * 0.9
-    lines_beside = [
-        line
-        for line in lines
-        if initial.baseline - line.size * 0.2 < line.baseline < top
-        and -initial.size * 0.2 <= line.x0 - initial.x1 < initial.size
-    ]
+    lines_beside = [line for line in lines if _is_beside_initial(line, initial)]
     if not lines_beside:
         lines.append(_build_line([initial], lines[0].page if lines else 0, column=0))
         return

@@ -267,13 +267,14 @@ class _Screenplay:
     def _parenthetical_row_count(self) -> int:
         """Returns the number of lines of the parenthetical at the current line; 0 for none."""
         rows = self.rows[self.row_index : self.row_index + _MAX_PARENTHETICAL_ROWS]
-        texts = [_CUT.sub("", row.text).rstrip() for row in rows]
         if not rows[0].text.startswith("("):
             return 0
-        for count, text in enumerate(texts, 1):
-            if not text or ")" in text:
-                return count if text.find(")") == len(text) - 1 and text else 0
-        return 0
+        texts = [_CUT.sub("", row.text).rstrip() for row in rows]
+        last_index = next((i for i, text in enumerate(texts) if not text or ")" in text), None)
+        if last_index is None:
+            return 0
+        _, bracket, text_after = texts[last_index].partition(")")
+        return last_index + 1 if bracket and not text_after else 0
 
     def _read_action(self, row: _SourceRow) -> ScriptItem:
         """Reads a paragraph of action, or lyrics without a speaker."""
