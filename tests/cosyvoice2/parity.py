@@ -18,8 +18,7 @@ import contextlib
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -44,6 +43,7 @@ from speechbase import audio
 from speechbase.errors import ModelError
 from speechbase.functions import time_embedding
 from tests.cosyvoice2.conftest import FOLDER, CosyGolden
+from tests.parity import Check, distance, print_summary, show
 
 EXACT, NEAR, DRAWN = 0.0, 5e-5, 2e-6
 """Ids, lengths and what is looked up; networks; the flow's noise, whose logarithms differ."""
@@ -53,21 +53,6 @@ WHOLE, WHOLE_MOST = 1e-2, 3e-2
 """Samples of a text: relative, and at most."""
 RESAMPLED, BANKS, MEL, VECTOR = 1e-5, 5e-4, 2e-5, 1e-4
 """Of a clip."""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """The largest error of a stage in a group."""
-
-    group: str
-    stage: str
-    error: float
-    allowed: float
-    why: str = ""
-
-    @property
-    def ok(self) -> bool:
-        return self.error <= self.allowed
 
 
 class Report:
@@ -93,8 +78,8 @@ class Report:
         return sorted(self.all - self.compared - self.inputs)
 
     @property
-    def over(self) -> list[Check]:
-        return [check for check in self.checks if not check.ok]
+    def failures(self) -> list[Check]:
+        return [check for check in self.checks if not check.passes]
 
 
 class Group:
@@ -151,14 +136,6 @@ class Group:
 
     def say(self, stage: str, error: float, allowed: float, why: str = "") -> None:
         self._report.checks.append(Check(self.name, stage, error, allowed, why))
-
-
-def distance(found: np.ndarray, expected: np.ndarray) -> float:
-    """Largest absolute difference; infinite where shapes differ."""
-    if found.shape != expected.shape:
-        return math.inf
-    apart = np.abs(found.astype(np.float64) - expected.astype(np.float64))
-    return float(np.nan_to_num(apart, nan=math.inf).max(initial=0))
 
 
 @contextlib.contextmanager
@@ -676,50 +653,6 @@ KINDS: tuple[tuple[str, Callable[[Comparison, Group], None]], ...] = (
 """What compares a group, by how its name begins."""
 
 
-def worst(checks: Iterable[Check]) -> list[Check]:
-    """One for each group and stage."""
-    found: dict[tuple[str, str], Check] = {}
-    for check in checks:
-        key = (check.group, check.stage)
-        if key not in found or check.error > found[key].error:
-            found[key] = check
-    return list(found.values())
-
-
-def show(report: Report) -> None:
-    print(f"{'group':<30} {'stage':<36} {'worst':>9} {'allowed':>8}")
-    for check in worst(report.checks):
-        print(
-            f"{check.group:<30} {check.stage:<36} {check.error:>9.1e} {check.allowed:>8.0e} "
-            f"{'ok' if check.ok else 'OVER'}{': ' + check.why if check.why else ''}"
-        )
-    inputs = sorted(report.inputs - report.compared)
-    print(
-        f"{len(report.all)} arrays: {len(report.compared & report.all)} compared, "
-        f"{len(inputs)} inputs alone: {', '.join(inputs)}"
-    )
-    print(f"not looked at: {', '.join(report.not_looked_at) or 'none'}")
-
-
-def summary(folder: Path, comparison: Comparison) -> dict[str, Any]:
-    report = comparison.report
-    stages: dict[str, float] = {}
-    for check in report.checks:
-        if math.isfinite(check.error):
-            stages[check.stage] = max(check.error, stages.get(check.stage, 0.0))
-    return {
-        "parity": "cosyvoice2",
-        "folder": folder.name,
-        "seed": comparison.golden.index.get("seed"),
-        "arrays": len(report.all),
-        "compared": len(report.compared & report.all),
-        "inputs": len(report.inputs - report.compared),
-        "not_looked_at": report.not_looked_at,
-        "worst": stages,
-        "over": [{**asdict(check), "error": repr(check.error)} for check in worst(report.over)],
-    }
-
-
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER)
@@ -728,9 +661,16 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"{folder}: no index.json: no folder of official numbers")
     comparison = Comparison(folder)
     report = comparison.run()
-    show(report)
-    print(json.dumps(summary(folder, comparison)))
-    return 1 if report.over or not report.compared else 0
+    show(report.checks)
+    inputs = sorted(report.inputs - report.compared)
+    print(f"inputs alone: {', '.join(inputs)}")
+    print(f"not looked at: {', '.join(report.not_looked_at) or 'none'}")
+    print_summary(
+        "cosyvoice2", report.checks, folder=folder.name, seed=comparison.golden.index.get("seed"),
+        arrays=len(report.all), compared=len(report.compared & report.all), inputs=len(inputs),
+        not_looked_at=report.not_looked_at,
+    )  # fmt: skip
+    return 1 if report.failures or not report.compared else 0
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import pytest
 from tests.cosyvoice2 import parity
 from tests.cosyvoice2.conftest import CHOSEN, CosyGolden
 from tests.effort import quick
+from tests.parity import distance
 
 BRIEF = ("llm_step", "sampler", "flow_noise", "llm_max_len")
 """Groups that take next to no time, each by itself."""
@@ -55,7 +56,7 @@ def comparison(golden: CosyGolden) -> parity.Comparison:
 def test_every_array_equals_the_official_one(comparison: parity.Comparison, group: str) -> None:
     comparison.report = report = parity.Report(comparison.golden)
     comparison.compare_group(group)
-    assert report.over == []
+    assert report.failures == []
     arrays = {name for name in report.all if name.startswith(f"{group}.")}
     assert arrays <= report.compared | report.inputs
 
@@ -64,7 +65,7 @@ def test_texts_have_the_official_ids(comparison: parity.Comparison) -> None:
     comparison.report = report = parity.Report(comparison.golden)
     comparison.compare_texts()
     assert len(report.checks) == 2
-    assert report.over == []
+    assert report.failures == []
 
 
 def last_line(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -85,7 +86,7 @@ def test_another_folder_with_fewer_groups_is_compared(
 ) -> None:
     assert parity.main([str(folder(*BRIEF[:-1]))]) == 0
     said = last_line(capsys)
-    assert (said["folder"], said["seed"], said["over"]) == ("another", 7, [])
+    assert (said["folder"], said["seed"], said["failures"]) == ("another", 7, [])
     assert said["compared"] + said["inputs"] == said["arrays"] > 0
     assert said["not_looked_at"] == []
 
@@ -101,7 +102,7 @@ def test_each_number_that_is_wrong_is_found(folder: Folder, group: str) -> None:
         kept = (path / f"{group}.npz").read_bytes()
         altered(path, group, array.split(".")[1])
         comparison.report = parity.Report(comparison.golden)
-        assert comparison.run().over, array
+        assert comparison.run().failures, array
         (path / f"{group}.npz").write_bytes(kept)
 
 
@@ -111,7 +112,7 @@ def test_a_wrong_number_is_named_and_the_status_says_it(
     path = folder("sampler")
     altered(path, "sampler", "token")
     assert parity.main([str(path)]) == 1
-    [over] = last_line(capsys)["over"]
+    [over] = last_line(capsys)["failures"]
     assert (over["group"], over["stage"], over["error"]) == ("sampler", "tokens", "1.0")
 
 
@@ -124,15 +125,15 @@ def test_what_cannot_be_compared_is_not_passed_over(
     assert parity.main([str(path)]) == 1
     said = last_line(capsys)
     assert said["not_looked_at"] == ["another.strange"]
-    assert {(each["group"], each["stage"]) for each in said["over"]} == {
+    assert {(each["group"], each["stage"]) for each in said["failures"]} == {
         ("flow_noise", "it goes through"),
         ("index.json", "arrays"),
     }
 
 
 def test_numbers_that_are_none_are_over() -> None:
-    assert parity.distance(np.array([np.nan]), np.zeros(1)) == np.inf
-    assert parity.distance(np.zeros(2), np.zeros(3)) == np.inf
+    assert distance(np.array([np.nan]), np.zeros(1)) == np.inf
+    assert distance(np.zeros(2), np.zeros(3)) == np.inf
 
 
 def test_a_folder_without_an_index_is_said(

@@ -21,7 +21,7 @@ import math
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -43,6 +43,7 @@ from kokoro82m.phases import find_phases
 from kokoro82m.speech import Speech
 from kokoro82m.stft import analyse, synthesise
 from tests.kokoro82m.conftest import FOLDER, KokoroGolden, official_noise
+from tests.parity import Check, distance, print_summary, relative, show
 
 WITH_ONNX = importlib.util.find_spec("onnxruntime") is not None
 if WITH_ONNX:
@@ -62,20 +63,6 @@ SUM, MARGIN = 1e-4, 1e-3
 INPUTS = ("ids", "style", "speed")
 SENTENCES = Path(__file__).with_name("sentences.json")
 """Of both backends with the published weights: phonemes and voices."""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """An error of a stage in a case, and its tolerance."""
-
-    case: str
-    stage: str
-    error: float
-    allowed: float
-
-    @property
-    def passes(self) -> bool:
-        return self.error <= self.allowed
 
 
 class Comparison:
@@ -446,21 +433,6 @@ def complex_spectrum(spectrum: np.ndarray) -> np.ndarray:
     return magnitude * np.exp(1j * phase)
 
 
-def distance(value: np.ndarray, expected: np.ndarray) -> float:
-    """Largest absolute difference; infinite where shapes differ."""
-    if value.shape != expected.shape:
-        return math.inf
-    return float(np.nan_to_num(np.abs(value - expected), nan=math.inf).max(initial=0))
-
-
-def relative(value: np.ndarray, expected: np.ndarray) -> float:
-    """Norm of the difference by that of the expected; infinite where shapes differ."""
-    if value.shape != expected.shape or not np.isfinite(value).all():
-        return math.inf
-    difference = value.astype(np.float64) - expected.astype(np.float64)
-    return float(np.linalg.norm(difference) / np.linalg.norm(expected.astype(np.float64)))
-
-
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER)
@@ -484,30 +456,14 @@ def main(arguments: list[str] | None = None) -> int:
                 checks += onnx.compare_real(options.real)
     else:
         print("onnxruntime is not installed: nothing of ONNX is compared")
-    print(f"{'case':<22} {'stage':<32} {'error':>9} {'allowed':>8}")
-    for check in checks:
-        verdict = "" if check.passes else "  FAILS"
-        print(
-            f"{check.case:<22} {check.stage:<32} {check.error:>9.1e} {check.allowed:>8.0e}{verdict}"
-        )
-    unseen = ", ".join(comparison.unseen) or "none"
-    print(f"{comparison.arrays} arrays; not looked at: {unseen}")
-    failures = [check for check in checks if not check.passes]
-    worst: dict[str, float] = {}
-    for check in checks:
-        worst[check.stage] = max(check.error, worst.get(check.stage, 0.0))
-    summary = {
-        "parity": "kokoro82m",
-        "folder": options.folder.name,
-        "arrays": comparison.arrays,
-        "onnx": WITH_ONNX,
-        "not_looked_at": comparison.unseen,
-        "checks": len(checks),
-        "worst": {stage: error for stage, error in worst.items() if math.isfinite(error)},
-        "failures": [{**asdict(check), "error": repr(check.error)} for check in failures],
-    }
-    print(json.dumps(summary))
-    return 1 if failures or comparison.unseen or not checks else 0
+    show(checks)
+    print(f"{comparison.arrays} arrays; not looked at: {', '.join(comparison.unseen) or 'none'}")
+    print_summary(
+        "kokoro82m", checks, folder=options.folder.name, arrays=comparison.arrays, onnx=WITH_ONNX,
+        not_looked_at=comparison.unseen,
+    )  # fmt: skip
+    has_passed = bool(checks) and all(check.passes for check in checks)
+    return 0 if has_passed and not comparison.unseen else 1
 
 
 if __name__ == "__main__":

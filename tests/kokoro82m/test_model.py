@@ -14,7 +14,8 @@ from kokoro82m.network import find_durations
 from speechbase.errors import RequestError
 from tests.effort import quick
 from tests.kokoro82m.conftest import KokoroGolden
-from tests.kokoro82m.parity import log_mel, relative, speak_together
+from tests.kokoro82m.parity import log_mel, speak_together
+from tests.parity import relative
 from tests.voxcpm2.gpu import Kind, pretended
 
 

@@ -25,7 +25,8 @@ from speechbase.weights import to_torch_axes
 from tests.effort import quick
 from tests.kokoro82m import parity
 from tests.kokoro82m.conftest import KokoroGolden
-from tests.kokoro82m.parity import complex_spectrum, distance, log_mel, relative
+from tests.kokoro82m.parity import complex_spectrum, log_mel
+from tests.parity import distance, relative
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
