@@ -7,7 +7,6 @@ import pytest
 
 from benchmarks import cosyvoice
 from benchmarks.cosyvoice import Ours, Task, flow_kernels, lm_kernels, vocoder_kernels
-from benchmarks.kernels import Backend
 from tests.cosyvoice2.conftest import TINY
 from tests.voxcpm2.gpu import fuses
 
@@ -16,7 +15,7 @@ FUSED = pytest.mark.skipif(not fuses(), reason="without a C++ compiler MLX fuses
 
 @pytest.mark.parametrize(("backend", "most"), [("metal", 330), ("cuda", 430)])
 @FUSED
-def test_a_step_of_the_released_sizes_launches_few(backend: Backend, most: int) -> None:
+def test_a_step_of_the_released_sizes_launches_few(backend, most):
     made = lm_kernels([1, 8], backend)
     assert made[1]["all"] <= made[8]["all"] <= most
 
@@ -31,9 +30,7 @@ def test_a_step_of_the_released_sizes_launches_few(backend: Backend, most: int) 
 )
 @pytest.mark.slow
 @FUSED
-def test_a_mel_of_the_released_sizes_launches_few(
-    backend: Backend, rows: int, estimator: int, chunk: int
-) -> None:
+def test_a_mel_of_the_released_sizes_launches_few(backend, rows, estimator, chunk):
     made = flow_kernels(rows, backend, 50, 50)
     assert max(made["estimator"], made.get("estimator, ragged", 0)) <= estimator
     assert max(made[name] for name in made if name.startswith("mel")) <= 10 * estimator
@@ -42,7 +39,7 @@ def test_a_mel_of_the_released_sizes_launches_few(
 
 @pytest.mark.parametrize(("backend", "most"), [("metal", 200), ("cuda", 350)])
 @FUSED
-def test_a_window_launches_few_kernels_and_four_no_more(backend: Backend, most: int) -> None:
+def test_a_window_launches_few_kernels_and_four_no_more(backend, most):
     one, four = vocoder_kernels(1, backend), vocoder_kernels(4, backend)
     assert one == four
     assert one["window"] <= most
@@ -51,7 +48,7 @@ def test_a_window_launches_few_kernels_and_four_no_more(backend: Backend, most: 
 
 
 @pytest.mark.slow
-def test_each_stage_is_timed() -> None:
+def test_each_stage_is_timed():
     """In sizes whose times mean nothing."""
     ours = Ours(cosyvoice.random_model(TINY), Task(tokens=28, prompt=2, rounds=1))
     found = cosyvoice.by_rows(ours, 1)

@@ -50,7 +50,7 @@ def uniforms() -> Iterator[float]:
         yield 0.5
 
 
-def test_tokens_come_before_the_text_has_ended(lm: Qwen2LM) -> None:
+def test_tokens_come_before_the_text_has_ended(lm):
     said: list[int] = []
 
     def arriving() -> Iterator[int]:
@@ -64,7 +64,7 @@ def test_tokens_come_before_the_text_has_ended(lm: Qwen2LM) -> None:
     assert 0 < len(said) < len(tokens)
 
 
-def test_a_token_is_not_fed_again_when_the_text_ends(lm: Qwen2LM) -> None:
+def test_a_token_is_not_fed_again_when_the_text_ends(lm):
     script = Scripted(lm, 1, 2, FILL, 3, END)
     assert spoken(script, list(range(6))) == [1, 2, 3]
     last = np.concatenate([lm.text([5]), lm.marker(TASK)])
@@ -74,7 +74,7 @@ def test_a_token_is_not_fed_again_when_the_text_ends(lm: Qwen2LM) -> None:
     assert np.array_equal(script.inputs[3], np.concatenate([lm.speech([2]), last]))
 
 
-def test_prompt_tokens_are_not_lost_for_want_of_text(lm: Qwen2LM) -> None:
+def test_prompt_tokens_are_not_lost_for_want_of_text(lm):
     prefix = list(range(20))
     script = Scripted(lm, 1, END)
     assert spoken(script, [8], prompt_ids=[7], prefix_tokens=prefix) == [1]
@@ -85,7 +85,7 @@ def test_prompt_tokens_are_not_lost_for_want_of_text(lm: Qwen2LM) -> None:
 
 
 @pytest.mark.parametrize("script", [(UNUSED, FILL, END), (FILL, UNUSED, END)])
-def test_an_id_that_is_no_speech_is_drawn_again(lm: Qwen2LM, script: tuple[int, ...]) -> None:
+def test_an_id_that_is_no_speech_is_drawn_again(lm, script):
     tokens = spoken(Scripted(lm, *script), list(range(5)))
     assert len(tokens) == 1
     assert 0 <= tokens[0] < END
@@ -93,17 +93,17 @@ def test_an_id_that_is_no_speech_is_drawn_again(lm: Qwen2LM, script: tuple[int, 
         spoken(Scripted(lm, *script), list(range(5)), compatible=True)
 
 
-def test_without_an_end_it_ends(lm: Qwen2LM) -> None:
+def test_without_an_end_it_ends(lm):
     wanted = (each % 40 for each in range(1000))
     assert len(spoken(Scripted(lm, *wanted), [1, 2, 3])) == 60
 
 
-def test_a_text_without_ids_is_refused(lm: Qwen2LM) -> None:
+def test_a_text_without_ids_is_refused(lm):
     with pytest.raises(RequestError, match="the text has no ids"):
         spoken(lm, [])
 
 
-def test_it_does_not_run_past_the_models_positions(lm: Qwen2LM) -> None:
+def test_it_does_not_run_past_the_models_positions(lm):
     script = Scripted(lm, *range(99))
     script.config = replace(LM, max_positions=12)
     tokens = bistream(script, [1, 2, 3], uniforms())  # type: ignore[arg-type]
@@ -112,6 +112,6 @@ def test_it_does_not_run_past_the_models_positions(lm: Qwen2LM) -> None:
         next(tokens)
 
 
-def test_numbers_that_end_are_said(lm: Qwen2LM) -> None:
+def test_numbers_that_end_are_said(lm):
     with pytest.raises(RequestError, match="ended"):
         list(bistream(lm, [1, 2, 3], [0.5]))

@@ -62,17 +62,17 @@ def alter(folder: Path, old: str, new: str, name: str = CONFIG_FILE) -> None:
 
 
 @of_seed_0
-def test_the_golden_checkpoint_is_of_these_sizes(golden: CosyGolden) -> None:
+def test_the_golden_checkpoint_is_of_these_sizes(golden):
     assert read_config(golden.checkpoint) == SEED_0
 
 
-def test_references_and_their_products_are_values(folder: Path) -> None:
+def test_references_and_their_products_are_values(folder):
     alter(folder, "chunk_size: 25", "chunk_size: 20")
     config = read_config(folder)
     assert (config.chunk, config.flow.encoder.chunk, config.flow.estimator.chunk) == (20, 20, 40)
 
 
-def test_comments_and_other_training_settings_change_nothing(folder: Path) -> None:
+def test_comments_and_other_training_settings_change_nothing(folder):
     alter(folder, "max_epoch: 200", "max_epoch: 3 # none\n    another: !new:some.Thing [1, {a: 2}]")
     assert read_config(folder) == TINY
 
@@ -100,7 +100,7 @@ def test_comments_and_other_training_settings_change_nothing(folder: Path) -> No
         ("token_frame_rate: 25", "a: \x00", "cannot be read"),
     ],
 )
-def test_what_no_such_model_has_is_said(folder: Path, old: str, new: str, said: str) -> None:
+def test_what_no_such_model_has_is_said(folder, old, new, said):
     alter(folder, old, new)
     with pytest.raises(ConfigError, match=said) as caught:
         read_config(folder)
@@ -118,18 +118,18 @@ def test_what_no_such_model_has_is_said(folder: Path, old: str, new: str, said: 
         ('"hidden_size": 64', '"hidden_size": ' + "[" * 3000, "cannot be read"),
     ],
 )
-def test_the_same_of_its_language_model(folder: Path, old: str, new: str, said: str) -> None:
+def test_the_same_of_its_language_model(folder, old, new, said):
     alter(folder, old, new, f"{QWEN_FOLDER}/config.json")
     with pytest.raises(ConfigError, match=said):
         read_config(folder)
 
 
-def test_a_folder_of_another_model_is_said(tmp_path: Path) -> None:
+def test_a_folder_of_another_model_is_said(tmp_path):
     with pytest.raises(CheckpointError, match="is this a CosyVoice2 checkpoint"):
         read_config(tmp_path)
 
 
-def test_a_yaml_without_end_is_not_read(folder: Path) -> None:
+def test_a_yaml_without_end_is_not_read(folder):
     with (folder / CONFIG_FILE).open("a") as file:
         file.write("# " + "x" * (1 << 20))
     with pytest.raises(ConfigError, match="at most"):

@@ -32,7 +32,7 @@ def logits(path: Path) -> np.ndarray:
     return np.array(load(path).lm.logits(IDS, PREFIX, TOKENS), np.float32)
 
 
-def test_a_converted_folder_holds_the_same_weights(golden: CosyGolden, tmp_path: Path) -> None:
+def test_a_converted_folder_holds_the_same_weights(golden, tmp_path):
     convert(golden.checkpoint, tmp_path / "new")
     before, after = load(golden.checkpoint), load(tmp_path / "new")
     for one, other in (
@@ -51,9 +51,7 @@ def test_a_converted_folder_holds_the_same_weights(golden: CosyGolden, tmp_path:
 @pytest.mark.parametrize(
     ("bits", "apart"), [pytest.param(8, 0.02, marks=pytest.mark.slow), (4, 0.4)]
 )
-def test_a_quantised_language_model_says_nearly_the_same(
-    golden: CosyGolden, tmp_path: Path, bits: int, apart: float
-) -> None:
+def test_a_quantised_language_model_says_nearly_the_same(golden, tmp_path, bits, apart):
     convert(golden.checkpoint, tmp_path / "new", quantize=bits, group_size=32)
     expected, found = logits(golden.checkpoint), logits(tmp_path / "new")
     assert 0 < np.linalg.norm(found - expected) < apart * np.linalg.norm(expected)
@@ -61,7 +59,7 @@ def test_a_quantised_language_model_says_nearly_the_same(
         convert(tmp_path / "new", tmp_path / "newer", quantize=4)
 
 
-def test_a_precision_is_kept(golden: CosyGolden, tmp_path: Path) -> None:
+def test_a_precision_is_kept(golden, tmp_path):
     convert(golden.checkpoint, tmp_path / "new", dtype="bfloat16")
     assert load(tmp_path / "new").lm.dtype == mx.bfloat16
     assert json.loads((tmp_path / "new/config.json").read_text())["dtype"] == "bfloat16"
@@ -77,18 +75,14 @@ def test_a_precision_is_kept(golden: CosyGolden, tmp_path: Path) -> None:
         ({"dtype": "int7"}, "dtype is not known"),
     ],
 )
-def test_settings_that_do_not_fit_the_weights_are_said(
-    quantised: Path, tmp_path: Path, settings: dict[str, object], said: str
-) -> None:
+def test_settings_that_do_not_fit_the_weights_are_said(quantised, tmp_path, settings, said):
     path = Path(shutil.copytree(quantised, tmp_path / "new")) / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))
     with pytest.raises((CheckpointError, ConfigError), match=said):
         load(tmp_path / "new")
 
 
-def test_nothing_is_overwritten_and_nothing_half_written(
-    golden: CosyGolden, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_overwritten_and_nothing_half_written(golden, tmp_path, capsys):
     (tmp_path / "there").mkdir()
     assert main(["convert", str(golden.checkpoint), str(tmp_path / "there")]) == 1
     assert "exists already" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from cosyvoice2 import features
 from speechbase.errors import RequestError
 
 
-def test_filters_have_equal_areas_and_cover_their_range() -> None:
+def test_filters_have_equal_areas_and_cover_their_range():
     filters = features._mel_filters(24_000, 1920, 80, 8000)
     assert filters.shape == (80, 961)
     assert filters.min() == 0
@@ -20,7 +20,7 @@ def test_filters_have_equal_areas_and_cover_their_range() -> None:
     assert not filters[:, 641:].any()
 
 
-def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "kaldi_native_fbank", None)
     with pytest.raises(RequestError, match="not installed: pip install onnxruntime kaldi"):
         features.fbank(np.zeros(1600, np.float32))

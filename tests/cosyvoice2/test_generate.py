@@ -55,9 +55,7 @@ def longer(numbers: np.ndarray) -> Iterator[float]:
     yield from np.random.RandomState(1).random(1000)
 
 
-def test_an_id_that_is_no_end_does_not_end_speech_early(
-    golden: CosyGolden, lm: Qwen2LM, tokenize: Tokenize
-) -> None:
+def test_an_id_that_is_no_end_does_not_end_speech_early(golden, lm, tokenize):
     arrays, least = golden.arrays("llm_early_stop"), golden.facts("llm_early_stop")["min_len"]
     row = alone(lm, tokenize, asked(golden, "early_stop", uniforms=longer(arrays["u"])))
     before = arrays["tokens"].tolist()
@@ -65,9 +63,7 @@ def test_an_id_that_is_no_end_does_not_end_speech_early(
     assert len(row.tokens) >= least > len(before)
 
 
-def test_rolling_continuation_takes_the_tokens_of_the_take_before(
-    lm: Qwen2LM, tokenize: Tokenize
-) -> None:
+def test_rolling_continuation_takes_the_tokens_of_the_take_before(lm, tokenize):
     voice = SimpleNamespace(tokens=np.arange(9))
     row = Row(Request("hello", reference=voice, prompt_text="so", prefix_tokens=[4, 5]), lm.config,
               tokenize)  # fmt: skip
@@ -76,21 +72,19 @@ def test_rolling_continuation_takes_the_tokens_of_the_take_before(
     assert row.token_count == len(tokenize("hello"))
 
 
-def test_a_reference_alone_is_not_heard_by_the_language_model(
-    lm: Qwen2LM, tokenize: Tokenize
-) -> None:
+def test_a_reference_alone_is_not_heard_by_the_language_model(lm, tokenize):
     voice = SimpleNamespace(tokens=np.arange(9))
     row = Row(Request("hello", reference=voice, speaker="Ada"), lm.config, tokenize)
     assert (row.prefix, row.text_ids) == ([], tokenize("hello"))
 
 
-def test_an_instruction_is_ended_once(lm: Qwen2LM, tokenize: Tokenize) -> None:
+def test_an_instruction_is_ended_once(lm, tokenize):
     for said in ("softly", "softly<|endofprompt|>"):
         row = Row(Request("hello", instruction=said), lm.config, tokenize)
         assert row.text_ids == [*tokenize("softly<|endofprompt|>"), *tokenize("hello")]
 
 
-def test_given_tokens_are_said_as_they_are(lm: Qwen2LM, tokenize: Tokenize) -> None:
+def test_given_tokens_are_said_as_they_are(lm, tokenize):
     row = alone(lm, tokenize, Request(tokens=np.array([3, 1, 2])))
     assert row.tokens.tolist() == [3, 1, 2]
     assert (row.stop_reason, row.token_count) == ("stop", 0)
@@ -119,9 +113,7 @@ def apart(lm: Qwen2LM, tokenize: Tokenize) -> Callable[[], list[list[int]]]:
 
 
 @pytest.mark.parametrize("slots", [2, pytest.param(5, marks=pytest.mark.slow)])
-def test_each_row_of_a_mixed_batch_equals_its_run_alone(
-    lm: Qwen2LM, tokenize: Tokenize, apart: Callable[[], list[list[int]]], slots: int
-) -> None:
+def test_each_row_of_a_mixed_batch_equals_its_run_alone(lm, tokenize, apart, slots):
     batch = TokenBatch(lm, tokenize, slots)
     rows = [batch.add(Request(**call)) for call in mixed()]
     assert len(batch) == len(rows)
@@ -132,9 +124,7 @@ def test_each_row_of_a_mixed_batch_equals_its_run_alone(
     assert batch.running == 0
 
 
-def test_admission_and_removal_in_mid_run_change_nothing_for_the_others(
-    lm: Qwen2LM, tokenize: Tokenize, apart: Callable[[], list[list[int]]]
-) -> None:
+def test_admission_and_removal_in_mid_run_change_nothing_for_the_others(lm, tokenize, apart):
     calls, cancel, never = mixed(), threading.Event(), threading.Event()
     batch = TokenBatch(lm, tokenize, 1)
     rows = {batch.add(Request(**calls[0])): 0}
@@ -163,7 +153,7 @@ def test_admission_and_removal_in_mid_run_change_nothing_for_the_others(
         assert row.tokens.tolist() == apart()[number]
 
 
-def test_fewer_slots_let_those_that_run_go_on(lm: Qwen2LM, tokenize: Tokenize) -> None:
+def test_fewer_slots_let_those_that_run_go_on(lm, tokenize):
     batch = TokenBatch(lm, tokenize, 2)
     for seed in range(3):
         batch.add(Request("hello", seed=seed, min_len=4, max_len=4))
@@ -173,7 +163,7 @@ def test_fewer_slots_let_those_that_run_go_on(lm: Qwen2LM, tokenize: Tokenize) -
     assert len(finish(batch)) == 3
 
 
-def test_a_seed_says_the_same_again_and_another_does_not(lm: Qwen2LM, tokenize: Tokenize) -> None:
+def test_a_seed_says_the_same_again_and_another_does_not(lm, tokenize):
     first, again, other = (
         alone(lm, tokenize, Request(TEXT, seed=seed, max_len=30)).tokens.tolist()
         for seed in (5, 5, 6)
@@ -181,18 +171,18 @@ def test_a_seed_says_the_same_again_and_another_does_not(lm: Qwen2LM, tokenize: 
     assert first == again != other
 
 
-def test_a_seed_that_was_drawn_is_told(lm: Qwen2LM, tokenize: Tokenize) -> None:
+def test_a_seed_that_was_drawn_is_told(lm, tokenize):
     row = alone(lm, tokenize, Request("hello", max_len=5))
     again = alone(lm, tokenize, Request("hello", max_len=5, seed=row.seed))
     assert row.tokens.tolist() == again.tokens.tolist()
 
 
-def test_the_numbers_of_a_seed_are_pinned(lm: Qwen2LM, tokenize: Tokenize) -> None:
+def test_the_numbers_of_a_seed_are_pinned(lm, tokenize):
     row = Row(Request("hello", seed=7), lm.config, tokenize)
     assert [row._draw() for _ in range(2)] == [0.8720734548204873, 0.29536538151378355]
 
 
-def test_a_quantised_backbone_speaks(golden: CosyGolden, tokenize: Tokenize) -> None:
+def test_a_quantised_backbone_speaks(golden, tokenize):
     lm = filled_lm(golden)
     nn.quantize(lm.llm, 32, 8, class_predicate=lambda _, layer: fits(layer))
     batch = TokenBatch(lm, tokenize, 2)
@@ -204,9 +194,7 @@ def test_a_quantised_backbone_speaks(golden: CosyGolden, tokenize: Tokenize) -> 
 @pytest.mark.parametrize(
     "uniforms", [[0.5, 0.5], [0.5, 1.0] * 99, [0.5, -0.1] * 99, [0.5, np.nan] * 99, [0.5, "a"] * 99]
 )
-def test_numbers_that_are_none_cost_their_row_alone(
-    lm: Qwen2LM, tokenize: Tokenize, uniforms: list[Any], apart: Callable[[], list[list[int]]]
-) -> None:
+def test_numbers_that_are_none_cost_their_row_alone(lm, tokenize, uniforms, apart):
     batch = TokenBatch(lm, tokenize, 3)
     first = batch.add(Request(**mixed()[1]))
     batch.add(Request(TEXT, uniforms=uniforms))
@@ -252,14 +240,12 @@ def test_numbers_that_are_none_cost_their_row_alone(
         ({"text": "a", "max_len": LM.max_positions - 2}, "lower max_len"),
     ],
 )
-def test_what_cannot_be_said_is_refused_beforehand(
-    lm: Qwen2LM, tokenize: Tokenize, call: dict[str, Any], said: str
-) -> None:
+def test_what_cannot_be_said_is_refused_beforehand(lm, tokenize, call, said):
     with pytest.raises(RequestError, match=said):
         TokenBatch(lm, tokenize, 1).add(Request(**call))
 
 
-def test_a_marker_without_a_row_is_refused(lm: Qwen2LM) -> None:
+def test_a_marker_without_a_row_is_refused(lm):
     with pytest.raises(RequestError, match="no row"):
         TokenBatch(lm, lambda _: [1, LM.vocab_size], 1).add(Request("a"))
     with pytest.raises(RequestError, match="no tokens"):
@@ -267,11 +253,11 @@ def test_a_marker_without_a_row_is_refused(lm: Qwen2LM) -> None:
 
 
 @pytest.mark.parametrize("slots", [0, 1.5, None])
-def test_slots_are_whole(lm: Qwen2LM, tokenize: Tokenize, slots: Any) -> None:
+def test_slots_are_whole(lm, tokenize, slots):
     with pytest.raises(RequestError, match="slots"):
         TokenBatch(lm, tokenize, slots)
 
 
-def test_a_batch_takes_requests(lm: Qwen2LM, tokenize: Tokenize) -> None:
+def test_a_batch_takes_requests(lm, tokenize):
     with pytest.raises(RequestError, match="takes a Request"):
         TokenBatch(lm, tokenize, 1).add("hello")  # type: ignore[arg-type]

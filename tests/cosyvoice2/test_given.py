@@ -41,7 +41,7 @@ def set_event() -> threading.Event:
     return event
 
 
-def test_arguments_have_the_promised_order(model: CosyVoice2) -> None:
+def test_arguments_have_the_promised_order(model):
     given = ("Hello", voice(), "Hi.", [4, 5], None, VOICE, iter([0.5] * 99), 3)
     found = model.generate(*given, max_len=4)
     said = model.speak(
@@ -56,7 +56,7 @@ def test_arguments_have_the_promised_order(model: CosyVoice2) -> None:
 
 
 @pytest.mark.parametrize("make", quick([list, np.array, mx.array], np.array))
-def test_lists_and_arrays_are_one(model: CosyVoice2, make: Any) -> None:
+def test_lists_and_arrays_are_one(model, make):
     ids, tokens = [1, 2], [3, 4]
     expected = model.logits(ids, [], tokens)
     np.testing.assert_array_equal(model.logits(make(ids), make([]), make(tokens)), expected)
@@ -77,7 +77,7 @@ def test_lists_and_arrays_are_one(model: CosyVoice2, make: Any) -> None:
         (([1] * 32_767, [], []), "the model has 32768"),
     ],
 )
-def test_logits_of_ids_that_are_none_are_refused(model: CosyVoice2, given: Any, said: str) -> None:
+def test_logits_of_ids_that_are_none_are_refused(model, given, said):
     with pytest.raises(RequestError, match=said):
         model.logits(*given)
 
@@ -89,9 +89,7 @@ def test_logits_of_ids_that_are_none_are_refused(model: CosyVoice2, given: Any, 
         (voice([TINY.flow.vocab_size]), f"from 0 to {TINY.flow.vocab_size - 1}"),
     ],
 )
-def test_a_reference_that_is_none_of_this_model_is_refused(
-    model: CosyVoice2, reference: Any, said: str
-) -> None:
+def test_a_reference_that_is_none_of_this_model_is_refused(model, reference, said):
     with pytest.raises(RequestError, match=said):
         model.mel([1], reference, VOICE)
     with pytest.raises(RequestError, match=said):
@@ -115,14 +113,12 @@ def test_a_reference_that_is_none_of_this_model_is_refused(
         ({"text": ["Hello"], "prefix_tokens": [1]}, "need prompt_text"),
     ],
 )
-def test_a_text_in_pieces_is_looked_at_as_a_whole_one_is(
-    model: CosyVoice2, call: dict[str, Any], said: str
-) -> None:
+def test_a_text_in_pieces_is_looked_at_as_a_whole_one_is(model, call, said):
     with pytest.raises(RequestError, match=said):
         model.generate(reference=voice(), **call)
 
 
-def test_a_text_in_pieces_can_be_cancelled(model: CosyVoice2) -> None:
+def test_a_text_in_pieces_can_be_cancelled(model):
     pieces = ["Hello there, my friend"]
     assert not list(model.stream(pieces, voice(), cancel=set_event(), seed=1))
 
@@ -136,19 +132,17 @@ def test_a_text_in_pieces_can_be_cancelled(model: CosyVoice2) -> None:
         ({"tokens": [1]}, "take no text"),
     ],
 )
-def test_a_stream_is_refused_when_it_is_asked_for(
-    model: CosyVoice2, call: dict[str, Any], said: str
-) -> None:
+def test_a_stream_is_refused_when_it_is_asked_for(model, call, said):
     with pytest.raises(RequestError, match=said):
         model.stream("Hello", voice(), **call)
 
 
-def test_noise_that_ends_before_a_compatible_stream_is_said(model: CosyVoice2) -> None:
+def test_noise_that_ends_before_a_compatible_stream_is_said(model):
     with pytest.raises(RequestError, match="noise given has ended"):
         list(model.stream("Hello", voice(), compatible=True, noise=iter([]), **SHORT))
 
 
-def test_the_flow_s_room_is_the_longest_speech(model: CosyVoice2) -> None:
+def test_the_flow_s_room_is_the_longest_speech(model):
     long = Reference(np.zeros(7498, int), np.zeros((14_996, 80)), VOICE)
     batch = model.batch(1)
     row = batch.add(Request("Hello there, my friend", long, seed=1))
@@ -163,7 +157,7 @@ def test_the_flow_s_room_is_the_longest_speech(model: CosyVoice2) -> None:
 
 
 @pytest.mark.parametrize("kind", quick([None, "cuda"], None))
-def test_noise_that_does_not_fit_costs_its_row_alone(model: CosyVoice2, kind: Any) -> None:
+def test_noise_that_does_not_fit_costs_its_row_alone(model, kind):
     batch = model.batch(3)
     rows = [
         batch.add(Request(tokens=[7], reference=voice(), seed=1, noise=noise))
@@ -182,14 +176,12 @@ def test_noise_that_does_not_fit_costs_its_row_alone(model: CosyVoice2, kind: An
     assert [row for row, _ in said] == [rows[0], rows[2]]
 
 
-def test_a_speed_that_is_none_is_refused_beforehand(model: CosyVoice2) -> None:
+def test_a_speed_that_is_none_is_refused_beforehand(model):
     with pytest.raises(RequestError, match="speed"):
         model.batch(1).add(Request("Hello", voice(), speed=9))
 
 
-def test_a_decoding_that_nobody_waits_for_is_not_made(
-    model: CosyVoice2, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_decoding_that_nobody_waits_for_is_not_made(model, monkeypatch):
     sounds: list[int] = []
     speech = model._decoder.speech
     monkeypatch.setattr(
@@ -210,7 +202,7 @@ def test_a_decoding_that_nobody_waits_for_is_not_made(
 
 
 @pytest.mark.slow
-def test_the_memory_that_is_asked_for_is_what_sound_takes(model: CosyVoice2) -> None:
+def test_the_memory_that_is_asked_for_is_what_sound_takes(model):
     row = model._decoder.row(Request(reference=voice()), [1] * 197)
     model.flow.join()
     mx.clear_cache()
@@ -221,7 +213,7 @@ def test_the_memory_that_is_asked_for_is_what_sound_takes(model: CosyVoice2) -> 
     assert 0.5 * taken < model.flow.estimate_bytes(1, 400) < 2 * taken
 
 
-def test_the_memory_of_the_released_sizes() -> None:
+def test_the_memory_of_the_released_sizes():
     """Ten seconds of a reference and thirty of speech: their scores take more than their keys."""
     _, flow, hift = build_networks(RELEASED)
     assert 600e6 < flow.estimate_bytes(1, 2048) < 800e6
@@ -232,9 +224,7 @@ def test_the_memory_of_the_released_sizes() -> None:
         )
 
 
-def test_a_stored_clip_leads_only_where_nothing_else_is_said(
-    model: CosyVoice2, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stored_clip_leads_only_where_nothing_else_is_said(model, monkeypatch):
     stored = {"Ada": Speaker(VOICE, np.array([300, 301], np.int32), voice())}
     monkeypatch.setitem(vars(model), "speakers", stored)
 
@@ -250,9 +240,7 @@ def test_a_stored_clip_leads_only_where_nothing_else_is_said(
         asked(text="Hello", prefix_tokens=[8])
 
 
-def test_a_chunk_of_a_compatible_stream_has_noise_of_its_own(
-    model: CosyVoice2, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_chunk_of_a_compatible_stream_has_noise_of_its_own(model, monkeypatch):
     seeds: list[int] = []
 
     def noted(hift: Any, seed: int, *rest: Any) -> Iterator[Any]:

@@ -11,7 +11,7 @@ import pytest
 
 from cosyvoice2.hift import HiFT, reach
 from tests.cosyvoice2.conftest import TINY, CosyGolden
-from tests.voxcpm2.gpu import Kind, pretended
+from tests.voxcpm2.gpu import pretended
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +32,7 @@ def mel(numbers: dict[str, np.ndarray]) -> mx.array:
         pytest.param("metal", True, marks=pytest.mark.slow),  # a C++ compiler takes half a minute
     ],
 )
-def test_a_gpu_takes_other_ways_to_the_same_samples(
-    hift: HiFT, mel: mx.array, numbers: dict[str, Any], kind: Kind, compiled: bool
-) -> None:
+def test_a_gpu_takes_other_ways_to_the_same_samples(hift, mel, numbers, kind, compiled):
     with pretended(kind, compiled=compiled):
         made = np.array(hift.decode(mel, mx.array(numbers["source"][:, 0])))
         pitch = np.array(hift.pitch(mel))
@@ -43,13 +41,13 @@ def test_a_gpu_takes_other_ways_to_the_same_samples(
 
 
 @pytest.mark.parametrize("frames", [1, 2, 3])
-def test_few_frames_have_all_their_samples(hift: HiFT, frames: int) -> None:
+def test_few_frames_have_all_their_samples(hift, frames):
     made = hift.decode(mx.zeros((2, frames, 80)), mx.zeros((2, 480 * frames)))
     assert made.shape == (2, 480 * frames)
     assert mx.isfinite(made).all()
 
 
-def test_no_sample_is_beyond_the_limit(hift: HiFT, numbers: dict[str, Any]) -> None:
+def test_no_sample_is_beyond_the_limit(hift, numbers):
     mel = 200 * mx.array(numbers["mel"].transpose(0, 2, 1))
     made = hift.decode(mel, mx.array(numbers["source"][:, 0]))
     assert float(mx.abs(made).max()) == pytest.approx(0.99)
@@ -69,9 +67,7 @@ class TestReach:
 
     @pytest.mark.parametrize("what", ["mel", "source"])
     @pytest.mark.slow
-    def test_a_frame_changes_none_beyond(
-        self, hift: HiFT, given: tuple[np.ndarray, np.ndarray], what: str
-    ) -> None:
+    def test_a_frame_changes_none_beyond(self, hift, given, what):
         mel, source = (each.copy() for each in given)
         before = np.array(hift.decode(mx.array(mel), mx.array(source)))
         if what == "mel":
@@ -83,9 +79,7 @@ class TestReach:
         furthest = max(self.AT - changed[0], changed[-1] - self.AT)
         assert reach(TINY.vocoder) - 2 <= furthest <= reach(TINY.vocoder) == 15
 
-    def test_a_frame_s_pitch_reaches_five(
-        self, hift: HiFT, given: tuple[np.ndarray, np.ndarray]
-    ) -> None:
+    def test_a_frame_s_pitch_reaches_five(self, hift, given):
         mel = given[0].copy()
         before = np.array(hift.pitch(mx.array(mel)))[0]
         mel[0, self.AT] += 2
@@ -93,7 +87,7 @@ class TestReach:
         assert (changed[0], changed[-1]) == (self.AT - 5, self.AT + 5)
 
 
-def test_weights_are_made_ready_once(golden: CosyGolden, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_are_made_ready_once(golden, monkeypatch):
     made = golden.filled(HiFT(TINY.vocoder), "hift.pt")
     assert isinstance(made, HiFT)
     calls: list[int] = []

@@ -24,7 +24,7 @@ def said(golden: CosyGolden, mode: str) -> tuple[dict[str, np.ndarray], list[int
     return arrays, [int(each) for each in ids], arrays["prompt_speech_token"][0].tolist()
 
 
-def test_no_tokens_at_all_have_logits(lm: Qwen2LM) -> None:
+def test_no_tokens_at_all_have_logits(lm):
     assert lm.logits([1, 2], [], []).shape == (1, TINY.lm.speech_tokens + 3)
 
 
@@ -41,7 +41,7 @@ def together(lm: Qwen2LM, leads: list[mx.array], tokens: list[list[int]]) -> np.
 ROWS = (([7], []), ([1, 2, 3] * 20, list(range(90))), ([5, 6], [1, 2, 3]), ([9] * 4, []))
 
 
-def test_rows_of_different_length_do_not_see_their_padding(lm: Qwen2LM) -> None:
+def test_rows_of_different_length_do_not_see_their_padding(lm):
     tokens = [[row, 10 + row, 20 + row] for row in range(len(ROWS))]
     leads = [lm.lead(ids, prefix) for ids, prefix in ROWS]
     found = together(lm, leads, tokens)
@@ -50,13 +50,13 @@ def test_rows_of_different_length_do_not_see_their_padding(lm: Qwen2LM) -> None:
         assert np.abs(found[row] - lm.logits(ids, prefix, tokens[row])).max() < NEAR
 
 
-def test_padding_leaves_numbers_in_keys_and_values(lm: Qwen2LM) -> None:
+def test_padding_leaves_numbers_in_keys_and_values(lm):
     lines = lm.prefill([lm.lead(*row) for row in ROWS])
     for array in (*lines.cache.keys, *lines.cache.values, lines.last):
         assert mx.isfinite(array).all()
 
 
-def test_rows_that_come_and_go_change_nothing_for_the_others(lm: Qwen2LM) -> None:
+def test_rows_that_come_and_go_change_nothing_for_the_others(lm):
     (short, long, late) = ([7], []), ([1, 2, 3] * 20, list(range(9))), ([4, 5], [6])
     lines = lm.prefill([lm.lead(*short), lm.lead(*long)])
     lm.step(lines, [1, 2])
@@ -72,7 +72,7 @@ def test_rows_that_come_and_go_change_nothing_for_the_others(lm: Qwen2LM) -> Non
 
 @of_seed_0
 @pytest.mark.parametrize("dtype", [mx.bfloat16, mx.float16])
-def test_half_precision_stays_half_and_is_near(golden: CosyGolden, dtype: mx.Dtype) -> None:
+def test_half_precision_stays_half_and_is_near(golden, dtype):
     lm = filled_lm(golden)
     lm.set_dtype(dtype)
     arrays, ids, prefix = said(golden, "zero_shot")
@@ -89,9 +89,7 @@ def fits(layer: nn.Module) -> bool:
 
 @of_seed_0
 @pytest.mark.parametrize(("bits", "off"), [(8, 0.3), (4, 4)])
-def test_a_quantised_backbone_gives_nearly_the_same(
-    golden: CosyGolden, bits: int, off: float
-) -> None:
+def test_a_quantised_backbone_gives_nearly_the_same(golden, bits, off):
     lm = filled_lm(golden)
     nn.quantize(lm.llm, 32, bits, class_predicate=lambda _, layer: fits(layer))
     arrays, ids, prefix = said(golden, "zero_shot")
@@ -101,7 +99,7 @@ def test_a_quantised_backbone_gives_nearly_the_same(
     assert np.abs(found[0] - lm.logits(ids, prefix, [5, 6])).max() < NEAR
 
 
-def test_importing_the_package_loads_no_network() -> None:
+def test_importing_the_package_loads_no_network():
     """And making one loads no more of mlx-lm than Qwen2: the rest takes seconds."""
     code = """
 import sys, cosyvoice2.generate, cosyvoice2.bistream
@@ -113,7 +111,7 @@ assert not {"mlx_lm", "transformers"} & sys.modules.keys()
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_without_mlx_lm_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_mlx_lm_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "mlx_lm", None)
     with pytest.raises(ModelError, match="pip install mlx-lm"):
         _import_qwen2.__wrapped__()

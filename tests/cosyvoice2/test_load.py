@@ -30,7 +30,7 @@ def folder(golden: CosyGolden, tmp_path: Path) -> Path:
     return Path(shutil.copytree(golden.checkpoint, tmp_path / "model"))
 
 
-def test_every_released_tensor_has_its_place() -> None:
+def test_every_released_tensor_has_its_place():
     """All 1,744 of the three files, by name and shape, and no other; nothing is computed."""
     released: dict[str, tuple[int, ...]] = {}
     sizes = json.loads(SIZES.read_text())
@@ -44,7 +44,7 @@ def test_every_released_tensor_has_its_place() -> None:
     assert wanted == {name: tensor.shape for name, tensor in plain.items()}
 
 
-def test_the_weights_are_the_files(golden: CosyGolden) -> None:
+def test_the_weights_are_the_files(golden):
     found = load(golden.checkpoint)
     for network, file in (
         (found.lm, "llm.pt"),
@@ -58,16 +58,14 @@ def test_the_weights_are_the_files(golden: CosyGolden) -> None:
 
 
 @pytest.mark.parametrize("dtype", quick(["float32", "bfloat16", "float16"], "bfloat16"))
-def test_only_the_language_model_has_another_precision(golden: CosyGolden, dtype: str) -> None:
+def test_only_the_language_model_has_another_precision(golden, dtype):
     found = load(golden.checkpoint, dtype=dtype)
     assert found.lm.dtype == getattr(mx, dtype)
     for network in (found.flow, found.vocoder):
         assert {t.dtype for t in to_torch_axes(network).values()} == {mx.float32}
 
 
-def test_the_same_files_have_the_same_fingerprint_wherever_they_lie(
-    golden: CosyGolden, folder: Path
-) -> None:
+def test_the_same_files_have_the_same_fingerprint_wherever_they_lie(golden, folder):
     name = load(golden.checkpoint).fingerprint
     assert load(folder).fingerprint == name
     text = (folder / CONFIG_FILE).read_text("utf-8")
@@ -113,9 +111,7 @@ def count(tensors: dict[str, Any]) -> None:
         pytest.param(count, "encoder_proj.bias are mlx.core.int32", marks=pytest.mark.slow),
     ],
 )
-def test_a_tensor_that_does_not_fit_is_named(
-    folder: Path, save_torch: Any, change: Callable[[dict[str, Any]], None], said: str
-) -> None:
+def test_a_tensor_that_does_not_fit_is_named(folder, save_torch, change, said):
     rewritten(folder / "flow.pt", change, save_torch)
     with pytest.raises(CheckpointError, match=said) as caught:
         load(folder)
@@ -128,7 +124,7 @@ def test_a_tensor_that_does_not_fit_is_named(
 @pytest.mark.parametrize(
     "what", quick(["missing", "empty", "torn", "a folder", "rubbish"], "torn", "rubbish")
 )
-def test_a_file_that_is_not_whole_is_said(folder: Path, name: str, what: str) -> None:
+def test_a_file_that_is_not_whole_is_said(folder, name, what):
     path = folder / name
     data = path.read_bytes()
     path.unlink()
@@ -146,12 +142,12 @@ def test_a_file_that_is_not_whole_is_said(folder: Path, name: str, what: str) ->
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_an_odd_precision_is_refused_before_anything_is_read(golden: CosyGolden) -> None:
+def test_an_odd_precision_is_refused_before_anything_is_read(golden):
     with pytest.raises(RequestError, match="known: float32, bfloat16, float16"):
         load(golden.checkpoint, dtype="int4")
 
 
-def test_what_is_no_folder_and_no_hub_id_is_said(tmp_path: Path) -> None:
+def test_what_is_no_folder_and_no_hub_id_is_said(tmp_path):
     with pytest.raises(CheckpointError, match="no such directory"):
         load(tmp_path / "nowhere")
     with pytest.raises(CheckpointError, match="not NoneType"):

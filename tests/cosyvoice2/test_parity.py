@@ -53,7 +53,7 @@ def comparison(golden: CosyGolden) -> parity.Comparison:
 
 
 @pytest.mark.parametrize("group", quick(GROUPS, *(name for name in GROUPS if name not in SLOW)))
-def test_every_array_equals_the_official_one(comparison: parity.Comparison, group: str) -> None:
+def test_every_array_equals_the_official_one(comparison, group):
     comparison.report = report = parity.Report(comparison.golden)
     comparison.compare_group(group)
     assert report.failures == []
@@ -61,7 +61,7 @@ def test_every_array_equals_the_official_one(comparison: parity.Comparison, grou
     assert arrays <= report.compared | report.inputs
 
 
-def test_texts_have_the_official_ids(comparison: parity.Comparison) -> None:
+def test_texts_have_the_official_ids(comparison):
     comparison.report = report = parity.Report(comparison.golden)
     comparison.compare_texts()
     assert len(report.checks) == 2
@@ -81,9 +81,7 @@ def altered(path: Path, group: str, name: str) -> None:
     np.savez(path / f"{group}.npz", **changed)
 
 
-def test_another_folder_with_fewer_groups_is_compared(
-    folder: Folder, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_folder_with_fewer_groups_is_compared(folder, capsys):
     assert parity.main([str(folder(*BRIEF[:-1]))]) == 0
     said = last_line(capsys)
     assert (said["folder"], said["seed"], said["failures"]) == ("another", 7, [])
@@ -92,7 +90,7 @@ def test_another_folder_with_fewer_groups_is_compared(
 
 
 @pytest.mark.parametrize("group", quick(BRIEF, "llm_step"))
-def test_each_number_that_is_wrong_is_found(folder: Folder, group: str) -> None:
+def test_each_number_that_is_wrong_is_found(folder, group):
     path = folder(group)
     comparison = parity.Comparison(path)
     comparison.run()
@@ -106,9 +104,7 @@ def test_each_number_that_is_wrong_is_found(folder: Folder, group: str) -> None:
         (path / f"{group}.npz").write_bytes(kept)
 
 
-def test_a_wrong_number_is_named_and_the_status_says_it(
-    folder: Folder, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_number_is_named_and_the_status_says_it(folder, capsys):
     path = folder("sampler")
     altered(path, "sampler", "token")
     assert parity.main([str(path)]) == 1
@@ -116,9 +112,7 @@ def test_a_wrong_number_is_named_and_the_status_says_it(
     assert (over["group"], over["stage"], over["error"]) == ("sampler", "tokens", "1.0")
 
 
-def test_what_cannot_be_compared_is_not_passed_over(
-    folder: Folder, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_compared_is_not_passed_over(folder, capsys):
     path = folder("sampler", "flow_noise")
     (path / "flow_noise.npz").unlink()
     np.savez(path / "another.npz", strange=np.zeros(3))
@@ -131,14 +125,12 @@ def test_what_cannot_be_compared_is_not_passed_over(
     }
 
 
-def test_numbers_that_are_none_are_over() -> None:
+def test_numbers_that_are_none_are_over():
     assert distance(np.array([np.nan]), np.zeros(1)) == np.inf
     assert distance(np.zeros(2), np.zeros(3)) == np.inf
 
 
-def test_a_folder_without_an_index_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_without_an_index_is_said(tmp_path, capsys):
     with pytest.raises(SystemExit):
         parity.main([str(tmp_path)])
     assert "no folder of official numbers" in capsys.readouterr().err

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,6 @@ from cosyvoice2 import onnxfile, reference
 from cosyvoice2.reference import SPEAKERS, TOKENIZER, Encoders, Reference, read_speakers
 from speechbase.errors import AudioError, CheckpointError, RequestError
 from tests.cosyvoice2.conftest import TINY, CosyGolden
-
-SaveTorch = Callable[[Path, Any], None]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +36,7 @@ def voice(seconds: float = 1.0, rate: int = 24_000) -> np.ndarray:
 
 
 class TestClips:
-    def test_samples_say_what_their_file_says(self, encoders: Encoders, golden: CosyGolden) -> None:
+    def test_samples_say_what_their_file_says(self, encoders, golden):
         import soundfile
 
         path = golden.folder / "wav" / f"{golden.clips[-1]}.wav"
@@ -48,7 +45,7 @@ class TestClips:
         assert np.array_equal(one.tokens, two.tokens)
         assert np.array_equal(one.mel, two.mel)
 
-    def test_the_shortest_clip_has_tokens(self, encoders: Encoders) -> None:
+    def test_the_shortest_clip_has_tokens(self, encoders):
         made = encoders.encode(voice(0.1), 24_000)
         assert 1 <= len(made.tokens) <= 3
 
@@ -63,16 +60,12 @@ class TestClips:
             (voice(), None, "sample_rate is None"),
         ],
     )
-    def test_what_is_no_clip_is_said(
-        self, encoders: Encoders, samples: np.ndarray, rate: Any, said: str
-    ) -> None:
+    def test_what_is_no_clip_is_said(self, encoders, samples, rate, said):
         with pytest.raises(AudioError, match=said):
             encoders.encode(samples, rate)
 
     @pytest.mark.parametrize("package", ["onnxruntime", "kaldi_native_fbank"])
-    def test_what_is_not_installed_is_said_when_a_clip_comes(
-        self, golden: CosyGolden, monkeypatch: pytest.MonkeyPatch, package: str
-    ) -> None:
+    def test_what_is_not_installed_is_said_when_a_clip_comes(self, golden, monkeypatch, package):
         monkeypatch.setitem(sys.modules, package, None)
         encoders = Encoders(golden.checkpoint, TINY)
         with pytest.raises(RequestError, match="pip install onnxruntime kaldi-native-fbank"):
@@ -80,7 +73,7 @@ class TestClips:
 
 
 class TestByHand:
-    def test_it_holds_numpy_arrays(self) -> None:
+    def test_it_holds_numpy_arrays(self):
         made = Reference([1, 2], mx.zeros((4, 80), mx.bfloat16), [0.5] * 192)  # type: ignore[arg-type]
         assert made.tokens.dtype == np.int32
         assert made.mel.dtype == made.speaker.dtype == np.float32
@@ -103,7 +96,7 @@ class TestByHand:
             ({"speaker": [[1], [2, 3]]}, "speaker: expected an array"),
         ],
     )
-    def test_what_is_no_reference_is_said(self, wrong: dict[str, Any], said: str) -> None:
+    def test_what_is_no_reference_is_said(self, wrong, said):
         right = {"tokens": [1, 2], "mel": np.zeros((4, 80)), "speaker": np.zeros(192)}
         with pytest.raises(RequestError, match=said):
             Reference(**{**right, **wrong})
@@ -147,7 +140,7 @@ class TestFiles:
             attribute(attribute(field(5, LOCATED), 11), 6),
         ],
     )
-    def test_numbers_that_lie_elsewhere_are_refused(self, folder: Path, graph: bytes) -> None:
+    def test_numbers_that_lie_elsewhere_are_refused(self, folder, graph):
         path = folder / TOKENIZER
         onnxfile.check(path, 1 << 20)
         path.write_bytes(path.read_bytes() + field(7, graph))
@@ -155,7 +148,7 @@ class TestFiles:
             Encoders(folder, TINY).encode(voice(), 24_000)
 
     @pytest.mark.parametrize("place", [20, 25])
-    def test_also_outside_of_the_graph(self, folder: Path, place: int) -> None:
+    def test_also_outside_of_the_graph(self, folder, place):
         inner = field(1, field(5, ELSEWHERE)) if place == 20 else field(7, attribute(LOCATED)[2:])
         path = folder / SPEAKERS
         path.write_bytes(path.read_bytes() + field(place, inner))
@@ -174,25 +167,23 @@ class TestFiles:
             (lambda data: data[:200] + b"\x07" * 9 + data[209:], "damaged|cannot run it"),
         ],
     )
-    def test_damage_is_said(
-        self, folder: Path, name: str, damage: Callable[[bytes], bytes], said: str
-    ) -> None:
+    def test_damage_is_said(self, folder, name, damage, said):
         path = folder / name
         path.write_bytes(damage(path.read_bytes()))
         with pytest.raises(CheckpointError, match=rf"{name}: ({said})"):
             Encoders(folder, TINY).encode(voice(), 24_000)
 
-    def test_a_missing_one_is_said(self, folder: Path) -> None:
+    def test_a_missing_one_is_said(self, folder):
         (folder / SPEAKERS).unlink()
         with pytest.raises(CheckpointError, match=r"campplus\.onnx: no such file"):
             Encoders(folder, TINY).encode(voice(), 24_000)
 
-    def test_a_larger_one_is_refused(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_larger_one_is_refused(self, folder, monkeypatch):
         monkeypatch.setitem(reference.MAX_FILE_BYTES, TOKENIZER, 1000)
         with pytest.raises(CheckpointError, match=r"refused: it has .* bytes, 1000 would do"):
             Encoders(folder, TINY).encode(voice(), 24_000)
 
-    def test_the_other_network_is_said(self, folder: Path) -> None:
+    def test_the_other_network_is_said(self, folder):
         shutil.copy(folder / SPEAKERS, folder / TOKENIZER)
         with pytest.raises(CheckpointError, match=r"it has no input feats tensor\(float\)"):
             Encoders(folder, TINY).encode(voice(), 24_000)
@@ -217,14 +208,7 @@ class TestFiles:
             (SPEAKERS, np.zeros((1, 512), np.float32), "no vector of 192"),
         ],
     )
-    def test_strange_results_are_said(
-        self,
-        encoders: Encoders,
-        monkeypatch: pytest.MonkeyPatch,
-        name: str,
-        made: np.ndarray,
-        said: str,
-    ) -> None:
+    def test_strange_results_are_said(self, encoders, monkeypatch, name, made, said):
         plain = encoders._run
 
         def run(asked: str, inputs: Any) -> np.ndarray:
@@ -234,9 +218,7 @@ class TestFiles:
         with pytest.raises(CheckpointError, match=f"{name}: .*{said}"):
             encoders.encode(voice(), 24_000)
 
-    def test_too_many_parts_are_not_walked(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_too_many_parts_are_not_walked(self, folder, monkeypatch):
         monkeypatch.setattr(onnxfile, "MAX_FIELDS", 10)
         with pytest.raises(CheckpointError, match="too many parts"):
             onnxfile.check(folder / TOKENIZER, 1 << 20)
@@ -259,7 +241,7 @@ class TestStored:
             "flow_embedding": vector,
         }
 
-    def test_the_official_one_has_its_vector(self, golden: CosyGolden) -> None:
+    def test_the_official_one_has_its_vector(self, golden):
         found = read_speakers(golden.checkpoint / "spk2info.pt")
         name = golden.facts("tts_sft")["spk_id"]
         assert list(found) == [name]
@@ -267,9 +249,7 @@ class TestStored:
         assert found[name].reference is found[name].text is None
 
     @pytest.mark.parametrize(("tokens", "frames", "kept"), [(3, 7, 3), (4, 6, 3), (3, 6, 3)])
-    def test_one_of_a_clip_has_text_and_reference(
-        self, tmp_path: Path, save_torch: SaveTorch, tokens: int, frames: int, kept: int
-    ) -> None:
+    def test_one_of_a_clip_has_text_and_reference(self, tmp_path, save_torch, tokens, frames, kept):
         save_torch(tmp_path / "spk2info.pt", {"Ada": self.entry(tokens, frames)})
         ada = read_speakers(tmp_path / "spk2info.pt")["Ada"]
         assert ada.text is not None
@@ -291,9 +271,7 @@ class TestStored:
             ({"prompt_text": mx.array([[-1]], mx.int32)}, "prompt_text: ids are from 0 on"),
         ],
     )
-    def test_one_that_lacks_something_is_named(
-        self, tmp_path: Path, save_torch: SaveTorch, change: dict[str, Any], said: str
-    ) -> None:
+    def test_one_that_lacks_something_is_named(self, tmp_path, save_torch, change, said):
         entry = {k: v for k, v in {**self.entry(), **change}.items() if v is not None}
         save_torch(tmp_path / "spk2info.pt", {"Ada": entry})
         with pytest.raises(CheckpointError, match=f"spk2info.pt: speaker Ada: .*{said}"):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from cosyvoice2.config import read_config
 from cosyvoice2.rehearsal import rehearse
-from tests.cosyvoice2.conftest import CosyGolden
 
 
-def test_a_pass_can_be_tried_without_weights(golden: CosyGolden) -> None:
+def test_a_pass_can_be_tried_without_weights(golden):
     assert rehearse(read_config(golden.checkpoint)) > 0

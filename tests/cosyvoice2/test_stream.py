@@ -41,7 +41,7 @@ def masked(model: CosyVoice2, voice: Reference, tokens: list[int]) -> np.ndarray
 
 
 @pytest.mark.slow
-def test_chunks_are_the_whole_without_a_joint(model: CosyVoice2, voice: Reference) -> None:
+def test_chunks_are_the_whole_without_a_joint(model, voice):
     chunks = list(model.stream(reference=voice, tokens=TOKENS, seed=5))
     assert len(chunks) > 2
     whole = model.vocode(masked(model, voice, TOKENS), seed=5)
@@ -52,7 +52,7 @@ def test_chunks_are_the_whole_without_a_joint(model: CosyVoice2, voice: Referenc
 
 
 @pytest.mark.slow
-def test_the_first_chunk_comes_before_the_last_token(model: CosyVoice2, voice: Reference) -> None:
+def test_the_first_chunk_comes_before_the_last_token(model, voice):
     uniforms = np.random.RandomState(1).random(300)
     drawn: list[float] = []
 
@@ -71,7 +71,7 @@ def test_the_first_chunk_comes_before_the_last_token(model: CosyVoice2, voice: R
     assert len(first) + sum(map(len, rest)) == 960 * len(tokens)
 
 
-def test_a_seed_alone_says_the_same_again(model: CosyVoice2, voice: Reference) -> None:
+def test_a_seed_alone_says_the_same_again(model, voice):
     given: dict[str, Any] = {"reference": voice, "max_len": 10}
     one, other, another = (
         np.concatenate(list(model.stream("Hello.", seed=seed, **given))) for seed in (1, 1, 2)
@@ -80,7 +80,7 @@ def test_a_seed_alone_says_the_same_again(model: CosyVoice2, voice: Reference) -
     assert len(another) != len(one) or not np.array_equal(one, another)
 
 
-def test_a_text_in_pieces_is_spoken(model: CosyVoice2, voice: Reference) -> None:
+def test_a_text_in_pieces_is_spoken(model, voice):
     pieces = ["Oh, ", "no. ", "你好。"]
     uniforms = np.random.RandomState(4).random(800)
     tokens = model.generate(iter(pieces), voice, uniforms=iter(uniforms))
@@ -90,7 +90,7 @@ def test_a_text_in_pieces_is_spoken(model: CosyVoice2, voice: Reference) -> None
         model.generate(iter(pieces), voice, instruction="用四川话")
 
 
-def test_what_nobody_can_speak_is_refused_before_the_first_chunk(model: CosyVoice2) -> None:
+def test_what_nobody_can_speak_is_refused_before_the_first_chunk(model):
     with pytest.raises(RequestError, match="give a reference"):
         model.stream("Hello.")
     with pytest.raises(RequestError, match="no speaker 'Ada' is stored"):

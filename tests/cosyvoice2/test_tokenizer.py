@@ -28,7 +28,7 @@ def changed(path: Path, change: Callable[[Any], Any]) -> None:
     path.write_text(json.dumps(change(data) or data))
 
 
-def test_tags_have_the_official_ids(golden: CosyGolden, folder: Path) -> None:
+def test_tags_have_the_official_ids(golden, folder):
     ids = json.loads((golden.folder / "text.json").read_text("utf-8"))["special_ids"]
     tokenizer = Tokenizer.load(folder)
     assert set(TAGS) < ids.keys()
@@ -36,7 +36,7 @@ def test_tags_have_the_official_ids(golden: CosyGolden, folder: Path) -> None:
     assert tokenizer.end_of_prompt == ids["<|endofprompt|>"]
 
 
-def test_tags_follow_the_vocabulary_without_tokenizer_config(folder: Path) -> None:
+def test_tags_follow_the_vocabulary_without_tokenizer_config(folder):
     (folder / "tokenizer_config.json").unlink()
     vocabulary = json.loads((folder / "vocab.json").read_text("utf-8"))
     assert Tokenizer.load(folder).encode("".join(TAGS)) == [
@@ -44,7 +44,7 @@ def test_tags_follow_the_vocabulary_without_tokenizer_config(folder: Path) -> No
     ]
 
 
-def test_windows_line_ends_are_none_of_a_merge(folder: Path) -> None:
+def test_windows_line_ends_are_none_of_a_merge(folder):
     before = Tokenizer.load(folder).encode("Hello world")
     text = (folder / "merges.txt").read_text("utf-8")
     (folder / "merges.txt").write_bytes(text.replace("\n", "\r\n").encode())
@@ -52,7 +52,7 @@ def test_windows_line_ends_are_none_of_a_merge(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["vocab.json", "merges.txt"])
-def test_a_missing_file_is_named(folder: Path, name: str) -> None:
+def test_a_missing_file_is_named(folder, name):
     (folder / name).unlink()
     with pytest.raises(CheckpointError, match=rf"{name} is missing"):
         Tokenizer.load(folder)
@@ -74,9 +74,7 @@ def test_a_missing_file_is_named(folder: Path, name: str) -> None:
         lambda vocab: ["!"],
     ],
 )
-def test_a_vocabulary_that_the_library_would_choke_on_is_one_error(
-    folder: Path, change: Callable[[Any], Any]
-) -> None:
+def test_a_vocabulary_that_the_library_would_choke_on_is_one_error(folder, change):
     changed(folder / "vocab.json", change)
     with pytest.raises(CheckpointError, match=r"vocab\.json: ") as caught:
         Tokenizer.load(folder)
@@ -84,7 +82,7 @@ def test_a_vocabulary_that_the_library_would_choke_on_is_one_error(
 
 
 @pytest.mark.parametrize("merge", ["he", "he he he", "nothing here", "t \ud7ff\u2028"])
-def test_a_merge_that_is_none_is_one_error(folder: Path, merge: str) -> None:
+def test_a_merge_that_is_none_is_one_error(folder, merge):
     with (folder / "merges.txt").open("a", encoding="utf-8") as file:
         file.write(merge + "\n")
     with pytest.raises(CheckpointError, match=r"merges\.txt: not of a tokenizer") as caught:
@@ -92,14 +90,14 @@ def test_a_merge_that_is_none_is_one_error(folder: Path, merge: str) -> None:
     assert str(caught.value).isprintable()
 
 
-def test_nothing_is_no_entry_to_merge(folder: Path) -> None:
+def test_nothing_is_no_entry_to_merge(folder):
     changed(folder / "vocab.json", lambda vocab: vocab | {"": len(vocab)})
     (folder / "merges.txt").write_text(" a\n")
     with pytest.raises(CheckpointError, match="no merge"):
         Tokenizer.load(folder)
 
 
-def test_bytes_that_are_no_text_are_one_error(folder: Path) -> None:
+def test_bytes_that_are_no_text_are_one_error(folder):
     (folder / "merges.txt").write_bytes(b"\xff\xfe")
     with pytest.raises(CheckpointError, match=r"merges\.txt: cannot be read"):
         Tokenizer.load(folder)
@@ -121,7 +119,7 @@ def test_bytes_that_are_no_text_are_one_error(folder: Path) -> None:
         3,
     ],
 )
-def test_added_tokens_that_would_get_other_ids_are_refused(folder: Path, added: Any) -> None:
+def test_added_tokens_that_would_get_other_ids_are_refused(folder, added):
     changed(
         folder / "tokenizer_config.json", lambda config: config | {"added_tokens_decoder": added}
     )

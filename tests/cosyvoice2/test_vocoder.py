@@ -25,7 +25,7 @@ from cosyvoice2.vocoder import (
 from speechbase.errors import RequestError
 from tests.cosyvoice2.conftest import TINY, CosyGolden
 from tests.effort import quick
-from tests.voxcpm2.gpu import Kind, pretended
+from tests.voxcpm2.gpu import pretended
 
 MARGIN = reach(TINY.vocoder)
 
@@ -43,7 +43,7 @@ def alone(hift: HiFT, mel: np.ndarray, source: Any) -> np.ndarray:
 
 class TestWindows:
     @pytest.mark.parametrize("frames", [1, 40, 41, 60, 61, 79, 80, 81, 1000])
-    def test_each_frame_is_kept_once_and_none_near_a_false_end(self, frames: int) -> None:
+    def test_each_frame_is_kept_once_and_none_near_a_false_end(self, frames):
         length, margin = 40, 15
         cut = list(windows(frames, length, margin))
         assert [w.begin for w in cut] == [0, *(w.end for w in cut[:-1])]
@@ -68,9 +68,7 @@ class TestWindows:
 
     @pytest.mark.parametrize("kind", [None, "metal", "cuda"])
     @pytest.mark.slow
-    def test_rows_side_by_side_say_what_each_says_alone(
-        self, small: HiFT, rows: list[Any], kind: Kind | None
-    ) -> None:
+    def test_rows_side_by_side_say_what_each_says_alone(self, small, rows, kind):
         mels, sources, apart = zip(*rows, strict=True)
 
         def together() -> list[np.ndarray]:
@@ -86,13 +84,13 @@ class TestWindows:
             assert ours.shape == wanted.shape
             assert np.abs(ours - wanted).max() < 1e-6  # a margin of 8 would show
 
-    def test_pitch_in_windows_is_that_of_the_whole(self, small: HiFT, mel: np.ndarray) -> None:
+    def test_pitch_in_windows_is_that_of_the_whole(self, small, mel):
         whole = np.array(small.pitch(mx.array(mel[None])))[0]
         with mock.patch.object(vocoder, "LENGTHS", (32,)):
             [found] = predict_pitch(small, [mel])
         assert np.abs(found - whole).max() < 1e-3
 
-    def test_memory_does_not_grow_with_a_row(self, small: HiFT, mel: np.ndarray) -> None:
+    def test_memory_does_not_grow_with_a_row(self, small, mel):
         sizes = []
         plain = small.decode
 
@@ -107,11 +105,11 @@ class TestWindows:
             vocode(small, [MelRow(mel[:100])])
         assert set(sizes) == {(1, 48)}
 
-    def test_a_cpu_takes_rows_whole_up_to_the_longest_window(self) -> None:
+    def test_a_cpu_takes_rows_whole_up_to_the_longest_window(self):
         assert vocoder.window_length([300, 100, 7], MARGIN) >= 300
         assert vocoder.window_length([2000], MARGIN) in vocoder.LENGTHS[-2:]
 
-    def test_a_gpu_takes_a_row_whole_and_rows_in_windows_of_one_length(self) -> None:
+    def test_a_gpu_takes_a_row_whole_and_rows_in_windows_of_one_length(self):
         draws = random.Random(0)
         lengths = [draws.randint(150, 700) for _ in range(12)]
         with pretended("metal"):
@@ -119,7 +117,7 @@ class TestWindows:
             length = vocoder.window_length(lengths, MARGIN)
             assert len({min(length, each) for each in lengths}) <= 3
 
-    def test_a_gpu_with_little_memory_decodes_less_at_once(self) -> None:
+    def test_a_gpu_with_little_memory_decodes_less_at_once(self):
         assert vocoder.frames_together(7680) == vocoder.MAX_FRAMES_TOGETHER
         with mock.patch.object(vocoder, "memory_left", return_value=500 << 20):
             assert vocoder.frames_together(7680) == vocoder.MAX_FRAMES_TOGETHER // 4
@@ -128,7 +126,7 @@ class TestWindows:
 
 
 class TestRows:
-    def test_company_changes_no_row(self, small: HiFT, mel: np.ndarray) -> None:
+    def test_company_changes_no_row(self, small, mel):
         f0 = np.full(208, 120, np.float32)
         rows = [MelRow(mel[:n], f0[:n], seed=n) for n in (30, 60, 50)]
         with mock.patch.object(vocoder, "LENGTHS", (48,)):
@@ -136,12 +134,12 @@ class TestRows:
         for row, samples in zip(rows, together, strict=True):
             assert np.abs(vocode(small, [row])[0] - samples).max() < 1e-5
 
-    def test_a_seed_is_a_sound_and_another_another(self, small: HiFT, mel: np.ndarray) -> None:
+    def test_a_seed_is_a_sound_and_another_another(self, small, mel):
         one, same, other = vocode(small, [MelRow(mel[:40], seed=seed) for seed in (1, 1, 2)])
         assert np.array_equal(one, same)
         assert not np.array_equal(one, other)
 
-    def test_no_rows_and_no_frames_have_no_samples(self, small: HiFT) -> None:
+    def test_no_rows_and_no_frames_have_no_samples(self, small):
         assert vocode(small, []) == []
         [none, some] = vocode(small, [MelRow(np.zeros((0, 80))), MelRow(np.zeros((1, 80)))])
         assert none.shape == (0,)
@@ -149,7 +147,7 @@ class TestRows:
         assert vocode(small, [MelRow(np.zeros((1, 80)), speed=2)])[0].shape == (0,)
 
     @pytest.mark.parametrize("given", [np.ones((3, 80)).tolist(), mx.ones((3, 80), mx.bfloat16)])
-    def test_mel_may_be_lists_or_of_mlx(self, small: HiFT, given: Any) -> None:
+    def test_mel_may_be_lists_or_of_mlx(self, small, given):
         wanted, found = vocode(small, [MelRow(np.ones((3, 80))), MelRow(given)])
         assert np.abs(found - wanted).max() < 1e-5
 
@@ -172,7 +170,7 @@ class TestRows:
             ({"speed": "fast"}, "speed is 'fast'"),
         ],
     )
-    def test_what_cannot_be_is_said(self, small: HiFT, wrong: dict[str, Any], said: str) -> None:
+    def test_what_cannot_be_is_said(self, small, wrong, said):
         with pytest.raises(RequestError, match=said):
             vocode(small, [MelRow(**{"mel": np.zeros((4, 80)), **wrong})])
 
@@ -184,9 +182,7 @@ class TestStreams:
         "cuts",
         quick([(90,), (25, 40, 25), (*(1,) * 20, 70), (40, 0, 50)], (40, 0, 50)),
     )
-    def test_pieces_say_what_the_whole_says(
-        self, small: HiFT, mel: np.ndarray, cuts: tuple[int, ...]
-    ) -> None:
+    def test_pieces_say_what_the_whole_says(self, small, mel, cuts):
         mel = mel[:90]
         [f0] = predict_pitch(small, [mel])
         [whole] = vocode(small, [MelRow(mel, f0, seed=5)])
@@ -199,7 +195,7 @@ class TestStreams:
         assert made.shape == whole.shape
         assert np.abs(made - whole).max() < 1e-5
 
-    def test_its_own_pitch_is_that_of_the_whole(self, small: HiFT, mel: np.ndarray) -> None:
+    def test_its_own_pitch_is_that_of_the_whole(self, small, mel):
         mel = mel[:72]
         [whole] = vocode(small, [MelRow(mel, noise=np.zeros((480 * 72, 9)))])
         stream = VocoderStream(small, noise=np.zeros((480 * 72, 9)))
@@ -208,23 +204,23 @@ class TestStreams:
         assert made.shape == whole.shape
         assert np.abs(made - whole).max() < 2e-3
 
-    def test_samples_go_out_as_soon_as_they_are_settled(self, small: HiFT, mel: np.ndarray) -> None:
+    def test_samples_go_out_as_soon_as_they_are_settled(self, small, mel):
         stream, sent = VocoderStream(small), 0
         for frames in range(1, 26):
             sent += len(stream.push(mel[frames - 1 : frames]))
             assert sent == 480 * max(0, frames - MARGIN - 1 - 5)
         assert sent + len(stream.finish()) == 480 * 25
 
-    def test_it_keeps_no_more_than_a_window_needs(self, small: HiFT, mel: np.ndarray) -> None:
+    def test_it_keeps_no_more_than_a_window_needs(self, small, mel):
         stream = VocoderStream(small)
         for at in range(0, 112, 16):
             stream.push(mel[at : at + 16])
             assert len(stream._mel) <= 2 * MARGIN + 6 + 16
 
-    def test_a_stream_of_nothing_has_no_samples(self, small: HiFT) -> None:
+    def test_a_stream_of_nothing_has_no_samples(self, small):
         assert VocoderStream(small).finish().shape == (0,)
 
-    def test_pitch_is_given_always_or_never(self, small: HiFT, mel: np.ndarray) -> None:
+    def test_pitch_is_given_always_or_never(self, small, mel):
         stream = VocoderStream(small)
         stream.push(mel[:4])
         with pytest.raises(RequestError, match="every push of a stream, or with none"):
@@ -232,7 +228,7 @@ class TestStreams:
 
 
 class TestSpeed:
-    def test_frames_lie_between_the_middles_of_theirs(self) -> None:
+    def test_frames_lie_between_the_middles_of_theirs(self):
         mel = np.repeat(np.arange(4, dtype=np.float32)[:, None], 80, axis=1)
         assert resize_mel(mel, 0.5)[:, 0].tolist() == [0, 0.25, 0.75, 1.25, 1.75, 2.25, 2.75, 3]
         assert resize_mel(mel, 2.0)[:, 0].tolist() == [0.5, 2.5]
@@ -240,8 +236,6 @@ class TestSpeed:
         assert np.array_equal(resize_mel(mel, 1.0), mel)
 
     @pytest.mark.parametrize("speed", [0.3, 0.99, 1.25, 3.9])
-    def test_samples_are_as_many_as_frames_say(
-        self, small: HiFT, mel: np.ndarray, speed: float
-    ) -> None:
+    def test_samples_are_as_many_as_frames_say(self, small, mel, speed):
         [samples] = vocode(small, [MelRow(mel[:50], speed=speed)])
         assert len(samples) == 480 * int(50 / speed)

@@ -31,7 +31,7 @@ from narrator.engines.preparation import end_with_stop
         ('"', '"'),
     ],
 )
-def test_a_text_ends_on_one_stop(text: str, ended: str) -> None:
+def test_a_text_ends_on_one_stop(text, ended):
     assert end_with_stop(text, "en-GB") == ended
     assert end_with_stop(ended, "en-GB") == ended
 
@@ -49,5 +49,5 @@ def test_a_text_ends_on_one_stop(text: str, ended: str) -> None:
         ("And then;", "en", "And then."),
     ],
 )
-def test_languages_have_their_own_stops(text: str, language: str, ended: str) -> None:
+def test_languages_have_their_own_stops(text, language, ended):
     assert end_with_stop(text, language) == ended

@@ -25,7 +25,7 @@ def test_settings_are_typed_by_their_engine():
         ("draft", "pitch=3", "it has none to set"),
     ],
 )
-def test_what_cannot_be_set_is_named_with_the_mend(engine: str, written: str, said: str):
+def test_what_cannot_be_set_is_named_with_the_mend(engine, written, said):
     with pytest.raises(UsageError) as caught:
         ENGINES[engine].parse_overrides([written])
     assert said in str(caught.value)

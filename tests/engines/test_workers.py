@@ -57,19 +57,19 @@ def session(tmp_path: Path) -> Iterator[WorkerSession]:
         yield session
 
 
-def test_a_request_whose_worker_died_is_spoken_alone_by_another(session: WorkerSession) -> None:
+def test_a_request_whose_worker_died_is_spoken_alone_by_another(session):
     outcomes = outcomes_of(session, map(request, ("one", "die once", "two", "three", "four")))
     assert all(outcome.speech for outcome in outcomes.values())
     assert session.note == "1 at a time: a worker was killed (SIGKILL)"
 
 
-def test_a_request_that_two_workers_die_of_is_given_up_by_name(session: WorkerSession) -> None:
+def test_a_request_that_two_workers_die_of_is_given_up_by_name(session):
     outcomes = outcomes_of(session, map(request, ("one", "die", "two", "three")))
     assert str(outcomes.pop("die").failure) == "echo: its worker was killed (SIGKILL): 'die'"
     assert all(outcome.speech for outcome in outcomes.values())
 
 
-def test_workers_are_gone_when_a_session_is_closed(session: WorkerSession) -> None:
+def test_workers_are_gone_when_a_session_is_closed(session):
     workers = list(session._workers)
     session.close()
     assert {worker.process.returncode for worker in workers} == {-signal.SIGTERM}
@@ -88,7 +88,7 @@ class CrowdedProgram(EchoProgram):
         return [sys.executable, "-I", "-S", "-c", load + SCRIPT, str(self._mark)]
 
 
-def test_workers_that_are_killed_while_they_load_leave_fewer(tmp_path: Path) -> None:
+def test_workers_that_are_killed_while_they_load_leave_fewer(tmp_path):
     with closing(WorkerSession(CrowdedProgram(tmp_path / "died"), 3, 8)) as session:
         assert all(
             outcome.speech
@@ -97,7 +97,7 @@ def test_workers_that_are_killed_while_they_load_leave_fewer(tmp_path: Path) -> 
         assert session.note == "1 at a time: a worker was killed (SIGKILL) while it loaded"
 
 
-def test_where_no_worker_loads_the_run_ends(tmp_path: Path) -> None:
+def test_where_no_worker_loads_the_run_ends(tmp_path):
     (tmp_path / "died.lock").touch()
     with pytest.raises(EngineUnavailable, match=r"does not start: its worker was killed \(SIGKILL"):
         WorkerSession(CrowdedProgram(tmp_path / "died"), 2, 8)

@@ -72,7 +72,7 @@ def side_by_side(layers: Sequence[nn.Module], x: mx.array) -> np.ndarray:
         "with LoRA on some, quantised",
     ],
 )
-def test_one_product_in_place_of_several(kind: str) -> None:
+def test_one_product_in_place_of_several(kind):
     layers, x = made(kind), mx.random.normal((2, 3, 64), key=mx.random.key(9))
     expected = side_by_side(layers, x)
     one = join_layers(layers)
@@ -83,14 +83,14 @@ def test_one_product_in_place_of_several(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["with biases on some", "of different bits", "of different LoRA"])
-def test_what_is_not_alike_stays_apart(kind: str) -> None:
+def test_what_is_not_alike_stays_apart(kind):
     layers, x = made(kind), mx.random.normal((2, 3, 64), key=mx.random.key(9))
     one = join_layers(layers)
     assert isinstance(one, SeparateLayers)
     np.testing.assert_array_equal(np.array(one(x)), side_by_side(layers, x))
 
 
-def test_no_weight_is_held_twice() -> None:
+def test_no_weight_is_held_twice():
     layers = [nn.Linear(512, 512, bias=False) for _ in range(3)]
     mx.eval([layer.parameters() for layer in layers])
     before = mx.get_active_memory()
@@ -101,7 +101,7 @@ def test_no_weight_is_held_twice() -> None:
 
 @pytest.mark.parametrize("scale", [1.0, 0.3])
 @pytest.mark.parametrize("layer", [plain(1, 64), quantised(1, 64), adapted(plain(1, 64), 64)])
-def test_a_sum_in_the_product_is_the_sum(layer: nn.Module, scale: float) -> None:
+def test_a_sum_in_the_product_is_the_sum(layer, scale):
     x, to = (mx.random.normal((2, 3, 64), key=mx.random.key(n)) for n in (1, 2))
     expected = np.array(to + scale * layer(x))
     np.testing.assert_allclose(np.array(add_product(layer, x, to, scale)), expected, atol=1e-4)

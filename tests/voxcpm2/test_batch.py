@@ -72,12 +72,7 @@ def alone(models: Callable[[str], VoxCPM2]) -> Callable[[str], list[Speech]]:
         pytest.param("base", 16, marks=pytest.mark.slow),
     ],
 )
-def test_each_row_of_a_mixed_batch_equals_its_run_alone(
-    models: Callable[[str], VoxCPM2],
-    alone: Callable[[str], list[Speech]],
-    variant: str,
-    slots: int,
-) -> None:
+def test_each_row_of_a_mixed_batch_equals_its_run_alone(models, alone, variant, slots):
     model = models(variant)
     calls = mixed(model)
     batch = model.batch(slots=slots)
@@ -90,9 +85,7 @@ def test_each_row_of_a_mixed_batch_equals_its_run_alone(
 
 
 @pytest.mark.parametrize("variant", quick(["base", "stress"], "base"))
-def test_admission_and_removal_in_mid_run_change_nothing_for_the_others(
-    models: Callable[[str], VoxCPM2], alone: Callable[[str], list[Speech]], variant: str
-) -> None:
+def test_admission_and_removal_in_mid_run_change_nothing_for_the_others(models, alone, variant):
     model = models(variant)
     calls = mixed(model)
     kept, gone, late = 6, 0, range(2, 5)
@@ -115,7 +108,7 @@ def test_admission_and_removal_in_mid_run_change_nothing_for_the_others(
 
 
 @pytest.mark.slow
-def test_a_row_may_be_long_where_another_starts_late(base: VoxCPM2) -> None:
+def test_a_row_may_be_long_where_another_starts_late(base):
     """The late row's left padding is longer than a bucket of the cache."""
     batch = base.batch(slots=2)
     long = {"text": "x " * 126, "seed": 1, "min_len": 14, "max_len": 16, "steps": 2}
@@ -132,9 +125,7 @@ def test_a_row_may_be_long_where_another_starts_late(base: VoxCPM2) -> None:
         assert_alike(speeches[row], base.generate(call.pop("text"), **call))
 
 
-def test_a_reference_is_read_once_for_all_its_rows(
-    base: VoxCPM2, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reference_is_read_once_for_all_its_rows(base, monkeypatch):
     lengths = []
     prefill = type(base.network).prefill
 
@@ -154,7 +145,7 @@ def test_a_reference_is_read_once_for_all_its_rows(
     assert lengths == [[9], counts[:2], counts[2:], counts[:1]]  # 103, seven patches, 104: once
 
 
-def test_references_that_are_not_used_are_forgotten(base: VoxCPM2) -> None:
+def test_references_that_are_not_used_are_forgotten(base):
     from voxcpm2.generate import Prefixes
 
     prefixes = Prefixes(base.network)
@@ -166,7 +157,7 @@ def test_references_that_are_not_used_are_forgotten(base: VoxCPM2) -> None:
     assert len(prefixes._cached) == Prefixes.MAX_CACHED
 
 
-def test_noise_is_a_function_of_seed_and_step_alone(base: VoxCPM2) -> None:
+def test_noise_is_a_function_of_seed_and_step_alone(base):
     call = {"text": "the warm sun", "min_len": 4, "max_len": 6, "steps": 2}
     one, again = (base.generate(seed=2**32 - 1, **call) for _ in range(2))
     np.testing.assert_array_equal(one.latents, again.latents)
@@ -179,7 +170,7 @@ def test_noise_is_a_function_of_seed_and_step_alone(base: VoxCPM2) -> None:
     assert float(mx.abs(first - row.draw((16, 4))).max()) > 0.1
 
 
-def test_normal_noise_is_normal(base: VoxCPM2) -> None:
+def test_normal_noise_is_normal(base):
     row = base.batch(slots=1).add(Request("the warm sun", seed=1))
     draws = []
     for _ in range(400):
@@ -192,7 +183,7 @@ def test_normal_noise_is_normal(base: VoxCPM2) -> None:
     assert abs(correlation) < 0.03
 
 
-def test_one_host_read_a_step(base: VoxCPM2, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_host_read_a_step(base, monkeypatch):
     reads = []
     stops = type(base.network).stops
 
@@ -215,13 +206,13 @@ def test_one_host_read_a_step(base: VoxCPM2, monkeypatch: pytest.MonkeyPatch) ->
     assert len(reads) == 5
 
 
-def test_no_slots_is_an_error(base: VoxCPM2) -> None:
+def test_no_slots_is_an_error(base):
     with pytest.raises(RequestError, match="slots is 0"):
         base.batch(slots=0)
 
 
 @pytest.mark.slow
-def test_nothing_grows_over_ten_thousand_steps(base: VoxCPM2) -> None:
+def test_nothing_grows_over_ten_thousand_steps(base):
     """Rows of all lengths come and go in two slots; memory is what it was after warming up."""
     batch = base.batch(slots=2)
     voices = [latents(base, seed, 2 + seed) for seed in range(12)]

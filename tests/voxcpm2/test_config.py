@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ def shipped() -> dict[str, Any]:
     return json.loads((ROOT / "shipped_config.json").read_text())
 
 
-def test_shipped_sizes(shipped: dict[str, Any]) -> None:
+def test_shipped_sizes(shipped):
     config = Config.from_dict(shipped)
     assert (config.base_lm.num_layers, config.residual_lm.num_layers) == (28, 8)
     assert config.residual_lm.rope is None
@@ -30,7 +29,7 @@ def test_shipped_sizes(shipped: dict[str, Any]) -> None:
     assert (config.vae.sample_rate, config.vae.out_sample_rate) == (16000, 48000)
 
 
-def test_absent_keys_have_upstreams_defaults(shipped: dict[str, Any]) -> None:
+def test_absent_keys_have_upstreams_defaults(shipped):
     for key in ("audio_vae_config", "patch_size", "feat_dim", "max_length", "dtype"):
         del shipped[key]
     del shipped["encoder_config"]["num_layers"]
@@ -41,7 +40,7 @@ def test_absent_keys_have_upstreams_defaults(shipped: dict[str, Any]) -> None:
     assert config.encoder.num_layers == 4
 
 
-def test_no_architecture_means_the_first_generation(shipped: dict[str, Any]) -> None:
+def test_no_architecture_means_the_first_generation(shipped):
     del shipped["architecture"], shipped["audio_vae_config"], shipped["patch_size"]
     config = Config.from_dict(shipped)
     assert config.first_generation
@@ -51,7 +50,7 @@ def test_no_architecture_means_the_first_generation(shipped: dict[str, Any]) -> 
     assert config.residual_lm.rope is not None
 
 
-def test_long_factors_are_chosen_by_the_configured_lengths(golden: Callable[[str], Any]) -> None:
+def test_long_factors_are_chosen_by_the_configured_lengths(golden):
     data = golden("stress").config
     scaling = data["lm_config"]["rope_scaling"]
     rope = Config.from_dict(data).base_lm.rope
@@ -64,7 +63,7 @@ def test_long_factors_are_chosen_by_the_configured_lengths(golden: Callable[[str
     assert rope.factors == tuple(scaling["short_factor"])
 
 
-def test_unknown_keys_are_tolerated(shipped: dict[str, Any]) -> None:
+def test_unknown_keys_are_tolerated(shipped):
     expected = Config.from_dict(shipped)
     for section in (shipped, shipped["lm_config"], shipped["dit_config"]["cfm_config"]):
         section["something_new"] = {"a": 1}
@@ -115,9 +114,7 @@ def test_unknown_keys_are_tolerated(shipped: dict[str, Any]) -> None:
         (lambda c: c.update(architecture="\ud800" * 1000), "unknown architecture '.{1,100}; known"),
     ],
 )
-def test_a_broken_config_is_named(
-    shipped: dict[str, Any], change: Callable[[dict[str, Any]], Any], message: str
-) -> None:
+def test_a_broken_config_is_named(shipped, change, message):
     change(shipped)
     with pytest.raises(ConfigError, match=message) as caught:
         Config.from_dict(shipped)

@@ -31,9 +31,7 @@ def base(models: Callable[[str], VoxCPM2]) -> VoxCPM2:
 
 
 @pytest.mark.parametrize("prompted", quick([False, True], True))
-def test_windows_on_another_stream_equal_a_whole_decode(
-    base: VoxCPM2, monkeypatch: pytest.MonkeyPatch, prompted: bool
-) -> None:
+def test_windows_on_another_stream_equal_a_whole_decode(base, monkeypatch, prompted):
     monkeypatch.setattr(audio_vae, "MAX_CHUNK", 10)
     prompt = Prompt("The warm sun.", latents(base, 3, 4)) if prompted else None
     request = Request("Hello world.", prompt=prompt, seed=5, min_len=9, max_len=9, steps=2)
@@ -64,9 +62,7 @@ def run(model: VoxCPM2, request: Request) -> Any:
 @pytest.mark.parametrize(
     ("left", "frames"), [(None, 100), (1 << 40, 100), (1 << 30, 50), (1 << 28, 12), (0, 4)]
 )
-def test_a_window_fits_the_memory_left(
-    monkeypatch: pytest.MonkeyPatch, left: int | None, frames: int
-) -> None:
+def test_a_window_fits_the_memory_left(monkeypatch, left, frames):
     """Two of the shipped sizes: some 9 MB a latent frame each."""
     monkeypatch.setattr(audio_vae, "memory_left", lambda: left)
     shipped = json.loads((ROOT / "shipped_config.json").read_text())
@@ -74,9 +70,7 @@ def test_a_window_fits_the_memory_left(
 
 
 @pytest.mark.slow
-def test_small_windows_say_what_large_ones_do(
-    base: VoxCPM2, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_small_windows_say_what_large_ones_do(base, monkeypatch):
     clip = np.random.default_rng(1).standard_normal(30_000).astype(np.float32)
     spoken = latents(base, 1, 8)
     large = base.decode(spoken), base.encode(clip, sample_rate=16_000)
@@ -86,9 +80,7 @@ def test_small_windows_say_what_large_ones_do(
         assert np.abs(a - b).max() < 1e-5
 
 
-def test_what_is_left_is_what_the_device_says_less_what_is_held(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_left_is_what_the_device_says_less_what_is_held(monkeypatch):
     assert device.memory_left() is None  # a CPU's is the system's to say
     with pretended():
         assert device.memory_left() is None  # this device says nothing
@@ -97,7 +89,7 @@ def test_what_is_left_is_what_the_device_says_less_what_is_held(
 
 
 @pytest.mark.slow
-def test_a_decoding_holds_little_between_its_windows(base: VoxCPM2) -> None:
+def test_a_decoding_holds_little_between_its_windows(base):
     """What it remembers, not the layers' outputs that this was cut out of."""
     batch = base.batch(1)
     row = batch.add(Request("the warm sun", seed=1, steps=1, min_len=60, max_len=60))
@@ -115,7 +107,7 @@ def test_a_decoding_holds_little_between_its_windows(base: VoxCPM2) -> None:
     decoding.speech()
 
 
-def test_the_shipped_models_rows_and_windows_are_counted_in_bytes() -> None:
+def test_the_shipped_models_rows_and_windows_are_counted_in_bytes():
     shipped = Path(__file__).parents[1] / "golden" / "shipped_config.json"
     config = Config.from_dict(json.loads(shipped.read_text()))
     network = types.SimpleNamespace(dtype=mx.bfloat16)
@@ -126,7 +118,7 @@ def test_the_shipped_models_rows_and_windows_are_counted_in_bytes() -> None:
     assert estimate_bytes(2) == 2 * estimate_bytes(1)
 
 
-def test_slots_may_be_lowered_while_rows_run(base: VoxCPM2) -> None:
+def test_slots_may_be_lowered_while_rows_run(base):
     batch = base.batch(3)
     for seed in range(4):
         batch.add(Request("Hello.", seed=seed, min_len=3, max_len=5, steps=2))
@@ -142,17 +134,17 @@ def test_slots_may_be_lowered_while_rows_run(base: VoxCPM2) -> None:
     assert (ended, most) == (4, 1)
 
 
-def test_one_encoder_has_one_name_in_any_layout(golden: Any, base: VoxCPM2, tmp_path: Path) -> None:
+def test_one_encoder_has_one_name_in_any_layout(golden, base, tmp_path):
     convert(golden("base").checkpoint, tmp_path / "new", dtype="bfloat16")
     assert voxcpm2.load(tmp_path / "new").encoder_fingerprint == base.encoder_fingerprint
 
 
-def test_other_encoders_have_other_names(models: Callable[[str], VoxCPM2]) -> None:
+def test_other_encoders_have_other_names(models):
     names = {models(variant).encoder_fingerprint for variant in ("base", "stress", "square", "v1")}
     assert len(names) == 4
 
 
-def test_forgetting_changes_no_sound(base: VoxCPM2) -> None:
+def test_forgetting_changes_no_sound(base):
     reference = latents(base, 1, 3)
     one = base.generate("Hello.", reference=reference, seed=1, max_len=4, steps=2)
     base.clear_caches()

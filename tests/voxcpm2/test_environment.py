@@ -53,9 +53,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 @pytest.mark.parametrize("way", quick(WAYS, "its command", "the model's process"))
-def test_it_is_set_before_mlx_is_loaded_but_for_what_the_user_set(
-    places: list[str], way: str
-) -> None:
+def test_it_is_set_before_mlx_is_loaded_but_for_what_the_user_set(places, way):
     plain = {name: value for name, value in os.environ.items() if not name.startswith("MLX_")}
     done = subprocess.run(
         [sys.executable, "-c", SPY + WAYS[way], *places],

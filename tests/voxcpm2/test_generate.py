@@ -27,7 +27,7 @@ def model(models: Callable[[str], VoxCPM2]) -> VoxCPM2:
 
 
 class TestInterface:
-    def test_everything_after_the_first_argument_goes_by_name(self) -> None:
+    def test_everything_after_the_first_argument_goes_by_name(self):
         for function in (
             voxcpm2.load,
             VoxCPM2.encode,
@@ -40,7 +40,7 @@ class TestInterface:
             named = named[2:] if named[0].name == "self" else named[1:]
             assert {parameter.kind for parameter in named} == {inspect.Parameter.KEYWORD_ONLY}
 
-    def test_stream_and_request_take_what_generate_takes(self) -> None:
+    def test_stream_and_request_take_what_generate_takes(self):
         def options(function: Any) -> dict[str, Any]:
             parameters = inspect.signature(function).parameters
             return {name: p.default for name, p in parameters.items() if name != "self"}
@@ -49,11 +49,11 @@ class TestInterface:
         assert options(Request) == whole
         assert options(VoxCPM2.stream) == {k: v for k, v in whole.items() if k != "retries"}
 
-    def test_rates_and_tokens(self, model: VoxCPM2) -> None:
+    def test_rates_and_tokens(self, model):
         assert (model.sample_rate, model.encode_sample_rate) == (48000, 16000)
         assert AUDIO_START not in model.tokenize("Hello world.")
 
-    def test_encode_and_decode_go_together(self, model: VoxCPM2) -> None:
+    def test_encode_and_decode_go_together(self, model):
         sound = np.sin(np.arange(5000) / 20).astype(np.float32)
         encoded = model.encode(sound, sample_rate=16000)
         assert encoded.shape == (2, 4, 16)
@@ -66,32 +66,32 @@ class TestInterface:
 
 
 class TestText:
-    def test_white_space_is_upstreams(self) -> None:
+    def test_white_space_is_upstreams(self):
         assert spoken_text(" Hello \n\t world,\nyes. ", None) == " Hello world, yes. "
 
-    def test_a_voice_stands_in_parentheses_before_the_text(self) -> None:
+    def test_a_voice_stands_in_parentheses_before_the_text(self):
         assert spoken_text("Hello.", " warm and  slow ") == "(warm and slow)Hello."
 
-    def test_the_description_counts_as_text_but_is_not_spoken(self, model: VoxCPM2) -> None:
+    def test_the_description_counts_as_text_but_is_not_spoken(self, model):
         speech = model.generate("Hello.", voice="warm", max_len=2, steps=2)
         assert speech.token_count == len(model.tokenize("(warm)Hello."))
         assert speech.text == "Hello."
 
 
 class TestLength:
-    def test_no_text_gets_more_patches_than_its_tokens_allow(self, model: VoxCPM2) -> None:
+    def test_no_text_gets_more_patches_than_its_tokens_allow(self, model):
         speech = model.generate("the lazy dog", min_len=1000, max_len=1000, steps=1)
         assert len(speech.latents) == 3 * 6 + 10
         assert speech.stop_reason == "cap"
 
     @pytest.mark.slow
-    def test_the_models_length_bounds_it_too(self, model: VoxCPM2) -> None:
+    def test_the_models_length_bounds_it_too(self, model):
         voice = latents(model, 0, 380)
         speech = model.generate("the lazy dog", reference=voice, min_len=12, steps=1)
         assert len(speech.latents) == model.config.max_length - (380 + 2 + 3 + 1)
 
     @pytest.mark.slow
-    def test_a_stop_is_heeded_only_after_min_len(self, model: VoxCPM2) -> None:
+    def test_a_stop_is_heeded_only_after_min_len(self, model):
         lengths = [
             len(model.generate("Hello world, this is a test.", seed=1, min_len=n, steps=2).latents)
             for n in (0, 2, 8)
@@ -99,7 +99,7 @@ class TestLength:
         assert lengths == sorted(lengths)
         assert lengths[2] > 9
 
-    def test_a_temperature_of_zero_takes_the_noise_away(self, model: VoxCPM2) -> None:
+    def test_a_temperature_of_zero_takes_the_noise_away(self, model):
         one, two = (
             model.generate("the lazy dog", seed=seed, temperature=0.0, max_len=2, steps=2)
             for seed in (1, 2)
@@ -108,20 +108,20 @@ class TestLength:
 
 
 class TestRetries:
-    def test_too_long_a_speech_is_tried_again_with_the_next_seed(self, model: VoxCPM2) -> None:
+    def test_too_long_a_speech_is_tried_again_with_the_next_seed(self, model):
         call = {"text": "dog", "min_len": 100, "steps": 1}
         speech = model.generate(seed=2**32 - 1, retries=2, **call)
         assert (speech.attempts, speech.seed) == (3, 1)
         alone = model.generate(seed=1, **call)
         np.testing.assert_array_equal(speech.latents, alone.latents)
 
-    def test_a_good_speech_is_not_tried_again(self, model: VoxCPM2) -> None:
+    def test_a_good_speech_is_not_tried_again(self, model):
         speech = model.generate("the lazy dog", max_len=17, min_len=100, steps=1, retries=5)
         assert speech.attempts == 1
         assert len(speech.latents) == 17
 
     @pytest.mark.slow
-    def test_a_row_that_is_tried_again_keeps_its_batch_going(self, model: VoxCPM2) -> None:
+    def test_a_row_that_is_tried_again_keeps_its_batch_going(self, model):
         batch = model.batch(slots=2)
         bad = batch.add(Request("dog", min_len=100, steps=1, retries=1, seed=1))
         good = batch.add(Request("the warm sun", max_len=4, steps=2, seed=2))
@@ -131,14 +131,14 @@ class TestRetries:
         assert speeches[bad].attempts == 2
         assert speeches[good].attempts == 1
 
-    def test_an_unseeded_call_reports_the_seed_that_it_drew(self, model: VoxCPM2) -> None:
+    def test_an_unseeded_call_reports_the_seed_that_it_drew(self, model):
         speech = model.generate("the lazy dog", max_len=3, steps=2)
         again = model.generate("the lazy dog", max_len=3, steps=2, seed=speech.seed)
         np.testing.assert_array_equal(speech.latents, again.latents)
 
 
 class TestCancel:
-    def test_it_is_polled_every_step(self, model: VoxCPM2) -> None:
+    def test_it_is_polled_every_step(self, model):
         class AtThird:
             polls = 0
 
@@ -153,7 +153,7 @@ class TestCancel:
         assert cancel.polls == 3
         assert len(speech.samples) == 2 * 4 * 1920
 
-    def test_a_row_that_never_ran_has_no_sound(self, model: VoxCPM2) -> None:
+    def test_a_row_that_never_ran_has_no_sound(self, model):
         cancel = threading.Event()
         cancel.set()
         speech = model.generate("the lazy dog", cancel=cancel)
@@ -162,7 +162,7 @@ class TestCancel:
         assert speech.samples.shape == (0,)
 
 
-def test_a_process_whose_other_thread_spoke_ends_cleanly(golden: Callable[[str], Any]) -> None:
+def test_a_process_whose_other_thread_spoke_ends_cleanly(golden):
     """MLX aborts there if that thread ran a compiled function."""
     program = (
         "import sys, threading, voxcpm2\n"
@@ -181,7 +181,7 @@ def test_a_process_whose_other_thread_spoke_ends_cleanly(golden: Callable[[str],
 
 
 class TestPrompt:
-    def test_extending_joins_text_and_latents_as_they_are(self, model: VoxCPM2) -> None:
+    def test_extending_joins_text_and_latents_as_they_are(self, model):
         prompt = Prompt("It was said. ", latents(model, 0, 3))
         speech = model.generate("Then  this.", prompt=prompt, max_len=2, steps=2)
         longer = prompt.extend(speech)
@@ -217,32 +217,30 @@ class TestBadInput:
             ({"text": "x", "noise": noise_of_wrong_shape}, "noise of step 0 has shape (4, 16)"),
         ],
     )
-    def test_a_call_is_refused(self, model: VoxCPM2, call: dict[str, Any], message: str) -> None:
+    def test_a_call_is_refused(self, model, call, message):
         with pytest.raises(RequestError, match=re.escape(message)):
             model.generate(**call)
 
-    def test_text_without_tokens(self, model: VoxCPM2, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_text_without_tokens(self, model, monkeypatch):
         monkeypatch.setattr(model, "tokenize", lambda text: [])
         with pytest.raises(RequestError, match="'x' has no tokens"):
             model.generate("x")
 
-    def test_a_prompt_needs_its_text(self, model: VoxCPM2) -> None:
+    def test_a_prompt_needs_its_text(self, model):
         with pytest.raises(RequestError, match="the prompt has no text"):
             model.generate("Hello.", prompt=Prompt("", latents(model, 0, 2)))
 
-    def test_a_voice_does_not_go_with_a_prompt(self, model: VoxCPM2) -> None:
+    def test_a_voice_does_not_go_with_a_prompt(self, model):
         with pytest.raises(RequestError, match="voice and prompt exclude each other"):
             model.generate("Hello.", voice="warm", prompt=Prompt("Hi.", latents(model, 0, 2)))
 
-    def test_the_first_generation_knows_no_reference(
-        self, models: Callable[[str], VoxCPM2]
-    ) -> None:
+    def test_the_first_generation_knows_no_reference(self, models):
         v1 = models("v1")
         with pytest.raises(RequestError, match="knows no reference"):
             v1.generate("Hello.", reference=latents(v1, 0, 2))
 
     @pytest.mark.parametrize("name", ["reference", "prompt"])
-    def test_latents_of_another_shape_or_not_finite(self, model: VoxCPM2, name: str) -> None:
+    def test_latents_of_another_shape_or_not_finite(self, model, name):
         good = latents(model, 0, 2)
         bad = good.copy()
         bad[1, 2, 3] = np.nan
@@ -256,23 +254,21 @@ class TestBadInput:
             with pytest.raises(RequestError, match=re.escape(message)):
                 model.generate("Hello.", **{name: given})
 
-    def test_audio_that_holds_no_voice(self, model: VoxCPM2) -> None:
+    def test_audio_that_holds_no_voice(self, model):
         for audio in (np.zeros(16000), np.ones(320), np.full(16000, np.nan)):
             with pytest.raises(AudioError):
                 model.encode(audio.astype(np.float32))
         with pytest.raises(RequestError, match="pad is 'both'"):
             model.encode(np.ones(16000, np.float32), pad="both")  # type: ignore[arg-type]
 
-    def test_no_work_is_done_before_a_refusal(
-        self, model: VoxCPM2, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_no_work_is_done_before_a_refusal(self, model, monkeypatch):
         monkeypatch.setattr(model.network, "prefill", lambda *_: pytest.fail("prefill ran"))
         with pytest.raises(RequestError):
             model.batch(slots=1).add(Request("Hello world. " * 100))
 
 
 @pytest.mark.slow
-def test_the_readmes_example_runs(golden: Callable[[str], Any]) -> None:
+def test_the_readmes_example_runs(golden):
     readme = (Path(voxcpm2.__file__).parent / "README.md").read_text()
     code = readme.partition("```python\n")[2].partition("```")[0]
     code = code.replace("openbmb/VoxCPM2", str(golden("base").checkpoint))
@@ -283,7 +279,7 @@ def test_the_readmes_example_runs(golden: Callable[[str], Any]) -> None:
     assert len(scope["samples"]) == 4 * 1920
 
 
-def test_a_batch_goes_on_unharmed_after_a_callers_noise_raised(model: VoxCPM2) -> None:
+def test_a_batch_goes_on_unharmed_after_a_callers_noise_raised(model):
     fails = [True]
 
     def noise(step: int, shape: tuple[int, int]) -> np.ndarray:

@@ -10,7 +10,7 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from tests.voxcpm2.gpu import Kind, pretended
+from tests.voxcpm2.gpu import pretended
 from voxcpm2 import Batch, Prompt, Request, Row, VoxCPM2, rehearsal
 from voxcpm2.cfm import solver_rows
 from voxcpm2.config import Config, RopeConfig
@@ -29,9 +29,7 @@ from voxcpm2.prompt import Continuation, Text, build_tokens
     ],
 )
 @pytest.mark.slow
-def test_a_batch_says_there_what_it_says_here(
-    golden: Any, variant: str, kind: Kind, compiled: bool
-) -> None:
+def test_a_batch_says_there_what_it_says_here(golden, variant, kind, compiled):
     """Rows of all modes; on CUDA blocks, patches and the solver's rows are padded."""
 
     def spoken() -> list[np.ndarray]:
@@ -64,7 +62,7 @@ def test_a_batch_says_there_what_it_says_here(
         assert np.abs(a - b).max() < 1e-3
 
 
-def test_a_prefill_on_cuda_is_of_whole_blocks_and_keeps_no_padding(checkpoint: Any) -> None:
+def test_a_prefill_on_cuda_is_of_whole_blocks_and_keeps_no_padding(checkpoint):
     network = checkpoint("base").network
     tokens = build_tokens([Text([5, 6, 7])], (4, 16))
     columns = []
@@ -82,9 +80,7 @@ def test_a_prefill_on_cuda_is_of_whole_blocks_and_keeps_no_padding(checkpoint: A
 
 
 @pytest.mark.parametrize(("kind", "counts"), [("cuda", [16, 32]), ("metal", [3, 17])])
-def test_the_patches_of_a_prefill_are_of_whole_blocks_on_cuda(
-    checkpoint: Any, kind: Kind, counts: list[int]
-) -> None:
+def test_the_patches_of_a_prefill_are_of_whole_blocks_on_cuda(checkpoint, kind, counts):
     network = checkpoint("base").network
     seen = []
     encode = type(network.feat_encoder).__call__
@@ -100,7 +96,7 @@ def test_the_patches_of_a_prefill_are_of_whole_blocks_on_cuda(
     assert seen == counts
 
 
-def test_a_mask_of_a_step_is_made_once_with_its_heads(checkpoint: Any) -> None:
+def test_a_mask_of_a_step_is_made_once_with_its_heads(checkpoint):
     """One that is broadcast over heads is copied by every layer on Metal."""
     network = checkpoint("base").network
     rows = [build_tokens([Text([5] * n)], (4, 16)) for n in (2, 4)]
@@ -119,9 +115,7 @@ def test_a_mask_of_a_step_is_made_once_with_its_heads(checkpoint: Any) -> None:
     assert masks[0].shape == (2, lm.num_heads, 1, state.base.length)
 
 
-def test_the_solver_is_built_before_the_stops_are_awaited(
-    models: Callable[[str], VoxCPM2], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_solver_is_built_before_the_stops_are_awaited(models, monkeypatch):
     """What is built after an evaluation has begun is built while a GPU waits."""
     base, did = models("base"), []
     solve, begin = type(base.network).sample, mx.async_eval
@@ -142,7 +136,7 @@ def test_the_solver_is_built_before_the_stops_are_awaited(
     assert did == ["built", "stops", "patches"]
 
 
-def test_the_solver_has_few_numbers_of_rows_on_cuda() -> None:
+def test_the_solver_has_few_numbers_of_rows_on_cuda():
     assert [solver_rows(n) for n in (1, 3, 5, 8, 9)] == [1, 3, 5, 8, 9]
     with pretended("metal"):
         assert solver_rows(3) == 3
@@ -161,7 +155,7 @@ class TestWhatAGpuFailsOn:
             pass
         return batch, row
 
-    def test_windows_that_were_not_computed(self, finished: tuple[Batch, Row]) -> None:
+    def test_windows_that_were_not_computed(self, finished):
         beside = mx.new_stream(mx.default_device())
 
         def failed(stream: Any) -> None:
@@ -177,7 +171,7 @@ class TestWhatAGpuFailsOn:
             decoding.speech()
 
     @pytest.mark.parametrize("steps", [0, 2])
-    def test_patches_that_were_not_computed(self, finished: tuple[Batch, Row], steps: int) -> None:
+    def test_patches_that_were_not_computed(self, finished, steps):
         """They are asked for, unless steps have gone well since."""
         batch, row = finished
         waited = []
@@ -195,7 +189,7 @@ class TestWhatAGpuFailsOn:
 
         return mock.patch.object(mx, "synchronize", failed)
 
-    def test_what_is_given_in_one_go(self, models: Callable[[str], VoxCPM2]) -> None:
+    def test_what_is_given_in_one_go(self, models):
         """A stream's chunks, and latents of a clip: callers keep them."""
         base = models("base")
         chunks = base.stream("Hello.", seed=1, steps=2, min_len=3, max_len=3)
@@ -209,7 +203,7 @@ class TestWhatAGpuFailsOn:
             with pytest.raises(RuntimeError, match="insufficient memory"):
                 base.encode(np.sin(np.arange(4000)), sample_rate=16000)
 
-    def test_weights_that_were_not_made(self, golden: Any) -> None:
+    def test_weights_that_were_not_made(self, golden):
         """They look evaluated from then on: nothing is computed with them, until they are loaded
         again."""
         model = VoxCPM2(load(golden("base").checkpoint, dtype="float32"))
@@ -222,7 +216,7 @@ class TestWhatAGpuFailsOn:
             model.generate("Hello.", seed=1, steps=2)
 
 
-def test_numbers_of_rows_are_traced_before_they_are_needed(checkpoint: Any) -> None:
+def test_numbers_of_rows_are_traced_before_they_are_needed(checkpoint):
     traced = []
     with pretended(), mock.patch.object(rehearsal, "step", lambda _, *given: traced.append(given)):
         rehearsals = rehearsal.Rehearsals(checkpoint("base").network)
@@ -234,7 +228,7 @@ def test_numbers_of_rows_are_traced_before_they_are_needed(checkpoint: Any) -> N
     assert len(traced) == 4
 
 
-def test_a_step_can_be_tried_without_weights(golden: Any) -> None:
+def test_a_step_can_be_tried_without_weights(golden):
     assert rehearsal.rehearse(Config.from_dict(golden("base").config)) > 0
 
 
@@ -242,7 +236,7 @@ def latents(seed: int, count: int, shape: tuple[int, int]) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((count, *shape), np.float32)
 
 
-def test_folded_heads_attend_as_they_did() -> None:
+def test_folded_heads_attend_as_they_did():
     q = mx.random.normal((3, 16, 5, 64), key=mx.random.key(1))
     k, v = (mx.random.normal((3, 2, 5, 64), key=mx.random.key(n)) for n in (2, 3))
     assert should_fold_heads(5, 8)
@@ -254,7 +248,7 @@ def test_folded_heads_attend_as_they_did() -> None:
 
 
 @pytest.mark.parametrize("dtype", [mx.float32, mx.bfloat16])
-def test_rotation_is_upstreams_to_the_last_bit(dtype: mx.Dtype) -> None:
+def test_rotation_is_upstreams_to_the_last_bit(dtype):
     config = RopeConfig(10000.0, (1.0,) * 32, 1.0, 8192)
     cos, sin = (t[None, :, None] for t in rope_table(config, 64, np.arange(7990, 8000)))
     x = mx.random.normal((2, 10, 3, 64), key=mx.random.key(1)).astype(dtype)

@@ -26,11 +26,11 @@ def tried(*parts: str, seed: int, count: int) -> str:
 
 
 @pytest.mark.slow
-def test_a_hostile_checkpoint_loads_or_is_one_line() -> None:
+def test_a_hostile_checkpoint_loads_or_is_one_line():
     assert tried(*hostile.PARTS, seed=1, count=4) == ""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", hostile.PARTS)
-def test_hundreds_of_hostile_checkpoints_load_or_are_one_line(part: str) -> None:
+def test_hundreds_of_hostile_checkpoints_load_or_are_one_line(part):
     assert tried(part, seed=2, count=700) == ""

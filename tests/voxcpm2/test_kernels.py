@@ -22,9 +22,7 @@ FUSED = pytest.mark.skipif(not fuses(), reason="without a C++ compiler MLX fuses
     ],
 )
 @FUSED
-def test_a_step_of_the_shipped_sizes_launches_few(
-    backend: kernels.Backend, rows: int, most: int
-) -> None:
+def test_a_step_of_the_shipped_sizes_launches_few(backend, rows, most):
     [made] = kernels.counted([rows], [backend]).values()
     assert made["all"] <= most
     assert made["solver"] <= 1_100
@@ -32,13 +30,13 @@ def test_a_step_of_the_shipped_sizes_launches_few(
 
 
 @FUSED
-def test_a_window_of_the_codec_launches_few() -> None:
+def test_a_window_of_the_codec_launches_few():
     assert kernels.window() <= 270
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("slots", [1, 8])
-def test_a_novel_stays_within_the_caches_of_cuda(slots: int) -> None:
+def test_a_novel_stays_within_the_caches_of_cuda(slots):
     requests = list(shapes.novel(2000, 4, random.Random(slots)))
     with pretended("cuda"):
         plans, graphs, did = shapes.simulated(requests, slots, exact=False)

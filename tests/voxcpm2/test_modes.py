@@ -139,14 +139,7 @@ def spoken(
 
 
 @pytest.mark.parametrize(("variant", "mode"), [*cases()])
-def test_a_mode_equals_upstream(
-    models: Callable[[str], VoxCPM2],
-    golden: Callable[[str], Golden],
-    encoded: Encoded,
-    spoken: Callable[[str], dict[str, Said]],
-    variant: str,
-    mode: str,
-) -> None:
+def test_a_mode_equals_upstream(models, golden, encoded, spoken, variant, mode):
     model, a = models(variant), golden(variant).arrays(mode)
     call = arguments(encoded, golden(variant), mode)
     used = golden(variant).index["groups"][mode]["meta"]["inference"]
@@ -189,12 +182,7 @@ def halves(golden: Callable[[str], Golden]) -> Callable[[TimeEmbedding], VoxCPM2
 
 @pytest.mark.parametrize("time_embedding", ["float32", "bfloat16"])
 @pytest.mark.slow
-def test_bfloat16_stays_near_upstreams(
-    halves: Callable[[TimeEmbedding], VoxCPM2],
-    golden: Callable[[str], Golden],
-    encoded: Encoded,
-    time_embedding: TimeEmbedding,
-) -> None:
+def test_bfloat16_stays_near_upstreams(halves, golden, encoded, time_embedding):
     """15 %, root mean square over the patches, and the same length.
 
     Two bfloat16 runs that round differently part ways as far as one parts from its float32 twin:
@@ -212,7 +200,7 @@ def test_bfloat16_stays_near_upstreams(
 
 
 @pytest.mark.parametrize("variant", some("bf16", ("base",)))
-def test_a_lora_equals_upstream(golden: Callable[[str], Golden], variant: str) -> None:
+def test_a_lora_equals_upstream(golden, variant):
     a = golden(variant).arrays("lora_zero_shot")
     call = golden(variant).index["groups"]["lora_zero_shot"]["meta"]["kwargs"]
     folder = golden(variant)
@@ -224,9 +212,7 @@ def test_a_lora_equals_upstream(golden: Callable[[str], Golden], variant: str) -
 
 
 @pytest.mark.parametrize("variant", some("v1", ("base",)))
-def test_prompts_merged_over_turns_equal_upstream(
-    models: Callable[[str], VoxCPM2], golden: Callable[[str], Golden], variant: str
-) -> None:
+def test_prompts_merged_over_turns_equal_upstream(models, golden, variant):
     """A reference, then each turn continues all turns before it."""
     model, a = models(variant), golden(variant).arrays("multi_turn")
     meta = golden(variant).index["groups"]["multi_turn"]["meta"]
@@ -252,12 +238,7 @@ def test_prompts_merged_over_turns_equal_upstream(
 
 
 @pytest.mark.parametrize("variant", some("", ("base",)))
-def test_a_bad_case_is_tried_again_as_upstream(
-    models: Callable[[str], VoxCPM2],
-    golden: Callable[[str], Golden],
-    variant: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_bad_case_is_tried_again_as_upstream(models, golden, variant, monkeypatch):
     model, a = models(variant), golden(variant).arrays("retry")
     meta = golden(variant).index["groups"]["retry"]["meta"]
     monkeypatch.setattr("voxcpm2.generate.PATCHES_PER_TOKEN", 1)  # upstream's call lowered it, too

@@ -122,9 +122,7 @@ def language_model_outputs(
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_a_part_equals_upstream(
-    network: Network, arrays: Any, golden: Any, variant: str, part: str
-) -> None:
+def test_a_part_equals_upstream(network, arrays, golden, variant, part):
     pairs = list(outputs(network, part, arrays(f"comp_{part}"), golden(variant)))
     assert pairs
     for found, expected in pairs:
@@ -141,9 +139,7 @@ def bf16_network(golden: Any) -> Network:
     [("base_lm", 0.03), ("residual_lm", 0.03), ("locenc", 0.02), ("fsq", 0.03), ("stop", 0.01),
      ("cfm", 0.08)],
 )  # fmt: skip
-def test_a_part_in_bfloat16_is_near_upstreams_in_bfloat16(
-    bf16_network: Network, golden: Any, part: str, tolerance: float
-) -> None:
+def test_a_part_in_bfloat16_is_near_upstreams_in_bfloat16(bf16_network, golden, part, tolerance):
     """Rounding errors, not the same ones."""
     bf16_network.feat_decoder.rounded_time = True
     a = golden("bf16").arrays(f"comp_{part}_computed_bf16")
@@ -151,9 +147,7 @@ def test_a_part_in_bfloat16_is_near_upstreams_in_bfloat16(
         assert error(found, expected) < tolerance
 
 
-def test_no_activation_is_promoted_to_float32(
-    bf16_network: Network, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_activation_is_promoted_to_float32(bf16_network, monkeypatch):
     """Every linear layer of prefill and step gets bfloat16, the stop head apart."""
     seen = set()
     linear = nn.Linear.__call__
@@ -185,7 +179,7 @@ def shipped() -> Config:
     return Config.from_dict(json.loads((ROOT / "shipped_config.json").read_text()))
 
 
-def test_the_shipped_rotary_table_is_upstreams_at_far_positions() -> None:
+def test_the_shipped_rotary_table_is_upstreams_at_far_positions():
     """To 1e-6 at all recorded ones, 32,767 the last; to float64's as near as float32 angles are."""
     lm = shipped().base_lm
     assert lm.rope is not None
@@ -211,9 +205,7 @@ def sample(network: Network, a: dict[str, np.ndarray], i: int, case: dict[str, A
     return network.feat_decoder(noise, tokens(a["mu"], network), frames(a["cond"]), plan)
 
 
-def test_sampler_with_another_sway(
-    checkpoint: Callable[[str], Checkpoint], golden: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sampler_with_another_sway(checkpoint, golden, monkeypatch):
     a, network = golden("base").arrays("comp_cfm"), checkpoint("base").network
     listed = golden("base").index["groups"]["comp_cfm"]["meta"]["cases"]
     [i] = [i for i, c in enumerate(listed) if c["sway"] == 0]
@@ -222,20 +214,18 @@ def test_sampler_with_another_sway(
     assert error(found, a[f"c{i}_out"].transpose(0, 2, 1)) < TOLERANCE
 
 
-def test_time_grid_is_upstreams_to_the_last_bit(golden: Any) -> None:
+def test_time_grid_is_upstreams_to_the_last_bit(golden):
     np.testing.assert_array_equal(time_grid(10), golden("base").arrays("comp_cfm")["t_span_10"])
 
 
 @pytest.mark.parametrize(("steps", "left_out"), [(1, 1), (10, 1), (48, 1), (49, 2), (99, 4)])
-def test_the_first_steps_cost_no_velocity(steps: int, left_out: int) -> None:
+def test_the_first_steps_cost_no_velocity(steps, left_out):
     moments, widths = schedule(steps)
     assert len(moments) == len(widths) == steps - left_out
 
 
 @pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.slow), 3])
-def test_the_compiled_solver_is_the_plain_one(
-    checkpoint: Callable[[str], Checkpoint], golden: Any, batch: int
-) -> None:
+def test_the_compiled_solver_is_the_plain_one(checkpoint, golden, batch):
     """It runs on GPUs; here it is traced, too."""
     a, decoder = golden("base").arrays("comp_cfm"), checkpoint("base").network.feat_decoder
     x = mx.random.normal((batch, *frames(a["cond"]).shape[1:]), key=mx.random.key(batch))
@@ -246,7 +236,7 @@ def test_the_compiled_solver_is_the_plain_one(
 
 
 @pytest.mark.parametrize("most", quick([12, 50], 12))  # of 50 the first two cost no velocity
-def test_rows_of_one_plan_may_differ(network: Network, arrays: Any, most: int) -> None:
+def test_rows_of_one_plan_may_differ(network, arrays, most):
     a = arrays("comp_cfm")
     settings = [(10, 2.0), (4, 3.5), (1, 1.0), (most, 1.5)]
     noise = mx.random.normal((len(settings), *a["c0_noise"].shape[1:]), key=mx.random.key(1))
@@ -264,19 +254,19 @@ def test_rows_of_one_plan_may_differ(network: Network, arrays: Any, most: int) -
 
 
 class TestTimeEmbedding:
-    def test_float32(self, golden: Any) -> None:
+    def test_float32(self, golden):
         a = golden("bf16").arrays("comp_time_embedding_1024")
         found = np.array(time_embedding(a["t"], 1024))
         assert np.linalg.norm(found - a["out"]) / np.linalg.norm(a["out"]) < 1e-6
         assert error(found, a["out"]) < 2e-5  # one ulp of a frequency, at an angle of 1000
 
-    def test_rounded_to_bfloat16_is_upstreams_to_the_last_bit(self, golden: Any) -> None:
+    def test_rounded_to_bfloat16_is_upstreams_to_the_last_bit(self, golden):
         a = golden("bf16").arrays("comp_time_embedding_1024_computed_bf16")
         found = time_embedding(a["t"], 1024, rounded=True)
         np.testing.assert_array_equal(np.array(found), a["out"])
 
 
-def test_silu_is_exact_enough() -> None:
+def test_silu_is_exact_enough():
     x = mx.linspace(-30, 30, 20001)
     expected = np.array(x, np.float64)
     expected = expected / (1 + np.exp(-expected))
@@ -288,7 +278,7 @@ class TestCache:
     def lm(self, checkpoint: Callable[[str], Checkpoint]) -> MiniCPM4:
         return checkpoint("stress").network.base_lm
 
-    def test_rows_of_different_length_equal_rows_alone(self, checkpoint: Any) -> None:
+    def test_rows_of_different_length_equal_rows_alone(self, checkpoint):
         lm = self.lm(checkpoint)
         counts, width = [7, 300, 1, 40], lm.config.hidden_size
         rows = [mx.random.normal((1, n + 3, width), key=mx.random.key(n)) for n in counts]
@@ -310,7 +300,7 @@ class TestCache:
             expected = np.array(lm(row, cache=alone)[0, n - 1 :])
             assert error(mx.stack([o[b] for o in out]), expected) < TOLERANCE
 
-    def test_rows_continue_after_prefixes_of_different_length(self, checkpoint: Any) -> None:
+    def test_rows_continue_after_prefixes_of_different_length(self, checkpoint):
         lm = self.lm(checkpoint)
         heads, counts, width = [30, 0, 2], [4, 9, 20], lm.config.hidden_size
         rows = [
@@ -342,7 +332,7 @@ class TestCache:
             )
             assert error(out[b, -n:], expected) < TOLERANCE
 
-    def test_filter_and_extend_change_nothing_for_those_who_stay(self, checkpoint: Any) -> None:
+    def test_filter_and_extend_change_nothing_for_those_who_stay(self, checkpoint):
         lm = self.lm(checkpoint)
         width = lm.config.hidden_size
 
@@ -413,7 +403,7 @@ class TestFarPositions:
 
     @pytest.mark.parametrize("start", [7_995, 8_185])  # a bucket ends at 8,192
     @pytest.mark.slow
-    def test_steps_at_8000_see_all_that_was_before(self, start: int) -> None:
+    def test_steps_at_8000_see_all_that_was_before(self, start):
         rope = shipped().base_lm.rope
         assert rope is not None
         lm = self.stack(rope, 128)
@@ -427,7 +417,7 @@ class TestFarPositions:
         assert error(found, self.expected(lm, x[0])) < TOLERANCE
 
     @pytest.mark.slow
-    def test_ten_thousand_steps_of_rows_that_come_and_go(self) -> None:
+    def test_ten_thousand_steps_of_rows_that_come_and_go(self):
         """One row makes them all; another joins it at 3,000 and leaves at 6,000."""
         lm = self.stack(RopeConfig(10_000.0, (1.0,) * 16, 1.0, 10_000), 32)
         x = mx.random.normal((1, 10_000, 32), key=mx.random.key(1))

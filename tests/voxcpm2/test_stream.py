@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from tests.effort import quick
 from voxcpm2 import Prompt, RequestError, VoxCPM2
 
-from .conftest import Golden, latents
+from .conftest import latents
 
 SAME = 2e-4  # absolute, on samples: one-shot and streamed decoding add up in another order
 
@@ -28,7 +27,7 @@ def calls(model: VoxCPM2) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("variant", quick(["base", "stress", "v1"], "base"))
-def test_a_stream_equals_the_whole(models: Callable[[str], VoxCPM2], variant: str) -> None:
+def test_a_stream_equals_the_whole(models, variant):
     model = models(variant)
     patch = model.config.patch_size * model.config.vae.out_hop
     for mode, call in calls(model).items():
@@ -39,9 +38,7 @@ def test_a_stream_equals_the_whole(models: Callable[[str], VoxCPM2], variant: st
 
 
 @pytest.mark.parametrize("variant", ["base", "v1"])
-def test_a_stream_from_nothing_equals_upstreams(
-    models: Callable[[str], VoxCPM2], golden: Callable[[str], Golden], variant: str
-) -> None:
+def test_a_stream_from_nothing_equals_upstreams(models, golden, variant):
     a = golden(variant).arrays("stream_zero_shot")
     text = golden(variant).index["groups"]["mode_zero_shot"]["meta"]["kwargs"]["text"]
     chunks = list(models(variant).stream(text, noise=lambda step, _: a["noise"][step]))
@@ -51,9 +48,7 @@ def test_a_stream_from_nothing_equals_upstreams(
     assert np.abs(np.concatenate(chunks) - expected).max() < SAME
 
 
-def test_a_streamed_continuation_starts_where_upstreams_whole_does(
-    models: Callable[[str], VoxCPM2], golden: Callable[[str], Golden]
-) -> None:
+def test_a_streamed_continuation_starts_where_upstreams_whole_does(models, golden):
     a = golden("base").arrays("mode_continuation")
     call = golden("base").index["groups"]["mode_continuation"]["meta"]["kwargs"]
     chunks = models("base").stream(
@@ -64,7 +59,7 @@ def test_a_streamed_continuation_starts_where_upstreams_whole_does(
     assert np.abs(np.concatenate(list(chunks)) - a["wav"]).max() < SAME
 
 
-def test_a_cancelled_stream_ends(models: Callable[[str], VoxCPM2]) -> None:
+def test_a_cancelled_stream_ends(models):
     cancel = threading.Event()
     heard = 0
     for _ in models("base").stream("the warm sun", min_len=30, max_len=30, steps=2, cancel=cancel):
@@ -74,8 +69,6 @@ def test_a_cancelled_stream_ends(models: Callable[[str], VoxCPM2]) -> None:
     assert heard == 3
 
 
-def test_a_bad_call_is_refused_before_the_first_chunk_is_asked_for(
-    models: Callable[[str], VoxCPM2],
-) -> None:
+def test_a_bad_call_is_refused_before_the_first_chunk_is_asked_for(models):
     with pytest.raises(RequestError, match="text is empty"):
         models("base").stream(" ")

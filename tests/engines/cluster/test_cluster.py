@@ -12,7 +12,7 @@ import ssl
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -27,7 +27,6 @@ from tests import books
 from tests.clusters import CERTIFICATES, AtWork, Program, at_work, certificate, free_port
 from tests.effort import quick
 
-Run = Callable[..., tuple[int, str, str]]
 # a connection that Dask was about to close when its loop ended is left to be collected
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
@@ -80,9 +79,7 @@ def takes(path: Path) -> dict[str, bytes]:
 # -- books -----------------------------------------------------------------------------------------
 
 
-def test_a_book_has_the_same_keys_and_takes_as_without_a_cluster(
-    cluster: AtWork, narrator: Run, tmp_path: Path
-):
+def test_a_book_has_the_same_keys_and_takes_as_without_a_cluster(cluster, narrator, tmp_path):
     here, there = books.brief(tmp_path / "here"), books.brief(tmp_path / "there")
     code, _, said = narrator("render", here, "--draft")
     assert code == 0, said
@@ -94,7 +91,7 @@ def test_a_book_has_the_same_keys_and_takes_as_without_a_cluster(
     assert "mini spoke" in log
 
 
-def test_what_two_clients_send_are_never_one_task(cluster: AtWork, monkeypatch: pytest.MonkeyPatch):
+def test_what_two_clients_send_are_never_one_task(cluster, monkeypatch):
     """Though they be at one place in the memory of their machines."""
     monkeypatch.setattr(client, "id", lambda thing: 7, raising=False)
     place = credentials.parse_place(cluster.address)
@@ -111,7 +108,7 @@ def test_what_two_clients_send_are_never_one_task(cluster: AtWork, monkeypatch: 
     assert len(keys) == 2
 
 
-def test_plan_shows_the_machines(cluster: AtWork, narrator: Run, tmp_path: Path):
+def test_plan_shows_the_machines(cluster, narrator, tmp_path):
     """Two may have one name: one that comes back is there before the scheduler knows that it had
     gone."""
     path = books.brief(tmp_path)
@@ -126,7 +123,7 @@ def test_plan_shows_the_machines(cluster: AtWork, narrator: Run, tmp_path: Path)
     assert [one["name"] for one in found["machines"]] == ["mini", "mini"]
 
 
-def test_plan_without_machines_says_who_is_missing(hurry: None, narrator: Run, tmp_path: Path):
+def test_plan_without_machines_says_who_is_missing(hurry, narrator, tmp_path):
     path, port = books.brief(tmp_path), free_port()
     address = f"tls://127.0.0.1:{port}"
     code, _, said = narrator("plan", path, "--draft", "--cluster", address)
@@ -134,7 +131,7 @@ def test_plan_without_machines_says_who_is_missing(hurry: None, narrator: Run, t
     assert f"nothing lets us in at {address}" in said
 
 
-def test_a_render_without_a_scheduler_ends_in_words(hurry: None, narrator: Run, tmp_path: Path):
+def test_a_render_without_a_scheduler_ends_in_words(hurry, narrator, tmp_path):
     path, address = books.brief(tmp_path), f"tcp://127.0.0.1:{free_port()}"
     code, _, said = narrator("render", path, "--draft", "--cluster", address, "--insecure")
     assert code == 3
@@ -158,9 +155,7 @@ def until_collected(port: int) -> None:
     "first", quick([b"", b"HTTP/1.0 400 Bad request\r\n", bytes(range(40, 240))], b"")
 )
 @pytest.mark.parametrize("command", quick(["plan", "render", "worker"], "render", "worker"))
-def test_what_is_no_scheduler_is_not_waited_for(
-    command: str, first: bytes, hurry: None, narrator: Run, tmp_path: Path
-):
+def test_what_is_no_scheduler_is_not_waited_for(command, first, hurry, narrator, tmp_path):
     """Dask waits for ever for the first word of one that has accepted."""
     with socket.create_server(("127.0.0.1", 0)) as there, contextlib.ExitStack() as kept:
 
@@ -181,18 +176,14 @@ def test_what_is_no_scheduler_is_not_waited_for(
     assert f"nothing answers at {address}" in said
 
 
-def test_a_cluster_whose_machines_lack_the_engine_says_what_to_start(
-    cluster: AtWork, narrator: Run, tmp_path: Path
-):
+def test_a_cluster_whose_machines_lack_the_engine_says_what_to_start(cluster, narrator, tmp_path):
     path = books.brief(tmp_path)
     code, _, said = narrator("plan", path, "--cluster", cluster.address)
     assert code == 0
     assert f"no machine has the engine voxcpm2: `narrator worker {cluster.address}`" in said
 
 
-def test_who_set_a_cluster_drafts_and_exports_without_it(
-    narrator: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_who_set_a_cluster_drafts_and_exports_without_it(narrator, tmp_path, monkeypatch):
     """A draft travels where it is told to, and what is rendered already needs nobody."""
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
@@ -205,9 +196,7 @@ def test_who_set_a_cluster_drafts_and_exports_without_it(
 
 
 @pytest.mark.slow
-def test_a_worker_finds_its_scheduler_in_the_settings(
-    hurry: None, narrator: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_worker_finds_its_scheduler_in_the_settings(hurry, narrator, tmp_path, monkeypatch):
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
     address = f"tcp://127.0.0.1:{free_port()}"
     row = f"cluster: {{address: '{address}', insecure: true}}\n"
@@ -248,9 +237,7 @@ def test_a_worker_finds_its_scheduler_in_the_settings(
         (["scheduler", "--port", "0"], "'--port': Input should be greater than or equal to 1"),
     ],
 )
-def test_what_is_typed_wrongly_is_said(
-    arguments: list[str], why: str, narrator: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_what_is_typed_wrongly_is_said(arguments, why, narrator, tmp_path, monkeypatch):
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
     code, _, said = narrator(*arguments)
     assert code == 2
@@ -258,7 +245,7 @@ def test_what_is_typed_wrongly_is_said(
 
 
 @pytest.mark.slow  # another program, for one line of an address
-def test_a_scheduler_may_listen_at_an_address_of_ipv6(tmp_path: Path):
+def test_a_scheduler_may_listen_at_an_address_of_ipv6(tmp_path):
     if not socket.has_ipv6:
         pytest.skip("this machine has no IPv6")
     port = free_port()
@@ -271,7 +258,7 @@ def test_a_scheduler_may_listen_at_an_address_of_ipv6(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_a_port_that_is_taken_is_said(tmp_path: Path):
+def test_a_port_that_is_taken_is_said(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -283,7 +270,7 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path):
     assert program.said == said
 
 
-def test_a_worker_without_a_scheduler_ends_in_words(hurry: None, narrator: Run):
+def test_a_worker_without_a_scheduler_ends_in_words(hurry, narrator):
     address = f"tcp://127.0.0.1:{free_port()}"
     code, _, said = narrator("worker", address, "--engine", "draft", "--insecure")
     assert code == 3
@@ -295,7 +282,7 @@ def test_a_worker_without_a_scheduler_ends_in_words(hurry: None, narrator: Run):
 )
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_whatever_keeps_a_worker_from_its_scheduler_is_said_in_words(
-    error: Exception, wrapped: bool, narrator: Run, monkeypatch: pytest.MonkeyPatch
+    error, wrapped, narrator, monkeypatch
 ):
     """Dask wraps what comes while a worker starts."""
 
@@ -313,9 +300,7 @@ def test_whatever_keeps_a_worker_from_its_scheduler_is_said_in_words(
 # -- who is let in ---------------------------------------------------------------------------------
 
 
-def test_who_has_the_certificate_is_let_in(
-    locked: AtWork, ours: Path, narrator: Run, tmp_path: Path
-):
+def test_who_has_the_certificate_is_let_in(locked, ours, narrator, tmp_path):
     path = books.brief(tmp_path)
     chosen = ("--draft", "--cluster", locked.address, "--tls", ours)
     code, _, said = narrator("render", path, *chosen)
@@ -333,9 +318,8 @@ def arguments(command: str, address: str, folder: Path) -> tuple[str | Path, ...
 @pytest.mark.parametrize("command", ["render", "worker"])
 @pytest.mark.parametrize("shown", ["theirs", "theirs, trusting ours", "another user's", "none"])
 def test_whoever_lacks_the_certificate_is_not_let_in_and_told_why(
-    command: str, shown: str, locked: AtWork, cluster: AtWork, hurry: None, narrator: Run,
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-):  # fmt: skip
+    command, shown, locked, cluster, hurry, narrator, tmp_path, monkeypatch
+):
     """Even one that would have let us in. Another user's library makes a certificate of its own."""
     address, options = locked.address, list[str | Path]()
     if shown == "none":
@@ -367,7 +351,7 @@ def first_byte(host: str, port: int, context: ssl.SSLContext) -> bytes:
         return secured.recv(1)
 
 
-def test_no_port_of_a_cluster_answers_who_shows_no_certificate(cluster: AtWork):
+def test_no_port_of_a_cluster_answers_who_shows_no_certificate(cluster):
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     for host, port in {at for one in (cluster.scheduler, *cluster.machines) for at in one.listens}:
@@ -376,7 +360,7 @@ def test_no_port_of_a_cluster_answers_who_shows_no_certificate(cluster: AtWork):
 
 
 @pytest.mark.slow
-def test_an_insecure_cluster_is_had_by_who_asks_for_one(narrator: Run, tmp_path: Path):
+def test_an_insecure_cluster_is_had_by_who_asks_for_one(narrator, tmp_path):
     port = free_port()
     home = tmp_path / "home"
     scheduler = Program(home, "scheduler", "--port", port, "--insecure", home=home)
@@ -395,13 +379,13 @@ def loopback(host: str) -> bool:
     return ipaddress.ip_address(host).is_loopback
 
 
-def test_a_cluster_of_this_machine_is_not_reached_from_elsewhere(cluster: AtWork):
+def test_a_cluster_of_this_machine_is_not_reached_from_elsewhere(cluster):
     for one in (cluster.scheduler, *cluster.machines):
         assert len(one.listens) == 1  # nothing but Dask's own: no HTTP
         assert all(loopback(host) for host, _ in one.listens), one.listens
 
 
-def test_with_certificates_nothing_else_is_reached_from_elsewhere(locked: AtWork):
+def test_with_certificates_nothing_else_is_reached_from_elsewhere(locked):
     """What answers by HTTP asks for no certificate."""
     port = int(locked.address.rpartition(":")[2])
     assert locked.scheduler.listens == {("0.0.0.0", port)}
@@ -421,9 +405,7 @@ def own_address() -> str:
 
 
 @pytest.mark.slow
-def test_of_a_machine_that_is_reached_from_elsewhere_only_dask_itself_is(
-    locked: AtWork, ours: Path, tmp_path: Path
-):
+def test_of_a_machine_that_is_reached_from_elsewhere_only_dask_itself_is(locked, ours, tmp_path):
     address = locked.address.replace("127.0.0.1", own_address())
     worker = Program(tmp_path, "worker", address, "--tls", ours, "--name", "far")
     try:

@@ -33,7 +33,7 @@ def spoken(path: Path, wish: ClusterOptions) -> run.Report:
         return books.speak(path, engines.main, engines=engines.by_speaker)[0]
 
 
-def test_a_book_has_the_same_keys_and_takes_as_here(tmp_path: Path) -> None:
+def test_a_book_has_the_same_keys_and_takes_as_here(tmp_path):
     model = make_checkpoint(tmp_path / "model")
     engine = f"engine: {{name: kokoro, model: {model}, device: cpu, slots: 1}}"
     manifest = f"{books.MANIFEST}{engine}\n".replace("seed: 3}}", "seed: 3}, speed: 1.2}")

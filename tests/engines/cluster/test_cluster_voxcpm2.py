@@ -77,9 +77,7 @@ def same_takes(report: run.Report, path: Path, other: Path) -> None:
         assert np.abs(sound - found).max() <= TOLERANCE * np.abs(sound).max()
 
 
-def test_a_book_has_the_same_keys_and_takes_as_in_process(
-    here: tuple[Path, run.Report], cluster: AtWork, tmp_path: Path
-):
+def test_a_book_has_the_same_keys_and_takes_as_in_process(here, cluster, tmp_path):
     """Chains that go on, a clip, a preset and voices that were cast."""
     path, report = here
     other = copy(path, tmp_path / "book")
@@ -90,9 +88,7 @@ def test_a_book_has_the_same_keys_and_takes_as_in_process(
     same_takes(report, path, other)
 
 
-def test_voices_are_cast_there_too(
-    here: tuple[Path, run.Report], cluster: AtWork, tmp_path: Path, model: Path
-):
+def test_voices_are_cast_there_too(here, cluster, tmp_path, model):
     path, report = here
     other = small_model.write(tmp_path / "book", model)
     found = through(cluster, other)
@@ -101,9 +97,7 @@ def test_voices_are_cast_there_too(
     same_takes(report, path, other)
 
 
-def test_a_client_without_the_model_has_the_same_keys(
-    here: tuple[Path, run.Report], cluster: AtWork, tmp_path: Path
-):
+def test_a_client_without_the_model_has_the_same_keys(here, cluster, tmp_path):
     path, report = here
     other = small_model.write(tmp_path / "book", tmp_path / "gone")
     found = through(cluster, other)

@@ -71,7 +71,7 @@ def home(speech: Speech) -> Speech:
         max_size=3,
     ),
 )
-def test_what_is_packed_comes_out_as_it_was(facts: dict[str, Any], arrays: dict[str, Any]):
+def test_what_is_packed_comes_out_as_it_was(facts, arrays):
     parcel = codec.pack_parcel(facts, arrays)
     assert parcel == codec.pack_parcel(dict(facts), dict(arrays))
     said, found = codec.unpack_parcel(parcel)
@@ -83,7 +83,7 @@ def test_what_is_packed_comes_out_as_it_was(facts: dict[str, Any], arrays: dict[
 
 
 @given(st.data())
-def test_a_byte_that_is_altered_anywhere_is_damage(data: st.DataObject):
+def test_a_byte_that_is_altered_anywhere_is_damage(data):
     parcel = bytearray(codec.pack_parcel({"text": "The ferry."}, {"state": STATE}))
     place = data.draw(st.integers(0, len(parcel) - 1))
     parcel[place] ^= data.draw(st.integers(1, 255))
@@ -92,7 +92,7 @@ def test_a_byte_that_is_altered_anywhere_is_damage(data: st.DataObject):
 
 
 @given(st.integers(0, 2000))
-def test_a_parcel_that_is_cut_off_is_damage(length: int):
+def test_a_parcel_that_is_cut_off_is_damage(length):
     parcel = codec.pack_parcel({"text": "The ferry."}, {"state": STATE})
     with pytest.raises(codec.DamagedParcel):
         codec.unpack_parcel(parcel[: min(length, len(parcel) - 1)])
@@ -119,7 +119,7 @@ def test_what_is_pickled_is_not_sent():
 
 
 @pytest.mark.parametrize("archive", [True, False])
-def test_what_is_pickled_is_not_opened(archive: bool):
+def test_what_is_pickled_is_not_opened(archive):
     file = io.BytesIO()
     if archive:
         np.savez(file, facts=np.frombuffer(b"{}", np.uint8), state=np.array([Trap()], object))
@@ -140,9 +140,8 @@ def test_what_is_pickled_is_not_opened(archive: bool):
     description=st.none() | TEXTS,
 )  # fmt: skip
 def test_a_request_arrives_as_it_was_asked(
-    text: str, style: str | None, seed: int, attempt: int, expected: float,
-    parameters: dict[str, Any], description: str | None,
-):  # fmt: skip
+    text, style, seed, attempt, expected, parameters, description
+):
     asked = request(
         text=text, style=style, seed=seed, attempt=attempt, expected=expected,
         parameters=parameters, voice=Voice("ann", description=description, language="de"),
@@ -159,7 +158,7 @@ def test_a_request_arrives_as_it_was_asked(
         ("cosyvoice2", CosyVoice2Voice(speaker="中文女")),
     ],
 )
-def test_what_an_author_set_for_an_engines_voices_arrives(name: str, own: Any):
+def test_what_an_author_set_for_an_engines_voices_arrives(name, own):
     asked = request(voice=Voice("ann", own={name: own}))
     found = arrived(codec.encode_request(asked, {"name": name}), ENGINES[name])
     assert found is not None
@@ -193,7 +192,7 @@ def test_what_is_ahead_of_a_request_does_not_travel():
         request(prompt=prompt(None)),
     ],
 )
-def test_another_request_has_another_mark(other: Request):
+def test_another_request_has_another_mark(other):
     ours, theirs = (codec.encode_request(one, SETTINGS) for one in (request(), other))
     assert mark(ours) != mark(theirs)
 
@@ -244,7 +243,7 @@ def test_a_request_has_the_same_mark_however_its_prompt_is_sent():
 
 
 @given(st.integers(1, 4))
-def test_a_prompt_that_stayed_there_is_cut_as_the_request_has_it(length: int):
+def test_a_prompt_that_stayed_there_is_cut_as_the_request_has_it(length):
     parcel = codec.encode_request(request(prompt=prompt(STATE[:length])), SETTINGS, "take")
     found = arrived(parcel, made={"take": STATE})
     assert found is not None
@@ -255,7 +254,7 @@ def test_a_prompt_that_stayed_there_is_cut_as_the_request_has_it(length: int):
 @pytest.mark.parametrize(
     "there", [{}, {"take": STATE[:3]}, {"take": STATE + 1}, {"take": STATE.astype(np.float64)}]
 )
-def test_a_prompt_that_stayed_there_is_proved_to_be_the_same(there: dict[str, State]):
+def test_a_prompt_that_stayed_there_is_proved_to_be_the_same(there):
     parcel = codec.encode_request(request(prompt=prompt()), SETTINGS, "take")
     assert arrived(parcel, made=there) is None
 
@@ -268,9 +267,7 @@ def test_a_prompt_that_stayed_there_is_proved_to_be_the_same(there: dict[str, St
     st.dictionaries(TEXTS, arrays_of.arrays(np.float32, (2, 3)), max_size=3),
     TEXTS,
 )
-def test_a_reference_arrives_as_it_was(
-    samples: NDArray[np.float32], latents: dict[str, NDArray[np.float32]], transcript: str
-):
+def test_a_reference_arrives_as_it_was(samples, latents, transcript):
     found = codec.decode_reference(
         codec.encode_reference(Reference("clip", samples, RATE, transcript, latents))
     )
@@ -291,13 +288,13 @@ def test_a_reference_that_came_altered_is_damage():
 
 
 @given(arrays_of.arrays(np.int16, st.integers(1, 400)))
-def test_samples_of_16_bits_come_home_exactly(samples: NDArray[np.int16]):
+def test_samples_of_16_bits_come_home_exactly(samples):
     exact = samples.astype(np.float32) / 32768
     assert np.array_equal(home(Speech(exact)).samples, exact)
 
 
 @given(arrays_of.arrays(np.float32, st.integers(1, 400), elements=st.floats(-1, 1, width=32)))
-def test_other_samples_come_home_to_24_bits(samples: NDArray[np.float32]):
+def test_other_samples_come_home_to_24_bits(samples):
     found = home(Speech(samples)).samples
     assert found.dtype == np.float32
     assert len(found) == len(samples)
@@ -305,7 +302,7 @@ def test_other_samples_come_home_to_24_bits(samples: NDArray[np.float32]):
 
 
 @pytest.mark.parametrize("samples", [[], [0.1, float("nan")], [0.5, 1.5], [float("-inf")]])
-def test_samples_that_no_flac_holds_come_home_as_they_are(samples: list[float]):
+def test_samples_that_no_flac_holds_come_home_as_they_are(samples):
     given = np.array(samples, np.float32)
     assert home(Speech(given)).samples.tobytes() == given.tobytes()
 
@@ -336,7 +333,7 @@ def test_a_take_is_stored_as_if_it_had_never_travelled():
         ({}, {"flac": np.frombuffer(b"no FLAC at all", np.uint8)}),
     ],
 )
-def test_a_take_that_is_none_is_damage(facts: dict[str, Any], arrays: dict[str, Any]):
+def test_a_take_that_is_none_is_damage(facts, arrays):
     with pytest.raises(codec.DamagedParcel, match="a take cannot be read"):
         codec.decode_speech(facts, arrays)
 

@@ -59,7 +59,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_an_insecure_cluster_of_this_machine_is_reached_without_certificates(
-    written: str, host: str, port: int, address: str
+    written, host, port, address
 ):
     place = parse_place(written, insecure=True)
     assert (place, place.address, place.is_local) == (ClusterPlace(host, port), address, True)
@@ -79,20 +79,20 @@ def test_an_insecure_cluster_of_this_machine_is_reached_without_certificates(
         ("127.0.0.1", "tls://127.0.0.1:8786"),
     ],
 )
-def test_a_cluster_is_reached_with_certificates(written: str, address: str, ours: Path):
+def test_a_cluster_is_reached_with_certificates(written, address, ours):
     place = parse_place(written, ours)
     assert (place.address, place.tls) == (address, ours)
 
 
 @pytest.mark.parametrize("written", ["127.0.0.1", "localhost:9000", "tls://[::1]"])
-def test_this_machine_is_reached_with_a_certificate_that_is_made_for_it(written: str, own: Path):
+def test_this_machine_is_reached_with_a_certificate_that_is_made_for_it(written, own):
     place = parse_place(written)
     assert (place.tls, place.address[:6]) == (own, "tls://")
     assert parse_place(written) == place == parse_place(written, check_certificate(None))
 
 
 @pytest.mark.parametrize("written", ["tcp://127.0.0.1", "tcp://localhost:9000", "tcp://[::1]:1"])
-def test_an_address_without_certificates_wants_insecure(written: str, own: Path):
+def test_an_address_without_certificates_wants_insecure(written, own):
     with pytest.raises(UsageError) as caught:
         parse_place(written)
     secure = ClusterPlace(parse_place(written, insecure=True).host, 1, own).address[:-2]
@@ -117,44 +117,44 @@ def test_an_address_with_certificates_is_not_insecure():
         "tcp://127.0.0.1:8786\ntcp://127.0.0.1:8787", "tls://studio.local:٣",
     ],
 )  # fmt: skip
-def test_what_is_no_address_is_refused_with_one_that_is(written: str, ours: Path):
+def test_what_is_no_address_is_refused_with_one_that_is(written, ours):
     with pytest.raises(UsageError, match=r"is no address of a cluster: write tls://host:8786, or"):
         parse_place(written, ours)
 
 
 @pytest.mark.parametrize("written", ["tcp://studio.local", "tcp://192.168.1.20", "tcp://[fe80::1]"])
 @pytest.mark.parametrize("insecure", [False, True])
-def test_nobody_beyond_this_machine_is_reached_without_certificates(written: str, insecure: bool):
+def test_nobody_beyond_this_machine_is_reached_without_certificates(written, insecure):
     with pytest.raises(UsageError, match="runs programs on all its machines") as caught:
         parse_place(written, insecure=insecure)
     assert "tls://" in str(caught.value)
 
 
 @pytest.mark.parametrize("written", ["tcp://127.0.0.1", "tcp://localhost:9000"])
-def test_certificates_that_would_not_be_shown_are_refused(written: str, ours: Path):
+def test_certificates_that_would_not_be_shown_are_refused(written, ours):
     with pytest.raises(UsageError, match="shows no certificate, so leave out"):
         parse_place(written, ours, insecure=True)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "localhost", "::1", "0.0.0.0", "192.168.1.20"])
-def test_a_scheduler_makes_a_certificate_where_there_is_none(address: str, own: Path):
+def test_a_scheduler_makes_a_certificate_where_there_is_none(address, own):
     assert listening_place(address, 9000) == ClusterPlace(address, 9000, own)
     key = (own / "key.pem").read_bytes()
     assert listening_place(address, 9000) == ClusterPlace(address, 9000, own)
     assert (own / "key.pem").read_bytes() == key
 
 
-def test_a_scheduler_shows_certificates_that_are_named(ours: Path):
+def test_a_scheduler_shows_certificates_that_are_named(ours):
     assert listening_place("127.0.0.1", 9000, ours) == ClusterPlace("127.0.0.1", 9000, ours)
 
 
-def test_an_insecure_scheduler_makes_no_certificate(own: Path):
+def test_an_insecure_scheduler_makes_no_certificate(own):
     assert listening_place("127.0.0.1", 9000, insecure=True) == ClusterPlace("127.0.0.1", 9000)
     assert not own.exists()
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.20", "studio.local"])
-def test_an_insecure_scheduler_is_not_reached_by_others(address: str):
+def test_an_insecure_scheduler_is_not_reached_by_others(address):
     with pytest.raises(UsageError, match="runs programs on all its machines"):
         listening_place(address, 9000, insecure=True)
 
@@ -163,23 +163,23 @@ def test_an_insecure_scheduler_is_not_reached_by_others(address: str):
 
 
 @pytest.mark.parametrize("name", ["ours", "signed"])
-def test_a_certificate_with_its_key_is_taken(name: str, request: pytest.FixtureRequest):
+def test_a_certificate_with_its_key_is_taken(name, request):
     folder = request.getfixturevalue(name)
     assert check_certificate(folder) == folder
 
 
-def test_a_certificate_that_has_run_out_is_refused(ours: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_certificate_that_has_run_out_is_refused(ours, monkeypatch):
     monkeypatch.setattr("time.time", lambda: 1e11)
     with pytest.raises(UsageError, match=r"cert.pem: valid until .* replace it and key.pem"):
         parse_place("tls://studio.local", ours)
 
 
-def test_without_a_folder_the_users_own_is_taken(own: Path):
+def test_without_a_folder_the_users_own_is_taken(own):
     certificate(own)
     assert parse_place("studio.local").tls == own
 
 
-def test_none_is_made_for_a_scheduler_of_another_machine(own: Path):
+def test_none_is_made_for_a_scheduler_of_another_machine(own):
     with pytest.raises(UsageError) as caught:
         parse_place("studio.local")
     assert str(caught.value).startswith(f"{own}/cert.pem: no such file: start `narrator scheduler`")
@@ -189,7 +189,7 @@ def test_none_is_made_for_a_scheduler_of_another_machine(own: Path):
 # -- a certificate of narrator's making ------------------------------------------------------------
 
 
-def test_a_certificate_is_made_for_this_user_alone(own: Path):
+def test_a_certificate_is_made_for_this_user_alone(own):
     before = os.umask(0)
     try:
         parse_place("127.0.0.1")
@@ -200,15 +200,13 @@ def test_a_certificate_is_made_for_this_user_alone(own: Path):
     assert [path.name for path in own.parent.iterdir()] == ["cluster"]
 
 
-def test_a_certificate_that_was_made_does_not_run_out(own: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_certificate_that_was_made_does_not_run_out(own, monkeypatch):
     parse_place("127.0.0.1")
     monkeypatch.setattr("time.time", lambda: 2e11)
     assert check_certificate(None) == own
 
 
-def test_programs_that_start_at_once_have_one_certificate(
-    own: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_programs_that_start_at_once_have_one_certificate(own, monkeypatch):
     """All have seen that there is none before the first makes it."""
     gate, new = threading.Barrier(4, timeout=30), credentials._new_certificate
 
@@ -224,7 +222,7 @@ def test_programs_that_start_at_once_have_one_certificate(
     assert [path.name for path in own.parent.iterdir()] == ["cluster"]
 
 
-def test_a_certificate_half_copied_is_not_made_anew(own: Path):
+def test_a_certificate_half_copied_is_not_made_anew(own):
     own.mkdir(parents=True)
     (own / "key.pem").touch(0o600)
     with pytest.raises(UsageError, match=r"cert.pem: no such file"):
@@ -232,20 +230,18 @@ def test_a_certificate_half_copied_is_not_made_anew(own: Path):
     assert (own / "key.pem").read_bytes() == b""
 
 
-def test_an_empty_folder_is_filled(own: Path):
+def test_an_empty_folder_is_filled(own):
     own.mkdir(parents=True)
     assert parse_place("127.0.0.1").tls == own
 
 
-def test_a_library_that_cannot_be_written_is_named(own: Path):
+def test_a_library_that_cannot_be_written_is_named(own):
     own.write_text("")
     with pytest.raises(StorageError, match="cluster: "):
         parse_place("127.0.0.1")
 
 
-def test_without_what_makes_certificates_it_is_said_what_to_install(
-    own: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_without_what_makes_certificates_it_is_said_what_to_install(own, monkeypatch):
     monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(EngineUnavailable, match=r"cluster\]"):
         parse_place("127.0.0.1")
@@ -256,7 +252,7 @@ def test_without_what_makes_certificates_it_is_said_what_to_install(
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o601])
 @pytest.mark.parametrize("named", [False, True])
-def test_a_key_that_others_can_read_is_refused(mode: int, named: bool, own: Path):
+def test_a_key_that_others_can_read_is_refused(mode, named, own):
     parse_place("127.0.0.1")
     key = own / "key.pem"
     key.chmod(mode)
@@ -269,7 +265,7 @@ def test_a_key_that_others_can_read_is_refused(mode: int, named: bool, own: Path
 
 @pytest.mark.parametrize("name", ["", "cert.pem", "ca.pem"])
 @pytest.mark.parametrize("mode", [0o720, 0o702])
-def test_an_authority_that_others_can_change_is_refused(name: str, mode: int, tmp_path: Path):
+def test_an_authority_that_others_can_change_is_refused(name, mode, tmp_path):
     folder = certificate(tmp_path / "tls", "signed")
     path = folder / name
     path.chmod(mode)
@@ -278,7 +274,7 @@ def test_an_authority_that_others_can_change_is_refused(name: str, mode: int, tm
     assert str(caught.value).endswith(f"can change this: chmod go-w {shlex.quote(str(path))}")
 
 
-def test_a_key_of_another_user_is_refused(ours: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_key_of_another_user_is_refused(ours, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     if ours.stat().st_uid == 0:
         status = os.stat_result((0o40700, 0, 0, 0, 54321, 0, 0, 0, 0, 0))
@@ -313,9 +309,7 @@ def altered(folder: Path, **files: Path | str) -> Path:
         ({"ca": "nonsense"}, "NO_CERTIFICATE"),
     ],
 )
-def test_what_is_no_certificate_with_its_key_is_refused(
-    files: dict[str, Path | str], why: str, tmp_path: Path
-):
+def test_what_is_no_certificate_with_its_key_is_refused(files, why, tmp_path):
     folder = altered(tmp_path / "tls", **files)
     with pytest.raises(UsageError) as caught:
         check_certificate(folder)
@@ -326,7 +320,7 @@ def test_what_is_no_certificate_with_its_key_is_refused(
 
 
 @pytest.mark.parametrize("name", ["cert.pem", "key.pem"])
-def test_half_a_certificate_is_none(name: str, tmp_path: Path):
+def test_half_a_certificate_is_none(name, tmp_path):
     folder = altered(tmp_path / "tls")
     (folder / name).unlink()
     with pytest.raises(UsageError, match=f"{name}: no such file"):
@@ -341,9 +335,7 @@ def test_in_an_insecure_cluster_nothing_is_shown():
 
 
 @pytest.mark.parametrize(("name", "authority"), [("ours", "cert.pem"), ("signed", "ca.pem")])
-def test_every_part_shows_a_certificate_and_asks_for_one(
-    name: str, authority: str, request: pytest.FixtureRequest
-):
+def test_every_part_shows_a_certificate_and_asks_for_one(name, authority, request):
     folder = request.getfixturevalue(name)
     found = credentials.tls_settings(ClusterPlace("studio.local", tls=folder))
     assert found is not None
@@ -354,7 +346,7 @@ def test_every_part_shows_a_certificate_and_asks_for_one(
         assert (shown["cert"], shown["key"]) == (str(folder / "cert.pem"), str(folder / "key.pem"))
 
 
-def test_without_dask_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch):
+def test_without_dask_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(EngineUnavailable, match=r"pip install .*\[cluster\]"):
         credentials.require_dask()

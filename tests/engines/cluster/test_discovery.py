@@ -95,13 +95,13 @@ def test_it_takes_nothing_of_this_machine():
 # -- who is there ----------------------------------------------------------------------------------
 
 
-def test_machines_are_seen_and_left(cluster: Made):
+def test_machines_are_seen_and_left(cluster):
     found = cluster(FakeMachine("mini"), FakeMachine("studio"))
     assert {one.name for one in discovery.list_machines(PLACE).values()} == {"mini", "studio"}
     assert found.closed
 
 
-def test_a_scheduler_that_is_away_shows_nobody(cluster: Made):
+def test_a_scheduler_that_is_away_shows_nobody(cluster):
     cluster(FakeMachine("mini")).away = True
     assert discovery.list_machines(PLACE) == {}
 
@@ -119,7 +119,7 @@ def remembering(name: str, weights: str, **more: Any) -> Remembering:
     return made
 
 
-def test_of_an_engine_that_is_not_here_most_machines_are_believed(cluster: Made):
+def test_of_an_engine_that_is_not_here_most_machines_are_believed(cluster):
     found = cluster(
         remembering("a", "one"), remembering("b", "two"), remembering("c", "two"),
         remembering("d", "one", engines=frozenset({"draft"})),
@@ -128,7 +128,7 @@ def test_of_an_engine_that_is_not_here_most_machines_are_believed(cluster: Made)
     assert found.closed
 
 
-def test_where_nobody_has_an_engine_nothing_is_remembered(cluster: Made):
+def test_where_nobody_has_an_engine_nothing_is_remembered(cluster):
     cluster(FakeMachine("mini", engines=frozenset({"draft"})), FakeMachine("old", version="0.1"))
     assert discovery.find_identity_record(PLACE, SETTINGS) == {}
 
@@ -136,7 +136,7 @@ def test_where_nobody_has_an_engine_nothing_is_remembered(cluster: Made):
 # -- a clip ----------------------------------------------------------------------------------------
 
 
-def test_a_clip_is_encoded_by_a_machine_that_speaks_as_planned(cluster: Made):
+def test_a_clip_is_encoded_by_a_machine_that_speaks_as_planned(cluster):
     other, mini = Encoding("other", HumEngine(version=2)), Encoding("mini")
     found, clip = cluster(other, mini), reference()
     encoded = carried().encode_reference(clip)
@@ -154,16 +154,14 @@ def test_a_clip_is_encoded_by_a_machine_that_speaks_as_planned(cluster: Made):
         ([Encoding("mini", version="0.1")], "no machine of tcp://127.0.0.1:9000 has this model"),
     ],
 )
-def test_without_such_a_machine_no_clip_is_encoded(
-    machines: list[FakeMachine], why: str, cluster: Made
-):
+def test_without_such_a_machine_no_clip_is_encoded(machines, why, cluster):
     found = cluster(*machines)
     with pytest.raises(EngineUnavailable, match=why):
         carried().encode_reference(reference())
     assert found.closed
 
 
-def test_a_clip_that_a_machine_refuses_is_said_with_its_reason(cluster: Made):
+def test_a_clip_that_a_machine_refuses_is_said_with_its_reason(cluster):
     mini = Encoding("mini")
     mini.refusal = "the clip is too short"
     cluster(mini)
@@ -171,9 +169,7 @@ def test_a_clip_that_a_machine_refuses_is_said_with_its_reason(cluster: Made):
         carried().encode_reference(reference())
 
 
-def test_a_machine_that_never_answers_is_not_waited_for_for_ever(
-    cluster: Made, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_machine_that_never_answers_is_not_waited_for_for_ever(cluster, monkeypatch):
     found = cluster(Encoding("mini"))
     send = found.send
 
@@ -188,7 +184,7 @@ def test_a_machine_that_never_answers_is_not_waited_for_for_ever(
         carried().encode_reference(reference())
 
 
-def test_an_answer_that_came_altered_is_none(cluster: Made):
+def test_an_answer_that_came_altered_is_none(cluster):
     class Torn(Encoding):
         def encode(self, facts: dict[str, Any]) -> bytes:
             return super().encode(facts)[:-1]
@@ -198,7 +194,7 @@ def test_an_answer_that_came_altered_is_none(cluster: Made):
         carried().encode_reference(reference())
 
 
-def test_a_reference_goes_to_no_machine_that_is_not_met(cluster: Made):
+def test_a_reference_goes_to_no_machine_that_is_not_met(cluster):
     mini = Encoding("mini", engines=frozenset({"draft"}))
     cluster(mini)
     with pytest.raises(EngineUnavailable):

@@ -26,11 +26,11 @@ def full(slots: int, pace: float, seconds: float) -> MachineLoad:
     return MachineLoad(slots, pace, in_flight={f"old {n}": (0.0, seconds) for n in range(slots)})
 
 
-def test_nothing_goes_out_without_machines() -> None:
+def test_nothing_goes_out_without_machines():
     assert placed(Placement(waiting=waiting(5.0))) == {}
 
 
-def test_what_most_speech_hangs_on_goes_first() -> None:
+def test_what_most_speech_hangs_on_goes_first():
     chains = {
         "short": WaitingRequest(9.0, 9.0),
         "long": WaitingRequest(5.0, 60.0),
@@ -41,86 +41,86 @@ def test_what_most_speech_hangs_on_goes_first() -> None:
     assert list(places.waiting) == ["short"]
 
 
-def test_what_somebody_waits_for_goes_before_all() -> None:
+def test_what_somebody_waits_for_goes_before_all():
     chains = {"long": WaitingRequest(5.0, 60.0), "asked": WaitingRequest(2.0, 2.0, is_urgent=True)}
     places = Placement({"m": MachineLoad(1, 1.0)}, chains)
     assert list(placed(places)) == ["asked"]
 
 
-def test_the_fastest_machine_has_what_most_hangs_on() -> None:
+def test_the_fastest_machine_has_what_most_hangs_on():
     chains = {"short": WaitingRequest(5.0, 5.0), "long": WaitingRequest(5.0, 60.0)}
     places = Placement({"slow": MachineLoad(1, 2.0), "fast": MachineLoad(1, 1.0)}, chains)
     assert placed(places, MUCH) == {"long": "fast", "short": "slow"}
 
 
-def test_a_slow_machine_has_its_share_while_there_is_much_to_do() -> None:
+def test_a_slow_machine_has_its_share_while_there_is_much_to_do():
     places = Placement({"slow": MachineLoad(1, 8.0), "fast": full(1, 1.0, 9.0)}, waiting(5.0))
     assert placed(places, MUCH) == {"0": "slow"}
 
 
-def test_at_the_end_a_busy_fast_machine_is_waited_for() -> None:
+def test_at_the_end_a_busy_fast_machine_is_waited_for():
     places = Placement({"slow": MachineLoad(1, 8.0), "fast": full(1, 1.0, 9.0)}, waiting(5.0))
     assert placed(places) == {}
 
 
-def test_at_the_end_a_slow_machine_has_what_it_speaks_sooner() -> None:
+def test_at_the_end_a_slow_machine_has_what_it_speaks_sooner():
     places = Placement({"slow": MachineLoad(1, 2.0), "fast": full(1, 1.0, 9.0)}, waiting(5.0))
     assert placed(places) == {"0": "slow"}
 
 
-def test_whoever_waits_for_a_fast_machine_is_waited_for_in_turn() -> None:
+def test_whoever_waits_for_a_fast_machine_is_waited_for_in_turn():
     """Two that a fast slot would have sooner, were each alone."""
     places = Placement({"slow": MachineLoad(1, 3.0), "fast": full(1, 1.0, 6.0)}, waiting(5.0, 5.0))
     assert placed(places) == {"1": "slow"}
 
 
-def test_a_longest_chain_is_not_passed_over_by_what_has_time() -> None:
+def test_a_longest_chain_is_not_passed_over_by_what_has_time():
     chains = {"urgent": WaitingRequest(10.0, 80.0), "short": WaitingRequest(10.0, 10.0)}
     places = Placement({"m": MachineLoad(2, 1.0)}, chains)
     first = next(places.place_requests(0.0, 0.0))
     assert first == ("urgent", "m")
 
 
-def test_an_urgent_chain_waits_for_the_fast_machine() -> None:
+def test_an_urgent_chain_waits_for_the_fast_machine():
     chains = {"urgent": WaitingRequest(10.0, 80.0), "short": WaitingRequest(5.0, 5.0)}
     places = Placement({"slow": MachineLoad(1, 4.0), "fast": full(1, 1.0, 5.0)}, chains)
     assert placed(places) == {"short": "slow"}
 
 
 @pytest.mark.parametrize(("near", "first"), [("m", "1"), ("other", "0")])
-def test_of_equals_a_machine_has_what_it_has_the_beginning_of(near: str, first: str) -> None:
+def test_of_equals_a_machine_has_what_it_has_the_beginning_of(near, first):
     chains = {"0": WaitingRequest(5.0, 50.0), "1": WaitingRequest(5.0, 48.0, origin=near)}
     places = Placement({"m": MachineLoad(1, 1.0)}, chains)
     assert placed(places, MUCH) == {first: "m"}
 
 
-def test_a_near_machine_does_not_make_a_chain_longer() -> None:
+def test_a_near_machine_does_not_make_a_chain_longer():
     chains = {"0": WaitingRequest(5.0, 50.0), "1": WaitingRequest(5.0, 20.0, origin="m")}
     places = Placement({"m": MachineLoad(1, 1.0)}, chains)
     assert placed(places, MUCH) == {"0": "m"}
 
 
-def test_a_slot_that_is_soon_free_has_its_next_on_the_way() -> None:
+def test_a_slot_that_is_soon_free_has_its_next_on_the_way():
     places = Placement({"m": full(1, 1.0, 10.0)}, waiting(5.0, 5.0))
     assert placed(places, MUCH, now=10.0 - LEAD_SECONDS - 0.1) == {}
     assert placed(places, MUCH, now=10.0 - LEAD_SECONDS + 0.1) == {"0": "m"}
     assert placed(places, MUCH, now=10.0) == {}
 
 
-def test_no_machine_has_more_than_twice_its_slots() -> None:
+def test_no_machine_has_more_than_twice_its_slots():
     places = Placement({"m": MachineLoad(2, 1.0)}, waiting(*[5.0] * 9))
     for now in range(0, 100, 10):
         placed(places, MUCH, float(now))
     assert len(places.machines["m"].in_flight) == 4
 
 
-def test_a_machine_whose_pace_is_unknown_has_no_more_than_its_slots() -> None:
+def test_a_machine_whose_pace_is_unknown_has_no_more_than_its_slots():
     places = Placement({"m": MachineLoad(2)}, waiting(*[5.0] * 9))
     placed(places, MUCH)
     assert placed(places, MUCH, now=100.0) == {}
 
 
-def test_what_waits_at_a_machine_begins_when_a_slot_is_free() -> None:
+def test_what_waits_at_a_machine_begins_when_a_slot_is_free():
     machine = MachineLoad(1, 1.0, in_flight={"a": (0.0, 10.0), "b": (9.5, 10.0)})
     places = Placement({"m": machine}, waiting(5.0))
     assert placed(places, MUCH, now=15.0) == {}  # b may end at 25 at the earliest
@@ -130,14 +130,14 @@ def test_what_waits_at_a_machine_begins_when_a_slot_is_free() -> None:
     assert placed(places, MUCH, now=27.5) == {"0": "m"}
 
 
-def test_what_ends_while_slots_are_left_moves_nobody() -> None:
+def test_what_ends_while_slots_are_left_moves_nobody():
     machine = MachineLoad(3, 1.0, in_flight={"a": (0.0, 10.0), "b": (1.0, 10.0)})
     machine.remove("a", 5.0)
     machine.remove("unknown", 5.0)
     assert machine.in_flight == {"b": (1.0, 10.0)}
 
 
-def test_an_unknown_pace_is_what_others_have() -> None:
+def test_an_unknown_pace_is_what_others_have():
     """So a new machine is as good as the mean of those that are known."""
     machines = {"new": MachineLoad(1), "fast": MachineLoad(1, 1.0), "slow": MachineLoad(1, 5.0)}
     chains = {
@@ -146,14 +146,14 @@ def test_an_unknown_pace_is_what_others_have() -> None:
     assert placed(Placement(machines, chains), MUCH) == {"a": "fast", "b": "new", "c": "slow"}
 
 
-def test_a_new_machine_that_is_slow_is_known_before_its_first_take() -> None:
+def test_a_new_machine_that_is_slow_is_known_before_its_first_take():
     new = MachineLoad(2, in_flight={"first": (0.0, 5.0)})
     places = Placement({"new": new, "fast": full(1, 1.0, 0.0)}, waiting(5.0))
     places.machines["fast"].in_flight = {"old": (36.0, 9.0)}
     assert placed(places, now=40.0) == {}  # eight seconds for each at least, and five on fast
 
 
-def test_a_pace_is_learned_from_takes() -> None:
+def test_a_pace_is_learned_from_takes():
     machine = MachineLoad(1)
     machine.learn(10.0, 20.0)
     assert machine.pace == 2.0
@@ -197,7 +197,7 @@ def simulated(chains: list[list[float]], speeds: tuple[float, ...], slots: int) 
 
 
 @pytest.mark.parametrize("speeds", [(1.0,), (1.0, 1.0), (1.0, 1.0, 0.5, 0.25)])
-def test_machines_of_any_speed_reach_what_is_possible(speeds: tuple[float, ...]) -> None:
+def test_machines_of_any_speed_reach_what_is_possible(speeds):
     chains = [[4.0 + 3 * ((n * 7 + i * 5) % 4) for i in range(1 + n % 6)] for n in range(160)]
     possible = sum(map(sum, chains)) / (4 * sum(speeds))
     assert possible / simulated(chains, speeds, 4) >= 0.95

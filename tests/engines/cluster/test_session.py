@@ -142,9 +142,7 @@ def test_who_leaves_drops_what_is_out():
         (FakeMachine("mini", refuses="no room for the model"), "no room for the model"),
     ],
 )
-def test_a_machine_that_cannot_speak_as_planned_is_refused_in_words_once(
-    machine: FakeMachine, why: str
-):
+def test_a_machine_that_cannot_speak_as_planned_is_refused_in_words_once(machine, why):
     client = of(machine, FakeMachine("studio"), retry_refused=10.0)
     client.said(*several())
     client.rest(60)
@@ -329,7 +327,7 @@ def test_no_machine_is_to_blame_for_a_scheduler_that_goes():
         ([FakeMachine("mini")], True, "the scheduler does not answer"),
     ],
 )
-def test_nobody_for_long_ends_it_with_the_reason(machines: list[FakeMachine], away: bool, why: str):
+def test_nobody_for_long_ends_it_with_the_reason(machines, away, why):
     client = of(*machines, no_machine=120.0)
     client.cluster.away = away
     client.add(request())
@@ -344,7 +342,7 @@ def test_nobody_for_long_ends_it_with_the_reason(machines: list[FakeMachine], aw
 
 
 @pytest.mark.parametrize("answer", [DAMAGED, b"", "OSError: disk full"])
-def test_an_answer_that_is_none_is_asked_for_again(answer: bytes | str):
+def test_an_answer_that_is_none_is_asked_for_again(answer):
     mini = FakeMachine("mini", answers=[answer])
     client = of(mini)
     client.said(request())

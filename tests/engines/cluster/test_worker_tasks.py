@@ -88,7 +88,7 @@ def at_work(booth: Booth) -> int:
 # -- a booth ---------------------------------------------------------------------------------------
 
 
-def test_what_many_threads_ask_is_one_batch(threads: ThreadPoolExecutor):
+def test_what_many_threads_ask_is_one_batch(threads):
     engine = FarEngine()
     engine.gate.clear()
     booth = booth_of(engine)
@@ -105,7 +105,7 @@ def test_what_many_threads_ask_is_one_batch(threads: ThreadPoolExecutor):
     assert engine.sessions[0].most == 3
 
 
-def test_a_parcel_that_comes_twice_is_spoken_once(threads: ThreadPoolExecutor):
+def test_a_parcel_that_comes_twice_is_spoken_once(threads):
     engine = FarEngine()
     engine.gate.clear()
     booth = booth_of(engine)
@@ -118,7 +118,7 @@ def test_a_parcel_that_comes_twice_is_spoken_once(threads: ThreadPoolExecutor):
     assert len(engine.requests) == 1
 
 
-def test_two_of_one_key_are_two_takes(threads: ThreadPoolExecutor):
+def test_two_of_one_key_are_two_takes(threads):
     """Other clients may ask for the same step."""
     engine = FarEngine()
     engine.gate.clear()
@@ -136,9 +136,7 @@ def test_a_failure_of_the_engine_is_an_answer():
     assert facts["failure"] == "it lost its voice"
 
 
-def test_an_engine_that_cannot_start_refuses_all_who_wait_and_begins_anew(
-    threads: ThreadPoolExecutor,
-):
+def test_an_engine_that_cannot_start_refuses_all_who_wait_and_begins_anew(threads):
     engine = FarEngine(start_errors=[EngineUnavailable("no room for the model")])
     engine.gate.clear()
     booth = booth_of(engine)
@@ -152,9 +150,7 @@ def test_an_engine_that_cannot_start_refuses_all_who_wait_and_begins_anew(
     assert opened(booth.speak("mark 0", request()))[1] is not None
 
 
-def test_an_engine_that_dies_leaves_nobody_waiting(
-    threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_engine_that_dies_leaves_nobody_waiting(threads, monkeypatch):
     heard: list[threading.ExceptHookArgs] = []
     monkeypatch.setattr(threading, "excepthook", heard.append)
 
@@ -179,7 +175,7 @@ def test_an_engine_that_dies_leaves_nobody_waiting(
     assert engine.sessions[0].closed
 
 
-def test_an_idle_session_is_closed_and_opened_again(idle: None):
+def test_an_idle_session_is_closed_and_opened_again(idle):
     engine = HumEngine()
     booth = booth_of(engine)
     booth.speak("1", request())
@@ -190,7 +186,7 @@ def test_an_idle_session_is_closed_and_opened_again(idle: None):
     assert len(engine.sessions) == 2
 
 
-def test_a_booth_says_how_it_runs(threads: ThreadPoolExecutor):
+def test_a_booth_says_how_it_runs(threads):
     engine = FarEngine()
     engine.gate.clear()
     booth = booth_of(engine)
@@ -204,7 +200,7 @@ def test_a_booth_says_how_it_runs(threads: ThreadPoolExecutor):
     until(lambda: at_work(booth) == 0)
 
 
-def test_an_engine_that_does_not_come_back_is_silent(threads: ThreadPoolExecutor):
+def test_an_engine_that_does_not_come_back_is_silent(threads):
     stuck, free = threading.Event(), threading.Event()
 
     def fault(asked: Request) -> EngineFailure | None:
@@ -223,9 +219,7 @@ def test_an_engine_that_does_not_come_back_is_silent(threads: ThreadPoolExecutor
 # -- speed -----------------------------------------------------------------------------------------
 
 
-def test_speed_is_learnt_with_all_slots_full_and_kept(
-    idle: None, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
-):
+def test_speed_is_learnt_with_all_slots_full_and_kept(idle, threads, monkeypatch):
     monkeypatch.setattr(worker_tasks, "MIN_MEASURED_SECONDS", 1e-4)
     booth = booth_of(HumEngine())
     assert booth.facts()["speed"] is None
@@ -237,7 +231,7 @@ def test_speed_is_learnt_with_all_slots_full_and_kept(
     assert booth_of(HumEngine(version=2)).facts()["speed"] is None
 
 
-def test_what_is_spoken_with_slots_to_spare_says_nothing_of_speed(monkeypatch: pytest.MonkeyPatch):
+def test_what_is_spoken_with_slots_to_spare_says_nothing_of_speed(monkeypatch):
     monkeypatch.setattr(worker_tasks, "MIN_MEASURED_SECONDS", 1e-9)
     booth = booth_of(HumEngine())
     for n in range(5):
@@ -246,7 +240,7 @@ def test_what_is_spoken_with_slots_to_spare_says_nothing_of_speed(monkeypatch: p
 
 
 @pytest.mark.parametrize("kept", ["[]", '{"x": true}', "no JSON", '{"x": -1}'])
-def test_a_file_of_speeds_that_is_none_is_no_trouble(library: Path, kept: str):
+def test_a_file_of_speeds_that_is_none_is_no_trouble(library, kept):
     (library / "speeds.json").write_text(kept)
     assert booth_of(HumEngine()).facts()["speed"] is None
 
@@ -325,7 +319,7 @@ def asked(task: Callable[..., bytes], *given: Any, **facts: Any) -> dict[str, An
     return opened(task(codec.pack_parcel(parcel), *given))[0]
 
 
-def test_a_machine_that_is_met_says_what_it_has_and_loads_nothing(there: There):
+def test_a_machine_that_is_met_says_what_it_has_and_loads_nothing(there):
     said = asked(worker_tasks.meet)
     assert said == {
         "narrator": __version__, "form": codec.FORMAT_VERSION,
@@ -335,14 +329,14 @@ def test_a_machine_that_is_met_says_what_it_has_and_loads_nothing(there: There):
     assert not there.engines[0].sessions
 
 
-def test_it_refuses_nobody_for_what_another_would_not_have(there: There):
+def test_it_refuses_nobody_for_what_another_would_not_have(there):
     there.machine.local_settings = {"version": 7}
     said = asked(worker_tasks.meet)
     assert said["identity"] == {"name": "hum", "version": 7}
 
 
 @pytest.mark.parametrize("other", [{"narrator": "0.1"}, {"form": 0}])
-def test_another_narrator_gets_no_more_than_the_version(there: There, other: dict[str, Any]):
+def test_another_narrator_gets_no_more_than_the_version(there, other):
     assert asked(worker_tasks.meet, **other) == {
         "narrator": __version__,
         "form": codec.FORMAT_VERSION,
@@ -351,13 +345,13 @@ def test_another_narrator_gets_no_more_than_the_version(there: There, other: dic
 
 
 @pytest.mark.parametrize("task", [worker_tasks.meet, worker_tasks.ready])
-def test_an_engine_that_is_not_here_is_refused_in_words(there: There, task: Callable[..., bytes]):
+def test_an_engine_that_is_not_here_is_refused_in_words(there, task):
     assert asked(task, settings={"name": "sing"}) == {"refused": "no engine sing here"}
     said = asked(task, settings={"name": "hum", "version": 99})
     assert said == {"refused": "no such model here"}
 
 
-def test_what_this_machine_has_of_its_own_stands_over_what_is_asked(there: There):
+def test_what_this_machine_has_of_its_own_stands_over_what_is_asked(there):
     there.machine.local_settings = {"model": "/models/mine", "slots": 5, "unheard": 1}
     settings = {"name": "hum", "model": "org/model", "slots": 2, "version": 4}
     assert asked(worker_tasks.ready, settings=settings) == {"slots": 5}
@@ -366,13 +360,13 @@ def test_what_this_machine_has_of_its_own_stands_over_what_is_asked(there: There
     assert (made.model, made.slots, made.version) == ("/models/mine", 5, 4)
 
 
-def test_an_engine_that_is_not_told_its_slots_has_no_more_than_the_machine_says(there: There):
+def test_an_engine_that_is_not_told_its_slots_has_no_more_than_the_machine_says(there):
     there.machine.local_settings = {"slots": 2}
     assert asked(worker_tasks.ready, settings={"name": "plain"}) == {"slots": 2}
     assert there.engines[0].slots == 3
 
 
-def test_a_model_that_can_die_has_a_process_of_its_own(there: There):
+def test_a_model_that_can_die_has_a_process_of_its_own(there):
     asked(worker_tasks.meet, settings={"name": "loud", "process": "here"})
     there.machine.local_settings = {"process": "here"}
     asked(worker_tasks.meet, settings={"name": "loud", "process": "own", "version": 2})
@@ -382,16 +376,14 @@ def test_a_model_that_can_die_has_a_process_of_its_own(there: There):
     ]
 
 
-def test_engines_of_the_same_settings_are_one(there: There):
+def test_engines_of_the_same_settings_are_one(there):
     asked(worker_tasks.meet)
     asked(worker_tasks.ready)
     asked(worker_tasks.meet, settings={"name": "hum", "version": 2})
     assert len(there.engines) == 2
 
 
-def test_an_engine_gives_back_memory_for_another_with_its_session_closed(
-    there: There, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_engine_gives_back_memory_for_another_with_its_session_closed(there, monkeypatch):
     monkeypatch.setattr(machine, "memory", lambda: machine.Memory(8, 1))
     asked(worker_tasks.ready)
     (first,) = there.engines
@@ -406,9 +398,7 @@ def test_an_engine_gives_back_memory_for_another_with_its_session_closed(
     assert all(booth.close_if_idle() for booth in there.machine._booths.values())
 
 
-def test_an_engine_that_is_at_work_keeps_its_memory(
-    there: There, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_engine_that_is_at_work_keeps_its_memory(there, threads, monkeypatch):
     monkeypatch.setattr(machine, "memory", lambda: machine.Memory(8, 1))
     asked(worker_tasks.meet)
     (first,) = there.engines
@@ -431,16 +421,14 @@ def say(
     return threads.submit(worker_tasks.say, codec.encode_request(one, SETTINGS, made), held)
 
 
-def test_a_request_that_its_engine_cannot_speak_is_refused(
-    there: There, threads: ThreadPoolExecutor
-):
+def test_a_request_that_its_engine_cannot_speak_is_refused(there, threads):
     asked(worker_tasks.meet)
     there.engines[0].start_errors = [EngineUnavailable("no room for the model")]
     facts, _ = opened(say(threads, request()).result(30))
     assert facts == {"refused": "no room for the model"}
 
 
-def test_a_reference_that_is_held_goes_to_the_engine(there: There, threads: ThreadPoolExecutor):
+def test_a_reference_that_is_held_goes_to_the_engine(there, threads):
     clip = reference()
     assert worker_tasks.hold(codec.encode_reference(clip)) == clip.content
     say(threads, request(reference=clip), held=clip.content).result(30)
@@ -449,12 +437,12 @@ def test_a_reference_that_is_held_goes_to_the_engine(there: There, threads: Thre
     assert np.array_equal(spoken.reference.samples, clip.samples)
 
 
-def test_a_reference_that_is_not_here_is_said_to_lack(there: There, threads: ThreadPoolExecutor):
+def test_a_reference_that_is_not_here_is_said_to_lack(there, threads):
     facts, _ = opened(say(threads, request(reference=reference()), held="clip").result(30))
     assert facts == {"lacks": "reference"}
 
 
-def test_references_that_were_used_last_are_kept(there: There, monkeypatch: pytest.MonkeyPatch):
+def test_references_that_were_used_last_are_kept(there, monkeypatch):
     parcel = codec.encode_reference(reference("1"))
     there.machine.references = worker_tasks._ByteCache(int(2.5 * len(parcel)))
     for content in ("1", "2"):
@@ -468,9 +456,7 @@ def after(speech: Speech) -> Request:
     return request("2", prompt=Prompt("Before that.", lambda: speech.samples, speech.state))
 
 
-def test_a_request_goes_on_from_a_take_that_was_made_here(
-    there: There, threads: ThreadPoolExecutor
-):
+def test_a_request_goes_on_from_a_take_that_was_made_here(there, threads):
     facts, speech = opened(say(threads, request()).result(30))
     assert speech is not None
     assert opened(say(threads, after(speech), facts["mark"]).result(30))[1] is not None
@@ -479,13 +465,13 @@ def test_a_request_goes_on_from_a_take_that_was_made_here(
     assert np.array_equal(prompt.state, speech.state)
 
 
-def test_a_prompt_that_is_not_here_is_said_to_lack(there: There, threads: ThreadPoolExecutor):
+def test_a_prompt_that_is_not_here_is_said_to_lack(there, threads):
     facts, _ = opened(say(threads, after(hum(request())), "nobody's mark").result(30))
     assert facts == {"lacks": "prompt"}
     assert not there.engines[0].requests
 
 
-def test_a_clip_is_encoded_in_the_engines_own_thread(there: There, threads: ThreadPoolExecutor):
+def test_a_clip_is_encoded_in_the_engines_own_thread(there, threads):
     clip = reference()
     held = worker_tasks.hold(codec.encode_reference(clip))
     parcel = codec.pack_parcel({"settings": SETTINGS})
@@ -496,13 +482,11 @@ def test_a_clip_is_encoded_in_the_engines_own_thread(there: There, threads: Thre
     assert there.engines[0].encodes == [clip.content]
 
 
-def test_a_clip_that_is_not_here_is_not_encoded(there: There):
+def test_a_clip_that_is_not_here_is_not_encoded(there):
     assert asked(worker_tasks.encode, "clip") == {"lacks": "reference"}
 
 
-def test_a_clip_that_cannot_be_encoded_is_refused_in_words(
-    there: There, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_clip_that_cannot_be_encoded_is_refused_in_words(there, monkeypatch):
     def encoded(engine: FarEngine, clip: Any) -> dict[str, np.ndarray]:
         raise EngineFailure("the clip is too short")
 
@@ -511,7 +495,7 @@ def test_a_clip_that_cannot_be_encoded_is_refused_in_words(
     assert asked(worker_tasks.encode, held) == {"refused": "the clip is too short"}
 
 
-def test_a_machine_says_who_it_is(there: There):
+def test_a_machine_says_who_it_is(there):
     asked(worker_tasks.ready)
     facts = there.machine.facts()
     assert facts["narrator"] == __version__
@@ -519,7 +503,7 @@ def test_a_machine_says_who_it_is(there: There):
     assert [booth["engine"] for booth in facts["booths"]] == ["hum"]
 
 
-def test_a_damaged_parcel_is_not_answered(there: There):
+def test_a_damaged_parcel_is_not_answered(there):
     with pytest.raises(codec.DamagedParcel):
         worker_tasks.say(codec.encode_request(request(), SETTINGS)[:-1], None)
     assert not issubclass(codec.DamagedParcel, NarratorError)

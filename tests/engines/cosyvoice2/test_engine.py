@@ -65,9 +65,7 @@ BEFORE = Prompt("It rained", lambda: np.zeros(0, np.float32), STATE)
 # -- before it is started --------------------------------------------------------------------------
 
 
-def test_identity_names_weights_and_precision_and_no_stored_speaker(
-    make: Make, tmp_path: Path
-) -> None:
+def test_identity_names_weights_and_precision_and_no_stored_speaker(make, tmp_path):
     identity = make().identity()
     assert set(identity) == {"name", "sampler", "weights", "dtype"}
     assert make(dtype="bfloat16").identity() != identity
@@ -79,7 +77,7 @@ def test_identity_names_weights_and_precision_and_no_stored_speaker(
     assert make(other).identity() != identity
 
 
-def test_what_is_not_here_is_what_is_remembered(make: Make, tmp_path: Path) -> None:
+def test_what_is_not_here_is_what_is_remembered(make, tmp_path):
     gone = CosyVoice2Settings(model=str(tmp_path / "gone"))
     remembered = {**make().identity_record(), "model": gone.model}
     engine = CosyVoice2Engine(gone, cache=tmp_path, remembered=remembered)
@@ -91,21 +89,21 @@ def test_what_is_not_here_is_what_is_remembered(make: Make, tmp_path: Path) -> N
     assert str(blank.voice_content(CY, "en")["speakers"]).startswith("absent:")
 
 
-def test_a_voice_is_its_clip_or_its_stored_speaker(make: Make) -> None:
+def test_a_voice_is_its_clip_or_its_stored_speaker(make):
     engine, heard = make(), replace(ADA, content="abc")
     assert engine.voice_content(heard, "en") == {"reference": "abc"}
     assert engine.voice_content(CY, "en")["stored"] == "tiny_spk"
     assert (engine.needs_reference(heard), engine.needs_reference(CY)) == (True, False)
 
 
-def test_languages_and_voices_that_it_has_not_are_problems(make: Make) -> None:
+def test_languages_and_voices_that_it_has_not_are_problems(make):
     cast = {"Ada": replace(ADA, reference=Path("a.wav")), "Cy": CY, "Bea": Voice("Bea")}
     problems = make().problems(cast, ["en-GB", "zh-Hant", "yue", "de", "ja"])
     assert [problem.message.split('"')[1] for problem in problems[:-1]] == ["de"]
     assert "'Bea' has none" in problems[-1].message
 
 
-def test_what_must_be_installed_is_said(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_must_be_installed_is_said(make, monkeypatch):
     found = importlib.util.find_spec
     monkeypatch.setattr(
         spec, "find_spec", lambda name: None if name == "onnxruntime" else found(name)
@@ -117,7 +115,7 @@ def test_what_must_be_installed_is_said(make: Make, monkeypatch: pytest.MonkeyPa
 # -- what the model is given -----------------------------------------------------------------------
 
 
-def test_each_mode_gives_the_model_its_sequence(make: Make) -> None:
+def test_each_mode_gives_the_model_its_sequence(make):
     model, voice = loaded(make()), clip(1.2)
     heard = model.model.reference(voice.samples, voice.rate)
     own, none = heard.tokens.tolist(), None
@@ -160,7 +158,7 @@ def test_each_mode_gives_the_model_its_sequence(make: Make) -> None:
             assert np.array_equal(given.reference.mel, heard.mel)
 
 
-def test_lengths_and_seed_come_with_the_request(make: Make) -> None:
+def test_lengths_and_seed_come_with_the_request(make):
     model = loaded(make(earliest_stop=0.5))
     first = model.model_request(request(voice=CY, expected=3.0), print)
     own = {"earliest_stop": 0.1}
@@ -184,20 +182,18 @@ def test_lengths_and_seed_come_with_the_request(make: Make) -> None:
         request(mode="anchored", reference=clip(1.2), prompt=replace(BEFORE, state=None)),
     ],
 )
-def test_what_a_mode_lacks_is_the_requests_failure(make: Make, asked: Request) -> None:
+def test_what_a_mode_lacks_is_the_requests_failure(make, asked):
     with pytest.raises(EngineFailure, match="lacks its reference or prompt"):
         loaded(make()).model_request(asked, print)
 
 
-def test_a_stored_speaker_that_is_not_there_ends_the_run(make: Make) -> None:
+def test_a_stored_speaker_that_is_not_there_ends_the_run(make):
     nobody = replace(CY, own={"cosyvoice2": CosyVoice2Voice(speaker="nobody")})
     with pytest.raises(EngineUnavailable, match=r"Cy: no speaker 'nobody'.*there are: 'tiny_spk'"):
         loaded(make()).model_request(request(voice=nobody), print)
 
 
-def test_a_stored_speaker_that_is_not_there_is_a_problem_before_anything_is_loaded(
-    make: Make, tmp_path: Path
-) -> None:
+def test_a_stored_speaker_that_is_not_there_is_a_problem_before_anything_is_loaded(make, tmp_path):
     nobody = replace(CY, own={"cosyvoice2": CosyVoice2Voice(speaker="nobody")})
     (problem,) = make().problems({"Cy": nobody, "Di": CY}, [])
     assert problem.message.startswith("Cy: no speaker 'nobody' is stored with ")
@@ -215,7 +211,7 @@ def test_a_stored_speaker_that_is_not_there_is_a_problem_before_anything_is_load
 # -- references ------------------------------------------------------------------------------------
 
 
-def test_a_preset_brings_its_encoding(make: Make, tmp_path: Path) -> None:
+def test_a_preset_brings_its_encoding(make, tmp_path):
     own = make().encode_reference(clip(1.2))
     assert {array.dtype for array in own.values()} == {np.dtype(np.float32)}
     assert sorted(name.rpartition(".")[2] for name in own) == ["mel", "speaker", "tokens"]
@@ -246,7 +242,7 @@ WRONG: dict[str, Callable[[str, np.ndarray], np.ndarray]] = {
 @pytest.mark.parametrize(
     "how", quick(WRONG, "another sound", "tokens of another model", "not numbers")
 )
-def test_an_encoding_that_is_not_of_the_sound_is_told_and_made_anew(make: Make, how: str) -> None:
+def test_an_encoding_that_is_not_of_the_sound_is_told_and_made_anew(make, how):
     own, told = make().encode_reference(clip(1.2)), list[str]()
     wrong = {name: WRONG[how](name.rpartition(".")[2], array) for name, array in own.items()}
     heard = loaded(make()).encode_clip(replace(clip(1.2), latents=wrong), told.append)
@@ -255,16 +251,14 @@ def test_an_encoding_that_is_not_of_the_sound_is_told_and_made_anew(make: Make, 
     assert any(np.array_equal(heard.mel, array) for array in own.values())
 
 
-def test_what_was_kept_with_tokens_that_the_model_has_not_is_made_anew(
-    make: Make, tmp_path: Path
-) -> None:
+def test_what_was_kept_with_tokens_that_the_model_has_not_is_made_anew(make, tmp_path):
     own = loaded(make()).encode_clip(clip(1.2))
     path = next((tmp_path / "voices").glob("*.npz"))
     save_arrays(path, {**load_arrays(path), "tokens": own.tokens.astype(np.float32) + 9000})
     assert np.array_equal(loaded(make()).encode_clip(clip(1.2)).tokens, own.tokens)
 
 
-def test_a_clip_that_is_too_long_is_refused_but_for_a_pause_at_its_end(make: Make) -> None:
+def test_a_clip_that_is_too_long_is_refused_but_for_a_pause_at_its_end(make):
     model = loaded(make())
     with pytest.raises(EngineFailure, match=r"hears 30 s of a reference.*has 31.0: cut it"):
         model.encode_clip(clip(31.0, "long"))
@@ -278,7 +272,7 @@ def became(tokens: np.ndarray) -> cosyvoice2.Speech:
     return cosyvoice2.Speech(np.zeros(960 * len(tokens), np.float32), tokens, np.zeros((0, 80)))
 
 
-def test_a_take_has_its_tokens_and_what_they_show_to_be_wrong(make: Make) -> None:
+def test_a_take_has_its_tokens_and_what_they_show_to_be_wrong(make):
     model = loaded(make())
     asked = model.model_request(request(voice=CY, mode="continuation", prompt=BEFORE), print)
     said = np.random.default_rng(0).integers(0, 700, 100).astype(np.int32)
@@ -293,7 +287,7 @@ def test_a_take_has_its_tokens_and_what_they_show_to_be_wrong(make: Make) -> Non
 
 
 @pytest.mark.slow
-def test_rows_of_all_kinds_are_spoken_side_by_side_as_they_are_alone(make: Make) -> None:
+def test_rows_of_all_kinds_are_spoken_side_by_side_as_they_are_alone(make):
     asked = [
         request(mode="reference", reference=clip(0.5)),
         request("It stopped.", mode="anchored", reference=clip(0.5), prompt=BEFORE),

@@ -39,7 +39,7 @@ REST = np.full(60, 4299, np.int32)
     ],
     ids=["nothing", "one", "long", "rests", "rests of two tokens", "a short copy", "rest in words"],
 )
-def test_speech_and_its_rests_are_as_they_should_be(said: np.ndarray) -> None:
+def test_speech_and_its_rests_are_as_they_should_be(said):
     assert describe_repetition(said, speech(200, 9)) == ""
 
 
@@ -52,11 +52,11 @@ def test_speech_and_its_rests_are_as_they_should_be(said: np.ndarray) -> None:
     ],
     ids=["a sentence twice", "at once", "a circle to the cap"],
 )
-def test_what_is_copied_from_before_is_a_repeat(said: np.ndarray) -> None:
+def test_what_is_copied_from_before_is_a_repeat(said):
     assert "said a second time" in describe_repetition(said, NOTHING)
 
 
-def test_a_prompt_that_is_said_again_is_found_with_its_tail_and_whole() -> None:
+def test_a_prompt_that_is_said_again_is_found_with_its_tail_and_whole():
     prompt = speech(120, 5)
     assert "of the prompt" in describe_repetition(
         joined(prompt[-MIN_PROMPT_TOKENS:], speech(80)), prompt

@@ -16,12 +16,12 @@ from narrator.engines.cosyvoice2.wording import (
 from narrator.engines.voice import Voice
 
 
-def test_it_speaks_four_languages_and_the_chinese_ones() -> None:
+def test_it_speaks_four_languages_and_the_chinese_ones():
     assert all(map(SPEC.speaks, ("en-GB", "zh-Hans", "ja", "ko-KR", "yue", "wuu", "nan", "cmn")))
     assert not any(map(SPEC.speaks, ("de", "fr", "th", "tlh", "")))
 
 
-def test_a_description_alone_is_no_voice() -> None:
+def test_a_description_alone_is_no_voice():
     clip = Voice("Ada", reference=Path("ada.wav"))
     kept = Voice("Bea", own={"cosyvoice2": CosyVoice2Voice(speaker="bea")})
     assert list(voice_errors({"Ada": clip, "Bea": kept})) == []
@@ -33,7 +33,7 @@ def test_a_description_alone_is_no_voice() -> None:
         assert way in said
 
 
-def test_tags_are_put_as_the_model_knows_them_and_nothing_else_is() -> None:
+def test_tags_are_put_as_the_model_knows_them_and_nothing_else_is():
     said = "Oh <laughter/> <strong>no</strong>, <laughter>you</laughter> <b/> [sigh] 1 < 2<sigh/>"
     assert prepare_text(said, "en") == (
         "Oh [laughter] <strong>no</strong>, <laughter>you</laughter> <b/> [sigh] 1 < 2[sigh]."
@@ -54,7 +54,5 @@ def test_tags_are_put_as_the_model_knows_them_and_nothing_else_is() -> None:
         ("비가 왔다.", "ja", False),
     ],
 )
-def test_a_clips_words_lead_to_texts_of_its_language(
-    transcript: str, language: str, may: bool
-) -> None:
+def test_a_clips_words_lead_to_texts_of_its_language(transcript, language, may):
     assert has_matching_language(transcript, language) == may

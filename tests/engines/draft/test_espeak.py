@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -96,7 +96,7 @@ def faulty(monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerSession]:
 # -- what it says ----------------------------------------------------------------------------------
 
 
-def test_the_same_text_gives_the_same_samples_in_every_session_and_order() -> None:
+def test_the_same_text_gives_the_same_samples_in_every_session_and_order():
     cast = [Voice("x", own={"draft": DraftVoice(variant=variant)}) for variant in espeak.VARIANTS]
     lines = [
         request(text, voice, language, key=f"{text} {voice.own['draft'].variant} {language}")
@@ -118,7 +118,7 @@ def test_the_same_text_gives_the_same_samples_in_every_session_and_order() -> No
 
 
 @pytest.mark.slow
-def test_breath_is_the_same_noise_whatever_the_time(session: WorkerSession) -> None:
+def test_breath_is_the_same_noise_whatever_the_time(session):
     voice = Voice("x", own={"draft": DraftVoice(variant="f5")})
     breathed = say(session, SENTENCE, voice).samples
     began = int(time.time())
@@ -128,7 +128,7 @@ def test_breath_is_the_same_noise_whatever_the_time(session: WorkerSession) -> N
         assert np.array_equal(say(fresh, SENTENCE, voice).samples, breathed)
 
 
-def test_samples_are_float32_of_16_bits_and_pass_the_checks(session: WorkerSession) -> None:
+def test_samples_are_float32_of_16_bits_and_pass_the_checks(session):
     samples = say(session, SENTENCE).samples
     assert samples.dtype == np.float32
     assert samples.ndim == 1
@@ -137,9 +137,7 @@ def test_samples_are_float32_of_16_bits_and_pass_the_checks(session: WorkerSessi
     assert checks.examine(samples, DraftEngine.sample_rate, len(SENTENCE) / 15)
 
 
-def test_a_take_that_begins_with_a_full_voiced_sound_passes_the_checks(
-    session: WorkerSession,
-) -> None:
+def test_a_take_that_begins_with_a_full_voiced_sound_passes_the_checks(session):
     """Chunk 3.2 of projects/small-machines: its first millisecond is 5.6 dB under clear speech."""
     voice = Voice("Ines", own={"draft": DraftVoice(variant="f3", pitch=58, rate=185)})
     text = (
@@ -156,29 +154,27 @@ def test_a_take_that_begins_with_a_full_voiced_sound_passes_the_checks(
 
 
 @pytest.mark.parametrize("variant", espeak.VARIANTS)
-def test_a_text_that_ends_in_full_sound_ends_in_silence(
-    session: WorkerSession, variant: str
-) -> None:
+def test_a_text_that_ends_in_full_sound_ends_in_silence(session, variant):
     text = "So I said to Mr."
     voice = Voice("x", own={"draft": DraftVoice(variant=variant)})
     samples = say(session, text, voice).samples
     assert checks.examine(samples, DraftEngine.sample_rate, len(text) / 15)
 
 
-def test_half_a_minute_is_spoken_whole(session: WorkerSession) -> None:
+def test_half_a_minute_is_spoken_whole(session):
     one = seconds(say(session, SENTENCE))
     ten = say(session, " ".join([SENTENCE] * 10))
     assert ten.stop == "stop"
     assert seconds(ten) == pytest.approx(10 * one, rel=0.2)
 
 
-def test_markup_is_spoken_as_text(session: WorkerSession) -> None:
+def test_markup_is_spoken_as_text(session):
     assert seconds(say(session, "so <b>bold</b>")) > seconds(say(session, "so bold")) + 0.5
     assert seconds(say(session, '<mark name="x"/>')) > 1
     assert not np.array_equal(say(session, "x &lt; y").samples, say(session, "x < y").samples)
 
 
-def test_phonemes_in_brackets_are_spoken_as_text(session: WorkerSession) -> None:
+def test_phonemes_in_brackets_are_spoken_as_text(session):
     assert seconds(say(session, "[[h@l@U]]")) > seconds(say(session, "hello")) + 0.5
 
 
@@ -197,16 +193,14 @@ RHOTIC_IPA = {
     ("language", "words"),
     [("en-GB", IPA), ("en-US", RHOTIC_IPA)],
 )
-def test_the_ipa_of_a_word_sounds_as_the_word(
-    session: WorkerSession, language: str, words: Mapping[str, str]
-) -> None:
+def test_the_ipa_of_a_word_sounds_as_the_word(session, language, words):
     for word, ipa in words.items():
         heard = say(session, f"{word}.", language=language)
         spelled = say(session, "Zork.", language=language, pronunciations={"Zork": ipa})
         assert np.array_equal(spelled.samples, heard.samples), (word, ipa)
 
 
-def test_words_of_ipa_are_timed_as_they_are_written(session: WorkerSession) -> None:
+def test_words_of_ipa_are_timed_as_they_are_written(session):
     text = "Then Siobhan [[ Ó Cléirigh came, and Siobhan left."
     ipa = {"Siobhan": "ʃɪˈvɔːn", "Ó Cléirigh": "oʊ ˈkliːri"}
     words = say(session, text, pronunciations=ipa).words
@@ -215,7 +209,7 @@ def test_words_of_ipa_are_timed_as_they_are_written(session: WorkerSession) -> N
     ]  # fmt: skip
 
 
-def test_only_texts_with_ipa_have_sounds_in_their_keys() -> None:
+def test_only_texts_with_ipa_have_sounds_in_their_keys():
     content = DraftEngine().text_content
     narrator = Voice("narrator")
     assert content("Siobhan came.", "en", narrator, {"Siobhan": "ʃɪˈvɔːn"}) == {
@@ -225,18 +219,18 @@ def test_only_texts_with_ipa_have_sounds_in_their_keys() -> None:
         assert content(text, language, narrator, {"Siobhan": "ʃɪˈvɔːn"}) == {}
 
 
-def test_control_characters_are_no_commands(session: WorkerSession) -> None:
+def test_control_characters_are_no_commands(session):
     commanded = say(session, "Hello \x0190P there, \x00 you").samples
     assert np.array_equal(commanded, say(session, "Hello  90P there,   you").samples)
 
 
-def test_decomposed_letters_are_read_like_composed_ones(session: WorkerSession) -> None:
+def test_decomposed_letters_are_read_like_composed_ones(session):
     composed = say(session, "un été très long", language="fr").samples
     decomposed = say(session, "un e\u0301te\u0301 tre\u0300s long", language="fr").samples
     assert np.array_equal(composed, decomposed)
 
 
-def test_it_tells_when_it_says_each_word(session: WorkerSession) -> None:
+def test_it_tells_when_it_says_each_word(session):
     speech = say(session, SENTENCE)
     said = [SENTENCE[word.first : word.last] for word in speech.words]
     assert said == "The rain fell in torrents and nobody came to the door".split()
@@ -245,7 +239,7 @@ def test_it_tells_when_it_says_each_word(session: WorkerSession) -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "—", "…", "..", "“”", "[["])
-def test_a_text_without_sound_is_a_failure(session: WorkerSession, text: str) -> None:
+def test_a_text_without_sound_is_a_failure(session, text):
     (outcome,) = outcomes_of(session, [request(text)]).values()
     assert outcome.speech is None
     assert "no sound came of it" in str(outcome.failure)
@@ -271,12 +265,12 @@ def test_a_text_without_sound_is_a_failure(session: WorkerSession, text: str) ->
         ("ko", "강가의 오래된 집."),
     ],
 )
-def test_a_language_is_spoken(session: WorkerSession, language: str, text: str) -> None:
+def test_a_language_is_spoken(session, language, text):
     assert not DraftEngine().problems({}, [language])
     assert 1 < seconds(say(session, text, language=language)) < 4
 
 
-def test_chinese_is_read_and_not_spelled(session: WorkerSession) -> None:
+def test_chinese_is_read_and_not_spelled(session):
     readings = {say(session, text, language="zh").samples.tobytes() for text in "河房子里没有人"}
     assert len(readings) == 7
 
@@ -284,7 +278,7 @@ def test_chinese_is_read_and_not_spelled(session: WorkerSession) -> None:
 # -- who speaks ------------------------------------------------------------------------------------
 
 
-def test_a_speakers_voice_follows_from_the_name() -> None:
+def test_a_speakers_voice_follows_from_the_name():
     content = DraftEngine().voice_content
     assert content(Voice("Alice"), "en-GB") == {
         "voice": "gmw/en+Diogo",
@@ -294,7 +288,7 @@ def test_a_speakers_voice_follows_from_the_name() -> None:
     assert content(Voice("narrator"), "fr") == {"voice": "roa/fr+f3", "pitch": 36, "rate": 172}
 
 
-def test_names_spread_over_all_variants_pitches_and_rates() -> None:
+def test_names_spread_over_all_variants_pitches_and_rates():
     contents = [DraftEngine().voice_content(Voice(f"speaker {n}"), "en") for n in range(300)]
     assert {c["voice"].partition("+")[2] for c in contents} == set(espeak.VARIANTS)
     assert {c["rate"] for c in contents} == set(range(espeak.RATES[0], espeak.RATES[1] + 1))
@@ -304,7 +298,7 @@ def test_names_spread_over_all_variants_pitches_and_rates() -> None:
     assert len({tuple(c.values()) for c in contents}) > 280
 
 
-def test_a_pronoun_chooses_among_voices() -> None:
+def test_a_pronoun_chooses_among_voices():
     def variants(pronoun: str | None) -> set[str]:
         voices = [Voice(f"speaker {n}", pronoun=pronoun) for n in range(200)]
         contents = [DraftEngine().voice_content(voice, "en") for voice in voices]
@@ -315,13 +309,13 @@ def test_a_pronoun_chooses_among_voices() -> None:
     assert variants("they") == set(espeak.VARIANTS)
 
 
-def test_what_the_author_sets_comes_before_the_name() -> None:
+def test_what_the_author_sets_comes_before_the_name():
     voice = Voice("Alice", own={"draft": DraftVoice(variant="f2", pitch=0, rate=150)})
     content = DraftEngine().voice_content(voice, "en-US")
     assert content == {"voice": "gmw/en-US+f2", "pitch": 0, "rate": 150}
 
 
-def test_what_the_draft_voice_does_not_hear_is_not_in_its_content() -> None:
+def test_what_the_draft_voice_does_not_hear_is_not_in_its_content():
     plain = Voice("Alice")
     fancy = Voice(
         "Alice", reference=Path("a.wav"), transcript="a", description="b", seed=3, style="sad",
@@ -330,7 +324,7 @@ def test_what_the_draft_voice_does_not_hear_is_not_in_its_content() -> None:
     assert DraftEngine().voice_content(plain, "en") == DraftEngine().voice_content(fancy, "en")
 
 
-def test_pitch_and_rate_are_heard(session: WorkerSession) -> None:
+def test_pitch_and_rate_are_heard(session):
     def voice(pitch: int, rate: int) -> Voice:
         return Voice("x", own={"draft": DraftVoice(variant="m6", pitch=pitch, rate=rate)})
 
@@ -339,7 +333,7 @@ def test_pitch_and_rate_are_heard(session: WorkerSession) -> None:
     assert not np.array_equal(plain.samples, say(session, SENTENCE, voice(60, 170)).samples)
 
 
-def test_every_variant_given_to_speakers_is_in_the_package() -> None:
+def test_every_variant_given_to_speakers_is_in_the_package():
     voices = {v: Voice(v, own={"draft": DraftVoice(variant=v)}) for v in espeak.VARIANTS}
     assert not DraftEngine().problems(voices, ["en"])
 
@@ -347,7 +341,7 @@ def test_every_variant_given_to_speakers_is_in_the_package() -> None:
 # -- what it cannot do -----------------------------------------------------------------------------
 
 
-def test_an_unknown_variant_is_a_problem_that_names_the_nearest() -> None:
+def test_an_unknown_variant_is_a_problem_that_names_the_nearest():
     voices = {"Alice": Voice("Alice", own={"draft": DraftVoice(variant="F2")})}
     (problem,) = DraftEngine().problems(voices, [])
     assert problem.message == (
@@ -355,16 +349,16 @@ def test_an_unknown_variant_is_a_problem_that_names_the_nearest() -> None:
     )
 
 
-def test_an_unknown_language_is_a_problem_that_names_the_nearest() -> None:
+def test_an_unknown_language_is_a_problem_that_names_the_nearest():
     (problem,) = DraftEngine().problems({}, ["en", "frr"])
     assert problem.message == 'the draft voice does not speak "frr"; the nearest it has is "fr"'
 
 
-def test_a_language_without_rules_in_the_package_is_a_problem() -> None:
+def test_a_language_without_rules_in_the_package_is_a_problem():
     assert DraftEngine().problems({}, ["fo"])  # listed by the package, but silent
 
 
-def test_japanese_is_a_problem_because_kanji_cannot_be_read() -> None:
+def test_japanese_is_a_problem_because_kanji_cannot_be_read():
     (problem,) = DraftEngine().problems({}, ["ja-JP"])
     assert "kanji" in problem.message
 
@@ -374,9 +368,7 @@ def test_japanese_is_a_problem_because_kanji_cannot_be_read() -> None:
     [DraftEngine.identity, DraftEngine.start, lambda engine: engine.problems({}, ["en"])],
     ids=["identity", "start", "problems"],
 )
-def test_without_the_package_it_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, ask: Callable[[DraftEngine], object]
-) -> None:
+def test_without_the_package_it_says_how_to_get_it(monkeypatch, ask):
     def version(name: str) -> str:
         raise importlib.metadata.PackageNotFoundError(name)
 
@@ -386,17 +378,13 @@ def test_without_the_package_it_says_how_to_get_it(
         ask(DraftEngine())
 
 
-def test_a_package_without_the_library_is_unavailable(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_package_without_the_library_is_unavailable(monkeypatch, tmp_path):
     monkeypatch.setattr(espeakng_loader, "get_library_path", lambda: str(tmp_path / "lib.so"))
     with pytest.raises(EngineUnavailable, match="carries no library for this machine"):
         DraftEngine().start()
 
 
-def test_a_library_that_does_not_load_is_unavailable(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_library_that_does_not_load_is_unavailable(monkeypatch, tmp_path):
     library = tmp_path / "libespeak-ng.so"
     library.write_text("no library")
     monkeypatch.setattr(espeak, "_package", lambda: (library, tmp_path))
@@ -404,7 +392,7 @@ def test_a_library_that_does_not_load_is_unavailable(
         DraftEngine().start()
 
 
-def test_a_package_at_a_long_path_works(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_package_at_a_long_path_works(monkeypatch, tmp_path):
     library, folder = espeak._package()
     deep = tmp_path / "/".join(["a folder with a long name"] * 10)
     data = deep / "espeak-ng-data"
@@ -430,9 +418,7 @@ def test_a_package_at_a_long_path_works(monkeypatch: pytest.MonkeyPatch, tmp_pat
         ("vanish", "its worker was killed (SIGKILL)"),
     ],
 )
-def test_what_goes_wrong_fails_one_request_and_the_run_goes_on(
-    faulty: WorkerSession, text: str, why: str
-) -> None:
+def test_what_goes_wrong_fails_one_request_and_the_run_goes_on(faulty, text, why):
     good = ["One.", "Two.", "Three."]
     outcomes = outcomes_of(faulty, [request(line) for line in (good[0], text, *good[1:])])
     failed = outcomes.pop(f"en-GB {text}")
@@ -443,9 +429,7 @@ def test_what_goes_wrong_fails_one_request_and_the_run_goes_on(
 
 
 @pytest.mark.parametrize("text", quick(["hang", "vanish and hang"], "vanish and hang"))
-def test_a_hang_ends_at_the_watchdog(
-    faulty: WorkerSession, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_a_hang_ends_at_the_watchdog(faulty, monkeypatch, text):
     faulty.add(request(text))
     faulty.add(request("Yes."))
     with monkeypatch.context() as hasty:
@@ -457,13 +441,13 @@ def test_a_hang_ends_at_the_watchdog(
     assert spoken.speech
 
 
-def test_speech_without_end_is_cut_off_and_says_so(faulty: WorkerSession) -> None:
+def test_speech_without_end_is_cut_off_and_says_so(faulty):
     speech = say(faulty, SENTENCE)
     assert speech.stop == "cap"
     assert 1 < seconds(speech) <= 2 + espeak.TAIL_SECONDS
 
 
-def test_texts_larger_than_a_pipe_block_nothing(faulty: WorkerSession) -> None:
+def test_texts_larger_than_a_pipe_block_nothing(faulty):
     lines = [request(SENTENCE * 5000, key=str(n)) for n in range(faulty.slots)]
     began = time.monotonic()
     for line in lines:
@@ -473,7 +457,7 @@ def test_texts_larger_than_a_pipe_block_nothing(faulty: WorkerSession) -> None:
     assert [outcome.speech.stop for outcome in outcomes if outcome.speech] == ["cap"] * len(lines)
 
 
-def test_a_worker_killed_while_idle_is_replaced(faulty: WorkerSession) -> None:
+def test_a_worker_killed_while_idle_is_replaced(faulty):
     (pid,) = processes(faulty)
     os.kill(pid, signal.SIGKILL)
     outcomes_of(faulty, [request("One.")])  # may be lost with the worker
@@ -481,16 +465,14 @@ def test_a_worker_killed_while_idle_is_replaced(faulty: WorkerSession) -> None:
     assert processes(faulty) != [pid]
 
 
-def test_a_worker_that_cannot_be_replaced_ends_the_run(
-    faulty: WorkerSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_worker_that_cannot_be_replaced_ends_the_run(faulty, monkeypatch, tmp_path):
     monkeypatch.setattr(espeak, "WORKER", tmp_path / "gone.py")
     faulty.add(request("vanish"))
     with pytest.raises(EngineUnavailable, match="does not start: its worker ended with code 2"):
         run_added(faulty, 2)
 
 
-def test_ctrl_c_is_left_to_the_parent(session: WorkerSession) -> None:
+def test_ctrl_c_is_left_to_the_parent(session):
     before = processes(session)
     for pid in before:
         os.kill(pid, signal.SIGINT)
@@ -498,14 +480,14 @@ def test_ctrl_c_is_left_to_the_parent(session: WorkerSession) -> None:
     assert processes(session) == before
 
 
-def test_a_worker_ends_with_its_parent() -> None:
+def test_a_worker_ends_with_its_parent():
     worker = Worker(DraftProgram(DraftEngine()))
     worker.stdin.close()  # what the end of this process would do
     assert worker.process.wait(10) == 0
     worker.end()
 
 
-def test_closing_leaves_no_process_even_in_the_middle_of_a_line(faulty: WorkerSession) -> None:
+def test_closing_leaves_no_process_even_in_the_middle_of_a_line(faulty):
     faulty.add(request("hang"))
     groups = processes(faulty)
     faulty.close()
@@ -517,7 +499,7 @@ def test_closing_leaves_no_process_even_in_the_middle_of_a_line(faulty: WorkerSe
 # -- the seam --------------------------------------------------------------------------------------
 
 
-def test_it_is_an_engine() -> None:
+def test_it_is_an_engine():
     engine: Engine = DraftEngine(workers=3)
     assert engine.identity() == {
         "name": "draft",
@@ -533,14 +515,14 @@ def test_it_is_an_engine() -> None:
     assert DraftEngine(workers=3, slots=5).slots == 5
 
 
-def test_nothing_in_flight_is_nothing_to_wait_for(session: WorkerSession) -> None:
+def test_nothing_in_flight_is_nothing_to_wait_for(session):
     began = time.monotonic()
     for _ in range(10):
         assert session.advance() == []
     assert time.monotonic() - began < 4  # one that waits does so for half a second
 
 
-def test_a_full_session_keeps_every_worker_busy() -> None:
+def test_a_full_session_keeps_every_worker_busy():
     with closing(DraftEngine(workers=2).start()) as session:
         for number in range(session.slots):
             session.add(request("Yes.", key=str(number)))

@@ -22,19 +22,19 @@ def run(tuner: SlotTuner, seconds: Callable[[int], float], steps: int = 1000) ->
         tuner.step(tuner.slots, seconds(tuner.slots))
 
 
-def test_slots_double_until_they_do_not_pay() -> None:
+def test_slots_double_until_they_do_not_pay():
     tuner = SlotTuner(2, False, always)
     run(tuner, lambda rows: max(1.0, rows / 8))  # as fast up to 8 rows, then by the row
     assert (tuner.slots, tuner.is_settled) == (8, True)
 
 
-def test_what_pays_for_ever_ends_at_the_most() -> None:
+def test_what_pays_for_ever_ends_at_the_most():
     tuner = SlotTuner(2, False, always)
     run(tuner, lambda rows: 1.0)
     assert (tuner.slots, tuner.is_settled) == (SlotTuner.MAX_SLOTS, True)
 
 
-def test_memory_ends_it() -> None:
+def test_memory_ends_it():
     asked: list[tuple[int, int]] = []
 
     def fits(now: int, then: int) -> bool:
@@ -47,14 +47,14 @@ def test_memory_ends_it() -> None:
     assert asked == [(2, 4), (4, 8)]
 
 
-def test_steps_with_empty_slots_say_nothing() -> None:
+def test_steps_with_empty_slots_say_nothing():
     tuner = SlotTuner(4, False, always)
     for _ in range(1000):
         tuner.step(3, 1.0)
     assert (tuner.slots, tuner.is_settled) == (4, False)
 
 
-def test_a_hiccup_decides_nothing() -> None:
+def test_a_hiccup_decides_nothing():
     tuner = SlotTuner(2, False, always)
     for _ in range(SlotTuner.WARM_UP_STEPS + SlotTuner.MEASURED_STEPS):
         tuner.step(2, 1.0)
@@ -63,7 +63,7 @@ def test_a_hiccup_decides_nothing() -> None:
     assert tuner.slots == 8
 
 
-def test_lowering_halves_what_was_there() -> None:
+def test_lowering_halves_what_was_there():
     tuner = SlotTuner(16, False, always)
     tuner.lower(12)
     assert (tuner.slots, tuner.is_settled) == (6, True)
@@ -73,7 +73,7 @@ def test_lowering_halves_what_was_there() -> None:
     assert tuner.slots == 1
 
 
-def test_what_was_found_is_kept(tmp_path: Path) -> None:
+def test_what_was_found_is_kept(tmp_path):
     tuner = SlotTuner(2, False, always)
     run(tuner, lambda rows: max(1.0, rows / 8))
     save_tuner(tmp_path / "slots.json", "this", tuner)
@@ -83,7 +83,7 @@ def test_what_was_found_is_kept(tmp_path: Path) -> None:
     assert (other.slots, other.is_settled) == (SlotTuner.FIRST_SLOTS, False)
 
 
-def test_where_the_first_slots_do_not_fit_there_is_one(tmp_path: Path) -> None:
+def test_where_the_first_slots_do_not_fit_there_is_one(tmp_path):
     asked: list[tuple[int, int]] = []
 
     def fits(now: int, then: int) -> bool:
@@ -95,7 +95,7 @@ def test_where_the_first_slots_do_not_fit_there_is_one(tmp_path: Path) -> None:
     assert asked == [(0, SlotTuner.FIRST_SLOTS)]
 
 
-def test_an_unfinished_search_goes_on_from_what_it_knew(tmp_path: Path) -> None:
+def test_an_unfinished_search_goes_on_from_what_it_knew(tmp_path):
     tuner = SlotTuner(2, False, always)
     run(tuner, lambda rows: 1.0, 2 * (SlotTuner.WARM_UP_STEPS + SlotTuner.MEASURED_STEPS) + 1)
     assert tuner.slots == 8
@@ -104,7 +104,7 @@ def test_an_unfinished_search_goes_on_from_what_it_knew(tmp_path: Path) -> None:
     assert (found.slots, found.is_settled) == (4, False)
 
 
-def test_what_memory_did_not_hold_may_be_tried_again(tmp_path: Path) -> None:
+def test_what_memory_did_not_hold_may_be_tried_again(tmp_path):
     tuner = SlotTuner(16, True, always)
     tuner.lower(16)
     save_tuner(tmp_path / "slots.json", "this", tuner)
@@ -115,7 +115,7 @@ def test_what_memory_did_not_hold_may_be_tried_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "torn", ["", "{", "[]", "[" * 100_000, '{"this": {"slots": -3}}', '{"this": 7}', "\xff"]
 )
-def test_a_torn_file_costs_finding_it_again(tmp_path: Path, torn: str) -> None:
+def test_a_torn_file_costs_finding_it_again(tmp_path, torn):
     path = tmp_path / "slots.json"
     path.write_text(torn, "latin-1")
     assert load_tuner(path, "this", always).slots == SlotTuner.FIRST_SLOTS
@@ -123,9 +123,7 @@ def test_a_torn_file_costs_finding_it_again(tmp_path: Path, torn: str) -> None:
     assert load_tuner(path, "this", always).slots == 8
 
 
-def test_a_file_that_cannot_be_written_stops_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_written_stops_nothing(tmp_path, monkeypatch):
     def full(path: Path, data: bytes) -> None:
         raise StorageError("the disk is full")
 

@@ -233,7 +233,7 @@ def takes(outcomes: dict[str, Outcome]) -> dict[str, bytes]:
 EXPECTED = {text: hum(request(text)) for text in TEXTS}
 
 
-def test_takes_come_whole_and_as_they_were_made(machine: Machine) -> None:
+def test_takes_come_whole_and_as_they_were_made(machine):
     told: list[str] = []
     found = spoken(tell=told.append)
     assert takes(found) == {
@@ -246,7 +246,7 @@ def test_takes_come_whole_and_as_they_were_made(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "after", "within"])
-def test_a_death_at_any_message_costs_no_take_and_alters_none(machine: Machine, when: When) -> None:
+def test_a_death_at_any_message_costs_no_take_and_alters_none(machine, when):
     undisturbed = takes(spoken())
     many = len(machine.messages)
     assert many > 15
@@ -260,9 +260,7 @@ def test_a_death_at_any_message_costs_no_take_and_alters_none(machine: Machine, 
         ]
 
 
-def test_a_process_that_hangs_is_ended_and_costs_no_take(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_hangs_is_ended_and_costs_no_take(machine, monkeypatch):
     undisturbed, told = takes(spoken()), list[str]()
     machine.messages.clear()
     machine.die = lambda number, name: "hangs" if number == 6 else None
@@ -271,7 +269,7 @@ def test_a_process_that_hangs_is_ended_and_costs_no_take(
     assert "the model's process has not answered for 0 s; a new one goes on" in told
 
 
-def test_what_was_in_flight_is_asked_for_as_it_was(machine: Machine) -> None:
+def test_what_was_in_flight_is_asked_for_as_it_was(machine):
     machine.die = lambda number, name: "after" if number == 5 else None
     spoken(TEXTS[:2])
     assert [each.text for each in machine.requests] == [*TEXTS[:2], *TEXTS[:2]]
@@ -279,7 +277,7 @@ def test_what_was_in_flight_is_asked_for_as_it_was(machine: Machine) -> None:
     assert machine.ran == [0, 0]
 
 
-def test_one_that_processes_die_of_fails_alone(machine: Machine) -> None:
+def test_one_that_processes_die_of_fails_alone(machine):
     machine.poison = frozenset({"Three, and more."})
     found = spoken()
     failure = found["Three, and more."].failure
@@ -293,14 +291,14 @@ def test_one_that_processes_die_of_fails_alone(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("name", ["load", "start", "add", "advance"])
-def test_process_after_process_that_dies_is_the_machines(machine: Machine, name: str) -> None:
+def test_process_after_process_that_dies_is_the_machines(machine, name):
     machine.die = lambda number, what: "after" if what == name else None
     with pytest.raises(EngineUnavailable, match=r"SIGKILL.*5 in a row.*narrator doctor"):
         spoken()
     assert len(machine.processes) == worker_process.MAX_DEATHS
 
 
-def test_a_take_between_two_deaths_begins_the_count_anew(machine: Machine) -> None:
+def test_a_take_between_two_deaths_begins_the_count_anew(machine):
     there = []
 
     def after_each_take(number: int, name: str) -> When | None:
@@ -315,7 +313,7 @@ def test_a_take_between_two_deaths_begins_the_count_anew(machine: Machine) -> No
 
 
 @pytest.mark.parametrize("error", [EngineUnavailable("no room\nat all"), StorageError("full")])
-def test_errors_arrive_as_they_were_raised(machine: Machine, error: NarratorError) -> None:
+def test_errors_arrive_as_they_were_raised(machine, error):
     machine.fault = lambda asked: error if asked.text == "Two of them." else None
     with pytest.raises(type(error)) as caught:
         spoken()
@@ -324,7 +322,7 @@ def test_errors_arrive_as_they_were_raised(machine: Machine, error: NarratorErro
     assert len(machine.processes) == 1
 
 
-def test_a_chunk_that_failed_there_has_failed_here(machine: Machine) -> None:
+def test_a_chunk_that_failed_there_has_failed_here(machine):
     failure = EngineFailure("VoxCPM2: odd: 'Two of them.'")
     outcome = Outcome("Two of them.", 0, failure=failure)
     machine.fault = lambda asked: outcome if asked.key == outcome.key else None
@@ -347,7 +345,7 @@ SPOILT: dict[str, Callable[[Speech], Speech]] = {
 
 
 @pytest.mark.parametrize("kind", SPOILT)
-def test_a_take_that_is_not_whole_is_the_processs_death(machine: Machine, kind: str) -> None:
+def test_a_take_that_is_not_whole_is_the_processs_death(machine, kind):
     machine.spoil = SPOILT[kind]
     told: list[str] = []
     found = spoken(tell=told.append)
@@ -356,14 +354,14 @@ def test_a_take_that_is_not_whole_is_the_processs_death(machine: Machine, kind: 
     assert any("not whole" in line for line in told)
 
 
-def test_a_state_may_be_tokens(machine: Machine) -> None:
+def test_a_state_may_be_tokens(machine):
     machine.spoil = lambda speech: replace(speech, state=np.arange(3, dtype=np.int32))
     told: list[str] = []
     assert spoken(tell=told.append).keys() == EXPECTED.keys()
     assert len(machine.processes) == 1
 
 
-def test_what_cannot_go_on_there_goes_on_in_another_process(machine: Machine) -> None:
+def test_what_cannot_go_on_there_goes_on_in_another_process(machine):
     told: list[str] = []
     failed: list[str] = []
 
@@ -376,7 +374,7 @@ def test_what_cannot_go_on_there_goes_on_in_another_process(machine: Machine) ->
     assert any("ended with code 1: Cache thrashing is happening; a new" in line for line in told)
 
 
-def test_slots_and_notes_are_the_other_sides_and_tell_of_deaths(machine: Machine) -> None:
+def test_slots_and_notes_are_the_other_sides_and_tell_of_deaths(machine):
     session = ProcessSession(ModelProcesses(LOADING, Path("slots.json")))
     assert (session.slots, session.busy, session.note) == (2, 0.5, "2 slots")
     machine.die = lambda number, name: "after" if number == 3 else None
@@ -385,7 +383,7 @@ def test_slots_and_notes_are_the_other_sides_and_tell_of_deaths(machine: Machine
     session.close()
 
 
-def test_all_of_a_request_goes_there_but_what_stays_with_its_owner(machine: Machine) -> None:
+def test_all_of_a_request_goes_there_but_what_stays_with_its_owner(machine):
     latents = np.ones((2, 4, 16), np.float32)
     clip = Reference("c", np.ones(9, np.float32), 48_000, "Said", MappingProxyType({"e": latents}))
     asked = request(
@@ -411,7 +409,7 @@ def test_all_of_a_request_goes_there_but_what_stays_with_its_owner(machine: Mach
     assert np.array_equal(there.prompt.state, latents)
 
 
-def test_sessions_and_encodings_share_a_process_and_its_death(machine: Machine) -> None:
+def test_sessions_and_encodings_share_a_process_and_its_death(machine):
     shared, clip = (
         ModelProcesses(LOADING, Path("slots.json")),
         Reference("c", np.ones(9), 48_000, "Said"),
@@ -436,7 +434,7 @@ def test_sessions_and_encodings_share_a_process_and_its_death(machine: Machine) 
     assert len(machine.processes) == 2
 
 
-def test_an_encoding_is_tried_twice(machine: Machine) -> None:
+def test_an_encoding_is_tried_twice(machine):
     machine.die = lambda number, name: "after" if name == "encoded" else None
     with pytest.raises(EngineUnavailable, match="2 in a row"):
         ModelProcesses(LOADING, Path("slots.json")).encoded(
@@ -445,7 +443,7 @@ def test_an_encoding_is_tried_twice(machine: Machine) -> None:
     assert len(machine.processes) == 2
 
 
-def test_a_process_that_was_left_in_the_middle_is_not_asked_again(machine: Machine) -> None:
+def test_a_process_that_was_left_in_the_middle_is_not_asked_again(machine):
     def interrupted(what: str) -> None:
         raise KeyboardInterrupt
 
@@ -460,9 +458,7 @@ def test_a_process_that_was_left_in_the_middle_is_not_asked_again(machine: Machi
 # -- processes -------------------------------------------------------------------------------------
 
 
-def test_what_mlx_cannot_go_on_after_ends_a_process_with_a_line(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_mlx_cannot_go_on_after_ends_a_process_with_a_line(monkeypatch):
     thrashing = """\
 from narrator.engines.mlx import loaded_model
 from narrator.engines.voxcpm2.loaded_model import LoadingVoxCPM2
@@ -498,7 +494,7 @@ class Unreadable:
         pytest.param("nothing", None, "AttributeError", marks=pytest.mark.slow),
     ],
 )
-def test_a_mistake_of_ours_is_no_endless_wait(name: str, given: object, said: str) -> None:
+def test_a_mistake_of_ours_is_no_endless_wait(name, given, said):
     process = ModelProcess()
     with pytest.raises(ProcessDied, match=f"ended with code 1: {said}"):
         process.call(name, given)
@@ -515,7 +511,7 @@ sys.stdin.read()
 """
 
 
-def test_no_process_outlives_the_one_that_started_it() -> None:
+def test_no_process_outlives_the_one_that_started_it():
     parent = subprocess.Popen(
         [sys.executable, "-c", ORPHANING], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )

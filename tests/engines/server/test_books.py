@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,6 @@ from tests.fakes import HumEngine
 
 KEY = "sk-Not-A-Real-Key-0123456789"
 DIALECTS = ("openai", "vllm-omni", "nano-vllm-voxcpm")
-Narrator = Callable[..., tuple[int, str, str]]
 
 MANIFEST = """\
 title: The Ferry
@@ -86,9 +85,7 @@ def spoken_by(path: Path, standin: StandIn) -> tuple[books.Watcher, book_plan.Bo
     return watcher, books.plan(path, made)
 
 
-def test_a_book_has_a_checked_take_for_each_chunk_as_the_server_said_it(
-    tmp_path: Path, standin: StandIn
-):
+def test_a_book_has_a_checked_take_for_each_chunk_as_the_server_said_it(tmp_path, standin):
     watcher, plan = spoken_by(book(tmp_path, standin.dialect, standin.url), standin)
     assert standin.dropped == []
     assert watcher.faults == []
@@ -116,7 +113,7 @@ def test_a_book_has_a_checked_take_for_each_chunk_as_the_server_said_it(
     assert bool(both) == (standin.dialect == "nano-vllm-voxcpm")
 
 
-def test_the_key_is_in_no_file_of_the_project(tmp_path: Path, standin: StandIn, narrator: Narrator):
+def test_the_key_is_in_no_file_of_the_project(tmp_path, standin, narrator):
     path = book(tmp_path, standin.dialect, standin.url)
     code, out, err = narrator("render", path)
     assert code == 0, out + err
@@ -132,7 +129,7 @@ def keys_of(path: Path) -> set[str]:
     return {step.key for step in books.plan(path, made).steps}
 
 
-def test_keys_name_the_server_and_all_that_it_is_asked_with(tmp_path: Path):
+def test_keys_name_the_server_and_all_that_it_is_asked_with(tmp_path):
     url = "http://127.0.0.1:1"
     variants = [
         book(tmp_path / "a", "openai"),
@@ -154,7 +151,7 @@ def test_keys_name_the_server_and_all_that_it_is_asked_with(tmp_path: Path):
             assert not one & other
 
 
-def test_keys_do_not_know_what_changes_no_sound(tmp_path: Path):
+def test_keys_do_not_know_what_changes_no_sound(tmp_path):
     first = keys_of(book(tmp_path / "a", "openai"))
     same = "\n  slots: 3\n  timeout: 20\n  price: 15 USD"
     assert keys_of(book(tmp_path / "b", "openai", "http://127.0.0.1:1/v1", engine=same)) == first
@@ -165,9 +162,7 @@ def test_keys_do_not_know_what_changes_no_sound(tmp_path: Path):
     assert named[0] == named[1] != first
 
 
-def test_plans_need_no_server_and_no_key(
-    tmp_path: Path, narrator: Narrator, monkeypatch: pytest.MonkeyPatch
-):
+def test_plans_need_no_server_and_no_key(tmp_path, narrator, monkeypatch):
     monkeypatch.delenv("TTS_KEY")
     path = book(tmp_path, "nano-vllm-voxcpm")
     for command in ("check", "plan", "status"):
@@ -178,9 +173,7 @@ def test_plans_need_no_server_and_no_key(
     assert "TTS_KEY" in err
 
 
-def test_characters_and_their_price_are_shown_before_anything_is_sent(
-    tmp_path: Path, standin: StandIn, narrator: Narrator
-):
+def test_characters_and_their_price_are_shown_before_anything_is_sent(tmp_path, standin, narrator):
     path = book(tmp_path, standin.dialect, standin.url, engine="\n  price: 15 USD")
     characters = sum(len(one.spoken.text) for one in read_manuscript(path).spoken)
     for command in (("plan",), ("render", "--dry-run")):
@@ -206,7 +199,7 @@ chain: {mode: anchored}
     ],
 )
 def test_what_cannot_be_asked_is_named_at_check_once_with_the_mend(
-    tmp_path: Path, narrator: Narrator, dialect: str, said: list[str], unsaid: list[str]
+    tmp_path, narrator, dialect, said, unsaid
 ):
     wishes = "\n  seed: 3\n  cfg: 2.5\n  steps: 20"
     path = book(tmp_path, dialect, engine=wishes, more=ASKED, brief=False)
@@ -219,9 +212,7 @@ def test_what_cannot_be_asked_is_named_at_check_once_with_the_mend(
             assert not re.search(rf"[ .]{name}: ", err), (name, err)
 
 
-def test_vllm_omni_says_what_of_chain_mode_it_can_do_before_anything_runs(
-    tmp_path: Path, narrator: Narrator
-):
+def test_vllm_omni_says_what_of_chain_mode_it_can_do_before_anything_runs(tmp_path, narrator):
     told = {}
     for mode in ("anchored", "continuation", "reference"):
         path = book(tmp_path / mode, "vllm-omni", more=f"chain: {{mode: {mode}}}", brief=False)
@@ -247,12 +238,7 @@ def test_vllm_omni_says_what_of_chain_mode_it_can_do_before_anything_runs(
     ],
 )
 def test_what_no_server_can_speak_is_refused_before_anything_runs(
-    tmp_path: Path,
-    narrator: Narrator,
-    dialect: str,
-    voices: tuple[str, str] | None,
-    engine: str,
-    said: str,
+    tmp_path, narrator, dialect, voices, engine, said
 ):
     path = book(tmp_path, dialect, voices=voices, engine=engine)
     for command in ("check", "plan", "render"):
@@ -277,9 +263,7 @@ def test_what_no_server_can_speak_is_refused_before_anything_runs(
         ("url: 'http://127.0.0.1:0'", "nothing listens at port 0"),
     ],
 )
-def test_a_key_in_the_manifest_is_refused_and_not_repeated(
-    tmp_path: Path, narrator: Narrator, line: str, said: str
-):
+def test_a_key_in_the_manifest_is_refused_and_not_repeated(tmp_path, narrator, line, said):
     path = book(tmp_path, "openai")
     name = line.partition(":")[0]
     rows = [r for r in path.read_text().splitlines() if not r.strip().startswith(f"{name}:")]
@@ -291,15 +275,13 @@ def test_a_key_in_the_manifest_is_refused_and_not_repeated(
     assert "abcDEF123" not in out + err
 
 
-def test_a_key_that_would_go_in_the_open_is_warned_of(tmp_path: Path, narrator: Narrator):
+def test_a_key_that_would_go_in_the_open_is_warned_of(tmp_path, narrator):
     for url, warned in (("http://10.0.0.7:8000", True), ("https://host", False)):
         _, _, err = narrator("check", book(tmp_path, "openai", url))
         assert ("which others on the way can read" in " ".join(err.split())) == warned
 
 
-def test_doctor_says_whether_the_server_answers_and_what_it_is(
-    tmp_path: Path, standin: StandIn, narrator: Narrator
-):
+def test_doctor_says_whether_the_server_answers_and_what_it_is(tmp_path, standin, narrator):
     path = book(tmp_path / "up", standin.dialect, standin.url)
     code, out, _ = narrator("doctor", path)
     assert code == 0
@@ -312,16 +294,14 @@ def test_doctor_says_whether_the_server_answers_and_what_it_is(
     assert KEY not in out
 
 
-def test_doctor_says_what_the_server_does_not_list(
-    tmp_path: Path, standin: StandIn, narrator: Narrator
-):
+def test_doctor_says_what_the_server_does_not_list(tmp_path, standin, narrator):
     path = book(tmp_path, standin.dialect, standin.url, engine="\n  model: tts-9")
     _, out, _ = narrator("doctor", path)
     lists = standin.dialect != "nano-vllm-voxcpm"
     assert ("does not list the model 'tts-9', but tts-1" in " ".join(out.split())) == lists
 
 
-def test_a_run_that_a_server_ends_keeps_its_takes_and_goes_on(tmp_path: Path):
+def test_a_run_that_a_server_ends_keeps_its_takes_and_goes_on(tmp_path):
     gone: list[int] = []
 
     def fault(number: int, body: object) -> standins.Fault | None:

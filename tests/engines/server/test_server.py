@@ -94,7 +94,7 @@ def faulty() -> Iterator[Faulty]:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_chunk_comes_as_it_was_said_and_nothing_that_was_asked_is_dropped(
-    faulty: Faulty, tmp_path: Path, dialect: str
+    faulty, tmp_path, dialect
 ):
     standin = faulty(dialect=dialect)
     outcome = one(engine(standin, tmp_path))
@@ -108,9 +108,7 @@ def test_a_chunk_comes_as_it_was_said_and_nothing_that_was_asked_is_dropped(
 
 
 @pytest.mark.parametrize("kind", ["wav", "flac", "pcm"])
-def test_every_format_that_may_be_asked_for_gives_the_same_samples(
-    faulty: Faulty, tmp_path: Path, kind: str
-):
+def test_every_format_that_may_be_asked_for_gives_the_same_samples(faulty, tmp_path, kind):
     standin = faulty()
     outcome = one(engine(standin, tmp_path, format=kind))
     assert standin.bodies[0]["response_format"] == kind
@@ -119,7 +117,7 @@ def test_every_format_that_may_be_asked_for_gives_the_same_samples(
     np.testing.assert_array_equal(outcome.speech.samples, expected)
 
 
-def test_nano_is_given_the_reference_and_the_take_before(faulty: Faulty, tmp_path: Path):
+def test_nano_is_given_the_reference_and_the_take_before(faulty, tmp_path):
     standin = faulty(dialect="nano-vllm-voxcpm")
     take = standins.speech("The take before.", 48_000)
     prompt = Prompt("The take before", lambda: take)
@@ -142,9 +140,7 @@ def test_nano_is_given_the_reference_and_the_take_before(faulty: Faulty, tmp_pat
         ("continuation", None, "Go."),
     ],
 )
-def test_nano_is_told_a_manner_as_the_model_is(
-    faulty: Faulty, tmp_path: Path, mode: Any, style: str | None, text: str
-):
+def test_nano_is_told_a_manner_as_the_model_is(faulty, tmp_path, mode, style, text):
     standin = faulty(dialect="nano-vllm-voxcpm")
     voice = replace(VOICE, description="An old man")
     reference = None if mode == "zero-shot" else REFERENCE
@@ -154,7 +150,7 @@ def test_nano_is_told_a_manner_as_the_model_is(
     assert ("prompt_text" in standin.bodies[0]) == (mode == "continuation")
 
 
-def test_vllm_omni_is_given_one_clip(faulty: Faulty, tmp_path: Path):
+def test_vllm_omni_is_given_one_clip(faulty, tmp_path):
     standin = faulty(dialect="vllm-omni")
     take = standins.speech("The take before.", 24_000)
     prompt = Prompt("The take before.", lambda: take)
@@ -166,7 +162,7 @@ def test_vllm_omni_is_given_one_clip(faulty: Faulty, tmp_path: Path):
 
 
 @pytest.mark.parametrize("dialect", quick(["vllm-omni", "nano-vllm-voxcpm"], "vllm-omni"))
-def test_another_attempt_draws_another_seed(faulty: Faulty, tmp_path: Path, dialect: str):
+def test_another_attempt_draws_another_seed(faulty, tmp_path, dialect):
     standin = faulty(dialect=dialect)
     made = engine(standin, tmp_path)
     for attempt in (0, 1, 0):
@@ -177,19 +173,19 @@ def test_another_attempt_draws_another_seed(faulty: Faulty, tmp_path: Path, dial
     assert first == third != second
 
 
-def test_a_style_travels_as_instructions_where_the_manifest_says_so(faulty: Faulty, tmp_path: Path):
+def test_a_style_travels_as_instructions_where_the_manifest_says_so(faulty, tmp_path):
     standin = faulty()
     one(engine(standin, tmp_path), request(style="whispering"))
     one(engine(standin, tmp_path, instructions=True), request(style="whispering"))
     assert [body.get("instructions") for body in standin.bodies] == [None, "whispering"]
 
 
-def test_an_address_may_end_in_v1(faulty: Faulty, tmp_path: Path):
+def test_an_address_may_end_in_v1(faulty, tmp_path):
     standin = faulty()
     assert one(engine(standin, tmp_path, url=f"{standin.url}/v1/")).speech is not None
 
 
-def test_a_speech_that_fills_its_steps_was_cut_off(faulty: Faulty, tmp_path: Path):
+def test_a_speech_that_fills_its_steps_was_cut_off(faulty, tmp_path):
     asked = request(expected=1.0)  # its text takes longer than 2.5 times that
     text = "The ferry left at seven, as it had on every morning, and nobody asked it to wait."
     standin = faulty(dialect="nano-vllm-voxcpm")
@@ -215,7 +211,7 @@ AGAIN: Mapping[str, standins.Fault] = {
 
 
 @pytest.mark.parametrize("name", quick(AGAIN, "half", "half a WAV", "hung up", "429"))
-def test_what_may_pass_is_sent_again_and_comes_once(faulty: Faulty, tmp_path: Path, name: str):
+def test_what_may_pass_is_sent_again_and_comes_once(faulty, tmp_path, name):
     standin = faulty(AGAIN[name])
     outcome = one(engine(standin, tmp_path))
     assert outcome.speech is not None
@@ -224,7 +220,7 @@ def test_what_may_pass_is_sent_again_and_comes_once(faulty: Faulty, tmp_path: Pa
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_half_an_answer_is_never_a_take(faulty: Faulty, tmp_path: Path, dialect: str):
+def test_half_an_answer_is_never_a_take(faulty, tmp_path, dialect):
     standin = faulty(standins.half_chunked, standins.half, dialect=dialect)
     outcome = one(engine(standin, tmp_path))
     assert outcome.speech is not None
@@ -276,19 +272,19 @@ GIVEN_UP: Mapping[str, tuple[standins.Fault, str]] = {
 @pytest.mark.parametrize(
     "name", quick(GIVEN_UP, "422", "a page", "a message", "MP3", "silence", "half, always")
 )
-def test_what_will_not_pass_fails_the_request_by_name(faulty: Faulty, tmp_path: Path, name: str):
+def test_what_will_not_pass_fails_the_request_by_name(faulty, tmp_path, name):
     fault, why = GIVEN_UP[name]
     outcome = one(engine(faulty(fault, always=True), tmp_path))
     assert outcome.speech is None
     assert re.fullmatch(f"speech server: .*{why}.*The ferry left.*", str(outcome.failure))
 
 
-def test_raw_samples_are_taken_in_no_other_format(faulty: Faulty, tmp_path: Path):
+def test_raw_samples_are_taken_in_no_other_format(faulty, tmp_path):
     standin = faulty(standins.body(standins.MP3, "audio/mpeg"), dialect="nano-vllm-voxcpm")
     assert "audio/mpeg instead of PCM" in str(one(engine(standin, tmp_path)).failure)
 
 
-def test_no_whole_answer_in_time_is_asked_for_again(faulty: Faulty, tmp_path: Path):
+def test_no_whole_answer_in_time_is_asked_for_again(faulty, tmp_path):
     standin = faulty(standins.hang, standins.trickle)
     made = engine(standin, tmp_path, timeout=1.0)
     made.settings.__dict__["timeout"] = 0.3  # less than people may set
@@ -296,7 +292,7 @@ def test_no_whole_answer_in_time_is_asked_for_again(faulty: Faulty, tmp_path: Pa
     assert len(standin.bodies) == 3
 
 
-def test_a_rate_that_nobody_set_is_resampled_and_said_once(faulty: Faulty, tmp_path: Path):
+def test_a_rate_that_nobody_set_is_resampled_and_said_once(faulty, tmp_path):
     standin = faulty(standins.other_rate(48_000), standins.other_rate(48_000))
     told: list[str] = []
     with contextlib.closing(engine(standin, tmp_path).start(told.append)) as session:
@@ -307,7 +303,7 @@ def test_a_rate_that_nobody_set_is_resampled_and_said_once(faulty: Faulty, tmp_p
     assert len([line for line in told if "`engine.sample_rate: 48000`" in line]) == 1
 
 
-def test_a_stream_of_wav_need_not_know_its_length(faulty: Faulty, tmp_path: Path):
+def test_a_stream_of_wav_need_not_know_its_length(faulty, tmp_path):
     outcome = one(engine(faulty(standins.unsized), tmp_path))
     assert outcome.speech is not None
     assert len(outcome.speech.samples) == len(standins.speech(request().text, 24_000))
@@ -329,13 +325,7 @@ ENDS: Mapping[str, tuple[standins.Fault, str]] = {
 
 
 @pytest.mark.parametrize(("fault", "why"), ENDS.values(), ids=ENDS.keys())
-def test_what_no_request_will_pass_ends_the_run_at_once(
-    faulty: Faulty,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    fault: standins.Fault,
-    why: str,
-):
+def test_what_no_request_will_pass_ends_the_run_at_once(faulty, tmp_path, monkeypatch, fault, why):
     monkeypatch.setenv("TTS_KEY", KEY)
     standin = faulty(fault, always=True)
     with pytest.raises(EngineUnavailable, match=why) as caught:
@@ -344,7 +334,7 @@ def test_what_no_request_will_pass_ends_the_run_at_once(
     assert len(standin.bodies) == 1
 
 
-def test_what_was_out_when_a_run_ends_is_not_lost(tmp_path: Path):
+def test_what_was_out_when_a_run_ends_is_not_lost(tmp_path):
     refused = threading.Event()
 
     def late(one: Answering) -> None:
@@ -376,7 +366,7 @@ def test_what_was_out_when_a_run_ends_is_not_lost(tmp_path: Path):
 
 
 def test_a_redirect_is_not_followed_and_takes_neither_key_nor_clip_along(
-    faulty: Faulty, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    faulty, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("TTS_KEY", KEY)
     other = faulty(dialect="vllm-omni")
@@ -388,9 +378,7 @@ def test_a_redirect_is_not_followed_and_takes_neither_key_nor_clip_along(
     assert other.paths == []
 
 
-def test_proxies_of_the_environment_are_not_used(
-    faulty: Faulty, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_proxies_of_the_environment_are_not_used(faulty, tmp_path, monkeypatch):
     proxy = faulty()
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, proxy.url)
@@ -398,7 +386,7 @@ def test_proxies_of_the_environment_are_not_used(
     assert proxy.paths == []
 
 
-def test_flac_that_was_streamed_need_not_know_its_length(faulty: Faulty, tmp_path: Path):
+def test_flac_that_was_streamed_need_not_know_its_length(faulty, tmp_path):
     standin = faulty(standins.unsized_flac)
     outcome = one(engine(standin, tmp_path, format="flac"))
     assert outcome.speech is not None
@@ -406,7 +394,7 @@ def test_flac_that_was_streamed_need_not_know_its_length(faulty: Faulty, tmp_pat
     np.testing.assert_array_equal(outcome.speech.samples, expected)
 
 
-def test_flac_that_promises_hours_fills_no_memory(faulty: Faulty, tmp_path: Path):
+def test_flac_that_promises_hours_fills_no_memory(faulty, tmp_path):
     def hours(one: Answering) -> None:
         sound = bytearray(one.sound)
         sound[22:26] = (100_000_000).to_bytes(4, "big")
@@ -423,9 +411,7 @@ def test_flac_that_promises_hours_fills_no_memory(faulty: Faulty, tmp_path: Path
         standins.body(f'{{"error": "not with {KEY}"}}'.encode(), "application/json"),
     ],
 )
-def test_the_key_goes_into_the_header_and_into_no_message(
-    faulty: Faulty, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: standins.Fault
-):
+def test_the_key_goes_into_the_header_and_into_no_message(faulty, tmp_path, monkeypatch, fault):
     monkeypatch.setenv("TTS_KEY", f" {KEY}\n")
     standin = faulty(fault)
     outcome = one(engine(standin, tmp_path, key="TTS_KEY"))
@@ -435,7 +421,7 @@ def test_the_key_goes_into_the_header_and_into_no_message(
 
 @pytest.mark.parametrize("held", [None, "", "two words", "läuft"])
 def test_a_key_that_is_not_there_is_said_before_anything_is_sent(
-    faulty: Faulty, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: str | None
+    faulty, tmp_path, monkeypatch, held
 ):
     monkeypatch.delenv("TTS_KEY", raising=False)
     if held is not None:
@@ -447,7 +433,7 @@ def test_a_key_that_is_not_there_is_said_before_anything_is_sent(
     assert standin.paths == []
 
 
-def test_nobody_at_the_address_is_said_at_the_start(tmp_path: Path):
+def test_nobody_at_the_address_is_said_at_the_start(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and does not listen
         standin = StandIn("openai", url=f"http://127.0.0.1:{taken.getsockname()[1]}")
@@ -455,7 +441,7 @@ def test_nobody_at_the_address_is_said_at_the_start(tmp_path: Path):
             engine(standin, tmp_path).start()
 
 
-def test_many_chunks_that_fail_one_after_another_end_the_run(faulty: Faulty, tmp_path: Path):
+def test_many_chunks_that_fail_one_after_another_end_the_run(faulty, tmp_path):
     standin = faulty(standins.body(standins.HTML, "text/html"), always=True)
     asked = [request(f"Sentence number {n}.") for n in range(40)]
     with pytest.raises(EngineUnavailable, match="8 chunks one after another"):
@@ -463,7 +449,7 @@ def test_many_chunks_that_fail_one_after_another_end_the_run(faulty: Faulty, tmp
     assert len(standin.bodies) < 20
 
 
-def test_a_server_that_stays_away_ends_the_run(faulty: Faulty, tmp_path: Path):
+def test_a_server_that_stays_away_ends_the_run(faulty, tmp_path):
     standin = faulty(standins.status(503), always=True)
     asked = [request(f"Sentence number {n}.") for n in range(9)]
     made = engine(standin, tmp_path)
@@ -472,14 +458,14 @@ def test_a_server_that_stays_away_ends_the_run(faulty: Faulty, tmp_path: Path):
         said(made, asked)
 
 
-def test_a_server_that_asks_to_come_back_after_long_ends_the_run(faulty: Faulty, tmp_path: Path):
+def test_a_server_that_asks_to_come_back_after_long_ends_the_run(faulty, tmp_path):
     standin = faulty(standins.status(429, Retry_After="3600"), always=True)
     with pytest.raises(EngineUnavailable, match="429 Too Many Requests"):
         one(engine(standin, tmp_path))
     assert len(standin.bodies) == 1
 
 
-def test_a_restart_in_the_middle_costs_a_wait(tmp_path: Path):
+def test_a_restart_in_the_middle_costs_a_wait(tmp_path):
     """It hangs up, is not ready for a while, and goes on."""
     away = threading.Event()
     looks: list[bool] = []
@@ -502,7 +488,7 @@ def test_a_restart_in_the_middle_costs_a_wait(tmp_path: Path):
     assert sorted(standin.whole) == sorted(r.text for r in asked)
 
 
-def test_a_server_that_is_not_there_for_a_while_is_waited_for(tmp_path: Path):
+def test_a_server_that_is_not_there_for_a_while_is_waited_for(tmp_path):
     told: list[str] = []
     first, second = StandIn("openai"), StandIn("openai")
     with serving(first):
@@ -519,7 +505,7 @@ def test_a_server_that_is_not_there_for_a_while_is_waited_for(tmp_path: Path):
     assert len(told) == len(second.bodies) == 1
 
 
-def test_a_server_that_comes_back_as_another_ends_the_run(tmp_path: Path):
+def test_a_server_that_comes_back_as_another_ends_the_run(tmp_path):
     other = threading.Event()
 
     def fault(number: int, body: Mapping[str, Any]) -> standins.Fault | None:
@@ -537,7 +523,7 @@ def test_a_server_that_comes_back_as_another_ends_the_run(tmp_path: Path):
             said(engine(standin, tmp_path), asked)
 
 
-def test_a_server_that_is_loading_is_waited_for(tmp_path: Path):
+def test_a_server_that_is_loading_is_waited_for(tmp_path):
     looks: list[bool] = []
 
     def ready() -> bool:
@@ -553,7 +539,7 @@ def test_a_server_that_is_loading_is_waited_for(tmp_path: Path):
 # -- how many at a time ----------------------------------------------------------------------------
 
 
-def test_a_server_that_bears_more_is_given_more(faulty: Faulty, tmp_path: Path):
+def test_a_server_that_bears_more_is_given_more(faulty, tmp_path):
     standin = faulty()
     asked = [request(f"Sentence number {n}.") for n in range(60)]
     with contextlib.closing(engine(standin, tmp_path, slots=6).start()) as session:
@@ -584,7 +570,7 @@ def test_what_a_server_bears_is_grown_by_one_and_halved():
     assert bearing.limit == 16
 
 
-def test_a_session_that_is_closed_waits_for_nobody(faulty: Faulty, tmp_path: Path):
+def test_a_session_that_is_closed_waits_for_nobody(faulty, tmp_path):
     standin = faulty(standins.hang, always=True)
     session = engine(standin, tmp_path).start()
     session.add(request())
@@ -623,9 +609,7 @@ def memory() -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize("many", [60, pytest.param(1000, marks=pytest.mark.slow)])
-def test_of_many_requests_every_take_is_right_or_given_up_by_name(
-    tmp_path: Path, many: int, memory: list[int]
-):
+def test_of_many_requests_every_take_is_right_or_given_up_by_name(tmp_path, many, memory):
     """Half of all answers are broken, a twentieth of all in each of ten ways."""
 
     def fault(number: int, body: Mapping[str, Any]) -> standins.Fault | None:

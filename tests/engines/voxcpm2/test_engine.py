@@ -131,7 +131,7 @@ FEW = MIXED[2:7]
 # -- before it is started --------------------------------------------------------------------------
 
 
-def test_importing_it_loads_no_model() -> None:
+def test_importing_it_loads_no_model():
     script = (
         "import sys, narrator.engines.voxcpm2.engine\n"
         "print(*sorted({'mlx', 'mlx_lm', 'voxcpm2'} & set(sys.modules)))"
@@ -140,7 +140,7 @@ def test_importing_it_loads_no_model() -> None:
     assert (done.stdout.strip(), done.stderr) == ("", "")
 
 
-def test_identity_names_weights_and_precision(make: Make) -> None:
+def test_identity_names_weights_and_precision(make):
     identity = make().identity()
     assert set(identity) == {"name", "sampler", "weights", "dtype"}
     assert not identity["weights"].startswith("absent")
@@ -148,7 +148,7 @@ def test_identity_names_weights_and_precision(make: Make) -> None:
     assert make(slots=7, steps=3, process="own").identity() == identity
 
 
-def test_weights_that_are_not_here_are_the_remembered_ones(tmp_path: Path) -> None:
+def test_weights_that_are_not_here_are_the_remembered_ones(tmp_path):
     settings = VoxCPM2Settings(model=str(tmp_path / "gone"))
     engine = VoxCPM2Engine(settings, cache=tmp_path)
     assert engine.identity()["weights"] == f"absent:{tmp_path / 'gone'}"
@@ -159,7 +159,7 @@ def test_weights_that_are_not_here_are_the_remembered_ones(tmp_path: Path) -> No
         assert engine.identity()["weights"] == expected
 
 
-def test_a_lora_that_is_not_here_is_the_remembered_one_of_its_own_name(tmp_path: Path) -> None:
+def test_a_lora_that_is_not_here_is_the_remembered_one_of_its_own_name(tmp_path):
     remembered = {"model": "nobody/model", "weights": "w1", "lora": "l1", "lora_spec": "me/voice-a"}
     for lora, expected in (("me/voice-a", "l1"), ("me/voice-b", "absent:me/voice-b")):
         settings = VoxCPM2Settings(model="nobody/model", lora=lora)
@@ -168,13 +168,13 @@ def test_a_lora_that_is_not_here_is_the_remembered_one_of_its_own_name(tmp_path:
 
 
 @pytest.mark.parametrize("torn", [[], None, "w1", 5, {"weights": ["w1"], "model": "nobody/model"}])
-def test_a_damaged_memory_remembers_nothing(tmp_path: Path, torn: Any) -> None:
+def test_a_damaged_memory_remembers_nothing(tmp_path, torn):
     settings = VoxCPM2Settings(model="nobody/model")
     engine = VoxCPM2Engine(settings, cache=tmp_path, remembered=torn)
     assert engine.identity()["weights"] == "absent:nobody/model"
 
 
-def test_missing_weights_name_the_three_ways_on(tmp_path: Path) -> None:
+def test_missing_weights_name_the_three_ways_on(tmp_path):
     engine = VoxCPM2Engine(VoxCPM2Settings(model=str(tmp_path / "gone")), cache=tmp_path)
     with pytest.raises(EngineUnavailable) as caught:
         engine.start()
@@ -182,7 +182,7 @@ def test_missing_weights_name_the_three_ways_on(tmp_path: Path) -> None:
         assert way in str(caught.value)
 
 
-def test_a_damaged_checkpoint_is_one_error(checkpoint: Path, make: Make, tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_one_error(checkpoint, make, tmp_path):
     broken = hubs.checkpoint(tmp_path / "broken")
     config = (broken / "config.json").read_text().replace('"hidden_size": 64', '"hidden_size": 32')
     (broken / "config.json").write_text(config)
@@ -190,7 +190,7 @@ def test_a_damaged_checkpoint_is_one_error(checkpoint: Path, make: Make, tmp_pat
         make(broken).start()
 
 
-def test_a_voice_is_its_clip_or_its_casting(make: Make) -> None:
+def test_a_voice_is_its_clip_or_its_casting(make):
     engine = make()
     heard = replace(ADA, content="abc", description="left out", seed=3)
     assert engine.voice_content(heard, "en") == {"reference": "abc"}
@@ -208,13 +208,13 @@ def test_a_voice_is_its_clip_or_its_casting(make: Make) -> None:
     assert len({str(content) for content in cast}) == 4
 
 
-def test_languages_that_it_was_not_trained_on_are_problems(make: Make) -> None:
+def test_languages_that_it_was_not_trained_on_are_problems(make):
     tags = ["en-GB", "zh-Hant-TW", "nb", "yue", "cs-CZ", "tlh"]
     problems = make().problems({"Ada": ADA}, tags)
     assert [problem.message.split('"')[1] for problem in problems] == ["cs-CZ", "tlh"]
 
 
-def test_the_first_generation_has_no_references(make: Make, tmp_path: Path) -> None:
+def test_the_first_generation_has_no_references(make, tmp_path):
     engine = make(hubs.checkpoint(tmp_path / "v1", "v1_s0"))
     assert not engine.clones
     cast = {"Ada": replace(ADA, reference=Path("ada.wav")), "Bea": replace(ADA, speaker="Bea")}
@@ -237,7 +237,7 @@ def given(session: ModelSession, asked: Request) -> tuple[np.ndarray | None, Any
     return row.reference, row.tokens
 
 
-def test_each_mode_gives_the_model_its_sequence(make: Make) -> None:
+def test_each_mode_gives_the_model_its_sequence(make):
     engine = make(slots=9)
     session = engine.start()
     tokenize, shape = session._model.tokenize, (4, 16)
@@ -295,7 +295,7 @@ def test_each_mode_gives_the_model_its_sequence(make: Make) -> None:
     session.close()
 
 
-def test_solver_guards_and_seed_come_with_the_request(start: Start) -> None:
+def test_solver_guards_and_seed_come_with_the_request(start):
     session = start(steps=6, cfg=1.7, earliest_stop=0.5)
     session.add(request(expected=3.0))
     own = {"steps": 4, "cfg": 2.5, "earliest_stop": 0.1}
@@ -307,7 +307,7 @@ def test_solver_guards_and_seed_come_with_the_request(start: Start) -> None:
     assert first.seed != second.seed
 
 
-def test_lengths_follow_the_text_and_the_horizon() -> None:
+def test_lengths_follow_the_text_and_the_horizon():
     assert step_limits(10.0, 0.25, 0.0, PATCH) == (15, 166)
     least, most = step_limits(10.0, 0.25, 15.0, PATCH)
     assert (least, most) == (15, 88)  # 29 s less 15, not 26.5 s
@@ -317,7 +317,7 @@ def test_lengths_follow_the_text_and_the_horizon() -> None:
     assert most >= 4
 
 
-def test_noise_depends_on_seed_attempt_and_text_alone() -> None:
+def test_noise_depends_on_seed_attempt_and_text_alone():
     one = request()
     others = [
         replace(one, seed=8),
@@ -334,7 +334,7 @@ def test_noise_depends_on_seed_attempt_and_text_alone() -> None:
     assert noise_seed(one) == 3638434416  # a change of this renders everybody's books again
 
 
-def test_what_a_mode_lacks_is_the_requests_failure(start: Start) -> None:
+def test_what_a_mode_lacks_is_the_requests_failure(start):
     session = start()
     wrong = [
         request("One.", mode="reference"),
@@ -388,14 +388,12 @@ def assert_alike(found: dict[str, Outcome], expected: dict[str, Outcome]) -> Non
 
 
 @pytest.mark.slow
-def test_any_number_of_slots_and_any_order_make_the_same_takes(
-    start: Start, checkpoint: Path, tmp_path: Path
-) -> None:
+def test_any_number_of_slots_and_any_order_make_the_same_takes(start, checkpoint, tmp_path):
     session = start(slots=8)
     assert_alike(speak(session, reversed(MIXED)), one_by_one(checkpoint, tmp_path / "alone", MIXED))
 
 
-def test_a_take_is_what_the_model_says(make: Make, alone: dict[str, Outcome]) -> None:
+def test_a_take_is_what_the_model_says(make, alone):
     engine = make()
     asked = MIXED[3]
     assert asked.reference is not None
@@ -419,7 +417,7 @@ def test_a_take_is_what_the_model_says(make: Make, alone: dict[str, Outcome]) ->
     assert (found.tokens, found.stop) == (speech.token_count, speech.stop_reason)
 
 
-def test_a_slot_is_free_before_its_take_has_come(start: Start) -> None:
+def test_a_slot_is_free_before_its_take_has_come(start):
     session = start(slots=2)
     session.add(request("Short.", parameters={"earliest_stop": 0.0}, expected=0.1))
     session.add(request("Long.", parameters={"earliest_stop": 0.9}, expected=6.0))
@@ -432,7 +430,7 @@ def test_a_slot_is_free_before_its_take_has_come(start: Start) -> None:
     assert session.slots == 2
 
 
-def test_the_last_take_waits_for_nothing(start: Start) -> None:
+def test_the_last_take_waits_for_nothing(start):
     session = start(slots=1)
     session.add(request())
     while session.slots == 1:
@@ -445,9 +443,7 @@ def test_the_last_take_waits_for_nothing(start: Start) -> None:
 # -- references ------------------------------------------------------------------------------------
 
 
-def test_a_clip_is_encoded_once(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clip_is_encoded_once(make, tmp_path, monkeypatch):
     calls: list[str] = []
     encode = voxcpm2.VoxCPM2.encode
 
@@ -474,7 +470,7 @@ def test_a_clip_is_encoded_once(
     assert len(calls) == 4
 
 
-def test_a_preset_brings_its_latents(make: Make, tmp_path: Path) -> None:
+def test_a_preset_brings_its_latents(make, tmp_path):
     engine, voice = make(), clip(3.0)
     (own,) = engine.encode_reference(voice).values()
     (tmp_path / "voices").rename(tmp_path / "encoded")
@@ -487,9 +483,7 @@ def test_a_preset_brings_its_latents(make: Make, tmp_path: Path) -> None:
     assert np.array_equal(latents_of(make(), other), own)
 
 
-def test_latents_are_looked_at_for_less_than_encoding_takes(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_latents_are_looked_at_for_less_than_encoding_takes(make, monkeypatch):
     engine, voice = make(), clip(8.0)
     given = replace(voice, latents=engine.encode_reference(voice))
     encode, heard = voxcpm2.VoxCPM2.encode, []
@@ -525,9 +519,7 @@ def encoded(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_latents_that_are_not_of_the_sound_are_told_and_made_anew(
-    make: Make, encoded: Path, tmp_path: Path, kind: str
-) -> None:
+def test_latents_that_are_not_of_the_sound_are_told_and_made_anew(make, encoded, tmp_path, kind):
     shutil.copytree(encoded, tmp_path / "voices")
     engine, voice, told = make(), clip(3.0), list[str]()
     own = latents_of(engine, voice)
@@ -536,9 +528,7 @@ def test_latents_that_are_not_of_the_sound_are_told_and_made_anew(
     assert any("not of its sound" in line for line in told)
 
 
-def test_latents_of_our_own_that_do_not_fit_are_made_anew(
-    make: Make, encoded: Path, tmp_path: Path
-) -> None:
+def test_latents_of_our_own_that_do_not_fit_are_made_anew(make, encoded, tmp_path):
     shutil.copytree(encoded, tmp_path / "voices")
     own = latents_of(make(), clip(3.0))
     (path,) = (tmp_path / "voices").iterdir()
@@ -546,7 +536,7 @@ def test_latents_of_our_own_that_do_not_fit_are_made_anew(
     assert np.array_equal(latents_of(make(), clip(3.0)), own)
 
 
-def test_a_full_disk_is_not_hidden(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_not_hidden(start, monkeypatch):
     def full(path: Path) -> Any:
         raise StorageError(f"{path}: the disk is full")
 
@@ -559,9 +549,7 @@ def test_a_full_disk_is_not_hidden(start: Start, monkeypatch: pytest.MonkeyPatch
 # -- memory and other trouble ----------------------------------------------------------------------
 
 
-def test_out_of_memory_lowers_the_slots_and_loses_nothing(
-    start: Start, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_out_of_memory_lowers_the_slots_and_loses_nothing(start, alone, monkeypatch):
     step = generate.Batch.step
 
     def small(self: generate.Batch) -> Any:
@@ -576,9 +564,7 @@ def test_out_of_memory_lowers_the_slots_and_loses_nothing(
     assert "lowered to 2" in session.note
 
 
-def test_out_of_memory_with_one_row_is_the_machines(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_out_of_memory_with_one_row_is_the_machines(start, monkeypatch):
     def none(self: generate.Batch) -> Any:
         raise RuntimeError("[METAL] Command buffer execution failed: Insufficient Memory")
 
@@ -602,9 +588,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, when: Callable[[int], bool]) -> lis
     return counted
 
 
-def test_the_last_take_that_does_not_fit_says_nothing_of_the_slots(
-    start: Start, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_last_take_that_does_not_fit_says_nothing_of_the_slots(start, alone, monkeypatch):
     # the last of them is decoded with nothing beside it
     tries = failing(monkeypatch, lambda number: number == len(FEW))
     session = start(slots=8)
@@ -613,9 +597,7 @@ def test_the_last_take_that_does_not_fit_says_nothing_of_the_slots(
     assert (session.slots, session.note) == (8, "8 slots")
 
 
-def test_takes_that_are_decoded_count_as_rows_that_ran(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_takes_that_are_decoded_count_as_rows_that_ran(start, monkeypatch):
     failing(monkeypatch, lambda number: number == 1)
     session = start(slots=8)
     monkeypatch.setattr(
@@ -625,7 +607,7 @@ def test_takes_that_are_decoded_count_as_rows_that_ran(
     assert session.slots == 4  # half of eight that were decoded, while no row ran
 
 
-def test_a_single_slot_is_not_tried_for_ever(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_single_slot_is_not_tried_for_ever(start, monkeypatch):
     tries = failing(monkeypatch, lambda number: number > 1)
     session = start(slots=1)
     with pytest.raises(EngineUnavailable, match="single chunk"):
@@ -648,7 +630,7 @@ def test_a_single_slot_is_not_tried_for_ever(start: Start, monkeypatch: pytest.M
         ("[matmul] Last dimension of first input with shape (1,2)", False),
     ],
 )
-def test_out_of_memory_is_known_by_its_words(said: str, memory: bool) -> None:
+def test_out_of_memory_is_known_by_its_words(said, memory):
     assert mlx_memory.is_out_of_memory(RuntimeError(said)) == memory
 
 
@@ -666,9 +648,7 @@ def cramped(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_voice_that_does_not_fit_beside_the_rows_lowers_the_slots(
-    start: Start, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_voice_that_does_not_fit_beside_the_rows_lowers_the_slots(start, alone, monkeypatch):
     session = start(slots=4)
     first = [each for each in MIXED if each.reference is None][:4]
     for each in first:
@@ -684,9 +664,7 @@ def test_a_voice_that_does_not_fit_beside_the_rows_lowers_the_slots(
     assert said(outcomes[MIXED[2].key]).patches == said(alone[MIXED[2].key]).patches
 
 
-def test_a_voice_that_fits_nowhere_is_the_machines(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_voice_that_fits_nowhere_is_the_machines(make, monkeypatch):
     engine = make(slots=4)
     session = engine.start()
     cramped(monkeypatch, 9)
@@ -697,14 +675,12 @@ def test_a_voice_that_fits_nowhere_is_the_machines(
         engine.encode_reference(clip())
 
 
-def test_what_cannot_be_encoded_to_be_kept_is_no_chunk_s_failure(make: Make) -> None:
+def test_what_cannot_be_encoded_to_be_kept_is_no_chunk_s_failure(make):
     with pytest.raises(EngineUnavailable, match="cannot read the reference"):
         make().encode_reference(replace(clip(), samples=np.zeros(1, np.float32)))
 
 
-def test_one_poisoned_row_fails_alone(
-    start: Start, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_poisoned_row_fails_alone(start, alone, monkeypatch):
     draw = generate.Row.draw
 
     def poisoned(self: generate.Row, shape: tuple[int, int]) -> Any:
@@ -779,14 +755,8 @@ TIMEOUT = "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTi
 )
 @pytest.mark.slow
 def test_whatever_fails_wherever_no_take_is_lost_and_none_is_wrong(
-    make: Make,
-    monkeypatch: pytest.MonkeyPatch,
-    place: Any,
-    name: str,
-    late: bool,
-    least: int,
-    error: str,
-) -> None:
+    make, monkeypatch, place, name, late, least, error
+):
     """Once in a run of two takes of three patches, at every call of it."""
     monkeypatch.setattr(loaded_model, "step_limits", lambda *_: (2, 3))
     arm = failing_once(monkeypatch, place, name, error, late=late)
@@ -807,9 +777,7 @@ def test_whatever_fails_wherever_no_take_is_lost_and_none_is_wrong(
         same(found, undisturbed)
 
 
-def test_out_of_memory_at_any_step_of_several_rows_loses_nothing(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_out_of_memory_at_any_step_of_several_rows_loses_nothing(make, monkeypatch):
     monkeypatch.setattr(loaded_model, "step_limits", lambda *_: (2, 4))
     arm = failing_once(monkeypatch, generate.Batch, "step", OUT, late=True)
     engine = make(slots=2)
@@ -862,14 +830,12 @@ THRASHING = (
         (TIMEOUT, False),
     ],
 )
-def test_what_only_a_new_process_mends_is_known_by_its_words(said: str, beyond: bool) -> None:
+def test_what_only_a_new_process_mends_is_known_by_its_words(said, beyond):
     assert mlx_memory.is_beyond_repair(RuntimeError(said)) == beyond
 
 
 @pytest.mark.parametrize(("place", "name"), [(generate.Batch, "step"), (voxcpm2.VoxCPM2, "encode")])
-def test_a_process_that_cannot_go_on_is_not_gone_on_in(
-    start: Start, monkeypatch: pytest.MonkeyPatch, place: Any, name: str
-) -> None:
+def test_a_process_that_cannot_go_on_is_not_gone_on_in(start, monkeypatch, place, name):
     calls = []
 
     def thrashing(*given: Any, **more: Any) -> Any:
@@ -883,9 +849,7 @@ def test_a_process_that_cannot_go_on_is_not_gone_on_in(
     assert len(calls) == 1
 
 
-def test_what_a_process_died_of_is_spoken_alone_and_in_fewer_slots(
-    start: Start, alone: dict[str, Outcome]
-) -> None:
+def test_what_a_process_died_of_is_spoken_alone_and_in_fewer_slots(start, alone):
     """As another process is asked for it."""
     session = start(slots=8)
     session.lower(len(FEW), "its process died")
@@ -904,9 +868,7 @@ def test_what_a_process_died_of_is_spoken_alone_and_in_fewer_slots(
 # -- in a process of its own -----------------------------------------------------------------------
 
 
-def test_a_process_that_is_killed_costs_no_take(
-    make: Make, alone: dict[str, Outcome], tmp_path: Path
-) -> None:
+def test_a_process_that_is_killed_costs_no_take(make, alone, tmp_path):
     engine, told, killed = make(slots=1, process="own"), list[str](), list[int]()
     session = engine.start(told.append)
     assert isinstance(session, ProcessSession)
@@ -933,7 +895,7 @@ def test_a_process_that_is_killed_costs_no_take(
     assert engine._loaded is None  # the weights are not here, too
 
 
-def test_what_is_wrong_there_is_said_here(make: Make, tmp_path: Path) -> None:
+def test_what_is_wrong_there_is_said_here(make, tmp_path):
     broken = hubs.checkpoint(tmp_path / "broken")
     (broken / "tokenizer.json").write_text("{}")
     with pytest.raises(EngineUnavailable) as here:
@@ -944,9 +906,7 @@ def test_what_is_wrong_there_is_said_here(make: Make, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("kind", "own"), [("CUDA", True), ("CPU", False), ("", False)])
-def test_the_model_has_a_process_of_its_own_on_cuda(
-    make: Make, monkeypatch: pytest.MonkeyPatch, kind: str, own: bool
-) -> None:
+def test_the_model_has_a_process_of_its_own_on_cuda(make, monkeypatch, kind, own):
     asked = []
 
     def device() -> machine.Device:
@@ -964,9 +924,7 @@ def test_the_model_has_a_process_of_its_own_on_cuda(
     assert make(process="own")._processes is not None
 
 
-def test_where_nothing_works_the_machine_is_at_fault(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_nothing_works_the_machine_is_at_fault(start, monkeypatch):
     def broken(self: generate.Batch) -> Any:
         raise RuntimeError("device lost")
 
@@ -976,7 +934,7 @@ def test_where_nothing_works_the_machine_is_at_fault(
         speak(session, FEW)
 
 
-def test_ctrl_c_passes(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_passes(start, monkeypatch):
     def interrupted(self: generate.Batch) -> Any:
         raise KeyboardInterrupt
 
@@ -989,7 +947,7 @@ def test_ctrl_c_passes(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     session.close()
 
 
-def test_limits_are_set_and_restored(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_are_set_and_restored(start, monkeypatch):
     before = mx.set_cache_limit(123 << 20)
     try:
         wired = [0]
@@ -1012,7 +970,7 @@ def test_limits_are_set_and_restored(start: Start, monkeypatch: pytest.MonkeyPat
         mx.set_cache_limit(before)
 
 
-def test_one_model_serves_all_sessions(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_model_serves_all_sessions(make, monkeypatch):
     told: list[str] = []
     engine = make()
     first = engine.start(told.append)
@@ -1025,9 +983,7 @@ def test_one_model_serves_all_sessions(make: Make, monkeypatch: pytest.MonkeyPat
     second.close()
 
 
-def test_auto_finds_the_slots_while_it_works_and_keeps_them(
-    make: Make, alone: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_auto_finds_the_slots_while_it_works_and_keeps_them(make, alone, monkeypatch):
     monkeypatch.setattr(room.SlotTuner, "WARM_UP_STEPS", 0)
     monkeypatch.setattr(room.SlotTuner, "MEASURED_STEPS", 2)
     monkeypatch.setattr(room.SlotTuner, "MIN_GAIN", 0.0)
@@ -1044,9 +1000,7 @@ def test_auto_finds_the_slots_while_it_works_and_keeps_them(
 
 
 @pytest.mark.parametrize(("rows", "slots"), [(1.5, 1), (2.5, 2)])
-def test_the_first_slots_are_those_that_memory_is_known_to_hold(
-    make: Make, monkeypatch: pytest.MonkeyPatch, rows: float, slots: int
-) -> None:
+def test_the_first_slots_are_those_that_memory_is_known_to_hold(make, monkeypatch, rows, slots):
     """With what they will take, of which nothing has happened yet."""
     engine = make(slots="auto")
     model = engine._load(print).model
@@ -1058,9 +1012,7 @@ def test_the_first_slots_are_those_that_memory_is_known_to_hold(
     session.close()
 
 
-def test_what_a_doubling_needs_is_known_before_it_has_happened(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_doubling_needs_is_known_before_it_has_happened(make, monkeypatch):
     """Nothing was decoded so far, and no row is long."""
     engine = make(slots="auto")
     model = engine._load(print).model
@@ -1074,7 +1026,7 @@ def test_what_a_doubling_needs_is_known_before_it_has_happened(
     session.close()
 
 
-def test_room_is_left_to_others_and_to_what_hears(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_room_is_left_to_others_and_to_what_hears(monkeypatch):
     for total, hears, left in ((16e9, False, 12.8e9), (16e9, True, 12.8e9), (8e9, True, 6e9)):
         monkeypatch.setattr(mlx_memory, "device_memory", lambda total=total: int(total))
         found = object() if hears else None
@@ -1082,7 +1034,7 @@ def test_room_is_left_to_others_and_to_what_hears(monkeypatch: pytest.MonkeyPatc
         assert mlx_memory.usable_memory() == left
 
 
-def test_a_fine_tuned_voice_is_named_and_heard(make: Make, tmp_path: Path) -> None:
+def test_a_fine_tuned_voice_is_named_and_heard(make, tmp_path):
     folder = tmp_path / "lora"
     folder.mkdir()
     for path in (hubs.GOLDEN / "base_s0" / "lora").iterdir():
