@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.engines import Request
-from narrator.engines.draft.espeak import TAIL, VARIANTS, DraftEngine
+from narrator.engines.draft.espeak import TAIL_SECONDS, VARIANTS, DraftEngine
 from narrator.engines.draft.settings import DraftVoice
 from narrator.engines.voice import Voice
 from narrator.importing import import_book
@@ -188,7 +188,7 @@ def speak(items: Sequence[tuple[str, str]], draw: random.Random) -> Iterator[Spo
             if outcome.speech is None:
                 continue
             rate = DraftEngine.sample_rate
-            own = outcome.speech.samples[: -round(TAIL * rate)]
+            own = outcome.speech.samples[: -round(TAIL_SECONDS * rate)]
             own = own * np.float32(audio.amplitude(gains[request.voice.speaker]))
             # espeak's level depends on the language: a speaker's does not
             speaker = f"{request.voice.speaker}, {request.language.split('-')[0]}"
@@ -203,7 +203,7 @@ def silence(seconds: float) -> Samples:
 
 def bare(speech: Samples, _: np.random.Generator) -> Samples:
     """With the silence that the draft engine puts after it."""
-    return np.concatenate([speech, silence(TAIL)])
+    return np.concatenate([speech, silence(TAIL_SECONDS)])
 
 
 def plain(speech: Samples, draw: np.random.Generator) -> Samples:
@@ -422,7 +422,7 @@ def faults() -> Mapping[str, tuple[str, Spoil]]:
 def without_onset(seconds: float) -> Spoil:
     """The first sound is cut into; a draft chunk begins with it."""
     return lambda s, o, d: np.concatenate(
-        [s[int(np.flatnonzero(s)[0]) + round(seconds * RATE) :], silence(TAIL)]
+        [s[int(np.flatnonzero(s)[0]) + round(seconds * RATE) :], silence(TAIL_SECONDS)]
     )
 
 
@@ -435,7 +435,7 @@ def clicked(decibels: float, *, end: bool, step: bool = False) -> Spoil:
         at = int(draw.integers(0, len(room)))
         wave = wave[: len(room) - at] * np.abs(speech).max() * audio.amplitude(decibels)
         room[at : at + len(wave)] += wave.astype(np.float32)
-        return np.concatenate([speech, room] if end else [room, speech, silence(TAIL)])
+        return np.concatenate([speech, room] if end else [room, speech, silence(TAIL_SECONDS)])
 
     return spoil
 
@@ -458,7 +458,7 @@ def torn(decibels: float, *, end: bool) -> Spoil:
         own = breath(float(draw.uniform(0.25, 0.4)), decibels, speech, draw)
         gap, half = silence(float(draw.uniform(0.03, 0.09))), len(own) // 2
         return np.concatenate(
-            [speech, gap, own[:half]] if end else [own[half:], gap, speech, silence(TAIL)]
+            [speech, gap, own[:half]] if end else [own[half:], gap, speech, silence(TAIL_SECONDS)]
         )
 
     return spoil

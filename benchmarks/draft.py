@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Sequence
 
 from narrator.engines import Request
-from narrator.engines.draft.espeak import TAIL, DraftEngine
+from narrator.engines.draft.espeak import TAIL_SECONDS, DraftEngine
 from narrator.engines.voice import Voice
 from narrator.engines.workers import WorkerSession
 
@@ -64,7 +64,7 @@ def speak(session: WorkerSession, requests: Sequence[Request]) -> tuple[float, d
         for outcome in session.advance():
             busy -= 1
             assert outcome.speech is not None, outcome.failure
-            samples += len(outcome.speech.samples) - round(TAIL * DraftEngine.sample_rate)
+            samples += len(outcome.speech.samples) - round(TAIL_SECONDS * DraftEngine.sample_rate)
             sums[outcome.key] = zlib.crc32(outcome.speech.samples.tobytes())
     return samples / DraftEngine.sample_rate, sums
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrator.engines import Request
-from narrator.engines.draft.espeak import TAIL, VARIANTS, DraftEngine
+from narrator.engines.draft.espeak import TAIL_SECONDS, VARIANTS, DraftEngine
 from narrator.engines.draft.settings import DraftVoice
 from narrator.engines.voice import Voice
 from narrator.sound.timing import TimedWord
@@ -67,7 +67,7 @@ class Draft:
             for outcome in self._session.advance():
                 assert outcome.speech is not None, outcome.failure
                 speech = outcome.speech
-                samples = speech.samples[: -round(TAIL * DraftEngine.sample_rate)]
+                samples = speech.samples[: -round(TAIL_SECONDS * DraftEngine.sample_rate)]
                 return Said(samples, DraftEngine.sample_rate, speech.words)
 
 
