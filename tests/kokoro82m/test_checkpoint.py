@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import mlx.core as mx
 import numpy as np
@@ -15,7 +14,6 @@ from mlx.utils import tree_flatten
 import kokoro82m
 from kokoro82m.checkpoint import load_checkpoint, read_weights
 from kokoro82m.config import read_config
-from kokoro82m.model import Kokoro82M
 from kokoro82m.tensors import read_tensors
 from speechbase.errors import CheckpointError, RequestError
 from tests.kokoro82m.conftest import KokoroGolden
@@ -41,18 +39,14 @@ def write(golden: KokoroGolden, tmp_path: Path) -> Callable[[Tensors], Path]:
     return written
 
 
-def test_both_layouts_hold_the_same_weights(
-    model: Kokoro82M, tensors: Tensors, write: Callable[[Tensors], Path]
-) -> None:
+def test_both_layouts_hold_the_same_weights(model, tensors, write):
     flat = dict(tree_flatten(load_checkpoint(write(tensors)).network.parameters()))
     nested = dict(tree_flatten(model.network.parameters()))
     assert flat.keys() == nested.keys()
     assert all(mx.array_equal(flat[name], nested[name]) for name in flat)
 
 
-def test_weight_norms_are_folded_over_all_axes_but_the_first(
-    model: Kokoro82M, tensors: Tensors
-) -> None:
+def test_weight_norms_are_folded_over_all_axes_but_the_first(model, tensors):
     for name in (NORMED, "decoder.generator.ups.0"):
         v, g = (np.array(tensors[f"{name}.weight_{part}"]) for part in "vg")
         folded = g * v / np.sqrt((v**2).sum(axis=(1, 2), keepdims=True))
@@ -61,20 +55,18 @@ def test_weight_norms_are_folded_over_all_axes_but_the_first(
         np.testing.assert_allclose(np.array(weight), turned, rtol=1e-5)
 
 
-def test_the_unused_pooler_is_left_out(tensors: Tensors, write: Callable[[Tensors], Path]) -> None:
+def test_the_unused_pooler_is_left_out(tensors, write):
     pooler = {f"bert.pooler.{part}": mx.zeros((36,)) for part in ("weight", "bias")}
     load_checkpoint(write(tensors | pooler))
 
 
-def test_weights_in_bfloat16_are_computed_with_in_float32(
-    tensors: Tensors, write: Callable[[Tensors], Path]
-) -> None:
+def test_weights_in_bfloat16_are_computed_with_in_float32(tensors, write):
     halves = {name: tensor.astype(mx.bfloat16) for name, tensor in tensors.items()}
     network = load_checkpoint(write(halves)).network
     assert {array.dtype for _, array in tree_flatten(network.parameters())} == {mx.float32}
 
 
-def test_only_convolutions_of_the_decoder_take_another_precision(golden: KokoroGolden) -> None:
+def test_only_convolutions_of_the_decoder_take_another_precision(golden):
     network = load_checkpoint(golden.checkpoint, "float16").network
     halves = {
         name for name, array in tree_flatten(network.parameters()) if array.dtype == mx.float16
@@ -121,12 +113,7 @@ def count(tensors: Tensors) -> None:
         (count, "bert_encoder.bias are mlx.core.int32"),
     ],
 )
-def test_a_tensor_that_does_not_fit_is_named(
-    tensors: Tensors,
-    write: Callable[[Tensors], Path],
-    change: Callable[[Tensors], None],
-    message: str,
-) -> None:
+def test_a_tensor_that_does_not_fit_is_named(tensors, write, change, message):
     changed = dict(tensors)
     change(changed)
     with pytest.raises(CheckpointError, match=message) as caught:
@@ -134,7 +121,7 @@ def test_a_tensor_that_does_not_fit_is_named(
     assert "kokoro-v1_0.safetensors" in str(caught.value)
 
 
-def test_a_folder_without_weights_is_named(golden: KokoroGolden, tmp_path: Path) -> None:
+def test_a_folder_without_weights_is_named(golden, tmp_path):
     shutil.copy(golden.checkpoint / "config.json", tmp_path)
     with pytest.raises(CheckpointError, match="no weights"):
         load_checkpoint(tmp_path)
@@ -142,9 +129,7 @@ def test_a_folder_without_weights_is_named(golden: KokoroGolden, tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["kokoro-v1_0.pth", "kokoro-v1_0.safetensors"])
 @pytest.mark.parametrize("content", [b"", b"<html>404</html>", b"half"])
-def test_a_damaged_file_is_named_in_a_line(
-    golden: KokoroGolden, tmp_path: Path, name: str, content: bytes
-) -> None:
+def test_a_damaged_file_is_named_in_a_line(golden, tmp_path, name, content):
     shutil.copy(golden.checkpoint / "config.json", tmp_path)
     if content == b"half":
         weights = (golden.checkpoint / "kokoro-v1_0.pth").read_bytes()
@@ -155,12 +140,7 @@ def test_a_damaged_file_is_named_in_a_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_flat_file_of_torch_is_refused(
-    golden: KokoroGolden,
-    tensors: Tensors,
-    tmp_path: Path,
-    save_torch: Callable[[Path, Any], None],
-) -> None:
+def test_a_flat_file_of_torch_is_refused(golden, tensors, tmp_path, save_torch):
     shutil.copy(golden.checkpoint / "config.json", tmp_path)
     some = {name: tensors[name] for name in list(tensors)[:3]}
     save_torch(tmp_path / "kokoro-v1_0.pth", some)
@@ -168,14 +148,12 @@ def test_a_flat_file_of_torch_is_refused(
         load_checkpoint(tmp_path)
 
 
-def test_an_unknown_precision_is_refused(golden: KokoroGolden) -> None:
+def test_an_unknown_precision_is_refused(golden):
     with pytest.raises(RequestError, match="float32, bfloat16, float16"):
         kokoro82m.load(golden.checkpoint, dtype="int8")
 
 
-def test_weights_that_are_no_numbers_are_refused(
-    tensors: Tensors, write: Callable[[Tensors], Path]
-) -> None:
+def test_weights_that_are_no_numbers_are_refused(tensors, write):
     name = "predictor.duration_proj.linear_layer.weight"
     folder = write({**tensors, name: tensors[name] * float("nan")})
     with pytest.raises(CheckpointError, match=f"damaged: {name} holds NaN or infinity"):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +22,7 @@ def data(golden: KokoroGolden) -> Data:
     return settings
 
 
-def test_the_structure_is_read(golden: KokoroGolden) -> None:
+def test_the_structure_is_read(golden):
     config = kokoro82m.read_config(golden.checkpoint)
     assert config.generator.rates == (10, 6)
     assert config.generator.dilations == ((1, 3, 5),) * 3
@@ -54,20 +52,20 @@ def test_the_structure_is_read(golden: KokoroGolden) -> None:
         (lambda d: d["istftnet"].update(resblock_dilation_sizes=[[1], [0], [1]]), "dilations"),
     ],
 )
-def test_wrong_settings_are_named(data: Data, change: Callable[[Data], Any], message: str) -> None:
+def test_wrong_settings_are_named(data, change, message):
     change(data)
     with pytest.raises(ConfigError, match=message) as caught:
         parse_config(data)
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_without_settings_is_no_checkpoint(tmp_path: Path) -> None:
+def test_a_folder_without_settings_is_no_checkpoint(tmp_path):
     with pytest.raises(CheckpointError, match=r"no config\.json"):
         kokoro82m.read_config(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "[" * 100_000])
-def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
+def test_a_damaged_file_is_named(tmp_path, text):
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(ConfigError, match=r"config\.json"):
         kokoro82m.read_config(tmp_path)

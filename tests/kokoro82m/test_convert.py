@@ -7,7 +7,7 @@ import io
 import json
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -141,7 +141,7 @@ def write_wheel(path: Path, entry: str, content: bytes) -> None:
         archive.writestr("another/METADATA", b"")
 
 
-def test_packages_become_a_checkpoint(packages: Path, tmp_path: Path) -> None:
+def test_packages_become_a_checkpoint(packages, tmp_path):
     steps: list[str] = []
     convert_export(packages, tmp_path / "model", steps.append)
     assert len(steps) == 3
@@ -157,7 +157,7 @@ def test_packages_become_a_checkpoint(packages: Path, tmp_path: Path) -> None:
     assert not [name for name in tensors if "istft" in name]
 
 
-def test_gates_of_an_lstm_are_put_in_pytorchs_order(graph: OnnxGraph) -> None:
+def test_gates_of_an_lstm_are_put_in_pytorchs_order(graph):
     weights = Export(graph).weights()
     assert weights["predictor.lstm.weight_ih_l0"].tolist() == [[0], [2], [3], [1]]
     assert weights["predictor.lstm.weight_hh_l0_reverse"].tolist() == [[24], [28], [30], [26]]
@@ -165,7 +165,7 @@ def test_gates_of_an_lstm_are_put_in_pytorchs_order(graph: OnnxGraph) -> None:
     assert weights["predictor.lstm.bias_hh_l0_reverse"].tolist() == [12, 14, 15, 13]
 
 
-def test_all_missing_and_wrong_files_are_named(packages: Path, tmp_path: Path) -> None:
+def test_all_missing_and_wrong_files_are_named(packages, tmp_path):
     (packages / convert.PARTS[1]).unlink()
     (packages / convert.VOICES_PACKAGE).write_bytes(b"something else")
     with pytest.raises(CheckpointError) as caught:
@@ -176,7 +176,7 @@ def test_all_missing_and_wrong_files_are_named(packages: Path, tmp_path: Path) -
     assert not (tmp_path / "model").exists()
 
 
-def test_nothing_is_written_over(packages: Path, tmp_path: Path) -> None:
+def test_nothing_is_written_over(packages, tmp_path):
     (tmp_path / "model").mkdir()
     with pytest.raises(CheckpointError, match="exists already"):
         convert_export(packages, tmp_path / "model", lambda _: None)
@@ -191,11 +191,11 @@ def test_nothing_is_written_over(packages: Path, tmp_path: Path) -> None:
         ("/decoder/decoder/asr_res/asr_res.0/Conv", "decoder.asr_res.0"),
     ],
 )
-def test_nodes_name_modules(node: str, module: str) -> None:
+def test_nodes_name_modules(node, module):
     assert module_name(node) == module
 
 
-def test_an_empty_filter_has_a_direction_of_ones() -> None:
+def test_an_empty_filter_has_a_direction_of_ones():
     weight = np.array([[[3, 4]], [[0, 0]]], np.float32)
     unfolded = unfold_weight_norm({"decoder.encode.conv1.weight": weight, "other.weight": weight})
     assert unfolded["decoder.encode.conv1.weight_g"].reshape(-1).tolist() == [5, 0]
@@ -206,7 +206,7 @@ def test_an_empty_filter_has_a_direction_of_ones() -> None:
 # ---- the reader
 
 
-def test_a_graph_is_read_as_it_was_written(graph: OnnxGraph) -> None:
+def test_a_graph_is_read_as_it_was_written(graph):
     read = parse_onnx(encode_model(graph), Path("file"))
     assert read.nodes == graph.nodes
     assert read.arrays.keys() == graph.arrays.keys()
@@ -215,7 +215,7 @@ def test_a_graph_is_read_as_it_was_written(graph: OnnxGraph) -> None:
         assert np.array_equal(read.arrays[name], array)
 
 
-def test_packed_numbers_are_read() -> None:
+def test_packed_numbers_are_read():
     whole = field(1, 2) + field(2, TYPES["int32"]) + field(8, "whole")
     whole += field(5, varint(5) + varint(2**64 - 3))
     part = field(1, 1) + field(2, TYPES["float32"]) + field(8, "part")
@@ -237,6 +237,6 @@ def test_packed_numbers_are_read() -> None:
         lambda data: field(7, field(5, field(2, 99))),
     ],
 )
-def test_what_is_no_onnx_file_is_refused(spoil: Callable[[bytes], bytes], graph: OnnxGraph) -> None:
+def test_what_is_no_onnx_file_is_refused(spoil, graph):
     with pytest.raises(CheckpointError, match="export: no ONNX file, or damaged"):
         parse_onnx(spoil(encode_model(graph)), Path("export"))

@@ -43,7 +43,7 @@ def run_plainly(lstm: BiLSTM, x: np.ndarray, end: str) -> np.ndarray:
     return np.stack(outputs)
 
 
-def test_an_lstm_runs_each_row_to_its_own_end_and_back(lstm: BiLSTM) -> None:
+def test_an_lstm_runs_each_row_to_its_own_end_and_back(lstm):
     x = random(3, 12, 6)
     y = np.array(lstm(x, Rows(LENGTHS, 12)))
     for row, length in enumerate(LENGTHS):
@@ -56,7 +56,7 @@ def test_an_lstm_runs_each_row_to_its_own_end_and_back(lstm: BiLSTM) -> None:
 
 
 @pytest.mark.parametrize("block", [1, 24])
-def test_moments_are_those_of_each_row(block: int) -> None:
+def test_moments_are_those_of_each_row(block):
     """Whether steps are summed by blocks or at once."""
     lengths, size = [block * length + 1 for length in (2, 4, 0)], 5 * block
     x = 3 + random(3, size, 7)
@@ -68,7 +68,7 @@ def test_moments_are_those_of_each_row(block: int) -> None:
         np.testing.assert_allclose(variance, steps.var(axis=0), atol=1e-5)
 
 
-def test_a_bias_before_an_instance_norm_changes_nothing() -> None:
+def test_a_bias_before_an_instance_norm_changes_nothing():
     """Which is why those of such convolutions are not added."""
     norm, rows = AdaIN1d(8, 4), Rows([9, 12], 12)
     x, style = random(2, 12, 4), random(2, 1, 8, seed=1)
@@ -79,9 +79,7 @@ def test_a_bias_before_an_instance_norm_changes_nothing() -> None:
 
 @pytest.mark.parametrize(("kernel", "dilation"), [(1, 1), (3, 1), (7, 3), (11, 5)])
 @pytest.mark.parametrize("gpu", [None, "metal", "cuda"])
-def test_a_convolution_is_the_same_on_every_device(
-    kernel: int, dilation: int, gpu: str | None
-) -> None:
+def test_a_convolution_is_the_same_on_every_device(kernel, dilation, gpu):
     conv = Conv1d(3, 5, kernel, dilation=dilation)
     conv.bias = random(5)
     x = random(2, 60, 3)
@@ -95,7 +93,7 @@ def test_a_convolution_is_the_same_on_every_device(
         assert_close(conv(x), expected)
 
 
-def test_steps_are_multiplied_as_a_transposed_convolution_does() -> None:
+def test_steps_are_multiplied_as_a_transposed_convolution_does():
     up = UpConv(6, 4, 10)
     up.bias = random(4)
     up.lay_out()
@@ -103,7 +101,7 @@ def test_steps_are_multiplied_as_a_transposed_convolution_does() -> None:
     assert_close(up(x), mx.conv_transpose1d(x, up.weight, 10, 5) + up.bias)
 
 
-def test_steps_are_divided_as_a_strided_convolution_does() -> None:
+def test_steps_are_divided_as_a_strided_convolution_does():
     down = DownConv(4, 5, 6)
     x = random(2, 6 * 8 + 1, 4)
     expected = mx.conv1d(x, down.weight, 6, 3) + down.bias
@@ -111,7 +109,7 @@ def test_steps_are_divided_as_a_strided_convolution_does() -> None:
     assert_close(down(padded)[:, :8], expected)
 
 
-def test_pooling_is_a_transposed_convolution_of_each_channel() -> None:
+def test_pooling_is_a_transposed_convolution_of_each_channel():
     """Kernel 3, stride 2, padding 1, an output more at the end."""
     pool = Pool(3)
     pool.weight, pool.bias = random(3, 1, 3), random(3, seed=1)
@@ -124,6 +122,6 @@ def test_pooling_is_a_transposed_convolution_of_each_channel() -> None:
     np.testing.assert_allclose(np.array(pool(mx.array(x[None]))[0]), expected, atol=1e-6)
 
 
-def test_a_convolution_needs_no_padding_of_its_own() -> None:
+def test_a_convolution_needs_no_padding_of_its_own():
     x, weight = random(1, 9, 2), random(4, 3, 2, seed=1)
     assert_close(convolve(x, weight), mx.conv1d(x, weight))

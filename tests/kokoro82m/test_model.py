@@ -16,7 +16,7 @@ from tests.effort import quick
 from tests.kokoro82m.conftest import KokoroGolden
 from tests.kokoro82m.parity import log_mel, speak_together
 from tests.parity import relative
-from tests.voxcpm2.gpu import Kind, pretended
+from tests.voxcpm2.gpu import pretended
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def assert_alike(speech: list[kokoro82m.Speech], expected: list[kokoro82m.Speech
         assert np.abs(log_mel(one.samples) - log_mel(other.samples)).max() < 0.05
 
 
-def test_shapes_are_as_told(model: Kokoro82M, requests: list[kokoro82m.Request]) -> None:
+def test_shapes_are_as_told(model, requests):
     [speech] = model.speak(requests[1:2])
     frames = speech.durations.sum()
     assert speech.durations.shape == (len(requests[1].tokens),)
@@ -51,21 +51,14 @@ def test_shapes_are_as_told(model: Kokoro82M, requests: list[kokoro82m.Request])
 
 
 @pytest.mark.parametrize("kind", quick(["metal", "cuda"], "cuda"))
-def test_rows_side_by_side_equal_each_alone(
-    model: Kokoro82M,
-    requests: list[kokoro82m.Request],
-    alone: list[kokoro82m.Speech],
-    kind: Kind,
-) -> None:
+def test_rows_side_by_side_equal_each_alone(model, requests, alone, kind):
     """By the branches of either kind of GPU; on CUDA all are padded, too."""
     with pretended(kind):
         together = speak_together(model, requests)
     assert_alike(together, alone)
 
 
-def test_noise_is_of_the_seed_alone(
-    model: Kokoro82M, requests: list[kokoro82m.Request], alone: list[kokoro82m.Speech]
-) -> None:
+def test_noise_is_of_the_seed_alone(model, requests, alone):
     tiny = requests[2]
     again, other = model.speak([tiny, replace(tiny, seed=1)])
     assert (again.samples == alone[2].samples).all()
@@ -73,33 +66,26 @@ def test_noise_is_of_the_seed_alone(
     assert (other.durations == alone[2].durations).all()
 
 
-def test_too_little_noise_is_refused(model: Kokoro82M, requests: list[kokoro82m.Request]) -> None:
+def test_too_little_noise_is_refused(model, requests):
     noise = np.zeros((100, 9), np.float32)
     with pytest.raises(RequestError, match="noise has 100 rows"):
         model.speak([replace(requests[1], noise=noise)])
 
 
-def test_a_bad_request_stops_all_before_any_is_computed(
-    model: Kokoro82M, requests: list[kokoro82m.Request]
-) -> None:
+def test_a_bad_request_stops_all_before_any_is_computed(model, requests):
     with pytest.raises(RequestError, match="speed"):
         model.speak([requests[0], replace(requests[1], speed=5.0)])
 
 
 @pytest.mark.parametrize("dtype", quick(["float16", "bfloat16"], "bfloat16"))
-def test_half_precision_sounds_alike(
-    golden: KokoroGolden,
-    requests: list[kokoro82m.Request],
-    alone: list[kokoro82m.Speech],
-    dtype: str,
-) -> None:
+def test_half_precision_sounds_alike(golden, requests, alone, dtype):
     [speech] = kokoro82m.load(golden.checkpoint, dtype).speak(requests[1:2])
     assert (speech.durations == alone[1].durations).all()
     assert (speech.pitch == alone[1].pitch).all()
     assert np.abs(log_mel(speech.samples) - log_mel(alone[1].samples)).max() < 0.05
 
 
-def test_durations_are_rounded_halves_to_even_and_one_at_least() -> None:
+def test_durations_are_rounded_halves_to_even_and_one_at_least():
     logits = np.full((4, 50), -100, np.float32)
     for row, ones in enumerate((0, 1, 5, 7)):
         logits[row, :ones] = 100  # 0, .5, 2.5 and 3.5 frames at twice the speed
@@ -115,12 +101,10 @@ def test_durations_are_rounded_halves_to_even_and_one_at_least() -> None:
         ([], 10, []),
     ],
 )
-def test_batches_hold_rows_of_like_length(
-    lengths: list[int], most: int, batches: list[list[int]]
-) -> None:
+def test_batches_hold_rows_of_like_length(lengths, most, batches):
     assert plan_batches(lengths, most) == batches
 
 
-def test_rows_grow_by_frames_and_one_more_step_takes_a_block() -> None:
+def test_rows_grow_by_frames_and_one_more_step_takes_a_block():
     rows = Rows([2, 3], 4).scale(2).scale(60, extra=1)
     assert (rows.lengths, rows.size, rows.block) == ((241, 361), 600, 120)

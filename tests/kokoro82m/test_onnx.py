@@ -16,7 +16,6 @@ import pytest
 import kokoro82m
 from kokoro82m.checkpoint import read_weights
 from kokoro82m.config import read_config
-from kokoro82m.model import Kokoro82M
 from kokoro82m.noise import merge_noise
 from kokoro82m.numpy_source import analyse, make_signal
 from kokoro82m.tensors import expected_shapes, read_tensors, weights_file
@@ -65,9 +64,7 @@ def copied(golden: KokoroGolden, target: Path) -> Path:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_case_equals_the_official_numbers(
-    case: str, golden: KokoroGolden, model: Kokoro82M, cache: Path
-) -> None:
+def test_a_case_equals_the_official_numbers(case, golden, model, cache):
     one_case = KokoroGolden(golden.folder)
     one_case.cases = {case: golden.cases[case]}
     checks = list(parity.OnnxComparison(cache).compare_cases(one_case, model))
@@ -75,7 +72,7 @@ def test_a_case_equals_the_official_numbers(
     assert not [check for check in checks if not check.passes]
 
 
-def test_the_source_and_its_spectrum_equal_the_official_ones(golden: KokoroGolden) -> None:
+def test_the_source_and_its_spectrum_equal_the_official_ones(golden):
     recorded = golden.arrays("len5")
     config = read_config(golden.checkpoint)
     tensors = read_tensors(weights_file(golden.checkpoint), config)
@@ -94,9 +91,7 @@ def test_the_source_and_its_spectrum_equal_the_official_ones(golden: KokoroGolde
 
 @pytest.mark.parametrize("tokens", quick([1, 2, 17], 1, 17))
 @pytest.mark.parametrize("speed", quick([0.5, 1.3], 1.3))
-def test_both_backends_give_the_same_take_of_a_seed(
-    tokens: int, speed: float, golden: KokoroGolden, network: OnnxNetwork, model: Kokoro82M
-) -> None:
+def test_both_backends_give_the_same_take_of_a_seed(tokens, speed, golden, network, model):
     ids = [0, *(43 + n * 7 % 20 for n in range(tokens)), 0]
     request = replace(golden.request("len5"), tokens=ids, speed=speed, noise=None, seed=tokens)
     [expected], speech = model.speak([request]), network.speak(request)
@@ -106,16 +101,14 @@ def test_both_backends_give_the_same_take_of_a_seed(
     assert distance(log_mel(speech.samples), log_mel(expected.samples)) < 0.05
 
 
-def test_another_seed_is_another_take(golden: KokoroGolden, network: OnnxNetwork) -> None:
+def test_another_seed_is_another_take(golden, network):
     request = replace(golden.request("len5"), noise=None)
     one, same, another = (network.speak(replace(request, seed=seed)) for seed in (1, 1, 2))
     assert np.array_equal(one.samples, same.samples)
     assert not np.array_equal(one.samples, another.samples)
 
 
-def test_expected_shapes_are_those_of_the_mlx_network(
-    golden: KokoroGolden, model: Kokoro82M
-) -> None:
+def test_expected_shapes_are_those_of_the_mlx_network(golden, model):
     config = read_config(golden.checkpoint)
     tensors = read_tensors(weights_file(golden.checkpoint), config)
     parameters = to_torch_axes(model.network)
@@ -124,7 +117,7 @@ def test_expected_shapes_are_those_of_the_mlx_network(
     }
 
 
-def test_impossible_requests_are_refused(golden: KokoroGolden, network: OnnxNetwork) -> None:
+def test_impossible_requests_are_refused(golden, network):
     request = golden.request("len5")
     with pytest.raises(RequestError, match="tokens"):
         network.speak(replace(request, tokens=[0, 999, 0]))
@@ -137,9 +130,7 @@ def test_impossible_requests_are_refused(golden: KokoroGolden, network: OnnxNetw
 
 @pytest.mark.parametrize(("kernel", "dilation"), [(7, 1), (7, 3), (11, 1), (11, 5)])
 @pytest.mark.parametrize("time", [1, 4, 26, 27, 100])
-def test_a_fourier_convolution_equals_a_direct_one(
-    kernel: int, dilation: int, time: int, tmp_path: Path
-) -> None:
+def test_a_fourier_convolution_equals_a_direct_one(kernel, dilation, time, tmp_path):
     random = np.random.default_rng(0)
     weight = random.standard_normal((3, 2, kernel)).astype(np.float32)
     x = random.standard_normal((1, 2, time)).astype(np.float32)
@@ -159,7 +150,7 @@ def test_a_fourier_convolution_equals_a_direct_one(
     np.testing.assert_allclose(value[0], expected, atol=1e-5)
 
 
-def test_a_transform_has_three_rows_for_each_complex_number() -> None:
+def test_a_transform_has_three_rows_for_each_complex_number():
     transform = make_transform(STRETCH, 11)
     assert transform.forward.shape == (3 * STRETCH // 2 - 1, STRETCH)
     assert transform.inverse.shape == (STRETCH - 10, 3 * STRETCH // 2 - 1)
@@ -168,9 +159,7 @@ def test_a_transform_has_three_rows_for_each_complex_number() -> None:
 # ---- the cache
 
 
-def test_graphs_are_made_once(
-    golden: KokoroGolden, network: OnnxNetwork, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_graphs_are_made_once(golden, network, cache, monkeypatch):
     monkeypatch.setattr(onnx_network, "read_tensors", lambda *_: pytest.fail("read again"))
     request = golden.request("len5")
     again = load_onnx(golden.checkpoint, cache).speak(request)
@@ -184,9 +173,7 @@ def test_graphs_are_made_once(
     ),
 )
 @pytest.mark.parametrize("damage", quick(["cut", "changed", "gone"], "changed"))
-def test_a_damaged_graph_is_made_again(
-    name: str, damage: str, golden: KokoroGolden, network: OnnxNetwork, cache: Path, tmp_path: Path
-) -> None:
+def test_a_damaged_graph_is_made_again(name, damage, golden, network, cache, tmp_path):
     [source] = cache.iterdir()
     shutil.copytree(source, tmp_path / source.name)
     file = tmp_path / source.name / name
@@ -204,9 +191,7 @@ def test_a_damaged_graph_is_made_again(
     assert [path.name for path in tmp_path.iterdir()] == [source.name]
 
 
-def test_other_settings_or_weights_have_graphs_of_their_own(
-    golden: KokoroGolden, tmp_path: Path
-) -> None:
+def test_other_settings_or_weights_have_graphs_of_their_own(golden, tmp_path):
     folder = copied(golden, tmp_path / "model")
     load_onnx(folder, tmp_path / "cache")
     settings = json.loads((folder / "config.json").read_text("utf-8"))
@@ -215,13 +200,13 @@ def test_other_settings_or_weights_have_graphs_of_their_own(
     assert len(list((tmp_path / "cache").iterdir())) == 2
 
 
-def test_a_cache_that_cannot_be_written_is_named(golden: KokoroGolden, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_named(golden, tmp_path):
     (tmp_path / "cache").write_text("a file")
     with pytest.raises(CheckpointError, match="cache"):
         load_onnx(golden.checkpoint, tmp_path / "cache")
 
 
-def test_processes_that_start_together_make_one(golden: KokoroGolden, tmp_path: Path) -> None:
+def test_processes_that_start_together_make_one(golden, tmp_path):
     program = """
 import sys
 from pathlib import Path
@@ -237,9 +222,7 @@ load_onnx(Path(sys.argv[1]), Path(sys.argv[2]))
 # ---- files
 
 
-def test_flat_weights_of_any_precision_are_read(
-    golden: KokoroGolden, network: OnnxNetwork, tmp_path: Path
-) -> None:
+def test_flat_weights_of_any_precision_are_read(golden, network, tmp_path):
     tensors = read_weights(golden.checkpoint / "kokoro-v1_0.pth")
     halves = {name: tensor.astype(mx.bfloat16) for name, tensor in tensors.items()}
     config = read_config(golden.checkpoint)
@@ -252,9 +235,7 @@ def test_flat_weights_of_any_precision_are_read(
             assert relative(array, expected[name]) < (1e-6, 1e-2)[number]
 
 
-def test_foreign_and_damaged_files_are_refused_by_name(
-    golden: KokoroGolden, tmp_path: Path
-) -> None:
+def test_foreign_and_damaged_files_are_refused_by_name(golden, tmp_path):
     cache = tmp_path / "cache"
     folder = copied(golden, tmp_path / "model")
     (folder / "kokoro-v1_0.pth").write_bytes(b"no zip file")
@@ -287,9 +268,7 @@ def test_foreign_and_damaged_files_are_refused_by_name(
         ),
     ],
 )
-def test_another_models_tensors_are_refused(
-    change: object, message: str, golden: KokoroGolden, tmp_path: Path
-) -> None:
+def test_another_models_tensors_are_refused(change, message, golden, tmp_path):
     tensors = read_weights(golden.checkpoint / "kokoro-v1_0.pth")
     change(tensors)  # type: ignore[operator]
     shutil.copy(golden.checkpoint / "config.json", tmp_path)
@@ -302,9 +281,7 @@ def test_another_models_tensors_are_refused(
 # ---- processes
 
 
-def test_a_process_of_its_own_loads_no_mlx_and_starts_no_threads(
-    golden: KokoroGolden, cache: Path
-) -> None:
+def test_a_process_of_its_own_loads_no_mlx_and_starts_no_threads(golden, cache):
     program = """
 import sys
 from pathlib import Path

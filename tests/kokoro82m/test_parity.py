@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kokoro82m.model import Kokoro82M
 from tests.effort import quick
 from tests.kokoro82m import parity
 from tests.kokoro82m.conftest import FOLDER, REAL, KokoroGolden
@@ -38,9 +37,7 @@ class ChangedGolden(KokoroGolden):
         pytest.param("len500", marks=pytest.mark.slow),
     ],
 )
-def test_every_stage_equals_the_official_one(
-    model: Kokoro82M, golden: KokoroGolden, case: str
-) -> None:
+def test_every_stage_equals_the_official_one(model, golden, case):
     stages = parity.Stages(model, golden, case)
     checks = stages.compare()
     assert stages.arrays.keys() == stages.seen
@@ -51,7 +48,7 @@ def test_every_stage_equals_the_official_one(
 @pytest.mark.parametrize(
     "name", quick(["duration_logits", "N", "har", "post", "samples"], "N", "samples")
 )
-def test_a_wrong_number_fails(model: Kokoro82M, name: str) -> None:
+def test_a_wrong_number_fails(model, name):
     def change(arrays: dict[str, np.ndarray]) -> None:
         arrays[name].reshape(-1)[-1] += 1
 
@@ -63,13 +60,7 @@ def test_a_wrong_number_fails(model: Kokoro82M, name: str) -> None:
     ("another", "status"),
     [pytest.param({}, 0, marks=pytest.mark.slow), ({"another": np.zeros(1)}, 1)],
 )
-def test_an_array_that_nothing_compares_fails_a_folder(
-    golden: KokoroGolden,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    another: dict[str, np.ndarray],
-    status: int,
-) -> None:
+def test_an_array_that_nothing_compares_fails_a_folder(golden, tmp_path, capsys, another, status):
     (tmp_path / "checkpoint").symlink_to(golden.checkpoint)
     (tmp_path / "index.json").write_text(json.dumps({"cases": {"len5": golden.cases["len5"]}}))
     np.savez(tmp_path / "len5.npz", **golden.arrays("len5"), **another)
@@ -82,7 +73,7 @@ def test_an_array_that_nothing_compares_fails_a_folder(
 
 @pytest.mark.slow
 @pytest.mark.skipif(REAL is None, reason="no published weights: make speech")
-def test_the_published_weights_equal_the_official_implementation() -> None:
+def test_the_published_weights_equal_the_official_implementation():
     sentences = json.loads((FOLDER / "real.json").read_text("utf-8"))
     checks = list(parity.compare_real(Path(REAL), sentences[:2]))
     assert not [check for check in checks if not check.passes]

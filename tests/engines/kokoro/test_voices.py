@@ -16,7 +16,7 @@ def person(name: str, pronoun: str | None = None, place: int = 0, **own: object)
     return Voice(name, pronoun=pronoun, place=place, own=voices)
 
 
-def test_there_are_54_voices_in_eight_languages() -> None:
+def test_there_are_54_voices_in_eight_languages():
     assert len(VOICES) == 54
     assert len({voice.language.partition("-")[0] for voice in VOICES.values()}) == 8
 
@@ -36,22 +36,22 @@ def test_there_are_54_voices_in_eight_languages() -> None:
          {"af_heart": 0.25, "am_adam": 0.75}),
     ],
 )  # fmt: skip
-def test_a_speaker_has_a_voice(voice: Voice, language: str, blend: dict[str, float]) -> None:
+def test_a_speaker_has_a_voice(voice, language, blend):
     assert blend_of(voice, language) == blend
 
 
-def test_voices_that_nobody_chose_are_different() -> None:
+def test_voices_that_nobody_chose_are_different():
     for pronoun in ("she", "he", None):
         blends = [default_blend(person("x", pronoun, place), "en-GB") for place in range(8)]
         assert len({tuple(blend.items()) for blend in blends}) == 8
 
 
-def test_a_whisper_is_chosen_by_name_alone() -> None:
+def test_a_whisper_is_chosen_by_name_alone():
     blends = [default_blend(person("x", "she", place), "en") for place in range(200)]
     assert not any("af_nicole" in blend for blend in blends)
 
 
-def test_new_people_get_voices_that_nobody_has() -> None:
+def test_new_people_get_voices_that_nobody_has():
     cast = {"narrator": person("narrator"), "Ada": person("Ada", "she", voice="af_bella")}
     new = [person(name, "she") for name in "ABCDEFGHIJKLMNOPQRST"]
     blends = cast_blends(new, "en", cast)
@@ -60,7 +60,7 @@ def test_new_people_get_voices_that_nobody_has() -> None:
     assert len({tuple(blend.items()) for blend in taken}) == len(taken)
 
 
-def test_more_people_than_voices_share_them() -> None:
+def test_more_people_than_voices_share_them():
     new = [person(str(number), "she", number) for number in range(500)]
     assert len(cast_blends(new, "fr", {})) == 500
 
@@ -73,11 +73,11 @@ def test_more_people_than_voices_share_them() -> None:
         ({"me": 1.0}, "en-US"),
     ],
 )
-def test_a_voice_has_a_language(blend: dict[str, float], language: str) -> None:
+def test_a_voice_has_a_language(blend, language):
     assert language_of(blend) == language
 
 
-def test_a_text_is_pronounced_in_its_own_language_in_the_way_of_the_voice() -> None:
+def test_a_text_is_pronounced_in_its_own_language_in_the_way_of_the_voice():
     assert dialect("en", {"bf_emma": 1.0}) == "en-GB"
     assert dialect("en-GB", {"af_heart": 1.0}) == "en-US"
     assert dialect("fr", {"af_heart": 1.0}) == "fr"
@@ -87,12 +87,12 @@ def test_a_text_is_pronounced_in_its_own_language_in_the_way_of_the_voice() -> N
     ("voice", "hint"),
     [("af_hart", "did you mean 'af_heart'?"), ("qqqqqqq", "docs/kokoro.md lists them")],
 )
-def test_an_unknown_voice_is_named_with_the_nearest(voice: str, hint: str) -> None:
+def test_an_unknown_voice_is_named_with_the_nearest(voice, hint):
     cast = {"Ada": person("Ada", voice={voice: 1, "am_adam": 2})}
     [message] = SPEC.problems(SPEC.settings(), cast)
     assert message == f"Ada: Kokoro has no voice '{voice}'; {hint}"
 
 
-def test_a_voice_too_light_to_be_heard_is_no_part_of_a_blend() -> None:
+def test_a_voice_too_light_to_be_heard_is_no_part_of_a_blend():
     voice = Voice("x", own={"kokoro": KokoroVoice(voice={"af_heart": 1000, "am_adam": 0.0004})})
     assert blend_of(voice, "en") == {"af_heart": 1.0}
