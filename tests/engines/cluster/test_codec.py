@@ -22,7 +22,6 @@ from narrator.engines.draft.settings import DraftVoice
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineSpec
 from narrator.engines.voice import Reference, Voice
-from narrator.sound import audio
 from narrator.sound.timing import TimedWord
 from tests.clusters import RATE, reference, request
 
@@ -318,11 +317,6 @@ def test_all_that_an_engine_says_of_a_take_comes_home():
     )  # fmt: skip
     assert np.array_equal(found.state, STATE)
     assert found.state.dtype == STATE.dtype
-
-
-def test_a_take_is_stored_as_if_it_had_never_travelled():
-    sound = np.random.default_rng(1).uniform(-1, 1, 2000).astype(np.float32)
-    assert audio.encode_flac(home(Speech(sound)).samples, RATE) == audio.encode_flac(sound, RATE)
 
 
 @pytest.mark.parametrize(

@@ -153,12 +153,6 @@ def test_an_insecure_scheduler_makes_no_certificate(own):
     assert not own.exists()
 
 
-@pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.20", "studio.local"])
-def test_an_insecure_scheduler_is_not_reached_by_others(address):
-    with pytest.raises(UsageError, match="runs programs on all its machines"):
-        listening_place(address, 9000, insecure=True)
-
-
 # -- certificates ----------------------------------------------------------------------------------
 
 
@@ -172,11 +166,6 @@ def test_a_certificate_that_has_run_out_is_refused(ours, monkeypatch):
     monkeypatch.setattr("time.time", lambda: 1e11)
     with pytest.raises(UsageError, match=r"cert.pem: valid until .* replace it and key.pem"):
         parse_place("tls://studio.local", ours)
-
-
-def test_without_a_folder_the_users_own_is_taken(own):
-    certificate(own)
-    assert parse_place("studio.local").tls == own
 
 
 def test_none_is_made_for_a_scheduler_of_another_machine(own):
@@ -317,14 +306,6 @@ def test_what_is_no_certificate_with_its_key_is_refused(files, why, tmp_path):
     assert said.startswith(f"{folder}: cert.pem and key.pem are no certificate with its key")
     assert why in said
     assert "\n" not in said
-
-
-@pytest.mark.parametrize("name", ["cert.pem", "key.pem"])
-def test_half_a_certificate_is_none(name, tmp_path):
-    folder = altered(tmp_path / "tls")
-    (folder / name).unlink()
-    with pytest.raises(UsageError, match=f"{name}: no such file"):
-        check_certificate(folder)
 
 
 # -- what Dask is told -----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from narrator.engines.cluster import codec, discovery, worker_tasks
 from narrator.engines.cluster.credentials import ClusterPlace
 from narrator.engines.cluster.engine import ClusterEngine
-from narrator.engines.voice import Reference, Voice
+from narrator.engines.voice import Voice
 from narrator.errors import EngineUnavailable
 from tests.clusters import FakeCluster, FakeMachine, reference
 from tests.fakes import HumEngine
@@ -192,11 +192,3 @@ def test_an_answer_that_came_altered_is_none(cluster):
     cluster(Torn("mini"))
     with pytest.raises(EngineUnavailable, match="not encoded"):
         carried().encode_reference(reference())
-
-
-def test_a_reference_goes_to_no_machine_that_is_not_met(cluster):
-    mini = Encoding("mini", engines=frozenset({"draft"}))
-    cluster(mini)
-    with pytest.raises(EngineUnavailable):
-        carried().encode_reference(Reference("x", np.zeros(3, np.float32), 8000, "x"))
-    assert not mini.asked

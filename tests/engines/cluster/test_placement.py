@@ -53,19 +53,17 @@ def test_the_fastest_machine_has_what_most_hangs_on():
     assert placed(places, MUCH) == {"long": "fast", "short": "slow"}
 
 
-def test_a_slow_machine_has_its_share_while_there_is_much_to_do():
-    places = Placement({"slow": MachineLoad(1, 8.0), "fast": full(1, 1.0, 9.0)}, waiting(5.0))
-    assert placed(places, MUCH) == {"0": "slow"}
-
-
-def test_at_the_end_a_busy_fast_machine_is_waited_for():
-    places = Placement({"slow": MachineLoad(1, 8.0), "fast": full(1, 1.0, 9.0)}, waiting(5.0))
-    assert placed(places) == {}
-
-
-def test_at_the_end_a_slow_machine_has_what_it_speaks_sooner():
-    places = Placement({"slow": MachineLoad(1, 2.0), "fast": full(1, 1.0, 9.0)}, waiting(5.0))
-    assert placed(places) == {"0": "slow"}
+@pytest.mark.parametrize(
+    ("pace", "unseen", "expected"),
+    [
+        pytest.param(8.0, MUCH, {"0": "slow"}, id="its share while there is much to do"),
+        pytest.param(8.0, 0.0, {}, id="nothing that a busy fast one finishes sooner"),
+        pytest.param(2.0, 0.0, {"0": "slow"}, id="what it finishes sooner"),
+    ],
+)
+def test_a_slow_machine_has(pace, unseen, expected):
+    places = Placement({"slow": MachineLoad(1, pace), "fast": full(1, 1.0, 9.0)}, waiting(5.0))
+    assert placed(places, unseen) == expected
 
 
 def test_whoever_waits_for_a_fast_machine_is_waited_for_in_turn():

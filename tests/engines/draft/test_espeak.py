@@ -16,7 +16,7 @@ import espeakng_loader
 import numpy as np
 import pytest
 
-from narrator.engines import Engine, Outcome, Request, Speech
+from narrator.engines import Engine, Outcome, Speech
 from narrator.engines.draft import espeak
 from narrator.engines.draft.espeak import DraftEngine, DraftProgram
 from narrator.engines.draft.settings import DraftVoice
@@ -25,31 +25,10 @@ from narrator.engines.workers import REQUESTS_PER_WORKER, Worker, WorkerSession
 from narrator.errors import EngineUnavailable
 from narrator.speech import checks
 from tests.effort import quick
-from tests.engines.builders import outcomes_of
+from tests.engines.builders import outcomes_of, request
 
 FAULTY = Path(__file__).parent / "faulty_worker.py"
 SENTENCE = "The rain fell in torrents, and nobody came to the door."
-
-
-def request(
-    text: str,
-    voice: Voice | None = None,
-    language: str = "en-GB",
-    key: str = "",
-    pronunciations: Mapping[str, str] = {},
-) -> Request:
-    return Request(
-        key=key or f"{language} {text}",
-        text=text,
-        language=language,
-        voice=voice or Voice("narrator"),
-        style=None,
-        parameters={},
-        seed=0,
-        attempt=0,
-        expected=len(text) / 15,
-        pronunciations=pronunciations,
-    )
 
 
 def run_added(session: WorkerSession, count: int) -> list[Outcome]:
@@ -67,7 +46,10 @@ def say(
     language: str = "en-GB",
     pronunciations: Mapping[str, str] = {},
 ) -> Speech:
-    (outcome,) = outcomes_of(session, [request(text, voice, language, "", pronunciations)]).values()
+    asked = request(
+        text, voice=voice or Voice("narrator"), language=language, pronunciations=pronunciations
+    )
+    (outcome,) = outcomes_of(session, [asked]).values()
     assert outcome.speech is not None, outcome.failure
     return outcome.speech
 
@@ -99,7 +81,12 @@ def faulty(monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerSession]:
 def test_the_same_text_gives_the_same_samples_in_every_session_and_order():
     cast = [Voice("x", own={"draft": DraftVoice(variant=variant)}) for variant in espeak.VARIANTS]
     lines = [
-        request(text, voice, language, key=f"{text} {voice.own['draft'].variant} {language}")
+        request(
+            text,
+            voice=voice,
+            language=language,
+            key=f"{text} {voice.own['draft'].variant} {language}",
+        )
         for text in ("Yes.", "Who goes there? asked the captain, 42 times.")
         for voice in cast
         for language in ("en-GB", "fr")
@@ -172,9 +159,6 @@ def test_markup_is_spoken_as_text(session):
     assert seconds(say(session, "so <b>bold</b>")) > seconds(say(session, "so bold")) + 0.5
     assert seconds(say(session, '<mark name="x"/>')) > 1
     assert not np.array_equal(say(session, "x &lt; y").samples, say(session, "x < y").samples)
-
-
-def test_phonemes_in_brackets_are_spoken_as_text(session):
     assert seconds(say(session, "[[h@l@U]]")) > seconds(say(session, "hello")) + 0.5
 
 
@@ -349,18 +333,17 @@ def test_an_unknown_variant_is_a_problem_that_names_the_nearest():
     )
 
 
-def test_an_unknown_language_is_a_problem_that_names_the_nearest():
-    (problem,) = DraftEngine().problems({}, ["en", "frr"])
-    assert problem.message == 'the draft voice does not speak "frr"; the nearest it has is "fr"'
-
-
-def test_a_language_without_rules_in_the_package_is_a_problem():
-    assert DraftEngine().problems({}, ["fo"])  # listed by the package, but silent
-
-
-def test_japanese_is_a_problem_because_kanji_cannot_be_read():
-    (problem,) = DraftEngine().problems({}, ["ja-JP"])
-    assert "kanji" in problem.message
+@pytest.mark.parametrize(
+    ("language", "message"),
+    [
+        ("frr", 'the draft voice does not speak "frr"; the nearest it has is "fr"'),
+        ("fo", 'does not speak "fo"'),  # listed by the package, but without rules
+        ("ja-JP", "kanji"),
+    ],
+)
+def test_a_language_that_it_cannot_speak_is_a_problem(language, message):
+    (problem,) = DraftEngine().problems({}, ["en", language])
+    assert message in problem.message
 
 
 @pytest.mark.parametrize(
@@ -421,7 +404,7 @@ def test_a_package_at_a_long_path_works(monkeypatch, tmp_path):
 def test_what_goes_wrong_fails_one_request_and_the_run_goes_on(faulty, text, why):
     good = ["One.", "Two.", "Three."]
     outcomes = outcomes_of(faulty, [request(line) for line in (good[0], text, *good[1:])])
-    failed = outcomes.pop(f"en-GB {text}")
+    failed = outcomes.pop(text)
     assert failed.speech is None
     assert str(failed.failure) == f"draft voice: {why}: {text!r}"
     assert all(outcome.speech for outcome in outcomes.values())
@@ -435,7 +418,7 @@ def test_a_hang_ends_at_the_watchdog(faulty, monkeypatch, text):
     with monkeypatch.context() as hasty:
         hasty.setattr(DraftProgram, "timeout", 0.2)
         (hung,) = run_added(faulty, 1)
-    assert hung.key == f"en-GB {text}"
+    assert hung.key == text
     assert "took more than" in str(hung.failure)
     (spoken,) = run_added(faulty, 1)
     assert spoken.speech

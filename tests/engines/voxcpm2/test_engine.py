@@ -615,25 +615,6 @@ def test_a_single_slot_is_not_tried_for_ever(start, monkeypatch):
     assert len(tries) <= 4
 
 
-@pytest.mark.parametrize(
-    ("said", "memory"),
-    [
-        (OUT, True),
-        ("cublasLtMatmul failed: CUBLAS_STATUS_ALLOC_FAILED", True),
-        ("CUDNN_STATUS_ALLOC_FAILED", True),
-        ("CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED", True),
-        ("CUDA_ERROR_OUT_OF_MEMORY", True),
-        ("mmap: Cannot allocate memory", True),
-        ("cudaMallocAsync(&data, size, stream) failed: out of memory", True),
-        ("[METAL] Command buffer execution failed: Insufficient Memory", True),
-        ("Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout)", False),
-        ("[matmul] Last dimension of first input with shape (1,2)", False),
-    ],
-)
-def test_out_of_memory_is_known_by_its_words(said, memory):
-    assert mlx_memory.is_out_of_memory(RuntimeError(said)) == memory
-
-
 def cramped(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     """An encoder that runs out of memory so many times."""
     encode, left = voxcpm2.VoxCPM2.encode, [None] * times
@@ -736,26 +717,21 @@ def failing_once(
 TIMEOUT = "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout)"
 
 
+@pytest.mark.parametrize("error", [OUT, TIMEOUT], ids=["memory", "another"])
 @pytest.mark.parametrize(
-    "error",
-    [OUT, pytest.param(TIMEOUT, marks=pytest.mark.slow)],
-    ids=["memory", "another"],
-)
-@pytest.mark.parametrize(
-    ("place", "name", "late", "least"),
+    ("place", "name", "late", "min_calls"),
     [
-        # steps are tried in the next test, too
-        pytest.param(generate.Batch, "step", False, 6, marks=pytest.mark.slow),
-        pytest.param(generate.Batch, "step", True, 6, marks=pytest.mark.slow),
-        pytest.param(generate.Decoding, "push", False, 2, marks=pytest.mark.slow),
-        # the samples are there, and it is only now that they are known to be nothing
+        (generate.Batch, "step", False, 6),
+        (generate.Batch, "step", True, 6),
+        (generate.Decoding, "push", False, 2),
+        # the samples are there, and only now are they known to be nothing
         (generate, "settle", True, 2),
     ],
     ids=["a step", "a step that was made", "a window", "an evaluation, late"],
 )
 @pytest.mark.slow
 def test_whatever_fails_wherever_no_take_is_lost_and_none_is_wrong(
-    make, monkeypatch, place, name, late, least, error
+    make, monkeypatch, place, name, late, min_calls, error
 ):
     """Once in a run of two takes of three patches, at every call of it."""
     monkeypatch.setattr(loaded_model, "step_limits", lambda *_: (2, 3))
@@ -770,7 +746,7 @@ def test_whatever_fails_wherever_no_take_is_lost_and_none_is_wrong(
         return found, len(calls)
 
     undisturbed, many = run(0)
-    assert many >= least
+    assert many >= min_calls
     for first in range(1, many + 1):
         found, calls = run(first)
         assert calls > many
@@ -804,34 +780,32 @@ THRASHING = (
 
 
 @pytest.mark.parametrize(
-    ("said", "beyond"),
+    ("message", "is_memory", "is_beyond_repair"),
     [
-        (THRASHING, True),
-        (
-            "cudaGraphInstantiate(&graph_exec, graph, nullptr, nullptr, 0) failed: out of memory",
-            True,
-        ),
-        ("cudaStreamSynchronize(stream_) failed: an illegal memory access was encountered", True),
-        (
-            "cuLaunchKernelEx(&config, kernel, params, nullptr) failed: unspecified launch failure",
-            True,
-        ),
-        ("CUDA error: device-side assert triggered", True),
-        ("the model's weights could not be made ready; load it again", True),
-        (
-            "[METAL] Command buffer execution failed: Ignored (for causing prior/excessive GPU "
-            "errors) (00000004:kIOGPUCommandBufferCallbackErrorSubmissionsIgnored)",
-            True,
-        ),
-        ("cudaMallocAsync(&data, size, stream) failed: out of memory", False),
-        ("cublasLtMatmul failed: CUBLAS_STATUS_ALLOC_FAILED", False),
-        ("[matmul] Last dimension of first input with shape (1,2)", False),
-        (OUT, False),
-        (TIMEOUT, False),
+        (OUT, True, False),
+        ("cublasLtMatmul failed: CUBLAS_STATUS_ALLOC_FAILED", True, False),
+        ("CUDNN_STATUS_ALLOC_FAILED", True, False),
+        ("CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED", True, False),
+        ("CUDA_ERROR_OUT_OF_MEMORY", True, False),
+        ("mmap: Cannot allocate memory", True, False),
+        ("cudaMallocAsync(&data, size, stream) failed: out of memory", True, False),
+        ("[METAL] Command buffer execution failed: Insufficient Memory", True, False),
+        (TIMEOUT, False, False),
+        ("[matmul] Last dimension of first input with shape (1,2)", False, False),
+        (THRASHING, False, True),
+        ("cudaGraphInstantiate(&exec, graph, nullptr, 0) failed: out of memory", True, True),
+        ("cudaStreamSynchronize(s) failed: an illegal memory access was encountered", False, True),
+        ("cuLaunchKernelEx(&config, kernel) failed: unspecified launch failure", False, True),
+        ("CUDA error: device-side assert triggered", False, True),
+        ("the model's weights could not be made ready; load it again", False, True),
+        ("[METAL] Command buffer execution failed: Ignored (for causing prior/excessive GPU "
+         "errors) (00000004:kIOGPUCommandBufferCallbackErrorSubmissionsIgnored)", False, True),
     ],
-)
-def test_what_only_a_new_process_mends_is_known_by_its_words(said, beyond):
-    assert mlx_memory.is_beyond_repair(RuntimeError(said)) == beyond
+)  # fmt: skip
+def test_errors_of_mlx_are_known_by_their_messages(message, is_memory, is_beyond_repair):
+    error = RuntimeError(message)
+    assert mlx_memory.is_out_of_memory(error) == is_memory
+    assert mlx_memory.is_beyond_repair(error) == is_beyond_repair
 
 
 @pytest.mark.parametrize(("place", "name"), [(generate.Batch, "step"), (voxcpm2.VoxCPM2, "encode")])
