@@ -15,11 +15,11 @@ from manuscripts.book import Book, ImportedChapter
 from manuscripts.counting import parse_bare_number, parse_numbering
 from narrator.text.pace import expected_seconds
 
-_MAX_SECONDS = 3 * 3600
+_MAX_CHAPTER_SECONDS = 3 * 3600
 """Seconds; the longest chapters of novels last two and a half hours."""
-_MIN_SECONDS, _MIN_MEDIAN_RATIO = 20, 60
+_MIN_CHAPTER_SECONDS, _MIN_MEDIAN_RATIO = 20, 60
 """Seconds, and how many times as long the median chapter is at least."""
-_MAX_NUMBER = 200
+_MAX_CHAPTER_NUMBER = 200
 """Larger numbers are years."""
 _MAX_SHOWN = 3
 HEADING_ADVICE = (
@@ -33,13 +33,13 @@ class ChapterShape:
 
     title: str
     seconds: float
-    headings: int
+    heading_count: int
     """Number of headings above its text; more than one means that a part or a story begins here."""
 
 
 def chapter_shapes(book: Book) -> list[ChapterShape]:
     """Returns title, length and headings of each chapter of an imported book."""
-    return [_shape_of(chapter, book.language) for chapter in book.chapters]
+    return [_chapter_shape(chapter, book.language) for chapter in book.chapters]
 
 
 def book_oddities(book: Book) -> list[str]:
@@ -47,7 +47,7 @@ def book_oddities(book: Book) -> list[str]:
     return chapter_oddities(chapter_shapes(book))
 
 
-def _shape_of(chapter: ImportedChapter, language: str) -> ChapterShape:
+def _chapter_shape(chapter: ImportedChapter, language: str) -> ChapterShape:
     rows = [row for row in chapter.markdown.split("\n") if row.strip()]
     headings = sum(1 for _ in takewhile(lambda row: row.startswith("#"), rows))
     return ChapterShape(chapter.title, expected_seconds(chapter.markdown, language), headings)
@@ -56,9 +56,11 @@ def _shape_of(chapter: ImportedChapter, language: str) -> ChapterShape:
 def chapter_oddities(chapters: Sequence[ChapterShape]) -> list[str]:
     """Returns a line for each kind of oddity, with advice."""
     median_seconds = median(c.seconds for c in chapters) if chapters else 0.0
-    min_seconds = min(_MIN_SECONDS, median_seconds / _MIN_MEDIAN_RATIO)
+    min_seconds = min(_MIN_CHAPTER_SECONDS, median_seconds / _MIN_MEDIAN_RATIO)
     long_chapters = [
-        f"“{c.title}” ({c.seconds / 3600:.1f} h)" for c in chapters if c.seconds > _MAX_SECONDS
+        f"“{c.title}” ({c.seconds / 3600:.1f} h)"
+        for c in chapters
+        if c.seconds > _MAX_CHAPTER_SECONDS
     ]
     short_chapters = [
         f"“{c.title}” ({c.seconds:.0f} s)" for c in chapters if 0 < c.seconds < min_seconds
@@ -80,12 +82,12 @@ def chapter_oddities(chapters: Sequence[ChapterShape]) -> list[str]:
 def _find_number_gaps(chapters: Sequence[ChapterShape]) -> Iterator[str]:
     """Yields a description where a chapter's number does not follow the one before it."""
     last_by_family: dict[tuple[str, str], tuple[int, str]] = {}
-    numbers = [_numbering_of(chapter.title) for chapter in chapters]
+    numbers = [_numbering_in_title(chapter.title) for chapter in chapters]
     previous_number: tuple[str, str, int] | None = ("", "", 0)
     for chapter, numbering in zip(chapters, numbers, strict=True):
-        if chapter.headings > 1:
+        if chapter.heading_count > 1:
             last_by_family.clear()  # a part or a story begins
-        if numbering is not None and numbering[2] <= _MAX_NUMBER:
+        if numbering is not None and numbering[2] <= _MAX_CHAPTER_NUMBER:
             family, current_number = numbering[:2], numbering[2]
             if previous_number is None and current_number == 1:
                 last_by_family.clear()
@@ -113,11 +115,11 @@ def _describe_oddity(number: int, last_number: int, title: str, title_above: str
         yield f"“{title}” stands after “{title_above}”"
 
 
-def _numbering_of(title: str) -> tuple[str, str, int] | None:
+def _numbering_in_title(title: str) -> tuple[str, str, int] | None:
     """Returns the holder of a chapter, its counted word, and its number."""
     for mark in (", ", ": "):
         holder, _, own_title = title.rpartition(mark)
-        if holder and (inner_numbering := _numbering_of(own_title)):
+        if holder and (inner_numbering := _numbering_in_title(own_title)):
             return holder, *inner_numbering[1:]
     numbering = parse_numbering(title) or parse_bare_number(title)
     if numbering is None or numbering.value is None:

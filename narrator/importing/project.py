@@ -28,7 +28,7 @@ from narrator.keys import content_of, file_content
 from narrator.project.dates import is_date
 from textbase.characters import strip_invisible
 
-_SLUG_LENGTH = 48
+_MAX_SLUG_LENGTH = 48
 _COUNTED_TITLE = re.compile(
     r"(?:(?:chapter|part|book)\s+)?(?:\d+|[ivxlc]+)\s*[.:—–-]\s+(?=\S)", re.IGNORECASE
 )
@@ -61,19 +61,19 @@ def write_project(book: Book, target: Path, original: Path | None = None) -> Wri
     contents = _project_files(book, original)
     target = target.resolve()
     temporary_folder = target.parent / f".{target.name}.import-{os.getpid()}-{secrets.token_hex(4)}"
-    _remove_abandoned(target.parent)
-    report = target / _REPORT if _REPORT in contents else None
+    _remove_abandoned_folders(target.parent)
+    report = target / _REPORT_FILE if _REPORT_FILE in contents else None
     try:
         if target.exists() and not target.is_dir():
             raise UsageError(f"{target} is a file; name a folder for the project")
         if target.is_dir() and any(target.iterdir()):
             if not book.source or not _is_import(target):
                 raise UsageError(f"{target} is not empty; name a new folder for the project")
-            _require_same(target, book)
+            _require_same_book(target, book)
             return _update_import(target, contents, report, book)
         if book.source:
             hashes = {name: content_of(content) for name, content in contents.items()}
-            contents[_RECORD] = _record(hashes, book)
+            contents[_RECORD_FILE] = _format_record(hashes, book)
         target.parent.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
             path = temporary_folder / name
@@ -92,7 +92,7 @@ def write_project(book: Book, target: Path, original: Path | None = None) -> Wri
 
 # -- a second import -------------------------------------------------------------------------------
 
-_RECORD = ".imported.json"
+_RECORD_FILE = ".imported.json"
 """Hashes of the files that an import wrote, and the book's title and source.
 
 Stored beside the manifest rather than in `build`, which may be deleted and is in no copy of the
@@ -100,11 +100,11 @@ project: without it nobody could tell which files were changed.
 """
 
 
-def _record(hashes: Mapping[str, str], book: Book) -> bytes:
+def _format_record(hashes: Mapping[str, str], book: Book) -> bytes:
     return files.sealed({"files": dict(hashes), "title": book.title, "source": book.source})
 
 
-def _require_same(folder: Path, book: Book) -> None:
+def _require_same_book(folder: Path, book: Book) -> None:
     """Refuses to import a book over another one, which differs in title and in the source's name.
 
     A lost record refuses nothing. Raises UsageError.
@@ -125,7 +125,7 @@ def _folded(text: str) -> str:
 def _is_import(folder: Path) -> bool:
     """Returns whether an import made the folder, even one that wrote no record."""
     return (folder / "book.yaml").is_file() and (
-        (folder / _RECORD).is_file() or (folder / _REPORT).is_file()
+        (folder / _RECORD_FILE).is_file() or (folder / _REPORT_FILE).is_file()
     )
 
 
@@ -136,7 +136,7 @@ def _recorded_hashes(folder: Path) -> dict[str, str]:
 
 
 def _load_record(folder: Path) -> dict[str, Any]:
-    return files.load_json(folder / _RECORD, dict[str, Any], {})
+    return files.load_json(folder / _RECORD_FILE, dict[str, Any], {})
 
 
 def _update_import(
@@ -152,7 +152,11 @@ def _update_import(
         current_hash = file_content(path) if path.is_file() else None
         if current_hash == hashes[name]:
             continue
-        if current_hash is None or current_hash == recorded_hashes.get(name) or name == _REPORT:
+        if (
+            current_hash is None
+            or current_hash == recorded_hashes.get(name)
+            or name == _REPORT_FILE
+        ):
             replaced += current_hash is not None
             files.write(path, content)
             continue
@@ -161,8 +165,8 @@ def _update_import(
         hashes[new_name] = hashes[name]
         new_names[name] = new_name
     if "book.yaml" not in new_names:
-        _remove_stale(target, recorded_hashes, hashes)
-    files.write(target / _RECORD, _record(recorded_hashes | hashes, book))
+        _remove_stale_texts(target, recorded_hashes, hashes)
+    files.write(target / _RECORD_FILE, _format_record(recorded_hashes | hashes, book))
     manifest = target / "book.yaml"
     unnamed = _unnamed_chapters(manifest, hashes) if "book.yaml" in new_names else ()
     return WrittenProject(target, manifest, report, new_names, replaced, unnamed)
@@ -224,7 +228,7 @@ def _new_file_name(
     raise AssertionError
 
 
-def _remove_stale(
+def _remove_stale_texts(
     target: Path, recorded_hashes: Mapping[str, str], hashes: Mapping[str, str]
 ) -> None:
     """Removes unchanged texts of the previous import that this one no longer has."""
@@ -238,7 +242,7 @@ def _remove_stale(
 _TEMPORARY_FOLDER = re.compile(r"\..+\.import-(\d{1,9})-[0-9a-f]{8}", re.DOTALL)
 
 
-def _remove_abandoned(folder: Path) -> None:
+def _remove_abandoned_folders(folder: Path) -> None:
     """Removes temporary folders of imports that were killed."""
     import psutil  # 10 ms, and a check removes none
 
@@ -262,8 +266,8 @@ def starter_book(folder: Path, choices: Choices = Choices()) -> Book:  # noqa: B
     )
 
 
-_REPORT = "import-report.md"
-_SOURCE = "source.epub"
+_REPORT_FILE = "import-report.md"
+_SOURCE_FILE = "source.epub"
 _STARTER = """\
 # Chapter One
 
@@ -281,26 +285,28 @@ colon.
 def _project_files(book: Book, original: Path | None) -> dict[str, bytes]:
     """Returns the contents of all files of the project, by path."""
     width = max(2, len(str(len(book.chapters))))
-    names = [
+    chapter_files = [
         f"text/{number:0{width}}-{_slug(chapter.title)}.md"
         for number, chapter in enumerate(book.chapters, 1)
     ]
     left_out_files = _left_out_files(book)
     cover = f"cover{book.cover.suffix}" if book.cover else None
-    source = _SOURCE if original else None
+    source = _SOURCE_FILE if original else None
     texts = {
-        "book.yaml": _manifest(book, names, left_out_files, cover, source),
+        "book.yaml": _format_manifest(book, chapter_files, left_out_files, cover, source),
         ".gitignore": "build/\n",
     }
     if book.source:
-        texts[_REPORT] = _report(book, names, left_out_files)
-    texts |= {name: chapter.markdown for name, chapter in zip(names, book.chapters, strict=True)}
+        texts[_REPORT_FILE] = _format_report(book, chapter_files, left_out_files)
+    texts |= {
+        name: chapter.markdown for name, chapter in zip(chapter_files, book.chapters, strict=True)
+    }
     texts |= {name: book.left_out[number].markdown or "" for number, name in left_out_files.items()}
     contents = {name: text.encode("utf-8") for name, text in texts.items()}
     if cover is not None and book.cover is not None:
         contents[cover] = book.cover.data
     if original is not None:
-        contents[_SOURCE] = _read_original(original)
+        contents[_SOURCE_FILE] = _read_original(original)
     return contents
 
 
@@ -328,17 +334,17 @@ def _slug(title: str) -> str:
         title = title[counted_match.end() :]
     text = unicodedata.normalize("NFKC", title).casefold().replace("’", "").replace("'", "")
     words = "-".join(re.findall(r"[^\W_]+", text))
-    if len(words) > _SLUG_LENGTH:
-        words = words[: _SLUG_LENGTH + 1].rpartition("-")[0] or words[:_SLUG_LENGTH]
+    if len(words) > _MAX_SLUG_LENGTH:
+        words = words[: _MAX_SLUG_LENGTH + 1].rpartition("-")[0] or words[:_MAX_SLUG_LENGTH]
     return words or "chapter"
 
 
 # -- book.yaml -------------------------------------------------------------------------------------
 
 
-def _manifest(
+def _format_manifest(
     book: Book,
-    names: Sequence[str],
+    chapter_files: Sequence[str],
     left_out_files: Mapping[int, str],
     cover: str | None,
     source: str | None,
@@ -366,11 +372,11 @@ def _manifest(
             f"# {' '.join(book.title.split())}{origin}.",
             "# Render it with: narrator render book.yaml    (--draft for a fast proof)",
             "",
-            _yaml({key: fact for key, fact in facts.items() if fact is not None}),
+            _to_yaml({key: fact for key, fact in facts.items() if fact is not None}),
             *_date_comment(book.date),
             _speaker_rows(book.speakers),
             "chapters:",
-            *_chapter_rows(book, names, left_out_files),
+            *_chapter_rows(book, chapter_files, left_out_files),
             "",
         ]
     )
@@ -404,7 +410,9 @@ def _speaker_rows(speakers: Sequence[PrintedSpeaker]) -> str:
     return "\n".join(rows)
 
 
-def _chapter_rows(book: Book, names: Sequence[str], left_out_files: Mapping[int, str]) -> list[str]:
+def _chapter_rows(
+    book: Book, chapter_files: Sequence[str], left_out_files: Mapping[int, str]
+) -> list[str]:
     rows = []
     if left_out_files:
         rows += ["  # Left out, see import-report.md; take the # away to have one read:"]
@@ -412,17 +420,19 @@ def _chapter_rows(book: Book, names: Sequence[str], left_out_files: Mapping[int,
         for number, name in left_out_files.items():
             skipped = book.left_out[number]
             if skipped.place == position:
-                entry = _yaml(
+                entry = _to_yaml(
                     [{"title": skipped.title or skipped.reason.capitalize(), "file": name}]
                 )
                 rows += [f"  # {row}" for row in entry.splitlines()]
         if position < len(book.chapters):
-            entry = _yaml([{"title": book.chapters[position].title, "file": names[position]}])
+            entry = _to_yaml(
+                [{"title": book.chapters[position].title, "file": chapter_files[position]}]
+            )
             rows += [f"  {row}" for row in entry.splitlines()]
     return rows
 
 
-def _yaml(document: object) -> str:
+def _to_yaml(document: object) -> str:
     # Long texts are folded at 100 columns; inside chapters, which are indented, a little later.
     return yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=96)
 
@@ -434,7 +444,9 @@ def _yaml_key(name: str) -> str:
 # -- the report ------------------------------------------------------------------------------------
 
 
-def _report(book: Book, names: Sequence[str], left_out_files: Mapping[int, str]) -> str:
+def _format_report(
+    book: Book, chapter_files: Sequence[str], left_out_files: Mapping[int, str]
+) -> str:
     total = max(1, book.words)
     rows = [
         f"# Import of {book.source}",
@@ -464,7 +476,7 @@ def _report(book: Book, names: Sequence[str], left_out_files: Mapping[int, str])
     rows += [
         f"| {name} | {_table_cell(chapter.title)} | {_table_cell(chapter.source)} "
         f"| {chapter.words:,} |"
-        for name, chapter in zip(names, book.chapters, strict=True)
+        for name, chapter in zip(chapter_files, book.chapters, strict=True)
     ]
     if book.left_out:
         rows += ["", "## Left out", "", "| from | title | why | words | kept aside in |"]

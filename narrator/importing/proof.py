@@ -113,10 +113,10 @@ def _mend_text(markdown: str, roles: labels.Roles) -> tuple[str, bool]:
         if not faults:
             return text, faults.is_spoken
         rows = text.split("\n")
-        for label, row_indexes in faults.labels.items():
+        for label, row_indexes in faults.unknown_labels.items():
             for row_index in row_indexes:
                 rows[row_index] = _escape_label_colon(rows[row_index], label)
-        for row_index in sorted(faults.others):
+        for row_index in sorted(faults.other_rows):
             _escape_row(
                 rows, min(row_index, len(rows) - 1), escapes_all=round_number >= _MAX_ROUNDS // 2
             )

@@ -31,11 +31,11 @@ from narrator.text.lines import Line, MusicMark, Scene, SpokenForm
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import is_lower, sentences, word_before
 
-SHORT = 3.0
+SHORT_LINE_S = 3.0
 """Seconds; a shorter line joins a neighbour. One- and two-word lines fail in the model, which was
 trained on clips of about a second and more."""
 
-RUN = 5.0
+SHORT_RUN_S = 5.0
 """Seconds to which a run of short lines is gathered. It is small, so that runs that differ in one
 line soon have the same chunks again."""
 
@@ -88,7 +88,7 @@ class Chunk:
 
     @property
     def names(self) -> str:
-        """Speakers as shown to users."""
+        """Names of its speakers as shown to users: `Ada & Ben`."""
         return " & ".join(self.unison_speakers) or self.speaker
 
     @property
@@ -148,7 +148,7 @@ def group_unison(speech: Iterable[_MemberT]) -> Iterator[list[_MemberT]]:
         yield group
 
 
-# Clause marks within a sentence. Strong ones part clauses; weak ones may part no more than a list.
+# Clause marks within a sentence. Strong ones separate clauses; weak ones perhaps only list items.
 _CLAUSE_ENDS = re.compile(
     r"(?:(?P<strong>[;:؛…—–]|(?<![.!?])[.!?]+|--|(?<=\s)-)|[,،])[\"'”’»›)\]“‘\u2060]*\s+"
     r"|(?P<wide>[；：]|…+|——+|[。！？．｡]+)[”’」』）]*|[，、][”’」』）]*|—\u2060*(?=\w)"
@@ -160,25 +160,20 @@ _CLOSING_MARKS = re.compile(r"(?:[^\w\s]+(?=\s|\Z)|[，、；：。！？．｡�
 """Closing punctuation and white space that stay before a pause."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    """Seconds of a chunk: normally `low` to `high`, up to `longest` to avoid cutting a sentence."""
+_TARGET_S = (8.0, 14.0)
+"""Seconds of speech that a chunk should have."""
+_MAX_S = _TARGET_S[1] + 4
+"""Seconds up to which a chunk grows to avoid cutting a sentence."""
 
-    low: float
-    high: float
 
-    @property
-    def longest(self) -> float:
-        return self.high + 4
-
-    def cut_cost(self, seconds: float) -> float:
-        """Cost of a chunk of this length, in squared seconds off the middle of the range."""
-        cost = (seconds - (self.low + self.high) / 2) ** 2
-        if seconds > self.high:
-            cost += 10 * (seconds - self.high) ** 2
-        elif seconds < SHORT:
-            cost += 50
-        return cost
+def _length_cost(seconds: float) -> float:
+    """Returns the cost of a chunk's length, in squared seconds off the middle of the target."""
+    cost = (seconds - sum(_TARGET_S) / 2) ** 2
+    if seconds > _TARGET_S[1]:
+        cost += 10 * (seconds - _TARGET_S[1]) ** 2
+    elif seconds < SHORT_LINE_S:
+        cost += 50
+    return cost
 
 
 @dataclass(eq=False, slots=True)
@@ -224,19 +219,14 @@ class _Unit:
     """Cost of a cut after it."""
 
 
-def cut_scene(
-    scene: Scene, *, separate_lines: bool = False, target: tuple[float, float] = (8.0, 14.0)
-) -> tuple[Chunk, ...]:
+def cut_scene(scene: Scene, *, separate_lines: bool = False) -> tuple[Chunk, ...]:
     """Cuts a scene into chunks, in reading order.
 
     With `separate_lines` no two lines share a chunk, because an audible pause separates them.
-    `target` is the range of seconds of speech; a sentence may exceed it by four seconds before it
-    is cut.
     """
-    limits = _Limits(*target)
-    blocks, lead = _split_blocks(scene, limits)
+    blocks, leading_pause_s = _split_blocks(scene)
     chunks: list[Chunk] = []
-    for units in _group_units(blocks, limits, separate_lines):
+    for units in _group_units(blocks, separate_lines):
         last_unit = units[-1]
         block = last_unit.block
         if last_unit.stop == len(block.line.text):
@@ -249,7 +239,7 @@ def cut_scene(
             _merge_pieces(units),
             boundary,
             pause_after_s=block.pause_after_s if last_unit is block.units[-1] else None,
-            pause_before_s=0.0 if chunks else lead,
+            pause_before_s=0.0 if chunks else leading_pause_s,
         )
         chunks += _unison_chunks(chunk, block.other_lines) if block.other_lines else (chunk,)
     return tuple(chunks)
@@ -412,11 +402,11 @@ def _merge_pieces(units: Sequence[_Unit]) -> tuple[Piece, ...]:
 # -- lines -> units
 
 
-def _split_blocks(scene: Scene, limits: _Limits) -> tuple[list[_Block], float]:
+def _split_blocks(scene: Scene) -> tuple[list[_Block], float]:
     """Splits the lines of a scene at pauses set by hand; return the blocks, and the seconds of such
     a pause before all of them."""
     blocks: list[_Block] = []
-    lead = 0.0
+    leading_pause_s = 0.0
     unison_groups = list(group_unison(scene.lines))
     sentence_end_indices = _sentence_end_lines([lines[0] for lines in unison_groups])
     for index, ((line, *other_lines), next_group) in enumerate(
@@ -433,14 +423,14 @@ def _split_blocks(scene: Scene, limits: _Limits) -> tuple[list[_Block], float]:
         for offset, seconds in (*_pause_offsets(line), (len(line.text), None)):
             if offset > start:
                 block = _Block(line, other_lines, boundary, sentence_ends)
-                block.units = list(_split_sentences(block, start, offset, line.language, limits))
+                block.units = list(_split_sentences(block, start, offset))
                 blocks.append(block)
                 start = offset
             if seconds is not None and blocks:
                 blocks[-1].pause_after_s = (blocks[-1].pause_after_s or 0.0) + seconds
             elif seconds is not None:
-                lead += seconds
-    return blocks, lead
+                leading_pause_s += seconds
+    return blocks, leading_pause_s
 
 
 def _sentence_end_lines(lines: Sequence[Line]) -> frozenset[int]:
@@ -455,10 +445,12 @@ def _sentence_end_lines(lines: Sequence[Line]) -> frozenset[int]:
         if stop < len(lines) and lines[stop].continues_previous:
             continue
         if stop - start > 1:
-            texts = ["" if line.is_adjacent else " " for line in lines[start + 1 : stop]] + [""]
+            separators = ["" if line.is_adjacent else " " for line in lines[start + 1 : stop]] + [
+                ""
+            ]
             texts = [
                 line.text + separator
-                for line, separator in zip(lines[start:stop], texts, strict=True)
+                for line, separator in zip(lines[start:stop], separators, strict=True)
             ]
             ends = {end for _, end in sentences("".join(texts), lines[start].language)}
             edges = accumulate(map(len, texts))
@@ -474,7 +466,9 @@ def _pause_offsets(line: Line) -> list[tuple[int, float]]:
     start = 0
     for pause in sorted(line.pauses, key=lambda rest: rest.offset):
         closing_marks = _CLOSING_MARKS.match(line.text, pause.offset)
-        offset = _move_out_of_say(line, closing_marks.end() if closing_marks else pause.offset)
+        offset = _move_out_of_spoken_form(
+            line, closing_marks.end() if closing_marks else pause.offset
+        )
         if not any(map(str.isalnum, line.text[start:offset])):
             offset = start
         elif not any(map(str.isalnum, line.text[offset:])):
@@ -484,61 +478,59 @@ def _pause_offsets(line: Line) -> list[tuple[int, float]]:
     return pauses
 
 
-def _move_out_of_say(line: Line, offset: int) -> int:
-    """Returns `offset`, or the end of the Say span that contains it."""
+def _move_out_of_spoken_form(line: Line, offset: int) -> int:
+    """Returns `offset`, or the end of the spoken form that contains it."""
     return next((say.stop for say in line.spoken_forms if say.start < offset < say.stop), offset)
 
 
-def _split_sentences(
-    block: _Block, start: int, stop: int, language: str, limits: _Limits
-) -> Iterator[_Unit]:
+def _split_sentences(block: _Block, start: int, stop: int) -> Iterator[_Unit]:
     """Yields the units of `line.text[start:stop]`: its sentences, or parts of long ones."""
     line = block.line
     inner_ends = sorted(
         end
         for end in block.sentence_ends
-        if start < end < stop and end == _move_out_of_say(line, end)
+        if start < end < stop and end == _move_out_of_spoken_form(line, end)
     )
     for end in (*inner_ends, stop):
-        seconds = _speech_seconds(line, start, end, language)
-        if seconds > limits.longest:
-            yield from _split_clauses(block, start, end, language, limits)
+        seconds = _speech_seconds(line, start, end)
+        if seconds > _MAX_S:
+            yield from _split_clauses(block, start, end)
         else:
             yield _Unit(block, start, end, seconds, 0.0)
         start = end
 
 
-def _speech_seconds(line: Line, start: int, stop: int, language: str) -> float:
+def _speech_seconds(line: Line, start: int, stop: int) -> float:
     """Returns the expected seconds of `line.text[start:stop]` in its spoken form."""
     parts: list[str] = []
     for say in line.spoken_forms:
         if start <= say.start and say.stop <= stop:
             parts += [line.text[start : say.start], say.spoken]
             start = say.stop
-    spoken = "".join(parts) + line.text[start:stop]
-    seconds = expected_seconds(spoken, language)
-    return seconds if len(spoken) < _LONG_TEXT else max(seconds, len(spoken) / _MAX_DENSITY)
+    spoken_text = "".join(parts) + line.text[start:stop]
+    seconds = expected_seconds(spoken_text, line.language)
+    if len(spoken_text) < _LONG_TEXT_LENGTH:
+        return seconds
+    return max(seconds, len(spoken_text) / _MAX_CHARACTERS_PER_SECOND)
 
 
-_LONG_TEXT = 500
+_LONG_TEXT_LENGTH = 500
 """Characters from which on any text is assumed to take some time: a run of 10,000 hyphens is not
 read in one go."""
-_MAX_DENSITY = 100.0
-"""Characters a second, about six times as many as in any text that is read aloud."""
+_MAX_CHARACTERS_PER_SECOND = 100.0
+"""About six times as many as in any text that is read aloud."""
 
 
-def _split_clauses(
-    block: _Block, start: int, stop: int, language: str, limits: _Limits
-) -> Iterator[_Unit]:
+def _split_clauses(block: _Block, start: int, stop: int) -> Iterator[_Unit]:
     """Yields the units of a sentence that is too long: clauses of at least a second."""
     line = block.line
     for offset, cost in (*_clause_ends(line.text, start, stop), (stop, 0.0)):
-        if offset < stop and (offset <= start or offset != _move_out_of_say(line, offset)):
+        if offset < stop and (offset <= start or offset != _move_out_of_spoken_form(line, offset)):
             continue
-        seconds = _speech_seconds(line, start, offset, language)
+        seconds = _speech_seconds(line, start, offset)
         if offset == stop or seconds >= 1:
             if offset > start:
-                yield from _halve_unit(_Unit(block, start, offset, seconds, cost), language, limits)
+                yield from _halve_unit(_Unit(block, start, offset, seconds, cost))
             start = offset
 
 
@@ -554,16 +546,16 @@ def _clause_ends(text: str, start: int, stop: int) -> Iterator[tuple[int, float]
         yield match.end(), _STRONG_CLAUSE_COST if is_strong else _WEAK_CLAUSE_COST
 
 
-def _halve_unit(unit: _Unit, language: str, limits: _Limits) -> Iterator[_Unit]:
+def _halve_unit(unit: _Unit) -> Iterator[_Unit]:
     """Halves a unit without clause marks, at spaces or else anywhere, until its parts are short."""
     line, start, stop = unit.block.line, unit.start, unit.stop
     middle, cost = _find_middle_cut(line, start, stop)
-    if unit.seconds <= limits.longest or not start < middle < stop:
+    if unit.seconds <= _MAX_S or not start < middle < stop:
         yield unit
         return
-    for first, last, cut_cost in ((start, middle, cost), (middle, stop, unit.cut_cost)):
-        seconds = _speech_seconds(line, first, last, language)
-        yield from _halve_unit(_Unit(unit.block, first, last, seconds, cut_cost), language, limits)
+    for half_start, half_stop, cut_cost in ((start, middle, cost), (middle, stop, unit.cut_cost)):
+        seconds = _speech_seconds(line, half_start, half_stop)
+        yield from _halve_unit(_Unit(unit.block, half_start, half_stop, seconds, cut_cost))
 
 
 def _find_middle_cut(line: Line, start: int, stop: int) -> tuple[int, float]:
@@ -574,17 +566,18 @@ def _find_middle_cut(line: Line, start: int, stop: int) -> tuple[int, float]:
         text.find(" ", middle, middle + reach) + 1,
     )
     candidates = [
-        offset for offset in spaces if offset and offset == _move_out_of_say(line, offset)
+        offset for offset in spaces if offset and offset == _move_out_of_spoken_form(line, offset)
     ]
     if candidates:
         return min(candidates, key=lambda offset: abs(offset - middle)), _SPACE_COST
     while middle < stop and not _is_between_graphemes(text, middle):
         middle += 1
-    return _move_out_of_say(line, middle), _ANYWHERE_COST
+    return _move_out_of_spoken_form(line, middle), _ANYWHERE_COST
 
 
 def _is_between_graphemes(text: str, offset: int) -> bool:
-    """Returns True between two visible characters (UAX 29, without conjoining jamo)."""
+    """Returns whether an offset is between two visible characters (UAX 29, without conjoining
+    jamo)."""
     previous_character, next_character = text[offset - 1], text[offset]
     is_flag = (
         "\U0001f1e6" <= previous_character <= "\U0001f1ff"
@@ -601,19 +594,19 @@ def _is_between_graphemes(text: str, offset: int) -> bool:
 # -- units -> chunks
 
 
-def _group_units(blocks: Sequence[_Block], limits: _Limits, apart: bool) -> Iterator[list[_Unit]]:
+def _group_units(blocks: Sequence[_Block], separate_lines: bool) -> Iterator[list[_Unit]]:
     """Yields the units of each chunk."""
     run_blocks: list[_Block] = []
     for block in blocks:
-        starts_chunk = apart and not block.line.continues_previous
+        starts_chunk = separate_lines and not block.line.continues_previous
         if run_blocks and (starts_chunk or not run_blocks[-1].can_join(block)):
-            yield from _chunk_run(run_blocks, limits)
+            yield from _chunk_run(run_blocks)
             run_blocks = []
         run_blocks.append(block)
-    yield from _chunk_run(run_blocks, limits)
+    yield from _chunk_run(run_blocks)
 
 
-def _chunk_run(run_blocks: Sequence[_Block], limits: _Limits) -> Iterator[list[_Unit]]:
+def _chunk_run(run_blocks: Sequence[_Block]) -> Iterator[list[_Unit]]:
     """Yields the chunks of consecutive blocks that may share chunks; only short blocks do.
 
     Several short blocks in a row make chunks of their own. If they are too short for that, they go
@@ -621,7 +614,7 @@ def _chunk_run(run_blocks: Sequence[_Block], limits: _Limits) -> Iterator[list[_
     """
     groups = [
         (is_short, list(group))
-        for is_short, group in groupby(run_blocks, key=lambda b: b.seconds < SHORT)
+        for is_short, group in groupby(run_blocks, key=lambda b: b.seconds < SHORT_LINE_S)
     ]
     parts: list[list[_Unit]] = []
     carried_units: list[_Unit] = []
@@ -630,37 +623,33 @@ def _chunk_run(run_blocks: Sequence[_Block], limits: _Limits) -> Iterator[list[_
             parts += [block.units for block in blocks]
             parts[-len(blocks)] = [*carried_units, *blocks[0].units]
             carried_units = []
-        elif len(groups) == 1 or sum(block.seconds for block in blocks) >= SHORT:
+        elif len(groups) == 1 or sum(block.seconds for block in blocks) >= SHORT_LINE_S:
             parts += _gather_short_blocks(blocks)
         else:
             units = [unit for block in blocks for unit in block.units]
-            seconds_before = (
-                _total_seconds(_divide_evenly(groups[index - 1][1][-1].units, limits)[-1])
-                if index
-                else math.inf
-            )
-            is_last = index == len(groups) - 1
-            seconds_after = (
-                math.inf
-                if is_last
-                else _total_seconds(_divide_evenly(groups[index + 1][1][0].units, limits)[0])
-            )
+            seconds_before = seconds_after = math.inf
+            if index:
+                block_before = groups[index - 1][1][-1]
+                seconds_before = _total_seconds(_divide_evenly(block_before.units)[-1])
+            if index + 1 < len(groups):
+                block_after = groups[index + 1][1][0]
+                seconds_after = _total_seconds(_divide_evenly(block_after.units)[0])
             if seconds_before <= seconds_after:
                 parts[-1] = parts[-1] + units
             else:
                 carried_units = units
     for units in parts:
-        yield from _divide_evenly(units, limits)
+        yield from _divide_evenly(units)
 
 
 def _gather_short_blocks(blocks: Sequence[_Block]) -> list[list[_Unit]]:
     """Groups a run of short blocks into parts of RUN seconds and a little more."""
     groups: list[list[_Unit]] = [[]]
     for block in blocks:
-        if _total_seconds(groups[-1]) >= RUN:
+        if _total_seconds(groups[-1]) >= SHORT_RUN_S:
             groups.append([])
         groups[-1] += block.units
-    if len(groups) > 1 and _total_seconds(groups[-1]) < SHORT:
+    if len(groups) > 1 and _total_seconds(groups[-1]) < SHORT_LINE_S:
         groups[-2:] = [groups[-2] + groups[-1]]
     return groups
 
@@ -669,8 +658,9 @@ def _total_seconds(units: Iterable[_Unit]) -> float:
     return sum(unit.seconds for unit in units)
 
 
-def _divide_evenly(units: Sequence[_Unit], limits: _Limits) -> list[list[_Unit]]:
+def _divide_evenly(units: Sequence[_Unit]) -> list[list[_Unit]]:
     """Divides units into chunks of even length: those with the least sum of costs."""
+    # by the number of units: the least cost of dividing them, and where its last chunk starts
     costs = [0.0]
     starts = [0]
     for stop in range(1, len(units) + 1):
@@ -678,9 +668,9 @@ def _divide_evenly(units: Sequence[_Unit], limits: _Limits) -> list[list[_Unit]]
         seconds = 0.0
         for start in range(stop - 1, -1, -1):
             seconds += units[start].seconds
-            if seconds > limits.longest and start < stop - 1:
+            if seconds > _MAX_S and start < stop - 1:
                 break
-            cost = costs[start] + limits.cut_cost(seconds)
+            cost = costs[start] + _length_cost(seconds)
             if cost < best_cost:
                 best_cost, best_start = cost, start
         costs.append(best_cost + units[stop - 1].cut_cost)

@@ -14,8 +14,8 @@ from markdown_it.token import Token
 
 from narrator.text.lines import AttributedSpan, MusicMark, PauseMark, SpokenForm
 
-FIXED = "\0"
-"""Placeholder for a character that was escaped or is code, and so is no label or markup."""
+MASK = "\0"
+"""Placeholder for a character that was escaped or is code, and so is never label or markup."""
 
 
 Sign = PauseMark | MusicMark
@@ -87,7 +87,10 @@ class Flat:
         return [mark for mark in self.marks if isinstance(mark, LanguageMark)]
 
     def part(self, begin: int, content: int, end: int) -> Flat:
-        """Returns the part from `begin` to `end`, single-spaced; its text begins at `content`."""
+        """Returns the part of one speaker up to `end`, with single spaces between words.
+
+        It has the marks from `begin` on, where its label is, and the text from `content` on.
+        """
         text, map_offset = _collapse(self.text, content, end)
         part = self._mapped(text, map_offset, content, end)
         part.line_starts.insert(0, (0, self.line_at(begin)))
@@ -105,13 +108,13 @@ class Flat:
         """Returns a copy with the number of a list item before the text."""
         text = f"{number} {self.text}" if self.text else number
         shift = len(text) - len(self.text)
-        copy = self._mapped(text, lambda offset: offset + shift, 0, len(self.text) + 1)
-        copy.line_starts = [
+        numbered_copy = self._mapped(text, lambda offset: offset + shift, 0, len(self.text) + 1)
+        numbered_copy.line_starts = [
             (offset + shift * (offset > 0), line) for offset, line in self.line_starts
         ]
-        copy.marks = [replace(mark, offset=mark.offset + shift) for mark in self.marks]
-        copy.last_source_line = self.last_source_line
-        return copy
+        numbered_copy.marks = [replace(mark, offset=mark.offset + shift) for mark in self.marks]
+        numbered_copy.last_source_line = self.last_source_line
+        return numbered_copy
 
     def _mapped(self, text: str, map_offset: Callable[[int], int], start: int, stop: int) -> Flat:
         """Returns a text with the line starts and spans between two offsets, mapped to it."""
@@ -160,14 +163,12 @@ class ListNumbers:
         """Closes an item; return its number as a paragraph if none has taken it."""
         number, line = self.open_items.pop()
         return (
-            Flat([(0, line)], number, FIXED * len(number), last_source_line=line)
-            if number
-            else None
+            Flat([(0, line)], number, MASK * len(number), last_source_line=line) if number else None
         )
 
 
-def resolved(signs: Sequence[Sign], offset: int) -> Iterator[MusicMark]:
-    """Yields the music marks among the signs of one offset, with the pauses on either side."""
+def music_marks_at(signs: Sequence[Sign], offset: int) -> Iterator[MusicMark]:
+    """Yields the music marks among the signs at an offset, with the pauses around each."""
     pauses = [sign.seconds if isinstance(sign, PauseMark) else 0.0 for sign in signs]
     for index, sign in enumerate(signs):
         if isinstance(sign, MusicMark):

@@ -46,9 +46,9 @@ class Roles:
     """Name of a speaker -> language, for speakers with a language other than their chapter's."""
     declared: Sequence[str] = ()
     """All languages that the book declares, its own first."""
-    spelt: Mapping[str, str] = field(default_factory=dict)
+    spellings: Mapping[str, str] = field(default_factory=dict)
     """Label, `fold_label` -> its spelling in the manifest."""
-    _meant: dict[str, str | None] = field(
+    _nearest_labels: dict[str, str | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -58,8 +58,10 @@ class Roles:
         Empty if the text is anything else. Names that contain an & themselves come first.
         """
         parts = text.split("&")
+        if len(parts) > _MAX_SPEAKERS:
+            return ()
         speakers: list[str] = []
-        while parts and len(parts) <= _MAX_SPEAKERS:
+        while parts:
             for part_count in range(len(parts), 0, -1):
                 speaker = self.speakers.get(fold_label(squeeze("&".join(parts[:part_count]))))
                 if speaker is not None:
@@ -67,22 +69,22 @@ class Roles:
                     del parts[:part_count]
                     break
             else:
-                break
-        return () if parts else tuple(dict.fromkeys(speakers))
+                return ()
+        return tuple(dict.fromkeys(speakers))
 
     def nearest_label(self, label: str) -> str | None:
         """Returns the manifest's spelling of the label that a mistyped one is nearest to, or None.
 
         Only the first few hundred labels are compared: it takes time, and nobody mistypes more.
         """
-        if label not in self._meant and len(self._meant) < _MAX_GUESSES:
+        if label not in self._nearest_labels and len(self._nearest_labels) < _MAX_GUESSES:
             nearest_label = nearest(label, list(self.speakers))
-            self._meant[label] = (
-                self.spelt.get(nearest_label, self.speakers[nearest_label])
+            self._nearest_labels[label] = (
+                self.spellings.get(nearest_label, self.speakers[nearest_label])
                 if nearest_label
                 else None
             )
-        return self._meant.get(label)
+        return self._nearest_labels.get(label)
 
 
 _MAX_GUESSES = 300
@@ -98,9 +100,8 @@ Attribution = tuple[tuple[str, ...], str | None]
 class Turn:
     """The start of one speaker's words within a paragraph."""
 
-    begin: int
-    """Offset of the label."""
-    content: int
+    label_start: int
+    speech_start: int
     """Offset after the label."""
     attribution: Attribution | None = None
     """Speakers and style of the label; None without a label."""
@@ -140,12 +141,14 @@ def turns(flat: Flat, roles: Roles) -> tuple[list[Turn], list[Stray]]:
             strays.append(Stray(stray_kind, name, line))
     spoken_turns = []
     for turn, next_turn in pairwise([*labelled_turns, Turn(len(flat.text), 0)]):
-        if visible(flat.text[turn.content : next_turn.begin]):
+        if visible(flat.text[turn.speech_start : next_turn.label_start]):
             spoken_turns.append(turn)
         else:
-            line = flat.line_at(turn.begin)
-            strays.append(Stray(EMPTY, squeeze(flat.text[turn.begin : turn.content])[:-1], line))
-    if not spoken_turns or spoken_turns[0].begin:
+            line = flat.line_at(turn.label_start)
+            strays.append(
+                Stray(EMPTY, squeeze(flat.text[turn.label_start : turn.speech_start])[:-1], line)
+            )
+    if not spoken_turns or spoken_turns[0].label_start:
         spoken_turns.insert(0, Turn(0, 0))
     return spoken_turns, strays
 
@@ -222,18 +225,18 @@ class Labels:
     unknown_labels: dict[str, list[int]] = field(default_factory=dict)
     """Labels of the manifest's `lines` that name nobody -> line numbers."""
     place_count: int = 0
-    """Number of paragraphs, and of source lines within them that have or seem to have labels."""
+    """Number of places for a label: paragraphs, and lines within them that seem to have one."""
     labelled_count: int = 0
-    """Number of those that have labels."""
+    """Number of such places that have a label."""
 
     def turns(self, flat: Flat) -> list[Turn]:
         """Returns the turns of a paragraph, and counts it."""
         paragraph_turns, strays = turns(flat, self.roles)
-        labels = sum(turn.attribution is not None for turn in paragraph_turns)
-        labels += sum(stray.kind == EMPTY for stray in strays)
-        unknown = sum(stray.kind == UNKNOWN for stray in strays)
-        self.place_count += max(1, labels + unknown)
-        self.labelled_count += labels
+        label_count = sum(turn.attribution is not None for turn in paragraph_turns)
+        label_count += sum(stray.kind == EMPTY for stray in strays)
+        unknown_count = sum(stray.kind == UNKNOWN for stray in strays)
+        self.place_count += max(1, label_count + unknown_count)
+        self.labelled_count += label_count
         self.strays += strays
         return paragraph_turns
 
@@ -261,17 +264,17 @@ class Labels:
 
     def problems(self) -> list[Problem]:
         """Returns the problems of the labels, one for all lines with the same label."""
-        refused = {name: list(lines) for name, lines in self.unknown_labels.items()}
+        lines_by_label = {name: list(lines) for name, lines in self.unknown_labels.items()}
         problems: list[Problem] = []
         for stray in self.strays if self.is_script else ():
             if stray.kind == UNKNOWN:
-                refused.setdefault(stray.name, []).append(stray.line)
+                lines_by_label.setdefault(stray.name, []).append(stray.line)
             elif stray.kind == EMPTY:
                 problems.append(self._problem(stray.line, f"nothing is said after “{stray.name}:”"))
             elif stray.kind == BRACKETS:
                 message = f"“[{stray.name}]:” defines a link; a speaker's label has no brackets"
                 problems.append(self._problem(stray.line, message))
-        for count, (label, lines) in enumerate(refused.items()):
+        for count, (label, lines) in enumerate(lines_by_label.items()):
             suggestion = self.roles.nearest_label(label) if count < MAX_SUGGESTIONS else None
             guess = f"; did you mean “{suggestion}”?" if suggestion else "."
             name = excerpt(label)

@@ -12,7 +12,9 @@ _LinePlace = tuple[int, int, ForeignLetters]
 """Index of the scene, index of the line in it, and the line's foreign letters."""
 
 
-def by_letters(scenes: Sequence[list[Line]], declared: Sequence[str]) -> tuple[Foreign, ...]:
+def set_languages_by_letters(
+    scenes: Sequence[list[Line]], declared: Sequence[str]
+) -> tuple[Foreign, ...]:
     """Sets the language of lines in foreign letters, alike for all lines of a run; returns reports.
 
     `declared` are the languages that the book names.

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from narrator.text.labels import Roles
-from narrator.text.letters import by_letters
+from narrator.text.letters import set_languages_by_letters
 from narrator.text.lines import AttributedSpan, Chapter, Line, OmittedText, Scene
 from narrator.text.quotations import quotations
 from narrator.text.tags import tag_end
 
-SKIPPED = "says who speaks; `dialogue.tags` skips it"
+OMITTED_TAG_REASON = "says who speaks; `dialogue.tags` skips it"
 """Reason of a tag that is left out."""
 
 # Marks go with the adjacent quotation: closing ones, and those that end its clause.
@@ -132,7 +132,7 @@ def split_lines(
     ]
     marked_languages = (line.language for scene in relabelled for line in scene if line.is_marked)
     languages = [*roles.declared, chapter.language, *roles.languages.values(), *marked_languages]
-    foreign = by_letters(relabelled, list(dict.fromkeys(languages)))
+    foreign = set_languages_by_letters(relabelled, list(dict.fromkeys(languages)))
     left_out = sorted((*chapter.left_out, *omitted), key=lambda omission: omission.line)
     return replace(
         chapter,
@@ -170,7 +170,9 @@ class _Paragraph:
             if not part.speakers:
                 number = self.line.source_line_at(part.start)
                 omitted_text = text[part.start : part.stop].strip()
-                omitted.append(OmittedText(self.line.path, number, omitted_text, SKIPPED))
+                omitted.append(
+                    OmittedText(self.line.path, number, omitted_text, OMITTED_TAG_REASON)
+                )
         edges = [0, *(part.start for part in spoken[1:]), len(text) + 1]
         for index, part in enumerate(spoken):
             yield from self._speaker_lines(part, edges[index], edges[index + 1])

@@ -7,10 +7,11 @@ each reading; the cheapest reading of a paragraph wins. Knows nothing of speech.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from textbase.languages import primary
 
 DOUBLE, SINGLE, ANGLES, ANGLE, CORNERS, WHITE_CORNERS = "double single angles angle 「 『".split()
 FAMILIES = {
@@ -117,10 +118,8 @@ class Usage:
             opening_cost, closing_cost = _costs_by_context(previous_character, next_character)
             ignored_cost = 3.0
             if family in (ANGLES, ANGLE):
-                opening_cost, closing_cost = (
-                    opening_cost / 2,
-                    closing_cost / 2,
-                )  # « they have white space within »
+                # « they have white space within »
+                opening_cost, closing_cost = opening_cost / 2, closing_cost / 2
             if mark in self.opening:
                 closing_cost += 4.0 if mark in _ONLY_OPEN else 2.0
             elif mark in self.closing:
@@ -141,14 +140,15 @@ def _guillemets_point_inwards(
     paragraphs: Sequence[str], left_mark: str, right_mark: str, language: str
 ) -> bool:
     """Returns whether a text's guillemets point inwards: »Ja«."""
-    is_inward = Counter[bool]()
+    balance = 0
+    """Number of paragraphs whose first marks point inwards, less those where they do not."""
     for text in paragraphs:
-        offsets = text.find(left_mark), text.find(right_mark)
-        if -1 not in offsets:
-            is_inward[offsets[1] < offsets[0]] += 1
-    if is_inward[True] == is_inward[False]:
-        return language.lower().split("-")[0] in ("de", "da", "hu", "sl")
-    return is_inward[True] > is_inward[False]
+        left_offset, right_offset = text.find(left_mark), text.find(right_mark)
+        if left_offset >= 0 and right_offset >= 0:
+            balance += 1 if right_offset < left_offset else -1
+    if balance == 0:
+        return primary(language) in ("de", "da", "hu", "sl")
+    return balance > 0
 
 
 def _neighbours(text: str, offset: int) -> tuple[str, str]:
@@ -163,13 +163,11 @@ def _neighbours(text: str, offset: int) -> tuple[str, str]:
 
 def _costs_by_context(previous_character: str, next_character: str) -> tuple[float, float]:
     """Returns the costs of opening and of closing, by the neighbouring characters."""
-    is_after_space, is_before_space = (
-        not previous_character or previous_character.isspace(),
-        not next_character or next_character.isspace(),
-    )
+    is_after_space = not previous_character or previous_character.isspace()
+    is_before_space = not next_character or next_character.isspace()
     can_open = not is_before_space and (is_after_space or previous_character in _BEFORE_OPENING)
     can_close = not is_after_space and (is_before_space or next_character in _AFTER_CLOSING)
-    if is_after_space and not previous_character:
+    if not previous_character:
         return 0.0, 2.5
     if can_open == can_close:
         return (1.5, 0.3) if not is_after_space and previous_character in ".,!?…" else (0.4, 0.4)
@@ -239,10 +237,12 @@ def read_pairs(
     not close continues in the next one.
     """
     impossible = 1e9
-    depths = (impossible, 0.0, impossible) if begins_inside else (0.0, impossible, impossible)
+    # the least cost of all marks so far by the depth after them: outside, quoted, nested
+    costs = (impossible, 0.0, impossible) if begins_inside else (0.0, impossible, impossible)
     history: list[tuple[tuple[float, str, int], ...]] = []
+    """For each mark and depth after it: the cost, the mark's role, and the depth before it."""
     for mark in marks:
-        cost_outside, cost_quoted, cost_nested = depths
+        cost_outside, cost_quoted, cost_nested = costs
         steps: tuple[tuple[float, str, int], ...] = (
             min(
                 (cost_outside + mark.ignored_cost, "ignored", 0),
@@ -252,26 +252,25 @@ def read_pairs(
                 (cost_quoted + mark.ignored_cost, "ignored", 1),
                 (cost_outside + mark.opening_cost, "opens", 0),
                 (cost_nested + mark.closing_cost, "ignored", 2),
-                (cost_quoted + mark.opening_cost + _REOPENED_COST, "again", 1),
+                (cost_quoted + mark.opening_cost + _REOPENED_COST, "reopens", 1),
             ),
             min(
                 (cost_nested + mark.ignored_cost, "ignored", 2),
                 (cost_quoted + mark.opening_cost + _NESTED_COST, "ignored", 1),
             ),
         )
-        depths = (steps[0][0], steps[1][0], steps[2][0])
+        costs = (steps[0][0], steps[1][0], steps[2][0])
         history.append(steps)
     unclosed_cost = 0.3 if continues else _UNCLOSED_COST
-    depth = min((depths[0], 0), (depths[1] + unclosed_cost, 1), (depths[2] + 2 * unclosed_cost, 2))[
-        1
-    ]
+    final_costs = (costs[0], costs[1] + unclosed_cost, costs[2] + 2 * unclosed_cost)
+    depth = final_costs.index(min(final_costs))
     is_open = depth > 0
     roles: list[str] = []
     for steps in reversed(history):
         _, role, depth = steps[depth]
         roles.append(role)
     roles.reverse()
-    strays = tuple(m for m, r in zip(marks, roles, strict=True) if r == "ignored")
+    strays = tuple(m for m, role in zip(marks, roles, strict=True) if role == "ignored")
     return Reading(tuple(_pair_spans(text, marks, roles, begins_inside)), strays, is_open)
 
 
@@ -293,7 +292,7 @@ def _pair_spans(
         elif role == "closes" and start is not None:
             yield Pair(start, mark.offset + 1, is_closed=True)
             start = None
-        elif role == "again" and start is not None:
+        elif role == "reopens" and start is not None:
             yield Pair(start, stripped_end(text, mark.offset), is_closed=False, is_cut=True)
             start = mark.offset
     if start is not None and start < len(text.rstrip()):

@@ -36,7 +36,7 @@ class CastNames(Protocol):
         ...
 
 
-LONGEST_PAUSE = 60.0
+MAX_PAUSE_S = 60.0
 """Seconds that one `[pause …]` may last."""
 
 
@@ -68,8 +68,8 @@ _WELL_FORMED = re.compile(r"\[[^\S\n]*language[^\S\n]*:[^\[\]\n]*\]", re.IGNOREC
 _END_WORDS = frozenset("off of end".split())
 """Words that mean the end of a language in a mistyped mark."""
 _SECONDS = re.compile(r"\s+([0-9]+(?:\.[0-9]+)?|\.[0-9]+) ?(s|ms)\s*")
-_SAY = re.compile(r"\{((?:\\.|[^{}|\\])*)\|((?:\\.|[^{}|\\])*)\}", re.DOTALL)
-_GIVEN = re.compile(
+_SPOKEN_FORM = re.compile(r"\{((?:\\.|[^{}|\\])*)\|((?:\\.|[^{}|\\])*)\}", re.DOTALL)
+_ATTRIBUTION = re.compile(
     r"\{[^\S\n]*(?P<names>[^\s\\{}|:：(（][^\\{}|:：(（\n]{0,199}?)[^\S\n]*"
     r"(?:[(（](?P<style>[^(){}（）\n]{0,200})[)）][^\S\n]*)?[:：][^\S\n]*"
 )
@@ -79,26 +79,26 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 @functools.cache
-def MARKDOWN() -> MarkdownIt:
+def markdown_parser() -> MarkdownIt:
     """Returns the parser; its environment needs `cast`, a CastNames."""
-    md = MarkdownIt("commonmark", {"maxNesting": 50, "inline_definitions": True})
-    md.enable("table")
-    # Manuscripts indent paragraphs; tags around a paragraph are no reason to leave it out; and
+    parser = MarkdownIt("commonmark", {"maxNesting": 50, "inline_definitions": True})
+    parser.enable("table")
+    # Manuscripts indent paragraphs; tags around a paragraph are not a reason to leave it out; and
     # text_join would hide what was escaped.
-    md.disable(["code", "html_block", "text_join"])
+    parser.disable(["code", "html_block", "text_join"])
     interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
-    md.block.ruler.before("table", "depth", _depth_rule)
-    md.block.ruler.before("reference", "comment", _comment_rule, interrupts)
-    md.block.ruler.before("reference", "footnote", _footnote_rule, interrupts)
-    md.inline.ruler.at("newline", _newline_rule)
-    md.inline.ruler.at("escape", _escape_rule)
-    md.inline.ruler.before("link", "pause", _pause_rule)
-    md.inline.ruler.before("link", "music", _music_rule)
-    md.inline.ruler.before("link", "language", _language_rule)
-    md.inline.ruler.before("link", "footnote_mark", _footnote_mark_rule)
-    md.inline.ruler.before("link", "say", _say_rule)
-    md.inline.ruler.before("link", "given_end", _given_end_rule)
-    return md
+    parser.block.ruler.before("table", "depth", _depth_rule)
+    parser.block.ruler.before("reference", "comment", _comment_rule, interrupts)
+    parser.block.ruler.before("reference", "footnote", _footnote_rule, interrupts)
+    parser.inline.ruler.at("newline", _newline_rule)
+    parser.inline.ruler.at("escape", _escape_rule)
+    parser.inline.ruler.before("link", "pause", _pause_rule)
+    parser.inline.ruler.before("link", "music", _music_rule)
+    parser.inline.ruler.before("link", "language", _language_rule)
+    parser.inline.ruler.before("link", "footnote_mark", _footnote_mark_rule)
+    parser.inline.ruler.before("link", "spoken_form", _spoken_form_rule)
+    parser.inline.ruler.before("link", "attribution_close", _closing_brace_rule)
+    return parser
 
 
 def _depth_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -210,15 +210,15 @@ def _pause_rule(state: StateInline, silent: bool) -> bool:
     if not silent:
         seconds = float(duration[1]) / (1000 if duration[2] == "ms" else 1) if duration else 0.0
         if duration is None:
-            problem = f"is no pause; did you mean {slips.pause_of(argument)}? Write {slips.AS_TEXT}"
+            problem = (
+                f"is not a pause; did you mean {slips.pause_of(argument)}? Write {slips.AS_TEXT}"
+            )
             _push_slip(state, match[0], problem, is_spoken=match[1] is None)
         else:
-            if seconds > LONGEST_PAUSE:
-                problem = (
-                    f"lasts {LONGEST_PAUSE:g} s, for a pause lasts {LONGEST_PAUSE:g} s at most"
-                )
+            if seconds > MAX_PAUSE_S:
+                problem = f"lasts {MAX_PAUSE_S:g} s, for a pause lasts {MAX_PAUSE_S:g} s at most"
                 _push_slip(state, match[0], problem, is_spoken=None)
-            _push(state, "pause", meta={"seconds": min(seconds, LONGEST_PAUSE)})
+            _push(state, "pause", meta={"seconds": min(seconds, MAX_PAUSE_S)})
     state.pos = match.end()
     return True
 
@@ -256,11 +256,11 @@ def _language_rule(state: StateInline, silent: bool) -> bool:
     if not is_meant or not (is_exact or match["tag"]):
         return False
     if not silent:
-        if match["tag"] is None:  # the rest of the line is no part of it
+        if match["tag"] is None:  # the rest of the line does not belong to it
             token = state.push("text", "", 0)
             token.content = match[0]
         is_well_formed = is_known and bool(_WELL_FORMED.fullmatch(match[0]))
-        meta = {"tag": None if is_end else tag, "is_well_formed": is_well_formed, "ends": is_end}
+        meta = {"tag": None if is_end else tag, "is_well_formed": is_well_formed, "is_end": is_end}
         _push(state, "language", match[0].rstrip(), meta)
     state.pos = match.end()
     return True
@@ -273,49 +273,49 @@ def _means_end(match: re.Match[str], tag: str, source: str) -> bool:
     if tag not in _END_WORDS or tag == "off" or match["sign"]:
         return tag in _END_WORDS
     # an editor's words, "the [language of] birds", stand within a line
-    before = source[source.rfind("\n", 0, match.start()) + 1 : match.start()].strip()
-    after = source[match.end() :].partition("\n")
-    return not after[0].strip() and not (before and after[1])
+    row_before = source[source.rfind("\n", 0, match.start()) + 1 : match.start()].strip()
+    row_after, newline, _ = source[match.end() :].partition("\n")
+    return not row_after.strip() and not (row_before and newline)
 
 
-def _say_rule(state: StateInline, silent: bool) -> bool:
+def _spoken_form_rule(state: StateInline, silent: bool) -> bool:
     """Reads `{written|spoken}`, or the beginning of `{Ada: …}`."""
     if state.src[state.pos] != "{":
         return False
-    match = _SAY.match(state.src, state.pos, state.posMax)
+    match = _SPOKEN_FORM.match(state.src, state.pos, state.posMax)
     written, spoken = (
         (squeeze(_ESCAPED.sub(r"\1", part)) for part in match.groups()) if match else ("", "")
     )
     if not (visible(written) and spoken):
-        return _given_rule(state, silent)
+        return _attribution_rule(state, silent)
     if not silent:
-        names = _GIVEN.match(state.src, state.pos, state.posMax)
+        names = _ATTRIBUTION.match(state.src, state.pos, state.posMax)
         if names and state.env["cast"].find_speakers(names["names"]):
             _push_slip(state, state.src[state.pos : state.pos + 60], slips.SAID_OTHERWISE)
-        _push(state, "say", written, {"spoken": spoken})
+        _push(state, "spoken_form", written, {"spoken": spoken})
     assert match is not None
     state.pos = match.end()
     return True
 
 
-def _given_rule(state: StateInline, silent: bool) -> bool:
+def _attribution_rule(state: StateInline, silent: bool) -> bool:
     """Reads the beginning of `{Ada (softly): …}`, if the cast has exactly that name.
 
-    Otherwise the brace is text. `unpaired` finds braces without an end once the whole paragraph
-    has been parsed.
+    Otherwise the brace is text. `unpaired_braces` finds braces without an end once the whole
+    paragraph has been parsed.
     """
     cast: CastNames = state.env["cast"]
-    match = _GIVEN.match(state.src, state.pos, state.posMax)
+    match = _ATTRIBUTION.match(state.src, state.pos, state.posMax)
     speakers = cast.find_speakers(match["names"]) if match else ()
     if not silent:
         written = state.src[state.pos : min(state.pos + 60, state.posMax)].partition("\n")[0]
-        meta = {"written": written, "near": None}
-        token = _push(state, "given" if speakers else "brace", "{", meta)
+        meta = {"written": written, "nearest_name": None}
+        token = _push(state, "attribution_open" if speakers else "brace", "{", meta)
         if match and speakers:
             token.content = match[0]
             token.meta |= {"speakers": speakers, "style": squeeze(match["style"] or "") or None}
         elif match:
-            token.meta["near"] = _nearest_speaker(match["names"], cast)
+            token.meta["nearest_name"] = _nearest_speaker(match["names"], cast)
     state.pos = match.end() if match and speakers else state.pos + 1
     return True
 
@@ -329,26 +329,26 @@ def _nearest_speaker(names: str, cast: CastNames) -> str | None:
     return cast.nearest_label(names) or ("" if names_cast_member else None)
 
 
-def _given_end_rule(state: StateInline, silent: bool) -> bool:
+def _closing_brace_rule(state: StateInline, silent: bool) -> bool:
     """Reads a closing brace."""
     if state.src[state.pos] != "}":
         return False
     if not silent:
-        _push(state, "given_end", "}")
+        _push(state, "attribution_close", "}")
     state.pos += 1
     return True
 
 
-def unpaired(tokens: Sequence[Token]) -> frozenset[int]:
+def unpaired_braces(tokens: Sequence[Token]) -> frozenset[int]:
     """Returns the indices of brace tokens without a partner."""
     open_places: list[int] = []
     unpaired_places: set[int] = set()
     for index, token in enumerate(tokens):
-        if token.type == "given":
+        if token.type == "attribution_open":
             open_places.append(index)
-        elif token.type == "given_end" and open_places:
+        elif token.type == "attribution_close" and open_places:
             open_places.pop()
-        elif token.type == "given_end":
+        elif token.type == "attribution_close":
             unpaired_places.add(index)
     return frozenset((*unpaired_places, *open_places))
 

@@ -29,7 +29,7 @@ _STOP_MARKS = re.compile(r"[.!?…؟۔।॥։።။]+(?!\w)|[。！？]+")
 _CLAUSE_MARKS = re.compile(r"[,;:—–،؛]+(?!\d)|[，、；：]+")
 
 
-class _Seconds(dict[str, float]):
+class _SecondsByCharacter(dict[str, float]):
     """Maps characters to the seconds they take in a language."""
 
     def __init__(self, code: str) -> None:
@@ -61,7 +61,7 @@ class _Seconds(dict[str, float]):
         return _LETTERS_PER_MINUTE.get(self.code, _DEFAULT_LETTERS_PER_MINUTE)
 
 
-_seconds_of = functools.cache(_Seconds)
+_seconds_of = functools.cache(_SecondsByCharacter)
 
 
 def expected_seconds(text: str, language: str) -> float:

@@ -40,7 +40,7 @@ def quotations(paragraphs: Sequence[str], language: str) -> tuple[Quotation, ...
     return tuple(_QuotationFinder(paragraphs, language).find())
 
 
-_MAX_GAP = 6
+_MAX_UNMARKED_PARAGRAPHS = 6
 """Paragraphs without a mark over which an unclosed quotation may still be closed."""
 _DASH_OPENER = "dash"
 _SPACE = " \t\n\u00a0\u202f"
@@ -57,10 +57,10 @@ class _QuotationFinder:
         self.usage = Usage(paragraphs, language)
         self.marks = [self.usage.marks(text) for text in paragraphs]
         self.ranked_families = self._rank_families()
-        self.dashes = self._speaks_after_dashes()
-        self.open_with: str | None = None
+        self.uses_dashes = self._speaks_after_dashes()
+        self.open_family: str | None = None
         """Family of marks, or dash, of the quotation that the last paragraph left open."""
-        self.previous_open_with: str | None = None
+        self.previous_open_family: str | None = None
         """The same for the paragraph before that."""
         self.closing_paragraph = -1
         """Index of the paragraph that closes the open quotation, if none in between reopens it."""
@@ -110,20 +110,20 @@ class _QuotationFinder:
 
     def _find_in_paragraph(self, number: int, text: str) -> Iterator[Quotation]:
         """Yields the quotations of one paragraph, and updates the open quotation."""
-        previous_opener, self.open_with = self.open_with, None
-        self.previous_open_with = previous_opener
+        previous_opener, self.open_family = self.open_family, None
+        self.previous_open_family = previous_opener
         text_start = len(text) - len(text.lstrip())
         pieces: list[tuple[int, int, bool]]
         if number <= self.closing_paragraph and previous_opener:
             pieces = self._continued_quotation(number, text, previous_opener)
-        elif self.dashes and (speech_start := self._dash_speech_start(text, previous_opener)):
+        elif self.uses_dashes and (speech_start := self._dash_speech_start(text, previous_opener)):
             parts = dashes.speech_after_dash(text, speech_start, self.language)
             pieces = [
                 (text_start if index == 0 else start, stop, True)
                 for index, (start, stop) in enumerate(parts)
             ]
             if pieces and pieces[-1][1] == len(text.rstrip()):
-                self.open_with = _DASH_OPENER
+                self.open_family = _DASH_OPENER
             previous_opener = previous_opener if text[text_start] in _CONTINUATION_MARKS else None
         else:
             pieces = self._find_between_marks(number, text)
@@ -152,7 +152,7 @@ class _QuotationFinder:
         this or a later one closes."""
         text_start, text_end = len(text) - len(text.lstrip()), len(text.rstrip())
         if number < self.closing_paragraph:
-            self.open_with = family
+            self.open_family = family
             return [(text_start, text_end, True)]
         reading = read_pairs(text, self.marks[number][family], begins_inside=True)
         return [(span.start, span.stop, True) for span in reading.spans]
@@ -172,7 +172,7 @@ class _QuotationFinder:
                 is_speech = self._is_speech(text, span)
                 parts = dashes.speech_between_marks(text, span.start, span.stop, self.language)
                 pieces += [(*part, is_speech) for part in parts if _has_content(text, *part)]
-        if self.dashes and not pieces:
+        if self.uses_dashes and not pieces:
             pieces += [(start, stop, True) for start, stop in self._find_announced(text)]
         return sorted(pieces)
 
@@ -205,7 +205,7 @@ class _QuotationFinder:
         for index, span in enumerate(spans):
             continues = reopens_next and not span.is_cut
             # a tale over many paragraphs has tags of its own
-            if not span.is_closed and not (continues and self.previous_open_with == family):
+            if not span.is_closed and not (continues and self.previous_open_family == family):
                 spans[index] = self._close_unclosed(text, span, only_at_end=continues)
         if reading.is_open and spans and not spans[-1].is_closed:
             self._leave_open(number, family, reopens_next=reopens_next)
@@ -217,13 +217,15 @@ class _QuotationFinder:
         self.closing_paragraph = (
             -1 if reopens_next else self._find_closing_paragraph(number, family)
         )
-        self.open_with = family if reopens_next or self.closing_paragraph > number else None
+        self.open_family = family if reopens_next or self.closing_paragraph > number else None
 
     def _find_closing_paragraph(self, number: int, family: str) -> int:
         """Returns the index of the paragraph that closes the quotation opened here, or -1."""
-        for paragraph in range(number + 1, min(number + 1 + _MAX_GAP, len(self.texts))):
+        for paragraph in range(
+            number + 1, min(number + 1 + _MAX_UNMARKED_PARAGRAPHS, len(self.texts))
+        ):
             text = self.texts[paragraph]
-            if self.dashes and dashes.speech_start(text):
+            if self.uses_dashes and dashes.speech_start(text):
                 return -1
             if marks := self.marks[paragraph].get(family):
                 can_close = (

@@ -22,7 +22,7 @@ from pathlib import Path
 from markdown_it.token import Token
 
 from narrator.errors import Problem, ScriptError
-from narrator.text.flat import FIXED, Flat, LanguageMark, ListNumbers, Sign, resolved
+from narrator.text.flat import MASK, Flat, LanguageMark, ListNumbers, Sign, music_marks_at
 from narrator.text.labels import (
     DOUBTFUL,
     LABEL,
@@ -34,7 +34,7 @@ from narrator.text.labels import (
     fold_label,
     other_lines_note,
 )
-from narrator.text.letters import by_letters
+from narrator.text.letters import set_languages_by_letters
 from narrator.text.lines import (
     AttributedSpan,
     Chapter,
@@ -45,25 +45,25 @@ from narrator.text.lines import (
     Scene,
     SpokenForm,
 )
-from narrator.text.markup import MARKDOWN, unpaired, visible
+from narrator.text.markup import markdown_parser, unpaired_braces, visible
 from narrator.text.slips import (
     BRACE,
-    GIVEN,
     LANGUAGE,
     LANGUAGE_END,
+    LANGUAGE_NOT_ENDED,
     NO_WORDS,
-    STILL_ON,
-    UNENDED,
+    UNCLOSED_BRACE,
+    UNKNOWN_SPEAKER,
     Slip,
-    brackets,
-    opening,
+    find_bracket_slips,
+    find_label_slip,
 )
 from textbase.characters import INVISIBLE
 from textbase.tongues import contradiction
 
-LONGEST_PARAGRAPH = 1_000_000
+MAX_PARAGRAPH_LENGTH = 1_000_000
 """Characters; about 18 hours of speech. Nothing longer is a paragraph of a book."""
-FEW_LINES = 5
+MAX_UNENDED_LINES = 5
 """Lines that may follow a language mark without an end before it is reported as a slip."""
 
 
@@ -123,7 +123,7 @@ def read_lines(
     roles: Roles,
     speaker: str | None,
 ) -> Chapter:
-    """Returns the inline `line_count` of a manifest as a chapter.
+    """Returns the inline `lines` of a manifest as a chapter.
 
     Each entry is the number of its line in `path` with either chapter text, or a label and the
     text that its speaker says. Raises ScriptError with all problems of the chapter.
@@ -143,14 +143,15 @@ def read_lines(
 class Faults:
     """Problems that `read_chapter` would report, by row of the text, counted from 0."""
 
-    labels: Mapping[str, Sequence[int]]
+    unknown_labels: Mapping[str, Sequence[int]]
     """Apparent labels that name nobody in the cast -> rows."""
-    others: frozenset[int]
+    other_rows: frozenset[int]
+    """Rows with other problems."""
     is_spoken: bool
     """True if the text has anything to speak."""
 
     def __bool__(self) -> bool:
-        return bool(self.labels or self.others)
+        return bool(self.unknown_labels or self.other_rows)
 
 
 def find_faults(text: str, roles: Roles) -> Faults:
@@ -160,18 +161,19 @@ def find_faults(text: str, roles: Roles) -> Faults:
     """
     reader = _ScriptReader(Path(), "", roles, None)
     reader.read(text, lambda number: number)
-    spoken = (c for scene in reader.scenes for line in scene for c in line.text)
-    labels: dict[str, list[int]] = {}
-    others = {problem.line or 0 for problem in reader.problems}
+    characters = (c for scene in reader.scenes for line in scene for c in line.text)
+    unknown_labels: dict[str, list[int]] = {}
+    other_rows = {problem.line or 0 for problem in reader.problems}
     for stray in reader.labels.strays:
         if stray.kind == UNKNOWN:
-            labels.setdefault(stray.name, []).append(stray.line)
+            unknown_labels.setdefault(stray.name, []).append(stray.line)
         elif stray.kind != DOUBTFUL:
-            others.add(stray.line)
-    return Faults(labels, frozenset(others), any(map(str.isalnum, spoken)))
+            other_rows.add(stray.line)
+    return Faults(unknown_labels, frozenset(other_rows), any(map(str.isalnum, characters)))
 
 
-def _constant_line(number: int, _: int) -> int:
+def _constant_line(number: int, _row: int) -> int:
+    """Returns `number` for every row of a text: an inline line is one line of the manifest."""
     return number
 
 
@@ -206,14 +208,14 @@ class _ScriptReader:
         self.language = language
         self.roles = roles
         self.labels = Labels(path, roles)
-        self.default = speaker or roles.narrator
+        self.default_speaker = speaker or roles.narrator
         self.left_out: list[OmittedText] = []
         self.problems: list[Problem] = []
         self.scenes: list[list[Line]] = [[]]
-        self.previous: str | None = None
+        self.previous_speaker: str | None = None
         """Speaker of the last label."""
-        self.leading_pause = 0.0
-        """Seconds of pauses before the first line of a scene."""
+        self.leading_pause_s = 0.0
+        """Pauses before the first line of a scene."""
         self.pending_signs: list[Sign] = []
         """Pauses and music marks since the last spoken words."""
         self.unattributed_lines: list[int] = []
@@ -221,7 +223,7 @@ class _ScriptReader:
         """Character -> line of its first occurrence, number of occurrences."""
         self.active_language: _ActiveLanguage | None = None
         """None where no language mark is in force."""
-        self.declared = [*roles.declared, language, *roles.languages.values()]
+        self.declared_languages = [*roles.declared, language, *roles.languages.values()]
         self.warnings: list[Problem] = []
         self.slips: list[Slip] = []
 
@@ -234,19 +236,21 @@ class _ScriptReader:
                 f"nobody speaks this{other_lines_note(lines)}: begin it with a speaker's name and "
                 "a colon, or set `narrator`, or the chapter's `speaker`",
             )
-        spoken = (character for scene in self.scenes for line in scene for character in line.text)
-        if not self.problems and not any(character.isalnum() for character in spoken):
+        characters = (c for scene in self.scenes for line in scene for c in line.text)
+        if not self.problems and not any(map(str.isalnum, characters)):
             self._add_problem(first_line, f"chapter “{title}” has no text to speak")
         if self.problems:
             raise ScriptError(sorted(set(self.problems)))
         self._place_last_marks()
         if (
             (active := self.active_language)
-            and active.line_count > FEW_LINES
+            and active.line_count > MAX_UNENDED_LINES
             and not active.is_contradicted
         ):
-            self.slips.append(Slip(active.mark.written, STILL_ON, self.path, active.mark.number))
-        foreign = by_letters(self.scenes, self.declared)
+            self.slips.append(
+                Slip(active.mark.written, LANGUAGE_NOT_ENDED, self.path, active.mark.number)
+            )
+        foreign = set_languages_by_letters(self.scenes, self.declared_languages)
         scenes = tuple(Scene(tuple(scene)) for scene in self.scenes if scene)
         left_out = tuple(sorted(self.left_out, key=lambda omission: omission.line))
         unseen = tuple(
@@ -276,22 +280,24 @@ class _ScriptReader:
         )
         if overlong := _overlong_paragraph(text):
             first_row, length = overlong
-            message = f"a paragraph of {length:,} characters (the limit is {LONGEST_PARAGRAPH:,})"
+            message = (
+                f"a paragraph of {length:,} characters (the limit is {MAX_PARAGRAPH_LENGTH:,})"
+            )
             self._add_problem(line_of(first_row), f"{message}; part it with blank lines")
             return
         lines = text.split("\n")
         list_numbers = ListNumbers()
-        tokens = iter(MARKDOWN().parse(text, {"cast": self.roles}))
+        tokens = iter(markdown_parser().parse(text, {"cast": self.roles}))
         for token in tokens:
-            first, last = token.map or (0, 0)
-            line, source = line_of(first), lines[first:last]
+            first_row, end_row = token.map or (0, 0)
+            line, source = line_of(first_row), lines[first_row:end_row]
             match token.type:
                 case "inline":
                     self._add_paragraph(
                         self._flatten(token, line_of), attribution, list_numbers.take(), 0
                     )
                 case "heading_open":
-                    self._check_heading(token, source, line_of(last - 1))
+                    self._check_heading(token, source, line_of(end_row - 1))
                     flat = self._flatten(next(tokens), line_of)
                     self._add_paragraph(flat, attribution, list_numbers.take(), int(token.tag[1]))
                 case "hr":
@@ -334,46 +340,52 @@ class _ScriptReader:
     # -- paragraphs
 
     def _add_paragraph(
-        self, flat: Flat, attribution: Attribution | None, number: str, heading: int
+        self, flat: Flat, attribution: Attribution | None, list_number: str, heading_level: int
     ) -> None:
-        """Adds the lines of one paragraph; `number` is that of its list item."""
+        """Adds the lines of one paragraph; `list_number` is that of its list item, `heading_level`
+        0 for ordinary text."""
         if "<!--" in flat.masked_text:
             self._add_problem(
                 flat.line_starts[0][1],
                 "a comment that does not end in its paragraph; put <!-- and --> on lines of their "
                 "own, or write \\<!-- for text",
             )
-        if not number and not visible(flat.text):
+        if not list_number and not visible(flat.text):
             self._keep_silent_signs(flat)
             return
-        if not (number or heading or flat.spoken_forms) and _ORNAMENT.fullmatch(flat.masked_text):
+        if not (list_number or heading_level or flat.spoken_forms) and _ORNAMENT.fullmatch(
+            flat.masked_text
+        ):
             self._end_scene()
             self._keep_silent_signs(flat)
             return
-        if heading or attribution:
+        if heading_level or attribution:
             turns = [Turn(0, 0, attribution)]
         else:
             turns = self.labels.turns(flat)
-        self._collect_slips(flat, turns, heading)
-        ends = [turn.begin for turn in turns[1:]] + [len(flat.text)]
+        self._collect_slips(flat, turns, is_heading=heading_level > 0)
+        ends = [turn.label_start for turn in turns[1:]] + [len(flat.text)]
         for turn, end in zip(turns, ends, strict=True):
             self._add_line(
-                flat.part(turn.begin, turn.content, end), turn.attribution, number, heading
+                flat.part(turn.label_start, turn.speech_start, end),
+                turn.attribution,
+                list_number,
+                heading_level,
             )
-            number = ""
+            list_number = ""
 
-    def _collect_slips(self, flat: Flat, turns: Sequence[Turn], heading: int) -> None:
+    def _collect_slips(self, flat: Flat, turns: Sequence[Turn], *, is_heading: bool) -> None:
         """Records text of a paragraph that is nearly markup and would be spoken.
 
         Source lines within the paragraph are checked only if it has labels, since prose is
         wrapped anywhere.
         """
-        findings = list(brackets(flat.masked_text))
-        starts = {0, *(turn.content for turn in turns)}
+        findings = list(find_bracket_slips(flat.masked_text))
+        starts = {0, *(turn.speech_start for turn in turns)}
         if any(turn.attribution for turn in turns):
             starts |= {offset for offset, _ in flat.line_starts}
-        for start in () if heading else sorted(starts):
-            if slip := opening(flat.masked_text, start, self._is_speaker):
+        for start in () if is_heading else sorted(starts):
+            if slip := find_label_slip(flat.masked_text, start, self._is_speaker):
                 findings.append(slip)
         for offset, written, problem in findings:
             self.slips.append(Slip(written, problem, self.path, flat.line_at(offset)))
@@ -393,7 +405,7 @@ class _ScriptReader:
         if mark.tag is None and self.active_language is None and mark.is_well_formed:
             self._add_warning(mark.number, f"{mark.written}, but no language is on here")
         elif mark.tag is not None:
-            self.declared.append(mark.tag)
+            self.declared_languages.append(mark.tag)
         self.active_language = None if mark.tag is None else _ActiveLanguage(mark.tag, mark)
 
     def _apply_active_language(self, line: Line, active: _ActiveLanguage) -> Line:
@@ -414,28 +426,28 @@ class _ScriptReader:
         return replace(line, language=denial.language if denial else active.tag)
 
     def _add_line(
-        self, part: Flat, attribution: Attribution | None, number: str, heading: int
+        self, part: Flat, attribution: Attribution | None, list_number: str, heading_level: int
     ) -> None:
         """Adds one speaker's part of a paragraph as a line, after the number of its list item."""
         line = part.line_starts[0][1]
-        if not visible(part.text) and not number:
+        if not visible(part.text) and not list_number:
             self._keep_silent_signs(part)
             return
         trailing_marks = self._apply_language_marks(part)
-        if number:
-            part = part.numbered(number)
+        if list_number:
+            part = part.numbered(list_number)
         if attribution:
             speakers, style = attribution
             speaker = next(iter(speakers), "")
             if len(speakers) > 1:
                 part.attributed_spans.insert(0, AttributedSpan(0, len(part.text), speakers, style))
-            self.previous = speaker or self.previous
+            self.previous_speaker = speaker or self.previous_speaker
         else:
-            speaker, style = self.default or self.previous or "", None
+            speaker, style = self.default_speaker or self.previous_speaker or "", None
             if not speaker:
                 self.unattributed_lines.append(line)
-        leading_pauses = [PauseMark(0, self.leading_pause)] if self.leading_pause else []
-        self.leading_pause = 0.0
+        leading_pauses = [PauseMark(0, self.leading_pause_s)] if self.leading_pause_s else []
+        self.leading_pause_s = 0.0
         new_line = Line(
             speaker,
             part.text,
@@ -443,12 +455,12 @@ class _ScriptReader:
             line,
             self.roles.languages.get(speaker, self.language),
             style,
-            heading,
+            heading_level,
             spoken_forms=tuple(part.spoken_forms),
             pauses=(*leading_pauses, *part.pauses),
             marks=tuple(self._place_marks(part.text, part.signs)),
             attributed_spans=tuple(part.attributed_spans),
-            is_narration=not (attribution or heading) and speaker == self.roles.narrator,
+            is_narration=not (attribution or heading_level) and speaker == self.roles.narrator,
             is_marked=self.active_language is not None,
             source_lines=tuple(part.line_starts[1:]),
             last_source_line=part.last_source_line,
@@ -481,7 +493,7 @@ class _ScriptReader:
             pause = PauseMark(len(scene[-1].text), seconds)
             scene[-1] = replace(scene[-1], pauses=(*scene[-1].pauses, pause))
         else:
-            self.leading_pause += seconds
+            self.leading_pause_s += seconds
 
     def _place_marks(self, text: str, signs: Sequence[Sign]) -> Iterator[MusicMark]:
         """Yields the music marks of a line; marks after its last words wait for the next line."""
@@ -489,28 +501,30 @@ class _ScriptReader:
         self.pending_signs += (sign for sign in signs if sign.offset <= first)
         if first == len(text):
             return
-        yield from resolved(self.pending_signs, 0)
+        yield from music_marks_at(self.pending_signs, 0)
         self.pending_signs = []
         inner_signs = (sign for sign in signs if sign.offset > first)
         for offset, group in groupby(inner_signs, key=lambda sign: sign.offset):
             if any(map(str.isalnum, text[offset:])):
-                yield from resolved(list(group), offset)
+                yield from music_marks_at(list(group), offset)
             else:
                 self.pending_signs += group
 
     def _place_last_marks(self) -> None:
         """Attaches the marks and the pause after a chapter's last words to its last spoken line."""
-        spoken = (
+        spoken_places = (
             (scene, i)
             for scene in reversed(self.scenes)
             for i in reversed(range(len(scene)))
             if any(map(str.isalnum, scene[i].text))
         )
-        scene, i = next(spoken)
-        late_marks = resolved(self.pending_signs, len(scene[i].text))
-        rests = [PauseMark(len(scene[i].text), self.leading_pause)] if self.leading_pause else []
+        scene, i = next(spoken_places)
+        late_marks = music_marks_at(self.pending_signs, len(scene[i].text))
+        late_pauses = (
+            [PauseMark(len(scene[i].text), self.leading_pause_s)] if self.leading_pause_s else []
+        )
         scene[i] = replace(
-            scene[i], marks=(*scene[i].marks, *late_marks), pauses=(*scene[i].pauses, *rests)
+            scene[i], marks=(*scene[i].marks, *late_marks), pauses=(*scene[i].pauses, *late_pauses)
         )
 
     def _end_scene(self) -> None:
@@ -521,38 +535,40 @@ class _ScriptReader:
 
     def _flatten(self, token: Token, line_of: Callable[[int], int]) -> Flat:
         """Converts a paragraph's inline tokens to text without markup."""
-        first, end = token.map or (0, 1)
+        first_row, end_row = token.map or (0, 1)
         newlines = [newline.start() for newline in re.finditer("\n", token.content)]
-        flat = Flat([(0, line_of(first))], last_source_line=line_of(end - 1))
+        flat = Flat([(0, line_of(first_row))], last_source_line=line_of(end_row - 1))
         children = token.children or []
-        unpaired_places = unpaired(children)
-        opened: list[tuple[int, Token]] = []
+        unpaired_places = unpaired_braces(children)
+        open_braces: list[tuple[int, Token]] = []
+        """Offset and token of each."""
         spans: list[tuple[int, int, Token]] = []
+        """Start and end of each attributed span, and the token of its opening brace."""
         for index, child in enumerate(children):
             if child.type in ("softbreak", "hardbreak"):
                 flat.add("\n", "\n")
-                number = first + bisect_right(newlines, child.meta["pos"])
-                flat.line_starts.append((flat.size, line_of(number)))
+                row = first_row + bisect_right(newlines, child.meta["pos"])
+                flat.line_starts.append((flat.size, line_of(row)))
                 continue
             line = flat.line_starts[-1][1]
             if "pos" in child.meta:
-                line = line_of(first + bisect_left(newlines, child.meta["pos"]))
-            if child.type == "given" and index not in unpaired_places:
-                opened.append((flat.size, child))
-            elif child.type == "given_end" and index not in unpaired_places:
-                start, opening = opened.pop()
-                spans.append((start, flat.size, opening))
+                line = line_of(first_row + bisect_left(newlines, child.meta["pos"]))
+            if child.type == "attribution_open" and index not in unpaired_places:
+                open_braces.append((flat.size, child))
+            elif child.type == "attribution_close" and index not in unpaired_places:
+                start, open_brace = open_braces.pop()
+                spans.append((start, flat.size, open_brace))
             else:
                 self._add_token(flat, child, line)
         flat.join()
         spans.reverse()  # those within another one ended first
-        for start, stop, opening in sorted(spans, key=lambda span: (span[0], -span[1])):
-            self._add_given_span(flat, start, stop, opening)
+        for start, stop, open_brace in sorted(spans, key=lambda span: (span[0], -span[1])):
+            self._add_attributed_span(flat, start, stop, open_brace)
         return flat
 
-    def _add_given_span(self, flat: Flat, start: int, stop: int, opening: Token) -> None:
+    def _add_attributed_span(self, flat: Flat, start: int, stop: int, open_brace: Token) -> None:
         """Attributes the text between braces to the speakers that the opening brace names."""
-        meta = opening.meta
+        meta = open_brace.meta
         if visible(flat.text[start:stop]):
             flat.attributed_spans.append(
                 AttributedSpan(start, stop, meta["speakers"], meta["style"])
@@ -567,20 +583,20 @@ class _ScriptReader:
             case "text":
                 flat.add(child.content, child.content)
             case "text_special" | "code_inline":
-                flat.add(child.content, FIXED * len(child.content))
+                flat.add(child.content, MASK * len(child.content))
             case "pause":
                 flat.marks.append(PauseMark(flat.size, child.meta["seconds"]))
             case "music":
                 flat.marks.append(MusicMark(flat.size, child.meta["name"], line))
             case "language":
                 self._add_language_mark(flat, child, line)
-            case "say":
+            case "spoken_form":
                 end = flat.size + len(child.content)
                 flat.spoken_forms.append(SpokenForm(flat.size, end, child.meta["spoken"]))
-                flat.add(child.content, FIXED * len(child.content))
-            case "given" | "brace":
+                flat.add(child.content, MASK * len(child.content))
+            case "attribution_open" | "brace":
                 self._add_brace(flat, child, line)
-            case "given_end":
+            case "attribution_close":
                 flat.add("}", "}")
             case "html_inline":
                 space = self._read_html_tag(child.content, line)
@@ -594,23 +610,29 @@ class _ScriptReader:
 
     def _add_brace(self, flat: Flat, child: Token, line: int) -> None:
         """Adds a brace that attributes nothing as text, and records it as a slip."""
-        suggestion = child.meta["near"]
-        problem = UNENDED if child.type == "given" else BRACE if suggestion is None else GIVEN
+        suggestion = child.meta["nearest_name"]
+        problem = (
+            UNCLOSED_BRACE
+            if child.type == "attribution_open"
+            else BRACE
+            if suggestion is None
+            else UNKNOWN_SPEAKER
+        )
         hint = f"; did you mean “{{{suggestion}: …}}”?" if suggestion else ""
         self.slips.append(Slip(child.meta["written"], problem, self.path, line, hint))
-        flat.add("{", FIXED)
+        flat.add("{", MASK)
         flat.add(child.content[1:], child.content[1:])
 
     def _add_language_mark(self, flat: Flat, child: Token, line: int) -> None:
         """Adds a language mark; record a mistyped one as a slip."""
         is_well_formed, tag = child.meta["is_well_formed"], child.meta["tag"]
-        if is_well_formed or child.meta["ends"]:
+        if is_well_formed or child.meta["is_end"]:
             flat.marks.append(LanguageMark(flat.size, tag, line, child.content, is_well_formed))
         if is_well_formed:
             return
-        problem = LANGUAGE_END if child.meta["ends"] else LANGUAGE
+        problem = LANGUAGE_END if child.meta["is_end"] else LANGUAGE
         self.slips.append(Slip(child.content, problem, self.path, line))
-        if child.content.endswith("]") or child.meta["ends"]:
+        if child.content.endswith("]") or child.meta["is_end"]:
             self._leave_out(line, child.content, "language mark that is none")
 
     def _read_html_tag(self, written: str, line: int) -> str:
@@ -667,12 +689,12 @@ def _is_closed(fence: Token, source: Sequence[str]) -> bool:
 
 def _overlong_paragraph(text: str) -> tuple[int, int] | None:
     """Returns the row, counted from 0, and the length of the first paragraph over the limit."""
-    if len(text) <= LONGEST_PARAGRAPH:
+    if len(text) <= MAX_PARAGRAPH_LENGTH:
         return None
     start = row = 0
     for blank_line in (*re.finditer(r"\n[ \t]*(?=\n)", text), None):
         stop = blank_line.start() if blank_line else len(text)
-        if stop - start > LONGEST_PARAGRAPH:
+        if stop - start > MAX_PARAGRAPH_LENGTH:
             return row + len(text[start:stop]) - len(text[start:stop].lstrip("\n")), stop - start
         row += text.count("\n", start, stop)
         start = stop

@@ -17,22 +17,22 @@ import sentencex
 
 from textbase.languages import primary
 
-_QUOTES_CLOSING = "\"'”’»›」』“‘«‹"
+_CLOSING_QUOTES = "\"'”’»›」』“‘«‹"
 
 # Where a sentence may end: at marks with white space after them, at a dash that breaks speech off,
 # and at full-width marks. After those, “ ‘ « open the next sentence. A run of marks is looked at
 # from its first one alone: from each of them, thousands of dots would take a minute.
-_ENDING = (
+_ENDING_PATTERN = (
     r"(?P<mark>(?<![.!?…‽؟۔।॥።፧։။།%s])[.!?…‽؟۔।॥።፧։။།%s]+)"
     r"(?P<closers>[\"'”’»›)\]}」』】〉》“‘«‹\u2060]*(?:[\u00a0\u202f ]»(?!\w))?)(?:\s+|\Z)"
     r"|(?P<broken>(?:[—–]|--)\u2060*[\"'”’»])\s+"
     r"|(?P<wide>[。！？．｡][。！？．｡…!?]*)(?P<wide_closers>[”’」』】〉》）］｝〕〗)\]\u2060]*)\s*"
 )
-_ENDINGS = re.compile(_ENDING % ("", ""))
-_GREEK_ENDINGS = re.compile(_ENDING % (";\u037e", ";\u037e"))
+_ENDINGS = re.compile(_ENDING_PATTERN % ("", ""))
+_GREEK_ENDINGS = re.compile(_ENDING_PATTERN % (";\u037e", ";\u037e"))
 _LETTER = re.compile(r"[^\W\d_]")
 _OPENING = re.compile(r"[\s\"'“‘’«‹„‚¿¡(\[—–\-\u2060]*")
-_QUOTES_OPENING = re.compile(r"[\"'“‘«‹„‚]")
+_OPENING_QUOTES = re.compile(r"[\"'“‘«‹„‚]")
 
 
 def sentences(text: str, language: str) -> list[tuple[int, int]]:
@@ -70,17 +70,17 @@ def _ends_sentence(match: re.Match[str], code: str, stops: Set[int]) -> bool:
         return True
     if match["wide"]:
         return not (match["wide_closers"] and _WIDE_TAG.match(text, end))
-    is_quoted = bool(match["broken"] or set(match["closers"]) & set(_QUOTES_CLOSING))
-    opens_quote = bool(_QUOTES_OPENING.search(opening_match[0]))
+    is_quoted = bool(match["broken"] or set(match["closers"]) & set(_CLOSING_QUOTES))
+    opens_quote = bool(_OPENING_QUOTES.search(opening_match[0]))
     if next_character in ".…,;:!?" or (is_lower(next_character) and not opens_quote):
         return False
     mark = match["mark"] or ""
-    if code == "en" and _continues(text, end, mark, is_quoted):
+    if code == "en" and _continues_sentence(text, end, mark, is_quoted):
         return False
     return mark != "." or _is_full_stop(text, match.start(), opening_match.end(), code, stops)
 
 
-def _continues(text: str, end: int, mark: str, is_quoted: bool) -> bool:
+def _continues_sentence(text: str, end: int, mark: str, is_quoted: bool) -> bool:
     """Returns whether an English sentence continues with its speech tag, or "I" after a pause."""
     if is_quoted:
         return bool(_TAG.match(text, end))
@@ -103,13 +103,13 @@ _TAG = re.compile(
 _WIDE_TAG = re.compile(r"と|って|\w{0,10}?[说說道问問答喊叫嚷想](?![：:])")
 """“你是谁？”他说。 and 「そうか？」と彼は言った。"""
 
-_NEVER_LAST = re.compile(
+_ABBREVIATION_NEVER_LAST = re.compile(
     r"(?:Mrs?|Ms|Messrs|Mlle|Mme|Msgr|Dr|Prof|Hon|Revd?|Fr|St|Mt|Capt|Col|Gen|Lt|Lieut|Sgt|Maj|Insp|"
     r"Wm|Geo|Chas|Thos|Jas|Robt|Edw|Chap)|[Vv]ols?|[Ii]\.e|[Ee]\.g|viz|cf|vs"
 )
 """English abbreviations that no sentence ends with; pysbd knows some of them."""
 
-_TITLES = {
+_ABBREVIATIONS_BEFORE_NAMES = {
     code: frozenset(words.split())
     for code, words in {
         "cs": "p dr prof ing mudr judr sv č ul",
@@ -137,7 +137,7 @@ _TITLES = {
 _NOT_WORD = re.compile(r"[\s\"'“”‘’«»„()\[\]—–]")
 _INITIAL = re.compile(r"[^\W\d_](?:\.-[^\W\d_])?")
 
-_STARTER = re.compile(
+_SENTENCE_STARTER = re.compile(
     r"(?:an?|and|as|at|but|for|he|her|his|how|i|if|in|it|my|no|not|on|or|our|perhaps|she|so|that|"
     r"the|their|then|there|these|they|this|those|was|we|what|when|where|which|who|why|yes|your?)\b",
     re.IGNORECASE,
@@ -152,11 +152,11 @@ def _is_full_stop(text: str, stop: int, next_offset: int, code: str, stops: Set[
     is_initial = bool(_INITIAL.fullmatch(word)) and word.isupper()
     if code != "en":
         name_follows = is_initial and text[next_offset].isupper()
-        is_title = word.casefold() in _TITLES.get(code, ())
+        is_title = word.casefold() in _ABBREVIATIONS_BEFORE_NAMES.get(code, ())
         return stop in stops and not (name_follows or is_title)
-    if _NEVER_LAST.fullmatch(word):
+    if _ABBREVIATION_NEVER_LAST.fullmatch(word):
         return False
-    if (is_initial or "." in word) and _STARTER.match(text, next_offset):
+    if (is_initial or "." in word) and _SENTENCE_STARTER.match(text, next_offset):
         return True
     if word == "I":
         # "So do I. Perhaps", but "Robert I. Stuart"
@@ -215,7 +215,7 @@ def _full_stops(text: str, code: str) -> frozenset[int]:
     start = 0
     for match in _STOP_BEFORE_CAPITAL.finditer(text):
         word = word_before(text, match.start())
-        if code == "en" and _NEVER_LAST.fullmatch(word):
+        if code == "en" and _ABBREVIATION_NEVER_LAST.fullmatch(word):
             continue
         is_plain = len(word) > 1 and word.isalpha()
         if abbreviations is None or not is_plain or word.casefold() in abbreviations:

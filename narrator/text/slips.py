@@ -27,7 +27,7 @@ class Slip:
     """Likely correction, shown after the problem."""
 
 
-Found = tuple[int, str, str]
+Finding = tuple[int, str, str]
 """Offset, written text, problem."""
 
 AS_TEXT = "\\[ for a bracket that is text"
@@ -43,11 +43,11 @@ NO_COLON = f"{_SPOKEN}: a label ends in a colon, “Ada: …”"
 BRACE = (
     "begins no {written|spoken}: give both words, or write \\{ for text; the brace is left as text"
 )
-GIVEN = (
+UNKNOWN_SPEAKER = (
     "gives nothing to anybody, for nobody of the cast has exactly this name: the text stays as it "
     "is, in the voice around it; write \\{ for a brace that is text"
 )
-UNENDED = (
+UNCLOSED_BRACE = (
     "gives nothing to anybody, for no } ends it in its paragraph; write \\{ for a brace that is "
     "text"
 )
@@ -57,10 +57,10 @@ SAID_OTHERWISE = (
 )
 NO_WORDS = "gives nothing to anybody, for no words stand in it, and is left out"
 LANGUAGE = (
-    "is no language mark: write [language: el], with a tag as in book.yaml, and [language: off] "
+    "is not a language mark: write [language: el], with a tag as in book.yaml, and [language: off] "
     "after the lines that it is for"
 )
-STILL_ON = (
+LANGUAGE_NOT_ENDED = (
     "is on to the end of its chapter: was [language: off] forgotten? For a whole chapter set its "
     "`language`"
 )
@@ -95,7 +95,7 @@ _AFTER_NAME = (
 )
 
 
-def brackets(masked_text: str) -> Iterator[Found]:
+def find_bracket_slips(masked_text: str) -> Iterator[Finding]:
     """Yields the bracketed texts of a paragraph that are slips; escaped brackets do not count."""
     if "[" not in masked_text:
         return
@@ -115,13 +115,14 @@ def _mistyped_mark(inside: str) -> str | None:
     parts = re.fullmatch(r"([^\W\d_]+)\s?([:=]?)\s?(.*)", inside)
     if parts is None:
         return None
-    folded, sign, argument = parts[1].casefold(), parts[2], parts[3]
-    if _AMOUNT.fullmatch(argument) and (folded in _PAUSE_WORDS or _is_near(folded, "pause")):
+    keyword, sign, argument = parts[1].casefold(), parts[2], parts[3]
+    if _AMOUNT.fullmatch(argument) and (keyword in _PAUSE_WORDS or _is_near(keyword, "pause")):
         return f"{_SPOKEN}; did you mean {pause_of(argument)}?"
     has_short_name = 0 < len(argument.split()) < 4 and not re.search(r"[,.;!?]", argument)
-    if has_short_name and _is_near(folded, "music") and (sign or folded == "music"):
+    if has_short_name and _is_near(keyword, "music") and (sign or keyword == "music"):
         return f"{_SPOKEN}; did you mean [music: {argument}]?"
-    if not argument and folded != "music" and sorted(folded) in (sorted("pause"), sorted("music")):
+    is_anagram = sorted(keyword) in (sorted("pause"), sorted("music"))
+    if not argument and keyword != "music" and is_anagram:
         return f"{_SPOKEN}; did you mean [pause 1s] or [music: name]?"
     return None
 
@@ -152,7 +153,9 @@ def _is_direction(inside: str) -> bool:
     return len(words) <= 4 and not is_sentence and bool(_DIRECTIONS.match(inside.lower()))
 
 
-def opening(masked_text: str, offset: int, is_speaker: Callable[[str], bool]) -> Found | None:
+def find_label_slip(
+    masked_text: str, offset: int, is_speaker: Callable[[str], bool]
+) -> Finding | None:
     """Finds a slip at `offset`, the beginning of a line: a near label, or a style alone."""
     offset += masked_text[offset : offset + 2].startswith(" ")
     if style_match := _STYLED.match(masked_text, offset):
@@ -165,6 +168,6 @@ def opening(masked_text: str, offset: int, is_speaker: Callable[[str], bool]) ->
     if name_match is None or not is_speaker(name_match["name"].strip()):
         return None
     for pattern, problem in _AFTER_NAME:
-        if remainder := pattern.match(masked_text, name_match.start("mark")):
-            return offset, f"{name_match['name'].strip()} {remainder[0].strip()}", problem
+        if after_name := pattern.match(masked_text, name_match.start("mark")):
+            return offset, f"{name_match['name'].strip()} {after_name[0].strip()}", problem
     return None

@@ -15,7 +15,7 @@ UNSPACED_LANGUAGES = frozenset("bo ja km ko lo my th yue zh".split())
 _RUN = re.compile(r"\S+")
 
 
-def is_lettered(language: str) -> bool:
+def is_split_by_characters(language: str) -> bool:
     """Returns whether a language, a BCP 47 tag, is split by characters."""
     return primary(language) in UNSPACED_LANGUAGES
 
@@ -27,7 +27,11 @@ def words(text: str, language: str) -> list[tuple[int, int]]:
     """
     spans: list[tuple[int, int]] = []
     for match in _RUN.finditer(text):
-        pieces = _character_spans(text, *match.span()) if is_lettered(language) else [match.span()]
+        pieces = (
+            _character_spans(text, *match.span())
+            if is_split_by_characters(language)
+            else [match.span()]
+        )
         for first, last in pieces:
             if any(map(str.isalnum, text[first:last])):
                 spans.append((first, last))

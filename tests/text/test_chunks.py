@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from narrator.text import sentences as text_sentences
-from narrator.text.chunks import SHORT, Chunk, cut_scene, group_unison, omit_chunks, split_in_half
+from narrator.text.chunks import (
+    SHORT_LINE_S,
+    Chunk,
+    cut_scene,
+    group_unison,
+    omit_chunks,
+    split_in_half,
+)
 from narrator.text.lines import Line, MusicMark, PauseMark, Scene, SpokenForm
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import sentences
@@ -283,7 +290,7 @@ def test_a_short_line_joins_the_lesser_neighbour() -> None:
 def test_short_lines_in_a_row_make_chunks_of_their_own() -> None:
     found = chunks(line(LONG), *[line("“No, not I, sir,” he said.")] * 7, line(LONG))
     assert texts(found)[0] == texts(found)[-1] == LONG
-    assert all(SHORT <= length <= 14 for length in seconds(found))
+    assert all(SHORT_LINE_S <= length <= 14 for length in seconds(found))
 
 
 def test_lines_that_are_not_short_stay_apart() -> None:
@@ -481,7 +488,7 @@ def test_a_whole_novel_is_cut_well_and_fast() -> None:
     assert_lossless(lines, found)
     lengths = sorted(seconds(found))
     assert lengths[-1] <= 18
-    assert sum(length < SHORT for length in lengths) < len(lengths) / 100
+    assert sum(length < SHORT_LINE_S for length in lengths) < len(lengths) / 100
     assert sum(chunk.boundary == "clause" for chunk in found) < len(found) / 20
 
 

@@ -25,7 +25,7 @@ ROLES = Roles(
     {name.casefold(): name for name in NAMES} | {"miss lovell": "Ada"},
     "narrator",
     {"Ben": "fr"},
-    spelt={name.casefold(): name for name in NAMES},
+    spellings={name.casefold(): name for name in NAMES},
 )
 
 
@@ -336,7 +336,7 @@ def test_tags_may_be_left_out_and_are_listed() -> None:
         ("Ada", "“I know,”"), ("narrator", "She left."), ("Ada", "“Or not.”"),
     ]  # fmt: skip
     assert [(one.text, one.reason) for one in chapter.left_out] == [
-        ("said Ada.", line_splitting.SKIPPED)
+        ("said Ada.", line_splitting.OMITTED_TAG_REASON)
     ]
     known = parted(KNOW, "Ada", "Ada", tags="skip").scenes[0]
     assert [chunk.text for chunk in cut_scene(known, separate_lines=True)] == [

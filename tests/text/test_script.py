@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from narrator.errors import ScriptError
 from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Line, PauseMark, SpokenForm
-from narrator.text.script import LONGEST_PARAGRAPH, decode_chapter, read_chapter, read_lines
+from narrator.text.script import MAX_PARAGRAPH_LENGTH, decode_chapter, read_chapter, read_lines
 
 PATH = Path("text/01.md")
 CAST = Roles(
@@ -523,7 +523,9 @@ def test_all_problems_come_at_once_in_order_of_lines() -> None:
 
 
 def test_a_paragraph_of_megabytes_is_refused_at_its_line() -> None:
-    [(line, message)] = problems("One.\n\n" + "word " * (LONGEST_PARAGRAPH // 5 + 1) + "\n\nTwo.")
+    [(line, message)] = problems(
+        "One.\n\n" + "word " * (MAX_PARAGRAPH_LENGTH // 5 + 1) + "\n\nTwo."
+    )
     assert line == 3
     assert "1,000,0" in message
 

@@ -26,7 +26,7 @@ from narrator.speech.hearing import likeness
 from narrator.speech.hearing.likeness import ComparedUnit
 from narrator.text.alignment import find_anchors
 from narrator.text.normalize import Lexicon, normalize
-from narrator.text.words import is_lettered
+from narrator.text.words import is_split_by_characters
 
 Kind = Literal["missing", "added", "repeated", "moved", "other"]
 
@@ -111,7 +111,9 @@ def fidelity(text: str, heard_text: str, language: str) -> Fidelity:
             )
             last = max(move.text_span[1], first + 1)
             costs[first:last] += move.cost / (last - first)
-    window_length = min(len(text_units), WINDOW_LETTERS if is_lettered(language) else WINDOW_WORDS)
+    window_length = min(
+        len(text_units), WINDOW_LETTERS if is_split_by_characters(language) else WINDOW_WORDS
+    )
     windows = np.convolve(costs, np.ones(window_length), "valid") / window_length
     return Fidelity(
         error=round(float(costs.sum()) / len(text_units), 3),
@@ -292,7 +294,7 @@ def _step_options(
     """Yields the costs of aligning the last units, and how many of each side that takes."""
     if text_units and heard_units:
         yield likeness.unit_cost(text_units[-1].form, heard_units[-1].form, language), (1, 1)
-        if not is_lettered(language):
+        if not is_split_by_characters(language):
             for count in range(2, _MAX_JOINED_WORDS + 1):
                 yield from _joined_option(text_units, heard_units, (count, 1), language)
                 yield from _joined_option(text_units, heard_units, (1, count), language)

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from narrator.speech import checks
 from narrator.speech.hearing import Transcript
 from narrator.speech.hearing.compare import Difference, Fidelity, fidelity
-from narrator.text.words import is_lettered
+from narrator.text.words import is_split_by_characters
 from textbase.languages import primary
 
 MAX_ERROR, MAX_WINDOW_ERROR = 0.30, 0.60
@@ -124,7 +124,7 @@ def judge(
             if doubts
             else _odds_without_doubts(difference)
         ) / leniency
-        if doubts and is_lettered(language) and difference.cost < MIN_FAULTY_LETTERS:
+        if doubts and is_split_by_characters(language) and difference.cost < MIN_FAULTY_LETTERS:
             odds = min(odds, 1.0)
         judged.append((difference, odds))
     judged.sort(key=lambda pair: -pair[1])
@@ -134,7 +134,7 @@ def judge(
 
 def _take_odds_without_doubts(figures: Fidelity, leniency: float, language: str) -> float:
     """Returns the odds that a take speaks another text."""
-    min_errors = MIN_LETTER_ERRORS if is_lettered(language) else MIN_WORD_ERRORS
+    min_errors = MIN_LETTER_ERRORS if is_split_by_characters(language) else MIN_WORD_ERRORS
     if figures.error_count < min_errors:
         return 0.0
     limit = MAX_ERROR * leniency

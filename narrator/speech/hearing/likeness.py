@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrator.text.alignment import similarity
-from narrator.text.words import is_lettered, words
+from narrator.text.words import is_split_by_characters, words
 from textbase.languages import primary
 from textbase.word_lists import read_word_lists
 
@@ -41,7 +41,7 @@ class ComparedUnit:
 def split_units(text: str, language: str) -> list[ComparedUnit]:
     """Splits a text into units for comparison, without case, marks and accents."""
     spans = words(text, language)
-    if is_lettered(language):
+    if is_split_by_characters(language):
         return [
             ComparedUnit(_fold(_strip_marks(text[a:b])), a, b, n) for n, (a, b) in enumerate(spans)
         ]
@@ -66,7 +66,7 @@ def unit_cost(a: str, b: str, language: str) -> float:
     for words that sound alike or share letters."""
     if a == b:
         return 0.0
-    if is_lettered(language):
+    if is_split_by_characters(language):
         return 1.0
     return _word_cost(a, b, _is_english(language))
 
@@ -85,7 +85,7 @@ def joined_cost(a: str, b: str, language: str) -> float:
 
 def unmatched_cost(form: str, language: str) -> float:
     """Returns the cost of a missing or added unit."""
-    return _ENDING_S_COST if form == "s" and not is_lettered(language) else 1.0
+    return _ENDING_S_COST if form == "s" and not is_split_by_characters(language) else 1.0
 
 
 @functools.cache

@@ -31,7 +31,7 @@ from narrator.installation import install_command
 from narrator.sound import audio
 from narrator.sound.timing import TimedWord, snap_words
 from narrator.speech.hearing import SpokenSound, Transcript
-from narrator.text.words import is_lettered, words
+from narrator.text.words import is_split_by_characters, words
 from textbase.languages import primary
 
 if TYPE_CHECKING:
@@ -334,7 +334,11 @@ def _word_with_space(sound: SpokenSound, first: int, last: int) -> str:
 
     The model's tokens contain that space.
     """
-    return sound.text[first:last] if is_lettered(sound.language) else " " + sound.text[first:last]
+    return (
+        sound.text[first:last]
+        if is_split_by_characters(sound.language)
+        else " " + sound.text[first:last]
+    )
 
 
 def _script_prompt(tokenizer: Tokenizer, language: str) -> list[int]:

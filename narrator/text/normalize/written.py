@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from narrator.sound.timing import TimedWord
 from narrator.text.normalize import SpokenText
-from narrator.text.words import is_lettered
+from narrator.text.words import is_split_by_characters
 
 _WORD_GAP = re.compile(r"(?:[\s—–…]|--|\.\.)\W*\Z")
 """Separator between two words, at the end of the text between them."""
@@ -101,7 +101,9 @@ def _is_apart(text: str, previous: TimedWord, word: TimedWord, language: str) ->
     """Return True if two words are separate as written."""
     if word.first < previous.last:
         return False
-    return is_lettered(language) or bool(_WORD_GAP.search(text[previous.first : word.first]))
+    return is_split_by_characters(language) or bool(
+        _WORD_GAP.search(text[previous.first : word.first])
+    )
 
 
 def _extend_to_marks(text: str, words: Sequence[TimedWord]) -> Iterator[TimedWord]:
