@@ -146,7 +146,7 @@ def narrator(
     from narrator.cli import progress
 
     cli.load_commands()  # Typer knows those alone that are there when the first one runs
-    monkeypatch.setattr(progress, "EVERY", 3600.0)  # a slow machine says no more
+    monkeypatch.setattr(progress, "LINE_INTERVAL_S", 3600.0)  # a slow machine says no more
     monkeypatch.setattr(importing, "import_isolated", importing.import_book)
     handlers = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
 

@@ -24,7 +24,7 @@ import typer
 
 from narrator import __version__, files
 from narrator.cli import shared
-from narrator.cli.progress import beating
+from narrator.cli.progress import progress_lines
 from narrator.cli.shared import err, out, print_problems, shorten
 from narrator.errors import EnvironmentFailed, NarratorError, UserError
 
@@ -80,7 +80,7 @@ def main() -> None:
     gc.set_threshold(100_000, 20, 20)  # starting makes many objects, and hardly any garbage
     silent = "--json" in sys.argv or sys.argv[1:2] == ["own"]
     command = " ".join(["narrator", *sys.argv[1:2]])
-    beats = contextlib.nullcontext() if silent else beating(err, command)
+    beats = contextlib.nullcontext() if silent else progress_lines(err, command)
     try:
         with beats:
             load_commands(next(iter(sys.argv[1:]), None))()

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from narrator.cli.progress import stage
-from narrator.cli.reading import print_proposals, proposals_json, reading
+from narrator.cli.reading import load_reader, print_proposals, proposals_json
 from narrator.cli.shared import (
     AsJson,
     Book,
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from narrator.text.speakers import Character
     from narrator.text.speakers.proposing import Description, Style
 
-LISTED = 20
-"""Quotations to look at that are said one by one."""
+MAX_LISTED_ROWS = 20
+"""Rows that are printed of each list, unless `--all` asks for all."""
 
 
 @app.command("cast")
@@ -77,19 +77,19 @@ def find_cast(
     project = load(book)
     voices: list[Description] = []
     styles: list[Style] = []
-    with reading(model, project) if model else contextlib.nullcontext() as reader:
-        proposal = _make_proposal(project, find, write, reader)
+    with load_reader(model, project) if model else contextlib.nullcontext() as reader:
+        proposal = _propose_cast(project, find=find, write=write, reader=reader)
         if describe and reader is not None:
             voices, styles = reader.proposals(project.manifest.language)
     print_problems("warning", proposal.warnings)
     if as_json:
         proposal_fields = proposals_json(voices, styles) if describe else {}
-        out.print_json(data={**_json(proposal), **proposal_fields})
+        out.print_json(data={**_cast_json(proposal), **proposal_fields})
         return
     if review:
         asking.review(proposal, in_order=in_order)
         return
-    max_rows = None if every else LISTED
+    max_rows = None if every else MAX_LISTED_ROWS
     _print_cast(proposal, max_rows)
     _print_doubtful(proposal, max_rows)
     if describe:
@@ -97,8 +97,11 @@ def find_cast(
     _print_next(proposal, book, write, project)
 
 
-def _make_proposal(project: Project, find: bool, write: bool, model: Refine | None) -> Proposal:
-    """Proposes who says what, and writes it if wanted; a model is asked once the cast is final."""
+def _propose_cast(project: Project, *, find: bool, write: bool, reader: Refine | None) -> Proposal:
+    """Finds who says what, with more characters if `find`, and writes it if `write`.
+
+    The reader, a language model, is asked once the cast is final.
+    """
     from narrator.pipeline import attribution, new_characters
     from narrator.text.speaker_files import unescape_names
 
@@ -111,10 +114,10 @@ def _make_proposal(project: Project, find: bool, write: bool, model: Refine | No
         err.print(
             f"{display_path(project.path)}: added {pluralize(new_count, 'character')} to speakers"
         )
-        with stage(err, "finding who speaks"):  # as every run after this one does
+        with stage(err, "finding who speaks"):  # with the names in the manifest, as later runs do
             proposal = attribution.propose(extended_project)
-    if model is not None:
-        proposal = attribution.refine_proposal(proposal, model)
+    if reader is not None:
+        proposal = attribution.refine_proposal(proposal, reader)
     if not write:
         return proposal
     written_files = attribution.write_speaker_files(proposal)
@@ -126,24 +129,26 @@ def _make_proposal(project: Project, find: bool, write: bool, model: Refine | No
         for quote in proposal.quotes
         if quote.previous_speaker and not quote.row.continues_previous
     ]
-    for quote in changed[:LISTED]:
+    for quote in changed[:MAX_LISTED_ROWS]:
         speaker_names = unescape_names(quote.row.speaker)
         err.print(
             f"{display_path(quote.path)}:{quote.number}: {shorten(quote.quoted.text)}  "
             f"{quote.previous_speaker} -> {speaker_names}"
         )
     if changed:
-        hidden = f", {len(changed) - LISTED:,} of them not shown" * (len(changed) > LISTED)
+        hidden_count = max(0, len(changed) - MAX_LISTED_ROWS)
+        hidden_note = f", {hidden_count:,} of them not shown" if hidden_count else ""
         count = pluralize(len(changed), "decision")
-        err.print(f"{count} of rules changed{hidden}; what you decide stays")
+        err.print(f"{count} of rules changed{hidden_note}; what you decide stays")
     return proposal
 
 
 def _print_cast(proposal: Proposal, max_rows: int | None) -> None:
-    quotes, lines = proposal.quotes, proposal.lines
+    """Prints the characters with most lines first, then the sources of the decisions."""
+    quotes, line_counts = proposal.quotes, proposal.lines
     speaking = sorted(
-        (character for character in proposal.characters if lines[character.name]),
-        key=lambda one: -lines[one.name],
+        (character for character in proposal.characters if line_counts[character.name]),
+        key=lambda character: -line_counts[character.name],
     )
     title = proposal.project.manifest.title
     out.print(
@@ -163,7 +168,7 @@ def _print_cast(proposal: Proposal, max_rows: int | None) -> None:
     silent_names = [
         character.name
         for character in proposal.characters
-        if not (lines[character.name] or label_counts[character.name])
+        if not (line_counts[character.name] or label_counts[character.name])
     ]
     if silent_names:
         out.print(truncate(f"speakers without lines: {', '.join(silent_names)}", 300))
@@ -171,46 +176,39 @@ def _print_cast(proposal: Proposal, max_rows: int | None) -> None:
 
 
 def _character_row(character: Character, proposal: Proposal) -> tuple[str, ...]:
-    """A character's row: lines, their share, whose voice they are in, other names."""
-    lines, voice = proposal.lines[character.name], proposal.project.voice_of(character.name)
-    share = f"{lines / max(1, len(proposal.quotes)):.1%}"
-    others = shorten(", ".join(name for name in character.aliases if name != character.name), 40)
-    shared = "" if voice == character.name else voice
-    return character.name, character.pronoun or "", f"{lines:,}", share, shared, others
+    """Returns name, pronoun, lines, their share, the speaker whose voice it shares, aliases."""
+    line_count, voice = proposal.lines[character.name], proposal.project.voice_of(character.name)
+    share = f"{line_count / max(1, len(proposal.quotes)):.1%}"
+    aliases = shorten(", ".join(name for name in character.aliases if name != character.name), 40)
+    shared_voice = "" if voice == character.name else voice
+    return character.name, character.pronoun or "", f"{line_count:,}", share, shared_voice, aliases
 
 
 def _summarize_certainty(quotes: Sequence[Quote]) -> str:
-    """A line with the number of decisions by each source."""
+    """Returns a line with the number of decisions by each source."""
     from narrator.pipeline.attribution import SURE_THRESHOLD
     from narrator.text.speaker_files import NOBODY, UNKNOWN
 
-    yours = sum(quote.row.is_manual for quote in quotes)
-    printed = sum(quote.row.by == "print" for quote in quotes)
     attributed_rows = [quote.row for quote in quotes if quote.row.by in ("rule", "model")]
-    nobody = sum(row.speaker == NOBODY for row in attributed_rows)
-    unknown = sum(row.speaker == UNKNOWN for row in attributed_rows)
-    sure = sum(
-        row.sure >= SURE_THRESHOLD
-        for row in attributed_rows
-        if row.speaker not in (NOBODY, UNKNOWN)
+    named_rows = [row for row in attributed_rows if row.speaker not in (NOBODY, UNKNOWN)]
+    sure_count = sum(row.sure >= SURE_THRESHOLD for row in named_rows)
+    counts = {
+        "by you": sum(quote.row.is_manual for quote in quotes),
+        "by print": sum(quote.row.by == "print" for quote in quotes),
+        "sure": sure_count,
+        "doubtful": len(named_rows) - sure_count,
+        "unknown": sum(row.speaker == UNKNOWN for row in attributed_rows),
+        "nobody's speech": sum(row.speaker == NOBODY for row in attributed_rows),
+    }
+    return ", ".join(
+        f"{count:,} {label}"
+        for label, count in counts.items()
+        if count or label in ("sure", "doubtful")
     )
-    doubtful = len(attributed_rows) - nobody - unknown - sure
-    parts = [
-        f"{number:,} {label}"
-        for number, label in (
-            (yours, "by you"),
-            (printed, "by print"),
-            (sure, "sure"),
-            (doubtful, "doubtful"),
-            (unknown, "unknown"),
-            (nobody, "nobody's speech"),
-        )
-        if number or label in ("sure", "doubtful")
-    ]
-    return ", ".join(parts)
 
 
 def _print_doubtful(proposal: Proposal, max_rows: int | None) -> None:
+    """Prints groups of doubtful quotations, the least sure first."""
     groups = proposal.doubtful
     for group in groups[:max_rows]:
         out.print(_describe_doubt(group[0]))
@@ -219,21 +217,19 @@ def _print_doubtful(proposal: Proposal, max_rows: int | None) -> None:
 
 
 def _describe_doubt(quote: Quote) -> str:
-    """A line on a quotation that a person should check."""
+    """Returns a line on a quotation that a person should check, with the likeliest speakers."""
     from narrator.text.speaker_files import UNKNOWN, unescape_names
 
-    speaker_names = (
-        "nobody known" if quote.row.speaker == UNKNOWN else unescape_names(quote.row.speaker)
-    )
-    best_guess = (
-        f"{speaker_names} {quote.row.sure:.2f}" if quote.row.speaker != UNKNOWN else speaker_names
-    )
-    others = [name for name, _ in quote.others[:1]]
+    guess = "nobody known"
+    if quote.row.speaker != UNKNOWN:
+        guess = f"{unescape_names(quote.row.speaker)} {quote.row.sure:.2f}"
+    guesses = [guess, *(name for name, _ in quote.others[:1])]
     location = f"{display_path(quote.path)}:{quote.number}"
-    return f"{location}: {shorten(quote.quoted.text)}  {', or '.join([best_guess, *others])}"
+    return f"{location}: {shorten(quote.quoted.text)}  {', or '.join(guesses)}"
 
 
 def _print_next(proposal: Proposal, book: Path, is_written: bool, project: Project) -> None:
+    """Prints the command that comes next."""
     from narrator.pipeline.book_engines import missing_models
 
     book_argument = "" if book == Path("book.yaml") else f" {book}"
@@ -251,26 +247,26 @@ def _print_next(proposal: Proposal, book: Path, is_written: bool, project: Proje
         out.print(f"{'then' if doubtful else 'Next'}: narrator render{book_argument}{draft}")
 
 
-def _json(proposal: Proposal) -> dict[str, object]:
+def _cast_json(proposal: Proposal) -> dict[str, object]:
     return {
         "cast": [
             {
-                "name": one.name,
-                "aliases": list(one.aliases),
-                "pronoun": one.pronoun,
-                "lines": proposal.lines[one.name],
+                "name": character.name,
+                "aliases": list(character.aliases),
+                "pronoun": character.pronoun,
+                "lines": proposal.lines[character.name],
             }
-            for one in proposal.characters
+            for character in proposal.characters
         ],
         "quotes": [
             {
-                "text": one.quoted.text,
-                "speaker": one.speaker,
-                "sure": one.row.sure,
-                "by": one.by,
-                "chapter": one.chapter + 1,
-                "line": one.number,
+                "text": quote.quoted.text,
+                "speaker": quote.speaker,
+                "sure": quote.row.sure,
+                "by": quote.by,
+                "chapter": quote.chapter + 1,
+                "line": quote.number,
             }
-            for one in proposal.quotes
+            for quote in proposal.quotes
         ],
     }

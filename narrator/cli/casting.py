@@ -19,9 +19,9 @@ from narrator.cli.voices import (
     ProjectFolder,
     Replace,
     Style,
-    language_of,
-    root_of,
-    speech_of,
+    choose_language,
+    find_project_root,
+    load_speech_settings,
     voices,
 )
 from narrator.errors import UsageError, UserError, nearest
@@ -60,11 +60,11 @@ def design(
         raise UsageError(f"--choose {choose}: there are {count} candidates")
     if not description.strip():
         raise UsageError('a description is needed, for example "A warm old storyteller"')
-    root = root_of(project)
+    root = find_project_root(project)
     new = NewVoice(presets.validate_name(name), None if library else root, replacing)
     new.check()
-    spoken_language = language_of(root, language)
-    engine = _caster(root)
+    spoken_language = choose_language(root, language)
+    engine = _designing_engine(root)
     _check_clones(engine, "design a voice")
     voice = Voice(
         new.name, description=" ".join(description.split()), seed=seed, style=style,
@@ -120,12 +120,12 @@ def audition(
     from narrator.cast import auditions
     from narrator.speech.plan import sound_parameters_of
 
-    root = root_of(project)
+    root = find_project_root(project)
     engine = engine_for(root)
     voice, reference = _find_voice(name, root, engine)
     target = target or Path(f"{voice.speaker}-audition.wav")
     check_replaceable(target, b"WAVE", "WAV file")
-    language = voice.language or speech_of(root).language
+    language = voice.language or load_speech_settings(root).language
     spoken_text = (
         auditions.text_for(language).text
         if text is None
@@ -134,7 +134,7 @@ def audition(
     if style:
         voice = replace(voice, style=style)
     _check_problems(engine, voice, language)
-    engine_parameters = sound_parameters_of(engine, speech_of(root).engine.model_dump())
+    engine_parameters = sound_parameters_of(engine, load_speech_settings(root).engine.model_dump())
     mode: Mode = "reference" if reference else "zero-shot"
     line = auditions.line(voice, spoken_text, language, engine_parameters, reference, mode)
     audition = auditions.Audition(engine, line)
@@ -155,7 +155,7 @@ def _find_voice(name: str, root: Path | None, engine: Engine) -> tuple[Voice, Re
     from narrator.engines.registry import ENGINES
     from narrator.engines.voice import Voice
 
-    own_voices = ENGINES[speech_of(root).engine.name].voices
+    own_voices = ENGINES[load_speech_settings(root).engine.name].voices
     if name in own_voices:
         return own_voices[name], None
     owner = next((spec for spec in ENGINES.values() if name in spec.voices), None)
@@ -185,11 +185,14 @@ def _spoken_text(text: str, language: str, speaker: str) -> str:
     return normalize(text.strip(), language=language, speaker=speaker, lexicon=Lexicon(())).text
 
 
-def _caster(root: Path | None) -> Engine:
+def _designing_engine(root: Path | None) -> Engine:
     """The engine that designs: the project's, or the default one where that casts nobody."""
     from narrator.engines.registry import ENGINES
 
-    book_spec, default_spec = ENGINES[speech_of(root).engine.name], next(iter(ENGINES.values()))
+    book_spec, default_spec = (
+        ENGINES[load_speech_settings(root).engine.name],
+        next(iter(ENGINES.values())),
+    )
     if book_spec.can_design_voices:
         return engine_for(root)
     err.print(f"{book_spec.name} speaks after a clip: {default_spec.name} casts the voice")
@@ -200,7 +203,7 @@ def engine_for(root: Path | None) -> Engine:
     """The engine that designs and auditions: the project's, or the default one."""
     from narrator.engines.registry import ENGINES
 
-    settings = speech_of(root).engine
+    settings = load_speech_settings(root).engine
     return _make_engine(ENGINES[settings.name], settings, root)
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from narrator.cli.progress import silence
+from narrator.cli.progress import without_progress_lines
 from narrator.cli.shared import app, err, keep_awake, out
 from narrator.errors import EngineUnavailable, UsageError, nearest
 from narrator.quantities import pluralize
@@ -58,7 +58,7 @@ def scheduler(
     from narrator.engines.cluster import programs
 
     place = credentials.listening_place(listen, port, tls, insecure)
-    with silence(), keep_awake():
+    with without_progress_lines(), keep_awake():
         programs.run_scheduler(place, 8787 if dashboard else None, out.print)
 
 
@@ -88,14 +88,18 @@ def worker(
     credentials.require_dask()
     from narrator.engines.cluster import programs, worker_tasks
 
-    place = wish_of(address, tls, insecure).place()
+    place = make_cluster_options(address, tls, insecure).place()
     if place is None:
         raise UsageError("which scheduler? narrator worker tls://host:8786")
-    able = programs.installed_engines()
+    engine_names = programs.installed_engines()
     for engine_name in engine or ():
-        if engine_name not in able:
-            guess = nearest(engine_name, able)
-            hint = f"did you mean '{guess}'?" if guess else f"it has {', '.join(able) or 'none'}"
+        if engine_name not in engine_names:
+            guess = nearest(engine_name, engine_names)
+            hint = (
+                f"did you mean '{guess}'?"
+                if guess
+                else f"it has {', '.join(engine_names) or 'none'}"
+            )
             raise UsageError(f"this machine has no engine {engine_name}; {hint}")
     if model is not None:
         worker_tasks.MACHINE.local_settings["model"] = (
@@ -103,12 +107,16 @@ def worker(
         )
     if slots is not None:
         worker_tasks.MACHINE.local_settings["slots"] = slots
-    with silence(), keep_awake():
-        programs.run_machine(place, name or socket.gethostname(), slots, engine or able, out.print)
+    with without_progress_lines(), keep_awake():
+        programs.run_machine(
+            place, name or socket.gethostname(), slots, engine or engine_names, out.print
+        )
 
 
-def wish_of(address: str | None, tls: Path | None = None, insecure: bool = False) -> ClusterOptions:
-    """The cluster options of a command, with the folder as an absolute path for other processes."""
+def make_cluster_options(
+    address: str | None, tls: Path | None = None, insecure: bool = False
+) -> ClusterOptions:
+    """Returns the cluster options of a command; the folder is absolute, for other processes."""
     from narrator.project.preferences import ClusterOptions
 
     return ClusterOptions(address or "", "" if tls is None else str(tls.absolute()), insecure)
@@ -116,24 +124,24 @@ def wish_of(address: str | None, tls: Path | None = None, insecure: bool = False
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """A cluster that speaks for a book, as it is now."""
+    """The present state of a cluster that speaks for a book."""
 
     engine: ClusterEngine
     machines: Sequence[MachineInfo]
-    """Those that have the engine."""
+    """The machines that have the engine."""
     trouble: str = ""
     """The reason why its machines are not known."""
 
     @property
     def speed(self) -> float | None:
-        """Seconds of speech a second; None where not all of its machines know theirs."""
+        """Seconds of speech per second; None unless the speed of every machine is known."""
         speeds = [machine.booth(self.engine.name).get("speed") for machine in self.machines]
         known_speeds = [speed for speed in speeds if speed is not None]
         return sum(known_speeds) if speeds and len(known_speeds) == len(speeds) else None
 
 
 def find_clusters(engines: Iterable[Engine]) -> list[ClusterState]:
-    """Finds the clusters of engines, with their machines."""
+    """Returns the clusters among a book's engines, with the machines that answer."""
     from narrator.engines.cluster.engine import ClusterEngine
 
     clusters: list[ClusterState] = []
@@ -147,52 +155,61 @@ def find_clusters(engines: Iterable[Engine]) -> list[ClusterState]:
         except EngineUnavailable as error:
             clusters.append(ClusterState(engine, (), str(error)))
         else:
-            able = sorted(
+            machines_with_engine = sorted(
                 (machine for machine in machines if engine.name in machine.engines),
                 key=attrgetter("name"),
             )
-            clusters.append(ClusterState(engine, able))
+            clusters.append(ClusterState(engine, machines_with_engine))
     return clusters
 
 
 def print_machines(clusters: Iterable[ClusterState]) -> None:
-    """Each machine with what it has and how fast it is."""
+    """Prints a table of each cluster's machines, with their slots and speed."""
     for cluster in clusters:
-        address, name = cluster.engine.place.address, cluster.engine.name
-        if cluster.trouble or not cluster.machines:
-            mend = f"no machine has the engine {name}: `narrator worker {address}` on each"
-            err.print(f"warning: {cluster.trouble or f'{address}: {mend}'}")
+        address, engine_name = cluster.engine.place.address, cluster.engine.name
+        trouble = cluster.trouble
+        if not cluster.machines and not trouble:
+            remedy = f"`narrator worker {address}` on each"
+            trouble = f"{address}: no machine has the engine {engine_name}: {remedy}"
+        if trouble:
+            err.print(f"warning: {trouble}")
             continue
-        table = Table(address, "", name, "speed", "at work", box=None)
-        for machine in cluster.machines:
-            booth = machine.booth(name)
-            slots, speed = booth.get("slots"), booth.get("speed")
+        table = Table(address, "", engine_name, "speed", "at work", box=None)
+        for machine in _machines_json(cluster):
+            slots, speed = machine["slots"], machine["speed"]
             table.add_row(
-                machine.name,
-                str(machine.facts["system"]),
+                machine["name"],
+                str(machine["system"]),
                 pluralize(slots, "slot") if slots else "not loaded",
                 "not measured yet" if speed is None else f"{speed:.1f} x real time",
-                str(booth.get("at_work", 0)),
+                str(machine["at_work"]),
             )
         out.print(table)
 
 
-def machines_json(clusters: Iterable[ClusterState]) -> list[dict[str, object]]:
+def clusters_json(clusters: Iterable[ClusterState]) -> list[dict[str, object]]:
     return [
         {
             "cluster": cluster.engine.place.address,
             "engine": cluster.engine.name,
             "trouble": cluster.trouble or None,
-            "machines": [
-                {
-                    "name": machine.name,
-                    "system": machine.facts["system"],
-                    "slots": machine.booth(cluster.engine.name).get("slots", 0),
-                    "speed": machine.booth(cluster.engine.name).get("speed"),
-                    "at_work": machine.booth(cluster.engine.name).get("at_work", 0),
-                }
-                for machine in cluster.machines
-            ],
+            "machines": _machines_json(cluster),
         }
         for cluster in clusters
     ]
+
+
+def _machines_json(cluster: ClusterState) -> list[dict[str, Any]]:
+    rows = []
+    for machine in cluster.machines:
+        booth = machine.booth(cluster.engine.name)
+        rows.append(
+            {
+                "name": machine.name,
+                "system": machine.facts["system"],
+                "slots": booth.get("slots", 0),
+                "speed": booth.get("speed"),
+                "at_work": booth.get("at_work", 0),
+            }
+        )
+    return rows

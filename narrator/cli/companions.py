@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrator.cli.planning import plan_of
+from narrator.cli.planning import load_plan
 from narrator.cli.progress import stage
 from narrator.cli.shared import app, display_path, err, out
 from narrator.errors import UsageError
@@ -53,9 +53,9 @@ def feed(
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder")
     folder = Path(os.path.abspath(folder))  # a link stays what the web has it as
-    episodes = feeds.episodes(_finished(folder), chapters=chapters)
+    episodes = feeds.episodes(_find_finished_files(folder), chapters=chapters)
     if not episodes:
-        raise _nothing(folder, chapters)
+        raise _nothing_to_publish(folder, chapters)
     base = base_url.rstrip("/") + "/"
     cover = next((base + picture for picture in _COVERS if (folder / picture).is_file()), "")
     show = feeds.Show(
@@ -76,12 +76,12 @@ def feed(
     companions.update(
         path, feeds.build_feed(show, episodes, folder, base, role=cast, season=season)
     )
-    _note(path)
+    _record_feed(path)
     out.print(f"{display_path(path)}  {pluralize(len(episodes), 'episode')}")
-    _print_lacks(show, episodes)
+    _print_missing_facts(show, episodes)
 
 
-def _note(path: Path) -> None:
+def _record_feed(path: Path) -> None:
     """Records a feed among a project's finished files in its list of files."""
     from narrator.delivery import products
     from narrator.delivery.companions import feed as feeds
@@ -94,7 +94,7 @@ def _note(path: Path) -> None:
             products.record_feed(project.spoken_by(engine), path)
 
 
-def _nothing(folder: Path, chapters: bool) -> UsageError:
+def _nothing_to_publish(folder: Path, chapters: bool) -> UsageError:
     from narrator.project.other_engine import chosen_engine
 
     wanted_kind, other_kind = ("chapters", "without") if chapters else ("books", "with")
@@ -105,7 +105,7 @@ def _nothing(folder: Path, chapters: bool) -> UsageError:
     )
 
 
-def _print_lacks(show: Show, episodes: Sequence[Episode]) -> None:
+def _print_missing_facts(show: Show, episodes: Sequence[Episode]) -> None:
     """Prints the facts that podcast apps will miss."""
     if undated := sum(not episode.dated for episode in episodes):
         err.print(f"{pluralize(undated, 'episode')} without a date: the time of the file "
@@ -117,7 +117,7 @@ def _print_lacks(show: Show, episodes: Sequence[Episode]) -> None:
         err.print("Apple Podcasts plays .mp3 and .m4a only: add mp3 to output.formats")
 
 
-def _finished(folder: Path) -> dict[Path, Collection[str]]:
+def _find_finished_files(folder: Path) -> dict[Path, Collection[str]]:
     """Finished files under a folder, and the kinds of companions that belong to each.
 
     Of projects those that are as the project is now; what is not is told. Within a project's
@@ -128,13 +128,17 @@ def _finished(folder: Path) -> dict[Path, Collection[str]]:
 
     build = next((p for p in (folder, *folder.parents) if p.name == "build"), None)
     if build is not None and (around := feeds.find_manifests(build.parent)):
-        of_both = _of_projects(around, _ENGINES)
+        of_both = _finished_files_of(around, _ENGINES)
         return {path: kinds for path, kinds in of_both.items() if path.is_relative_to(folder)}
     loose, manifests = feeds.find_sounds_and_manifests(folder)
-    return dict.fromkeys(loose, feeds.COMPANIONS) | _of_projects(manifests, (chosen_engine(),))
+    return dict.fromkeys(loose, feeds.COMPANIONS) | _finished_files_of(
+        manifests, (chosen_engine(),)
+    )
 
 
-def _of_projects(manifests: Sequence[Path], engines: Sequence[str]) -> dict[Path, Collection[str]]:
+def _finished_files_of(
+    manifests: Sequence[Path], engines: Sequence[str]
+) -> dict[Path, Collection[str]]:
     from narrator.delivery import products
     from narrator.delivery.companions import feed as feeds
     from narrator.delivery.folders import Folders
@@ -153,7 +157,7 @@ def _of_projects(manifests: Sequence[Path], engines: Sequence[str]) -> dict[Path
                 if not Folders(rendition).sounds():
                     continue  # nothing to ask for, so no engine is needed
                 options = RenderOptions(engine=engine)
-                for file, note in products.list_sound_files(plan_of(path, options)):
+                for file, note in products.list_sound_files(load_plan(path, options)):
                     if note:
                         err.print(f"{display_path(file)}: left out: {note}")
                     else:

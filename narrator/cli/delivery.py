@@ -38,8 +38,8 @@ def verify(
     twice, or of another book. Exit code 1: something fails; 2: a file cannot be read."""
     from narrator.delivery import postflight
 
-    chosen_profile = _profile(profile, book)
-    places = postflight.collect_files([_build_of(path) for path in files])
+    chosen_profile = _find_profile(profile, book)
+    places = postflight.collect_files([_replace_by_build_folder(path) for path in files])
     with contextlib.nullcontext() if as_json else StageLine(err) as line:
         progress_label = f"measuring {pluralize(len(places.files), 'file')}"
         report = places.inspect(chosen_profile, partial(line, progress_label) if line else None)
@@ -49,14 +49,14 @@ def verify(
         brief = chosen_profile is not None and len(report.inspected_files) > 1 and not whole
         _print_files(report, brief)
         against = f" against {chosen_profile.name}" if chosen_profile else ""
-        out.print(f"{pluralize(len(places.files), 'file')}{against}: {_verdict(report)}")
+        out.print(f"{pluralize(len(places.files), 'file')}{against}: {_summarize_faults(report)}")
     if report.unreadable:
         raise typer.Exit(2)
     if report.findings or report.failed:
         raise typer.Exit(1)
 
 
-def _build_of(path: Path) -> Path:
+def _replace_by_build_folder(path: Path) -> Path:
     """The build folder of a project that has it elsewhere; any other path as it is."""
     from narrator.project.buildfolder import build_folder
     from narrator.project.place import MANIFEST_NAME
@@ -84,7 +84,7 @@ def _print_files(inspection: Inspection, brief: bool) -> None:
         if brief and not file.failed:
             out.print(f"{path}: ok")
         else:
-            out.print(_table(str(path), file.failed if brief else file.checks))
+            out.print(_checks_table(str(path), file.failed if brief else file.checks))
     for finding in inspection.findings:
         place = display_path(finding.file or finding.folder)
         out.print(f"FAIL {place}: {finding.what}; {finding.mend}")
@@ -92,7 +92,7 @@ def _print_files(inspection: Inspection, brief: bool) -> None:
         err.print(f"error: {error}")
 
 
-def _table(title: str, checks: Sequence[Check]) -> Table:
+def _checks_table(title: str, checks: Sequence[Check]) -> Table:
     table = Table("", "figure", "demand", "", box=None, title=title,
                   title_justify="left", title_style="")  # fmt: skip
     for check in checks:
@@ -101,7 +101,7 @@ def _table(title: str, checks: Sequence[Check]) -> Table:
     return table
 
 
-def _verdict(inspection: Inspection) -> str:
+def _summarize_faults(inspection: Inspection) -> str:
     faults = [f"{pluralize(inspection.failed, 'check')} failed"] if inspection.failed else []
     if inspection.findings:
         faults.append(f"{pluralize(len(inspection.findings), 'fault')} of folders")
@@ -110,7 +110,7 @@ def _verdict(inspection: Inspection) -> str:
     return ", ".join(faults) or "ok"
 
 
-def _profile(name: str | None, book: Path | None) -> Profile | None:
+def _find_profile(name: str | None, book: Path | None) -> Profile | None:
     """A profile by name, of a project where one is given. Raises UsageError."""
     from narrator.errors import UsageError
     from narrator.project import load

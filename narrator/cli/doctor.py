@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from narrator import __version__
-from narrator.cli.cluster import Insecure, OnCluster, Tls, wish_of
+from narrator.cli.cluster import Insecure, OnCluster, Tls, make_cluster_options
 from narrator.cli.shared import AsJson, app, display_path, err, out
-from narrator.cli.voices import root_of
+from narrator.cli.voices import find_project_root
 from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
 from narrator.installation import install_command
 from narrator.quantities import format_bytes, pluralize
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from narrator.pipeline.manuscript import Manuscript
     from narrator.project.preferences import ClusterOptions
 
-ENCODERS = {row.codec.encoder: row.title for row in FORMATS.values()}
-TIGHT, NONE = 5e9, 0.5e9
+TITLES_BY_ENCODER = {row.codec.encoder: row.title for row in FORMATS.values()}
+LOW_DISK_BYTES, MIN_DISK_BYTES = 5e9, 0.5e9
 """Bytes of disk under which a book may not fit, and under which nothing does."""
 SERVER, CLUSTER, ENGINE = "speech server", "cluster", "engine"
 
@@ -90,8 +90,11 @@ def doctor(
     if book is not None:
         manifest_at(book)
     checks = []
-    wish, say = wish_of(cluster, tls, insecure), _unsaid if as_json else err.print
-    for check in examine(book or root_of(None), say, wish):
+    wish, say = (
+        make_cluster_options(cluster, tls, insecure),
+        _ignore_message if as_json else err.print,
+    )
+    for check in examine(book or find_project_root(None), say, wish):
         checks.append(check)
         if not as_json:
             out.print(f"{check.state:4}  {check.name}: {check.said}")
@@ -113,7 +116,7 @@ def doctor(
         raise typer.Exit(EnvironmentFailed.exit_code)
 
 
-def _unsaid(message: str) -> None:
+def _ignore_message(message: str) -> None:
     pass
 
 
@@ -123,7 +126,7 @@ def examine(book: Path | None, tell: Tell, wish: ClusterOptions) -> Iterator[Dia
     from narrator.engines.registry import ENGINES
     from narrator.pipeline.manuscript import read_manuscript
 
-    yield _program()
+    yield _check_program()
     manuscript: Manuscript | None = None
     if book is not None:
         try:
@@ -136,42 +139,42 @@ def examine(book: Path | None, tell: Tell, wish: ClusterOptions) -> Iterator[Dia
                 "book", "fail", message, f"`narrator check {display_path(book)}` lists all"
             )
     root = manuscript.project.root if manuscript else None
-    used = _engines(manuscript)
+    used = _distinct_engine_settings(manuscript)
     servers = [settings for settings in used if settings.name == "server"]
     models = [settings for settings in used if ENGINES[settings.name].model is not None]
     device = machine.Device("", "", None, "")
     for settings in servers:
         tell("asking the speech server")
-        yield _server(settings)
+        yield _check_server(settings)
     place = _cluster_of(models, wish)
     if isinstance(place, Diagnosis):
         yield place
     elif place is not None:
         tell("asking the cluster who is there")
-        yield from _cluster(place, models)
+        yield from _check_cluster(place, models)
     elif models or not used:
         tell("asking MLX for its device")
         device = machine.device()
-        yield from _model_here(device, manuscript, models, tell)
-    yield _encoders()
+        yield from _check_local_models(device, manuscript, models, tell)
+    yield _check_encoders()
     for settings in used:
         spec = ENGINES[settings.name]
         if spec.model is None and settings not in servers:
             lacking = spec.missing_packages(settings)
             yield Diagnosis(ENGINE, "fail" if lacking else "ok", spec.title, lacking)
-    yield _draft(any(settings.name == "draft" for settings in used))
-    yield _casting(tell)
-    yield _recognition(manuscript, tell)
-    yield from _extensions()
-    yield from _folders(root)
+    yield _check_draft_voice(any(settings.name == "draft" for settings in used))
+    yield _check_language_model(tell)
+    yield _check_recogniser(manuscript, tell)
+    yield from _list_extensions()
+    yield from _check_folders(root)
     if manuscript is not None:
-        yield _book(manuscript, device, tell, wish)
+        yield _check_book(manuscript, device, tell, wish)
 
 
 # -- the checks ------------------------------------------------------------------------------------
 
 
-def _program() -> Diagnosis:
+def _check_program() -> Diagnosis:
     system = f"{platform.system()} {platform.machine()}"
     if sys.platform == "darwin":
         release = platform.mac_ver()[0]
@@ -190,7 +193,7 @@ def _program() -> Diagnosis:
     return Diagnosis("program", "warn", message, todo)
 
 
-def _server(settings: EngineSettings) -> Diagnosis:
+def _check_server(settings: EngineSettings) -> Diagnosis:
     from narrator.engines import server
 
     try:
@@ -211,7 +214,7 @@ def _cluster_of(
         return Diagnosis(CLUSTER, "fail", message, todo)
 
 
-def _cluster(place: ClusterPlace, models: Sequence[EngineSettings]) -> Iterator[Diagnosis]:
+def _check_cluster(place: ClusterPlace, models: Sequence[EngineSettings]) -> Iterator[Diagnosis]:
     """Checks which machines of a cluster speak each of these."""
     from narrator.engines.cluster import codec, credentials
     from narrator.engines.registry import ENGINES
@@ -238,7 +241,7 @@ def _cluster(place: ClusterPlace, models: Sequence[EngineSettings]) -> Iterator[
         yield Diagnosis(CLUSTER, "fail", str(error), "without it: `--cluster none`")
 
 
-def _engines(manuscript: Manuscript | None) -> list[EngineSettings]:
+def _distinct_engine_settings(manuscript: Manuscript | None) -> list[EngineSettings]:
     """What a book is spoken by, each once: engines that differ in nothing but what goes with each
     request would load the same."""
     from narrator.engines.registry import ENGINES
@@ -252,7 +255,7 @@ def _engines(manuscript: Manuscript | None) -> list[EngineSettings]:
     return list(settings_seen.values())
 
 
-def _model_here(
+def _check_local_models(
     device: Device,
     manuscript: Manuscript | None,
     settings: Sequence[EngineSettings],
@@ -266,7 +269,7 @@ def _model_here(
 
     root = manuscript.project.root if manuscript else None
     hears = manuscript is not None and manuscript.project.manifest.checks.recognition != "never"
-    yield _device(device)
+    yield _check_device(device)
     local_models: list[tuple[EngineModel, Model]] = []
     kinds = [kind for kind in ENGINES.values() if kind.model is not None]
     usual = next((kind for kind in kinds if kind.name == other_engine.chosen_engine()), kinds[0])
@@ -277,19 +280,21 @@ def _model_here(
         lacking = kind.missing_packages(engine_settings)
         yield Diagnosis(ENGINE, "fail" if lacking else "ok", kind.title, lacking)
         for name, model in engine.find(engine_settings, root, tell):
-            yield _model(name, model, engine.family.pull)
+            yield _check_model(name, model, engine.family.pull)
             if name == "model":
                 local_models.append((engine, model))
                 if kind.cpu_seconds and model.path is not None and not lacking:
-                    yield _speed(kind, engine_settings, root, tell)
+                    yield _check_speed(kind, engine_settings, root, tell)
     engine, model = max(local_models, key=lambda pair: pair[1].bytes)
-    yield _memory(machine.memory(), device, model, hears, engine.family.pull)
+    yield _check_memory(machine.memory(), device, model, hears, engine.family.pull)
     if device.kind in ("Metal", "CUDA") and model.path is not None and engine.time_step is not None:
         tell("running a step of the model's sizes")
-        yield from _step(engine.time_step, model.path)
+        yield from _check_network_step(engine.time_step, model.path)
 
 
-def _speed(kind: EngineSpec, settings: EngineSettings, root: Path | None, tell: Tell) -> Diagnosis:
+def _check_speed(
+    kind: EngineSpec, settings: EngineSettings, root: Path | None, tell: Tell
+) -> Diagnosis:
     """Measures the speed of a model that needs no GPU, with a few sentences."""
     from narrator import files
     from narrator.engines.spec import EngineContext
@@ -310,7 +315,7 @@ def _speed(kind: EngineSpec, settings: EngineSettings, root: Path | None, tell: 
         session.close()
 
 
-def _device(device: Device) -> Diagnosis:
+def _check_device(device: Device) -> Diagnosis:
     if not device.kind:
         todo = "install it anew: pip install --force-reinstall mlx"
         if sys.platform == "linux":
@@ -324,7 +329,7 @@ def _device(device: Device) -> Diagnosis:
     return Diagnosis("MLX", "warn", message, todo)
 
 
-def _model(name: str, model: Model, pull: str) -> Diagnosis:
+def _check_model(name: str, model: Model, pull: str) -> Diagnosis:
     if model.path is None:
         ways = f"what to do: `{pull}`; engine.model in the manifest, a directory; or --draft"
         return Diagnosis(name, "fail", model.note, ways if name == "model" else "")
@@ -334,7 +339,9 @@ def _model(name: str, model: Model, pull: str) -> Diagnosis:
     return Diagnosis(name, "ok", f"{model.spec}: {facts}")
 
 
-def _memory(memory: Memory, device: Device, model: Model, hears: bool, pull: str) -> Diagnosis:
+def _check_memory(
+    memory: Memory, device: Device, model: Model, hears: bool, pull: str
+) -> Diagnosis:
     from narrator.engines.mlx.memory import RECOGNISER_BYTES, WORK_BYTES
 
     free = "" if memory.available is None else f", {format_bytes(memory.available)} available"
@@ -352,8 +359,8 @@ def _memory(memory: Memory, device: Device, model: Model, hears: bool, pull: str
             "memory", "fail", f"{message}, {format_bytes(room)} can be had", smaller_model_hint
         )
     if hears and needed_bytes + RECOGNISER_BYTES > room:
-        message += f", what hears takes {format_bytes(RECOGNISER_BYTES)} more: "
-        message += f"{format_bytes(room)} can be had"
+        recogniser_size = format_bytes(RECOGNISER_BYTES)
+        message += f", the recogniser takes {recogniser_size} more: {format_bytes(room)} can be had"
         return Diagnosis(
             "memory", "warn", message, f"`checks: {{recognition: never}}`; or {smaller_model_hint}"
         )
@@ -364,7 +371,7 @@ def _memory(memory: Memory, device: Device, model: Model, hears: bool, pull: str
     return Diagnosis("memory", "ok", message)
 
 
-def _step(time_step: Callable[[Path], float], path: Path) -> Iterator[Diagnosis]:
+def _check_network_step(time_step: Callable[[Path], float], path: Path) -> Iterator[Diagnosis]:
     """What a render does first on a GPU: kernels are compiled and run, with nothing to say.
 
     Worth a line where it fails.
@@ -377,11 +384,11 @@ def _step(time_step: Callable[[Path], float], path: Path) -> Iterator[Diagnosis]
         yield Diagnosis("a step", "fail", f"the model does not run here: {message}", todo)
 
 
-def _encoders() -> Diagnosis:
+def _check_encoders() -> Diagnosis:
     import av
 
     missing = []
-    for name, format in ENCODERS.items():
+    for name, format in TITLES_BY_ENCODER.items():
         try:
             av.codec.Codec(name, "w")
         except ValueError:
@@ -391,10 +398,10 @@ def _encoders() -> Diagnosis:
     if missing:
         todo = "install PyAV's own wheels: pip install --force-reinstall --only-binary av av"
         return Diagnosis("FFmpeg", "fail", f"{message}; lacks {', '.join(missing)}", todo)
-    return Diagnosis("FFmpeg", "ok", f"{message}: {', '.join(ENCODERS.values())}")
+    return Diagnosis("FFmpeg", "ok", f"{message}: {', '.join(TITLES_BY_ENCODER.values())}")
 
 
-def _draft(is_needed: bool) -> Diagnosis:
+def _check_draft_voice(is_needed: bool) -> Diagnosis:
     try:
         version = importlib.metadata.version("espeakng-loader")
     except importlib.metadata.PackageNotFoundError:
@@ -403,7 +410,7 @@ def _draft(is_needed: bool) -> Diagnosis:
     return Diagnosis("draft voice", "ok", f"eSpeak NG (espeakng-loader {version})")
 
 
-def _casting(tell: Tell) -> Diagnosis:
+def _check_language_model(tell: Tell) -> Diagnosis:
     """Checks the optional reader; without it rules alone attribute lines."""
     from narrator.engines import models, reader
 
@@ -417,7 +424,7 @@ def _casting(tell: Tell) -> Diagnosis:
     return Diagnosis(name, "ok", f"mlx-lm {version}; {model.spec}: {format_bytes(model.bytes)}")
 
 
-def _recognition(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
+def _check_recogniser(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
     """Checks the recogniser, which is needed where a manifest has takes heard."""
     from narrator.pipeline import checking
     from narrator.project.schema import Checks
@@ -445,7 +452,7 @@ def _recognition(manuscript: Manuscript | None, tell: Tell) -> Diagnosis:
     return Diagnosis(name, "warn" if unknown else "ok", message, unknown.message if unknown else "")
 
 
-def _extensions() -> Iterator[Diagnosis]:
+def _list_extensions() -> Iterator[Diagnosis]:
     """Lists the extensions in other packages' metadata; loads none."""
     from manuscripts.kinds import READERS
     from narrator.engines.registry import ENGINES
@@ -462,7 +469,7 @@ def _extensions() -> Iterator[Diagnosis]:
                 yield Diagnosis("extension", "ok", message)
 
 
-def _folders(root: Path | None) -> Iterator[Diagnosis]:
+def _check_folders(root: Path | None) -> Iterator[Diagnosis]:
     from narrator import files
     from narrator.engines import machine
 
@@ -478,20 +485,20 @@ def _folders(root: Path | None) -> Iterator[Diagnosis]:
             yield Diagnosis(name, "fail", f"{path}: {error.strerror}")
             continue
         message = f"{path}, {format_bytes(free)} free"
-        if not os.access(_existing(path), os.W_OK | os.X_OK):
+        if not os.access(_nearest_existing_folder(path), os.W_OK | os.X_OK):
             todo = "give yourself the right to write there, or use another folder"
             todo += " (NARRATOR_HOME)" if name == "library" else ""
             todo += " (TMPDIR)" if name == "temporary files" else ""
             yield Diagnosis(name, "fail", f"{path} cannot be written", todo)
-        elif free < NONE:
+        elif free < MIN_DISK_BYTES:
             yield Diagnosis(name, "fail", message, "make room on that disk")
-        elif free < TIGHT and name != "temporary files":
+        elif free < LOW_DISK_BYTES and name != "temporary files":
             yield Diagnosis(name, "warn", message, "a book takes some 300 MB an hour; make room")
         else:
             yield Diagnosis(name, "ok", message)
 
 
-def _existing(path: Path) -> Path:
+def _nearest_existing_folder(path: Path) -> Path:
     path = path.absolute()
     while not path.exists() and path != path.parent:
         path = path.parent
@@ -501,9 +508,11 @@ def _existing(path: Path) -> Path:
 # -- a book ----------------------------------------------------------------------------------------
 
 
-def _book(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterOptions) -> Diagnosis:
+def _check_book(
+    manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterOptions
+) -> Diagnosis:
     try:
-        cost = _cost(manuscript, device, tell, wish)
+        cost = _estimate_cost(manuscript, device, tell, wish)
     except NarratorError as error:
         message, _, todo = str(error.problems[0]).partition("\n")
         return Diagnosis("book", "fail", message, todo)
@@ -522,7 +531,9 @@ def _book(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterOptio
     return Diagnosis("book", "ok", message, cost=cost)
 
 
-def _cost(manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterOptions) -> Cost:
+def _estimate_cost(
+    manuscript: Manuscript, device: Device, tell: Tell, wish: ClusterOptions
+) -> Cost:
     from narrator.engines.registry import ENGINES
     from narrator.pipeline import book_engines, book_plan, estimate
 

@@ -14,7 +14,7 @@ import typer
 from narrator import files
 from narrator.cli.planning import describe_remedy
 from narrator.cli.progress import StageLine, stage
-from narrator.cli.rendering import STOPPED, stop_on_signals
+from narrator.cli.rendering import EXIT_STOPPED, stop_on_signals
 from narrator.cli.shared import (
     AsJson,
     Chapters,
@@ -26,7 +26,7 @@ from narrator.cli.shared import (
     out,
     print_problems,
     shorten,
-    source,
+    source_location,
 )
 from narrator.errors import UsageError, UserError
 from narrator.quantities import pluralize
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from narrator.pipeline.recordings import Recital, RecitalResult
     from narrator.speech.hearing.listening import TakeListener
 
-LISTED = 40
-"""Takes that are said one by one."""
-NAMED = 8
-"""Takes that one command is said to speak anew."""
-ANOTHER = 0.7
-"""Words heard otherwise, for each of a text, over which a recording may be of another."""
+MAX_LISTED_TAKES = 40
+"""Misheard takes that are printed, of what may be thousands."""
+MAX_NAMED_CHUNKS = 8
+"""Chunks that the suggested command to retake names."""
+MAX_WORD_ERROR_RATE = 0.7
+"""Share of words heard otherwise over which a recording may be of another text."""
 
 
 @app.command()
@@ -110,24 +110,25 @@ def _hear_book(
         project = manuscript.project
         selection = book_plan.select(manuscript, options)
         engines = book_engines.engines_for(project)
-    ear = choosing.make_listener(
+    listener = choosing.make_listener(
         project.manifest.checks, project.root, model=model, only_align=align
     )
+    recogniser = listener.recogniser.title if listener.recogniser else ""
     activity = "timing words" if align else "listening"
     with keep_awake(), contextlib.nullcontext() if as_json else StageLine(err) as line:
         if line:
-            line(f"loading {ear.recogniser.title if ear.recogniser else 'the aligner'}", 0.0)
+            line(f"loading {recogniser or 'the aligner'}", 0.0)
         on_progress = partial(line, activity) if line else _ignore_progress
         planned, hearing_report = hearing.hear_book(
-            manuscript, engines, selection, ear, on_progress=on_progress, cancel=cancel
+            manuscript, engines, selection, listener, on_progress=on_progress, cancel=cancel
         )
     if as_json:
-        out.print_json(data=_json(hearing_report))
+        out.print_json(data=_hearing_json(hearing_report))
     else:
-        _print(planned, hearing_report, ear.recogniser.title if ear.recogniser else "")
+        _print_hearing(planned, hearing_report, recogniser)
     if hearing_report.cancelled:
-        raise typer.Exit(STOPPED)
-    if any(not misheard_take.is_accepted for misheard_take in hearing_report.misheard):
+        raise typer.Exit(EXIT_STOPPED)
+    if any(not misheard.is_accepted for misheard in hearing_report.misheard):
         raise typer.Exit(1)
 
 
@@ -135,13 +136,15 @@ def _ignore_progress(share: float) -> None:
     pass
 
 
-def _print(book: BookPlan, hearing_report: BookHearing, recogniser: str) -> None:
+def _print_hearing(book: BookPlan, hearing_report: BookHearing, recogniser: str) -> None:
+    """Prints what was heard; `recogniser` is a title, empty if words were only timed."""
     _print_misheard(hearing_report)
     takes = pluralize(hearing_report.take_count, "take")
-    summary = f"{takes}, {hearing_report.heard_count} of them listened to now"
-    if hearing_report.heard_count:
-        summary += f" ({format_clock(hearing_report.heard_seconds)})"
-    out.print(summary + (f", by {recogniser}" if recogniser else ""))
+    length = (
+        f" ({format_clock(hearing_report.heard_seconds)})" if hearing_report.heard_count else ""
+    )
+    by = f", by {recogniser}" if recogniser else ""
+    out.print(f"{takes}, {hearing_report.heard_count} of them listened to now{length}{by}")
     if hearing_report.missing_count:
         _print_missing(book, hearing_report)
     if hearing_report.unheard_count:
@@ -155,15 +158,13 @@ def _print(book: BookPlan, hearing_report: BookHearing, recogniser: str) -> None
         out.print(f"{rows} of what was heard before removed")
     if hearing_report.relieved_count:
         out.print(f"{pluralize(hearing_report.relieved_count, 'take')} no longer doubtful")
-    doubtful = [
-        misheard_take for misheard_take in hearing_report.misheard if not misheard_take.is_accepted
-    ]
+    doubtful = [misheard for misheard in hearing_report.misheard if not misheard.is_accepted]
     if hearing_report.cancelled:
         out.print("stopped; run the same command to go on")
     if doubtful:
-        steps = [misheard_take.step for misheard_take in doubtful[:NAMED]]
-        summary = describe_remedy(book, steps, pronoun="one", every="them")
-        out.print(f"{pluralize(len(doubtful), 'take')} doubtful: {summary}")
+        steps = [misheard.step for misheard in doubtful[:MAX_NAMED_CHUNKS]]
+        remedy = describe_remedy(book, steps, first_pronoun="one", all_pronoun="them")
+        out.print(f"{pluralize(len(doubtful), 'take')} doubtful: {remedy}")
     elif (
         hearing_report.take_count > hearing_report.unheard_count
         and recogniser
@@ -181,18 +182,18 @@ def _print_missing(book: BookPlan, hearing_report: BookHearing) -> None:
 
 
 def _print_misheard(hearing_report: BookHearing) -> None:
-    for misheard_take in hearing_report.misheard[:LISTED]:
-        step = misheard_take.step
-        mark = "otherwise, and accepted" if misheard_take.is_accepted else "doubtful"
-        err.print(f"{mark}: {step.id} {source(step.chunk)}: {shorten(step.chunk.text)}")
-        err.print(f"    {'; '.join(misheard_take.faults)}")
-        err.print(f"    heard: {shorten(misheard_take.heard, 200) or 'nothing'}")
-    if (hidden_count := len(hearing_report.misheard) - LISTED) > 0:
+    for misheard in hearing_report.misheard[:MAX_LISTED_TAKES]:
+        step = misheard.step
+        verdict = "otherwise, and accepted" if misheard.is_accepted else "doubtful"
+        err.print(f"{verdict}: {step.id} {source_location(step.chunk)}: {shorten(step.chunk.text)}")
+        err.print(f"    {'; '.join(misheard.faults)}")
+        err.print(f"    heard: {shorten(misheard.heard, 200) or 'nothing'}")
+    if (hidden_count := len(hearing_report.misheard) - MAX_LISTED_TAKES) > 0:
         err.print(f"doubtful: {hidden_count} more; `--json` and `narrator report` have all")
 
 
 def _has_draft(book: BookPlan) -> bool:
-    """True if the draft voice has spoken a book that another engine is to speak."""
+    """Returns true if a book of another engine has finished files of the draft voice."""
     from narrator.delivery.folders import Folders
 
     draft = Folders(book.project.spoken_by("draft"))
@@ -207,7 +208,7 @@ def _print_times(hearing_report: BookHearing) -> None:
             out.print(f"words of {pluralize(count, 'take')} not found; their times are estimated")
 
 
-def _json(hearing_report: BookHearing) -> dict[str, object]:
+def _hearing_json(hearing_report: BookHearing) -> dict[str, object]:
     return {
         "takes": hearing_report.take_count,
         "missing": hearing_report.missing_count,
@@ -220,83 +221,83 @@ def _json(hearing_report: BookHearing) -> dict[str, object]:
         "cancelled": hearing_report.cancelled,
         "misheard": [
             {
-                "chunk": misheard_take.step.id,
-                "source": source(misheard_take.step.chunk),
-                "text": misheard_take.step.text,
-                "heard": misheard_take.heard,
-                "faults": list(misheard_take.faults),
-                "accepted": misheard_take.is_accepted,
+                "chunk": misheard.step.id,
+                "source": source_location(misheard.step.chunk),
+                "text": misheard.step.text,
+                "heard": misheard.heard,
+                "faults": list(misheard.faults),
+                "accepted": misheard.is_accepted,
             }
-            for misheard_take in hearing_report.misheard
+            for misheard in hearing_report.misheard
         ],
     }
 
 
-# -- recordings of others --------------------------------------------------------------------------
+# -- recordings without a project ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _RecordingOptions:
-    """The options for recordings."""
+    """The options of `hear` for recordings."""
 
     text: Path | None
+    """The file of the text of a single recording."""
     language: str | None
     model: str | None
     align: bool
+    """True if words are only timed, not judged."""
     times: Path | None
+    """The folder for the times of words."""
 
 
 def _hear_recordings(
-    place: Path, options: _RecordingOptions, cancel: threading.Event, as_json: bool
+    path: Path, options: _RecordingOptions, cancel: threading.Event, as_json: bool
 ) -> None:
+    """Listens to one recording or a folder of them. Raises Exit if any does not say its text."""
     from narrator.pipeline import recordings
     from narrator.project.schema import Checks
     from narrator.speech.hearing import choosing
 
-    recitals, unmatched_files = recordings.find_recitals(place, options.text)
-    ear = choosing.make_listener(Checks(), Path.cwd(), model=options.model)
+    recitals, files_without_text = recordings.find_recitals(path, options.text)
+    listener = choosing.make_listener(Checks(), Path.cwd(), model=options.model)
     if options.times is not None:
         with files.translating_errors(options.times):
             options.times.mkdir(parents=True, exist_ok=True)
-    for path in () if as_json else unmatched_files:
-        err.print(f"{display_path(path)}: left out: no text of its name beside it")
-    heard_recitals: list[RecitalResult] = []
-    unreadable: list[UserError] = []
+    for sound in () if as_json else files_without_text:
+        err.print(f"{display_path(sound)}: left out: no text of its name beside it")
+    results: list[RecitalResult] = []
+    read_errors: list[UserError] = []
     with keep_awake():
         for recital in recitals:
             try:
-                heard_recital = _hear_one(recital, ear, options, cancel, as_json)
+                result = _hear_recital(recital, listener, options, cancel, as_json)
             except UserError as error:  # the others may be heard
-                unreadable.append(error)
+                read_errors.append(error)
                 continue
-            if heard_recital is None:
+            if result is None:
                 break
-            heard_recitals.append(heard_recital)
+            results.append(result)
     if as_json:
-        out.print_json(
-            data=[
-                recordings.as_json(heard_recital, words=options.align)
-                for heard_recital in heard_recitals
-            ]
-        )
+        out.print_json(data=[recordings.as_json(result, words=options.align) for result in results])
     elif cancel.is_set():
-        out.print(
-            f"stopped: {len(heard_recitals)} of {pluralize(len(recitals), 'recording')} heard"
-        )
-    print_problems("error", unreadable)
-    wrong = not options.align and any(heard_recital.wrong for heard_recital in heard_recitals)
-    if code := STOPPED if cancel.is_set() else UserError.exit_code if unreadable else int(wrong):
-        raise typer.Exit(code)
+        out.print(f"stopped: {len(results)} of {pluralize(len(recitals), 'recording')} heard")
+    print_problems("error", read_errors)
+    if cancel.is_set():
+        raise typer.Exit(EXIT_STOPPED)
+    if read_errors:
+        raise typer.Exit(UserError.exit_code)
+    if not options.align and any(result.wrong for result in results):
+        raise typer.Exit(1)
 
 
-def _hear_one(
+def _hear_recital(
     recital: Recital,
-    ear: TakeListener,
+    listener: TakeListener,
     options: _RecordingOptions,
     cancel: threading.Event,
     as_json: bool,
 ) -> RecitalResult | None:
-    """Listen to one recording, and say what came of it; None where it was stopped."""
+    """Listens to one recording and prints the result; None if it was cancelled."""
     from narrator.pipeline import recordings
 
     with contextlib.nullcontext() if as_json else StageLine(err) as line:
@@ -304,37 +305,28 @@ def _hear_one(
             partial(line, f"listening to {recital.sound.name}") if line else _ignore_progress
         )
         on_progress(0.0)
-        heard_recital = recordings.hear_recital(
-            recital, ear, language=options.language, tell=on_progress, cancel=cancel
+        result = recordings.hear_recital(
+            recital, listener, language=options.language, tell=on_progress, cancel=cancel
         )
-    if heard_recital is not None and options.times is not None:
-        recordings.write_times(heard_recital, options.times)
-    if heard_recital is not None and not as_json:
-        _print_recording(heard_recital, options)
-    return heard_recital
+    if result is not None and options.times is not None:
+        recordings.write_times(result, options.times)
+    if result is not None and not as_json:
+        _print_recital(result, is_only_timed=options.align)
+    return result
 
 
-def _print_recording(heard_recital: RecitalResult, options: _RecordingOptions) -> None:
+def _print_recital(result: RecitalResult, is_only_timed: bool) -> None:
     from narrator.speech.hearing.judging import describe_difference
 
-    name, timed = (
-        display_path(heard_recital.recital.sound),
-        f"{pluralize(len(heard_recital.words), 'word')} timed",
-    )
-    if options.align:
-        out.print(f"{name}: {format_clock(heard_recital.seconds)}, {timed}")
+    sound, length = display_path(result.recital.sound), format_clock(result.seconds)
+    timed = f"{pluralize(len(result.words), 'word')} timed"
+    if is_only_timed:
+        out.print(f"{sound}: {length}, {timed}")
         return
-    for passage in heard_recital.wrong:
-        err.print(
-            f"{name} {format_fine_clock(passage.start)}: {describe_difference(passage.difference)}"
-        )
-    if heard_recital.error > ANOTHER:
-        err.print(
-            f"{name}: hardly says {display_path(heard_recital.recital.text)}; is this its text?"
-        )
-    wrong = pluralize(len(heard_recital.wrong), "passage")
-    out.print(
-        f"{name}: {format_clock(heard_recital.seconds)}, {heard_recital.error:.1%} heard "
-        "otherwise, "
-        f"{wrong} wrong, {timed}"
-    )
+    for passage in result.wrong:
+        difference = describe_difference(passage.difference)
+        err.print(f"{sound} {format_fine_clock(passage.start)}: {difference}")
+    if result.error > MAX_WORD_ERROR_RATE:
+        err.print(f"{sound}: hardly says {display_path(result.recital.text)}; is this its text?")
+    wrong = pluralize(len(result.wrong), "passage")
+    out.print(f"{sound}: {length}, {result.error:.1%} heard otherwise, {wrong} wrong, {timed}")

@@ -86,8 +86,8 @@ def new(
             "folder, in whose order they are read, and give that"
         )
     source = sources[0] if sources else None
-    choices = _choices(title, author, language, encoding, chapter_heading)
-    choices = _treated(choices, reading, notes, directions, pictures, tables, code)
+    choices = _make_choices(title, author, language, encoding, chapter_heading)
+    choices = _add_treatments(choices, reading, notes, directions, pictures, tables, code)
     with stage(err, f"importing {source or folder}"):
         book = (importing.import_isolated(source, choices) if source
                 else importing.starter_book(folder, choices))  # fmt: skip
@@ -96,15 +96,15 @@ def new(
     if as_json:
         out.print_json(data=_as_json(book, written_project))
         return
-    _print_found(book, written_project)
+    _print_import(book, written_project)
     if source:
         _print_notes(book, choices.notes)
         _print_left_out(book)
-        _print_odd(book, written_project)
+        _print_oddities(book, written_project)
     _print_next(book, written_project)
 
 
-def _choices(
+def _make_choices(
     title: str | None,
     authors: list[str] | None,
     language: str | None,
@@ -147,7 +147,7 @@ def _choices(
     )
 
 
-def _treated(
+def _add_treatments(
     choices: Choices,
     reading: str | None,
     notes: str,
@@ -179,11 +179,11 @@ def _treated(
 # -- five lines on what was found ------------------------------------------------------------------
 
 
-_NAMED = 120
+_MAX_TITLE_CHARS = 120
 """Characters of a title, or of authors, that are shown."""
 
 
-def _print_found(book: ImportedBook, written_project: WrittenProject) -> None:
+def _print_import(book: ImportedBook, written_project: WrittenProject) -> None:
     """Prints the chapters of a source, and the fate of files of an earlier import."""
     from narrator.importing import chapter_shapes
 
@@ -194,7 +194,6 @@ def _print_found(book: ImportedBook, written_project: WrittenProject) -> None:
         )
         return
     shapes = chapter_shapes(book)
-    by = shorten(", ".join(book.authors), _NAMED)
     parts = [pluralize(len(shapes), "chapter"), f"{book.words_kept:,} words"]
     parts += [f"about {format_clock(sum(shape.seconds for shape in shapes))}"]
     if len(shapes) > 1:
@@ -205,13 +204,16 @@ def _print_found(book: ImportedBook, written_project: WrittenProject) -> None:
         )
         parts.append("shortest {}, longest {}".format(*ends))
     parts += [book.dialogue] if book.dialogue else []
-    out.print(f"{shorten(book.title, _NAMED)}, by {by}, {book.language}, from {book.format}: "
+    title, authors = (
+        shorten(text, _MAX_TITLE_CHARS) for text in (book.title, ", ".join(book.authors))
+    )
+    out.print(f"{title}, by {authors}, {book.language}, from {book.format}: "
               f"{', '.join(parts)} -> {display_path(manifest)}")  # fmt: skip
-    for line in _again_lines(written_project):
+    for line in _describe_reimport(written_project):
         out.print(line)
 
 
-def _again_lines(written_project: WrittenProject) -> Iterator[str]:
+def _describe_reimport(written_project: WrittenProject) -> Iterator[str]:
     """Prints the fate of files of an earlier import."""
     from narrator.importing.project import NEW_FILE_ADVICE, UNNAMED_CHAPTER_ADVICE
 
@@ -246,7 +248,7 @@ def _print_notes(book: ImportedBook, notes: Notes) -> None:
         out.print(f"notes: {pluralize(count, 'reference')}, spoken {places[notes]}")
 
 
-_REASONS = 6
+_MAX_REASONS = 6
 """Reasons for what was left out that are shown, those of most words first."""
 
 
@@ -259,9 +261,9 @@ def _print_left_out(book: ImportedBook) -> None:
         places[reason] += left_out.count
     reasons = [
         f"{reason} ({_places(places[reason])}{pluralize(count, 'word')})"
-        for reason, count in words.most_common(_REASONS)
+        for reason, count in words.most_common(_MAX_REASONS)
     ]
-    if (hidden_count := len(words) - _REASONS) > 0:
+    if (hidden_count := len(words) - _MAX_REASONS) > 0:
         reasons.append(f"{pluralize(hidden_count, 'more kind')}")
     out.print(f"left out: {'; '.join(reasons) if reasons else 'nothing'}")
 
@@ -270,10 +272,10 @@ def _places(count: int) -> str:
     return f"{count:,} places, " if count > 1 else ""
 
 
-_ODDITIES = 3
+_MAX_ODDITIES = 3
 
 
-def _print_odd(book: ImportedBook, written_project: WrittenProject) -> None:
+def _print_oddities(book: ImportedBook, written_project: WrittenProject) -> None:
     """Prints doubts, the gravest first, and the file that lists all."""
     from narrator.importing import book_oddities
     from narrator.importing.doubts import HEADING_ADVICE
@@ -282,7 +284,7 @@ def _print_odd(book: ImportedBook, written_project: WrittenProject) -> None:
     odd = [*doubts[:-1], *(f"{doubt} {HEADING_ADVICE}" for doubt in doubts[-1:]), *book.remarks]
     sentences = [
         sentence if sentence[-1] in ".?" else f"{sentence}."
-        for sentence in map(truncate, odd[:_ODDITIES])
+        for sentence in map(truncate, odd[:_MAX_ODDITIES])
     ]
     if (hidden_count := len(odd) - len(sentences)) > 0:
         sentences.append(f"{hidden_count} more.")

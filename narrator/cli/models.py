@@ -48,8 +48,10 @@ def list_(as_json: AsJson = False) -> None:
     from narrator.engines.registry import FAMILIES
     from narrator.speech.hearing import choosing
 
-    local_models = [(family.engine, model) for family, model in models.list_models(FAMILIES, _say)]
-    hearing_models = choosing.list_models(_say)
+    local_models = [
+        (family.engine, model) for family, model in models.list_models(FAMILIES, _print_message)
+    ]
+    hearing_models = choosing.list_models(_print_message)
     local_models += [("whisper", model) for model in hearing_models]
     usual = [models.find(family).spec for family in FAMILIES]
     if as_json:
@@ -64,7 +66,7 @@ def list_(as_json: AsJson = False) -> None:
         if model.path is None:
             out.print(f"{mark} {model.note}")
             continue
-        facts = (kind, format_bytes(model.bytes), model.precision, _short(model))
+        facts = (kind, format_bytes(model.bytes), model.precision, _short_version(model))
         description = ", ".join(filter(None, facts))
         out.print(f"{mark} {_name(model)}  {description}\n    {display_path(model.path)}")
     if not hearing_models:
@@ -86,7 +88,7 @@ def _parse_spec(spec: str) -> tuple[Family, str]:
     return (path and models.find_family(path, FAMILIES)) or FAMILIES[0], spec
 
 
-def _setting(family: Family, spec: str) -> str:
+def _manifest_line(family: Family, spec: str) -> str:
     """The line of a manifest that selects a model."""
     from narrator.engines.registry import FAMILIES
 
@@ -105,11 +107,11 @@ def _name(model: Model) -> str:
     return model.spec if model.kind == "hub" else Path(model.spec).name
 
 
-def _short(model: Model) -> str:
+def _short_version(model: Model) -> str:
     return f"commit {model.revision[:12]}" if model.revision else model.weights[:12]
 
 
-def _say(message: str) -> None:
+def _print_message(message: str) -> None:
     err.print(message)
 
 
@@ -121,12 +123,15 @@ def where(spec: Spec = "auto", as_json: AsJson = False) -> None:
     from narrator.speech.hearing import choosing
 
     if choosing.resolve_name(spec) != spec:
-        model = choosing.find_model(spec, tell=_say)
+        model = choosing.find_model(spec, tell=_print_message)
     else:
         family, spec = _parse_spec(spec)
-        model = models.find(family, spec, tell=_say)
+        model = models.find(family, spec, tell=_print_message)
     if model.path is None and spec != "auto":
-        others = (choosing.find_model(spec, tell=_say), models.find_language(spec, tell=_say))
+        others = (
+            choosing.find_model(spec, tell=_print_message),
+            models.find_language(spec, tell=_print_message),
+        )
         model = next((other_model for other_model in others if other_model.path is not None), model)
     if as_json:
         out.print_json(data=_facts(model))
@@ -170,7 +175,7 @@ def pull(
     if source is not None:
         _assemble(family, source)
         return
-    with _working("asking the hub"), _other_way(family, spec):
+    with _announced_stage("asking the hub"), _suggesting_packages(family, spec):
         look = models.look_up(spec, FAMILIES, [whisper.LAYOUT])
     small = bool(family.small) and spec == family.hub != models.default_spec(family)
     if (
@@ -178,7 +183,9 @@ def pull(
         and small
         and models.origin_commit(models.conversion_path(look.repo)) == look.commit
     ):
-        small_model = models.find(family, tell=_say)  # made of it, and the original removed since
+        small_model = models.find(
+            family, tell=_print_message
+        )  # made of it, and the original removed since
         if small_model.path is not None:
             out.print(
                 f"in 8 bits: {format_bytes(small_model.bytes)}, of commit {look.commit}\n"
@@ -187,7 +194,7 @@ def pull(
             return
     if look.missing:
         err.print(f"{look.repo} at {look.commit[:12]}: {format_bytes(look.missing)} to fetch")
-    with bar(look.repo, DownloadColumn()) as tell, _other_way(family, spec):
+    with progress_bar(look.repo, DownloadColumn()) as tell, _suggesting_packages(family, spec):
         model = models.pull(look, FAMILIES, tell, [whisper.LAYOUT])
     facts = filter(None, (format_bytes(model.bytes), model.precision, f"commit {model.revision}"))
     out.print(f"{model.spec}: {', '.join(facts)}")
@@ -202,21 +209,21 @@ def pull(
             raise UsageError(f"{spec} is a language model: one in fewer bits has a name of its own")
         out.print(f"it is asked who speaks: `narrator cast BOOK --model {spec}`")
     else:
-        _print_speaking(model, look, eight or small, small)
+        _print_speech_model(model, look, eight or small, small)
 
 
 def _assemble(family: Family, source: Path) -> None:
     """Raises as `models.assemble`."""
     from narrator.engines import models
 
-    with _working(f"building the model from the files in {source}"):
-        model = models.assemble(family, source, _say)
+    with _announced_stage(f"building the model from the files in {source}"):
+        model = models.assemble(family, source, _print_message)
     out.print(f"{family.engine}: {format_bytes(model.bytes)}\n{model.path}")
     out.print(f"to hear a book with it: `narrator render BOOK --engine {family.engine}`")
 
 
 @contextlib.contextmanager
-def _other_way(family: Family, spec: str) -> Iterator[None]:
+def _suggesting_packages(family: Family, spec: str) -> Iterator[None]:
     """Adds to an error of the hub how the model is made from packages."""
     from narrator.errors import EngineUnavailable
 
@@ -232,7 +239,7 @@ def _other_way(family: Family, spec: str) -> Iterator[None]:
         ) from error
 
 
-def _print_speaking(model: Model, look: Download, shrink: bool, small: bool) -> None:
+def _print_speech_model(model: Model, look: Download, shrink: bool, small: bool) -> None:
     """What a model that was pulled is called in a manifest, converted to 8 bits where that is
     wanted; `small`: because this machine is, which uses nothing else. Raises as `models.shrink`."""
     from narrator.engines import models
@@ -240,17 +247,17 @@ def _print_speaking(model: Model, look: Download, shrink: bool, small: bool) -> 
     family, _ = _parse_spec(model.spec)
     if not shrink:
         if look.revision:
-            out.print(f"in the manifest: `{_setting(family, model.spec)}`")
+            out.print(f"in the manifest: `{_manifest_line(family, model.spec)}`")
         out.print(f"to hear a book with it: `narrator render BOOK --engine {family.engine}`")
         return
-    with _working("converting the language models to 8 bits, a minute or more"):
+    with _announced_stage("converting the language models to 8 bits, a minute or more"):
         small_model = models.convert_to_8bit(family, model)
     out.print(f"in 8 bits: {format_bytes(small_model.bytes)}\n{small_model.path}")
     if small:
         freed = f"`hf cache rm model/{look.repo}` frees {format_bytes(model.bytes)}"
         out.print(f"the original is no longer needed: {freed}")
     else:
-        out.print(f"in the manifest: `{_setting(family, str(small_model.path))}`")
+        out.print(f"in the manifest: `{_manifest_line(family, str(small_model.path))}`")
 
 
 @models_app.command()
@@ -271,14 +278,14 @@ def convert(
     if bits not in (2, 3, 4, 5, 6, 8, 16):
         raise UsageError("--bits takes 2, 3, 4, 5, 6, 8 or 16")
     family, source = _parse_spec(source)
-    model = models.find(family, source, tell=_say)
+    model = models.find(family, source, tell=_print_message)
     if model.path is None:
         raise EngineUnavailable(model.note)
-    with _working("converting"):
+    with _announced_stage("converting"):
         converted_model = models.convert(
             family, model.path, target, bits=None if bits == 16 else bits, dtype=dtype
         )
-    model = models.find(family, str(converted_model.resolve()), tell=_say)
+    model = models.find(family, str(converted_model.resolve()), tell=_print_message)
     out.print(f"{display_path(converted_model)}  {format_bytes(model.bytes)}, {model.precision}")
 
 
@@ -293,19 +300,19 @@ def measure(
 ) -> None:
     """Find how early the model stops by itself: figures for `engine.earliest_stop`."""
     from narrator.cast import presets
-    from narrator.cli.voices import root_of
+    from narrator.cli.voices import find_project_root
     from narrator.errors import UsageError
     from narrator.speech import measure
 
-    kind, engine = _engine(spec)
+    kind, engine = _make_engine(spec)
     reference = None
     if voice is not None:
-        reference = presets.read(presets.find(voice, root_of(None))).to_reference()
+        reference = presets.read(presets.find(voice, find_project_root(None))).to_reference()
     elif engine.problems({"": measure.VOICE}, []):
         raise UsageError(f"{kind.title} speaks after a clip: with which? --voice NAME")
-    session = engine.start(_say)
+    session = engine.start(_print_message)
     try:
-        with bar("speaking", MofNCompleteColumn()) as tell:
+        with progress_bar("speaking", MofNCompleteColumn()) as tell:
             rows = list(
                 measure.measure(
                     session,
@@ -339,7 +346,7 @@ def measure(
     out.print(f"suggested: `engine: {{earliest_stop: {stops.suggestion:.2f}}}`")
 
 
-def _engine(spec: str) -> tuple[EngineSpec, Engine]:
+def _make_engine(spec: str) -> tuple[EngineSpec, Engine]:
     """The engine of a model, for no project."""
     from narrator import files
     from narrator.engines.registry import ENGINES
@@ -349,11 +356,11 @@ def _engine(spec: str) -> tuple[EngineSpec, Engine]:
     home = files.library()
     kind = next(kind for kind in ENGINES.values() if kind.model and kind.model.family is family)
     settings = kind.settings.model_validate({"model": spec})
-    return kind, kind.make(settings, EngineContext(home, home / "build" / "voices"), _say)
+    return kind, kind.make(settings, EngineContext(home, home / "build" / "voices"), _print_message)
 
 
 @contextlib.contextmanager
-def _working(activity: str) -> Iterator[None]:
+def _announced_stage(activity: str) -> Iterator[None]:
     """A sign of life where nothing can be counted."""
     if not err.is_terminal:
         err.print(activity)
@@ -362,7 +369,7 @@ def _working(activity: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def bar(activity: str, counts: ProgressColumn) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(activity: str, counts: ProgressColumn) -> Iterator[Callable[[int, int], None]]:
     """A bar that shows how far something is; a log gets its line at times."""
     if not err.is_terminal:
         with StageLine(err) as line:

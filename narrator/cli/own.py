@@ -29,7 +29,7 @@ def own(book: Book = Path("book.yaml")) -> None:
         return  # whoever it is does what is asked
     owner, memory = JobServer(root / "build"), execution.JobCaches()
     try:
-        _ends_with_input(owner)
+        _end_with_standard_input(owner)
         out.print("listening")
         for handle in owner.waiting():
             try:
@@ -45,7 +45,7 @@ def own(book: Book = Path("book.yaml")) -> None:
         owner.close()
 
 
-def _ends_with_input(owner: JobServer) -> None:
+def _end_with_standard_input(owner: JobServer) -> None:
     """Ends the server when standard input ends: the starter closed it, or died."""
 
     def wait() -> None:

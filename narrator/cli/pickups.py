@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrator.cli.places import at_time, of_chunks, one_chapter
-from narrator.cli.planning import plan_of
+from narrator.cli.places import find_by_chunks, find_by_time, find_chapter
+from narrator.cli.planning import load_plan
 from narrator.cli.shared import (
     AsJson,
     Book,
@@ -71,13 +71,13 @@ def flag(
 
 def _named_passages(words: Sequence[str], option: Path | None) -> tuple[BookPlan, list[Passage]]:
     """A book, and what is named in it."""
-    if timed := at_time(words, option):
+    if timed := find_by_time(words, option):
         planned, _, passages = timed
         return planned, [found_place.passage for found_place in passages]
     chunks, place = split_arguments(words, option)
     if not chunks:
         raise UsageError("which place? A chunk, 3.12, or a chapter and a time, 3 12:34")
-    return of_chunks(chunks, place)
+    return find_by_chunks(chunks, place)
 
 
 @app.command("pickups")
@@ -102,14 +102,14 @@ def list_pickups(
     from narrator import report as reports
     from narrator.pipeline import pickups
 
-    planned = plan_of(book)
+    planned = load_plan(book)
     if page is not None:
         reports.require_packages("jinja2")
         from narrator.report import pickups as pages
 
         check_replaceable(page, pages.MARK.encode(), "page of pickups")
     if bring is not None:
-        number = one_chapter(planned, chapter) if chapter else None
+        number = find_chapter(planned, chapter) if chapter else None
         brought, faults = pickups.import_list(planned, bring, number)
         print_problems("warning", faults)
         new = pickups.add(planned, brought)

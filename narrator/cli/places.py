@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from narrator.cli.planning import plan_of
+from narrator.cli.planning import load_plan
 from narrator.cli.shared import (
     AsJson,
     BookOption,
@@ -47,16 +47,16 @@ def where(
     as_json: AsJson = False,
 ) -> None:
     """Say what is spoken at a time, and where it is written; or when chunks are heard."""
-    if timed := at_time(words, book):
+    if timed := find_by_time(words, book):
         _print_heard(*timed, as_json)
         return
     chunks, place = split_arguments(words, book)
     if not chunks:
         raise UsageError("which place? A chapter and a time, 3 12:34, or a chunk, 3.12")
-    _print_passages(*of_chunks(chunks, place), as_json)
+    _print_passages(*find_by_chunks(chunks, place), as_json)
 
 
-def at_time(
+def find_by_time(
     words: Sequence[str], option: Path | None
 ) -> tuple[BookPlan, str, list[HeardAt]] | None:
     """The book, where a time was looked for, if no chapter was named, and what is heard there; None
@@ -67,19 +67,19 @@ def at_time(
     if not times:
         return None
     chapter, place = _chapter_and_book([word for word in words if word not in times], option)
-    book = plan_of(place)
+    book = load_plan(place)
     return book, *_find_times(book, chapter, times)
 
 
-def of_chunks(chunks: Sequence[str], place: Path) -> tuple[BookPlan, list[Passage]]:
+def find_by_chunks(chunks: Sequence[str], place: Path) -> tuple[BookPlan, list[Passage]]:
     """A book and chunks of it. Raises UsageError."""
     from narrator.pipeline import book_plan, places
 
-    book = plan_of(place)
+    book = load_plan(place)
     return book, places.passages_of(book, book_plan.find_steps(book, chunks))
 
 
-def one_chapter(book: BookPlan, name: str) -> int:
+def find_chapter(book: BookPlan, name: str) -> int:
     """A chapter, counted from 0, by its number or title. Raises UsageError."""
     from narrator.pipeline import book_plan
     from narrator.pipeline.options import RenderOptions
@@ -126,13 +126,21 @@ def _find_times(
         file, number, seconds = places.locate_in_book(book, seconds)
         looked = f"{display_path(file)}: chapter {number + 1}, {format_fine_clock(seconds)}"
         return looked, places.HeardChapter(book, number).at(seconds)
-    return "", places.HeardChapter(book, one_chapter(book, chapter)).at(seconds)
+    return "", places.HeardChapter(book, find_chapter(book, chapter)).at(seconds)
 
 
 def _print_heard(book: BookPlan, looked: str, places: Sequence[HeardAt], as_json: bool) -> None:
     if as_json:
-        rows = [{**_row(place.passage), "current": place.is_current, "pause": place.is_pause,
-                 "word": place.word, "timed_by": place.timed_by} for place in places]  # fmt: skip
+        rows = [
+            {
+                **_passage_json(place.passage),
+                "current": place.is_current,
+                "pause": place.is_pause,
+                "word": place.word,
+                "timed_by": place.timed_by,
+            }
+            for place in places
+        ]
         out.print_json(data=rows)
         return
     if looked:
@@ -150,13 +158,13 @@ def _print_heard(book: BookPlan, looked: str, places: Sequence[HeardAt], as_json
 
 def _print_passages(book: BookPlan, passages: Sequence[Passage], as_json: bool) -> None:
     if as_json:
-        out.print_json(data=[_row(passage) for passage in passages])
+        out.print_json(data=[_passage_json(passage) for passage in passages])
         return
     for passage in passages:
         _print_passage(book, passage)
 
 
-def _row(passage: Passage) -> dict[str, Any]:
+def _passage_json(passage: Passage) -> dict[str, Any]:
     return {
         "chunk": passage.chunk,
         "chapter": passage.chapter + 1,
@@ -207,8 +215,8 @@ def play(
     names, place = split_arguments(chunks, book)
     if not names:
         raise UsageError(f"which chunks of {place}? Name them chapter.number, as 3.12")
-    player = _player()
-    planned = plan_of(place)
+    player = _find_player()
+    planned = load_plan(place)
     with tempfile.TemporaryDirectory(prefix="narrator-") as folder:
         for step in book_plan.find_steps(planned, names):
             tries = retakes.tries_of(planned, step)
@@ -231,7 +239,7 @@ def play(
             _play_file(player, path)
 
 
-def _player() -> list[str]:
+def _find_player() -> list[str]:
     """Raises UsageError where nothing plays sounds."""
     players = _PLAYERS.get(sys.platform, ())
     for command in players:

@@ -15,10 +15,10 @@ from narrator.cli.cluster import (
     Insecure,
     OnCluster,
     Tls,
+    clusters_json,
     find_clusters,
-    machines_json,
+    make_cluster_options,
     print_machines,
-    wish_of,
 )
 from narrator.cli.progress import stage
 from narrator.cli.shared import (
@@ -32,23 +32,26 @@ from narrator.cli.shared import (
     app,
     display_path,
     err,
-    one_chunk,
     out,
+    parse_one_chunk,
     print_problems,
     shorten,
-    source,
+    source_location,
 )
 from narrator.quantities import format_bytes, pluralize
 from narrator.sound.clock import format_clock
 
 if TYPE_CHECKING:
     from narrator.pipeline.book_plan import BookPlan
-    from narrator.pipeline.estimate import Estimate
+    from narrator.pipeline.estimate import EngineShare, Estimate
+    from narrator.pipeline.manuscript import Manuscript
     from narrator.pipeline.options import RenderOptions
     from narrator.speech.plan import Step
 
-LISTED = 20
-"""Chunks that are said one by one."""
+MAX_LISTED_CHUNKS = 20
+"""Chunks that are printed, of what may be thousands."""
+_MAX_LISTED_DAMAGED = 12
+"""Chunks with damaged takes that are named in the line about them."""
 
 
 @app.command()
@@ -66,23 +69,23 @@ def plan(
     insecure: Insecure = False,
 ) -> None:
     """Show what a render would do, and why; nothing is rendered."""
-    from narrator.cli.text import tell_of_cast
+    from narrator.cli.text import suggest_cast
     from narrator.pipeline.options import RenderOptions
 
     options = RenderOptions(
         chapters=tuple(chapter or ()),
         speakers=tuple(speaker or ()),
         force=force,
-        cluster=wish_of(cluster, tls, insecure),
+        cluster=make_cluster_options(cluster, tls, insecure),
     )
-    planned = plan_of(book, options)
-    print_plan(planned, as_json, chunks)
+    planned = load_plan(book, options)
+    print_plan(planned, as_json, list_chunks=chunks)
     if not as_json:
-        tell_of_cast(planned.manuscript, book)
+        suggest_cast(planned.manuscript, book)
 
 
-def plan_of(book: Path, options: RenderOptions | None = None) -> BookPlan:
-    """The plan of a book, or of the part that is asked for."""
+def load_plan(book: Path, options: RenderOptions | None = None) -> BookPlan:
+    """Reads a book and plans its render, or that of the chapters and speakers in the options."""
     from narrator.pipeline import book_engines, book_plan
     from narrator.pipeline.manuscript import read_manuscript
     from narrator.pipeline.options import RenderOptions
@@ -95,82 +98,82 @@ def plan_of(book: Path, options: RenderOptions | None = None) -> BookPlan:
     return book_plan.plan(manuscript, engines.main, selection, engines=engines.by_speaker)
 
 
-def print_plan(book: BookPlan, as_json: bool, chunks: bool = False) -> None:
+def print_plan(book: BookPlan, as_json: bool, list_chunks: bool = False) -> None:
     from narrator.pipeline import book_engines, checking, estimate
 
     clusters = find_clusters(book.speaking)
-    costs = estimate.estimate(
-        book,
-        {
-            estimate.speed_name(cluster.engine): cluster.speed
-            for cluster in clusters
-            if cluster.speed is not None
-        },
-    )
+    cluster_speeds = {
+        estimate.speed_name(cluster.engine): cluster.speed
+        for cluster in clusters
+        if cluster.speed is not None
+    }
+    costs = estimate.estimate(book, cluster_speeds)
+    chunk_rows = _chunk_rows(book) if list_chunks else []
     if as_json:
-        rows = {"chunks": [asdict(row) for row in _chunk_rows(book)]} if chunks else {}
-        plan_fields = {**_plan_json(book, costs), "clusters": machines_json(clusters), **rows}
-        out.print_json(data=plan_fields)
+        plan_json = {**_plan_json(book, costs), "clusters": clusters_json(clusters)}
+        if list_chunks:
+            plan_json["chunks"] = [asdict(row) for row in chunk_rows]
+        out.print_json(data=plan_json)
         return
-    if chunks:
-        _print_chunks(_chunk_rows(book))
-    table = Table("", "chapter", "chunks", "cached", "audio", box=None)
-    for row in _chapter_rows(book):
-        table.add_row(str(row.number), row.title, str(row.chunks), str(row.cached),
-                      format_clock(row.seconds))  # fmt: skip
-    out.print(table)
-    several = len(book.speaking) > 1
-    cast = Table("speaker", "chunks", "audio", *["engine"] * several, box=None)
-    for cluster in _speaker_rows(book):
-        engine = [cluster.engine] * several
-        cast.add_row(cluster.speaker, str(cluster.chunks), format_clock(cluster.seconds), *engine)
-    out.print(cast)
+    _print_chunks(chunk_rows)
+    _print_tables(book)
     _print_reasons(book)
-    print_lost(book)
+    print_lost_pins(book)
     print_machines(clusters)
     _print_costs(costs)
     if book.todo and not clusters:
         for note in book_engines.missing_models(book.project):
             out.print(f"missing: {note}")
     _print_outdated(book)
-    warn_of_unspoken(book)
-    warn_of_unasked(book)
+    warn_about_unspoken_text(book)
+    warn_about_unsupported(book.manuscript)
     if cost := checking.stereo_cost(book.manuscript, book.sample_rate):
         err.print(f"warning: {cost}")
 
 
+def _print_tables(book: BookPlan) -> None:
+    """Prints the tables of chapters and of speakers."""
+    chapters = Table("", "chapter", "chunks", "cached", "audio", box=None)
+    for chapter in _chapter_rows(book):
+        chapters.add_row(
+            str(chapter.number), chapter.title, str(chapter.chunks), str(chapter.cached),
+            format_clock(chapter.seconds),
+        )  # fmt: skip
+    out.print(chapters)
+    has_several_engines = len(book.speaking) > 1
+    cast = Table("speaker", "chunks", "audio", *["engine"] * has_several_engines, box=None)
+    for speaker in _speaker_rows(book):
+        engine = [speaker.engine] * has_several_engines
+        cast.add_row(speaker.speaker, str(speaker.chunks), format_clock(speaker.seconds), *engine)
+    out.print(cast)
+
+
 def _print_costs(costs: Estimate) -> None:
-    wall = (
-        "not measured yet"
-        if costs.wall_seconds is None
-        else f"about {format_clock(costs.wall_seconds)}"
-    )
-    out.print(f"to render: {format_clock(costs.speech_seconds)} of speech; time: {wall}; "
+    out.print(f"to render: {format_clock(costs.speech_seconds)} of speech; "
+              f"time: {_describe_time(costs.wall_seconds)}; "
               f"disk: {format_bytes(costs.disk_bytes)} of {format_bytes(costs.free_bytes)} free; "
               f"finished files: about {format_bytes(costs.file_bytes)}")  # fmt: skip
-    for engine_cost in costs.engines if len(costs.engines) > 1 else ():
-        took = (
-            "not measured yet"
-            if engine_cost.wall_seconds is None
-            else f"about {format_clock(engine_cost.wall_seconds)}"
-        )
-        out.print(
-            f"  {engine_cost.engine}: {format_clock(engine_cost.speech_seconds)} of speech; "
-            f"time: {took}"
-        )
+    for cost in costs.engines if len(costs.engines) > 1 else ():
+        speech = format_clock(cost.speech_seconds)
+        out.print(f"  {cost.engine}: {speech} of speech; time: {_describe_time(cost.wall_seconds)}")
     if costs.sent_characters is not None:
         price = f", {costs.price}" if costs.price else ""
         out.print(f"to send: {costs.sent_characters:,} characters{price}; chunks that are tried "
                   "again are sent again")  # fmt: skip
 
 
+def _describe_time(seconds: float | None) -> str:
+    return "not measured yet" if seconds is None else f"about {format_clock(seconds)}"
+
+
 def _print_outdated(book: BookPlan) -> None:
+    """Prints the finished files that a render would make anew."""
     from narrator.delivery import products
 
     paths = products.list_outdated_files(book, book.selection.chapters)
-    for path in paths[:LISTED]:
+    for path in paths[:MAX_LISTED_CHUNKS]:
         out.print(f"made anew: {display_path(path)}")
-    if (hidden_count := len(paths) - LISTED) > 0:
+    if (hidden_count := len(paths) - MAX_LISTED_CHUNKS) > 0:
         out.print(f"made anew: {hidden_count} more; `--json` has all")
 
 
@@ -178,26 +181,25 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
     from narrator.delivery import products
     from narrator.pipeline import book_engines, book_plan
 
+    def costs_json(cost: Estimate | EngineShare) -> dict[str, float | None]:
+        return {
+            "seconds_to_render": round(cost.speech_seconds, 1),
+            "expected_wall_seconds": None
+            if cost.wall_seconds is None
+            else round(cost.wall_seconds, 1),
+        }
+
     return {
         "engine": book.engine.name,
         "chapters": [asdict(row) for row in _chapter_rows(book)],
         "speakers": [asdict(row) for row in _speaker_rows(book)],
         "reasons": {str(reason): count for reason, count in book_plan.count_reasons(book).items()},
-        "todo": [{"id": s.id, "key": s.key, "why": str(book.why[s.key].reason)} for s in book.todo],
-        "seconds_to_render": round(costs.speech_seconds, 1),
-        "expected_wall_seconds": None
-        if costs.wall_seconds is None
-        else round(costs.wall_seconds, 1),
-        "by_engine": [
-            {
-                "engine": engine_cost.engine,
-                "seconds_to_render": round(engine_cost.speech_seconds, 1),
-                "expected_wall_seconds": None
-                if engine_cost.wall_seconds is None
-                else round(engine_cost.wall_seconds, 1),
-            }
-            for engine_cost in costs.engines
+        "todo": [
+            {"id": step.id, "key": step.key, "why": str(book.why[step.key].reason)}
+            for step in book.todo
         ],
+        **costs_json(costs),
+        "by_engine": [{"engine": cost.engine, **costs_json(cost)} for cost in costs.engines],
         "disk_bytes": costs.disk_bytes,
         "finished_bytes": costs.file_bytes,
         "disk_free_bytes": costs.free_bytes,
@@ -211,18 +213,18 @@ def _plan_json(book: BookPlan, costs: Estimate) -> dict[str, object]:
 
 
 def _print_reasons(book: BookPlan) -> None:
-    """Prints the number of chunks for each reason to render, and the changes."""
+    """Prints the number of chunks for each reason to render, and what changed in some."""
     from narrator.pipeline import book_plan
     from narrator.speech.reasons import REASON_TEXTS
 
-    for reason, number in book_plan.count_reasons(book).items():
-        out.print(f"{number:6} {reason}: {REASON_TEXTS[reason]}")
-    changed = [step for step in book.todo if book.why[step.key].changes]
-    for step in changed[:LISTED]:
+    for reason, count in book_plan.count_reasons(book).items():
+        out.print(f"{count:6} {reason}: {REASON_TEXTS[reason]}")
+    changed_steps = [step for step in book.todo if book.why[step.key].changes]
+    for step in changed_steps[:MAX_LISTED_CHUNKS]:
         changes = "; ".join(book.why[step.key].changes)
-        out.print(f"       {step.id} {source(step.chunk)}: {changes}")
-    if len(changed) > LISTED:
-        out.print(f"       and {len(changed) - LISTED} more; `narrator why CHUNK` shows each")
+        out.print(f"       {step.id} {source_location(step.chunk)}: {changes}")
+    if (hidden_count := len(changed_steps) - MAX_LISTED_CHUNKS) > 0:
+        out.print(f"       and {hidden_count} more; `narrator why CHUNK` shows each")
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +260,7 @@ class _ChunkRow:
 
 
 def _chunk_rows(book: BookPlan) -> list[_ChunkRow]:
-    """Every chunk that is chosen, in reading order."""
+    """Returns the rows of the selected chunks, in reading order."""
     return [
         _ChunkRow(
             id=step.id,
@@ -267,7 +269,7 @@ def _chunk_rows(book: BookPlan) -> list[_ChunkRow]:
             with_before=step.with_before,
             reason=str(book.why[step.key].reason),
             render=book.why[step.key].render,
-            source=source(step.chunk),
+            source=source_location(step.chunk),
             text=step.chunk.text,
             seconds=round(step.expected, 1),
             key=step.key,
@@ -278,42 +280,50 @@ def _chunk_rows(book: BookPlan) -> list[_ChunkRow]:
 
 
 def _print_chunks(rows: Sequence[_ChunkRow]) -> None:
-    """Lines in columns: a table of rich takes a second for each thousand of them."""
-    wide = max((len(row.id) for row in rows), default=0)
+    """Prints chunks in columns; a table of rich would take a second for each thousand."""
+    id_width = max((len(row.id) for row in rows), default=0)
     name_width = max((len(row.speaker) for row in rows), default=0)
     for row in rows:
         out.print(
-            f"{row.id:>{wide}}  {row.speaker:{name_width}}  {row.reason:8}  {shorten(row.text)}"
+            f"{row.id:>{id_width}}  {row.speaker:{name_width}}  {row.reason:8}  {shorten(row.text)}"
         )
 
 
 def _chapter_rows(book: BookPlan) -> list[_ChapterRow]:
-    """The rows of chapters with chosen chunks."""
+    """Returns the rows of the chapters that have selected chunks."""
     from narrator.text.chunks import group_unison
 
     rows = []
-    for number, chapter_steps in groupby(book.steps, key=lambda step: step.chapter):
-        groups = [
+    for index, chapter_steps in groupby(book.steps, key=lambda step: step.chapter):
+        unison_groups = [
             [step for step in steps if step in book.selection]
             for steps in group_unison(chapter_steps)
         ]
-        chosen = [step for steps in groups for step in steps]
-        if not chosen:
+        selected_steps = [step for steps in unison_groups for step in steps]
+        if not selected_steps:
             continue
-        cached = sum(not book.why[step.key].render for step in chosen)
-        # what several say in unison is heard once
-        seconds = sum(max((step.expected for step in steps), default=0.0) for steps in groups)
-        title = book.chapters[number].title
-        rows.append(_ChapterRow(number + 1, title, len(chosen), cached, round(seconds, 1)))
+        # chunks in unison are heard at the same time
+        seconds = sum(max((s.expected for s in steps), default=0.0) for steps in unison_groups)
+        rows.append(
+            _ChapterRow(
+                number=index + 1,
+                title=book.chapters[index].title,
+                chunks=len(selected_steps),
+                cached=sum(not book.why[step.key].render for step in selected_steps),
+                seconds=round(seconds, 1),
+            )
+        )
     return rows
 
 
 def _speaker_rows(book: BookPlan) -> list[_SpeakerRow]:
-    """The rows of the cast, without silent speakers who play others."""
+    """Returns the rows of the cast, without speakers whose only lines are those of others."""
     speakers = book.manuscript.project.speakers
     rows = []
     for name in book.cast:
-        steps = [s for s in book.steps if s.chunk.speaker == name and s in book.selection]
+        steps = [
+            step for step in book.steps if step.chunk.speaker == name and step in book.selection
+        ]
         if not steps and name in speakers and speakers[name].plays:
             continue
         seconds = round(sum(step.expected for step in steps), 1)
@@ -331,19 +341,19 @@ def status(
 ) -> None:
     """Show how far a project is: takes, chunks given up or doubtful, finished files; and what of
     it was altered on disk."""
-    planned = plan_of(book)
+    planned = load_plan(book)
     damaged_tries: Sequence[Path] = ()
     if deep:
         damaged_tries = list(planned.store.damaged_tries())
-        planned = _read_takes(planned)
+        planned = _plan_after_reading_takes(planned)
     if as_json:
         out.print_json(data=_status_json(planned, deep, damaged_tries))
     else:
         _print_status(planned, deep, damaged_tries)
 
 
-def _read_takes(book: BookPlan) -> BookPlan:
-    """The plan after every byte of all takes was read, also of those that it does not use."""
+def _plan_after_reading_takes(book: BookPlan) -> BookPlan:
+    """Reads every byte of all takes, also of unused ones, and plans anew what is damaged."""
     from narrator.pipeline import book_plan
 
     for key, _ in book.store.stored():
@@ -361,7 +371,7 @@ def _status_json(book: BookPlan, deep: bool, damaged_tries: Sequence[Path]) -> d
     return {
         "engine": book.engine.name,
         "chapters": [asdict(row) for row in _chapter_rows(book)],
-        "given_up": [step.id for step, _ in _given_up(book)],
+        "given_up": [step.id for step, _ in _find_given_up(book)],
         "doubtful": [step.id for step in book.doubtful],
         "files": [str(path) for path, note in files if not note],
         "other_files": [str(path) for path, note in files if note],
@@ -377,20 +387,27 @@ def _print_status(book: BookPlan, deep: bool, damaged_tries: Sequence[Path]) -> 
     from narrator.delivery import products
     from narrator.pipeline.losses import losses_of
 
-    rows, doubtful, given_up = _chapter_rows(book), book.doubtful, _given_up(book)
+    chapters, doubtful, given_up = _chapter_rows(book), book.doubtful, _find_given_up(book)
     withheld_chapters = {step.chapter + 1 for step in doubtful} if book.takes.strict else set()
-    for row in rows:
-        out.print(f"{row.number:4}  {_state(row, row.number in withheld_chapters):>9}  {row.title}")
-    cached_count, chunks = sum(row.cached for row in rows), sum(row.chunks for row in rows)
-    out.print(f"{cached_count} of {chunks} chunks ({book.engine_names})")
+    for chapter in chapters:
+        if chapter.number in withheld_chapters:
+            progress = "held back"
+        elif chapter.cached == chapter.chunks:
+            progress = "done"
+        else:
+            progress = f"{chapter.cached}/{chapter.chunks}"
+        out.print(f"{chapter.number:4}  {progress:>9}  {chapter.title}")
+    cached_count = sum(chapter.cached for chapter in chapters)
+    chunk_count = sum(chapter.chunks for chapter in chapters)
+    out.print(f"{cached_count} of {chunk_count} chunks ({book.engine_names})")
     for step, faults in given_up:
-        out.print(f"given up: {step.id} {source(step.chunk)}: {'; '.join(faults)}")
+        out.print(f"given up: {step.id} {source_location(step.chunk)}: {'; '.join(faults)}")
     if given_up:
         first, _ = given_up[0]
         out.print(f"`narrator takes {first.id}` shows what was tried; `pin` and `retake` choose")
     print_doubtful(book, doubtful, out.print)
-    print_lost(book)
-    warn_of_unspoken(book)
+    print_lost_pins(book)
+    warn_about_unspoken_text(book)
     for path, note in products.list_sound_files(book):
         note_text = f"  {note}" if note else ""
         out.print(f"{display_path(path)}  {format_bytes(path.stat().st_size)}{note_text}")
@@ -404,34 +421,30 @@ def _print_status(book: BookPlan, deep: bool, damaged_tries: Sequence[Path]) -> 
 
 
 def _print_damage(book: BookPlan, damaged_tries: Sequence[Path]) -> None:
-    """Takes and tries that were altered on disk, and what becomes of them."""
-    damaged = set(book.store.damaged)
-    names = {step.key: step.id for step in book.steps if step.key in damaged}
-    names |= {p.take: p.chunk for p in book.store.pins().values() if p.take in damaged}
-    if names:
-        listed = ", ".join(list(names.values())[:12])
-        again = f"`narrator render{book.folders.option}` renders them again"
-        out.print(f"{pluralize(len(names), 'take')} altered on disk: {listed}; {again}")
-    if unused := damaged - names.keys():
-        takes = pluralize(len(unused), "take")
-        out.print(f"{takes} altered on disk that the book does not use now; rendered again if used")
+    """Prints the takes and tries that were altered on disk, and what to do about them."""
+    damaged_keys = set(book.store.damaged)
+    chunk_names = {step.key: step.id for step in book.steps if step.key in damaged_keys}
+    pins = book.store.pins().values()
+    chunk_names |= {pin.take: pin.chunk for pin in pins if pin.take in damaged_keys}
+    if chunk_names:
+        listed_names = ", ".join(list(chunk_names.values())[:_MAX_LISTED_DAMAGED])
+        remedy = f"`narrator render{book.folders.option}` renders them again"
+        count = pluralize(len(chunk_names), "take")
+        out.print(f"{count} altered on disk: {listed_names}; {remedy}")
+    if unused_keys := damaged_keys - chunk_names.keys():
+        count = pluralize(len(unused_keys), "take")
+        out.print(f"{count} altered on disk that the book does not use now; rendered again if used")
     for path in damaged_tries:
         out.print(f"{display_path(path)}  altered on disk: this try cannot be heard or pinned")
 
 
-def _given_up(book: BookPlan) -> list[tuple[Step, Sequence[str]]]:
-    """Steps that were spoken in vain, with their faults."""
+def _find_given_up(book: BookPlan) -> list[tuple[Step, Sequence[str]]]:
+    """Returns the steps that were tried and given up, with their faults."""
     return [
         (step, flag.faults)
         for step in book.steps
         if book.why[step.key].render and (flag := book.store.flag(step.key))
     ]
-
-
-def _state(row: _ChapterRow, held_back: bool) -> str:
-    if held_back:
-        return "held back"
-    return "done" if row.cached == row.chunks else f"{row.cached}/{row.chunks}"
 
 
 @app.command()
@@ -443,8 +456,8 @@ def why(
     """Say why a chunk will or will not be rendered, and what went into it."""
     from narrator.pipeline import book_plan
 
-    name, book_path = one_chunk(chunk, book)
-    planned = plan_of(book_path)
+    name, book_path = parse_one_chunk(chunk, book)
+    planned = load_plan(book_path)
     step = book_plan.find_step(planned, name)
     reason, record = planned.why[step.key], planned.store.find(step.key)
     if as_json:
@@ -460,7 +473,7 @@ def why(
             }
         )
         return
-    out.print(f"{step.id}  {source(step.chunk)}  {step.chunk.speaker}")
+    out.print(f"{step.id}  {source_location(step.chunk)}  {step.chunk.speaker}")
     out.print(f"text:   {step.chunk.text}")
     out.print(f"spoken: {step.text}")
     if phonemes := step.recipe.get("phonemes"):
@@ -471,11 +484,11 @@ def why(
     out.print(f"key: {step.key}" + (f", continues {step.parent[:12]}" if step.parent else ""))
 
 
-# -- what stays to be done --
+# -- what a user has to know or do -----------------------------------------------------------------
 
 
-def warn_of_unspoken(book: BookPlan) -> None:
-    """Prints what the engines leave out: text in other languages, and parts without a sound."""
+def warn_about_unspoken_text(book: BookPlan) -> None:
+    """Warns of text that engines leave out: in other languages, and parts without a sound."""
     from narrator.pipeline.checking import find_silent_parts
     from narrator.pipeline.manuscript import find_unspoken
 
@@ -483,18 +496,16 @@ def warn_of_unspoken(book: BookPlan) -> None:
     print_problems("warning", list(find_silent_parts(book.manuscript)))
 
 
-def warn_of_unasked(book: BookPlan) -> None:
-    """Say what the manifest asks for that its engines cannot be asked."""
+def warn_about_unsupported(manuscript: Manuscript) -> None:
+    """Warns of settings that an engine, or languages that the recogniser, does not support."""
     from narrator.pipeline import checking
 
-    print_problems(
-        "warning",
-        list(checking.find_unsupported_settings(book.manuscript)),
-    )
-    print_problems("warning", list(checking.find_unrecognised_languages(book.manuscript)))
+    print_problems("warning", list(checking.find_unsupported_settings(manuscript)))
+    print_problems("warning", list(checking.find_unrecognised_languages(manuscript)))
 
 
-def print_lost(book: BookPlan) -> None:
+def print_lost_pins(book: BookPlan) -> None:
+    """Prints the pins of chunks whose text is no longer in the book."""
     for pin in book.lost:
         out.print(
             f"pinned, but its text has changed: {pin.chunk} {pin.speaker}: {shorten(pin.text)}"
@@ -505,28 +516,34 @@ def print_lost(book: BookPlan) -> None:
         )
 
 
-def print_doubtful(book: BookPlan, steps: Sequence[Step], say: Callable[[str], None]) -> None:
+def print_doubtful(
+    book: BookPlan, steps: Sequence[Step], print_line: Callable[[str], None]
+) -> None:
     """Prints doubtful takes, and how they are mended or accepted."""
     if not steps:
         return
-    for step in steps[:LISTED]:
+    for step in steps[:MAX_LISTED_CHUNKS]:
         take = book.takes.take(step.key)
         faults = "; ".join(take.faults if take else ())
-        say(f"doubtful: {step.id} {source(step.chunk)}: {shorten(step.chunk.text)} ({faults})")
-    if len(steps) > LISTED:
-        say(f"doubtful: {len(steps) - LISTED} more; `--json` and `narrator report` have all")
-    fate = "its chapter is held back" if book.takes.strict else "the least bad is used"
-    say(f"{pluralize(len(steps), 'chunk')} without a take free of faults, so {fate}: "
-        + describe_remedy(book, steps[:1]))  # fmt: skip
+        location, text = source_location(step.chunk), shorten(step.chunk.text)
+        print_line(f"doubtful: {step.id} {location}: {text} ({faults})")
+    if (hidden_count := len(steps) - MAX_LISTED_CHUNKS) > 0:
+        print_line(f"doubtful: {hidden_count} more; `--json` and `narrator report` have all")
+    consequence = "its chapter is held back" if book.takes.strict else "the least bad is used"
+    count, remedy = pluralize(len(steps), "chunk"), describe_remedy(book, steps[:1])
+    print_line(f"{count} without a take free of faults, so {consequence}: {remedy}")
 
 
 def describe_remedy(
-    book: BookPlan, steps: Sequence[Step], pronoun: str = "it", every: str = "it"
+    book: BookPlan, steps: Sequence[Step], first_pronoun: str = "it", all_pronoun: str = "it"
 ) -> str:
-    """Describes the remedy for doubtful takes; `pronoun` stands for one, `every` for all."""
-    first, draft = steps[0], book.folders.option
+    """Returns the commands that hear and accept the take of the first step, and retake all steps.
+
+    The pronouns stand for the first take and for all takes.
+    """
+    first, option = steps[0], book.folders.option
     names = " ".join(step.id for step in steps)
-    hints = [f"`narrator takes {first.id}{draft} --out listen` to hear {pronoun}"]
+    hints = [f"`narrator takes {first.id}{option} --out listen` to hear {first_pronoun}"]
     if "seed" in book.engines[first.chunk.speaker].sound_parameters:
-        hints.append(f"`narrator retake {names}{draft}` to speak {every} anew")
-    return ", ".join([*hints, f"`narrator pin {first.id} 0{draft}` to accept {pronoun}"])
+        hints.append(f"`narrator retake {names}{option}` to speak {all_pronoun} anew")
+    return ", ".join([*hints, f"`narrator pin {first.id} 0{option}` to accept {first_pronoun}"])

@@ -1,7 +1,8 @@
 """Shows the progress of a command: on a terminal, in a log, or not at all.
 
-A log gets a line every ten seconds, whatever is at work: `beat` asks it. `JsonProgress`,
-`LineProgress` and `LiveProgress` are sinks of a render's events, in this process or in another one.
+A log gets a line every ten seconds from whatever is at work: `print_progress_lines` asks for it.
+`JsonProgress`, `LineProgress` and `LiveProgress` are sinks of a render's events, which may come
+from another process.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 
+from narrator.cli.shared import shorten
 from narrator.progress import (
     ChunkEvent,
     ChunkGivenUp,
@@ -33,13 +36,13 @@ from narrator.sound.clock import format_clock
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-EVERY = 10.0
+LINE_INTERVAL_S = 10.0
 """Seconds between the lines of a log."""
-_said_by: list[Callable[[], str]] = []
-"""Sources of progress lines of the running work; the last one is used."""
+_line_sources: list[Callable[[], str]] = []
+"""Functions that return the progress line of the running work; the last one is asked."""
 
 
-def beat(
+def print_progress_lines(
     console: Console,
     command: str,
     wait: Callable[[float], bool],
@@ -49,25 +52,28 @@ def beat(
 
     Work without a progress line gets a line with the time so far, except on a terminal.
     """
-    began = read_clock()
-    while not wait(EVERY):
-        if _said_by:
-            line = _said_by[-1]()
-        else:
-            line = (
-                ""
-                if console.is_terminal
-                else f"{command}: {format_clock(read_clock() - began)} so far"
-            )
+    start_s = read_clock()
+    while not wait(LINE_INTERVAL_S):
+        line = ""
+        if _line_sources:
+            line = _line_sources[-1]()
+        elif not console.is_terminal:
+            line = _describe_elapsed(command, read_clock() - start_s)
         if line:
             console.print(line)
 
 
+def _describe_elapsed(activity: str, seconds: float) -> str:
+    return f"{activity}: {format_clock(seconds)} so far"
+
+
 @contextlib.contextmanager
-def beating(console: Console, command: str) -> Iterator[None]:
-    """Runs `beat` in a thread while a command runs."""
+def progress_lines(console: Console, command: str) -> Iterator[None]:
+    """Runs `print_progress_lines` in a thread while a command runs."""
     end = threading.Event()
-    thread = threading.Thread(target=beat, args=(console, command, end.wait), daemon=True)
+    thread = threading.Thread(
+        target=print_progress_lines, args=(console, command, end.wait), daemon=True
+    )
     thread.start()
     try:
         yield
@@ -78,48 +84,38 @@ def beating(console: Console, command: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def stage(console: Console, activity: str, read_clock: Clock = time.monotonic) -> Iterator[None]:
-    """Shows a stage of unknown length, with the time that it has taken."""
-    began = read_clock()
-
-    def line() -> str:
-        return f"{activity}: {format_clock(read_clock() - began)} so far"
-
+    """Shows a stage of unknown length: a status on a terminal, the time so far in a log."""
+    start_s = read_clock()
     if console.is_terminal:
         with console.status(activity):
             yield
-        return
-    _said_by.append(line)
-    try:
-        yield
-    finally:
-        _said_by.remove(line)
+    else:
+        with _line_source(lambda: _describe_elapsed(activity, read_clock() - start_s)):
+            yield
 
 
 @contextlib.contextmanager
-def silence() -> Iterator[None]:
-    """Prints no progress for work that goes on until it is ended."""
-
-    def line() -> str:
-        return ""
-
-    _said_by.append(line)
+def _line_source(describe: Callable[[], str]) -> Iterator[None]:
+    """Takes the lines of a log from this function during a block."""
+    _line_sources.append(describe)
     try:
         yield
     finally:
-        _said_by.remove(line)
+        _line_sources.remove(describe)
+
+
+def without_progress_lines() -> AbstractContextManager[None]:
+    """Prints no progress during a block: a server runs until it is stopped."""
+    return _line_source(lambda: "")
 
 
 def _format_remaining(seconds: float | None) -> str:
-    """The time left of something, once it can be said."""
+    """Describes the remaining time; an empty text while it is unknown."""
     return "" if seconds is None else f", {format_clock(seconds)} left"
 
 
-LINES = 8
+MAX_CHAPTER_BARS = 8
 """Chapters shown at once on a terminal; finished ones move up into the scrollback."""
-
-
-def _fitted(title: str, room: int) -> str:
-    return title if len(title) <= room else f"{title[: room - 1].rstrip()}…"
 
 
 class _Progress(ProgressCounter):
@@ -135,14 +131,13 @@ class _Progress(ProgressCounter):
     def __exit__(self, *error: object) -> None:
         pass
 
-    def describe_stage(self, activity: str, done_count: int, total: int) -> str:
-        """Describes a stage of making files; encoding counts seconds of sound."""
-        line = (
-            f"{format_clock(done_count)} of {format_clock(total)}"
-            if activity in ("encode", "check")
-            else f"{done_count} of {total}"
-        )
-        return line + _format_remaining(self.stage_seconds_left(done_count, total))
+    def describe_stage(self, stage: Exporting) -> str:
+        """Describes a stage of making files: seconds of sound, or the number of files."""
+        done, total = stage.done, stage.total
+        count = f"{done} of {total}"
+        if stage.what in ("encode", "check"):
+            count = f"{format_clock(done)} of {format_clock(total)}"
+        return count + _format_remaining(self.stage_seconds_left(done, total))
 
     def describe_total(self) -> str:
         """Describes the whole run in a line."""
@@ -151,8 +146,9 @@ class _Progress(ProgressCounter):
             line += f"  {format_clock(seconds_left)} left"
             if seconds_left > 120:
                 end = datetime.now() + timedelta(seconds=seconds_left)
+                is_within_half_a_day = seconds_left < 12 * 3600
                 line += (
-                    f", until {end:%H:%M}" if seconds_left < 43200 else f", until {end:%a %H:%M}"
+                    f", until {end:%H:%M}" if is_within_half_a_day else f", until {end:%a %H:%M}"
                 )
         if self.engine.note:
             line += f"  {self.engine.note}, {self.engine.busy:.0%} busy"
@@ -160,7 +156,7 @@ class _Progress(ProgressCounter):
         return line + (f"  {_count_retries(retries)}" if retries else "")
 
     def print_faults(self, event: ChunkEvent) -> None:
-        """Prints what became of a chunk that has no faultless take."""
+        """Prints the fault of a chunk that was given up, or has a doubtful take."""
         if isinstance(event, ChunkGivenUp):
             self.console.print(f"given up: {event.chunk}: {event.faults[-1]}")
         elif isinstance(event, ChunkRendered) and event.faults:
@@ -172,50 +168,49 @@ class JsonProgress(_Progress):
 
 
 class LineProgress(_Progress):
-    """For a log or a pipe: a line for each chapter and stage, and at times one for the whole."""
+    """For a log or a pipe: a line for each chapter and stage, and at intervals one for the book."""
 
     def __init__(self, console: Console, clock: Clock = time.monotonic) -> None:
         super().__init__(console, clock)
-        self._started = ("", self.began)
-        self._exported = Exporting("", 0, 0)
+        self._activity, self._activity_start_s = "planning", self.began
+        self._latest_export = Exporting("", 0, 0)
 
     def __enter__(self) -> Self:
-        _said_by.append(self.line)
+        _line_sources.append(self.line)
         return self
 
     def __exit__(self, *error: object) -> None:
-        _said_by.remove(self.line)
+        _line_sources.remove(self.line)
 
     def line(self) -> str:
-        """The progress so far."""
+        """Describes the progress so far."""
         if self.stage:
-            stage = self._exported
-            return f"{stage.what}: {self.describe_stage(stage.what, stage.done, stage.total)}"
+            return f"{self._latest_export.what}: {self.describe_stage(self._latest_export)}"
         if self.done or (self.total and self.engine.busy):
             return self.describe_total()
-        activity, since = self._started
-        return f"{activity or 'planning'}: {format_clock(self.now() - since)} so far"
+        return _describe_elapsed(self._activity, self.now() - self._activity_start_s)
 
     def __call__(self, event: ProgressEvent) -> None:
         super().__call__(event)
         match event:
-            case Starting(what):
-                self._started = (what, self.now())
-                self.console.print(what)
+            case Starting(activity):
+                self._activity, self._activity_start_s = activity, self.now()
+                self.console.print(activity)
             case ChunkRendered() | ChunkGivenUp():
-                self._print_chapter(event)
+                self._print_complete_chapter(event)
                 self.print_faults(event)
-            case Exporting(what, done, total):
-                if event != self._exported and done == total:
-                    self.console.print(f"{what}: {self.describe_stage(what, done, total)}")
-                self._exported = event
+            case Exporting(activity, done, total):
+                if event != self._latest_export and done == total:
+                    self.console.print(f"{activity}: {self.describe_stage(event)}")
+                self._latest_export = event
 
-    def _print_chapter(self, event: ChunkEvent) -> None:
-        n = event.chapter
-        if self.done[n] == self.total[n] and not event.again:
-            retries = f", {_count_retries(self.retries[n])}" if self.retries[n] else ""
+    def _print_complete_chapter(self, event: ChunkEvent) -> None:
+        chapter = event.chapter
+        chunk_count = self.total[chapter]
+        if self.done[chapter] == chunk_count and not event.again:
+            retries = f", {_count_retries(self.retries[chapter])}" if self.retries[chapter] else ""
             self.console.print(
-                f"chapter {n + 1}: {self.titles[n]}: {self.total[n]} chunks{retries}"
+                f"chapter {chapter + 1}: {self.titles[chapter]}: {chunk_count} chunks{retries}"
             )
 
 
@@ -233,11 +228,11 @@ class LiveProgress(_Progress):
             TextColumn("{task.fields[note]}", markup=False, table_column=Column(no_wrap=True)),
             console=console,
             refresh_per_second=4,
-            transient=True,  # what is lasting is printed above, and told at the end
+            transient=True,  # results are printed above the bars, and again at the end
         )
-        self.lines: dict[int, TaskID] = {}
-        self.book: TaskID | None = None
-        self.export: dict[str, TaskID] = {}
+        self._chapter_bars: dict[int, TaskID] = {}
+        self._book_bar: TaskID | None = None
+        self._export_bars: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
         self.bars.start()
@@ -250,93 +245,104 @@ class LiveProgress(_Progress):
         super().__call__(event)
         match event:
             case Planned():
-                for task in self.bars.task_ids:  # of a render before
-                    self.bars.remove_task(task)
-                self.lines.clear()
-                self.export.clear()
-                self.book = None
+                for bar in self.bars.task_ids:  # of an earlier render
+                    self.bars.remove_task(bar)
+                self._chapter_bars.clear()
+                self._export_bars.clear()
+                self._book_bar = None
                 if self.total:
-                    self.book = self.bars.add_task("whole", total=self.total.total(), note="")
+                    self._book_bar = self.bars.add_task("whole", total=self.total.total(), note="")
             case ChunkEvent():
                 if not event.again:
-                    self._show(event.chapter)
+                    self._update_chapter(event.chapter)
                 self.print_faults(event)
-            case Starting(what):
-                self.console.print(what)
+            case Starting(activity):
+                self.console.print(activity)
             case Running():
-                self._show_total()
-            case Exporting(what, done, total):
-                self._show_total()
-                if what not in self.export:
-                    self.export[what] = self.bars.add_task(what, total=total, note="")
-                note = self.describe_stage(what, done, total)
-                self.bars.update(self.export[what], completed=done, total=total, note=note)
+                self._update_total()
+            case Exporting(activity, done, total):
+                self._update_total()
+                if activity not in self._export_bars:
+                    self._export_bars[activity] = self.bars.add_task(activity, total=total, note="")
+                bar = self._export_bars[activity]
+                note = self.describe_stage(event)
+                self.bars.update(bar, completed=done, total=total, note=note)
 
-    def _show(self, n: int) -> None:
-        retries = f"  {_count_retries(self.retries[n])}" if self.retries[n] else ""
-        note = f"{self.done[n]}/{self.total[n]}{retries}"
-        if n not in self.lines and len(self.lines) < LINES:
-            title = _fitted(self.titles[n], 20)
-            self.lines[n] = self.bars.add_task(f"{n + 1:3} {title}", total=self.total[n], note="")
-        if n in self.lines:
-            self.bars.update(self.lines[n], completed=self.done[n], note=note)
-        if self.done[n] == self.total[n]:
-            if n in self.lines:
-                self.bars.remove_task(self.lines.pop(n))
-            room = max(12, self.console.width - len(note) - 7)
-            self.console.print(f"{n + 1:3} {_fitted(self.titles[n], room)}  {note}")
+    def _update_chapter(self, chapter: int) -> None:
+        """Moves the bar of a chapter, counted from 0; a complete one becomes a printed line."""
+        done_count, chunk_count = self.done[chapter], self.total[chapter]
+        number, title = f"{chapter + 1:3}", self.titles[chapter]
+        retries = f"  {_count_retries(self.retries[chapter])}" if self.retries[chapter] else ""
+        note = f"{done_count}/{chunk_count}{retries}"
+        if chapter not in self._chapter_bars and len(self._chapter_bars) < MAX_CHAPTER_BARS:
+            self._chapter_bars[chapter] = self.bars.add_task(
+                f"{number} {shorten(title, 20)}", total=chunk_count, note=""
+            )
+        if chapter in self._chapter_bars:
+            self.bars.update(self._chapter_bars[chapter], completed=done_count, note=note)
+        if done_count == chunk_count:
+            if chapter in self._chapter_bars:
+                self.bars.remove_task(self._chapter_bars.pop(chapter))
+            title_width = max(12, self.console.width - len(number) - len(note) - 4)
+            self.console.print(f"{number} {shorten(title, title_width)}  {note}")
 
-    def _show_total(self) -> None:
-        if self.book is not None:
-            self.bars.update(self.book, completed=self.done.total(), note=self.describe_total())
+    def _update_total(self) -> None:
+        if self._book_bar is not None:
+            note = self.describe_total()
+            self.bars.update(self._book_bar, completed=self.done.total(), note=note)
 
 
 class StageLine:
-    """Shows the share that is done: a changing line on a terminal, a line at times in a log."""
+    """Shows the share that is done: a changing line on a terminal, a line at intervals in a log."""
 
     def __init__(self, console: Console, clock: Clock = time.monotonic) -> None:
         self._clock = clock
         self._status = console.status("") if console.is_terminal else None
-        self._stage = ""
+        self._activity = ""
         self._first = self._latest = (clock(), 0.0)
-        """Time and share of the stage's first and last report."""
+        """Time in seconds and share of the first and the latest report of this activity."""
 
     def __enter__(self) -> Self:
         if self._status:
             self._status.start()
-        _said_by.append(self.line)
+        _line_sources.append(self.line)
         return self
 
     def __exit__(self, *error: object) -> None:
-        _said_by.remove(self.line)
+        _line_sources.remove(self.line)
         if self._status:
             self._status.stop()
 
-    def __call__(self, what: str, share: float) -> None:
+    def __call__(self, activity: str, share: float) -> None:
         self._latest = (self._clock(), share)
-        if what != self._stage:
-            self._stage, self._first = what, self._latest
+        if activity != self._activity:
+            self._activity, self._first = activity, self._latest
         if self._status:
-            self._status.update(f"{what}: {share:4.0%}" if share else what)
+            self._status.update(f"{activity}: {share:4.0%}" if share else activity)
 
     def line(self) -> str:
-        if self._status or not self._stage:
+        """Describes the progress for a log; empty on a terminal, which shows it already."""
+        if self._status or not self._activity:
             return ""
         share = self._latest[1]
         if not share:
-            return f"{self._stage}: {format_clock(self._clock() - self._first[0])} so far"
-        return f"{self._stage}: {share:.0%}{_format_remaining(self._seconds_left())}"
+            return _describe_elapsed(self._activity, self._clock() - self._first[0])
+        return f"{self._activity}: {share:.0%}{_format_remaining(self._seconds_left())}"
 
     def _seconds_left(self) -> float | None:
-        """By the rate between the first report of the stage and the last, so that it counts down
-        until the next one."""
-        (began, before), (reported, share) = self._first, self._latest
-        if before == 1:
+        """Estimates the rest by the rate between the first and the latest report of the activity.
+
+        Counts down between reports; None while unknown.
+        """
+        (first_s, first_share), (latest_s, latest_share) = self._first, self._latest
+        if first_share == 1:
             return None
-        seconds_left = estimate_remaining_seconds((share - before) / (1 - before), reported - began)
-        if seconds_left is None or seconds_left <= (passed := self._clock() - reported):
+        progress = (latest_share - first_share) / (1 - first_share)
+        seconds_left = estimate_remaining_seconds(progress, latest_s - first_s)
+        if seconds_left is None:
             return None
-        return seconds_left - passed
+        seconds_left -= self._clock() - latest_s
+        return seconds_left if seconds_left > 0 else None
 
 
 def _count_retries(count: int) -> str:

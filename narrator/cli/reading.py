@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.progress import MofNCompleteColumn
 
-from narrator.cli.models import bar
+from narrator.cli.models import progress_bar
 from narrator.cli.shared import display_path, err, out, shorten
 from narrator.quantities import pluralize
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Asking:
+class LanguageModelReader:
     """A language model with what it has answered on a project, and what it was asked last.
 
     It refines what rules say of a book.
@@ -38,7 +38,7 @@ class Asking:
         from narrator.text.speakers import asking
 
         before = self.model.read
-        with bar(f"asking {self.model.name}", MofNCompleteColumn()) as tell:
+        with progress_bar(f"asking {self.model.name}", MofNCompleteColumn()) as tell:
             self.said = asking.ask(
                 texts, attribution, self.model, answers=self.answers, on_progress=tell
             )
@@ -54,11 +54,11 @@ class Asking:
 
         if self.said is None:
             return [], []
-        with bar("describing voices", MofNCompleteColumn()) as tell:
+        with progress_bar("describing voices", MofNCompleteColumn()) as tell:
             voices = proposing.propose_descriptions(
                 self.texts, self.said, self.model, self.answers, language=language, on_progress=tell
             )
-        with bar("styles of lines", MofNCompleteColumn()) as tell:
+        with progress_bar("styles of lines", MofNCompleteColumn()) as tell:
             styles = proposing.propose_styles(
                 self.texts, self.said, self.model, self.answers, on_progress=tell
             )
@@ -66,7 +66,7 @@ class Asking:
 
 
 @contextlib.contextmanager
-def reading(spec: str, project: Project) -> Iterator[Asking]:
+def load_reader(spec: str, project: Project) -> Iterator[LanguageModelReader]:
     """A language model by hub id, folder or "auto", to be asked about a project.
 
     Raises EngineUnavailable, StorageError.
@@ -76,7 +76,7 @@ def reading(spec: str, project: Project) -> Iterator[Asking]:
 
     language_model = models.find_language(spec, root=project.root, tell=err.print)
     with reader.load(language_model, err.print) as model:
-        yield Asking(model, Answers(project.build / "cast" / "answers.jsonl"))
+        yield LanguageModelReader(model, Answers(project.build / "cast" / "answers.jsonl"))
 
 
 def proposals_json(voices: Sequence[Description], styles: Sequence[Style]) -> dict[str, object]:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from narrator.cli.cluster import Insecure, OnCluster, Tls, wish_of
+from narrator.cli.cluster import Insecure, OnCluster, Tls, make_cluster_options
 from narrator.cli.planning import (
-    plan_of,
+    load_plan,
     print_doubtful,
-    print_lost,
+    print_lost_pins,
     print_plan,
-    warn_of_unspoken,
+    warn_about_unspoken_text,
+    warn_about_unsupported,
 )
 from narrator.cli.progress import JsonProgress, LineProgress, LiveProgress, stage
 from narrator.cli.shared import (
@@ -35,7 +36,7 @@ from narrator.cli.shared import (
     out,
     print_problems,
     shorten,
-    source,
+    source_location,
 )
 from narrator.errors import EngineUnavailable, ExportError
 from narrator.quantities import format_bytes, pluralize
@@ -50,9 +51,9 @@ if TYPE_CHECKING:
     from narrator.speech.render import RenderResult
     from narrator.speech.store import Store
 
-LISTED = 12
-"""Files that are said one by one, of those that were moved or altered."""
-STOPPED = 130
+MAX_LISTED = 12
+"""Chunks and files that are printed, of what may be thousands."""
+EXIT_STOPPED = 130
 
 
 @app.command()
@@ -74,10 +75,10 @@ def render(
         chapters=tuple(chapter or ()),
         speakers=tuple(speaker or ()),
         force=force,
-        cluster=wish_of(cluster, tls, insecure),
+        cluster=make_cluster_options(cluster, tls, insecure),
     )
     if dry_run:
-        print_plan(plan_of(book, options), as_json)
+        print_plan(load_plan(book, options), as_json)
         return
     _run("render", book, options, as_json)
 
@@ -88,28 +89,31 @@ def export(book: Book = Path("book.yaml"), chapter: Chapters = None,
     """Assemble and encode what is rendered already; nothing is spoken."""
     from narrator.pipeline.options import RenderOptions
 
-    options = RenderOptions(chapters=tuple(chapter or ()), cluster=wish_of("none"))
+    options = RenderOptions(chapters=tuple(chapter or ()), cluster=make_cluster_options("none"))
     _run("export", book, options, as_json)
 
 
 def _run(
     kind: Literal["render", "export"], book: Path, options: RenderOptions, as_json: bool
 ) -> None:
-    from narrator.pipeline import book_engines, book_plan, book_reading, checking, run
+    """Does a job, in this process or in the one that owns the project, and prints the outcome.
+
+    Raises Exit with the exit code of an incomplete render, ExportError for files that failed.
+    """
+    from narrator.pipeline import book_engines, book_plan, book_reading, run
     from narrator.pipeline.jobs import client, execution
     from narrator.pipeline.jobs.protocol import Job
 
     cancel, joined = threading.Event(), threading.Event()
     stop_on_signals(cancel, joined)
-    began = time.monotonic()
+    start_s = time.monotonic()
     with contextlib.nullcontext() if as_json else stage(err, "reading the manuscript"):
         reading = book_reading.read_book(book)
         project = reading.manuscript.project
         selection = book_plan.select(reading.manuscript, options)
         engines = book_engines.engines_for(project, options.cluster, on_message=err.print)
     if kind == "render" and not as_json:
-        print_problems("warning", list(checking.find_unsupported_settings(reading.manuscript)))
-        print_problems("warning", list(checking.find_unrecognised_languages(reading.manuscript)))
+        warn_about_unsupported(reading.manuscript)
     job = Job.of(kind, options)
     progress_class = JsonProgress if as_json else LiveProgress if err.is_terminal else LineProgress
     with (
@@ -129,7 +133,7 @@ def _run(
     if as_json:
         out.print_json(data=run.summary(outcome))
     else:
-        _print_report(outcome, time.monotonic() - began)
+        _print_report(outcome, wall_s=time.monotonic() - start_s)
     if outcome.failures:
         raise ExportError(outcome.failures)
     if outcome.exit_code:
@@ -138,7 +142,7 @@ def _run(
 
 @contextlib.contextmanager
 def naming_alternatives(manuscript: Manuscript) -> Iterator[None]:
-    """Adds to the error of a missing model what can speak the book instead."""
+    """Adds to the error of a missing model the engines that can speak the book instead."""
     from narrator.pipeline import book_engines
     from narrator.pipeline.alternatives import alternatives
 
@@ -157,10 +161,11 @@ def naming_alternatives(manuscript: Manuscript) -> Iterator[None]:
 
 
 def stop_on_signals(cancel: threading.Event, joined: threading.Event | None = None) -> None:
-    """The first signal ends the run after what is in flight is stored, the second at once.
+    """Sets `cancel` at the first signal, so that finished takes are stored; the second stops at
+    once.
 
-    One that is `joined` goes on without us. A window that closes hangs up twice, by its shell and
-    by the system, and means it once; under `nohup` it means nothing.
+    While `joined` is set, another process renders, and goes on. A window that closes sends SIGHUP
+    twice, by its shell and by the system, which counts once; under `nohup` it is ignored.
     """
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -171,7 +176,7 @@ def stop_on_signals(cancel: threading.Event, joined: threading.Event | None = No
         cancel.set()
         if joined is not None and joined.is_set():
             return
-        with contextlib.suppress(RuntimeError):  # it may have come in the middle of a line
+        with contextlib.suppress(RuntimeError):  # the signal may have interrupted a print
             err.print("stopping: storing what is finished (again to stop at once)")
 
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -179,7 +184,7 @@ def stop_on_signals(cancel: threading.Event, joined: threading.Event | None = No
             signal.signal(name, stop)
 
 
-# -- what somebody else has done -------------------------------------------------------------------
+# -- the outcome of a job of another process -------------------------------------------------------
 
 
 def print_answer(answer: Answer, as_json: bool = False) -> None:
@@ -190,9 +195,9 @@ def print_answer(answer: Answer, as_json: bool = False) -> None:
         print_problems("error", answer.error.splitlines())
     elif as_json and answer.summary:
         out.print_json(data=answer.summary)
-    elif answer.exit_code == STOPPED and answer.pid and not answer.summary:
+    elif answer.exit_code == EXIT_STOPPED and answer.pid and not answer.summary:
         out.print(f"withdrawn before it began; what process {answer.pid} does goes on")
-    elif answer.exit_code == STOPPED:
+    elif answer.exit_code == EXIT_STOPPED:
         out.print("stopped; run the same command to go on")
     else:
         _print_summary(answer.pid, answer.summary)
@@ -201,49 +206,49 @@ def print_answer(answer: Answer, as_json: bool = False) -> None:
 
 
 def _print_summary(pid: int, summary: Mapping[str, Any]) -> None:
-    """Prints the outcome of a render by another process, in short."""
-    rendered = summary.get("rendered", 0)
-    if rendered:
+    """Prints the summary of a render by another process."""
+    if rendered := summary.get("rendered", 0):
         out.print(f"process {pid} rendered {pluralize(rendered, 'chunk')}, "
                   f"{format_clock(summary.get('speech_seconds', 0))} of speech")  # fmt: skip
-    for label, rows in (("given up", "given_up"), ("doubtful", "doubtful")):
-        for row in summary.get(rows, [])[:LISTED]:
+    for label, key in (("given up", "given_up"), ("doubtful", "doubtful")):
+        for row in summary.get(key, [])[:MAX_LISTED]:
             faults = "; ".join(row["faults"])
             err.print(f"{label}: {row['chunk']} {row['source']}: {shorten(row['text'])} ({faults})")
     for name in summary.get("files", []):
         out.print(str(display_path(Path(name))))
     for message in summary.get("losses", []):
         out.print(message)
-    if lacking := summary.get("incomplete_chapters"):
-        err.print(f"not assembled: chapters {', '.join(map(str, lacking))} lack takes")
+    if chapter_numbers := summary.get("incomplete_chapters"):
+        err.print(f"not assembled: chapters {', '.join(map(str, chapter_numbers))} lack takes")
 
 
-# -- what was done ---------------------------------------------------------------------------------
+# -- the outcome of a job of this process ----------------------------------------------------------
 
 
-def _print_report(report: Report, wall: float) -> None:
+def _print_report(report: Report, wall_s: float) -> None:
     _print_speech(report.result)
     if report.finished:
         _print_chapters(report.finished)
     _print_damage(report.plan.store)
-    print_lost(report.plan)
-    warn_of_unspoken(report.plan)
+    print_lost_pins(report.plan)
+    warn_about_unspoken_text(report.plan)
     steps = {step.key: step for step in report.plan.steps}
     for key, faults in report.result.flags.items():
-        err.print(f"given up: {steps[key].id} {source(steps[key].chunk)}: "
+        err.print(f"given up: {steps[key].id} {source_location(steps[key].chunk)}: "
                   f"{shorten(steps[key].chunk.text)} ({faults[-1]})")  # fmt: skip
     print_doubtful(report.plan, report.doubtful, err.print)
     if report.finished:
         _print_files(report.finished)
-    for message in (*report.damage[:LISTED], *report.losses):
+    for message in (*report.damage[:MAX_LISTED], *report.losses):
         out.print(message)
-    _print_superseded(report)
-    text = report.accounting
+    _print_superseded_files(report)
+    characters = report.accounting
     out.print(
-        f"characters: {text.source} in the source = {text.spoken} spoken + "
-        f"{text.left_out} left out + {text.given_up} given up + {text.not_rendered} not rendered"
+        f"characters: {characters.source} in the source = {characters.spoken} spoken + "
+        f"{characters.left_out} left out + {characters.given_up} given up + "
+        f"{characters.not_rendered} not rendered"
     )
-    _print_end(report, wall)
+    _print_outcome(report, wall_s)
 
 
 def _print_speech(result: RenderResult) -> None:
@@ -259,13 +264,14 @@ def _print_speech(result: RenderResult) -> None:
 
 
 def _print_chapters(finished: Finished) -> None:
+    """Prints length and loudness of each encoded chapter."""
     for chapter, sounds in finished.exported.chapters:
         for sound in sounds:
             state = "" if sound.fresh else "  unchanged"
-            loud = sound.loudness
+            loudness = sound.loudness
             out.print(f"{chapter.number:4}  {format_clock(chapter.timeline.seconds):>8}  "
-                      f"{sound.encoding.codec:4}  {loud.integrated:6.1f} LUFS "
-                      f"{loud.true_peak:6.1f} dBTP  {chapter.title}{state}")  # fmt: skip
+                      f"{sound.encoding.codec:4}  {loudness.integrated:6.1f} LUFS "
+                      f"{loudness.true_peak:6.1f} dBTP  {chapter.title}{state}")  # fmt: skip
 
 
 def _print_damage(store: Store) -> None:
@@ -286,11 +292,11 @@ def _print_files(finished: Finished) -> None:
         out.print(remark)
 
 
-def _print_superseded(report: Report) -> None:
+def _print_superseded_files(report: Report) -> None:
     """Prints the files that a run moved out of the folder of finished files."""
-    moved, finished_files = report.superseded, report.finished
-    delivered = {*finished_files.files, *finished_files.companions} if finished_files else set()
-    for old, new in moved[:LISTED]:
+    moved, finished = report.superseded, report.finished
+    delivered = {*finished.files, *finished.companions} if finished else set()
+    for old, new in moved[:MAX_LISTED]:
         if old in delivered:
             kind = "link" if new.is_symlink() else "altered file"
             out.print(
@@ -298,12 +304,13 @@ def _print_superseded(report: Report) -> None:
             )
         else:
             out.print(f"{display_path(old)}  is delivered no more: moved to {display_path(new)}")
-    if len(moved) > LISTED:
-        out.print(f"and {len(moved) - LISTED} more files that are delivered no more: moved to "
+    if len(moved) > MAX_LISTED:
+        out.print(f"and {len(moved) - MAX_LISTED} more files that are delivered no more: moved to "
                   "`superseded` as well")  # fmt: skip
 
 
-def _print_end(report: Report, wall: float) -> None:
+def _print_outcome(report: Report, wall_s: float) -> None:
+    """Prints the last lines: done, stopped, or not assembled and why."""
     if report.result.cancelled:
         out.print("stopped; run the same command to go on")
     elif report.incomplete:
@@ -313,7 +320,7 @@ def _print_end(report: Report, wall: float) -> None:
             err.print(f"{earlier} of an earlier run stay: `narrator status` names them")
     else:
         log = f"; log: {display_path(report.log)}" if report.log else ""
-        out.print(f"done in {format_clock(wall)}{log}")
+        out.print(f"done in {format_clock(wall_s)}{log}")
     if report.log_fault:
         err.print(f"the log lacks lines: {report.log_fault}")
 
@@ -324,5 +331,6 @@ def _why_incomplete(report: Report) -> str:
     reason = f"{run.describe_chapters_lacking(report.incomplete)} takes"
     if not report.missing_count:
         return f"{reason} of other speakers"
-    has_withheld = report.plan.takes.strict and report.doubtful
-    return f"{reason}, or `checks: {{strict: true}}` holds takes back" if has_withheld else reason
+    if report.plan.takes.strict and report.doubtful:
+        return f"{reason}, or `checks: {{strict: true}}` holds takes back"
+    return reason

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from narrator.cli.planning import plan_of
+from narrator.cli.planning import load_plan
 from narrator.cli.progress import StageLine
 from narrator.cli.shared import Book, Chapters, app, check_replaceable, display_path, err, out
 from narrator.quantities import format_bytes, pluralize
@@ -36,7 +36,7 @@ def report(
 
     if to is not None:
         check_replaceable(to, reports.MARK.encode(), "report")
-    planned = plan_of(book)
+    planned = load_plan(book)
     manuscript = planned.manuscript
     chosen = book_plan.select(manuscript, RenderOptions(chapters=tuple(chapter or ()))).chapters
     if spectrograms:

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 Keys = Callable[[], str]
 """The next key: a character; "" when no more will come."""
 
-_CONTEXT = 300
+_CONTEXT_CHARS = 300
 """Characters of what is around a quotation in its paragraph that are shown."""
-_HELP = "1-9 who says it, o another, n nobody (the narrator), s skip, b back, q quit"
-_ENTER, _ESCAPE, _TAB, _RUBOUT = "\r\n", "\x1b", "\t", "\x7f\b"
-_END = "q\x04"
-_SOON = 0.05
+_KEYS_HELP = "1-9 who says it, o another, n nobody (the narrator), s skip, b back, q quit"
+_ENTER_KEYS, _ESCAPE_KEY, _TAB_KEY, _BACKSPACE_KEYS = "\r\n", "\x1b", "\t", "\x7f\b"
+_QUIT_KEYS = "q\x04"
+_FUNCTION_KEY_TIMEOUT_S = 0.05
 """Seconds after Escape, within which what comes is the rest of a function key."""
 
 
@@ -49,7 +49,7 @@ def review(proposal: Proposal, *, in_order: bool = False) -> None:
 
     if find_new_characters(proposal):
         raise UsageError("the cast is not in book.yaml yet: narrator cast --write, then --review")
-    with keys_of(sys.stdin.fileno()) as keys:
+    with reading_keys(sys.stdin.fileno()) as keys:
         answers, remaining_count = Review(proposal, keys, out, in_order=in_order).run()
     summary = f"{pluralize(answers, 'answer')} written"
     out.print(
@@ -60,7 +60,7 @@ def review(proposal: Proposal, *, in_order: bool = False) -> None:
 
 
 @contextlib.contextmanager
-def keys_of(stream: int) -> Iterator[Keys]:
+def reading_keys(stream: int) -> Iterator[Keys]:
     """Single keys of a terminal, without Enter; it is as it was afterwards."""
     import termios
     import tty
@@ -69,8 +69,8 @@ def keys_of(stream: int) -> Iterator[Keys]:
 
     def read() -> str:
         key_bytes = os.read(stream, 1)
-        while key_bytes == b"\x1b" and select.select([stream], [], [], _SOON)[0]:
-            key_bytes = _after_function_key(stream)
+        while key_bytes == b"\x1b" and select.select([stream], [], [], _FUNCTION_KEY_TIMEOUT_S)[0]:
+            key_bytes = _skip_function_key(stream)
         missing_count = (
             max(0, f"{key_bytes[0]:08b}".find("0") - 1) if key_bytes else 0
         )  # of a letter in UTF-8
@@ -91,7 +91,7 @@ def keys_of(stream: int) -> Iterator[Keys]:
             signal.signal(name, handler)
 
 
-def _after_function_key(stream: int) -> bytes:
+def _skip_function_key(stream: int) -> bytes:
     """The rest of a key that sends several characters after Escape, and answers nothing."""
     next_byte = os.read(stream, 1)
     if next_byte not in (b"[", b"O"):  # with Alt
@@ -120,8 +120,8 @@ class Review:
         index = 0
         while index < len(self.questions):
             question = self.questions[index]
-            self._show(index, question)
-            answer = self._answer(question.choices)
+            self._print_question(index, question)
+            answer = self._read_answer(question.choices)
             if answer is None:
                 break
             if answer in (_SKIP, _BACK):
@@ -144,13 +144,13 @@ class Review:
 
     # -- asking
 
-    def _answer(self, choices: Sequence[tuple[str, float | None]]) -> str | None:
+    def _read_answer(self, choices: Sequence[tuple[str, float | None]]) -> str | None:
         """A name, NOBODY, _SKIP or _BACK; None to quit."""
         from narrator.text.speaker_files import NOBODY
 
         while True:
             key = self.keys()
-            if not key or key in _END:
+            if not key or key in _QUIT_KEYS:
                 return None
             if key.isdecimal() and 0 < int(key) <= len(choices):
                 return choices[int(key) - 1][0]
@@ -161,28 +161,28 @@ class Review:
             if key in "bB":
                 return _BACK
             if key in "oO":
-                name = self._typed()
+                name = self._ask_for_name()
                 if name is not None:
                     return name
-            self.console.print(_HELP)
+            self.console.print(_KEYS_HELP)
 
-    def _typed(self) -> str | None:
+    def _ask_for_name(self) -> str | None:
         """A name of the cast, of which enough is typed; None where it is given up."""
         typed = ""
         while True:
-            fitting = self._fitting(typed)
+            fitting = self._matching_names(typed)
             candidates = ", ".join(fitting[:5]) + (" …" if len(fitting) > 5 else "")
             self.console.print(f"name: {typed}    {candidates or 'nobody of the cast'}")
             key = self.keys()
-            if not key or key in _ESCAPE + "\x04":
+            if not key or key in _ESCAPE_KEY + "\x04":
                 return None
-            if key in _ENTER + _TAB:
-                if key in _ENTER and (exact := self._find_name(typed)):
+            if key in _ENTER_KEYS + _TAB_KEY:
+                if key in _ENTER_KEYS and (exact := self._find_name(typed)):
                     return exact
-                if len(fitting) == 1 or (typed and fitting and key in _ENTER):
+                if len(fitting) == 1 or (typed and fitting and key in _ENTER_KEYS):
                     return fitting[0]
-                typed = _shared(typed, fitting)
-            elif key in _RUBOUT:
+                typed = _common_beginning(typed, fitting)
+            elif key in _BACKSPACE_KEYS:
                 typed = typed[:-1]
             elif key.isprintable():
                 typed += key
@@ -198,7 +198,7 @@ class Review:
         names |= {character.name.casefold(): character.name for character in reversed(cast)}
         return names.get(typed.strip().casefold())
 
-    def _fitting(self, typed: str) -> list[str]:
+    def _matching_names(self, typed: str) -> list[str]:
         """Names that begin so, then names with a word or an alias that does."""
         start = typed.casefold()
         lines = self.proposal.lines
@@ -219,7 +219,7 @@ class Review:
 
     # -- showing
 
-    def _show(self, index: int, question: Question) -> None:
+    def _print_question(self, index: int, question: Question) -> None:
         quote = question.group[0]
         title = self.proposal.chapters[quote.chapter].title
         place = (
@@ -228,24 +228,26 @@ class Review:
         )
         self.console.print(Text(f"\n{place}", style="bold"))
         if question.before:
-            self._say(Text(question.before, style="dim"))
-        self._say(self._paragraph(question))
+            self._print_wrapped(Text(question.before, style="dim"))
+        self._print_wrapped(self._highlight_quotation(question))
         if question.after:
-            self._say(Text(question.after, style="dim"))
+            self._print_wrapped(Text(question.after, style="dim"))
         for number, (name, sure) in enumerate(question.choices, 1):
-            self._say(Text(f" {number} {name}" + (f"  {sure:.0%}" if sure is not None else "")))
+            self._print_wrapped(
+                Text(f" {number} {name}" + (f"  {sure:.0%}" if sure is not None else ""))
+            )
         if quote.row.is_manual:
-            self._say(Text(f"you said: {quote.row.speaker}"))
-        self._say(Text(_HELP, style="dim"))
+            self._print_wrapped(Text(f"you said: {quote.row.speaker}"))
+        self._print_wrapped(Text(_KEYS_HELP, style="dim"))
 
-    def _say(self, text: Text) -> None:
+    def _print_wrapped(self, text: Text) -> None:
         self.console.print(text, soft_wrap=False)
 
-    def _paragraph(self, question: Question) -> Text:
+    def _highlight_quotation(self, question: Question) -> Text:
         """The paragraph with what is asked about marked, by colour or by signs."""
         text, spans = question.paragraph, question.spans
-        begin = max(0, spans[0][0] - _CONTEXT)
-        end = min(len(text), spans[-1][1] + _CONTEXT)
+        begin = max(0, spans[0][0] - _CONTEXT_CHARS)
+        end = min(len(text), spans[-1][1] + _CONTEXT_CHARS)
         paragraph = Text("… " if begin else "")
         plain = self.console.color_system is None or self.console.no_color
         position = begin
@@ -258,7 +260,7 @@ class Review:
         return paragraph.append(" …") if end < len(text) else paragraph
 
 
-def _shared(typed: str, names: Sequence[str]) -> str:
+def _common_beginning(typed: str, names: Sequence[str]) -> str:
     """The typed text, extended by the letters that all matching names share."""
     while True:
         following = {name[: len(typed) + 1].casefold() for name in names}

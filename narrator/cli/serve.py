@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrator.cli.casting import engine_for
-from narrator.cli.progress import silence
+from narrator.cli.progress import without_progress_lines
 from narrator.cli.shared import app, err, out
-from narrator.cli.voices import Language, language_of, speech_of
+from narrator.cli.voices import Language, choose_language, load_speech_settings
 from narrator.errors import UsageError
 from narrator.quantities import pluralize
 from textbase.characters import excerpt
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from narrator.project.project import Project
     from narrator.serve.app import SpeechServer
 
-TOKEN = "NARRATOR_SERVE_TOKEN"
+TOKEN_VARIABLE = "NARRATOR_SERVE_TOKEN"
 """Environment variable of the token, which everybody would see on a command line."""
-_SHORTEST = 16
+_MIN_TOKEN_CHARS = 16
 """Characters of a token that nobody guesses."""
 
 
@@ -71,13 +71,13 @@ def serve(
     book = None if project is None else load.load(project)
     for origin in cors or ():
         _check_origin(origin)
-    token = _token()
+    token = _read_token()
     ports = (servers.PORT, 0) if port is None else (port,)
     with contextlib.closing(listening.listen(listen, ports)) as place:
         shown_token = None
         if token is None and not place.is_local:
             token = shown_token = secrets.token_urlsafe(24)
-        server = _server(book, language, longest, minutes, most)
+        server = _make_server(book, language, longest, minutes, most)
         terms = AccessTerms(Hosts(place.address, place.port), token, tuple(cors or ()))
 
         def ready() -> None:
@@ -88,16 +88,16 @@ def serve(
             if shown_token is not None:
                 out.print(f"token: {shown_token}")
                 err.print("who has the token may ask from the network, and nothing that is sent is "
-                          f"encrypted; {TOKEN} sets one that stays")  # fmt: skip
+                          f"encrypted; {TOKEN_VARIABLE} sets one that stays")  # fmt: skip
             err.print("ctrl-C ends it once what is being spoken is said")
 
         server.service.start(err.print)
-        with silence():
+        with without_progress_lines():
             servers.run_until_signal(server, place, terms, ready)
     err.print("the speech server is closed")
 
 
-def _server(
+def _make_server(
     book: Project | None, language: str | None, longest: int, minutes: int, most: int
 ) -> SpeechServer:
     from narrator.cast.voicebook import VoiceBook
@@ -110,10 +110,10 @@ def _server(
     from narrator.text.normalize import Lexicon
 
     engine = engine_for(None) if book is None else engine_of(book, err.print)
-    settings = speech_of(None).engine if book is None else book.engine
+    settings = load_speech_settings(None).engine if book is None else book.engine
     if book is not None:
-        _tell_of_others(book)
-    spoken_language = language_of(book.root if book else None, language)
+        _warn_of_other_engines(book)
+    spoken_language = choose_language(book.root if book else None, language)
     voices = VoiceBook(engine, spoken_language, book)
     if voices.uncast:
         missing = ", ".join(voices.uncast)
@@ -131,7 +131,7 @@ def _server(
     )
     err.print(f"{names}, spoken by {engine.name}")
     return SpeechServer(
-        AnswerContext(SpeechService(engine, most), _say),
+        AnswerContext(SpeechService(engine, most), _print_with_time),
         voices,
         sound_parameters_of(engine, settings.model_dump()),
         Lexicon() if book is None else lexicon_of(book)[0],
@@ -140,7 +140,7 @@ def _server(
     )
 
 
-def _tell_of_others(book: Project) -> None:
+def _warn_of_other_engines(book: Project) -> None:
     """Warns of speakers with engines of their own, since one engine speaks here."""
     names = [name for name in book.manifest.speakers if book.engine_of(name) != book.engine]
     if names:
@@ -157,18 +157,23 @@ def _check_origin(origin: str) -> None:
         )
 
 
-def _say(message: str) -> None:
+def _print_with_time(message: str) -> None:
     err.print(f"{time.strftime('%H:%M:%S')} {message}")
 
 
-def _token() -> str | None:
+def _read_token() -> str | None:
     """The one that the environment has. Raises UsageError for one that is easily guessed."""
-    token = os.environ.get(TOKEN, "").strip()
+    token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if not token:
         return None
-    if len(token) < _SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
+    if (
+        len(token) < _MIN_TOKEN_CHARS
+        or not token.isascii()
+        or not token.isprintable()
+        or " " in token
+    ):
         raise UsageError(
-            f"{TOKEN} is to have {_SHORTEST} characters or more, letters, digits and signs, and no "
-            "space within"
+            f"{TOKEN_VARIABLE} must have at least {_MIN_TOKEN_CHARS} characters: letters, digits "
+            "and signs, no spaces"
         )
     return token

@@ -40,7 +40,7 @@ PURPOSES = {
 
 
 class ProjectGroup(TyperGroup):
-    """Commands of which those on a project take the options of all such commands."""
+    """Commands; to those that work on a project it adds the options of all such commands."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -53,8 +53,8 @@ class ProjectGroup(TyperGroup):
         return name, command, remaining_args
 
 
-class _ByPurpose(ProjectGroup):
-    """Commands in the order in which a book needs them; each takes its book with --book, too."""
+class _CommandsByPurpose(ProjectGroup):
+    """The commands, listed by purpose; each takes its book as an argument or with `--book`."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -63,17 +63,18 @@ class _ByPurpose(ProjectGroup):
             _refuse_path(Path(args[0]))
         name, command, remaining_args = super().resolve_command(ctx, args)
         parameters = command.params if command else []
-        known_options = {option for parameter in parameters for option in parameter.opts}
-        if "book" in known_options and "--book" not in known_options:
-            remaining_args = _without_flag(remaining_args)
+        spellings = {spelling for parameter in parameters for spelling in parameter.opts}
+        if "book" in spellings and "--book" not in spellings:  # an argument
+            remaining_args = _without_book_flag(remaining_args)
         return name, command, remaining_args
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        width = max(map(len, self.commands))
-        room = formatter.width - 6 - width  # beside names, indents and what is between
+        name_width = max(map(len, self.commands))
+        help_width = formatter.width - name_width - 6  # indentation and gap
         for purpose, names in PURPOSES.items():
             rows = [
-                (name.ljust(width), self.commands[name].get_short_help_str(room)) for name in names
+                (name.ljust(name_width), self.commands[name].get_short_help_str(help_width))
+                for name in names
             ]
             with formatter.section(purpose):
                 formatter.write_dl(rows)
@@ -84,8 +85,10 @@ _PROJECT_PARAMETERS = frozenset(("book", "project", "base_url"))
 
 
 def _project_options() -> list[click.Parameter]:
-    """`--build`, `--engine` and `--draft`, which every command of a project takes and none has to
-    pass on."""
+    """Returns `--build`, `--engine` and `--draft`, which every command of a project takes.
+
+    Their callbacks set the environment of the command, so no command has to pass them on.
+    """
     options = typer.Typer(add_completion=False)
 
     def project(
@@ -95,7 +98,7 @@ def _project_options() -> list[click.Parameter]:
                 "--build",
                 metavar="FOLDER",
                 help="Where takes and finished files lie, in place of the project's build.",
-                callback=_build_in,
+                callback=_use_build_folder,
                 expose_value=False,
                 is_eager=True,
             ),
@@ -107,7 +110,7 @@ def _project_options() -> list[click.Parameter]:
                 metavar="NAME",
                 help="What speaks, in place of the book's engine: kokoro. Its takes and finished "
                 "files lie beside those of others.",
-                callback=_speak_with,
+                callback=_use_engine,
                 expose_value=False,
                 is_eager=True,
             ),
@@ -117,7 +120,7 @@ def _project_options() -> list[click.Parameter]:
             typer.Option(
                 "--draft",
                 help="Use the draft voice, whatever the engine: --engine draft.",
-                callback=_speak_draft,
+                callback=_use_draft_engine,
                 expose_value=False,
             ),
         ] = False,
@@ -127,31 +130,31 @@ def _project_options() -> list[click.Parameter]:
     return typer.main.get_command(options).params
 
 
-def _build_in(context: typer.Context, folder: Path | None) -> Path | None:
+def _use_build_folder(context: typer.Context, folder: Path | None) -> Path | None:
     from narrator.project.buildfolder import building_in
 
     context.with_resource(building_in(folder))
     return folder
 
 
-def _speak_with(context: typer.Context, name: str | None) -> str | None:
+def _use_engine(context: typer.Context, name: str | None) -> str | None:
     from narrator.project.other_engine import speaking_with
 
     context.with_resource(speaking_with(name))
     return name
 
 
-def _speak_draft(context: typer.Context, draft: bool) -> bool:
-    """Raises UsageError where `--engine` stands beside it."""
+def _use_draft_engine(context: typer.Context, draft: bool) -> bool:
+    """Chooses the draft engine for `--draft`. Raises UsageError together with `--engine`."""
     source = context.get_parameter_source("other_engine")
     if draft and source is not None and source.name == "COMMANDLINE":
         raise UsageError("--draft is `--engine draft`: give one of the two")
-    _speak_with(context, "draft" if draft else None)
+    _use_engine(context, "draft" if draft else None)
     return draft
 
 
 def _refuse_path(path: Path) -> None:
-    """Raises UsageError where a file or folder stands in the place of a command."""
+    """Raises UsageError, with advice, for a file or folder in the place of a command."""
     from narrator.project.place import TEXT_SUFFIXES
 
     if path.suffix.lower() in TEXT_SUFFIXES:
@@ -160,8 +163,8 @@ def _refuse_path(path: Path) -> None:
         raise UsageError(f"what about {path}? For example: narrator check {path}")
 
 
-def _without_flag(arguments: list[str]) -> list[str]:
-    """`--book X` as `X`, of commands to which it is an argument."""
+def _without_book_flag(arguments: list[str]) -> list[str]:
+    """Turns `--book X` into `X`, for commands that take the book as an argument."""
     remaining_args: list[str] = []
     for argument in arguments:
         if argument.startswith("--book="):
@@ -172,7 +175,7 @@ def _without_flag(arguments: list[str]) -> list[str]:
 
 
 app = typer.Typer(
-    cls=_ByPurpose,
+    cls=_CommandsByPurpose,
     help="A manuscript and a cast in, a finished audiobook or podcast out.",
     no_args_is_help=True,
     add_completion=False,
@@ -181,75 +184,77 @@ app = typer.Typer(
 )
 logging.getLogger("narrator").addHandler(logging.NullHandler())  # a run adds its own file
 
-_NOBODY_LISTENS = (errno.EIO, errno.ENXIO, errno.EPIPE)
-"""A terminal was closed; a reader has read enough, as `| head` does."""
+_CLOSED_STREAM_ERRORS = (errno.EIO, errno.ENXIO, errno.EPIPE)
+"""Error numbers of a stream whose reader is gone: a closed terminal, or `| head`."""
 
 
 class _QuietStream:
-    """A stream that falls silent for good when it cannot be written to any more.
+    """A text stream that discards its text once its reader is gone.
 
-    Who listens is no part of the work: a closed window stops it by its signal, not by an error in
-    the middle of a line. An answer that gets lost for another reason (a full disk) is an error.
+    A closed window stops a command by a signal, not by an error in the middle of a line. If output
+    cannot be written for another reason, as a full disk, StorageError is raised, unless the stream
+    `is_optional`: messages beside the result may get lost.
     """
 
-    def __init__(self, stream: IO[str], aside: bool) -> None:
-        """`aside`: what is said there on the way may get lost."""
-        self._stream, self._aside = stream, aside
+    def __init__(self, stream: IO[str], is_optional: bool) -> None:
+        self._stream, self._is_optional = stream, is_optional
 
     def write(self, text: str) -> int:
-        self._try(lambda: self._stream.write(text))
+        self._discard_after_error(lambda: self._stream.write(text))
         return len(text)
 
     def flush(self) -> None:
-        self._try(self._stream.flush)
+        self._discard_after_error(self._stream.flush)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    def _try(self, act: Callable[[], object]) -> None:
+    def _discard_after_error(self, write: Callable[[], object]) -> None:
         try:
-            act()
+            write()
         except OSError as error:
-            # beneath Python's buffers, which are written again when it ends
-            with contextlib.suppress(OSError), Path(os.devnull).open("wb") as nothing:
-                os.dup2(nothing.fileno(), self._stream.fileno())
-            if not self._aside and error.errno not in _NOBODY_LISTENS:
+            # the descriptor, since Python writes its buffers again when it ends
+            with contextlib.suppress(OSError), Path(os.devnull).open("wb") as null_device:
+                os.dup2(null_device.fileno(), self._stream.fileno())
+            if not self._is_optional and error.errno not in _CLOSED_STREAM_ERRORS:
                 raise StorageError(f"standard output: {error.strerror}") from None
 
 
 class _Console(Console):
-    """A console whose text no terminal takes as a command."""
+    """A console that escapes control characters, so that no text commands the terminal."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        for part in super().render(renderable, options):
-            yield part if part.control else Segment(escape_invisible(part.text), part.style)
+        for segment in super().render(renderable, options):
+            is_command = bool(segment.control)  # of rich itself
+            yield segment if is_command else Segment(escape_invisible(segment.text), segment.style)
 
     def print_json(self, *, data: object) -> None:  # type: ignore[override]
         """Prints a JSON value in any encoding; infinite numbers are null."""
         is_ascii_only = not str(self.encoding).lower().startswith("utf")
-        if self.is_terminal:  # in colours, whose layout takes a hundred bytes for each of its own
-            super().print_json(data=_finite(data), ensure_ascii=is_ascii_only, allow_nan=False)
+        finite_data = _replace_infinite_numbers(data)
+        if self.is_terminal:  # in colour, which takes a hundred bytes of memory for each byte
+            super().print_json(data=finite_data, ensure_ascii=is_ascii_only, allow_nan=False)
             return
-        text = json.dumps(_finite(data), indent=2, ensure_ascii=is_ascii_only, allow_nan=False)
+        text = json.dumps(finite_data, indent=2, ensure_ascii=is_ascii_only, allow_nan=False)
         self.file.write(f"{escape_invisible(text)}\n")
         self.file.flush()
 
     @property
     def file(self) -> IO[str]:
-        return cast(IO[str], _QuietStream(super().file, self.stderr))
+        return cast(IO[str], _QuietStream(super().file, is_optional=self.stderr))
 
     @file.setter
     def file(self, file: IO[str]) -> None:
         self._file = file
 
 
-def _finite(document: object) -> object:
+def _replace_infinite_numbers(document: object) -> object:
     if isinstance(document, dict):
-        return {key: _finite(item) for key, item in document.items()}
+        return {key: _replace_infinite_numbers(item) for key, item in document.items()}
     if isinstance(document, list | tuple):
-        return [_finite(item) for item in document]
+        return [_replace_infinite_numbers(item) for item in document]
     return None if isinstance(document, float) and not math.isfinite(document) else document
 
 
@@ -276,20 +281,20 @@ Force = Annotated[bool, typer.Option("--force", help="Render again what is cache
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-_CHUNK = re.compile(r"\d+\.\d+|[0-9a-f]{6,64}")
+_CHUNK_NAME = re.compile(r"\d+\.\d+|[0-9a-f]{6,64}")
 """A chunk's name, or the start of its key."""
 
 
 def split_arguments(words: Sequence[str], option: Path | None) -> tuple[list[str], Path]:
-    """Separates chunk names from the book's path, in any order.
+    """Separates the names of chunks from the path of their book, in any order.
 
-    Raises UsageError where this is ambiguous.
+    `option` is the book of `--book`. Raises UsageError if several words may be the book.
     """
-    chunks = [word for word in words if _CHUNK.fullmatch(word)]
+    chunks = [word for word in words if _CHUNK_NAME.fullmatch(word)]
     books = [word for word in words if word not in chunks]
     if not books and option is None and not Path("book.yaml").exists():
         existing_paths = [word for word in chunks if Path(word).exists()]
-        if len(existing_paths) == 1:  # a folder that is called as chunks are
+        if len(existing_paths) == 1:  # a folder with a name like a chunk's
             chunks.remove(existing_paths[0])
             books = existing_paths
     book_paths = [*map(Path, books), *([option] if option else [])]
@@ -299,7 +304,7 @@ def split_arguments(words: Sequence[str], option: Path | None) -> tuple[list[str
     return chunks, book_paths[0] if book_paths else Path("book.yaml")
 
 
-def some_chunks(words: Sequence[str], option: Path | None) -> tuple[list[str], Path]:
+def parse_chunks(words: Sequence[str], option: Path | None) -> tuple[list[str], Path]:
     """Returns at least one chunk and their book, as `split_arguments`. Raises UsageError."""
     chunks, book = split_arguments(words, option)
     if not chunks:
@@ -307,7 +312,7 @@ def some_chunks(words: Sequence[str], option: Path | None) -> tuple[list[str], P
     return list(dict.fromkeys(chunks)), book
 
 
-def one_chunk(words: Sequence[str], option: Path | None) -> tuple[str, Path]:
+def parse_one_chunk(words: Sequence[str], option: Path | None) -> tuple[str, Path]:
     """Returns one chunk and its book, as `split_arguments`.
 
     Raises UsageError for none or several.
@@ -320,15 +325,15 @@ def one_chunk(words: Sequence[str], option: Path | None) -> tuple[str, Path]:
     return chunks[0], book
 
 
-MOST = 20
-"""Most problems or warnings that are printed; with thousands, the first ones come first."""
+MAX_PROBLEMS = 20
+"""Problems or warnings that are printed, of what may be thousands."""
 
 
 def print_problems(kind: str, messages: Sequence[object]) -> None:
     """Prints the first problems or warnings, a line each, and their total number."""
-    for message in messages[:MOST]:
+    for message in messages[:MAX_PROBLEMS]:
         err.print(f"{kind}: {truncate(str(message))}")
-    if (hidden_count := len(messages) - MOST) > 0:
+    if (hidden_count := len(messages) - MAX_PROBLEMS) > 0:
         err.print(
             f"{kind}: … and {hidden_count:,} more, {len(messages):,} in all; mend these first"
         )
@@ -346,7 +351,7 @@ def display_path(path: Path) -> Path:
         return path
 
 
-def source(chunk: Chunk) -> str:
+def source_location(chunk: Chunk) -> str:
     """Returns the place where a chunk begins, as file:line."""
     line = chunk.pieces[0].line
     return f"{display_path(line.path)}:{line.line}"
@@ -357,47 +362,53 @@ def shorten(text: str, max_length: int = 60) -> str:
     return text if len(text) <= max_length else text[: max_length - 1] + "…"
 
 
-def check_replaceable(path: Path, begins: bytes, description: str) -> None:
-    """Checks that an output file may be replaced: an existing file must be of the same kind.
+_SIGNATURE_BYTES = 512
 
-    The kind is recognised by `begins` within its first bytes. Raises UsageError, StorageError.
+
+def check_replaceable(path: Path, signature: bytes, description: str) -> None:
+    """Raises UsageError if an output file exists and is of another kind, so not to be replaced.
+
+    The kind is recognised by a signature in the first bytes. Raises StorageError if it cannot be
+    read.
     """
     try:
         with path.open("rb") as file:
-            head = file.read(512)
+            head = file.read(_SIGNATURE_BYTES)
     except FileNotFoundError:
         return
     except OSError as error:
         raise StorageError(f"{display_path(path)}: {error.strerror}") from error
-    if begins not in head:
+    if signature not in head:
         raise UsageError(
-            f"{display_path(path)} is there and is no {description}: name another file, or remove "
-            "it"
+            f"{display_path(path)} is there and is not a {description}: name another file, or "
+            "remove it"
         )
 
 
 @contextlib.contextmanager
 def keep_awake() -> Iterator[None]:
-    """Keeps an idle machine from sleeping during a render; closing its lid still works.
+    """Keeps an idle machine from sleeping during a render; closing its lid still puts it to sleep.
 
-    Has no effect where the system offers no such service, or refuses. The helper processes end
-    with this one, even if it is killed.
+    Has no effect where the system has no such service, or refuses. Its processes end with this one,
+    even if this one is killed.
     """
     if sys.platform == "darwin":
         commands = [["/usr/bin/caffeinate", "-i", "-w", str(os.getpid())]]
     else:
         # Separately, as remote users may be refused one of them. `cat` ends with this process.
-        ask = ["systemd-inhibit", "--who=narrator", "--why=a render", "--mode=block"]
-        commands = [[*ask, f"--what={inhibition}", "cat"] for inhibition in ("idle", "sleep")]
+        inhibit_command = ["systemd-inhibit", "--who=narrator", "--why=a render", "--mode=block"]
+        commands = [
+            [*inhibit_command, f"--what={inhibition}", "cat"] for inhibition in ("idle", "sleep")
+        ]
     with contextlib.ExitStack() as inhibitors:
         for command in commands:
             with contextlib.suppress(OSError):
-                asking = subprocess.Popen(
+                inhibitor = subprocess.Popen(
                     command,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     start_new_session=True,  # no ctrl-C, and no terminal to ask for a password
                 )
-                inhibitors.callback(inhibitors.enter_context(asking).terminate)
+                inhibitors.callback(inhibitors.enter_context(inhibitor).terminate)
         yield

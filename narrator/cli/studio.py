@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from narrator.cli.progress import silence, stage
+from narrator.cli.progress import stage, without_progress_lines
 from narrator.cli.shared import Book, app, err, out
 
 
@@ -54,14 +54,14 @@ def studio(
                           "and nothing that is sent is encrypted")  # fmt: skip
             err.print("the link opens it once; ctrl-C ends the studio")
             if show:
-                _open(link(keys.token))
+                _open_browser(link(keys.token))
 
         keys = Keys(lambda token: err.print(f"opened; for another browser: {link(token)}"))
-        with silence(), logging_to(session.view.project):
+        with without_progress_lines(), logging_to(session.view.project):
             studios.work(studios.Studio(session, keys, place, pages.page), ready)
     err.print("the studio is closed")
 
 
-def _open(link: str) -> None:
+def _open_browser(link: str) -> None:
     """Opens an address in the browser, which may take a while to start."""
     threading.Thread(target=webbrowser.open, args=[link], daemon=True).start()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from narrator.cli.planning import plan_of
+from narrator.cli.planning import load_plan
 from narrator.cli.progress import LineProgress, stage
 from narrator.cli.rendering import print_answer, stop_on_signals
 from narrator.cli.shared import (
@@ -20,10 +20,10 @@ from narrator.cli.shared import (
     app,
     display_path,
     err,
-    one_chunk,
     out,
-    some_chunks,
-    source,
+    parse_chunks,
+    parse_one_chunk,
+    source_location,
     split_arguments,
 )
 from narrator.errors import UsageError
@@ -49,26 +49,32 @@ def list_takes(
     object for one chunk, a list of them for several."""
     from narrator.pipeline import book_plan, retakes
 
-    names, book_path = some_chunks(chunks, book)
-    planned = plan_of(book_path)
+    names, book_path = parse_chunks(chunks, book)
+    planned = load_plan(book_path)
     steps = book_plan.find_steps(planned, names)
     tries = [(step, retakes.tries_of(planned, step)) for step in steps]
     if as_json:
         rows = [
-            {"id": step.id, "text": step.text, "tries": [_row(chunk_try) for chunk_try in of_step]}
+            {
+                "id": step.id,
+                "text": step.text,
+                "tries": [_try_json(chunk_try) for chunk_try in of_step],
+            }
             for step, of_step in tries
         ]
         out.print_json(data=rows if len(names) > 1 else rows[0])
         return
     for step, of_step in tries:
-        out.print(f"{step.id}  {source(step.chunk)}  {step.chunk.speaker}: {step.chunk.text}")
-        out.print(_table(of_step) if of_step else "nothing was spoken yet")
+        out.print(
+            f"{step.id}  {source_location(step.chunk)}  {step.chunk.speaker}: {step.chunk.text}"
+        )
+        out.print(_tries_table(of_step) if of_step else "nothing was spoken yet")
         if sounds is not None:
             for path in retakes.write_sounds(planned, step, of_step, sounds):
                 out.print(str(display_path(path)))
 
 
-def _row(chunk_try: Try) -> dict[str, object]:
+def _try_json(chunk_try: Try) -> dict[str, object]:
     record = chunk_try.record
     return {
         "number": chunk_try.number,
@@ -86,7 +92,7 @@ def _row(chunk_try: Try) -> dict[str, object]:
     }
 
 
-def _table(tries: Sequence[Try]) -> Table:
+def _tries_table(tries: Sequence[Try]) -> Table:
     table = Table("try", "", "seconds", "of expected", "dB", "seed", "with", box=None)
     for chunk_try in tries:
         record = chunk_try.record
@@ -126,7 +132,7 @@ def retake(
     from narrator.pipeline.jobs import execution
     from narrator.pipeline.jobs.protocol import Job
 
-    names, book_path = some_chunks(chunks, book)
+    names, book_path = parse_chunks(chunks, book)
     cancel = threading.Event()
     stop_on_signals(cancel)
     reading = book_reading.read_book(book_path)
@@ -202,17 +208,17 @@ def pin(
     from narrator.pipeline.jobs.protocol import Job
 
     numbers = [word for word in chunk if word.isdecimal() and len(word) < 6]
-    name, book_path = one_chunk([word for word in chunk if word not in numbers], book)
+    name, book_path = parse_one_chunk([word for word in chunk if word not in numbers], book)
     if len(numbers) != 1:
         raise UsageError(f"which try of {name}? Its number follows: narrator pin {name} 0")
     number = int(numbers[0])
-    outcome = _run_marking(Job(kind="pin", chunks=(name,), number=number), book_path)
+    outcome = _run_pin_job(Job(kind="pin", chunks=(name,), number=number), book_path)
     out.print(
         f"{outcome['pinned']}: try {number} is pinned; `narrator render` makes the files anew"
     )
 
 
-def _run_marking(job: Job, book_path: Path) -> Mapping[str, Any]:
+def _run_pin_job(job: Job, book_path: Path) -> Mapping[str, Any]:
     from narrator.pipeline import book_engines, book_reading
     from narrator.pipeline.jobs import execution
 
@@ -248,7 +254,7 @@ def unpin(
     if not (lost or names):
         raise UsageError("name the chunks to unpin, or --lost")
     chunk_names = () if lost else tuple(dict.fromkeys(names))
-    outcome = _run_marking(Job(kind="unpin", chunks=chunk_names), book_path)
+    outcome = _run_pin_job(Job(kind="unpin", chunks=chunk_names), book_path)
     if lost:
         out.print(f"{pluralize(outcome['forgotten'], 'pin')} forgotten")
         return

@@ -19,7 +19,7 @@ from narrator.cli.shared import (
     out,
     print_problems,
     shorten,
-    source,
+    source_location,
 )
 from narrator.quantities import pluralize
 from narrator.sound.clock import format_clock
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from narrator.text.normalize import Change
 
 
-def tell_of_cast(manuscript: Manuscript, book: Path) -> None:
+def suggest_cast(manuscript: Manuscript, book: Path) -> None:
     """Say of a book in one voice, in which many are quoted, what finds who they are."""
     from narrator.pipeline.attribution import count_unattributed_quotations
 
@@ -77,18 +77,18 @@ def check(
         left_out_line for chapter in manuscript.chapters for left_out_line in chapter.left_out
     ]
     if as_json:
-        rows = {"names": _name_rows(manuscript)} if names else {}
+        rows = {"names": _unknown_words_json(manuscript)} if names else {}
         out.print_json(data={**_check_json(manuscript, left_out), **rows})
         return
     if spoken:
         _print_changes(manuscript)
     if names:
-        _print_names(manuscript)
+        _print_unknown_words(manuscript)
     _print_left_out(left_out)
     _print_counts(manuscript)
     for note in book_engines.missing_models(manuscript.project):
         out.print(f"missing: {note}; `narrator render --draft` needs no model")
-    tell_of_cast(manuscript, book)
+    suggest_cast(manuscript, book)
 
 
 def _print_counts(manuscript: Manuscript) -> None:
@@ -152,31 +152,34 @@ def _print_changes(manuscript: Manuscript) -> None:
             if not _has_words(change):
                 marks["".join(change.written.split()) or "_"] += 1
                 continue
-            replaced = (change.written.strip(), change.spoken.strip(), change.rule)
-            words.setdefault(replaced, utterance)
-            counts[replaced] += 1
-    for (source_text, spoken_text, rule), first in words.items():
-        often = counts[source_text, spoken_text, rule]
-        times = f", {often:,} times" if often > 1 else ""
-        out.print(
-            f"{source(first.chunk)}: {first.id}  {source_text} -> {spoken_text} ({rule}){times}"
-        )
+            replacement = (change.written.strip(), change.spoken.strip(), change.rule)
+            words.setdefault(replacement, utterance)
+            counts[replacement] += 1
+    for replacement, first in words.items():
+        written, spoken, rule = replacement
+        count = counts[replacement]
+        times = f", {count:,} times" if count > 1 else ""
+        location = source_location(first.chunk)
+        out.print(f"{location}: {first.id}  {written} -> {spoken} ({rule}){times}")
     if marks:
         mark_counts = (f"{mark} ×{n:,}" if n > 1 else mark for mark, n in marks.most_common())
         out.print(f"marks: {' '.join(mark_counts)}")
 
 
-def _print_names(manuscript: Manuscript) -> None:
+def _print_unknown_words(manuscript: Manuscript) -> None:
     from narrator.pipeline.unknown_words import find_unknown_words
 
     unknown_words, without = find_unknown_words(manuscript)
     book_language = manuscript.project.manifest.language
     for unknown_word in unknown_words:
-        tongue = "" if unknown_word.language == book_language else f" ({unknown_word.language})"
-        often = f"{unknown_word.count:,} times" if unknown_word.count > 1 else "once"
+        word_language = unknown_word.language
+        language_note = "" if word_language == book_language else f" ({word_language})"
+        times = f"{unknown_word.count:,} times" if unknown_word.count > 1 else "once"
         first = unknown_word.first
-        out.print(f"{unknown_word.word}{tongue}, {often}, {first.id} {source(first.chunk)}: "
-                  f"{_around(unknown_word)}")  # fmt: skip
+        place = f"{first.id} {source_location(first.chunk)}"
+        out.print(
+            f"{unknown_word.word}{language_note}, {times}, {place}: {_excerpt_around(unknown_word)}"
+        )
     if unknown_words:
         manifest, word = manuscript.project.path.name, unknown_words[0].word
         out.print(f"{pluralize(len(unknown_words), 'word')} that no list knows; in {manifest} "
@@ -187,14 +190,14 @@ def _print_names(manuscript: Manuscript) -> None:
         out.print(f"no list of words for {', '.join(without)}")
 
 
-def _around(unknown_word: UnknownWord) -> str:
+def _excerpt_around(unknown_word: UnknownWord) -> str:
     """A word with what stands beside it."""
     text = unknown_word.first.chunk.text
     begin, end = max(0, unknown_word.at - 25), unknown_word.at + len(unknown_word.word) + 25
     return " ".join(f"{'…' * (begin > 0)}{text[begin:end]}{'…' * (end < len(text))}".split())
 
 
-def _name_rows(manuscript: Manuscript) -> list[dict[str, object]]:
+def _unknown_words_json(manuscript: Manuscript) -> list[dict[str, object]]:
     from narrator.pipeline.unknown_words import find_unknown_words
 
     return [
@@ -203,7 +206,7 @@ def _name_rows(manuscript: Manuscript) -> list[dict[str, object]]:
             "language": unknown_word.language,
             "count": unknown_word.count,
             "chunk": unknown_word.first.id,
-            "source": source(unknown_word.first.chunk),
+            "source": source_location(unknown_word.first.chunk),
         }
         for unknown_word in find_unknown_words(manuscript)[0]
     ]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from narrator.project.schema import SpeechSettings
 
 
-class _ByVoice(ProjectGroup):
+class _VoiceCommands(ProjectGroup):
     """`--cut` may stand without a number."""
 
     def resolve_command(
@@ -33,15 +33,15 @@ class _ByVoice(ProjectGroup):
         if "--cut" in remaining_args:
             place = remaining_args.index("--cut") + 1
             if not re.fullmatch(r"[\d.]+", "".join(remaining_args[place : place + 1])):
-                remaining_args = [*remaining_args[:place], _ANYWHERE, *remaining_args[place:]]
+                remaining_args = [*remaining_args[:place], _AUTOMATIC_CUT, *remaining_args[place:]]
         return name, command, remaining_args
 
 
-_ANYWHERE = "auto"
+_AUTOMATIC_CUT = "auto"
 """The place of a cut without a number."""
 
 voices = typer.Typer(
-    cls=_ByVoice,
+    cls=_VoiceCommands,
     help="Voices to narrate with: clips with their transcripts, and voices from a description.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -103,12 +103,12 @@ def list_(project: ProjectFolder = None, as_json: AsJson = False) -> None:
     from narrator.cast import presets
     from narrator.engines.registry import ENGINES
 
-    root = root_of(project)
+    root = find_project_root(project)
     entries = presets.list_all(root)
-    engine = ENGINES[speech_of(root).engine.name]
+    engine = ENGINES[load_speech_settings(root).engine.name]
     if as_json:
         rows = [{"name": e.path.stem, "place": e.place, "file": str(e.path),
-                 **({"trouble": e.trouble} if e.preset is None else _facts(e.preset))}
+                 **({"trouble": e.trouble} if e.preset is None else _preset_json(e.preset))}
                 for e in entries]  # fmt: skip
         rows += [{"name": name, "place": engine.name, "language": voice.language,
                   "pronoun": voice.pronoun} for name, voice in engine.voices.items()]  # fmt: skip
@@ -164,7 +164,7 @@ def add(
     """Make a voice of a recording, or take in one that was made elsewhere."""
     from narrator.cast import clips, presets
 
-    root = root_of(project)
+    root = find_project_root(project)
     if clip is None and name.endswith(presets.SUFFIX):
         clip, name = Path(name), presets.read(Path(name)).name
     voice = NewVoice(presets.validate_name(name), None if library else root, replacing)
@@ -176,10 +176,12 @@ def add(
         preset = replace(presets.read(clip), name=voice.name)
         voice.keep(preset if style is None else replace(preset, style=style))
         return
-    transcript_text = _transcript(transcript, transcript_file)
-    spoken_language = language_of(root, language)
+    transcript_text = _read_transcript(transcript, transcript_file)
+    spoken_language = choose_language(root, language)
     voice.check()
-    sound = clips.accepted(_prepared(voice.name, clip, transcript_text, spoken_language, cut), clip)
+    sound = clips.accepted(
+        _prepare_clip(voice.name, clip, transcript_text, spoken_language, cut), clip
+    )
     for finding in sound.warnings:
         err.print(f"warning: {display_path(clip)}: {finding}")
     figures = sound.figures
@@ -191,7 +193,7 @@ def add(
     voice.keep(presets.of_clip(voice.name, sound, spoken_language, style=style, source=source))
 
 
-def _prepared(name: str, path: Path, transcript: str, language: str, cut: str | None) -> Clip:
+def _prepare_clip(name: str, path: Path, transcript: str, language: str, cut: str | None) -> Clip:
     """A clip, or the part of it that is wanted or agreed to; what is cut is said.
 
     Raises UserError, UsageError where a cut is asked for and cannot be told.
@@ -199,8 +201,10 @@ def _prepared(name: str, path: Path, transcript: str, language: str, cut: str | 
     from narrator.cast import clips, cuts
 
     recording = clips.read(path)
-    if cut is not None and cut != _ANYWHERE:
-        recording = cuts.until(recording, _seconds(cut, len(recording.channels) / recording.rate))
+    if cut is not None and cut != _AUTOMATIC_CUT:
+        recording = cuts.until(
+            recording, _parse_cut_seconds(cut, len(recording.channels) / recording.rate)
+        )
         return clips.prepare(recording, transcript, language)
     full_clip = clips.prepare(recording, transcript, language)
     if not clips.too_long(full_clip.figures.seconds):
@@ -244,7 +248,7 @@ def _prepared(name: str, path: Path, transcript: str, language: str, cut: str | 
     return clips.prepare(cuts.until(recording, best_cut.seconds), best_cut.transcript, language)
 
 
-def _seconds(text: str, max_seconds: float) -> float:
+def _parse_cut_seconds(text: str, max_seconds: float) -> float:
     """Raises UsageError for what is no place within a clip."""
     try:
         seconds = float(text)
@@ -262,9 +266,9 @@ def show(name: Name, project: ProjectFolder = None, as_json: AsJson = False) -> 
     """All that is known of a voice."""
     from narrator.cast import presets
 
-    path = presets.find(name, root_of(project))
+    path = presets.find(name, find_project_root(project))
     preset = presets.read(path)
-    facts = {"name": path.stem, "file": str(path), **_facts(preset)}
+    facts = {"name": path.stem, "file": str(path), **_preset_json(preset)}
     if as_json:
         out.print_json(data=facts)
         return
@@ -286,7 +290,7 @@ def remove(
     """Delete a voice. Takes that were spoken with it stay."""
     from narrator.cast import presets
 
-    path = presets.find(name, None if library else root_of(project))
+    path = presets.find(name, None if library else find_project_root(project))
     if not yes and not typer.confirm(f"Delete {display_path(path)}?"):
         out.print("kept")
         return
@@ -305,7 +309,7 @@ def copy(
     from narrator import files
     from narrator.cast import presets
 
-    path = presets.find(name, root_of(project))
+    path = presets.find(name, find_project_root(project))
     presets.read(path)  # what is damaged is not passed on
     if target.is_dir():
         target = target / path.name
@@ -322,17 +326,17 @@ def copy(
 # -- where we are ----------------------------------------------------------------------------------
 
 
-def speech_of(root: Path | None) -> SpeechSettings:
+def load_speech_settings(root: Path | None) -> SpeechSettings:
     """Language and engine of the project here, or the defaults."""
     from narrator.project import load
 
     return load.load_speech(None if root is None else root / "book.yaml")
 
 
-def language_of(root: Path | None, option: str | None) -> str:
+def choose_language(root: Path | None, option: str | None) -> str:
     """The language that was given, or the project's. Raises UsageError for what is no tag."""
     if option is None:
-        return speech_of(root).language
+        return load_speech_settings(root).language
     from textbase import languages
 
     try:
@@ -341,7 +345,7 @@ def language_of(root: Path | None, option: str | None) -> str:
         raise UsageError(f"--language: {error}") from None
 
 
-def root_of(option: Path | None) -> Path | None:
+def find_project_root(option: Path | None) -> Path | None:
     """The folder of the project that is meant, if one is. Raises UsageError."""
     if option is None:
         return Path() if Path("book.yaml").is_file() else None
@@ -351,7 +355,7 @@ def root_of(option: Path | None) -> Path | None:
     return root
 
 
-def _transcript(text: str | None, file: Path | None) -> str:
+def _read_transcript(text: str | None, file: Path | None) -> str:
     if (text is None) == (file is None):
         raise UsageError(
             "a clip needs its exact transcript, in one of --transcript and --transcript-file: "
@@ -367,7 +371,7 @@ def _transcript(text: str | None, file: Path | None) -> str:
         raise UserError(Problem(file, None, "not UTF-8: save the file as UTF-8")) from None
 
 
-def _facts(preset: Preset) -> dict[str, object]:
+def _preset_json(preset: Preset) -> dict[str, object]:
     return {
         "language": preset.language,
         "seconds": round(preset.seconds, 2),

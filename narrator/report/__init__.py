@@ -36,7 +36,7 @@ __all__ = ["MARK", "PageObserver", "ProjectFacts", "gather", "page_path", "write
 class PageObserver(Protocol):
     """Receives the progress of a page."""
 
-    def __call__(self, what: str, share: float) -> None: ...
+    def __call__(self, activity: str, share: float) -> None: ...
 
 
 def page_path(book: BookPlan) -> Path:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from narrator.cli.review import Review, keys_of
+from narrator.cli.review import Review, reading_keys
 from narrator.pipeline import attribution
 from narrator.pipeline.attribution import propose
 from narrator.project.load import load
@@ -333,7 +333,7 @@ def test_a_cast_that_is_not_written_is_not_asked_about(tmp_path: Path, ruled: ob
 def test_keys_are_letters_of_a_terminal_without_enter() -> None:
     ours, theirs = pty.openpty()
     try:
-        with keys_of(theirs) as key:
+        with reading_keys(theirs) as key:
             os.write(ours, "é1".encode())
             assert [key(), key()] == ["é", "1"]
     finally:
@@ -345,7 +345,7 @@ def test_keys_are_letters_of_a_terminal_without_enter() -> None:
 def test_function_keys_are_no_letters(sent: str) -> None:
     ours, theirs = pty.openpty()
     try:
-        with keys_of(theirs) as key:
+        with reading_keys(theirs) as key:
             os.write(ours, f"{sent}n".encode())
             assert key() == "n"
             os.write(ours, b"\x1b")

@@ -187,7 +187,7 @@ def test_measure_prints_figures_and_a_suggestion(narrator, hub, monkeypatch):
     engine = fakes.HumEngine(fault=speak)
     asked = []
     monkeypatch.setattr(
-        commands, "_engine", lambda spec: asked.append(spec) or (voxcpm2.SPEC, engine)
+        commands, "_make_engine", lambda spec: asked.append(spec) or (voxcpm2.SPEC, engine)
     )
     code, said, told = narrator("models", "measure", "some/model", "--seeds", "3")
     assert (code, asked) == (0, ["some/model"])
@@ -202,7 +202,7 @@ def test_measure_prints_figures_and_a_suggestion(narrator, hub, monkeypatch):
 
 def test_measure_asks_for_the_engine_of_that_model(monkeypatch, tmp_path):
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path))
-    _, engine = commands._engine("some/model")
+    _, engine = commands._make_engine("some/model")
     assert (engine.settings.model, engine.name) == ("some/model", "voxcpm2")
 
 
@@ -214,7 +214,7 @@ def test_another_engines_model_goes_by_its_name_or_its_folder(narrator, hub):
     where = narrator("models", "where", "cosyvoice2")[1]
     assert where == narrator("models", "where", "FunAudioLLM/CosyVoice2-0.5B")[1]
     assert narrator("models", "where", hubs.COSYVOICE2)[0] == 0
-    model, engine = commands._engine(str(hubs.COSYVOICE2))
+    model, engine = commands._make_engine(str(hubs.COSYVOICE2))
     assert (model.title, engine.name) == ("CosyVoice2", "cosyvoice2")
     code, _, told = narrator("models", "measure", "cosyvoice2")
     assert (code, "--voice NAME" in told) == (2, True)

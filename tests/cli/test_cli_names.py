@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from narrator.cli.shared import one_chunk, split_arguments
+from narrator.cli.shared import parse_one_chunk, split_arguments
 from narrator.errors import ManifestError, UsageError
 from narrator.project.place import manifest_at
 from tests import books
@@ -50,7 +50,7 @@ def test_a_folder_that_is_called_like_a_chunk_is_the_book_where_there_is_no_othe
 )
 def test_what_cannot_be_told_apart_is_asked(here, words, said):
     with pytest.raises(UsageError) as caught:
-        one_chunk(words, None)
+        parse_one_chunk(words, None)
     assert said in str(caught.value)
 
 

@@ -73,7 +73,7 @@ def book() -> Path:
 def test_where_the_engine_of_a_book_casts_nobody_the_usual_one_does(book, capsys):
     text = MANIFEST.replace("{steps: 6, seed: 5}", "cosyvoice2")
     Path("book.yaml").write_text(text, encoding="utf-8")
-    assert casting._caster(book).name == "voxcpm2"
+    assert casting._designing_engine(book).name == "voxcpm2"
     assert "voxcpm2 casts the voice" in capsys.readouterr().err
     assert casting.engine_for(book).name == "cosyvoice2"
 
@@ -457,7 +457,7 @@ def test_a_text_of_one_s_own_is_said_as_a_book_would_say_it(narrator, stage, ada
     Path("a/b.wav").write_text("notes")
     code, _, errors = narrator("audition", "Ada", "Again.", "--out", "a/b.wav")
     assert (code, Path("a/b.wav").read_text()) == (2, "notes")
-    assert "is there and is no WAV file" in errors
+    assert "is there and is not a WAV file" in errors
 
 
 def test_a_project_s_engine_settings_are_heard(narrator, stage, ada, book):

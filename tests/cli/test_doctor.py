@@ -122,7 +122,7 @@ def test_what_hears_takes_needs_memory_too(narrator, fit, monkeypatch, book):
     book.write_text(text)
     _, found = checks(narrator, book)
     assert found["memory"]["state"] == "warn"
-    assert "what hears takes 2.0 GB more: 3.0 GB can be had" in found["memory"]["said"]
+    assert "the recogniser takes 2.0 GB more: 3.0 GB can be had" in found["memory"]["said"]
 
 
 def test_what_hears_takes_is_needed_where_a_book_wants_them_heard(narrator, fit, book, tmp_path):
@@ -158,7 +158,9 @@ def test_what_hears_takes_is_no_must(narrator, fit, book, monkeypatch):
 
 
 def test_a_missing_encoder_fails(narrator, fit, monkeypatch):
-    monkeypatch.setattr(doctor, "ENCODERS", {**doctor.ENCODERS, "libnone": "NONE"})
+    monkeypatch.setattr(
+        doctor, "TITLES_BY_ENCODER", {**doctor.TITLES_BY_ENCODER, "libnone": "NONE"}
+    )
     code, found = checks(narrator)
     assert (code, found["FFmpeg"]["state"]) == (3, "fail")
     assert "lacks libnone (NONE)" in found["FFmpeg"]["said"]
@@ -290,7 +292,7 @@ def test_what_to_do_about_a_book_stands_on_a_line_of_its_own(narrator, fit, book
     def unspeakable(*_: object) -> doctor.Cost:
         raise ManifestError([Problem(book, 1, "not spoken\nanother engine speaks it")])
 
-    monkeypatch.setattr(doctor, "_cost", unspeakable)
+    monkeypatch.setattr(doctor, "_estimate_cost", unspeakable)
     found = checks(narrator, book)[1]["book"]
     assert found["said"].endswith("not spoken")
     assert found["todo"] == "another engine speaks it"

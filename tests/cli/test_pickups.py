@@ -170,7 +170,7 @@ def test_a_page_to_print_is_text_and_no_markup(narrator, flagged, tmp_path):
     page.write_text("mine")
     code, _, errors = narrator("pickups", flagged, "--page", page)
     assert (code, page.read_text()) == (2, "mine")
-    assert "is there and is no page of pickups" in errors
+    assert "is there and is not a page of pickups" in errors
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,13 @@ import io
 import pytest
 from rich.console import Console
 
-from narrator.cli.progress import EVERY, LineProgress, StageLine, beat, stage
+from narrator.cli.progress import (
+    LINE_INTERVAL_S,
+    LineProgress,
+    StageLine,
+    print_progress_lines,
+    stage,
+)
 from narrator.progress import ChunkRendered, Exporting, Planned, Starting
 
 
@@ -29,14 +35,14 @@ def told(log: Console, now: Clock, *steps) -> list[str]:
     acts = iter(steps)
 
     def wait(seconds: float) -> bool:
-        assert seconds == EVERY == 10
+        assert seconds == LINE_INTERVAL_S == 10
         now.seconds += seconds
         act = next(acts, None)
         if act is not None:
             act()
         return act is None
 
-    beat(log, "narrator new", wait, now)
+    print_progress_lines(log, "narrator new", wait, now)
     return log.file.getvalue().splitlines()
 
 

@@ -95,7 +95,7 @@ def test_a_token_that_is_guessed_is_refused(
     monkeypatch.setenv("NARRATOR_SERVE_TOKEN", "secret")
     code, _, said = narrator("serve", "--draft")
     assert code == 2
-    assert said.startswith("error: NARRATOR_SERVE_TOKEN is to have 16 characters or more")
+    assert said.startswith("error: NARRATOR_SERVE_TOKEN must have at least 16 characters")
     assert "secret" not in said
 
 

@@ -236,7 +236,7 @@ def with_companions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [(path, "") for path in finished.glob("*.m4b")]
     with (
         mock.patch("narrator.delivery.products.list_sound_files", return_value=rows),
-        mock.patch("narrator.cli.companions.plan_of"),
+        mock.patch("narrator.cli.companions.load_plan"),
     ):
         assert CliRunner().invoke(cli.app, arguments).exit_code == 0
     return root / "build"

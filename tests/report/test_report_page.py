@@ -194,7 +194,7 @@ def test_a_page_replaces_no_file_that_is_none(narrator, book, tmp_path):
     text = (book.parent / "text" / "one.md").read_bytes()
     code, _, errors = narrator("report", book, "--out", book.parent / "text" / "one.md")
     assert code == 2
-    assert "one.md is there and is no report: name another file, or remove it" in errors
+    assert "one.md is there and is not a report: name another file, or remove it" in errors
     assert (book.parent / "text" / "one.md").read_bytes() == text
 
 
