@@ -16,15 +16,18 @@ from pathlib import Path
 import pytest
 
 from manuscripts import Book
+from tests.build_docx import CENTRED, NEW_PAGE, build_docx, p, style, styled
 from tests.build_epub import build_epub
-from tests.manuscripts.imports import cues, reasons, text_of, titles, whole
+from tests.manuscripts.imports import SAMPLES, cues, reasons, text_of, titles, whole
 
 FOLDER = Path(__file__).with_name("documents")
 WRAPPED = """\
 The ferry left at seven, as it had on every morning that anyone in the
 village could remember, and nobody had ever asked it to wait."""
 PROSE = " ".join(WRAPPED.split())
-"""Replaces `{prose}` in cases; `{wrapped}` is the same in two lines, `{text}` a long paragraph."""
+"""Replaces `{prose}` in cases; `{wrapped}` is the same in two lines."""
+LONG_PROSE = " ".join([PROSE] * 4)
+"""Replaces `{text}`."""
 
 Write = Callable[[Path, str], Path]
 """Writes a document into a folder, and returns its path."""
@@ -66,6 +69,29 @@ def nested(rows: list[str]) -> list[tuple]:
     return entries
 
 
+def write_docx(folder: Path, text: str) -> Path:
+    """A paragraph a line, after its looks in brackets, if it has any, or the name of its style."""
+    paragraphs = []
+    for line in text.rstrip("\n").split("\n"):
+        looks, words = re.fullmatch(r"(?:\[([\w ]+)\] ?)?(.*)", line).groups()
+        names = (looks or "").split()
+        properties = "".join(PARAGRAPH_LOOKS.get(name, "") for name in names)
+        run = "".join(RUN_LOOKS.get(name, "") for name in names)
+        paragraphs.append(p(words, properties, run))
+    styles = style("Caption", "Image Caption") + style("Code", "Source Code")
+    return build_docx(folder / "book.docx", "".join(paragraphs), styles, core="")
+
+
+PARAGRAPH_LOOKS = {
+    "centred": CENTRED,
+    "page": NEW_PAGE,
+    "spaced": '<w:spacing w:before="480"/>',
+    "caption": styled("Caption"),
+    "code": styled("Code"),
+}
+RUN_LOOKS = {"bold": "<w:b/>", "large": '<w:sz w:val="36"/>', "break": ""}
+
+
 def write_screenplay(folder: Path, text: str) -> Path:
     """A screenplay that begins with a heading, the text's own or `Int. House - Day`."""
     heading = "" if re.match(r"INT\.|[#>]|ACT ", text) else "INT. HOUSE - DAY\n\n"
@@ -85,6 +111,7 @@ WRITERS: dict[str, Write] = {
     "html": write_plain(".html"),
     "xhtml": write_xhtml,
     "epub": write_epub,
+    "docx": write_docx,
     "fountain": write_screenplay,
     "subtitles": write_subtitles,
 }
@@ -142,7 +169,13 @@ def on_one_line(text: str) -> str:
 )
 def test_a_document_is_read_as(kind: str, document: str, expected: str, tmp_path: Path) -> None:
     document = document.replace("{wrapped}", WRAPPED).replace("{prose}", PROSE)
-    document = document.replace("{text}", f"<p>{PROSE * 4}</p>")
+    document = document.replace("{text}", LONG_PROSE)
     book = describe(whole(WRITERS[kind](tmp_path, document)))
-    expected = expected.replace("{prose}", PROSE).replace("{text}", PROSE * 4)
+    expected = expected.replace("{prose}", PROSE).replace("{text}", LONG_PROSE)
     assert expected in (book, on_one_line(book))
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (FOLDER / "samples").iterdir()))
+def test_a_file_of_a_real_program_is_read_as(name: str) -> None:
+    expected = (FOLDER / "samples" / f"{name}.txt").read_text("utf-8").strip("\n")
+    assert describe(whole(SAMPLES / name)) == expected

@@ -68,43 +68,10 @@ def test_notes_follow_the_chapter_that_refers_to_them(name: str, note: str) -> N
     assert note in import_book(SAMPLES / name, Choices(notes="end")).chapters[0].markdown
 
 
-def test_a_page_of_word_loses_its_comments_contents_and_deletions() -> None:
-    book = import_book(SAMPLES / "sea-door-word.htm")
-    left = reasons(book)
-    assert (left["comment"], left["deleted text"], left["table of contents"]) == (5, 1, 6)
-    assert "was *very* old “quoted” and stood open all night. *Why?*\n\n***\n" in text_of(book)
-    assert (book.title, book.language) == ("The Sea Door", "en-GB")
-    assert book.authors == ("Ann Author",)
-
-
-def test_a_page_of_google_docs_has_its_emphasis_from_classes() -> None:
-    book = import_book(SAMPLES / "sea-door-google.html")
-    assert "was *very* old and stood open. “Come **in**,” she said.\n\n***\n" in text_of(book)
-    assert reasons(book)["comment"] == 4
-    assert reasons(book)["header or footer of a page"] == 2
-
-
-def test_the_archive_of_our_own_has_an_author_and_keeps_its_notes_apart() -> None:
-    book = import_book(SAMPLES / "sea-door-archive.html")
-    assert (book.title, book.authors) == ("The Sea Door", ("annauthor",))
-    assert reasons(book)["notes of the author"] == 10
-
-
-def test_a_page_of_a_blog_is_its_article() -> None:
-    left = reasons(import_book(SAMPLES / "sea-door-blog.html"))
-    assert left["comments of readers"] == 4
-    assert left["menu or tool of a web page"] == 13
-
-
 def test_the_facts_of_project_gutenberg_are_in_the_title() -> None:
     book = import_book(SAMPLES / "sea-door-gutenberg.html")
     assert (book.title, book.authors) == ("The Sea Door", ("Ann Author",))
     assert not any("UTF-8" in remark for remark in book.remarks)
-
-
-def test_an_archive_of_calibre_brings_its_facts() -> None:
-    book = import_book(SAMPLES / "tide-calibre.htmlz")
-    assert (book.title, book.authors, book.language) == ("The Tide House", ("Ann Author",), "en")
 
 
 def test_facts_of_libraries_count_more_than_a_site_s_title(tmp_path: Path) -> None:

@@ -8,22 +8,13 @@ import pytest
 
 from manuscripts import Book, Choices
 from manuscripts.errors import ImportFailed
-from tests.manuscripts.imports import SAMPLES, cues, reasons, rows, whole
+from tests.manuscripts.imports import cues, reasons, rows, whole
 
 
 def imported(folder: Path, text: str, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
     path = folder / ("talk.vtt" if text.startswith("WEBVTT") else "talk.srt")
     path.write_text(text, "utf-8")
     return whole(path, choices)
-
-
-# -- samples ---------------------------------------------------------------------------------------
-
-
-def test_captions_that_roll_up_are_said_once() -> None:
-    book = whole(SAMPLES / "captions.vtt")
-    assert rows(book) == ["so today we are looking at the sea", "\\[Music]", "and ships"]
-    assert reasons(book)["shown again"] == 18
 
 
 # -- paragraphs ------------------------------------------------------------------------------------

@@ -234,6 +234,7 @@ def _is_title_below(number_line: ParagraphLine, title_line: ParagraphLine) -> bo
 
 def _append_content(target: etree._Element, source: etree._Element) -> None:
     """Appends the content of one element to another, after a line break."""
+    _strip_full_emphasis(target)
     _strip_full_emphasis(source)
     line_break = etree.SubElement(target, "br")
     line_break.tail = source.text
