@@ -143,9 +143,8 @@ def match_texts(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
         stretch = _trim_equal_ends(old_keys, new_keys, stretches.pop(), matches)
         old_start, old_end, new_start, new_end = stretch
         if old_end - old_start == new_end - new_start == 1:  # between equal ones: the same, edited
-            pairs = [(old_start, new_start)] * (
-                _key_similarity(old_keys[old_start], new_keys[new_start]) >= MIN_LONE_SIMILARITY
-            )
+            ratio = _key_similarity(old_keys[old_start], new_keys[new_start])
+            pairs = [(old_start, new_start)] if ratio >= MIN_LONE_SIMILARITY else []
         elif (old_end - old_start) * (new_end - new_start) <= _MAX_COMPARISONS:
             pairs = list(_align_stretch(old_keys, new_keys, stretch))
         else:
@@ -210,9 +209,10 @@ def _align_stretch(
     """Yields the best alignment of a small stretch, by dynamic programming over all pairs."""
     old_start, old_end, new_start, new_end = stretch
     width = new_end - new_start
-    # best score up to each pair of indices, and best score with these two paired
     best_scores = [[0.0] * (width + 1)]
+    """The best score of the first i old texts and the first j new ones."""
     paired_scores = [[-1.0] * (width + 1)]
+    """The best score if the last two of them are a pair; -1 if they cannot be."""
     for i in range(old_start, old_end):
         score_row, paired_row = [0.0], [-1.0]
         for j in range(width):

@@ -31,8 +31,8 @@ def speech_start(text: str) -> int:
 def speech_after_dash(text: str, speech_start: int, language: str) -> list[tuple[int, int]]:
     """Returns the pieces of speech in a paragraph that speaks from `speech_start`, after a dash."""
     words = speech_of(language)
-    lead = text[:speech_start].strip(" \t_*\u00a0")
-    is_hyphen = lead.endswith("-") and not lead.endswith("--")
+    opening_dash = text[:speech_start].strip(" \t_*\u00a0")
+    is_hyphen = opening_dash.endswith("-") and not opening_dash.endswith("--")
     text_end = stripped_end(text, len(text))
     dash_matches = (_HYPHEN if is_hyphen else _DASH).finditer(text, speech_start, text_end)
     dashes = [
@@ -72,8 +72,9 @@ def _join_pieces(
 
 def _separates_clauses(text: str, dash: re.Match[str]) -> bool:
     """Returns whether a dash separates clauses, not the halves of a word or a range of numbers."""
-    before, after = text[dash.start() - 1 : dash.start()], text[dash.end() : dash.end() + 1]
-    return not (before.isalnum() and after.isalnum())
+    previous_character = text[dash.start() - 1 : dash.start()]
+    next_character = text[dash.end() : dash.end() + 1]
+    return not (previous_character.isalnum() and next_character.isalnum())
 
 
 def _resumption_start(text: str, dash_start: int, after_dash: int) -> int:
@@ -96,6 +97,7 @@ def _classify_parts(text: str, parts: Sequence[tuple[int, int]], words: SpeechWo
     """Returns for each part between dashes True if it is speech, by the likeliest path."""
     speech_cost, narration_cost = 0.0, 1e9
     history: list[tuple[bool, bool]] = []
+    """For each part: if it follows speech when it is speech, and when it is narration."""
     for index, (start, stop) in enumerate(parts):
         if index == 0:
             history.append((True, False))
@@ -166,7 +168,7 @@ def split_off_tags(
         if tag <= piece_start or not is_tag(text, tag, stop, language):
             continue
         yield piece_start, match.start() + 1
-        piece_start = _after_tag(text, tag, stop, words, in_marks)
+        piece_start = _speech_after_tag(text, tag, stop, words, in_marks)
         if piece_start >= stop:
             return
     end = stripped_end(text, stop)
@@ -198,7 +200,7 @@ def is_tag(text: str, offset: int, stop: int, language: str) -> bool:
     return has_subject and tag_text[verb.end() :].lstrip()[:1] in (".", ",")
 
 
-def _after_tag(text: str, offset: int, stop: int, words: SpeechWords, in_marks: bool) -> int:
+def _speech_after_tag(text: str, offset: int, stop: int, words: SpeechWords, in_marks: bool) -> int:
     """Returns the offset at which speech resumes after a tag; `stop` if it does not."""
     for clause_end in _CLAUSE_END.finditer(text, offset, stop):
         next_start = stop - len(text[clause_end.end() : stop].lstrip())

@@ -19,7 +19,7 @@ from narrator.text.quotations import quotations
 from narrator.text.tags import tag_end
 
 OMITTED_TAG_REASON = "says who speaks; `dialogue.tags` skips it"
-"""Reason of a tag that is left out."""
+"""Reason for leaving out a speech tag."""
 
 # Marks go with the adjacent quotation: closing ones, and those that end its clause.
 _CLOSING_MARKS = re.compile(r"[,.;:!?…”’\"'»›)\]}]+(?=[\s—–-]|\Z)|[，。、！？；：…”’」』】〉》）]+")
@@ -51,11 +51,11 @@ class NarrationQuote:
 _NARRATION_BREAK = "."
 """Placeholder for text that is not narration: no quotation continues across it."""
 
-_Place = tuple[int, int, Line]
-"""Index of the scene, index in the scene, line."""
+_LinePlace = tuple[int, int, Line]
+"""Index of the scene, index of the line in it, and the line."""
 
 
-def _narration_paragraphs(chapter: Chapter) -> Iterator[_Place | None]:
+def _narration_paragraphs(chapter: Chapter) -> Iterator[_LinePlace | None]:
     """Yields the paragraphs of narration; None for any other one and for the end of a scene."""
     for scene_index, scene in enumerate(chapter.scenes):
         for line_index, line in enumerate(scene.lines):
@@ -161,11 +161,11 @@ class _Paragraph:
 
     def lines(self, tags: str, omitted: list[OmittedText]) -> Iterator[Line]:
         """Yields the lines of the paragraph; text that is left out is added to `omitted`."""
-        parts = self._join_parts(self._move_marks(self._divide_by_spans()))
+        parts = self._join_parts(self._move_punctuation(self._divide_by_spans()))
         if tags != "narrator":
             parts = self._join_parts(list(self._reassign_tags(parts, tags)))
         text = self.line.text
-        spoken = [part for part in parts if part.speakers]
+        spoken_parts = [part for part in parts if part.speakers]
         for part in parts:
             if not part.speakers:
                 number = self.line.source_line_at(part.start)
@@ -173,8 +173,8 @@ class _Paragraph:
                 omitted.append(
                     OmittedText(self.line.path, number, omitted_text, OMITTED_TAG_REASON)
                 )
-        edges = [0, *(part.start for part in spoken[1:]), len(text) + 1]
-        for index, part in enumerate(spoken):
+        edges = [0, *(part.start for part in spoken_parts[1:]), len(text) + 1]
+        for index, part in enumerate(spoken_parts):
             yield from self._speaker_lines(part, edges[index], edges[index + 1])
 
     # -- parts and their speakers
@@ -182,28 +182,30 @@ class _Paragraph:
     def _divide_by_spans(self) -> list[AttributedSpan]:
         """Divides the whole paragraph by its spans; an inner span wins."""
         line, length = self.line, len(self.line.text)
-        stack = [AttributedSpan(0, length, (line.speaker,), line.style, is_quoted=False)]
+        open_spans = [AttributedSpan(0, length, (line.speaker,), line.style, is_quoted=False)]
+        """The innermost one is last."""
         parts: list[AttributedSpan] = []
         position = 0
 
-        def up_to(stop: int) -> int:
+        def add_part(stop: int) -> None:
+            """Adds the text from `position` to `stop`, which the innermost span attributes."""
+            nonlocal position
             if stop > position:
-                parts.append(replace(stack[-1], start=position, stop=stop))
-            return max(position, stop)
+                parts.append(replace(open_spans[-1], start=position, stop=stop))
+                position = stop
 
         for span in self.spans:
-            while span.start >= stack[-1].stop and len(stack) > 1:
-                position = up_to(stack[-1].stop)
-                stack.pop()
-            position = up_to(span.start)
-            stop = min(span.stop, stack[-1].stop)
-            stack.append(replace(span, stop=stop))
-        while stack:
-            position = up_to(stack[-1].stop)
-            stack.pop()
+            while span.start >= open_spans[-1].stop and len(open_spans) > 1:
+                add_part(open_spans[-1].stop)
+                open_spans.pop()
+            add_part(span.start)
+            open_spans.append(replace(span, stop=min(span.stop, open_spans[-1].stop)))
+        while open_spans:
+            add_part(open_spans[-1].stop)
+            open_spans.pop()
         return parts
 
-    def _move_marks(self, parts: Sequence[AttributedSpan]) -> list[AttributedSpan]:
+    def _move_punctuation(self, parts: Sequence[AttributedSpan]) -> list[AttributedSpan]:
         """Moves punctuation at edges of parts to the adjacent quotation; split no spoken form."""
         text, cuts = self.line.text, [part.stop for part in parts[:-1]]
         for index, cut in enumerate(cuts):
@@ -261,10 +263,9 @@ class _Paragraph:
                 attribution = (
                     (previous.speakers, previous.style) if tags == "speaker" else ((), None)
                 )
-                yield AttributedSpan(
-                    part.start, part.start + tag_length, *attribution, is_quoted=False
-                )
-                part = replace(part, start=part.start + tag_length)
+                tag_stop = part.start + tag_length
+                yield AttributedSpan(part.start, tag_stop, *attribution, is_quoted=False)
+                part = replace(part, start=tag_stop)
             if part.start < part.stop:
                 yield part
 

@@ -24,7 +24,7 @@ _NARRATION_PACE = 0.745
 """Pace of an audiobook relative to reading aloud. With the pauses below, English reaches the 155
 words a minute (9,300 an hour) that ACX gives for planning."""
 
-_STOP_PAUSE, _CLAUSE_PAUSE = 0.35, 0.15
+_STOP_PAUSE_S, _CLAUSE_PAUSE_S = 0.35, 0.15
 _STOP_MARKS = re.compile(r"[.!?…؟۔।॥։።။]+(?!\w)|[。！？]+")
 _CLAUSE_MARKS = re.compile(r"[,;:—–،؛]+(?!\d)|[，、；：]+")
 
@@ -69,4 +69,4 @@ def expected_seconds(text: str, language: str) -> float:
     stop_count = sum(1 for _ in _STOP_MARKS.finditer(text))
     clause_count = sum(1 for _ in _CLAUSE_MARKS.finditer(text))
     letter_seconds = sum(map(_seconds_of(primary(language)).__getitem__, text))
-    return letter_seconds + _STOP_PAUSE * stop_count + _CLAUSE_PAUSE * clause_count
+    return letter_seconds + _STOP_PAUSE_S * stop_count + _CLAUSE_PAUSE_S * clause_count

@@ -74,10 +74,10 @@ class _QuotationFinder:
 
     def _rank_families(self) -> tuple[str, ...]:
         """Returns the families of marks, outermost first."""
-        scores: dict[str, float] = dict.fromkeys(self.usage.families, 0.0)
-        present = self.usage.families
-        if len(present) < 2:
-            return present
+        families = self.usage.families
+        if len(families) < 2:
+            return families
+        scores = dict.fromkeys(families, 0.0)
         for text, marks_by_family in zip(self.texts, self.marks, strict=True):
             text_start = len(text) - len(text.lstrip())
             spans = {f: read_pairs(text, marks).spans for f, marks in marks_by_family.items()}
@@ -88,22 +88,23 @@ class _QuotationFinder:
             for outer, inner in _nested_families(spans):
                 scores[outer] += 2
                 scores[inner] -= 2
-        return tuple(sorted(present, key=lambda family: (-scores[family], present.index(family))))
+        return tuple(sorted(families, key=lambda family: -scores[family]))
 
     def _speaks_after_dashes(self) -> bool:
         """Returns whether a dash at a paragraph's beginning opens speech in this text."""
         dashed_texts = [text for text in self.texts if dashes.speech_start(text)]
         if "dash" in speech_of(self.language).traits:
-            hyphens = [text for text in dashed_texts if text.lstrip("_* ")[0] == "-"]
-            speech_count = sum(self._sounds_spoken(text) for text in hyphens)
-            return len(dashed_texts) > len(hyphens) or 4 * speech_count >= len(hyphens)
+            hyphened_texts = [text for text in dashed_texts if text.lstrip("_* ")[0] == "-"]
+            speech_count = sum(map(self._seems_spoken, hyphened_texts))
+            has_long_dashes = len(dashed_texts) > len(hyphened_texts)
+            return has_long_dashes or 4 * speech_count >= len(hyphened_texts)
         quoted_count = sum(
             any(self.usage.begins_quotation(text, family) for family in self.ranked_families[:1])
             for text in self.texts
         )
         return len(dashed_texts) >= 3 and len(dashed_texts) > quoted_count
 
-    def _sounds_spoken(self, text: str) -> bool:
+    def _seems_spoken(self, text: str) -> bool:
         return "?" in text or "!" in text or not self.speech_verbs.isdisjoint(folded_words(text))
 
     # -- one paragraph
@@ -307,7 +308,10 @@ class _QuotationFinder:
         return any(word.casefold() in self.speech_verbs for word in last_words)
 
     def _is_speech(self, text: str, span: Pair) -> bool:
-        """Returns whether a quotation is speech: it ends like speech, or has a speech tag."""
+        """Returns whether a quotation is speech: it ends like speech, or has a speech tag.
+
+        A title, a name or a word that the narrator quotes is not.
+        """
         inner_text = text[span.start + 1 : span.stop - span.is_closed].strip(_SPACE + "_*")
         text_before = text[max(0, span.start - _VERB_REACH) : span.start].rstrip(_SPACE + "_*([")
         text_after = text[span.stop : span.stop + 20].lstrip()

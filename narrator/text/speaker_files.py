@@ -34,7 +34,7 @@ ENDING = ".speakers.txt"
 _MAX_BYTES = 32_000_000
 """Maximum size of the file; the rows of a long novel take about one million bytes."""
 _HEADER = "# Who says what in "
-_MAX_LENGTH, _HEAD_LENGTH, _TAIL_LENGTH = 100, 60, 30
+_MAX_WORDS_LENGTH, _HEAD_LENGTH, _TAIL_LENGTH = 100, 60, 30
 """Characters up to which a quotation is written in full; else characters of its beginning and its
 end."""
 _COLUMNS = re.compile(r"(?<!\\)\|")
@@ -96,21 +96,21 @@ class SpeakerFile:
             [shorten_words(quotation_words) for quotation_words in words],
         )
         quotations = {row: place for place, row in enumerate(row_places) if row is not None}
-        for row_index, twin_index in self._twins(quotations):
+        for row_index, twin_index in self._find_duplicates(quotations):
             if self.rows[row_index].is_manual and not self.rows[twin_index].is_manual:
                 row_places[quotations[twin_index]] = row_index
         return row_places
 
-    def _twins(self, taken_rows: Collection[int]) -> Iterator[tuple[int, int]]:
-        """Yields runs of unmatched rows, paired with an equal run of matched rows before or after
-        it."""
+    def _find_duplicates(self, matched_rows: Collection[int]) -> Iterator[tuple[int, int]]:
+        """Yields unmatched rows, each with its duplicate: runs of rows that equal the run of
+        matched rows right before or after."""
         places = range(len(self.rows))
-        for is_taken, run in groupby(places, lambda place: place in taken_rows):
+        for is_matched, run in groupby(places, lambda place: place in matched_rows):
             row_indices = list(run)
-            for shift in (-len(row_indices), len(row_indices)) if not is_taken else ():
+            for shift in (-len(row_indices), len(row_indices)) if not is_matched else ():
                 twins = [index + shift for index in row_indices]
                 if all(
-                    twin in taken_rows and self.rows[twin].words == self.rows[index].words
+                    twin in matched_rows and self.rows[twin].words == self.rows[index].words
                     for index, twin in zip(row_indices, twins, strict=True)
                 ):
                     yield from zip(row_indices, twins, strict=True)
@@ -140,7 +140,7 @@ def shorten_words(words: str) -> str:
     squeezed = squeeze(strip_invisible(words))
     return (
         squeezed
-        if len(squeezed) <= _MAX_LENGTH
+        if len(squeezed) <= _MAX_WORDS_LENGTH
         else f"{squeezed[:_HEAD_LENGTH]} … {squeezed[-_TAIL_LENGTH:]}"
     )
 
@@ -218,14 +218,14 @@ def _unreadable(path: Path, message: str) -> SpeakerFile:
     )
 
 
-_NOT_A_ROW = "is no row: who speaks | who decided | the words of the quotation"
+_NOT_A_ROW = "is not a row: who speaks | who decided | the words of the quotation"
 _NO_SAME = "“+” is for the speaker of the row before, and there is none"
 _NO_ORIGIN = "has no “you”, “print”, “rule …” or “model …” in its second column: taken for yours"
 
 
 def _parse_row(line: str, number: int, previous_row: Row | None) -> tuple[Row | None, str]:
     """Parses a line into a row and its fault, "" for none; the row is None for a comment or a line
-    that is no row."""
+    that cannot be read."""
     if line.lstrip().startswith("#"):
         return None, ""
     columns = [squeeze(strip_invisible(column)) for column in _COLUMNS.split(line, maxsplit=2)]

@@ -53,12 +53,16 @@ class SpeechWords:
     tag_continuations: frozenset[str]
 
 
+_LISTS = read_word_lists(Path(__file__).with_name("speech_words.txt"))
+COMMON_ENGLISH_VERBS = frozenset(_LISTS.table("en")["verbs"].split())
+"""Verbs of speech in English tags, without rare ones."""
+
+
 @functools.cache
 def speech_of(language: str) -> SpeechWords:
     """Returns the words of a language (a BCP 47 tag); those of an unknown one are empty."""
     code = {"nb": "no", "nn": "no"}.get(primary(language), primary(language))
-    lists = read_word_lists(Path(__file__).with_name("speech_words.txt"))
-    table = lists.table(code) if code in lists else {}
+    table = _LISTS.table(code) if code in _LISTS else {}
 
     def words(group: str) -> frozenset[str]:
         return frozenset(table.get(group, "").split())
@@ -70,7 +74,9 @@ def speech_of(language: str) -> SpeechWords:
     return SpeechWords(
         code,
         words("traits"),
-        words("verbs") | {stem + ending for stem in words("stems") for ending in words("endings")},
+        words("verbs")
+        | words("rare verbs")
+        | {stem + ending for stem in words("stems") for ending in words("endings")},
         pronouns("pronouns"),
         pronouns("articles"),
         pronouns("address"),

@@ -26,8 +26,8 @@ def tag_end(text: str, quotation: str, language: str) -> int:
     `text` is the narration up to the next quotation.
     """
     verbs = SAID if primary(language) == "en" else speech_of(language).verbs
-    first_letter = next((offset for offset, c in enumerate(text) if c.isalnum()), len(text))
-    clause_end = _CLAUSE_END.search(text, first_letter)
+    first_letter_offset = next((i for i, c in enumerate(text) if c.isalnum()), len(text))
+    clause_end = _CLAUSE_END.search(text, first_letter_offset)
     assert clause_end is not None  # it matches the end
     clause = text[: clause_end.end()]
     words = re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)?", clause.casefold().replace("’", "'"))
@@ -39,5 +39,5 @@ def tag_end(text: str, quotation: str, language: str) -> int:
         return 0
     # “Yes?” I said, in my affable way. Without its tag the sentence is a stump
     ends_sentence = clause_end[0].strip("\"'”’»)]").endswith((*".!?…;:",))
-    is_all = not any(map(str.isalnum, text[clause_end.end() :]))
-    return clause_end.end() if ends_sentence or is_all else 0
+    is_last_clause = not any(map(str.isalnum, text[clause_end.end() :]))
+    return clause_end.end() if ends_sentence or is_last_clause else 0

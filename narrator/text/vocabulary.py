@@ -18,7 +18,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SHORT_LENGTH = 3
 """Length up to which a lower-case word is never a name, even if the list lacks it."""
 _CLITICS = frozenset("ll re ve em".split())
-"""Word parts after an apostrophe that are no words of their own, besides single letters."""
+"""Word parts after an apostrophe that are not words of their own, besides single letters."""
 
 
 def require() -> None:
@@ -51,8 +51,8 @@ def unknown_words(text: str, language: str) -> Iterator[tuple[int, str]]:
 
 def _is_small(part: str) -> bool:
     """Returns whether a part is too small to be a name."""
-    clitic = len(part) < 2 or part.casefold() in _CLITICS
-    return clitic or (len(part) <= _SHORT_LENGTH and part.islower())
+    is_clitic = len(part) < 2 or part.casefold() in _CLITICS
+    return is_clitic or (len(part) <= _SHORT_LENGTH and part.islower())
 
 
 @lru_cache(maxsize=1 << 16)

@@ -150,7 +150,7 @@ def test_a_persons_row_that_is_not_found_is_said_and_a_rules_is_not(tmp_path: Pa
 def test_bad_rows_and_files_are_said_and_refuse_nothing(tmp_path: Path) -> None:
     path = project(tmp_path, f"{ROWS}nonsense\n", two="She rose.")
     [one] = warned(path)
-    assert one.startswith("text/one.speakers.txt:5: is no row")
+    assert one.startswith("text/one.speakers.txt:5: is not a row")
     (tmp_path / "text" / "two.speakers.txt").mkdir()
     assert said(path) == TALK
     assert any("two.speakers.txt: cannot be read" in one for one in warned(path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from narrator.text.speech_verbs import COMMON_ENGLISH_VERBS
 from textbase.word_lists import read_word_lists
 
 _LISTS = read_word_lists(Path(__file__).with_suffix(".txt"))
@@ -17,7 +18,7 @@ def _pronouns(section: str) -> dict[str, str]:
 
 PRONOUNS = _pronouns("pronouns")
 SUBJECTS = frozenset(_LISTS.words("subjects"))
-SAID = frozenset(_LISTS.words("said"))
+SAID = COMMON_ENGLISH_VERBS.union(_LISTS.words("said"))
 SURE_SAID = frozenset(_LISTS.words("sure said"))
 TITLES = _pronouns("titles")
 SHORT = _LISTS.table("short")
