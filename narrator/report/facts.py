@@ -148,7 +148,7 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class UnevenUnison:
     """Takes in unison that do not end together."""
 
     place: Passage
@@ -221,7 +221,7 @@ class ProjectFacts:
     """Speech rate of every take, in reading order."""
     troubles: tuple[Trouble, ...]
     pauses: tuple[Pause, ...]
-    apart: tuple[Apart, ...]
+    apart: tuple[UnevenUnison, ...]
     """Unisons of more than `ENDS_APART`, the worst first."""
     left_out: tuple[Unspoken, ...]
     chains: Chains
@@ -492,9 +492,8 @@ def _pauses(
             pauses = book.project.manifest.pauses
             seconds, kind = layout.pause_between(step.chunk, following.chunk, pauses)
             place, kind = places[step.id], kind or "set by hand"
-            if (record := records.get(step.key)) is None or (
-                next_record := records.get(following.key)
-            ) is None:
+            record, next_record = records.get(step.key), records.get(following.key)
+            if record is None or next_record is None:
                 yield Pause(place, kind, seconds)
                 continue
             shortest_heard = (
@@ -516,7 +515,7 @@ ENDS_APART = 0.5
 
 def _uneven_unisons(
     book: BookPlan, records: Mapping[str, Record], places: Mapping[str, Passage]
-) -> Iterator[Apart]:
+) -> Iterator[UnevenUnison]:
     """Yields complete unisons that do not end together."""
     for steps in group_unison(book.steps):
         if len(steps) > 1 and all(step.key in records for step in steps):
@@ -527,7 +526,7 @@ def _uneven_unisons(
             difference = max(seconds_by_speaker.values()) - min(seconds_by_speaker.values())
             if difference > ENDS_APART:
                 last = max(seconds_by_speaker, key=seconds_by_speaker.__getitem__)
-                yield Apart(places[steps[0].id], difference, steps[0].chunk.names, last)
+                yield UnevenUnison(places[steps[0].id], difference, steps[0].chunk.names, last)
 
 
 def _chains(book: BookPlan, records: Mapping[str, Record]) -> Chains:

@@ -73,8 +73,8 @@ def pieces(
             yield chapter
         on_drawn(len(chapters), len(chapters))
 
-    def heard_at(passage: Passage, end: bool) -> Moment | None:
-        return _heard_at(chapters[passage.chapter], passage, end)
+    def heard_at(passage: Passage, at_end: bool) -> Moment | None:
+        return _heard_at(chapters[passage.chapter], passage, at_end=at_end)
 
     def link(path: Path) -> str:
         relative_path = os.path.relpath(path.resolve(), folder.resolve())
@@ -131,7 +131,7 @@ def _format_signed(number: float, digits: int = 1) -> str:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A state in words; `good` where nothing is left to do."""
+    """The state of a project or a chapter in words; `good` where nothing is left to do."""
 
     words: str
     good: bool = False
@@ -179,8 +179,8 @@ class ShownChapter:
     def state(self) -> State:
         facts = self.facts
         if facts.missing:
-            up = f", {facts.given_up:,} given up" if facts.given_up else ""
-            return State(f"{pluralize(facts.missing, 'chunk')} missing{up}")
+            given_up = f", {facts.given_up:,} given up" if facts.given_up else ""
+            return State(f"{pluralize(facts.missing, 'chunk')} missing{given_up}")
         if facts.seconds is None or facts.file is None:
             return State("spoken, not delivered")
         if not facts.current or facts.file.note:
@@ -244,7 +244,7 @@ def _pauses_by_kind(pauses: Sequence[Pause]) -> list[tuple[str, list[float]]]:
     return sorted(seconds_by_kind.items(), key=lambda kind: -len(kind[1]))
 
 
-def _heard_at(chapter: ShownChapter, passage: Passage, at_end: bool) -> Moment | None:
+def _heard_at(chapter: ShownChapter, passage: Passage, *, at_end: bool) -> Moment | None:
     """Returns the position a little before a passage, or before its end; None where it is not
     heard."""
     chapter_seconds = passage.stop if at_end else passage.start
@@ -271,9 +271,9 @@ class _Pictures:
         paces = self.facts.paces
         ends = list(accumulate(pace.seconds for pace in paces))
         times = [end - pace.seconds / 2 for end, pace in zip(ends, paces, strict=True)]
-        against = [pace.against for pace in paces]
+        ratios = [pace.against for pace in paces]
         outliers = [pace.outlier for pace in paces]
-        return _sizes(lambda size: plots.paces(times, against, outliers, ends[-1], size))
+        return _sizes(lambda size: plots.paces(times, ratios, outliers, ends[-1], size))
 
     def pauses(self) -> Sizes:
         lengths = [pause.seconds for pause in self.facts.pauses]

@@ -52,8 +52,8 @@ class PlotSize:
 WIDE = PlotSize("wide", 960, 250, 12, 1500, 4000, 640)
 NARROW = PlotSize("narrow", 400, 240, 5, 400, 1200, 320)
 SIZES = (WIDE, NARROW)
-LEFT, RIGHT = 44, 12
-"""Pixels beside the axes."""
+LEFT, RIGHT, ABOVE, BELOW = 44, 12, 8, 26
+"""Pixels around the axes."""
 LEVELS = 10
 """Levels of 255 that share a colour in a spectrogram: 3 dB."""
 
@@ -63,12 +63,12 @@ LEVELS = 10
 
 def chapter(curve: Curve, target: float | None, size: PlotSize, name: str) -> str:
     """Draws waveform and short-term loudness on one time axis; `target` in LUFS is a line."""
-    figure = Figure(figsize=(size.width / 72, size.height / 72))
+    figure = _new_figure(size)
     wave_axes, loudness_axes = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.25))
     low = _group_rows(curve.low, size.points).min(axis=1)
     high = _group_rows(curve.high, size.points).max(axis=1)
-    times = (np.arange(len(low)) + 0.5) * curve.seconds / max(1, len(low))
-    wave_axes.fill_between(times, low, high, color=WAVE, linewidth=0.3)
+    wave_times = (np.arange(len(low)) + 0.5) * curve.seconds / max(1, len(low))
+    wave_axes.fill_between(wave_times, low, high, color=WAVE, linewidth=0.3)
     peak = max(0.1, float(np.abs([*low, *high]).max(initial=0.0)))
     wave_axes.set_ylim(-peak, peak)
     _style_axes(wave_axes)
@@ -77,8 +77,8 @@ def chapter(curve: Curve, target: float | None, size: PlotSize, name: str) -> st
     wave_axes.spines["bottom"].set_visible(False)
     stride = max(1, 2 * len(curve.loudness) // size.points)
     readings = curve.loudness[stride // 2 :: stride]
-    times = (np.arange(len(readings)) + 0.5) * curve.seconds / max(1, len(readings))
-    loudness_axes.plot(times, readings, color=ACCENT, linewidth=1.3)
+    reading_times = (np.arange(len(readings)) + 0.5) * curve.seconds / max(1, len(readings))
+    loudness_axes.plot(reading_times, readings, color=ACCENT, linewidth=1.3)
     audible_readings = readings[~np.isnan(readings)]
     top = max(-5.0, float(audible_readings.max(initial=QUIETEST)) + 2, (target or QUIETEST) + 2)
     bottom = min(-43.0, (target or -20.0) - 15)  # keeps its lowest tick clear of the time axis
@@ -89,7 +89,6 @@ def chapter(curve: Curve, target: float | None, size: PlotSize, name: str) -> st
     if target is not None:
         loudness_axes.axhline(target, color=INK, linewidth=1, dashes=(4, 3))
     _time_axis(loudness_axes, curve.seconds, size)
-    _set_margins(figure, size, above=8, below=26)
     figure.subplots_adjust(hspace=0.1)
     return _svg(figure, f"{name}-{size.name}")
 
@@ -102,7 +101,7 @@ def spectrogram(curve: Curve, size: PlotSize, name: str) -> str:
     edges = np.linspace(0, columns, column_count + 1).astype(np.intp)[:-1]
     image = np.maximum.reduceat(curve.spectrum, edges, axis=1)
     image = image // LEVELS * LEVELS  # invisible steps, half the bytes
-    figure = Figure(figsize=(size.width / 72, size.height / 72))
+    figure = _new_figure(size)
     axes = figure.subplots()
     axes.imshow(
         image, cmap="magma", vmin=0, vmax=255, origin="lower", aspect="auto",
@@ -114,48 +113,37 @@ def spectrogram(curve: Curve, size: PlotSize, name: str) -> str:
     names = [f"{hertz / 1000:g}" for hertz in marks]
     axes.yaxis.set_major_formatter(FuncFormatter(lambda hertz, index: names[index or 0]))
     _time_axis(axes, curve.seconds, size)
-    _set_margins(figure, size, above=8, below=26)
     return _svg(figure, f"{name}-{size.name}")
 
 
 def paces(
     times: Sequence[float],
-    against: Sequence[float],
+    ratios: Sequence[float],
     outliers: Sequence[bool],
-    total: float,
+    total_seconds: float,
     size: PlotSize,
 ) -> str:
-    """Draws the speech rate of every chunk relative to its speaker's, over `total` seconds of
-    speech."""
-    x, y, is_outlier = np.array(times), np.array(against), np.array(outliers, bool)
-    figure = Figure(figsize=(size.width / 72, size.height / 72))
+    """Draws the lengths of chunks as `ratios` to what is usual for their speakers, over all seconds
+    of speech."""
+    x, is_outlier = np.array(times), np.array(outliers, bool)
+    y = np.clip(np.array(ratios), 0.3, 3.3)
+    figure = _new_figure(size)
     axes = figure.subplots()
     usual_indices = np.flatnonzero(~is_outlier)
     if len(usual_indices) > size.dots:
-        usual_indices = usual_indices[
-            np.linspace(0, len(usual_indices) - 1, size.dots).astype(np.intp)
-        ]
-    y = np.clip(y, 0.3, 3.3)
+        drawn = np.linspace(0, len(usual_indices) - 1, size.dots).astype(np.intp)
+        usual_indices = usual_indices[drawn]
     axes.set_yscale("log")
     axes.axhline(1, color=RULE, linewidth=1)
     marker_size = 4.5 if len(usual_indices) < 1000 else 2.5
     axes.plot(
-        x[usual_indices],
-        y[usual_indices],
-        "o",
-        color=WAVE,
-        markersize=marker_size,
-        markeredgewidth=0,
-    )
+        x[usual_indices], y[usual_indices], "o",
+        color=WAVE, markersize=marker_size, markeredgewidth=0,
+    )  # fmt: skip
     axes.plot(
-        x[is_outlier],
-        y[is_outlier],
-        "o",
-        color=WARN,
-        markersize=8,
-        fillstyle="none",
-        markeredgewidth=1.6,
-    )
+        x[is_outlier], y[is_outlier], "o",
+        color=WARN, markersize=8, fillstyle="none", markeredgewidth=1.6,
+    )  # fmt: skip
     axis_span = max(1.6, float(np.exp(np.abs(np.log(y)).max(initial=0.0))) * 1.1)
     axes.set_ylim(1 / axis_span, axis_span)
     ticks = [0.33, 0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3]
@@ -164,8 +152,7 @@ def paces(
     axes.yaxis.set_major_formatter(FuncFormatter(lambda ratio, index: f"{ratio:g}"))
     _style_axes(axes)
     axes.grid(axis="y", color=RULE, linewidth=0.5)
-    _time_axis(axes, total, size)
-    _set_margins(figure, size, above=8, below=26)
+    _time_axis(axes, total_seconds, size)
     return _svg(figure, f"paces-{size.name}")
 
 
@@ -173,7 +160,7 @@ def pauses(seconds: Sequence[float], size: PlotSize) -> str:
     """Draws a histogram of the lengths of pauses."""
     max_seconds = min(6.0, max(1.0, max(seconds, default=0.0)))
     counts, edges = np.histogram(np.minimum(seconds, max_seconds), bins=30, range=(0, max_seconds))
-    figure = Figure(figsize=(size.width / 72, size.height * 0.7 / 72))
+    figure = _new_figure(size, height_share=0.7)
     axes = figure.subplots()
     axes.bar(edges[:-1], counts, width=np.diff(edges) * 0.86, align="edge", color=WAVE)
     _style_axes(axes)
@@ -183,7 +170,6 @@ def pauses(seconds: Sequence[float], size: PlotSize) -> str:
     axes.set_xlim(0, max_seconds)
     axes.xaxis.set_major_locator(MaxNLocator(size.ticks, steps=[1, 2, 5, 10], prune="both"))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, index: f"{seconds:g} s"))
-    _set_margins(figure, size, above=8, below=26, height=size.height * 0.7)
     return _svg(figure, f"pauses-{size.name}")
 
 
@@ -197,7 +183,22 @@ def _group_rows(curve: NDArray[np.float32], max_rows: int) -> NDArray[np.float32
 # -- axes ------------------------------------------------------------------------------------------
 
 
+def _new_figure(size: PlotSize, *, height_share: float = 1.0) -> Figure:
+    """Returns a transparent figure with margins around its axes, of a share of the height."""
+    height = size.height * height_share
+    figure = Figure(figsize=(size.width / 72, height / 72))
+    figure.subplots_adjust(
+        left=LEFT / size.width,
+        right=1 - RIGHT / size.width,
+        top=1 - ABOVE / height,
+        bottom=BELOW / height,
+    )
+    figure.patch.set_visible(False)
+    return figure
+
+
 def _style_axes(axes: Axes) -> None:
+    """Leaves only the time axis, in the page's colours."""
     axes.patch.set_visible(False)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
@@ -205,28 +206,19 @@ def _style_axes(axes: Axes) -> None:
     axes.tick_params(colors=INK, labelsize=12, length=0, pad=5)
 
 
-_STEPS = (5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 14400, 21600, 43200)
+_TICK_SECONDS = (
+    5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 14_400, 21_600, 43_200
+)  # fmt: skip
+"""Steps of the time axis."""
 
 
-def _time_axis(axes: Axes, seconds: float, size: PlotSize) -> None:
-    seconds = max(seconds, 1.0)
-    step = next((step for step in _STEPS if seconds / step <= size.ticks), 86400)
-    axes.set_xlim(0, seconds)
-    axes.xaxis.set_major_locator(FixedLocator(list(np.arange(0, seconds, step))))
+def _time_axis(axes: Axes, total_seconds: float, size: PlotSize) -> None:
+    """Labels the time axis at round times."""
+    length = max(total_seconds, 1.0)
+    step = next((step for step in _TICK_SECONDS if length / step <= size.ticks), 86400)
+    axes.set_xlim(0, length)
+    axes.xaxis.set_major_locator(FixedLocator(list(np.arange(0, length, step))))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, index: format_clock(seconds)))
-
-
-def _set_margins(
-    figure: Figure, size: PlotSize, *, above: int, below: int, height: float | None = None
-) -> None:
-    figure_height = height or size.height
-    figure.subplots_adjust(
-        left=LEFT / size.width,
-        right=1 - RIGHT / size.width,
-        top=1 - above / figure_height,
-        bottom=below / figure_height,
-    )
-    figure.patch.set_visible(False)
 
 
 # -- SVG -------------------------------------------------------------------------------------------
@@ -253,7 +245,7 @@ def _svg(figure: Figure, name: str) -> str:
     for attribute in ("width", "height"):
         root.attrib.pop(attribute, None)
     text = str(etree.tostring(root, encoding="unicode"))
-    text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", text, count=0)
+    text = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", text)
     text = re.sub(r"\bxlink:href", "href", text)
     for colour, variable in _COLOURS.items():
         text = text.replace(colour, f"var(--{variable})")
@@ -273,7 +265,7 @@ def _clean_element(element: etree._Element, used_ids: set[bytes], name: str) -> 
             attributes[key] = f"#{name}-{content[1:]}"
         elif content.startswith("url(#"):
             attributes[key] = f"url(#{name}-{content[5:]}"
-        elif key == "d" or key == "transform" or key in ("x", "y"):
+        elif key in ("d", "transform", "x", "y"):
             short = _LONG_DECIMALS.sub(r"\1", " ".join(content.split()))
             # points after a move are lines without a command
             attributes[key] = short if "C" in short else short.replace(" L ", " ")

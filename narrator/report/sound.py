@@ -24,7 +24,7 @@ from narrator.delivery import postflight
 from narrator.errors import UserError
 from narrator.sound import media
 from narrator.sound.audio import BlockReader, Samples, decode_frames, filter_stream
-from narrator.sound.loudness import Loudness
+from narrator.sound.loudness import SILENT_LUFS, Loudness
 from narrator.sound.probe import ChapterMark, FileFigures
 from narrator.sound.spectra import Spectra
 from textbase.files import Unfit
@@ -117,32 +117,32 @@ class CurveCache:
 
     def _load(self, name: str) -> dict[str, NDArray[np.float32]]:
         """Loads the arrays of an entry. Raises an error for a damaged one."""
-        member_bytes = io.BytesIO((self.folder / f"{name}.npz").read_bytes())
-        with zipfile.ZipFile(member_bytes) as archive:
-            if any(part.compress_type != zipfile.ZIP_DEFLATED for part in archive.infolist()):
-                raise zipfile.BadZipFile("otherwise compressed than it was")
+        with zipfile.ZipFile(io.BytesIO((self.folder / f"{name}.npz").read_bytes())) as archive:
+            if any(member.compress_type != zipfile.ZIP_DEFLATED for member in archive.infolist()):
+                raise zipfile.BadZipFile("not compressed as it was written")
             # read completely, so that the checksum is tested before use
-            packed = {part: io.BytesIO(archive.read(part)) for part in archive.namelist()}
+            contents = {name: archive.read(name) for name in archive.namelist()}
         return {
-            part.removesuffix(".npy"): np.load(member_bytes, allow_pickle=False)
-            for part, member_bytes in packed.items()
+            name.removesuffix(".npy"): np.load(io.BytesIO(content), allow_pickle=False)
+            for name, content in contents.items()
         }
 
     def keep(self, path: Path, part: ChapterSound, curve: Curve) -> None:
         """Saves the curve of a chapter. Raises StorageError."""
         key = self._key(path, part)
-        rows = asdict(curve)
-        spectrum = {name: rows.pop(name) for name in ("spectrum", "top")}
-        self._save(key, rows)
+        arrays = asdict(curve)
+        spectrum = {name: arrays.pop(name) for name in ("spectrum", "top")}
+        self._save(key, arrays)
         if curve.spectrum is not None:
             self._save(f"{key}-spectrum", spectrum)
 
-    def _save(self, name: str, rows: Mapping[str, object]) -> None:
+    def _save(self, name: str, arrays: Mapping[str, object]) -> None:
+        """Saves the arrays and numbers of an entry. Raises StorageError."""
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-            for column, row in rows.items():
-                with archive.open(f"{column}.npy", "w") as file:
-                    np.lib.format.write_array(file, np.asarray(row), allow_pickle=False)
+            for array_name, array in arrays.items():
+                with archive.open(f"{array_name}.npy", "w") as file:
+                    np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
         files.write(self.folder / f"{name}.npz", buffer.getvalue())
 
     def picture(
@@ -167,15 +167,16 @@ class CurveCache:
         self.used.add(name)
         try:
             row = files.read_json(self.folder / name)
-            marks = tuple(ChapterMark(**mark) for mark in row["marks"])
-            cover = tuple(row["cover"]) if row["cover"] else None
-            loud = Loudness(**row["loudness"])
-            levels = bytes.fromhex(row["levels"])
-            restored_fields = {"path": path, "marks": marks, "cover": cover, "loudness": loud}
-            # the page compares no files by their spectra, which are large
-            return FileFigures(
-                **{**row, **restored_fields, "levels": levels, "spectra": Spectra.of(b"")}
-            )
+            restored_fields = {
+                "path": path,
+                "marks": tuple(ChapterMark(**mark) for mark in row["marks"]),
+                "cover": tuple(row["cover"]) if row["cover"] else None,
+                "loudness": Loudness(**row["loudness"]),
+                "levels": bytes.fromhex(row["levels"]),
+                # the page compares no files by their spectra, which are large
+                "spectra": Spectra.of(b""),
+            }
+            return FileFigures(**{**row, **restored_fields})
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -284,7 +285,8 @@ def _read_curves(
                 stop = round((part.start + part.seconds) * rate)
                 length = stop - reader.position
                 if length > 0:
-                    yield part, _curve(reader.until(stop), rate, length, part.spectrum)
+                    blocks = reader.until(stop)
+                    yield part, _curve(blocks, rate, length, needs_spectrum=part.spectrum)
     except (Unfit, OSError):
         return  # the file's row of the page states the fault
 
@@ -292,10 +294,10 @@ def _read_curves(
 class _SoundStream:
     """Reads a stream up to a position, and on from there."""
 
-    def __init__(self, blocks: Iterator[Samples], passed: Callable[[int], None]) -> None:
+    def __init__(self, blocks: Iterator[Samples], on_samples: Callable[[int], None]) -> None:
         self.position = 0
         self._reader = BlockReader(blocks)
-        self._passed = passed
+        self._on_samples = on_samples
 
     def until(self, stop: int) -> Iterator[Samples]:
         """Yields blocks of some thousands of samples up to a position, or to the end."""
@@ -303,17 +305,17 @@ class _SoundStream:
             block := self._reader.take(min(BLOCK, stop - self.position))
         ):
             self.position += len(block)
-            self._passed(len(block))
+            self._on_samples(len(block))
             yield block
 
 
 BLOCK = 65536
 
 
-def _curve(blocks: Iterator[Samples], rate: int, length: int, spectral: bool) -> Curve:
-    """Measures a chapter's samples; `length` is their number, `spectral` asks for a spectrum."""
+def _curve(blocks: Iterator[Samples], rate: int, length: int, *, needs_spectrum: bool) -> Curve:
+    """Measures a chapter's samples, whose number is `length`."""
     envelope = _Envelope(max(1, -(-length // POINTS)))
-    spectrum = _Spectrum(rate, length) if spectral else None
+    spectrum = _Spectrum(rate, length) if needs_spectrum else None
 
     def metered_blocks() -> Iterator[Samples]:
         for block in blocks:
@@ -323,7 +325,7 @@ def _curve(blocks: Iterator[Samples], rate: int, length: int, spectral: bool) ->
             yield block
 
     short_term: list[float] = []
-    integrated, spread = -70.0, 0.0
+    integrated, spread = SILENT_LUFS, 0.0
     for frame in filter_stream(
         metered_blocks(), rate, "ebur128", "metadata=1:framelog=quiet:peak=none"
     ):
@@ -331,7 +333,7 @@ def _curve(blocks: Iterator[Samples], rate: int, length: int, spectral: bool) ->
         if "lavfi.r128.S" not in metadata:
             continue  # the end of the stream, shorter than a tenth of a second
         short_term.append(float(metadata["lavfi.r128.S"]))
-        integrated = max(-70.0, float(metadata["lavfi.r128.I"]))
+        integrated = max(SILENT_LUFS, float(metadata["lavfi.r128.I"]))
         spread = float(metadata["lavfi.r128.LRA"])
     low, high = envelope.finish()
     return Curve(
@@ -355,83 +357,71 @@ def _thin_readings(readings: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 class _Envelope:
-    """Lowest and highest sample of every `size`; over both channels of stereo."""
+    """Measures the lowest and highest sample of every `stretch_samples`, over all channels."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, stretch_samples: int) -> None:
+        self.stretch_samples = stretch_samples
         self.count = 0
         self._low: list[NDArray[np.float32]] = []
         self._high: list[NDArray[np.float32]] = []
-        self._partial: tuple[float, float] = (
-            np.inf,
-            -np.inf,
-        )  # lowest and highest sample of the incomplete stretch
+        self._leftover: list[Samples] = []  # lowest and highest over channels, (2, n) each
+        self._leftover_length = 0
 
     def feed(self, block: Samples) -> None:
-        low = block if block.ndim == 1 else block.min(axis=1)
-        high = block if block.ndim == 1 else block.max(axis=1)
-        first = min(len(low), -self.count % self.size)
-        if first:
-            self._extend_partial(low[:first], high[:first])
-        full_length = (len(low) - first) // self.size * self.size
-        if full_length:
-            span = slice(first, first + full_length)
-            self._low.append(low[span].reshape(-1, self.size).min(axis=1))
-            self._high.append(high[span].reshape(-1, self.size).max(axis=1))
-            self.count += full_length
-        if first + full_length < len(low):
-            self._extend_partial(low[first + full_length :], high[first + full_length :])
+        """Measures the next block."""
+        channels = block[:, np.newaxis] if block.ndim == 1 else block
+        self._leftover.append(np.stack([channels.min(axis=1), channels.max(axis=1)]))
+        self._leftover_length += len(block)
+        self.count += len(block)
+        complete_length = self._leftover_length // self.stretch_samples * self.stretch_samples
+        if complete_length:
+            extremes = np.concatenate(self._leftover, axis=1)
+            self._add_stretches(extremes[:, :complete_length].reshape(2, -1, self.stretch_samples))
+            self._leftover = [extremes[:, complete_length:]]
+            self._leftover_length -= complete_length
 
-    def _extend_partial(self, low: Samples, high: Samples) -> None:
-        """Adds samples to the incomplete stretch."""
-        self._partial = (
-            min(self._partial[0], float(low.min())),
-            max(self._partial[1], float(high.max())),
-        )
-        self.count += len(low)
-        if self.count % self.size == 0:
-            self._flush()
-
-    def _flush(self) -> None:
-        self._low.append(np.array([self._partial[0]], np.float32))
-        self._high.append(np.array([self._partial[1]], np.float32))
-        self._partial = (np.inf, -np.inf)
+    def _add_stretches(self, extremes: NDArray[np.float32]) -> None:
+        """Adds stretches, (2, stretches, samples)."""
+        self._low.append(extremes[0].min(axis=1))
+        self._high.append(extremes[1].max(axis=1))
 
     def finish(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        if self._partial[0] <= self._partial[1]:
-            self._flush()
+        """Returns the lowest and the highest sample of each stretch; the last one may be short."""
+        if self._leftover_length:
+            self._add_stretches(np.concatenate(self._leftover, axis=1)[:, np.newaxis])
         empty = np.zeros(0, np.float32)
         return np.concatenate([empty, *self._low]), np.concatenate([empty, *self._high])
 
 
 class _Spectrum:
-    """Mean power of every column and mel band, from some frames of each column."""
+    """Measures the mean power of every column and mel band, from some frames of each column."""
 
-    SIZE = 2048
-    FRAMES = 8
+    FRAME_SAMPLES = 2048
+    MIN_FRAMES = 8
     """Frames of a column: more would not change the look of a long chapter."""
 
     def __init__(self, rate: int, length: int) -> None:
         self.top = min(rate / 2, 12_000.0)
-        self._hop = max(self.SIZE // 2, length // (COLUMNS * self.FRAMES))
-        self._per_column = max(1, -(-length // (self._hop * COLUMNS)))  # frames
+        self._hop = max(self.FRAME_SAMPLES // 2, length // (COLUMNS * self.MIN_FRAMES))
+        self._frames_per_column = max(1, -(-length // (self._hop * COLUMNS)))
         edges = 700 * (10 ** (np.linspace(0, mel(self.top), BANDS + 1) / 2595) - 1)
-        self._edges = np.rint(edges * self.SIZE / rate).astype(np.intp)
-        self._window = np.hanning(self.SIZE).astype(np.float32)
+        self._edges = np.rint(edges * self.FRAME_SAMPLES / rate).astype(np.intp)
+        self._window = np.hanning(self.FRAME_SAMPLES).astype(np.float32)
         self._leftover = np.zeros(0, np.float32)
         self._samples_to_skip = 0  # samples of the next blocks between two frames
-        self._frames = np.zeros((0, BANDS))
+        self._frames = np.zeros((0, BANDS))  # of the incomplete column
         self._columns: list[NDArray[np.float64]] = []
 
     def feed(self, block: Samples) -> None:
+        """Measures the next block, of one channel."""
         samples = np.concatenate([self._leftover, block[self._samples_to_skip :]])
         self._samples_to_skip = max(0, self._samples_to_skip - len(block))
-        count = (len(samples) - self.SIZE) // self._hop + 1
+        count = (len(samples) - self.FRAME_SAMPLES) // self._hop + 1
         if count < 1:
             self._leftover = samples
             return
-        views = np.lib.stride_tricks.sliding_window_view(samples, self.SIZE)[:: self._hop][:count]
-        bins = np.fft.rfft(views * self._window, axis=1)
+        windows = np.lib.stride_tricks.sliding_window_view(samples, self.FRAME_SAMPLES)
+        bins = np.fft.rfft(windows[:: self._hop][:count] * self._window, axis=1)
         # double precision: residues of coded silence are denormal floats, which are slow
         power = np.square(bins.real, dtype=np.float64) + np.square(bins.imag, dtype=np.float64)
         self._samples_to_skip = max(0, count * self._hop - len(samples))
@@ -440,14 +430,15 @@ class _Spectrum:
         sums = np.add.reduceat(power[:, : self._edges[-1]], self._edges[:-1], axis=1)
         bands = sums / np.maximum(1, np.diff(self._edges))
         frames = np.concatenate([self._frames, bands])
-        column_count = len(frames) // self._per_column
-        full_frames = frames[: column_count * self._per_column].reshape(
-            column_count, self._per_column, BANDS
+        column_count = len(frames) // self._frames_per_column
+        full_frames = frames[: column_count * self._frames_per_column].reshape(
+            column_count, self._frames_per_column, BANDS
         )
         self._columns += list(full_frames.mean(axis=1))
-        self._frames = frames[column_count * self._per_column :]
+        self._frames = frames[column_count * self._frames_per_column :]
 
     def finish(self) -> NDArray[np.uint8]:
+        """Returns the image: (bands, columns), 255 for the strongest."""
         if len(self._frames):
             self._columns.append(self._frames.mean(axis=0))
         power = np.array(self._columns).reshape(-1, BANDS).T

@@ -43,7 +43,7 @@ def restored(one: SpokenChapter, found: list[Caption]) -> list[str]:
     """Takes' texts from captions, with what was dropped between them; which must be white space."""
     takes = []
     for number, cue in enumerate(one.timeline.cues):
-        own = [caption for caption in found if caption.cue == number]
+        own = [caption for caption in found if caption.cue_index == number]
         at = 0
         text = ""
         for caption in own:
@@ -64,7 +64,7 @@ def check(one: SpokenChapter, width: int, *, labels: bool = False) -> list[Capti
     assert restored(one, found) == [chunk.text for chunk in one.chunks]
     for caption in found:
         assert 0 <= caption.start < caption.stop
-        assert 1 <= len(caption.lines) <= (1 if caption.alone else 2)
+        assert 1 <= len(caption.lines) <= (1 if caption.has_label_line else 2)
         assert all(line.strip() for line in caption.lines)
     for before, after in pairwise(found):
         assert before.stop <= after.start
@@ -168,7 +168,7 @@ def test_a_take_begins_and_ends_its_captions() -> None:
     one = spoken(LONG)
     found = check(one, 65)
     for number, cue in enumerate(one.timeline.cues):
-        own = [caption for caption in found if caption.cue == number]
+        own = [caption for caption in found if caption.cue_index == number]
         assert own[0].start == round(cue.start * 1000 / one.timeline.sample_rate)
         assert own[-1].stop >= round(cue.stop * 1000 / one.timeline.sample_rate)
         assert all(a.stop == b.start for a, b in pairwise(own))

@@ -305,7 +305,7 @@ def test_files_of_a_project_are_left_to_its_manifests(tmp_path: Path) -> None:
         ({"url": "ftp://x/feed.xml"}, "--base-url"),
         ({"link": "example.org"}, "--link"),
         ({"link": "https://[x"}, "--link"),
-        ({"guid": "mine"}, "no UUID"),
+        ({"guid": "mine"}, "not a UUID"),
         ({"title": "A\x07 bell"}, "control character"),
     ],
 )

@@ -450,7 +450,7 @@ def test_a_page_that_is_not_well_formed_is_not_read_along(tmp_path: Path) -> Non
     epub = source(tmp_path, {**TRICKY, "three.xhtml": broken})
     chapters = imported(epub)
     book, remarks = make(tmp_path, chapters, epub)
-    remark = "OEBPS/three.xhtml of source.epub is no well-formed XHTML; it is not read along"
+    remark = "OEBPS/three.xhtml of source.epub is not well-formed XHTML; it is not read along"
     assert remark in remarks
     assert book.files["OEBPS/three.xhtml"].decode() == broken
 

@@ -129,6 +129,6 @@ def test_words_of_the_first_are_those_of_a_unison() -> None:
     one = timed(of_lines(("ann", "Will you?"), ("ann & bob", "Yes we do. Of course we do!")))
     first = one.timeline.cues[1]
     starts = {round(start / RATE * 1000) for _, _, start, _ in first.words}
-    found = [caption for caption in captions(one, 12) if caption.cue == 1]
+    found = [caption for caption in captions(one, 12) if caption.cue_index == 1]
     assert len(found) > 1
     assert {caption.start for caption in found} <= starts

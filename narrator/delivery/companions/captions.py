@@ -38,14 +38,13 @@ class Caption:
     lines: tuple[str, ...]
     label: str
     """The chunk's id or the speaker's name, which stands before the text; often empty."""
-    alone: bool
+    has_label_line: bool
     """True where the label has a line of its own."""
-    cue: int
+    cue_index: int
     """Index of its take among those that are heard one after the other."""
     first: int
-    """It shows `text[first:last]` of the take."""
     last: int
-    """Bounds of its text: `text[first:last]` of the take."""
+    """Bounds of its text: it shows `text[first:last]` of the take."""
     chunk: str = ""
     """Id of its take's chunk."""
     part: int = 1
@@ -74,7 +73,7 @@ def captions(
     rate = spoken_chapter.timeline.sample_rate
     chapter_captions: list[Caption] = []
     previous_names = ""
-    for number, (cue, chunk) in enumerate(
+    for cue_index, (cue, chunk) in enumerate(
         zip(spoken_chapter.timeline.heard, spoken_chapter.chunks, strict=True)
     ):
         label = f"[{cue.chunk}] " if ids else ""
@@ -88,10 +87,9 @@ def captions(
         parts = cut(cue.text, chunk.language, width, seconds, label_width, word_times_of)
         times = times_of([(part.first, part.last) for part in parts])
         for index, part in enumerate(parts):
-            # A millisecond is the smallest unit that every format has.
-            start = max(
-                round(times[index] * 1000), chapter_captions[-1].stop if chapter_captions else 0
-            )
+            # a millisecond is the smallest unit that every format has
+            previous_stop = chapter_captions[-1].stop if chapter_captions else 0
+            start = max(round(times[index] * 1000), previous_stop)
             stop = max(round(times[index + 1] * 1000), start + 1)
             chapter_captions.append(
                 Caption(
@@ -100,8 +98,8 @@ def captions(
                     speaker=chunk.names,
                     lines=part.lines,
                     label=label if index == 0 else "",
-                    alone=part.alone,
-                    cue=number,
+                    has_label_line=part.has_label_line,
+                    cue_index=cue_index,
                     first=part.first,
                     last=part.last,
                     chunk=cue.chunk,
@@ -119,18 +117,18 @@ def _word_positions(
     text: str, part: CaptionText, words: Iterable[SpokenWord]
 ) -> tuple[tuple[int, int], ...]:
     """Returns `Caption.words` of a part of a take's text."""
-    dropped: list[tuple[int, int]] = []
-    """From where on how much of the text is not in the lines."""
-    offset, shown_length = part.first, 0
+    line_starts: list[tuple[int, int]] = []  # of each line, in the text and in the joined lines
+    text_offset, joined_offset = part.first, 0
     for line in part.lines:
-        offset = text.index(line, offset)
-        dropped.append((offset, offset - shown_length))
-        offset, shown_length = offset + len(line), shown_length + len(line) + 1
-    return tuple(
-        (word.first - next(length for start, length in reversed(dropped) if start <= word.first),
-         round(word.start * 1000))
-        for word in words
-    )  # fmt: skip
+        text_offset = text.index(line, text_offset)
+        line_starts.append((text_offset, joined_offset))
+        text_offset, joined_offset = text_offset + len(line), joined_offset + len(line) + 1
+
+    def joined_position(offset: int) -> int:
+        line_start, joined_start = max(row for row in line_starts if row[0] <= offset)
+        return joined_start + offset - line_start
+
+    return tuple((joined_position(word.first), round(word.start * 1000)) for word in words)
 
 
 def _extend_short(chapter_captions: Sequence[Caption], end: int) -> Iterator[Caption]:
@@ -220,8 +218,9 @@ def _syllable_type(character: str) -> str:
 
 # -- atoms: what no cut parts ----------------------------------------------------------------------
 
-_SPACES = re.compile(r"[^\S\u00a0\u2007\u202f]+")
-"""White space at which a line may be broken."""
+_WORD = re.compile(r"(?P<word>[\S\u00a0\u2007\u202f]+)(?P<space>[^\S\u00a0\u2007\u202f]*)")
+"""A word, perhaps with spaces that hold it together, and the white space after it, at which a line
+may be broken."""
 _LINE_BREAKS = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _CLAUSE_END = re.compile(r"(?:[,;:،؛…—–]|--)[\"'”’»›)\]]*\Z")
 _WIDE_CLAUSE_MARKS = "，、；：。！？．｡…—"
@@ -236,16 +235,10 @@ _UNSPACED = re.compile(
 )
 """Scripts without spaces between words, and emoji."""
 
-_SENTENCE_COST, _CLAUSE_COST, _UNSPACED_COST, _WORD_COST, _ABBREVIATION_COST, _WITHIN_WORD_COST = (
-    0.0,
-    3.0,
-    10.0,
-    14.0,
-    30.0,
-    60.0,
-)
-"""Cost of a cut: after a sentence, a clause, a character of a script without spaces, a word, an
-abbreviation ("Mrs."), and within a word that is longer than a line."""
+_SENTENCE_COST, _CLAUSE_COST, _UNSPACED_COST = 0.0, 3.0, 10.0
+"""Cost of a cut after a sentence, a clause, and a character of a script without spaces;"""
+_WORD_COST, _ABBREVIATION_COST, _WITHIN_WORD_COST = 14.0, 30.0, 60.0
+"""after a word, an abbreviation ("Mrs."), and within a word that is longer than a line."""
 _INNER_SENTENCE_COST = 3.0
 """Cost of a sentence that ends within a caption."""
 
@@ -259,36 +252,31 @@ class _Atom:
     width: int
     cost: float
     """Cost of a cut after it."""
-    spaces: int
+    space_width: int
     """Columns of the white space after it; 0 where there is none."""
-    breaks: bool
-    """True where a line must end after it."""
+    must_end_line: bool
 
 
 def _atoms(text: str, language: str, width: int) -> list[_Atom]:
     """Splits a text into atoms."""
     sentence_ends = {len(text[:stop].rstrip()) for _, stop in sentences(text, language)}
     atoms: list[_Atom] = []
-    position = 0
-    while position < len(text):
-        gap = _SPACES.match(text, position)
-        position = gap.end() if gap else position
-        if position == len(text):
-            break
-        gap = _SPACES.search(text, position)
-        stop = gap.start() if gap else len(text)
-        space = gap[0] if gap else ""
-        for first, last in _split_word(text, position, stop, width):
-            is_inside_word = last < stop
-            must_break = not is_inside_word and bool(_LINE_BREAKS.search(space))
+    for word in _WORD.finditer(text):
+        word_start, word_end = word.span("word")
+        space = word["space"]
+        for first, last in _split_word(text, word_start, word_end, width):
+            is_inside_word = last < word_end
+            must_end_line = not is_inside_word and bool(_LINE_BREAKS.search(space))
             atoms.append(
                 _Atom(
-                    first, last, measure(text[first:last]),
-                    _cut_cost(text, first, last, is_inside_word, must_break, sentence_ends),
-                    0 if is_inside_word else measure(space), must_break,
+                    first=first,
+                    last=last,
+                    width=measure(text[first:last]),
+                    cost=_cut_cost(text, first, last, is_inside_word, must_end_line, sentence_ends),
+                    space_width=0 if is_inside_word else measure(space),
+                    must_end_line=must_end_line,
                 )
-            )  # fmt: skip
-        position = stop
+            )
     return atoms
 
 
@@ -297,11 +285,11 @@ def _cut_cost(
     first: int,
     last: int,
     is_inside_word: bool,
-    must_break: bool,
+    must_end_line: bool,
     sentence_ends: set[int],
 ) -> float:
     """Returns the cost of a cut after `text[first:last]`."""
-    if must_break or last in sentence_ends:
+    if must_end_line or last in sentence_ends:
         return _SENTENCE_COST
     if is_inside_word:
         if text[last - 1] in _WIDE_CLAUSE_MARKS:
@@ -344,7 +332,7 @@ class CaptionText:
     first: int
     last: int
     lines: tuple[str, ...]
-    alone: bool
+    has_label_line: bool
     """True where the label before it has a line of its own."""
 
 
@@ -358,23 +346,27 @@ def cut(
 ) -> list[CaptionText]:
     """Cuts a take's text into captions of at most two lines; `seconds` is its duration.
 
-    `label_width` is the width of a speaker's name before the first one; `times_of` returns the
-    start of parts of the text and the end of the last, where they are known. Returns no captions
-    for a text of white space alone.
+    `width` is that of a line, `label_width` that of a speaker's name before the first caption;
+    `times_of` returns the start of parts of the text and the end of the last, where they are known.
+    Returns no captions for a text of white space alone.
     """
     atoms = _atoms(text, language, width)
     if not atoms:
         return []
     spans = [(atom.first, atom.last) for atom in atoms]
-    pace = 1.0 if times_of else seconds / max(expected_seconds(text, language), 0.1)
-    shares = (expected_seconds(text[first:last], language) for first, last in spans)
-    atom_times = times_of(spans) if times_of else list(accumulate(shares, initial=0.0))
+    if times_of:
+        pace, atom_times = 1.0, times_of(spans)
+    else:
+        pace = seconds / max(expected_seconds(text, language), 0.1)
+        expected = (expected_seconds(text[first:last], language) for first, last in spans)
+        atom_times = list(accumulate(expected, initial=0.0))
     is_label_alone = label_width > width // 2 or (
         label_width > 0 and label_width + atoms[0].width > width
     )
     fit_limits = [_last_fitting_atom(atoms, 0, width, label_width, is_label_alone)]
     fit_limits += [
-        _last_fitting_atom(atoms, start, width, 0, False) for start in range(1, len(atoms))
+        _last_fitting_atom(atoms, start, width, label_width=0, is_label_alone=False)
+        for start in range(1, len(atoms))
     ]
     starts = _cheapest_starts(atoms, fit_limits, atom_times, pace)
     parts: list[CaptionText] = []
@@ -382,13 +374,8 @@ def cut(
     while stop:
         start = starts[stop]
         has_label_line = start == 0 and is_label_alone
-        lines = _break_lines(
-            text,
-            atoms[start:stop],
-            width,
-            0 if start or is_label_alone else label_width,
-            has_label_line,
-        )
+        used_width = 0 if start or is_label_alone else label_width
+        lines = _break_lines(text, atoms[start:stop], width, used_width, has_label_line)
         parts.append(CaptionText(atoms[start].first, atoms[stop - 1].last, lines, has_label_line))
         stop = start
     return parts[::-1]
@@ -438,7 +425,7 @@ def _duration_cost(seconds: float) -> float:
 def _last_fitting_atom(
     atoms: Sequence[_Atom], start: int, width: int, label_width: int, is_label_alone: bool
 ) -> int:
-    """Returns the index of the atom before which a caption that begins at `start` must end."""
+    """Returns the index of the atom before which a caption that begins at atom `start` must end."""
     line, used_width = (MAX_LINES, 0) if is_label_alone else (1, label_width)
     has_atoms = False
     for number in range(start, len(atoms)):
@@ -446,46 +433,48 @@ def _last_fitting_atom(
         if used_width + atom.width > width and has_atoms:
             # lines break at white space only, so everything after the last moves to the next line
             line_start = number
-            while line_start > start and not atoms[line_start - 1].spaces:
+            while line_start > start and not atoms[line_start - 1].space_width:
                 line_start -= 1
             if line_start == start or line == MAX_LINES:
                 return number
             line += 1
-            used_width = sum(a.width for a in atoms[line_start:number])
+            used_width = sum(moved.width for moved in atoms[line_start:number])
             if used_width + atom.width > width:
                 return number
         used_width += atom.width
         has_atoms = True
-        if atom.breaks:
+        if atom.must_end_line:
             if line == MAX_LINES:
                 return number + 1
             line, used_width, has_atoms = line + 1, 0, False
         else:
-            used_width += atom.spaces
+            used_width += atom.space_width
     return len(atoms)
 
 
 def _break_lines(
-    text: str, atoms: Sequence[_Atom], width: int, label_width: int, is_label_alone: bool
+    text: str, atoms: Sequence[_Atom], width: int, label_width: int, has_label_line: bool
 ) -> tuple[str, ...]:
     """Returns one line if the text fits, else two of about equal length, divided in a good
     place."""
     full_text = text[atoms[0].first : atoms[-1].last]
-    forced_breaks = [index for index, atom in enumerate(atoms[:-1], 1) if atom.breaks]
-    if not forced_breaks and (is_label_alone or label_width + measure(full_text) <= width):
+    forced_breaks = [index for index, atom in enumerate(atoms[:-1], 1) if atom.must_end_line]
+    if not forced_breaks and (has_label_line or label_width + measure(full_text) <= width):
         return (full_text,)
     break_indices = forced_breaks or [
-        index for index, atom in enumerate(atoms[:-1], 1) if atom.spaces
+        index for index, atom in enumerate(atoms[:-1], 1) if atom.space_width
     ]
-    best_break: tuple[tuple[int, float], tuple[str, ...]] | None = None
-    for index in break_indices:
-        line_pair = (
-            text[atoms[0].first : atoms[index - 1].last],
-            text[atoms[index].first : atoms[-1].last],
-        )
-        sizes = label_width + measure(line_pair[0]), measure(line_pair[1])
-        imbalance = abs(sizes[0] - sizes[1]) / 2
-        rank = max(0, max(sizes) - width), imbalance + atoms[index - 1].cost
-        if best_break is None or rank < best_break[0]:
-            best_break = rank, line_pair
-    return best_break[1] if best_break else (full_text,)
+    if not break_indices:
+        return (full_text,)
+
+    def lines_at(index: int) -> tuple[str, str]:
+        first_line = text[atoms[0].first : atoms[index - 1].last]
+        return first_line, text[atoms[index].first : atoms[-1].last]
+
+    def badness(index: int) -> tuple[int, float]:
+        first_line, second_line = lines_at(index)
+        first_width, second_width = label_width + measure(first_line), measure(second_line)
+        imbalance = abs(first_width - second_width) / 2
+        return max(0, first_width - width, second_width - width), imbalance + atoms[index - 1].cost
+
+    return lines_at(min(break_indices, key=badness))

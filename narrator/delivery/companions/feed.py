@@ -237,12 +237,11 @@ def _spread_times(undated_or_dated: Sequence[Episode]) -> Iterator[Episode]:
 
 def _read_episode(path: Path, kinds: Collection[str]) -> Episode:
     """Reads the tags and companions of a file. Raises UserError."""
-    companion_paths = {
-        kind: _find_companion(path, _COMPANION_ENDINGS[kind])
-        for kind in _COMPANION_ENDINGS
-        if kind in kinds
+    companions = {
+        kind: companion
+        for kind, ending in _COMPANION_ENDINGS.items()
+        if kind in kinds and (companion := _find_companion(path, ending))
     }
-    companions = {kind: companion for kind, companion in companion_paths.items() if companion}
     try:
         tags, seconds = _read_tags(path)
         file_status = path.stat()
@@ -348,10 +347,8 @@ def build_feed(
     namespaces = {"itunes": _ITUNES, "podcast": _PODCAST, "atom": _ATOM}
     rss = etree.Element("rss", nsmap=namespaces, version="2.0")
     channel = etree.SubElement(rss, "channel")
-    _add_text(channel, "title", show.title)
-    _add_text(channel, "link", show.link)
-    _add_text(channel, "description", show.description)
-    _add_text(channel, "language", show.language)
+    for tag in ("title", "link", "description", "language"):
+        _add_text(channel, tag, getattr(show, tag))
     media_type = "application/rss+xml"
     etree.SubElement(channel, f"{{{_ATOM}}}link", href=show.url, rel="self", type=media_type)
     _add_text(channel, "copyright", show.copyright)
@@ -428,17 +425,12 @@ def _add_item(
 
 def _episode_people(episode: Episode, role: str) -> list[Person]:
     """Returns the people of an episode: its speakers (with `role`), narrators and authors."""
-    people = [Person(name, "cast", role) for name in episode.voices if role]
-    people += [
-        Person(person_name, "cast", "narrator")
-        for person_name in episode.narrators.split(", ")
-        if person_name
-    ]
-    return people + [
-        Person(person_name, "writing", "author")
-        for person_name in episode.authors.split(", ")
-        if person_name
-    ]
+    credits = (
+        ("cast", role, episode.voices if role else ()),
+        ("cast", "narrator", episode.narrators.split(", ")),
+        ("writing", "author", episode.authors.split(", ")),
+    )
+    return [Person(name, group, role) for group, role, names in credits for name in names if name]
 
 
 def referenced_files(path: Path) -> set[Path]:
@@ -474,12 +466,12 @@ def _check_show(show: Show, role: str) -> None:
             raise UserError(f"{text!r} has a control character in it, which no feed may have")
     for name, url in (("base-url", show.url), ("link", show.link)):
         if not _is_address(url):
-            raise UserError(f"--{name}: {url!r} is no address on the web (https://…)")
+            raise UserError(f"--{name}: {url!r} is not an address on the web (https://…)")
     if show.guid:
         try:
             uuid.UUID(show.guid)
         except ValueError:
-            raise UserError(f"--guid: {show.guid!r} is no UUID") from None
+            raise UserError(f"--guid: {show.guid!r} is not a UUID") from None
 
 
 def _is_address(url: str) -> bool:

@@ -139,7 +139,7 @@ def _markable_pages(
             yield _MarkedPage(page_name, text)
         else:
             remarks.append(
-                f"{page_name} of {source.name} is no well-formed XHTML; it is not read along"
+                f"{page_name} of {source.name} is not well-formed XHTML; it is not read along"
             )
 
 
@@ -459,45 +459,44 @@ def _locate_chapter(
                 yield position, position + len(text), number
             position += len(text)
         return
-    anchors = next(
-        filter(
-            None, (list(_find_anchors(book, texts, min_length)) for min_length in _ANCHOR_LENGTHS)
-        ),
-        None,
-    )
+    all_anchors = (list(_find_anchors(book, texts, length)) for length in _ANCHOR_LENGTHS)
+    anchors = next(filter(None, all_anchors), None)
     if not anchors:
         return
-    yield from ((position, position + len(texts[n]), n) for position, n in anchors)
-    anchor_bounds = [(position, position + len(texts[n]), n) for position, n in anchors]
-    for (_, gap_start, previous), (gap_stop, _, following) in pairwise(anchor_bounds):
-        yield from _search_forward(
-            book, texts, range(previous + 1, following), gap_start, gap_stop, edges
-        )
-    yield from _search_backward(book, texts, anchor_bounds[0][2], anchor_bounds[0][0], edges)
-    remaining = range(anchor_bounds[-1][2] + 1, len(texts))
-    yield from _search_forward(book, texts, remaining, anchor_bounds[-1][1], len(book), edges)
+    yield from anchors
+    first_start, _, first_number = anchors[0]
+    _, last_stop, last_number = anchors[-1]
+    yield from _search_backward(book, texts, first_number, first_start, edges)
+    for (_, gap_start, previous), (gap_stop, _, following) in pairwise(anchors):
+        numbers = range(previous + 1, following)
+        yield from _search_forward(book, texts, numbers, gap_start, gap_stop, edges)
+    remaining = range(last_number + 1, len(texts))
+    yield from _search_forward(book, texts, remaining, last_stop, len(book), edges)
 
 
-def _find_anchors(book: str, texts: Sequence[str], min_length: int) -> Iterator[tuple[int, int]]:
-    """Yields offset and index of texts that occur once, in the longest sequence that is in
+def _find_anchors(
+    book: str, texts: Sequence[str], min_length: int
+) -> Iterator[tuple[int, int, int]]:
+    """Yields start, stop and index of texts that occur once, in the longest sequence that is in
     order."""
     candidates = []
     for number, text in enumerate(texts):
-        if (
-            len(text) >= min_length
-            and (position := book.find(text)) >= 0
-            and book.find(text, position + 1) < 0
-        ):
-            candidates.append((position, number))
-    positions = [position for position, _ in candidates]
-    for index in longest_rise(positions, allow_equal=True):
+        if len(text) >= min_length:
+            start = book.find(text)
+            if start >= 0 and book.find(text, start + 1) < 0:
+                candidates.append((start, start + len(text), number))
+    starts = [start for start, _, _ in candidates]
+    for index in longest_rise(starts, allow_equal=True):
         yield candidates[index]
 
 
 def _search_forward(
     book: str, texts: Sequence[str], numbers: range, low: int, high: int, edges: bytearray
 ) -> Iterator[tuple[int, int, int]]:
-    """Locates texts one after the other between two offsets."""
+    """Locates the texts of some indices, one after the other, between two offsets.
+
+    Yields start, stop and index of each. `edges` are `_word_edges`.
+    """
     for number in numbers:
         text = texts[number]
         limit = min(high, low + _search_range(text))
@@ -510,15 +509,18 @@ def _search_forward(
 
 
 def _search_backward(
-    book: str, texts: Sequence[str], stop: int, high: int, edges: bytearray
+    book: str, texts: Sequence[str], anchor: int, high: int, edges: bytearray
 ) -> Iterator[tuple[int, int, int]]:
-    """Locates the texts before the first anchor, backwards from it, so that they lie next to it."""
-    for number in reversed(range(stop)):
+    """Locates the texts before the first anchor, backwards from it, so that they lie next to it.
+
+    `anchor` is its index, `high` its start. Yields start, stop and index of each text.
+    """
+    for number in reversed(range(anchor)):
         text = texts[number]
-        limit = max(0, high - _search_range(text))
-        position = book.rfind(text, limit, high) if text else -1
+        lowest = max(0, high - _search_range(text))
+        position = book.rfind(text, lowest, high) if text else -1
         while position >= 0 and not (edges[position] and edges[position + len(text)]):
-            position = book.rfind(text, limit, position + len(text) - 1)
+            position = book.rfind(text, lowest, position + len(text) - 1)
         if position >= 0:
             yield position, position + len(text), number
             high = position
@@ -568,11 +570,7 @@ def _insert_spans(
         start_offset = _extend_start(page, start_offset, marked_until.get(page.name, 0))
         stop_offset = _extend_end(page, stop_offset)
         marked_until[page.name] = stop_offset
-        page_pieces = [
-            p
-            for p in _balanced_pieces(page, start_offset, stop_offset)
-            if _letters_of(_visible_text(page, *p))
-        ]
+        page_pieces = list(_lettered_pieces(page, start_offset, stop_offset))
         word_places = list(
             _word_places(page, unit, span.first - page_start, (start_offset, stop_offset))
         )
@@ -584,7 +582,11 @@ def _insert_spans(
                 word_piece
                 for word_start, word_stop, *times in word_places
                 for word_piece in _share_time(
-                    page, list(_clip_to_piece(page, piece, word_start, word_stop)), *times
+                    page,
+                    list(
+                        _lettered_pieces(page, max(word_start, piece[0]), min(word_stop, piece[1]))
+                    ),
+                    *times,
                 )
             ]
             if word_places and not word_pieces:
@@ -610,13 +612,13 @@ def _share_time(
     page: _MarkedPage, pieces: Sequence[tuple[int, int]], start: float, stop: float
 ) -> Iterator[tuple[tuple[int, int], float, float]]:
     """Divides a time among pieces of one text by their letters."""
-    weights = [len(_letters_of(_visible_text(page, *piece))) for piece in pieces]
+    letter_counts = [len(_letters_of(_visible_text(page, *piece))) for piece in pieces]
     letters_before = 0
-    for piece, weight in zip(pieces, weights, strict=True):
-        length = (stop - start) / sum(weights)
-        piece_start = start + letters_before * length
-        letters_before += weight
-        yield piece, piece_start, start + letters_before * length
+    for piece, letter_count in zip(pieces, letter_counts, strict=True):
+        seconds_per_letter = (stop - start) / sum(letter_counts)
+        piece_start = start + letters_before * seconds_per_letter
+        letters_before += letter_count
+        yield piece, piece_start, start + letters_before * seconds_per_letter
 
 
 def _word_places(
@@ -629,11 +631,11 @@ def _word_places(
     """
     word_bounds = []
     for word in unit.words:
-        start_offset = first_letter + len(_letters_of(unit.line.text[unit.first : word.first]))
-        stop_offset = start_offset + len(_letters_of(unit.line.text[word.first : word.last]))
-        if start_offset < stop_offset:  # else it is a sign that is spoken as a word
+        start_letter = first_letter + len(_letters_of(unit.line.text[unit.first : word.first]))
+        stop_letter = start_letter + len(_letters_of(unit.line.text[word.first : word.last]))
+        if start_letter < stop_letter:  # else it is a sign that is spoken as a word
             word_bounds.append(
-                (page.starts[start_offset], page.stops[stop_offset - 1], word.start, word.stop)
+                (page.starts[start_letter], page.stops[stop_letter - 1], word.start, word.stop)
             )
     previous_stop, next_starts = bounds[0], [*(word[0] for word in word_bounds[1:]), bounds[1]]
     for (start_offset, stop_offset, word_start, word_stop), next_start in zip(
@@ -648,17 +650,11 @@ def _word_places(
         yield start_offset, stop_offset, begin_seconds, word_stop
 
 
-def _clip_to_piece(
-    page: _MarkedPage, piece: tuple[int, int], first: int, last: int
-) -> Iterator[tuple[int, int]]:
-    """Yields the parts of a range that lie in a piece, as spans may hold them."""
-    first, last = max(first, piece[0]), min(last, piece[1])
-    if first < last:
-        yield from (
-            part
-            for part in _balanced_pieces(page, first, last)
-            if _letters_of(_visible_text(page, *part))
-        )
+def _lettered_pieces(page: _MarkedPage, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Splits a range into pieces that a span may hold, without those that have no letters."""
+    for piece in _balanced_pieces(page, start, stop):
+        if _letters_of(_visible_text(page, *piece)):
+            yield piece
 
 
 def _extend_start(page: _MarkedPage, start: int, low: int) -> int:

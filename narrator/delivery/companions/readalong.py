@@ -194,10 +194,10 @@ def _build_overlay(
     # checkers of EPUB 3.2 and before require a fragment: the first highlighted element
     first = f"{page}#{clips[0][0].id}"
     seq = etree.SubElement(body, f"{{{_SMIL}}}seq", {f"{{{_EPUB_OPS}}}textref": first, "id": "all"})
-    played_ms, within, parent = 0, "", seq
+    played_ms, within, parent = 0, "", seq  # `within` is the id of the current sentence
     for mark, start, stop in clips:
-        clip_times = round(start * 1000), round(stop * 1000)
-        if clip_times[0] >= clip_times[1]:
+        start_ms, stop_ms = round(start * 1000), round(stop * 1000)
+        if start_ms >= stop_ms:
             continue
         if mark.within != within:
             within, parent = mark.within, seq
@@ -210,10 +210,10 @@ def _build_overlay(
             par,
             f"{{{_SMIL}}}audio",
             src=relative_reference(name, folder + sound_files.chapter_starts[mark.chapter][0]),
-            clipBegin=_clock(clip_times[0]),
-            clipEnd=_clock(clip_times[1]),
+            clipBegin=_clock(start_ms),
+            clipEnd=_clock(stop_ms),
         )
-        played_ms += clip_times[1] - clip_times[0]
+        played_ms += stop_ms - start_ms
     return _serialize(root), played_ms / 1000
 
 
@@ -269,9 +269,9 @@ def _build_package(
     return _serialize(opf)
 
 
-def _clock(time: int) -> str:
+def _clock(time_ms: int) -> str:
     """Formats milliseconds as SMIL's full clock value: 1:02:03.004."""
-    seconds, millis = divmod(time, 1000)
+    seconds, millis = divmod(time_ms, 1000)
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}.{millis:03}"
 
 

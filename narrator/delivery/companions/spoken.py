@@ -70,24 +70,15 @@ def moments(
     for first_known, next_known in pairwise(sorted(known_times)):
         section_start = min(max([known_times[first_known], *span_starts[-1:]]), stop)
         section_seconds = max(known_times[next_known], section_start) - section_start
-        total_weight = sum(weights[first_known:next_known])
+        section_weights = weights[first_known:next_known]
         for word_index, weight_before in zip(
             word_indices[first_known:next_known],
-            accumulate(weights[first_known:next_known], initial=0.0),
+            accumulate(section_weights, initial=0.0),
             strict=False,
         ):
-            previous_word_end = (
-                cue.words[word_index - 1][3] / rate if word_index else start
-            )  # stop of the word before
-            span_starts.append(
-                min(
-                    max(
-                        section_start + section_seconds * weight_before / total_weight,
-                        previous_word_end,
-                    ),
-                    stop,
-                )
-            )
+            estimate = section_start + section_seconds * weight_before / sum(section_weights)
+            previous_word_stop = cue.words[word_index - 1][3] / rate if word_index else start
+            span_starts.append(min(max(estimate, previous_word_stop), stop))
     return [*span_starts, stop]
 
 

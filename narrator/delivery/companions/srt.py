@@ -28,6 +28,6 @@ def _lines(caption: Caption) -> list[str]:
     """Returns the lines of a caption, with its label."""
     if not caption.label:
         return list(caption.lines)
-    if caption.alone:
+    if caption.has_label_line:
         return [caption.label.rstrip(), *caption.lines]
     return [caption.label + caption.lines[0], *caption.lines[1:]]

@@ -48,11 +48,10 @@ def _caption_lines(caption: Caption, words: bool) -> Iterator[str]:
     yield escaped(lines[position:])
 
 
-def clock(time: int, decimal_mark: str = ".") -> str:
+def clock(time_ms: int, decimal_mark: str = ".") -> str:
     """Formats milliseconds as hours, minutes and seconds: 01:02:03.004."""
-    seconds, millis = divmod(time, 1000)
-    minutes, seconds = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
+    total_seconds, millis = divmod(time_ms, 1000)
+    hours, minutes, seconds = total_seconds // 3600, total_seconds // 60 % 60, total_seconds % 60
     return f"{hours:02}:{minutes:02}:{seconds:02}{decimal_mark}{millis:03}"
 
 
