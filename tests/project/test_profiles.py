@@ -7,7 +7,6 @@ from typing import get_args
 import pytest
 
 from narrator.delivery import export
-from narrator.errors import ManifestError
 from narrator.project import load
 from narrator.project.profiles import ACX, PROFILES, Profile, custom_profile
 from narrator.project.project import Project, credits
@@ -29,12 +28,6 @@ chapters:
 def project(folder: Path, more: str = "", book: str = BOOK) -> Project:
     (folder / "book.yaml").write_text(book + more)
     return load.load(folder)
-
-
-def problems(folder: Path, more: str, book: str = BOOK) -> list[str]:
-    with pytest.raises(ManifestError) as caught:
-        project(folder, more, book)
-    return [str(problem).replace(f"{folder}/", "") for problem in caught.value.problems]
 
 
 # -- the platforms ---------------------------------------------------------------------------------
@@ -172,133 +165,6 @@ def test_marks_are_demanded_of_books_that_can_hold_them() -> None:
     assert not custom_profile("a", base, {"formats": ("opus", "m4b"), "files": "both"}).marks
     assert not custom_profile("a", base, {"formats": ("wav",)}).marks
     assert not custom_profile("a", "apple-podcasts", {"formats": ("wav",)}).cover
-
-
-WRONG = {
-    "an unknown profile": (
-        "output: {profile: acxx}\n",
-        "book.yaml:9: unknown profile 'acxx'; did you mean 'acx'? There are acx, audiobookshelf, "
-        "apple-podcasts, spotify, ebu-r128, archive; your own go under `profiles`",
-    ),
-    "other keys beside a profile": (
-        "output: {profile: archive, loudness: acx}\n",
-        "book.yaml:9: output: `loudness` has no effect beside `profile`: put it into a profile of "
-        "your own, under `profiles`, with a `base`",
-    ),
-    "a platform's name": (
-        "profiles: {acx: {base: acx}}\n",
-        "book.yaml:9: 'acx' is a platform's profile: give yours another name",
-    ),
-    "a name that is no folder": (
-        "profiles: {a/b: {base: acx}}\n",
-        "book.yaml:9: a profile names a folder: letters, digits, - and _, not 'a/b'",
-    ),
-    "a span backwards": (
-        "profiles: {a: {base: acx, head: [2, 1]}}\n",
-        "book.yaml:9: profiles.a: `head` is least and most: [2.0, 1.0] runs backwards",
-    ),
-    "an unknown field of a name": (
-        "profiles: {a: {base: acx, chapter_name: '{nr}'}}\n",
-        "book.yaml:9: profiles.a.chapter_name: no field {nr}; use {title}, {author}, {narrator}, "
-        "{series}, {part}, {year}, {publisher}, {language}, {number}, {chapter}, {name}",
-    ),
-    "an unknown chapter": (
-        "output: {profile: archive, sample: {chapter: Tow}}\n",
-        "book.yaml:9: unknown chapter 'Tow'; did you mean 'Two'?",
-    ),
-    "no credits": (
-        "output: {profile: acx}\n",
-        "book.yaml:9: profile acx asks for opening and closing credits: add `credits: {}`, or "
-        "your own under it",
-    ),
-    "a profile twice": (
-        "output: {profile: [spotify, Spotify]}\n",
-        "book.yaml:9: output.profile: 'Spotify' occurs twice",
-    ),
-    "a format twice": (
-        "profiles: {a: {base: acx, formats: [mp3, mp3]}}\n",
-        "book.yaml:9: profiles.a.formats: 'mp3' occurs twice",
-    ),
-    "a companion twice": (
-        "output: {companions: [vtt, vtt]}\n",
-        "book.yaml:9: output.companions: 'vtt' occurs twice",
-    ),
-    "two profiles in one folder": (
-        "profiles:\n  x: {base: acx}\n  X: {base: acx}\n",
-        "book.yaml:11: 'X' and 'x' would share a folder: give one another name",
-    ),
-    "a platform's name in capitals": (
-        "profiles: {ACX: {base: acx}}\n",
-        "book.yaml:9: 'ACX' is a platform's profile: give yours another name",
-    ),
-    "a sample of no number": (
-        "profiles: {a: {base: acx, sample: [5, .nan]}}\n",
-        "book.yaml:9: profiles.a.sample[2]: must be a finite number, not 'nan'",
-    ),
-    "a sample of less than nothing": (
-        "profiles: {a: {base: acx, sample: [-5, 60]}}\n",
-        "book.yaml:9: profiles.a.sample[1]: must be greater than or equal to 0, not '-5'",
-    ),
-    "a cover of less than nothing": (
-        "profiles: {a: {base: acx, cover_pixels: [-1, 9]}}\n",
-        "book.yaml:9: profiles.a.cover_pixels[1]: must be greater than or equal to 1, not '-1'",
-    ),
-    "room tone over the noise floor": (
-        "profiles: {a: {base: acx, room_tone: -55}}\n",
-        "book.yaml:9: profiles.a: a `room_tone` of -55 dB is no quieter than the `noise_floor` of "
-        "-60: -61 or lower",
-    ),
-    "a head that nothing can meet": (
-        "profiles: {a: {base: acx, head: [0.5, 0.5]}}\n",
-        "book.yaml:9: profiles.a: `head` needs 0.2 s between least and most: sound is not found "
-        "to the hundredth, and [0.5, 0.5] leaves no room",
-    ),
-    "a bitrate's mode for AAC": (
-        "profiles: {a: {base: acx, formats: m4b, bitrate_mode: constant}}\n",
-        "book.yaml:9: profiles.a: `bitrate_mode` is not for m4b, which has none to choose: leave "
-        "it out",
-    ),
-    "a rate for Opus": (
-        "profiles: {a: {base: acx, formats: opus, sample_rate: 44100}}\n",
-        "book.yaml:9: profiles.a: opus is 48000 Hz always: leave `sample_rate: 44100` out",
-    ),
-    "a cover for WAV": (
-        "profiles: {a: {base: acx, formats: wav, cover: true}}\n",
-        "book.yaml:9: profiles.a: a WAV file holds no cover: leave `cover` or that format out",
-    ),
-    "a sample that is shorter than what is asked for": (
-        "output: {profile: a, sample: {seconds: 30}}\nprofiles: {a: {base: acx, credits: false}}\n",
-        "book.yaml:9: profile a asks for a sample of 60 s or more: raise output.sample.seconds, "
-        "which is 30",
-    ),
-    "credits with an unknown field": (
-        "credits: {opening: '{titel}'}\n",
-        "book.yaml:9: credits: no field {titel}; use {title}, {subtitle}, {author}, {narrator}, "
-        "{series}, {part}, {publisher}, {year}, {copyright}",
-    ),
-    "credits with a fact that is not there": (
-        "credits: {opening: 'From {publisher}.'}\n",
-        "book.yaml:9: the credits name {publisher}, but the manifest has no `publisher`",
-    ),
-    "credits by nobody": (
-        "credits: {speaker: bob}\n",
-        "book.yaml:9: unknown speaker 'bob'; declare it under `speakers`",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_each_mistake_is_one_line_with_its_place(case: str, tmp_path: Path) -> None:
-    more, message = WRONG[case]
-    assert problems(tmp_path, more) == [message]
-
-
-def test_credits_need_a_speaker_where_there_is_no_narrator(tmp_path: Path) -> None:
-    book = BOOK.replace("narrator: {}", "bob: {}")
-    assert problems(tmp_path, "credits: {}\n", book) == [
-        "book.yaml:9: nobody speaks the credits: name a `speaker`"
-    ]
-    assert project(tmp_path, "credits: {speaker: ann}\n", book).chapters[0].lines
 
 
 # -- credits ---------------------------------------------------------------------------------------
