@@ -10,8 +10,11 @@ As a program, `python -m tests.small_model BOOK` renders a book that way; tests 
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -32,6 +35,7 @@ from narrator.engines.voxcpm2.engine import VoxCPM2Engine
 from narrator.pipeline import book_engines, book_plan, manuscript, run
 from narrator.sound import audio
 from narrator.speech import checks
+from narrator.speech.store import Store
 from tests import books, sounds
 from tests.voxcpm2.conftest import Golden
 
@@ -128,6 +132,37 @@ def write(
     text = manifest.format(model=model, slots=slots, said=CLIP_SAYS)
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def copy(path: Path, folder: Path, *, slots: int = 3) -> Path:
+    """The project with its cast voices, without its takes."""
+    shutil.copytree(path.parent, folder, ignore=shutil.ignore_patterns("store", "book"))
+    copied = folder / path.name
+    copied.write_text(copied.read_text().replace("slots: 3", f"slots: {slots}"))
+    return copied
+
+
+def render_killed(path: Path, takes: int = 1, delay: float = 0.0) -> subprocess.Popen[bytes]:
+    """Renders in a process that is killed once so many takes more are stored; it may end before."""
+    journal = path.parent / "build" / "store" / "journal.jsonl"
+
+    def stored() -> int:
+        return journal.read_bytes().count(b"\n") if journal.exists() else 0
+
+    program, before = (
+        subprocess.Popen([sys.executable, "-m", "tests.small_model", str(path)]),
+        stored(),
+    )
+    while program.poll() is None and stored() < before + takes:
+        time.sleep(0.01)
+    time.sleep(delay)
+    program.kill()
+    program.wait()
+    return program
+
+
+def stored_keys(path: Path) -> set[str]:
+    return {key for key, _ in Store.open(path.parent / "build" / "store").stored()}
 
 
 def checkpoint(scratch: Path) -> Path:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
-import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,14 +82,6 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> CosyBook:
     return CosyBook(path, report, rows)
 
 
-def copy(book: CosyBook, folder: Path, *, slots: int = 3) -> Path:
-    """The project without its takes."""
-    shutil.copytree(book.path.parent, folder, ignore=shutil.ignore_patterns("store", "book"))
-    path = folder / "book.yaml"
-    path.write_text(path.read_text().replace("slots: 3", f"slots: {slots}"))
-    return path
-
-
 def same_takes(book: CosyBook, path: Path, chapters: Collection[int] = (0, 1, 2)) -> None:
     other = Store.open(path.parent / "build" / "store")
     for step in book.steps:
@@ -170,7 +159,7 @@ def test_a_take_keeps_its_tokens_which_run_evenly_along_its_sound(rendered: Cosy
 def test_neither_slots_nor_the_order_of_chapters_change_a_take(
     rendered: CosyBook, slots: int, order: list[list[str]], tmp_path: Path
 ):
-    path = copy(rendered, tmp_path / "book", slots=slots)
+    path = small_model.copy(rendered.path, tmp_path / "book", slots=slots)
     for chapters in order:
         report, _ = small_model.render(path, deliver=False, chapters=chapters)
         assert report.complete
@@ -190,7 +179,7 @@ def test_a_finished_book_is_planned_without_its_model(rendered: CosyBook, tmp_pa
 
 
 def test_a_speaker_with_a_description_alone_is_refused_in_words(rendered: CosyBook, tmp_path: Path):
-    path = copy(rendered, tmp_path / "book")
+    path = small_model.copy(rendered.path, tmp_path / "book")
     text = path.read_text().replace("bob: {voice: bob,", "bob: {voice: {description: old},")
     path.write_text(text)
     read = manuscript.read_manuscript(path)
@@ -205,7 +194,7 @@ def test_a_speaker_with_a_description_alone_is_refused_in_words(rendered: CosyBo
 def test_a_book_by_both_models_has_the_higher_rate_and_takes_keep_theirs(
     rendered: CosyBook, tmp_path: Path
 ):
-    path = copy(rendered, tmp_path / "book")
+    path = small_model.copy(rendered.path, tmp_path / "book")
     other = small_model.checkpoint(tmp_path / "voxcpm2")
     own = f"bob: {{engine: {{name: voxcpm2, model: {other}, steps: 2}}, voice: bob,"
     path.write_text(path.read_text().replace("bob: {voice: bob,", own))
@@ -223,7 +212,7 @@ def test_a_book_by_both_models_has_the_higher_rate_and_takes_keep_theirs(
 
 @pytest.mark.slow
 def test_a_model_in_a_process_of_its_own_makes_the_same_takes(rendered: CosyBook, tmp_path: Path):
-    path = copy(rendered, tmp_path / "book")
+    path = small_model.copy(rendered.path, tmp_path / "book")
     path.write_text(path.read_text().replace("slots: 3", "slots: 3, process: own"))
     report, _ = small_model.render(path, deliver=False, chapters=["2"])
     assert report.complete
@@ -232,20 +221,11 @@ def test_a_model_in_a_process_of_its_own_makes_the_same_takes(rendered: CosyBook
 
 @pytest.mark.slow
 def test_a_killed_render_goes_on_where_it_was(rendered: CosyBook, tmp_path: Path):
-    path = copy(rendered, tmp_path / "book")
-    journal = path.parent / "build" / "store" / "journal.jsonl"
-    program = subprocess.Popen([sys.executable, "-m", "tests.small_model", str(path)])
-    while program.poll() is None and _rows(journal) < 2:
-        time.sleep(0.01)
-    program.kill()
-    program.wait()
-    done = dict(Store.open(path.parent / "build" / "store").stored())
+    path = small_model.copy(rendered.path, tmp_path / "book")
+    small_model.render_killed(path, takes=2)
+    done = small_model.stored_keys(path)
     assert done
     report, watcher = small_model.render(path, deliver=False)
     assert report.complete
-    assert not {step.key for step, _ in watcher.takes} & done.keys()
+    assert not {step.key for step, _ in watcher.takes} & done
     same_takes(rendered, path)
-
-
-def _rows(journal: Path) -> int:
-    return journal.read_bytes().count(b"\n") if journal.exists() else 0

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
-import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +18,6 @@ from narrator.engines.voxcpm2.engine import VoxCPM2Engine
 from narrator.engines.voxcpm2.settings import VoxCPM2Settings
 from narrator.pipeline import book_engines, manuscript, run
 from narrator.pipeline.book_engines import BookEngines
-from narrator.speech.store import Store
 from tests import books, small_model
 from tests.engines.server.standins import StandIn, serving
 
@@ -218,13 +214,8 @@ def test_a_killed_render_of_several_engines_goes_on_where_it_was(
     rendered: run.Report, tmp_path: Path
 ):
     path = copy(rendered, tmp_path / "book", "store", "book")
-    journal = path.parent / "build" / "store" / "journal.jsonl"
-    program = subprocess.Popen([sys.executable, "-m", "tests.small_model", str(path)])
-    while program.poll() is None and not (journal.exists() and journal.stat().st_size):
-        time.sleep(0.01)
-    program.kill()
-    program.wait()
-    done = {key for key, _ in Store.open(journal.parent).stored()}
+    small_model.render_killed(path)
+    done = small_model.stored_keys(path)
     report, watcher = small_model.render(path)
     assert report.complete
     assert not {step.key for step, _ in watcher.takes} & done

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import random
 import shutil
-import subprocess
-import sys
-import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -80,14 +77,6 @@ def rendered(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Rendered:
     with mock.patch.object(voxcpm2.Batch, "add", spy):
         report, watcher = small_model.render(path)
     return Rendered(path, report, watcher, rows)
-
-
-def copy(book: Rendered, folder: Path, *, slots: int = 3) -> Path:
-    """The project with its cast voices, without its takes."""
-    shutil.copytree(book.path.parent, folder, ignore=shutil.ignore_patterns("store", "book"))
-    path = folder / "book.yaml"
-    path.write_text(path.read_text().replace("slots: 3", f"slots: {slots}"))
-    return path
 
 
 def same_takes(book: Rendered, path: Path, chapters: Collection[int] = (0, 1, 2)) -> None:
@@ -201,7 +190,7 @@ def test_voices_are_cast_once_and_kept(rendered: Rendered):
 def test_neither_slots_nor_the_order_of_chapters_change_a_take(
     rendered: Rendered, slots: int, order: list[list[str]], tmp_path: Path
 ):
-    path = copy(rendered, tmp_path / "book", slots=slots)
+    path = small_model.copy(rendered.path, tmp_path / "book", slots=slots)
     for chapters in order:
         report, _ = small_model.render(path, deliver=False, chapters=chapters)
         assert report.complete
@@ -248,7 +237,7 @@ def test_a_finished_book_is_planned_and_exported_without_its_model(
 def test_a_model_in_a_process_of_its_own_may_be_killed(
     rendered: Rendered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    path = copy(rendered, tmp_path / "book")
+    path = small_model.copy(rendered.path, tmp_path / "book")
     path.write_text(path.read_text().replace("slots: 3", "slots: 3, process: own"))
     started, processes = worker_process.start_process, []
 
@@ -273,29 +262,17 @@ def test_a_model_in_a_process_of_its_own_may_be_killed(
 
 
 def killed(rendered: Rendered, folder: Path, kills: int, seed: int) -> None:
-    path = copy(rendered, folder / "book")
-    draw, count = random.Random(seed), 0
-    journal = path.parent / "build" / "store" / "journal.jsonl"
-    while count < kills:
-        program = subprocess.Popen([sys.executable, "-m", "tests.small_model", str(path)])
-        goal = _rows(journal) + draw.randint(0, 2)
-        while program.poll() is None and _rows(journal) <= goal:
-            time.sleep(0.01)
-        if program.poll() is not None:
+    path = small_model.copy(rendered.path, folder / "book")
+    draw = random.Random(seed)
+    for _ in range(kills):
+        program = small_model.render_killed(path, draw.randint(1, 3), draw.random() * 0.1)
+        if program.returncode == 0:
             break
-        time.sleep(draw.random() * 0.1)
-        program.kill()
-        program.wait()
-        count += 1
-    done = set(Store.open(path.parent / "build" / "store").stored())
+    done = small_model.stored_keys(path)
     report, watcher = small_model.render(path, deliver=False)
     assert report.complete
-    assert not {step.key for step, _ in watcher.takes} & {key for key, _ in done}
+    assert not {step.key for step, _ in watcher.takes} & done
     same_takes(rendered, path)
-
-
-def _rows(journal: Path) -> int:
-    return journal.read_bytes().count(b"\n") if journal.exists() else 0
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from itertools import pairwise
 
 import numpy as np
@@ -34,19 +33,19 @@ def drone(**changes):
 
 
 def plan(path, engine, **engines):
-    return book_plan.plan(read_manuscript(path), engine, book_plan.Selection(), engines=engines)
+    return books.plan(path, engine, engines)
 
 
 def render(path, engine, **engines):
+    return books.run(path, engine, engines=engines)[0]
+
+
+def retake(path, engine, chunks, **engines):
     watcher = books.Watcher()
-    return run.run(
-        read_manuscript(path),
-        engine,
-        book_plan.Selection(),
-        sink=watcher,
-        cancel=watcher.cancel,
+    return retakes.retake(
+        read_manuscript(path), engine, chunks, parameters={}, sink=watcher, cancel=watcher.cancel,
         engines=engines,
-    )
+    )  # fmt: skip
 
 
 def test_each_speaker_is_spoken_by_its_own_engine_and_nothing_is_rendered_twice(tmp_path):
@@ -97,15 +96,7 @@ def test_another_try_is_asked_of_the_speaker_s_engine(tmp_path):
     book = render(path, one, ann=other).plan
     asked = len(one.requests), len(other.requests)
     chunk = next(step for step in book.steps if step.engine == "drone")
-    [retaken] = retakes.retake(
-        read_manuscript(path),
-        one,
-        [chunk.id],
-        parameters={},
-        sink=books.Watcher(),
-        cancel=threading.Event(),
-        engines={"ann": other},
-    )
+    [retaken] = retake(path, one, [chunk.id], ann=other)
     assert retaken.tries
     assert (len(one.requests), len(other.requests)) == (asked[0], asked[1] + 1)
 
@@ -120,14 +111,6 @@ def test_two_engines_of_one_name_are_two(tmp_path):
     assert versions == {"narrator": 1, "ann": 2}
 
 
-def test_a_take_of_a_lower_rate_reaches_as_far_as_its_place_on_the_timeline():
-    draw = np.random.default_rng(1)
-    for count in draw.integers(1, 100_000, 60):
-        for rate, higher in ((22_050, 48_000), (24_000, 48_000), (16_000, 44_100)):
-            sound = resample(np.zeros(count, np.float32), rate, higher)
-            assert len(sound) >= count * higher // rate
-
-
 def test_a_tone_of_a_lower_rate_is_that_tone_and_nothing_else():
     seconds = np.arange(22_050) / 22_050
     tone = (0.5 * np.sin(2 * np.pi * 1000 * seconds)).astype(np.float32)
@@ -140,12 +123,7 @@ def test_what_is_delivered_before_the_others_has_the_rate_of_the_whole_book(tmp_
     alone = books.BRIEF_ONE.replace("ann: Is there room for one more?", "It was cold.")
     path = books.brief(tmp_path, one=alone)
     other = drone()
-    selection = book_plan.Selection(frozenset([0]))
-    report = run.run(
-        read_manuscript(path), HumEngine(), selection, sink=books.Watcher(),
-        cancel=threading.Event(),
-        engines={"ann": other},
-    )  # fmt: skip
+    report, _ = books.run(path, HumEngine(), chapters=["1"], engines={"ann": other})
     assert not other.requests
     assert [soundfile.info(path).samplerate for path in report.finished.files] == [2 * RATE]
 
@@ -161,37 +139,23 @@ def test_the_rate_is_of_who_has_anything_to_say(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("available", "stays"),
+    ("size", "available", "stays"),
     [
-        pytest.param(30, True, marks=pytest.mark.slow),
-        (20, True),
-        (19, False),
-        pytest.param(None, False, marks=pytest.mark.slow),
+        pytest.param(20, 30, True, marks=pytest.mark.slow),
+        (20, 20, True),
+        (20, 19, False),
+        pytest.param(20, None, False, marks=pytest.mark.slow),
+        (0, 0, True),  # it takes no memory
+        (None, 100, False),  # its memory is not seen from here
     ],
 )
-def test_engines_run_in_turn_where_memory_is_short(tmp_path, monkeypatch, available, stays):
-    one, other = HumEngine(size=40), HumEngine("drone", size=20)
+def test_engines_run_in_turn_where_memory_is_short(tmp_path, monkeypatch, size, available, stays):
+    one, other = HumEngine(size=40), HumEngine("drone", size=size or 0)
+    if size is None:
+        monkeypatch.setattr(other, "required_memory", lambda: None)
     monkeypatch.setattr(machine, "memory", lambda: Memory(100, available))
     assert render(books.brief(tmp_path), one, ann=other).complete
-    assert (one.loaded, other.loaded) == (stays, True)
-
-
-def test_what_takes_no_memory_has_nobody_give_back_any(tmp_path, monkeypatch):
-    one, other = HumEngine(size=40), HumEngine("drone")
-    monkeypatch.setattr(machine, "memory", lambda: Memory(100, 0))
-    assert render(books.brief(tmp_path), one, ann=other).complete
-    assert one.loaded
-
-
-def test_memory_that_is_not_seen_from_here_is_taken_in_turn(tmp_path, monkeypatch):
-    class Elsewhere(HumEngine):
-        def required_memory(self):
-            return None
-
-    one, other = HumEngine(size=40), Elsewhere("drone")
-    monkeypatch.setattr(machine, "memory", lambda: Memory(100, 100))
-    assert render(books.brief(tmp_path), one, ann=other).complete
-    assert not one.loaded
+    assert one.loaded == stays
 
 
 def test_other_tries_by_two_engines_are_asked_in_turn(tmp_path, monkeypatch):
@@ -200,11 +164,7 @@ def test_other_tries_by_two_engines_are_asked_in_turn(tmp_path, monkeypatch):
     chunks = [next(s.id for s in book.steps if s.engine == name) for name in ("hum", "drone")]
     one.loaded = other.loaded = False
     monkeypatch.setattr(machine, "memory", lambda: Memory(100, 10))
-    retakes.retake(
-        read_manuscript(path), one, chunks, parameters={}, sink=books.Watcher(),
-        cancel=threading.Event(),
-        engines={"ann": other},
-    )  # fmt: skip
+    retake(path, one, chunks, ann=other)
     assert (one.loaded, other.loaded) == (False, True)
 
 

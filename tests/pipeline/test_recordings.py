@@ -139,21 +139,6 @@ def test_a_project_is_none(tmp_path):
     assert not recordings.are_recordings(tmp_path)
 
 
-def test_what_is_no_sound_is_said(tmp_path):
-    (tmp_path / "one.wav").write_bytes(b"#EXTM3U\n")
-    (tmp_path / "one.txt").write_text("Go.")
-    (recital,), _ = recordings.find_recitals(tmp_path)
-    with pytest.raises(UserError, match="not a sound file but a playlist"):
-        recordings.hear_recital(
-            recital, TakeListener(Levels()), tell=print, cancel=threading.Event()
-        )
-
-
-def test_a_text_without_words_is_said(tmp_path):
-    with pytest.raises(UserError, match=r"one\.txt: holds no words"):
-        heard(tmp_path, text="\n---\n")
-
-
 def test_what_is_wrong_is_named_in_its_order(tmp_path):
     less = " ".join(TEXT.split()).replace("left at seven,", "")
     less = less.replace("Nobody had ever asked it to wait.", "")
@@ -171,9 +156,10 @@ def test_a_language_that_nobody_knows_is_said(tmp_path):
 @pytest.mark.parametrize(
     ("sound", "text", "said"),
     [
-        (sound_of("Seven"), b"...", "holds no words"),
+        (sound_of("Seven"), b"\n---\n", r"one\.txt: holds no words"),
         (sound_of("Seven"), bytes(range(256)), "one.txt: no text"),
         (audio.encode_wav(np.zeros(0, np.float32), RATE), b"Seven.", "one.wav: holds no sound"),
+        (b"#EXTM3U\n", b"Go.", "not a sound file but a playlist"),
     ],
 )
 def test_what_cannot_be_compared_is_said(tmp_path, sound, text, said):
