@@ -141,26 +141,8 @@ def run(
             _save_plan_record(book)
         report = Report(book, render.RenderResult(), log=logbook.path)
         report.result.cancelled = cancel.is_set()
-        while True:
-            store = report.plan.store
-            damaged_before, mismatches_before = len(store.damaged), store.index_mismatches
-            try:
-                if speak and not report.result.cancelled:
-                    _render(report.plan, report.result, sink, cancel, request_source)
-                    if _have_pins_changed(report):
-                        report.plan = _replan(report.plan, sink)
-                        if request_source:
-                            request_source.planned(report.plan)
-                        continue
-                _deliver(report, sink, cancel)
-                break
-            except DamagedTake as error:  # it was intact when the plan was made
-                log.warning("%s", error)
-                if store.index_mismatches == mismatches_before and (
-                    not speak or len(store.damaged) == damaged_before
-                ):
-                    raise
-                report.plan = plan(manuscript, engine, selection, engines=engines, store=store)
+        while not _render_and_deliver(report, sink, cancel, request_source, speak=speak):
+            pass  # once more, with the report's new plan
         render_result = report.result
         report.stages = {
             "plan": round(plan_time - start_time, 2),
@@ -194,6 +176,42 @@ def _prepare(project: Project, sink: ProgressSink) -> None:
         music.measure_tunes(
             project, lambda done, total: sink(Exporting("measure music", done, total))
         )
+
+
+def _render_and_deliver(
+    report: Report,
+    sink: ProgressSink,
+    cancel: Event,
+    request_source: ConcurrentSource | None,
+    *,
+    speak: bool,
+) -> bool:
+    """Render the report's plan (unless `speak` is false) and deliver its files.
+
+    Returns false, with a new plan in the report, if pins were changed meanwhile or a take turned
+    out to be damaged. Raises DamagedTake if a new plan would not render that take.
+    """
+    store = report.plan.store
+    damaged_before, mismatches_before = len(store.damaged), store.index_mismatches
+    try:
+        if speak and not report.result.cancelled:
+            _render(report.plan, report.result, sink, cancel, request_source)
+            if _have_pins_changed(report):
+                report.plan = _plan_again(report.plan)
+                _save_plan_record(report.plan)
+                sink(_planned_event(report.plan))
+                if request_source:
+                    request_source.planned(report.plan)
+                return False
+        _deliver(report, sink, cancel)
+        return True
+    except DamagedTake as error:  # it was intact when the plan was made
+        log.warning("%s", error)
+        is_dropped = speak and len(store.damaged) > damaged_before
+        if not is_dropped and store.index_mismatches == mismatches_before:
+            raise
+        report.plan = _plan_again(report.plan)
+        return False
 
 
 def _save_plan_record(book: BookPlan) -> None:
@@ -302,14 +320,11 @@ def _have_pins_changed(report: Report) -> bool:
     return not report.result.cancelled and report.plan.is_pinned_otherwise
 
 
-def _replan(book: BookPlan, sink: ProgressSink) -> BookPlan:
-    """Plan the book again with its current pins. Raises StorageError."""
-    new_plan = plan(
+def _plan_again(book: BookPlan) -> BookPlan:
+    """The plan with the present takes and pins. Raises StorageError."""
+    return plan(
         book.manuscript, book.engine, book.selection, engines=book.engines, store=book.store
     )
-    _save_plan_record(new_plan)
-    sink(_planned_event(new_plan))
-    return new_plan
 
 
 def _render(

@@ -274,7 +274,7 @@ class _Text:
         if alias:
             start, stop = alias
         else:
-            start, stop = node.start_mark.index, self._end(node, node) + 1
+            start, stop = node.start_mark.index, self._end(node) + 1
         if key is None or "\n" not in self.text[key.end_mark.index : start]:
             if stop <= start:  # null may have no text
                 start = stop = self.text.index(":", key.end_mark.index) + 1 if key else start
@@ -362,20 +362,12 @@ class _Text:
         """Append to the content of braces or brackets."""
         if not node.value:
             return self._insert(node.end_mark.index - 1, new_entry)
-        last_entry = node.value[-1]
-        offset = (
-            self._end(*(last_entry if isinstance(last_entry, tuple) else (last_entry, last_entry)))
-            + 1
-        )
-        return self._insert(offset, f", {new_entry}")
+        return self._insert(self._end(node.value[-1]) + 1, f", {new_entry}")
 
     def _insert_below(self, node: yaml.CollectionNode, block: str) -> str:
         """Insert below the last entry, and below comments with at least its indentation."""
-        last_entry = node.value[-1]
         first_node = node.value[0][0] if isinstance(node, yaml.MappingNode) else node
-        offset = self._next_line(
-            self._end(*(last_entry if isinstance(last_entry, tuple) else (last_entry, last_entry)))
-        )
+        offset = self._next_line(self._end(node.value[-1]))
         comment = re.compile(rf" {{{first_node.start_mark.column},}}#")
         while comment.match(self.text, offset):
             offset = self._next_line(offset)
@@ -383,7 +375,7 @@ class _Text:
 
     def _replace_block_text(self, node: yaml.Node, new_value: str) -> str:
         """Replace a text in block style, which stays in that style."""
-        start, stop = node.start_mark.index, self._end(node, node) + 1
+        start, stop = node.start_mark.index, self._end(node) + 1
         header, _, body = self.text[start:stop].partition("\n")
         indent_match = re.match(r"[\n\r ]*?( *)(?=[^\s]|\Z)", body)
         indentation = indent_match[1] if indent_match else ""
@@ -391,11 +383,9 @@ class _Text:
         block = "\n".join(["|" + header[1:].rstrip("\r"), *lines])
         return self.text[:start] + block.replace("\n", self.newline) + self.text[stop:]
 
-    def _end(self, key: yaml.Node, node: yaml.Node) -> int:
-        """The offset of the last character of an entry."""
-        if isinstance(node, yaml.CollectionNode) and node.value and not node.flow_style:
-            last_entry = node.value[-1]
-            return self._end(
-                *(last_entry if isinstance(last_entry, tuple) else (last_entry, last_entry))
-            )
-        return len(self.text[: max(key.end_mark.index, node.end_mark.index)].rstrip()) - 1
+    def _end(self, entry: yaml.Node | tuple[yaml.Node, yaml.Node]) -> int:
+        """The offset of the last character of an entry: an item of a list, or a key and a value."""
+        key, value = entry if isinstance(entry, tuple) else (entry, entry)
+        if isinstance(value, yaml.CollectionNode) and value.value and not value.flow_style:
+            return self._end(value.value[-1])
+        return len(self.text[: max(key.end_mark.index, value.end_mark.index)].rstrip()) - 1

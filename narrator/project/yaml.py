@@ -31,21 +31,21 @@ Loc = tuple[str | int, ...]
 class _Loader(yaml.SafeLoader):
     """Counts nodes, so that a manifest of only commas does not take minutes."""
 
-    composed = 0
+    node_count = 0
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self.idle: dict[str, int] = {}
+        self.unused_anchors: dict[str, int] = {}
         """Unused anchors with their lines."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event = self.peek_event()
         if isinstance(event, yaml.AliasEvent):
-            self.idle.pop(str(event.anchor), None)
+            self.unused_anchors.pop(str(event.anchor), None)
         elif event.anchor is not None:
-            self.idle[event.anchor] = event.start_mark.line + 1
-        self.composed += 1
-        if self.composed > NODE_LIMIT:
+            self.unused_anchors[event.anchor] = event.start_mark.line + 1
+        self.node_count += 1
+        if self.node_count > NODE_LIMIT:
             raise yaml.MarkedYAMLError(
                 problem=f"more than {NODE_LIMIT:,} values: put chapter text in files",
                 problem_mark=self.get_mark(),
@@ -98,7 +98,7 @@ def read_yaml(
         raise ManifestError(Problem(path, line_number, message)) from None
     if not isinstance(values, dict):
         raise ManifestError(_describe_no_mapping(path, text, values, format_hint))
-    for name, line in loader.idle.items():
+    for name, line in loader.unused_anchors.items():
         description = (
             f"`&{excerpt(name)}` names what follows, for `*{excerpt(name)}`, which nowhere stands"
         )
