@@ -5,7 +5,7 @@
     │   ├── ManifestError                  book.yaml
     │   ├── ScriptError                    chapter text
     │   ├── ImportFailed                   a book that `narrator new` cannot take (`manuscripts`)
-    │   ├── Changed                        a file is not what an edit was made for
+    │   ├── FileChanged                    a file is not what an edit was made for
     │   └── UsageError                     an argument that names nothing
     ├── EnvironmentFailed              3   the machine must change
     │   ├── Locked                         another render holds the project

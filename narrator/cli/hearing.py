@@ -306,7 +306,11 @@ def _hear_recital(
         )
         on_progress(0.0)
         result = recordings.hear_recital(
-            recital, listener, language=options.language, tell=on_progress, cancel=cancel
+            recital,
+            listener,
+            language=options.language,
+            on_progress=on_progress,
+            cancel=cancel,
         )
     if result is not None and options.times is not None:
         recordings.write_times(result, options.times)

@@ -106,12 +106,10 @@ def _hear_book(
         else:
             takes.append((step, take))
     book_hearing.take_count = len(takes)
-    due_takes = [
+    candidates = [
         _DueTake(step, take, *_find_needs(book, recogniser, step, take)) for step, take in takes
     ]
-    due_takes = [
-        due_take for due_take in due_takes if due_take.needs_hearing or due_take.needs_times
-    ]
+    due_takes = [take for take in candidates if take.needs_hearing or take.needs_times]
     total_seconds = sum(due_take.take.seconds for due_take in due_takes)
     for batch in recogniser.batches(due_takes):
         if cancel.is_set():

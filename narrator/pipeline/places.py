@@ -212,33 +212,40 @@ def locate_in_book(book: BookPlan, seconds: float) -> tuple[Path, int, float]:
     Returns the file, the chapter, counted from 0, and the seconds from its beginning. Raises
     UsageError if there is no such file, or it is shorter.
     """
-    for path, chapters, starts, length in _find_joined_files(book):
-        if seconds > length:
+    for file in _find_joined_files(book):
+        if seconds > file.seconds:
             raise UsageError(
-                f"{path.name} lasts {format_clock(length)}, and has no {format_clock(seconds)}"
+                f"{file.path.name} lasts {format_clock(file.seconds)}, and has no "
+                f"{format_clock(seconds)}"
             )
-        index = max(0, bisect_right(starts, seconds) - 1)
-        return path, chapters[index], max(0.0, seconds - starts[index])
+        index = max(0, bisect_right(file.starts, seconds) - 1)
+        return file.path, file.chapters[index], max(0.0, seconds - file.starts[index])
     raise UsageError(
         "there is no file of several chapters: say which chapter, as in `narrator where 3 12:34`"
     )
 
 
-def _find_joined_files(
-    book: BookPlan,
-) -> Iterator[tuple[Path, Sequence[int], Sequence[float], float]]:
-    """Yields the delivered files of several chapters, those with most first.
+@dataclass(frozen=True, slots=True)
+class _JoinedFile:
+    """A delivered file of several chapters."""
 
-    Each with its chapters, the second at which each begins, and its length in seconds.
-    """
-    products_by_name = products.load_records(book.project)
-    for _, name in sorted((-len(entry.chapters), name) for name, entry in products_by_name.items()):
-        entry, path = products_by_name[name], book.project.build / name
-        starts, length = entry.facts.get("starts", ()), entry.facts.get("seconds")
+    path: Path
+    chapters: Sequence[int]
+    starts: Sequence[float]
+    """Seconds at which the chapters begin."""
+    seconds: float
+
+
+def _find_joined_files(book: BookPlan) -> Iterator[_JoinedFile]:
+    """Yields the delivered files of several chapters, those with most first."""
+    records = sorted(
+        products.load_records(book.project).items(),
+        key=lambda record: (-len(record[1].chapters), record[0]),
+    )
+    for name, entry in records:
+        path, starts = book.project.build / name, entry.facts.get("starts", ())
         is_sound = path.suffix.casefold() in OUTPUT_SUFFIXES and path.is_relative_to(
             book.folders.finished
         )
-        if not (is_sound and path.is_file() and isinstance(length, int | float)):
-            continue
-        if len(entry.chapters) == len(starts) > 1:
-            yield path, entry.chapters, starts, float(length)
+        if is_sound and path.is_file() and len(entry.chapters) == len(starts) > 1:
+            yield _JoinedFile(path, entry.chapters, starts, entry.facts["seconds"])

@@ -148,10 +148,10 @@ def hear_recital(
     recogniser: TakeListener,
     *,
     language: str | None = None,
-    tell: Callable[[float], None],
+    on_progress: Callable[[float], None],
     cancel: Event,
 ) -> RecitalResult | None:
-    """Listen to one recording; None if it was stopped. `tell` receives the share that is done.
+    """Listen to one recording; None if it was stopped. `on_progress` receives the share done.
 
     Raises UserError, StorageError, EngineUnavailable.
     """
@@ -173,7 +173,7 @@ def hear_recital(
             for part, difference in _find_differences(batch, recogniser)
         )
         timed_words += _time_words(batch, recogniser)
-        tell(min(1.0, end_second / max(seconds, end_second)))
+        on_progress(min(1.0, end_second / max(seconds, end_second)))
     if not spoken_texts:
         raise UserError(f"{recital.sound}: holds no sound")
     error = fidelity(text, " ".join(spoken_texts), language).error

@@ -177,13 +177,14 @@ def _dump_flow(value: object) -> str:
 
 def _dump_scalar(scalar: object, style: str | None, in_braces: bool) -> str:
     """A value on one line: numbers as numbers, texts in the quotes that they had."""
-    if isinstance(scalar, int | float):
-        style = None
-    else:
-        scalar = str(scalar)
-        style = '"' if "\n" in scalar else style if style in ("'", '"') else None
+    is_number = isinstance(scalar, int | float)
+    quotes = None if is_number or style not in ("'", '"') else style
     dumped = yaml.safe_dump(
-        [scalar], allow_unicode=True, width=10**9, default_flow_style=in_braces, default_style=style
+        [scalar if is_number else str(scalar)],
+        allow_unicode=True,
+        width=10**9,
+        default_flow_style=in_braces,
+        default_style=quotes if is_number or "\n" not in str(scalar) else '"',
     )
     return dumped.strip()[1:-1] if in_braces else dumped.removeprefix("- ").rstrip("\n")
 

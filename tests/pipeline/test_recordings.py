@@ -63,7 +63,11 @@ def heard(folder, said: str = TEXT, text: str = TEXT, **asked):
     shares: list[float] = []
     ear = asked.pop("ear", TakeListener(Levels(), [Metronome()]))
     one = recordings.hear_recital(
-        recital, ear, tell=shares.append, cancel=asked.pop("cancel", threading.Event()), **asked
+        recital,
+        ear,
+        on_progress=shares.append,
+        cancel=asked.pop("cancel", threading.Event()),
+        **asked,
     )
     assert shares == sorted(shares)
     return one
@@ -168,7 +172,7 @@ def test_what_cannot_be_compared_is_said(tmp_path, sound, text, said):
     (recital,), _ = recordings.find_recitals(tmp_path)
     with pytest.raises(UserError, match=said):
         recordings.hear_recital(
-            recital, TakeListener(Levels()), tell=print, cancel=threading.Event()
+            recital, TakeListener(Levels()), on_progress=print, cancel=threading.Event()
         )
 
 
@@ -185,7 +189,7 @@ def test_markup_is_not_said(tmp_path):
     (tmp_path / "one.md").write_text(marked)
     (recital,), _ = recordings.find_recitals(tmp_path)
     one = recordings.hear_recital(
-        recital, TakeListener(Levels()), tell=lambda share: None, cancel=threading.Event()
+        recital, TakeListener(Levels()), on_progress=lambda share: None, cancel=threading.Event()
     )
     assert (one.error, one.wrong) == (0.0, ())
 

@@ -81,7 +81,10 @@ class _Alignment:
         return spans[::-1]
 
     def _next_states(self, found_count: int, offset: int) -> Iterator[Span]:
-        """Yields the possible next states, the likeliest last."""
+        """Yields the states that may follow, the likeliest last.
+
+        They have found another character, or have skipped marks or spaces of the source.
+        """
         space_match = _SPACE.match(self.source, offset) or _BREAK.match(self.source, offset)
         skipped_matches = [
             mark.match(self.source, offset)

@@ -50,7 +50,7 @@ class PastEdit:
 def apply(project: Project, edit: Edit) -> None:
     """Write all of an edit or none of it, and record it.
 
-    Raises Changed if a file has another text than the edit was made for, Locked, StorageError.
+    Raises FileChanged if a file has another text than the edit was made for, Locked, StorageError.
     """
     changes = [change for change in edit.changes if change.before != change.after]
     if changes:
@@ -59,7 +59,7 @@ def apply(project: Project, edit: Edit) -> None:
 
 
 def undo(project: Project) -> PastEdit | None:
-    """Undo the last edit; None if there is none. Raises Changed, Locked, StorageError."""
+    """Undo the last edit; None if there is none. Raises FileChanged, Locked, StorageError."""
     with _open_history(project) as log:
         return log.undo() if log.state.done else None
 
@@ -67,7 +67,7 @@ def undo(project: Project) -> PastEdit | None:
 def redo(project: Project) -> PastEdit | None:
     """Redo the edit that was undone last; None if there is none.
 
-    Raises Changed, Locked, StorageError.
+    Raises FileChanged, Locked, StorageError.
     """
     with _open_history(project) as log:
         return log.redo() if log.state.done < len(log.state.rows) else None
@@ -290,8 +290,8 @@ class _Log:
     def _adapt(self, state: _HistoryFile, patches: Sequence[_Patch]) -> list[_Patch]:
         """Adapt patches to files that were changed elsewhere, and store the adapted ones.
 
-        They are stored first, in case of a kill. Raises Changed if that is impossible, UserError if
-        the project could not be read after them.
+        They are stored first, in case of a kill. Raises FileChanged if that is impossible,
+        UserError if the project could not be read after them.
         """
         texts = [read_exact(self._path(patch)) for patch in patches]
         adapted, changes = list[_Patch](), list[FileChange]()
@@ -310,7 +310,7 @@ class _Log:
     # -- writing
 
     def _read_texts(self, patches: Sequence[_Patch]) -> list[str | None]:
-        """The texts of the files that patches apply to. Raises Changed."""
+        """The texts of the files that patches apply to. Raises FileChanged."""
         texts = [read_exact(self._path(patch)) for patch in patches]
         for patch, text in zip(patches, texts, strict=True):
             if _hash(text) != patch.before:

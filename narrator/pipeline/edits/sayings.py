@@ -26,7 +26,7 @@ _MAX_WORD_LENGTH = 100
 def say_edit(project: Project, word: str, spoken: str, *, chunk: Step | None = None) -> Edit:
     """The edit that gives a word another spoken form, in a chunk or everywhere by the lexicon.
 
-    Raises Changed, ManifestError, ScriptError, StorageError, UsageError.
+    Raises FileChanged, ManifestError, ScriptError, StorageError, UsageError.
     """
     word, spoken = (squeeze(strip_invisible(one_line(argument))) for argument in (word, spoken))
     if not (word and spoken):

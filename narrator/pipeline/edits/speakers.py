@@ -28,7 +28,7 @@ def speaker_edit(
     `speaker` may name several, as in `Ada & Ben`. A quotation in narration gets them in its row;
     text with a label or braces gets them there, where a label counts for all text after it; other
     words are put into braces. `style` is the manner of speech, "" for none, None for the present
-    one; since rows have no style, braces are written then. Raises Changed, ScriptError,
+    one; since rows have no style, braces are written then. Raises FileChanged, ScriptError,
     StorageError, UsageError.
     """
     project = book.project

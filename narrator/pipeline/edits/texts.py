@@ -24,7 +24,8 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+\Z")
 _LINE_END = re.compile(r"\r\n?|\n")
 
 Item = tuple[str | int, ...]
-"""The place of a text in book.yaml; empty for a text in a file of its own."""
+"""The place of a text in book.yaml: "chapters", index, "lines", index, and the label if there is
+one; empty for a text in a file of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class ChapterText:
     def find(self, line: Line) -> Place:
         """The paragraph that contains a line of a book.
 
-        Raises Changed if it is no longer there.
+        Raises FileChanged if it is no longer there.
         """
         for scene_number, scene in enumerate(self.chapter.scenes):
             for line_number, paragraph in enumerate(scene.lines):
@@ -108,15 +109,9 @@ class ChapterText:
         if self.is_file:
             last = max(line.line, line.last_source_line)
             return Source(lines_of(self.current_text, line.line, last), line.line, last)
-        item_location = self._find_item(line)
-        manifest_lines = self.project.chapters[self.number].lines or ()
-        manifest_line = manifest_lines[int(item_location[3])]
-        text = (
-            manifest_line
-            if isinstance(manifest_line, str)
-            else manifest_line[str(item_location[4])]
-        )
-        return Source(text, line.line, line.line, item_location)
+        item = self._find_item(line)
+        text = text_in_manifest(self.project, self.number, item)
+        return Source(text, line.line, line.line, item)
 
     def with_text(self, source: Source, text: str) -> ChapterText:
         """The chapter with another text for this source.
@@ -193,8 +188,8 @@ class ChapterText:
 def chapter_text(project: Project, number: int) -> ChapterText:
     """A chapter as it is now.
 
-    Raises Changed, ScriptError, StorageError, ManifestError, UsageError if a link leads out of the
-    project.
+    Raises FileChanged, ScriptError, StorageError, ManifestError, UsageError if a link leads out of
+    the project.
     """
     name = project.chapters[number].file
     path = project.path if name is None else project_file(project, name)
@@ -206,6 +201,13 @@ def chapter_text(project: Project, number: int) -> ChapterText:
     roles = roles_of(project)
     chapter = paragraphs_of(project, number, roles, None if name is None else text)
     return ChapterText(project, number, roles, path, text, text, chapter)
+
+
+def text_in_manifest(project: Project, chapter: int, item: Item) -> str:
+    """The text at a place of book.yaml, without the label that may be its key."""
+    _, _, _, line_index, *_ = item
+    line = (project.chapters[chapter].lines or ())[int(line_index)]
+    return line if isinstance(line, str) else next(iter(line.values()))
 
 
 def lines_of(text: str, first: int, last: int) -> str:

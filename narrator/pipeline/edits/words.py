@@ -20,7 +20,14 @@ from narrator.pipeline.edits.edit import (
 )
 from narrator.pipeline.edits.manifest import set_value
 from narrator.pipeline.edits.rows import rows_of
-from narrator.pipeline.edits.texts import Item, Source, chapter_text, lines_of, with_lines
+from narrator.pipeline.edits.texts import (
+    Item,
+    Source,
+    chapter_text,
+    lines_of,
+    text_in_manifest,
+    with_lines,
+)
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.speech.plan import Step
@@ -52,7 +59,7 @@ class WrittenParagraph:
 def paragraph(book: BookPlan, step: Step) -> WrittenParagraph:
     """The paragraph of a chunk, with all paragraphs that the chunk covers.
 
-    Of texts in book.yaml only the first one. Raises Changed if the file no longer says what the
+    Of texts in book.yaml only the first one. Raises FileChanged if the file no longer says what the
     book says, UsageError for spoken credits, ScriptError, StorageError.
     """
     text = chapter_text(book.project, step.chapter)
@@ -78,7 +85,7 @@ def text_edit(project: Project, paragraph: WrittenParagraph, text: str, sha: str
     """The edit that replaces a paragraph by another text.
 
     `sha` is that of the paragraph which a person was shown, if it may be older. Rows of quotations
-    stay with them. Raises Changed, ManifestError, ScriptError, StorageError, UsageError.
+    stay with them. Raises FileChanged, ManifestError, ScriptError, StorageError, UsageError.
     """
     text = clean(text)
     name = project.chapters[paragraph.chapter].file
@@ -113,10 +120,7 @@ def _read_present_text(project: Project, file_text: str, paragraph: WrittenParag
     if not paragraph.item:
         return lines_of(file_text, paragraph.first, paragraph.last)
     current_project = load.load(project.path, file_text)
-    manifest_line = (current_project.chapters[paragraph.chapter].lines or ())[
-        int(paragraph.item[3])
-    ]
-    return manifest_line if isinstance(manifest_line, str) else next(iter(manifest_line.values()))
+    return text_in_manifest(current_project, paragraph.chapter, paragraph.item)
 
 
 def _find_moved_text(file_text: str, paragraph: WrittenParagraph, present_text: str) -> str:
