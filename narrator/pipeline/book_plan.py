@@ -265,7 +265,7 @@ def _highest_sample_rate(engines: Mapping[str, Engine], manuscript: Manuscript) 
 def _find_engine_problems(manuscript: Manuscript, engines: Mapping[str, Engine]) -> list[Problem]:
     """The problems that keep each engine from speaking its part of the cast."""
     project, book_language = manuscript.project, main_language(manuscript)
-    line = project.line("language")
+    language_line = project.line("language")
     problems: list[Problem] = []
     for engine in unique_engines(engines):
         engine_speakers = {name for name in engines if engines[name] is engine}
@@ -283,7 +283,7 @@ def _find_engine_problems(manuscript: Manuscript, engines: Mapping[str, Engine])
             problems += (
                 Problem(
                     project.path,
-                    line,
+                    language_line,
                     f"{problem.message}\n{_suggest_engine(engine, book_language)}",
                 )
                 for problem in engine.problems({}, [book_language])

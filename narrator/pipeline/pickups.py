@@ -279,17 +279,17 @@ def set_done(book: BookPlan, chunk: str, note: str, is_done: bool) -> int:
     return len(matching_rows)
 
 
-def remove(book: BookPlan, names: Collection[tuple[str, str]]) -> int:
+def remove(book: BookPlan, chunks_and_notes: Collection[tuple[str, str]]) -> int:
     """Remove rows by their chunks and notes, and return their number.
 
-    Each name removes one row, the newest of several that are alike. Raises as `add`.
+    Each pair removes one row, the newest of several that are alike. Raises as `add`.
     """
     rows, kept_rows = place_rows(book, _read_all_rows(book)), list[Pickup]()
-    remaining_counts = Counter((chunk, squeeze(note)) for chunk, note in names)
+    unremoved_counts = Counter((chunk, squeeze(note)) for chunk, note in chunks_and_notes)
     for row in reversed(rows):
-        name = row.chunk, squeeze(row.note)
-        if remaining_counts[name] and not row.is_lost:
-            remaining_counts[name] -= 1
+        chunk_and_note = row.chunk, squeeze(row.note)
+        if unremoved_counts[chunk_and_note] and not row.is_lost:
+            unremoved_counts[chunk_and_note] -= 1
         else:
             kept_rows.append(row)
     if len(kept_rows) < len(rows):

@@ -48,7 +48,7 @@ class SpeakingManner:
     """BCP 47."""
     style: str | None = None
     lexicon: Lexicon = field(default_factory=Lexicon)
-    longest: float = math.inf
+    max_seconds: float = math.inf
     """Longest text in seconds of speech, at the pace that plans expect."""
 
 
@@ -67,7 +67,7 @@ def steps_of(
     )
     chapter = Chapter("", manner.language, (Scene(lines),), ())
     utterances, _ = plan.make_utterances(
-        [chapter], lexicon=manner.lexicon, max_seconds=manner.longest
+        [chapter], lexicon=manner.lexicon, max_seconds=manner.max_seconds
     )
     if not utterances:
         raise UsageError("there is nothing to say in this text")

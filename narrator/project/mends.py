@@ -211,7 +211,7 @@ def _mend_spaces(line: str) -> Iterator[tuple[str, str]]:
     if match := re.match(r"(\s*(?:- +)*[a-z_]+) +(.+)", line):
         yield f"{match[1]}: {match[2]}", "the colon is missing; write"
     if line.rstrip().endswith((",", ";")):
-        yield line.rstrip()[:-1], "nothing parts the lines of YAML but their ends; write"
+        yield line.rstrip()[:-1], "a line of YAML ends without a comma or semicolon; write"
 
 
 def _mend_slashes(line: str) -> Iterator[tuple[str, str]]:

@@ -149,22 +149,23 @@ class _NodeReader:
         """Invisible character -> line of its first place, number of places."""
         self.remarks: list[Problem] = []
         """Valid values that were perhaps meant otherwise."""
-        self._count = 0
-        self._open: set[int] = set()
+        self._node_count = 0
+        self._open_nodes: set[int] = set()
+        """Ids of the collections around the present node, which an alias may not repeat."""
 
     def read_value(self, node: yaml.Node, loc: Loc) -> Any:
         """The plain value of a node. Raises ManifestError for aliases without bound, and for what
         has no plain value."""
         line = node.start_mark.line + 1
         self.lines.setdefault(loc, line)
-        self._count += 1
-        if self._count > NODE_LIMIT or id(node) in self._open:
+        self._node_count += 1
+        if self._node_count > NODE_LIMIT or id(node) in self._open_nodes:
             raise ManifestError(
                 Problem(self.path, line, "aliases (&name, *name) that grow without bound")
             )
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, line)
-        self._open.add(id(node))
+        self._open_nodes.add(id(node))
         try:
             if isinstance(node, yaml.SequenceNode):
                 return tuple(
@@ -172,7 +173,7 @@ class _NodeReader:
                 )
             return self._mapping(node, loc)
         finally:
-            self._open.discard(id(node))
+            self._open_nodes.discard(id(node))
 
     def _mapping(self, node: yaml.Node, loc: Loc) -> dict[Any, Any]:
         """The values of a mapping by key; problems are recorded for keys that are not texts or

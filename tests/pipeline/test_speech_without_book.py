@@ -133,5 +133,5 @@ def test_a_text_that_takes_too_long_is_not_normalised_to_its_end(
     normalize = plan.normalize
     monkeypatch.setattr(plan, "normalize", normalized)
     with pytest.raises(plan.TooLong):
-        steps("7 " * 10_000, SpeakingManner(EngineParameters({}, 0), "en", longest=60.0))
+        steps("7 " * 10_000, SpeakingManner(EngineParameters({}, 0), "en", max_seconds=60.0))
     assert sum(map(len, texts)) < 1000

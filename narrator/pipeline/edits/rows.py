@@ -28,14 +28,14 @@ class Rows:
     quotations: Sequence[NarrationQuote]
 
     @property
-    def words(self) -> list[str]:
+    def texts(self) -> list[str]:
         return [quotation.text for quotation in self.quotations]
 
     def matched_rows(self) -> list[Row | None]:
         """The row of each quotation."""
         return [
             None if row_index is None else self.file.rows[row_index]
-            for row_index in self.file.matched(self.words)
+            for row_index in self.file.matched(self.texts)
         ]
 
     def quotation_groups(self, piece_indices: Collection[int]) -> list[range]:
@@ -60,23 +60,23 @@ class Rows:
     def with_answer(self, group: Sequence[int], speaker: str) -> SpeakerFile:
         """The file after a person has named the speaker of a quotation.
 
-        `speaker` holds names in the form of `column`, or is NOBODY.
+        `speaker` is NOBODY, or names as `speaker_files.format_names` writes them.
         """
         new_rows: list[Row | None] = [None] * len(self.quotations)
         for piece_number, index in enumerate(group):
             short_words = speaker_files.shorten_words(self.quotations[index].text)
             new_rows[index] = Row(speaker, "you", short_words, continues_previous=piece_number > 0)
-        return speaker_files.apply_answers(self.file, self.words, new_rows, group)
+        return speaker_files.apply_answers(self.file, self.texts, new_rows, group)
 
     def without_rows(self, quotation_indices: Collection[int]) -> SpeakerFile:
         """The file without the rows of some quotations."""
-        removed_rows = {self.file.matched(self.words)[index] for index in quotation_indices}
+        removed_rows = {self.file.matched(self.texts)[index] for index in quotation_indices}
         rows = tuple(
             _make_removable(row) if n in removed_rows else row
             for n, row in enumerate(self.file.rows)
         )
         remaining_texts = [
-            quoted_text for n, quoted_text in enumerate(self.words) if n not in quotation_indices
+            quoted_text for n, quoted_text in enumerate(self.texts) if n not in quotation_indices
         ]
         return speaker_files.update_rows(
             replace(self.file, rows=rows), remaining_texts, [None] * len(remaining_texts)
@@ -87,7 +87,7 @@ class Rows:
 
         The row of an edited quotation stays with it, however much of its text is new.
         """
-        old_texts, new_texts = self.words, [quotation.text for quotation in quotations]
+        old_texts, new_texts = self.texts, [quotation.text for quotation in quotations]
         unchanged_start = _count_equal(old_texts, new_texts)
         unchanged_end = _count_equal(
             old_texts[unchanged_start:][::-1], new_texts[unchanged_start:][::-1]

@@ -178,7 +178,7 @@ def _find_quotations(rows: Rows, pieces: Sequence[_Piece]) -> Sequence[range]:
     if len(groups) > 1 and any(
         line.is_narration for quotation_indices, line in indices_by_piece if quotation_indices
     ):
-        quotation_list = ", ".join(f"“{shorten(rows.words[group[0]])}”" for group in groups)
+        quotation_list = ", ".join(f"“{shorten(rows.texts[group[0]])}”" for group in groups)
         raise UsageError(f"several are quoted here; say whose words are meant: {quotation_list}")
     return groups
 

@@ -152,7 +152,7 @@ class ConcurrentJobs:
                 self._fail(handle, error)
 
     def request(self, engine: Engine) -> Request | None:
-        """As `render.RequestSource`."""
+        """The next waiting request for an engine, under a key of its own; None if there is none."""
         self._running_engine = engine
         while (index := self._find_next_index(engine)) is not None:
             errand, request = self._waiting[index]
@@ -172,7 +172,7 @@ class ConcurrentJobs:
         return next((index for index, (errand, _) in waiting if errand.engine is engine), None)
 
     def answered(self, request: Request, outcome: Outcome) -> None:
-        """As `render.RequestSource`."""
+        """Take the outcome of a request: queue what its errand asks for next, or finish it."""
         errand, original_request = self._in_flight.pop(request.key)
         if not errand.failed:
             try:
