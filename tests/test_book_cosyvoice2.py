@@ -91,14 +91,14 @@ def same_takes(book: CosyBook, path: Path, chapters: Collection[int] = (0, 1, 2)
             assert np.abs(ours - theirs).max() < 1e-2, step.id
 
 
-def test_a_book_of_three_chapters_and_four_voices_is_rendered_and_finished(rendered: CosyBook):
+def test_a_book_of_three_chapters_and_four_voices_is_rendered_and_finished(rendered):
     assert rendered.report.complete
     names = [path.name for path in rendered.report.finished.files]
     assert names == ["01 - Morning.wav", "02 - Noon.wav", "03 - Evening.wav"]
     assert rendered.report.plan.sample_rate == 24_000
 
 
-def test_each_sequence_is_the_one_that_its_mode_asks_for(rendered: CosyBook):
+def test_each_sequence_is_the_one_that_its_mode_asks_for(rendered):
     """Built here from the specification's words and the stored takes."""
     plan, model = rendered.report.plan, cosyvoice2.load(CHECKPOINT)
     by_key = {step.key: step for step in rendered.steps}
@@ -138,7 +138,7 @@ def test_each_sequence_is_the_one_that_its_mode_asks_for(rendered: CosyBook):
     assert modes == {"the take before", "a style", "a clip", "a stored speaker"}
 
 
-def test_a_take_keeps_its_tokens_which_run_evenly_along_its_sound(rendered: CosyBook):
+def test_a_take_keeps_its_tokens_which_run_evenly_along_its_sound(rendered):
     for step in rendered.steps:
         state = rendered.store.state(step.key)
         assert state.dtype == np.int32
@@ -156,9 +156,7 @@ def test_a_take_keeps_its_tokens_which_run_evenly_along_its_sound(rendered: Cosy
     ],
 )
 @pytest.mark.slow
-def test_neither_slots_nor_the_order_of_chapters_change_a_take(
-    rendered: CosyBook, slots: int, order: list[list[str]], tmp_path: Path
-):
+def test_neither_slots_nor_the_order_of_chapters_change_a_take(rendered, slots, order, tmp_path):
     path = small_model.copy(rendered.path, tmp_path / "book", slots=slots)
     for chapters in order:
         report, _ = small_model.render(path, deliver=False, chapters=chapters)
@@ -166,7 +164,7 @@ def test_neither_slots_nor_the_order_of_chapters_change_a_take(
     same_takes(rendered, path, {int(one) - 1 for chosen in order for one in chosen} or (0, 1, 2))
 
 
-def test_a_finished_book_is_planned_without_its_model(rendered: CosyBook, tmp_path: Path):
+def test_a_finished_book_is_planned_without_its_model(rendered, tmp_path):
     path = tmp_path / "book" / "book.yaml"
     shutil.copytree(rendered.path.parent, path.parent)
     gone = tmp_path / "gone"
@@ -178,7 +176,7 @@ def test_a_finished_book_is_planned_without_its_model(rendered: CosyBook, tmp_pa
     assert not books.todo(path, engine)
 
 
-def test_a_speaker_with_a_description_alone_is_refused_in_words(rendered: CosyBook, tmp_path: Path):
+def test_a_speaker_with_a_description_alone_is_refused_in_words(rendered, tmp_path):
     path = small_model.copy(rendered.path, tmp_path / "book")
     text = path.read_text().replace("bob: {voice: bob,", "bob: {voice: {description: old},")
     path.write_text(text)
@@ -191,9 +189,7 @@ def test_a_speaker_with_a_description_alone_is_refused_in_words(rendered: CosyBo
 
 
 @pytest.mark.slow
-def test_a_book_by_both_models_has_the_higher_rate_and_takes_keep_theirs(
-    rendered: CosyBook, tmp_path: Path
-):
+def test_a_book_by_both_models_has_the_higher_rate_and_takes_keep_theirs(rendered, tmp_path):
     path = small_model.copy(rendered.path, tmp_path / "book")
     other = small_model.checkpoint(tmp_path / "voxcpm2")
     own = f"bob: {{engine: {{name: voxcpm2, model: {other}, steps: 2}}, voice: bob,"
@@ -211,7 +207,7 @@ def test_a_book_by_both_models_has_the_higher_rate_and_takes_keep_theirs(
 
 
 @pytest.mark.slow
-def test_a_model_in_a_process_of_its_own_makes_the_same_takes(rendered: CosyBook, tmp_path: Path):
+def test_a_model_in_a_process_of_its_own_makes_the_same_takes(rendered, tmp_path):
     path = small_model.copy(rendered.path, tmp_path / "book")
     path.write_text(path.read_text().replace("slots: 3", "slots: 3, process: own"))
     report, _ = small_model.render(path, deliver=False, chapters=["2"])
@@ -220,7 +216,7 @@ def test_a_model_in_a_process_of_its_own_makes_the_same_takes(rendered: CosyBook
 
 
 @pytest.mark.slow
-def test_a_killed_render_goes_on_where_it_was(rendered: CosyBook, tmp_path: Path):
+def test_a_killed_render_goes_on_where_it_was(rendered, tmp_path):
     path = small_model.copy(rendered.path, tmp_path / "book")
     small_model.render_killed(path, takes=2)
     done = small_model.stored_keys(path)

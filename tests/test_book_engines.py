@@ -6,7 +6,6 @@ import shutil
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 from unittest import mock
 
 import numpy as np
@@ -112,9 +111,7 @@ def todo(path: Path) -> set[str]:
         }
 
 
-def test_each_speaker_of_a_book_is_spoken_by_its_engine_and_the_book_is_finished(
-    rendered: run.Report, standin: StandIn
-):
+def test_each_speaker_of_a_book_is_spoken_by_its_engine_and_the_book_is_finished(rendered, standin):
     assert rendered.complete
     store = rendered.plan.store
     said = {s.chunk.speaker: store.find(s.key).engine for s in rendered.plan.steps}
@@ -123,14 +120,14 @@ def test_each_speaker_of_a_book_is_spoken_by_its_engine_and_the_book_is_finished
     assert set(rendered.result.work) == {"voxcpm2", "draft", "server"}
 
 
-def test_speakers_whose_engines_differ_in_the_seed_alone_share_the_weights(rendered: run.Report):
+def test_speakers_whose_engines_differ_in_the_seed_alone_share_the_weights(rendered):
     engines = rendered.plan.engines
     assert engines["bob"] is engines["narrator"]
     seeds = {s.chunk.speaker: rendered.plan.store.find(s.key).seed for s in rendered.plan.steps}
     assert (seeds["narrator"], seeds["bob"]) == (7, 8)
 
 
-def test_files_have_the_highest_rate_and_takes_keep_theirs(rendered: run.Report):
+def test_files_have_the_highest_rate_and_takes_keep_theirs(rendered):
     store, plan = rendered.plan.store, rendered.plan
     rates = {step.chunk.speaker: store.find(step.key).sample_rate for step in plan.steps}
     assert rates["ann"] == 22_050
@@ -141,20 +138,18 @@ def test_files_have_the_highest_rate_and_takes_keep_theirs(rendered: run.Report)
     assert max(rates.values()) == rates["narrator"] == plan.sample_rate
 
 
-def test_no_chain_crosses_from_one_engine_to_another(rendered: run.Report):
+def test_no_chain_crosses_from_one_engine_to_another(rendered):
     steps = {step.key: step for step in rendered.plan.steps}
     continued = [(steps[one.parent], one) for one in steps.values() if one.parent]
     assert {(a.engine, b.engine) for a, b in continued} == {("voxcpm2", "voxcpm2")}
     assert all(a.chunk.speaker == b.chunk.speaker for a, b in continued)
 
 
-def test_a_finished_book_of_several_engines_renders_nothing_again(rendered: run.Report):
+def test_a_finished_book_of_several_engines_renders_nothing_again(rendered):
     assert todo(rendered.plan.project.path) == set()
 
 
-def test_another_engine_of_one_speaker_renders_that_one_s_lines_alone(
-    rendered: run.Report, tmp_path: Path
-):
+def test_another_engine_of_one_speaker_renders_that_one_s_lines_alone(rendered, tmp_path):
     path = copy(rendered, tmp_path / "book")
     edited(path, "ann: {voice: bob, engine: draft}", "ann: {voice: bob}")
     assert todo(path) == {"ann"}
@@ -163,7 +158,7 @@ def test_another_engine_of_one_speaker_renders_that_one_s_lines_alone(
 
 
 @pytest.mark.slow
-def test_slots_change_no_take_of_any_engine(rendered: run.Report, tmp_path: Path):
+def test_slots_change_no_take_of_any_engine(rendered, tmp_path):
     path = copy(rendered, tmp_path / "book", "store", "book")
     edited(path, "slots: 3", "slots: 1")
     report, _ = small_model.render(path, deliver=False)
@@ -177,7 +172,7 @@ def test_slots_change_no_take_of_any_engine(rendered: run.Report, tmp_path: Path
 
 
 def test_a_draft_of_a_book_of_several_engines_is_spoken_by_the_draft_voice_alone(
-    rendered: run.Report, tmp_path: Path
+    rendered, tmp_path
 ):
     path = copy(rendered, tmp_path / "book")
     engines = book_engines.engines_for(manuscript.read_manuscript(path).project.spoken_by("draft"))
@@ -189,7 +184,7 @@ def test_a_draft_of_a_book_of_several_engines_is_spoken_by_the_draft_voice_alone
 
 
 def test_a_finished_book_of_several_engines_is_planned_without_its_models(
-    rendered: run.Report, tmp_path: Path, model: Path
+    rendered, tmp_path, model
 ):
     path, gone = copy(rendered, tmp_path / "book", "store", "book"), tmp_path / "gone"
     shutil.copytree(model, gone)
@@ -210,9 +205,7 @@ def test_a_finished_book_of_several_engines_is_planned_without_its_models(
 
 
 @pytest.mark.slow
-def test_a_killed_render_of_several_engines_goes_on_where_it_was(
-    rendered: run.Report, tmp_path: Path
-):
+def test_a_killed_render_of_several_engines_goes_on_where_it_was(rendered, tmp_path):
     path = copy(rendered, tmp_path / "book", "store", "book")
     small_model.render_killed(path)
     done = small_model.stored_keys(path)
@@ -223,9 +216,7 @@ def test_a_killed_render_of_several_engines_goes_on_where_it_was(
 
 
 @pytest.mark.parametrize("process", ["same", pytest.param("own", marks=pytest.mark.slow)])
-def test_a_model_that_is_given_back_is_gone_and_is_loaded_again(
-    model: Path, tmp_path: Path, process: Literal["same", "own"]
-):
+def test_a_model_that_is_given_back_is_gone_and_is_loaded_again(model, tmp_path, process):
     settings = VoxCPM2Settings(model=str(model), process=process)
     engine = VoxCPM2Engine(settings, cache=tmp_path / "voices")
     wanted = engine.required_memory()

@@ -91,7 +91,7 @@ def same_takes(book: Rendered, path: Path, chapters: Collection[int] = (0, 1, 2)
         assert np.abs(ours - theirs).max() <= TOLERANCE * np.abs(ours).max()
 
 
-def test_a_book_of_three_chapters_and_four_voices_is_rendered_and_finished(rendered: Rendered):
+def test_a_book_of_three_chapters_and_four_voices_is_rendered_and_finished(rendered):
     assert rendered.report.complete
     names = [path.name for path in rendered.report.finished.files]
     assert names == ["01 - Morning.wav", "02 - Noon.wav", "03 - Evening.wav"]
@@ -99,7 +99,7 @@ def test_a_book_of_three_chapters_and_four_voices_is_rendered_and_finished(rende
     assert rendered.report.result.slots == 3
 
 
-def test_every_take_names_its_mode_prompt_voice_seed_and_tries(rendered: Rendered):
+def test_every_take_names_its_mode_prompt_voice_seed_and_tries(rendered):
     voices = rendered.report.plan.voices
     by_key = {step.key: step for step in rendered.steps}
     for step in rendered.steps:
@@ -115,7 +115,7 @@ def test_every_take_names_its_mode_prompt_voice_seed_and_tries(rendered: Rendere
     assert len(noises) == len(rendered.steps)
 
 
-def test_chains_are_as_the_manifest_says_by_book_speaker_and_chapter(rendered: Rendered):
+def test_chains_are_as_the_manifest_says_by_book_speaker_and_chapter(rendered):
     assert {step.mode for step in rendered.said("narrator")} == {"reference", "anchored"}
     assert {step.mode for step in rendered.said("bob")} == {"continuation"}
     assert {step.mode for step in rendered.said("cy")} == {"reference"}
@@ -126,7 +126,7 @@ def test_chains_are_as_the_manifest_says_by_book_speaker_and_chapter(rendered: R
     assert all(b - a <= 2 for a, b in zip(heads, [*heads[1:], len(last)], strict=True))
 
 
-def test_each_sequence_is_the_one_that_its_mode_asks_for(rendered: Rendered, model: Path):
+def test_each_sequence_is_the_one_that_its_mode_asks_for(rendered, model):
     """Built here from the spec's words and the stored takes, and compared position by position."""
     plan, loaded = rendered.report.plan, voxcpm2.load(model, dtype="float32")
     by_key = {step.key: step for step in rendered.steps}
@@ -171,7 +171,7 @@ def _is_casting(row: voxcpm2.Row) -> bool:
     return row.request.reference is None and row.request.prompt is None
 
 
-def test_voices_are_cast_once_and_kept(rendered: Rendered):
+def test_voices_are_cast_once_and_kept(rendered):
     cast = sorted((rendered.path.parent / "build" / "cast").glob("*.voice"))
     assert len(cast) == 2  # ann by her description, cy by nothing; the others have references
     again, _ = small_model.render(rendered.path)
@@ -187,9 +187,7 @@ def test_voices_are_cast_once_and_kept(rendered: Rendered):
     ],
 )
 @pytest.mark.slow
-def test_neither_slots_nor_the_order_of_chapters_change_a_take(
-    rendered: Rendered, slots: int, order: list[list[str]], tmp_path: Path
-):
+def test_neither_slots_nor_the_order_of_chapters_change_a_take(rendered, slots, order, tmp_path):
     path = small_model.copy(rendered.path, tmp_path / "book", slots=slots)
     for chapters in order:
         report, _ = small_model.render(path, deliver=False, chapters=chapters)
@@ -197,9 +195,7 @@ def test_neither_slots_nor_the_order_of_chapters_change_a_take(
     same_takes(rendered, path, {int(one) - 1 for chosen in order for one in chosen} or (0, 1, 2))
 
 
-def test_a_voice_that_is_cast_anew_with_another_sound_makes_its_takes_stale(
-    rendered: Rendered, tmp_path: Path
-):
+def test_a_voice_that_is_cast_anew_with_another_sound_makes_its_takes_stale(rendered, tmp_path):
     path = tmp_path / "book" / "book.yaml"
     shutil.copytree(rendered.path.parent, path.parent)
     voices = rendered.report.plan.voices
@@ -213,9 +209,7 @@ def test_a_voice_that_is_cast_anew_with_another_sound_makes_its_takes_stale(
     assert {why.changes for why in todo.values()} == {("its voice was cast anew",)}
 
 
-def test_a_finished_book_is_planned_and_exported_without_its_model(
-    rendered: Rendered, tmp_path: Path, model: Path
-):
+def test_a_finished_book_is_planned_and_exported_without_its_model(rendered, tmp_path, model):
     path = tmp_path / "book" / "book.yaml"
     shutil.copytree(rendered.path.parent, path.parent)
     gone = tmp_path / "gone"
@@ -234,9 +228,7 @@ def test_a_finished_book_is_planned_and_exported_without_its_model(
 
 
 @pytest.mark.slow
-def test_a_model_in_a_process_of_its_own_may_be_killed(
-    rendered: Rendered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_model_in_a_process_of_its_own_may_be_killed(rendered, tmp_path, monkeypatch):
     path = small_model.copy(rendered.path, tmp_path / "book")
     path.write_text(path.read_text().replace("slots: 3", "slots: 3, process: own"))
     started, processes = worker_process.start_process, []
@@ -276,11 +268,11 @@ def killed(rendered: Rendered, folder: Path, kills: int, seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_render_goes_on_where_it_was(rendered: Rendered, tmp_path: Path):
+def test_a_killed_render_goes_on_where_it_was(rendered, tmp_path):
     killed(rendered, tmp_path, kills=1, seed=1)
 
 
 @pytest.mark.slow
-def test_a_render_killed_many_times_goes_on_where_it_was(rendered: Rendered, tmp_path: Path):
+def test_a_render_killed_many_times_goes_on_where_it_was(rendered, tmp_path):
     for seed in range(4):
         killed(rendered, tmp_path / str(seed), kills=5, seed=seed)

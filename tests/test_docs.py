@@ -125,13 +125,13 @@ def write_book(path: Path) -> None:
             book.writestr(f"{name}.xhtml", page.format(title=title, body=body))
 
 
-def test_every_page_is_here_and_the_readme_leads_to_it() -> None:
+def test_every_page_is_here_and_the_readme_leads_to_it():
     assert sorted(ROOT.glob("docs/*.md")) == sorted(PAGES[1:])
     readme = PAGES[0].read_text("utf-8")
     assert not [page for page in PAGES[1:] if f"]({named(page)})" not in readme]
 
 
-def test_commands_run_in_the_order_of_the_pages(narrator, tmp_path, monkeypatch) -> None:
+def test_commands_run_in_the_order_of_the_pages(narrator, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_book(tmp_path / "manuscript.epub")
     lines = [line for page in PAGES for line in commands(page, "narrator")]
@@ -163,7 +163,7 @@ def shown() -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("words", [pytest.param(words, id=line) for line, words in shown().items()])
-def test_a_command_that_is_shown_takes_these_options(words: list[str]) -> None:
+def test_a_command_that_is_shown_takes_these_options(words):
     if words[0] != "narrator":
         return
     command = typer.main.get_command(app)
@@ -177,12 +177,12 @@ def test_a_command_that_is_shown_takes_these_options(words: list[str]) -> None:
     assert {word for word in rest if word.startswith("--")} <= known
 
 
-def test_settings_of_the_users_own_are_valid() -> None:
+def test_settings_of_the_users_own_are_valid():
     said = [Preferences.model_validate(yaml.safe_load(one)) for one in blocks(CLUSTER, "yaml")]
     assert [one.cluster.address for one in said if one.cluster] == ["tls://studio.local:8786"] * 2
 
 
-def test_the_manifest_is_valid(narrator, tmp_path) -> None:
+def test_the_manifest_is_valid(narrator, tmp_path):
     (manifest,) = [
         block
         for page in PAGES
@@ -202,7 +202,7 @@ def test_the_manifest_is_valid(narrator, tmp_path) -> None:
     ("part", "engine"),
     [(part, engine) for page, engine in OF_ENGINES.items() for part in blocks(page, "yaml")],
 )
-def test_parts_of_manifests_are_valid(part: str, engine: str, tmp_path: Path) -> None:
+def test_parts_of_manifests_are_valid(part, engine, tmp_path):
     whole = f"title: A\nauthor: B\nchapters: [{{title: B, lines: [It rains.]}}]\n{part}"
     (tmp_path / "book.yaml").write_text(whole, "utf-8")
     for clip in re.findall(r"reference: ([\w/.]+)", part):
@@ -217,13 +217,13 @@ def snippets() -> set[str]:
 
 
 @pytest.mark.parametrize("code", sorted(snippets()))
-def test_keys_in_sentences_are_valid(code: str) -> None:
+def test_keys_in_sentences_are_valid(code):
     ((key, value),) = yaml.safe_load(code).items()
     rules = {"$defs": RULES["$defs"], **RULES["properties"][key]}
     jsonschema.Draft202012Validator(rules).validate(value)
 
 
-def test_the_reference_of_the_manifest_is_current() -> None:
+def test_the_reference_of_the_manifest_is_current():
     assert manifest_page.PAGE.read_text("utf-8") == manifest_page.page(), "run `make docs`"
 
 
@@ -236,7 +236,7 @@ OTHERS = [ROOT / name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "examples/
 
 
 @pytest.mark.parametrize("page", PAGES + OTHERS, ids=named)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text("utf-8")):
         file, _, heading = link.partition("#")
         target = page.parent / file if file else page

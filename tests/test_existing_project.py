@@ -47,7 +47,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files if path.is_file()}
 
 
-def test_nothing_is_rendered_or_delivered_again(narrator: Narrator, book: Path) -> None:
+def test_nothing_is_rendered_or_delivered_again(narrator, book):
     before = contents(book)
     plan = json.loads(narrator("plan", book, "--draft", "--json")[1])
     assert (plan["reasons"], plan["todo"]) == (EXPECTED["reasons"], [])
@@ -57,7 +57,7 @@ def test_nothing_is_rendered_or_delivered_again(narrator: Narrator, book: Path) 
     assert narrator("verify", book / "build")[0] == 0
 
 
-def test_takes_pins_reviews_and_flags_are_there(book: Path) -> None:
+def test_takes_pins_reviews_and_flags_are_there(book):
     with studios.opened(book, draft=True) as studio:
         chapters = [studio.chapter(1), studio.chapter(2)]
         chunks = [chunk for chapter in chapters for chunk in chapter["chunks"]]
@@ -69,11 +69,11 @@ def test_takes_pins_reviews_and_flags_are_there(book: Path) -> None:
         assert kept == EXPECTED["tries"][number]
 
 
-def test_pickups_are_listed(narrator: Narrator, book: Path) -> None:
+def test_pickups_are_listed(narrator, book):
     assert json.loads(narrator("pickups", book, "--draft", "--json")[1]) == EXPECTED["pickups"]
 
 
-def test_edits_can_be_undone_and_done_again(book: Path) -> None:
+def test_edits_can_be_undone_and_done_again(book):
     with studios.opened(book, draft=True) as studio:
         shown = studio.page.get("/api/book").json
         assert (shown["undo"]["what"], shown["redo"]["what"]) == (
@@ -108,9 +108,7 @@ class Silent:
         raise AssertionError(f"asked again: {questions}")
 
 
-def test_who_speaks_stays_with_what_a_person_and_a_model_said(
-    narrator: Narrator, book: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_speaks_stays_with_what_a_person_and_a_model_said(narrator, book, monkeypatch):
     monkeypatch.setattr(reader, "load", lambda model, tell: Silent())
     code, shown, _ = narrator("cast", book, "--json")
     assert code == 0
@@ -119,7 +117,7 @@ def test_who_speaks_stays_with_what_a_person_and_a_model_said(
     assert ("Mary", "stub") in decisions.values()
 
 
-def test_a_preset_speaks_on(narrator: Narrator, book: Path) -> None:
+def test_a_preset_speaks_on(narrator, book):
     code, shown, _ = narrator("voices", "show", "keeper", "--project", book)
     assert code == 0
     assert "Old Tom Fenwick lit the lamp" in shown

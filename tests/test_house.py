@@ -163,7 +163,7 @@ def distributions(paths: list[Path]) -> set[str]:
 
 
 @pytest.mark.parametrize("path", sources("narrator"), ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_run_downwards_only(path: Path) -> None:
+def test_imports_run_downwards_only(path):
     room = room_of(path)
     if room == "__init__":
         assert not rooms_imported(path)
@@ -174,7 +174,7 @@ def test_imports_run_downwards_only(path: Path) -> None:
     assert names - {room} <= below
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_no_modules_import_each_other_in_a_circle():
     """As they are loaded: an import within a function comes later."""
     modules = {module_of(path): path for path in every_source()}
     below = {
@@ -189,20 +189,20 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         pytest.fail(" -> ".join(reversed(error.args[1])))
 
 
-def test_rooms_that_are_gone_have_no_floor() -> None:
+def test_rooms_that_are_gone_have_no_floor():
     # only of the rooms we list; a new one is found by the test above
     there = {room_of(path) for path in sources("narrator")}
     assert set(FLOOR) - {"__main__"} <= there
 
 
-def test_the_drawing_of_the_house_has_these_floors() -> None:
+def test_the_drawing_of_the_house_has_these_floors():
     page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     drawn = re.findall(r"^ {4,5}(\d+)  (\w+) ", page, re.MULTILINE)
     assert {room: int(height) for height, room in drawn} == FLOOR
     assert drawn == sorted(drawn, key=lambda row: -int(row[0]))
 
 
-def test_every_room_says_what_belongs_there() -> None:
+def test_every_room_says_what_belongs_there():
     for folder in (ROOT / "narrator").glob("*/__init__.py"):
         said = ast.get_docstring(syntax(folder))
         assert said is not None, folder
@@ -210,13 +210,13 @@ def test_every_room_says_what_belongs_there() -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_imports_only_those_below(package: str) -> None:
+def test_a_package_imports_only_those_below(package):
     others = {*PACKAGES} - {package, *BELOW[package]}
     for path in sources(package):
         assert not {name.split(".")[0] for name in imports(path)} & others, path
 
 
-def test_only_their_engines_and_what_reads_load_a_model() -> None:
+def test_only_their_engines_and_what_reads_load_a_model():
     users = {
         path.relative_to(ROOT).as_posix()
         for path in sources("narrator")
@@ -228,20 +228,20 @@ def test_only_their_engines_and_what_reads_load_a_model() -> None:
     assert others == {"narrator/engines/models.py", "narrator/engines/reader.py"}
 
 
-def test_only_the_draft_voice_touches_its_gpl_library() -> None:
+def test_only_the_draft_voice_touches_its_gpl_library():
     for path in every_source():
         if any(name.split(".")[0] == "espeakng_loader" for name in imports(path)):
             assert path.parent == ROOT / "narrator/engines/draft", path
 
 
-def test_only_the_cluster_touches_dask() -> None:
+def test_only_the_cluster_touches_dask():
     for path in every_source():
         if any(name.split(".")[0] in ("dask", "distributed") for name in imports(path)):
             assert path.parent == ROOT / "narrator/engines/cluster", path
 
 
 @pytest.mark.slow
-def test_importing_narrator_loads_no_model_no_dask_and_no_gpl_library() -> None:
+def test_importing_narrator_loads_no_model_no_dask_and_no_gpl_library():
     script = (
         "import sys, narrator, narrator.cli, narrator.pipeline.book_engines\n"
         "rest = {'mlx', 'mlx_lm', 'voxcpm2', 'cosyvoice2', 'kokoro82m'}\n"
@@ -255,7 +255,7 @@ def test_importing_narrator_loads_no_model_no_dask_and_no_gpl_library() -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_only_the_command_line_prints(package: str) -> None:
+def test_only_the_command_line_prints(package):
     for path in sources(package):
         if "cli" in path.parts or path.name == "__main__.py":
             continue
@@ -263,7 +263,7 @@ def test_only_the_command_line_prints(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_only_the_command_line_and_who_loads_foreign_code_catch_everything(package: str) -> None:
+def test_only_the_command_line_and_who_loads_foreign_code_catch_everything(package):
     broad = {"Exception", "BaseException"}
     for path in sources(package):
         if "cli" in path.parts or path.name in ("__main__.py", "extensions.py"):
@@ -287,7 +287,7 @@ def _kinds(handler: ast.ExceptHandler) -> list[ast.expr]:
     return [handler.type] if handler.type else []
 
 
-def test_only_one_room_has_ffmpeg_read_a_file() -> None:
+def test_only_one_room_has_ffmpeg_read_a_file():
     users = {
         path.relative_to(ROOT).as_posix()
         for path in (*sources("narrator"), *sources("manuscripts"))
@@ -317,24 +317,24 @@ EXTRAS = (
 )
 
 
-def test_what_is_imported_is_declared() -> None:
+def test_what_is_imported_is_declared():
     found = distributions(every_source())
     assert found <= declared(*EXTRAS)
 
 
-def test_what_is_declared_is_imported() -> None:
+def test_what_is_declared_is_imported():
     imported = distributions(every_source())
     loaded = {"sudachidict-core"}  # by sudachipy
     assert declared(*EXTRAS) - loaded <= imported
 
 
-def test_what_tests_import_is_declared() -> None:
+def test_what_tests_import_is_declared():
     # what is not collected (`make parity`, benchmarks) has an environment of its own
     collected = [p for p in sources("tests") if p.stem.startswith("test_") or p.stem == "conftest"]
     assert distributions(collected) <= declared(*EXTRAS, "test", "pages")
 
 
-def test_no_call_takes_whatever_it_is_given() -> None:
+def test_no_call_takes_whatever_it_is_given():
     for path in every_source():
         for node in nodes(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
@@ -356,16 +356,16 @@ def is_possessive(pattern: str) -> bool:
 
 
 @pytest.mark.parametrize("pattern", ["a++", r"(?:ab)*" "+", "w?+", "a{2}+", "(?>a)"])
-def test_a_possessive_pattern_is_recognised(pattern: str) -> None:
+def test_a_possessive_pattern_is_recognised(pattern):
     assert is_possessive(pattern)
 
 
 @pytest.mark.parametrize("pattern", [r"\++", r"[*+]+", r"[]*+]", r"[^]+*+]x+", r"(a+)+", r"a+\+"])
-def test_other_patterns_are_not_possessive(pattern: str) -> None:
+def test_other_patterns_are_not_possessive(pattern):
     assert not is_possessive(pattern)
 
 
-def test_no_pattern_is_possessive() -> None:
+def test_no_pattern_is_possessive():
     """CPython matches them wrongly before 3.11.5 (Debian 12 had 3.11.2): where a repeated group
     fails halfway, what it has read is not given back (gh-100061, gh-106052). Write a pattern that
     matches in one way alone, which no backtracking prolongs."""

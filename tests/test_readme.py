@@ -16,11 +16,11 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "README.md"
 
 
-def test_it_is_two_screens() -> None:
+def test_it_is_two_screens():
     assert len(PAGE.read_text("utf-8").splitlines()) <= 100
 
 
-def test_its_make_targets_exist() -> None:
+def test_its_make_targets_exist():
     targets = [shlex.split(line)[1] for line in commands(PAGE, "make")]
     contributing = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     targets += re.findall(r"^    make ([\w-]+)", contributing, re.MULTILINE)
@@ -32,7 +32,7 @@ def test_its_make_targets_exist() -> None:
         assert done.returncode == 0, done.stderr
 
 
-def test_the_demo_says_next_how_the_command_is_called_as_the_page_does() -> None:
+def test_the_demo_says_next_how_the_command_is_called_as_the_page_does():
     done = subprocess.run(
         ["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -47,7 +47,7 @@ def test_the_demo_says_next_how_the_command_is_called_as_the_page_does() -> None
     assert "`.venv/bin/narrator`" in page
 
 
-def test_its_extras_exist() -> None:
+def test_its_extras_exist():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     for line in commands(PAGE, "pip"):
         for extra in re.findall(r"\[([\w,]+)\]", line):
@@ -72,11 +72,11 @@ def tree() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", tree())
-def test_what_its_tree_names_is_there(path: str) -> None:
+def test_what_its_tree_names_is_there(path):
     assert (ROOT / path).exists()
 
 
-def test_its_tree_names_every_room() -> None:
+def test_its_tree_names_every_room():
     rooms = {
         f"narrator/{entry.name}{'/' if entry.is_dir() else ''}"
         for entry in (ROOT / "narrator").iterdir()

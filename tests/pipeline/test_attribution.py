@@ -109,7 +109,7 @@ def ruled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 # -- what is proposed
 
 
-def test_a_quotation_is_the_one_of_a_chapters_place(tmp_path: Path) -> None:
+def test_a_quotation_is_the_one_of_a_chapters_place(tmp_path):
     found = propose(load(project(tmp_path)))
     assert speakers(found) == ["Ada", "Ada", "Ben", "Ada", "Ada"]
     assert [(one.chapter, one.number) for one in found.quotes] == [
@@ -118,30 +118,30 @@ def test_a_quotation_is_the_one_of_a_chapters_place(tmp_path: Path) -> None:
     assert found.lines == {"Ada": 4, "Ben": 1}
 
 
-def test_what_the_text_gives_to_somebody_is_asked_of_nobody(tmp_path: Path) -> None:
+def test_what_the_text_gives_to_somebody_is_asked_of_nobody(tmp_path):
     one = "Ben: “I say it,” said Ada.\n\n{Ben: “I know,”} said Ada, “but not now.”\n"
     found = propose(load(project(tmp_path, one=one)))
     assert [one.quoted.text for one in found.quotes if one.chapter == 0] == ["“but not now.”"]
 
 
-def test_text_in_the_manifest_has_no_file_of_speakers(tmp_path: Path) -> None:
+def test_text_in_the_manifest_has_no_file_of_speakers(tmp_path):
     manifest = MANIFEST + '  - {title: Three, lines: ["“No,” said Ben."]}\n'
     assert {one.chapter for one in propose(load(project(tmp_path, manifest))).quotes} == {0, 1}
 
 
-def test_a_text_that_is_two_chapters_counts_once(tmp_path: Path) -> None:
+def test_a_text_that_is_two_chapters_counts_once(tmp_path):
     manifest = MANIFEST + "  - {title: Again, file: text/one.md}\n"
     assert len(propose(load(project(tmp_path, manifest))).quotes) == 5
 
 
-def test_of_two_texts_that_would_share_a_file_the_first_has_it(tmp_path: Path) -> None:
+def test_of_two_texts_that_would_share_a_file_the_first_has_it(tmp_path):
     manifest = MANIFEST + "  - {title: Three, file: text/one.txt}\n"
     books.write(tmp_path)
     (tmp_path / "text" / "one.txt").write_text("“Once more,” said Ada.\n")
     assert {one.chapter for one in propose(load(project(tmp_path, manifest))).quotes} == {0, 1}
 
 
-def test_a_cast_of_characters_alone_is_narrated_by_nobody_of_it(tmp_path: Path) -> None:
+def test_a_cast_of_characters_alone_is_narrated_by_nobody_of_it(tmp_path):
     manifest = MANIFEST.replace("  narrator: {}\n", "")
     assert speakers(propose(load(project(tmp_path, manifest)))) == [
         "Ada",
@@ -152,14 +152,14 @@ def test_a_cast_of_characters_alone_is_narrated_by_nobody_of_it(tmp_path: Path) 
     ]
 
 
-def test_the_narrator_is_a_character_where_it_has_a_name(tmp_path: Path) -> None:
+def test_the_narrator_is_a_character_where_it_has_a_name(tmp_path):
     assert "narrator" not in names(tmp_path / "a", MANIFEST)
     manifest = MANIFEST.replace("  narrator: {}\n", "") + "narrator: Ada\n"
     assert names(tmp_path / "b", manifest) == ["Ada", "Ben"]
     assert names(tmp_path / "c", MANIFEST + "narrator: Ada\n") == ["Ada", "Ben"]
 
 
-def test_a_voice_that_others_share_is_no_character(tmp_path: Path) -> None:
+def test_a_voice_that_others_share_is_no_character(tmp_path):
     manifest = MANIFEST.replace("  Ben:", "  men: {plays: {Tom: [Tommy]}, pronoun: he}\n  Ben:")
     found = attribution.characters(load(project(tmp_path, manifest)))
     assert found[-1] == Character("Tom", ("Tommy",), "he")
@@ -170,7 +170,7 @@ def names(folder: Path, manifest: str) -> list[str]:
     return [one.name for one in attribution.characters(load(project(folder, manifest)))]
 
 
-def test_others_are_found_on_request_only(tmp_path: Path, ruled: Callable[..., None]) -> None:
+def test_others_are_found_on_request_only(tmp_path, ruled):
     ruled({"tea": ("Tom", 0.8, "tag")}, (Character("Tom", (), "he"),))
     path = project(tmp_path)
     assert [one.name for one in propose(load(path)).characters] == ["Ada", "Ben"]
@@ -181,7 +181,7 @@ def test_others_are_found_on_request_only(tmp_path: Path, ruled: Callable[..., N
     ]
 
 
-def test_a_model_decides_better(tmp_path: Path) -> None:
+def test_a_model_decides_better(tmp_path):
     def refine(found, texts):
         assert texts[0][1] == "“I know,” said Ada, “but not now.”"
         said = [
@@ -197,9 +197,7 @@ def test_a_model_decides_better(tmp_path: Path) -> None:
     assert rows(path)[2] == "Ben | model small 0.70 Ben | “The tea is cold,”"
 
 
-def test_what_a_model_said_stays_until_rules_are_surer(
-    tmp_path: Path, ruled: Callable[..., None]
-) -> None:
+def test_what_a_model_said_stays_until_rules_are_surer(tmp_path, ruled):
     path = project(tmp_path)
     place = path.parent / "text" / "one.speakers.txt"
     place.write_text("Ben | model small 0.70 Ben | “The tea is cold,”\n")
@@ -212,7 +210,7 @@ def test_what_a_model_said_stays_until_rules_are_surer(
 # -- what is written
 
 
-def test_files_say_who_says_what(book: Path) -> None:
+def test_files_say_who_says_what(book):
     assert first_columns(book) == ["Ada", "+", "Ben", "Ada"]
     assert first_columns(book, "two") == ["Ada"]
     assert {one.speaker for one in heard(book)} == {"narrator", "Ada", "Ben"}
@@ -224,13 +222,13 @@ def heard(path: Path):
     ]
 
 
-def test_running_again_changes_nothing(book: Path) -> None:
+def test_running_again_changes_nothing(book):
     before = {path: path.read_bytes() for path in book.parent.rglob("*") if path.is_file()}
     write(book)
     assert {path: path.read_bytes() for path in book.parent.rglob("*") if path.is_file()} == before
 
 
-def test_a_persons_word_and_print_stay(book: Path) -> None:
+def test_a_persons_word_and_print_stay(book):
     place = book.parent / "text" / "one.speakers.txt"
     change(place, "Ben | rule", "Ada | rule")
     change(place, rows(book)[3], "# mine\nBen | print Ben | “It was cold yesterday,”")
@@ -240,16 +238,14 @@ def test_a_persons_word_and_print_stay(book: Path) -> None:
     assert "# mine" in place.read_text(encoding="utf-8")
 
 
-def test_a_person_decides_all_pieces_with_the_first(book: Path) -> None:
+def test_a_person_decides_all_pieces_with_the_first(book):
     place = book.parent / "text" / "one.speakers.txt"
     change(place, "Ada | rule", "Ben | rule")
     write(book)
     assert [row.partition(" | “")[0] for row in rows(book)[:2]] == ["Ben | you", "+ | you"]
 
 
-def test_nobodys_speech_and_the_unknown_are_written_so(
-    tmp_path: Path, ruled: Callable[..., None]
-) -> None:
+def test_nobodys_speech_and_the_unknown_are_written_so(tmp_path, ruled):
     ruled({"tea": (None, 0.9, attribution.NO_SPEECH), "know": (None, 0.0, "bare")})
     path = project(tmp_path)
     found = write(path)
@@ -259,16 +255,14 @@ def test_nobodys_speech_and_the_unknown_are_written_so(
     ]  # fmt: skip
 
 
-def test_the_weakest_come_first(tmp_path: Path, ruled: Callable[..., None]) -> None:
+def test_the_weakest_come_first(tmp_path, ruled):
     ruled({"know": ("Ada", 0.95, "tag"), " not": ("Ada", 0.8, "turn"), "tea": ("Ben", 0.3, "turn"),
            "cold y": ("Ada", 0.6, "turn"), "pot": ("Ada", 0.91, "tag")})  # fmt: skip
     found = propose(load(project(tmp_path)))
     assert [one.row.sure for (one,) in found.doubtful] == [0.3, 0.6, 0.8]
 
 
-def test_a_run_that_ends_between_files_is_made_good_by_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_ends_between_files_is_made_good_by_the_next(tmp_path, monkeypatch):
     path = project(tmp_path)
     real = files.write
 
@@ -297,9 +291,7 @@ chapters:
 """
 
 
-def test_found_characters_are_put_into_the_manifest(
-    tmp_path: Path, ruled: Callable[..., None]
-) -> None:
+def test_found_characters_are_put_into_the_manifest(tmp_path, ruled):
     cast = (Character("Ada", ("Miss Lovell",), "she"), Character("Ben", (), "he"))
     ruled(
         {"know": ("Ada", 0.9, "tag"), " not": ("Ada", 0.9, "tag"), "tea": ("Ben", 0.9, "tag")}, cast
@@ -333,9 +325,7 @@ def long_book(folder: Path, lines: Mapping[str, int]) -> Path:
     return project(folder, PLAIN, one=f"Once.\n\n{said}\n", two="Twice.\n")
 
 
-def test_those_who_talk_to_each_other_share_no_voice(
-    tmp_path: Path, ruled: Callable[..., None]
-) -> None:
+def test_those_who_talk_to_each_other_share_no_voice(tmp_path, ruled):
     names = ("Ada", "Tom", "Jim", "Max")
     cast = tuple(Character(name, (), "he") for name in names)
     ruled({f" {name}.": (name, 0.9, "tag") for name in names}, cast)
@@ -349,9 +339,7 @@ def test_those_who_talk_to_each_other_share_no_voice(
     assert len(set(voices)) == 3
 
 
-def test_voices_stay_when_a_character_is_found_later(
-    tmp_path: Path, ruled: Callable[..., None]
-) -> None:
+def test_voices_stay_when_a_character_is_found_later(tmp_path, ruled):
     cast = (Character("Ada", (), "she"), Character("Eve", (), "she"))
     ruled({"know": ("Ada", 0.9, "tag"), " not": ("Ada", 0.9, "tag")}, cast[:1])
     path = project(tmp_path, PLAIN)
@@ -364,7 +352,7 @@ def test_voices_stay_when_a_character_is_found_later(
     assert after["Eve"].kokoro.voice not in (None, before.kokoro.voice)
 
 
-def test_those_with_few_lines_share_a_voice(tmp_path: Path, ruled: Callable[..., None]) -> None:
+def test_those_with_few_lines_share_a_voice(tmp_path, ruled):
     lines = {"Ada": 1000, "Ben": 10, "Tom": 9, "Lucy": 1, "Rex": 1}
     pronouns = {"Ada": "she", "Ben": "he", "Tom": "he", "Lucy": "she", "Rex": "it"}
     cast = tuple(Character(name, (), pronouns[name]) for name in lines)
@@ -381,9 +369,7 @@ def test_those_with_few_lines_share_a_voice(tmp_path: Path, ruled: Callable[...,
     ]  # fmt: skip
 
 
-def test_no_more_than_twelve_have_voices_of_their_own(
-    tmp_path: Path, ruled: Callable[..., None]
-) -> None:
+def test_no_more_than_twelve_have_voices_of_their_own(tmp_path, ruled):
     lines = {f"N{n:02}": 30 - n for n in range(15)}
     ruled({f"of {name}.": (name, 0.9, "tag") for name in lines},
           tuple(Character(name) for name in lines))  # fmt: skip
@@ -396,9 +382,7 @@ def test_no_more_than_twelve_have_voices_of_their_own(
     assert len(set(descriptions)) == 13
 
 
-def test_more_characters_go_to_the_shared_voices_that_are_there(
-    tmp_path: Path, ruled: Callable[..., None]
-) -> None:
+def test_more_characters_go_to_the_shared_voices_that_are_there(tmp_path, ruled):
     known = "".join(f"  K{n}: {{}}\n" for n in range(12))
     manifest = PLAIN.replace(
         "chapters:",
@@ -412,9 +396,7 @@ def test_more_characters_go_to_the_shared_voices_that_are_there(
     )
 
 
-def test_a_name_that_no_label_can_have_is_left_to_the_author(
-    tmp_path: Path, ruled: Callable[..., None]
-) -> None:
+def test_a_name_that_no_label_can_have_is_left_to_the_author(tmp_path, ruled):
     cast = (Character("A: B"), Character("Narrator"), Character("Ada"), Character("ada"))
     ruled({"know": ("A: B", 0.9, "tag"), "not": ("Narrator", 0.9, "tag"),
            "tea": ("Ada", 0.9, "tag"), "cold y": ("ada", 0.9, "tag")}, cast)  # fmt: skip
@@ -422,9 +404,7 @@ def test_a_name_that_no_label_can_have_is_left_to_the_author(
     assert [one.name for one in new_characters.find_new_characters(found)] == ["Ada"]
 
 
-def test_speakers_that_cannot_be_added_to_are_said(
-    tmp_path: Path, ruled: Callable[..., None]
-) -> None:
+def test_speakers_that_cannot_be_added_to_are_said(tmp_path, ruled):
     ruled({"tea": ("Lucy", 0.9, "tag")}, (Character("Lucy"),))
     manifest = PLAIN.replace("chapters:", "speakers: &none {}\nvoices: *none\nchapters:")
     path = project(tmp_path, manifest)
@@ -433,7 +413,7 @@ def test_speakers_that_cannot_be_added_to_are_said(
     assert path.read_text(encoding="utf-8") == manifest
 
 
-def test_a_cast_without_a_narrator_gets_one(tmp_path: Path) -> None:
+def test_a_cast_without_a_narrator_gets_one(tmp_path):
     path = project(tmp_path, MANIFEST.replace("  narrator: {}\n", ""))
     write(path)
     added = "  Ben: {pronoun: he}    # a boy\n  narrator: {}\n"
@@ -441,7 +421,7 @@ def test_a_cast_without_a_narrator_gets_one(tmp_path: Path) -> None:
     assert {line.speaker for line in heard(path)} == {"narrator", "Ada", "Ben"}
 
 
-def test_a_cast_that_was_found_leaves_all_less_sure(tmp_path: Path) -> None:
+def test_a_cast_that_was_found_leaves_all_less_sure(tmp_path):
     def sure(manifest: str) -> list[float]:
         return [one.row.sure for one in propose(load(project(tmp_path, manifest))).quotes]
 
@@ -464,7 +444,7 @@ def voiced(book: Path) -> Path:
     return book
 
 
-def test_a_changed_word_moves_nothing(voiced: Path) -> None:
+def test_a_changed_word_moves_nothing(voiced):
     change(voiced.parent / "text" / "one.speakers.txt", "Ben | rule", "Ada | rule")
     books.speak(voiced, HumEngine())
     change(voiced.parent / "text" / "one.md", "The tea is cold", "The tea is hot")
@@ -476,14 +456,14 @@ def test_a_changed_word_moves_nothing(voiced: Path) -> None:
     assert spoken(voiced) == {"“The tea is hot,”"}
 
 
-def test_a_removed_paragraph_takes_its_row_along(voiced: Path) -> None:
+def test_a_removed_paragraph_takes_its_row_along(voiced):
     change(voiced.parent / "text" / "one.md", "“The tea is cold,” said Ben.\n\n", "")
     write(voiced)
     assert first_columns(voiced) == ["Ada", "+", "Ada"]
     assert not any("“" in text for text in spoken(voiced))  # the narrator's chain goes on anew
 
 
-def test_an_inserted_paragraph_gets_a_row_of_its_own(voiced: Path) -> None:
+def test_an_inserted_paragraph_gets_a_row_of_its_own(voiced):
     change(voiced.parent / "text" / "one.md", "Ben looked", "“Is it?” said Ben.\n\nBen looked")
     write(voiced)
     assert first_columns(voiced) == ["Ada", "+", "Ben", "Ben", "Ada"]
@@ -491,7 +471,7 @@ def test_an_inserted_paragraph_gets_a_row_of_its_own(voiced: Path) -> None:
     assert "“The tea is cold,”" not in spoken(voiced)
 
 
-def test_an_alias_more_renders_nothing(voiced: Path) -> None:
+def test_an_alias_more_renders_nothing(voiced):
     change(voiced, "[Miss Lovell]", "[Miss Lovell, Addie]")
     before = rows(voiced)
     write(voiced)
@@ -499,7 +479,7 @@ def test_an_alias_more_renders_nothing(voiced: Path) -> None:
     assert spoken(voiced) == set()
 
 
-def test_a_renamed_characters_own_rows_are_kept_and_said(voiced: Path) -> None:
+def test_a_renamed_characters_own_rows_are_kept_and_said(voiced):
     place = voiced.parent / "text" / "one.speakers.txt"
     change(place, "Ben | rule", "Ada | rule")
     change(voiced, "Ada: {aliases: [Miss Lovell]", "Addie: {aliases: [Miss Lovell]")
@@ -514,7 +494,7 @@ def test_a_renamed_characters_own_rows_are_kept_and_said(voiced: Path) -> None:
     assert {one.speaker for one in heard(voiced)} == {"narrator", "Addie"}
 
 
-def test_a_persons_row_that_finds_nothing_is_kept_and_said(voiced: Path) -> None:
+def test_a_persons_row_that_finds_nothing_is_kept_and_said(voiced):
     change(voiced.parent / "text" / "one.speakers.txt", "Ben | rule", "Ada | rule")
     change(voiced.parent / "text" / "one.md", "“The tea is cold,” said Ben.\n\n", "")
     (warning,) = write(voiced).warnings
@@ -523,7 +503,7 @@ def test_a_persons_row_that_finds_nothing_is_kept_and_said(voiced: Path) -> None
     assert write(voiced).warnings
 
 
-def test_an_answer_keeps_what_was_edited_meanwhile(book: Path) -> None:
+def test_an_answer_keeps_what_was_edited_meanwhile(book):
     found = propose(load(book))
     file = book.parent / "text" / "one.speakers.txt"
     change(file, "Ben | rule", "Ada | rule")
@@ -534,7 +514,7 @@ def test_an_answer_keeps_what_was_edited_meanwhile(book: Path) -> None:
     assert [row.split(" | ")[1].split()[0] for row in rows(book)] == ["you", "you", "you", "rule"]
 
 
-def test_a_piece_that_its_file_gives_to_another_is_that_ones(book: Path) -> None:
+def test_a_piece_that_its_file_gives_to_another_is_that_ones(book):
     file = book.parent / "text" / "one.speakers.txt"
     text = file.read_text("utf-8")
     first, second = rows(book)[:2]
@@ -545,7 +525,7 @@ def test_a_piece_that_its_file_gives_to_another_is_that_ones(book: Path) -> None
     assert rows(book)[1].startswith("Ada | rule")
 
 
-def test_a_file_that_cannot_be_written_costs_no_other(book: Path) -> None:
+def test_a_file_that_cannot_be_written_costs_no_other(book):
     folder = book.parent / "text"
     (folder / "one.speakers.txt").unlink()
     (folder / "one.speakers.txt").mkdir()
@@ -556,7 +536,7 @@ def test_a_file_that_cannot_be_written_costs_no_other(book: Path) -> None:
     assert first_columns(book, "two") == ["Ada"]
 
 
-def test_links_stay_and_rights_too(book: Path) -> None:
+def test_links_stay_and_rights_too(book):
     folder = book.parent / "text"
     real = (folder / "one.speakers.txt").rename(folder / "kept.txt")
     real.chmod(0o600)

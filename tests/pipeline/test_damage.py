@@ -152,7 +152,7 @@ def check(
     shutil.rmtree(scratch)
 
 
-def test_every_file_under_build_is_of_a_kind_that_is_tried(book: Book) -> None:
+def test_every_file_under_build_is_of_a_kind_that_is_tried(book):
     every = {path for path in (book.root / "build").rglob("*") if path.is_file()}
     of_kinds = [set(book.files(kind)) for kind in KINDS]
     assert all(of_kinds)
@@ -166,9 +166,7 @@ def test_every_file_under_build_is_of_a_kind_that_is_tried(book: Book) -> None:
         "a take", "the journal", "pins", "an encoded chapter", "what was delivered", "a book",
     ),
 )  # fmt: skip
-def test_a_damaged_file_changes_no_product_in_silence(
-    kind: str, book: Book, tmp_path: Path
-) -> None:
+def test_a_damaged_file_changes_no_product_in_silence(kind, book, tmp_path):
     draw = random.Random(kind)
     file = draw.choice(book.files(kind))
     data = file.read_bytes()
@@ -179,9 +177,7 @@ def test_a_damaged_file_changes_no_product_in_silence(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_damage_at_many_places_changes_no_product_in_silence(
-    kind: str, book: Book, tmp_path: Path
-) -> None:
+def test_damage_at_many_places_changes_no_product_in_silence(kind, book, tmp_path):
     draw = random.Random(kind)
     for file in book.files(kind)[:2]:
         data = file.read_bytes()
@@ -211,9 +207,7 @@ MODELS_OWN = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", MODELS_OWN)
-def test_damage_to_what_the_model_left_changes_no_product_in_silence(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_damage_to_what_the_model_left_changes_no_product_in_silence(kind, tmp_path, monkeypatch):
     monkeypatch.setenv("NARRATOR_HOME", str(tmp_path / "library"))
     path = small_model.write(tmp_path / "good", small_model.checkpoint(tmp_path))
     assert through_the_model(path)[0] == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +13,7 @@ from tests import books
 from tests.fakes import HumEngine
 
 
-def test_samples_of_the_chapters_that_are_encoded_at_one_time_need_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_samples_of_the_chapters_that_are_encoded_at_one_time_need_room(tmp_path, monkeypatch):
     book = books.plan(books.write(tmp_path), HumEngine())
     disk = {}
     for workers in (0, 1, 2, 3):
@@ -30,9 +27,7 @@ def test_samples_of_the_chapters_that_are_encoded_at_one_time_need_room(
     assert said < longer + shorter < 1.5 * said
 
 
-def test_chapters_that_are_not_selected_need_no_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_chapters_that_are_not_selected_need_no_room(tmp_path, monkeypatch):
     monkeypatch.setattr(encode, "WORKERS", 1)
     book = books.plan(books.write(tmp_path), HumEngine())
     whole = estimate(book)

@@ -23,19 +23,19 @@ FILES = (
 
 
 @pytest.mark.parametrize("start", FILES)
-def test_no_flip_is_silent(start: str, trials: Trials) -> None:
+def test_no_flip_is_silent(start, trials):
     name = next(name for name in trials.files if name.startswith(start))
     flip = Flip(name, trials.files[name] // 2, 3)
     assert trials.outcome(flip) != "silent"
 
 
-def test_no_flip_of_a_take_is_silent(trials: Trials) -> None:
+def test_no_flip_of_a_take_is_silent(trials):
     takes = [name for name in trials.files if name.endswith(".take")]
     outcomes = {trials.outcome(Flip(name, trials.files[name] // 2, 3)) for name in takes}
     assert outcomes == {"reported"}
 
 
-def test_a_flip_in_a_try_is_reported(trials: Trials) -> None:
+def test_a_flip_in_a_try_is_reported(trials):
     trials.restore()
     take = next(name for name in trials.files if name.endswith(".take"))
     data = bytearray((trials.build / take).read_bytes())
@@ -47,5 +47,5 @@ def test_a_flip_in_a_try_is_reported(trials: Trials) -> None:
     assert path.name in faults.command(ENGINE, "status", trials.path, "--deep", "--json")[1]
 
 
-def test_a_flip_in_what_was_heard_is_reported(trials: Trials) -> None:
+def test_a_flip_in_what_was_heard_is_reported(trials):
     assert trials.outcome(Flip("store/heard.jsonl", 40, 0)) == "reported"

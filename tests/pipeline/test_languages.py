@@ -58,7 +58,7 @@ def pauses(path: Path, engine: HumEngine) -> list[float]:
 # -- said
 
 
-def test_a_line_in_another_language_changes_no_other_key(tmp_path: Path) -> None:
+def test_a_line_in_another_language_changes_no_other_key(tmp_path):
     alone = books.plan(write(tmp_path / "a", ENGLISH), HumEngine()).steps
     mixed = [*PARAGRAPHS[:2], GREEK, *PARAGRAPHS[2:]]
     steps = books.plan(write(tmp_path / "b", *mixed), HumEngine()).steps
@@ -67,7 +67,7 @@ def test_a_line_in_another_language_changes_no_other_key(tmp_path: Path) -> None
     assert greek.parent is None  # nobody copies an accent from it, nor it from anybody
 
 
-def test_short_lines_of_two_languages_share_no_chunk(tmp_path: Path) -> None:
+def test_short_lines_of_two_languages_share_no_chunk(tmp_path):
     path = write(
         tmp_path, "Yes.\n\nNo.\n\n[language: fr]\n\nOui.\n\nNon.\n\n[language: off]\n\nSo."
     )
@@ -75,7 +75,7 @@ def test_short_lines_of_two_languages_share_no_chunk(tmp_path: Path) -> None:
     assert texts == ["Yes.\nNo.", "Oui.\nNon.", "So."]
 
 
-def test_what_is_said_follows_the_language_of_its_line(tmp_path: Path) -> None:
+def test_what_is_said_follows_the_language_of_its_line(tmp_path):
     path = write(tmp_path, "In 1984.\n\n[language: de]\n\nEs waren 21 Boote.")
     assert "einundzwanzig" in read_manuscript(path).spoken[1].spoken.text
 
@@ -111,7 +111,7 @@ Gnōthi seauton, said the ferryman, and rowed on.
 """
 
 
-def test_the_draft_voice_says_what_it_can_and_lists_the_rest(tmp_path: Path) -> None:
+def test_the_draft_voice_says_what_it_can_and_lists_the_rest(tmp_path):
     path = write(tmp_path, MIXED)
     report, _ = books.speak(path, DraftEngine(workers=1))
     assert report.result.rendered == len(report.plan.steps)
@@ -126,7 +126,7 @@ def test_the_draft_voice_says_what_it_can_and_lists_the_rest(tmp_path: Path) -> 
 # -- left out
 
 
-def test_what_an_engine_cannot_say_is_left_out_listed_and_warned_of(tmp_path: Path) -> None:
+def test_what_an_engine_cannot_say_is_left_out_listed_and_warned_of(tmp_path):
     path = write(tmp_path, PARAGRAPHS[0], GREEK, "Ναί, ἔφη, ναί.", PARAGRAPHS[1])
     report, _ = books.speak(path, HumEngine(lacks=["el"]))
     assert report.complete
@@ -141,7 +141,7 @@ def test_what_an_engine_cannot_say_is_left_out_listed_and_warned_of(tmp_path: Pa
     assert report.accounting.left_out > 0
 
 
-def test_keys_are_the_same_with_and_without_what_is_left_out(tmp_path: Path) -> None:
+def test_keys_are_the_same_with_and_without_what_is_left_out(tmp_path):
     path = write(tmp_path, *PARAGRAPHS[:2], GREEK, *PARAGRAPHS[2:])
     said = [s for s in books.plan(path, HumEngine()).steps if s.language != "el"]
     left = books.plan(path, HumEngine(lacks=["el"])).steps
@@ -162,13 +162,11 @@ def test_keys_are_the_same_with_and_without_what_is_left_out(tmp_path: Path) -> 
         ([PARAGRAPHS[0], f"# {GREEK}", PARAGRAPHS[1]], [0, 1.2, 0]),
     ],
 )
-def test_pauses_around_what_is_left_out_are_kept(
-    blocks: list[str], expected: list[float], tmp_path: Path
-) -> None:
+def test_pauses_around_what_is_left_out_are_kept(blocks, expected, tmp_path):
     assert pauses(write(tmp_path, *blocks), HumEngine(lacks=["el"])) == pytest.approx(expected)
 
 
-def test_music_marks_of_what_is_left_out_are_kept() -> None:
+def test_music_marks_of_what_is_left_out_are_kept():
     text = f"[music: rain]\n\n{GREEK}\n\n{PARAGRAPHS[0]}\n\n[music: off]\n\n{GREEK}"
     chapter = read_chapter(
         text, path=Path("one.md"), title="One", language="en", roles=Roles({}, "n"), speaker=None
@@ -178,7 +176,7 @@ def test_music_marks_of_what_is_left_out_are_kept() -> None:
     assert [(mark.name, share) for mark, share in kept.chunk.marks] == [("rain", 0.0), (None, 1.0)]
 
 
-def test_a_chapter_that_cannot_be_said_is_no_obstacle_to_the_others(tmp_path: Path) -> None:
+def test_a_chapter_that_cannot_be_said_is_no_obstacle_to_the_others(tmp_path):
     path = write(tmp_path, PARAGRAPHS[0], two=f"# Ἰλιάς\n\n{GREEK}\n")
     report, _ = books.run(path, HumEngine(lacks=["el"]))
     assert report.complete
@@ -186,7 +184,7 @@ def test_a_chapter_that_cannot_be_said_is_no_obstacle_to_the_others(tmp_path: Pa
     assert [file.name for file in report.finished.files] == ["01 - Morning.wav"]
 
 
-def test_a_book_whose_main_language_nobody_speaks_is_refused_in_two_lines(tmp_path: Path) -> None:
+def test_a_book_whose_main_language_nobody_speaks_is_refused_in_two_lines(tmp_path):
     path = write(tmp_path, ENGLISH)
     with pytest.raises(ManifestError) as caught:
         books.plan(path, HumEngine(lacks=["en-GB"]))
@@ -198,7 +196,7 @@ def test_a_book_whose_main_language_nobody_speaks_is_refused_in_two_lines(tmp_pa
 # -- told by check
 
 
-def test_check_says_each_language_once_with_the_mend(tmp_path: Path) -> None:
+def test_check_says_each_language_once_with_the_mend(tmp_path):
     path = write(tmp_path, GREEK, PARAGRAPHS[0], GREEK, ENGLISH, "He said ἀλήθεια to her.")
     whole, words = told(path, "draft")
     assert whole == (
@@ -209,7 +207,7 @@ def test_check_says_each_language_once_with_the_mend(tmp_path: Path) -> None:
     assert words.startswith("text/one.md:15: “ἀλήθεια” is in Greek letters: within other text the")
 
 
-def test_check_says_what_the_engine_and_the_draft_voice_lack(tmp_path: Path) -> None:
+def test_check_says_what_the_engine_and_the_draft_voice_lack(tmp_path):
     path = write(tmp_path, "[language: la]", "Vox clamantis in deserto.", "[language: ja]",
                  "吾輩は猫である。", "[language: off]", ENGLISH)  # fmt: skip
     model, draft = told(path)
@@ -222,12 +220,12 @@ def test_check_says_what_the_engine_and_the_draft_voice_lack(tmp_path: Path) -> 
     assert [one.text for one in manuscript.chapters[0].left_out] == ["Vox clamantis in deserto."]
 
 
-def test_a_book_in_another_language_than_it_says_is_told_to_say_so(tmp_path: Path) -> None:
+def test_a_book_in_another_language_than_it_says_is_told_to_say_so(tmp_path):
     russian = "Это было яркое холодное утро, и часы пробили тринадцать раз."
     said = told(write(tmp_path, russian, two=f"{russian}\n\nTyger Tyger, burning bright.\n"))
     assert len(said) == 1
     assert "set `language: ru` in book.yaml" in said[0]
 
 
-def test_a_book_in_one_language_is_told_nothing(tmp_path: Path) -> None:
+def test_a_book_in_one_language_is_told_nothing(tmp_path):
     assert told(write(tmp_path, ENGLISH)) == []

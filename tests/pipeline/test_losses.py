@@ -42,7 +42,7 @@ def time_words(book: books.book_plan.BookPlan, count: int) -> None:
         book.store.transcripts.store_times(take.content, step.text, "w", times)
 
 
-def test_word_times_of_an_engine_outlive_the_journal_and_what_was_heard(tmp_path: Path) -> None:
+def test_word_times_of_an_engine_outlive_the_journal_and_what_was_heard(tmp_path):
     path = books.brief(tmp_path, books.MANIFEST)
     books.run(path, HumEngine(fault=counting))
     store = path.parent / "build" / "store"
@@ -53,7 +53,7 @@ def test_word_times_of_an_engine_outlive_the_journal_and_what_was_heard(tmp_path
         assert len(times.words) == len(step.text.split())
 
 
-def test_an_altered_word_time_is_an_altered_take(tmp_path: Path) -> None:
+def test_an_altered_word_time_is_an_altered_take(tmp_path):
     path = books.brief(tmp_path, books.MANIFEST)
     books.run(path, HumEngine(fault=counting))
     store = path.parent / "build" / "store"
@@ -66,7 +66,7 @@ def test_an_altered_word_time_is_an_altered_take(tmp_path: Path) -> None:
     assert opened.damaged == [take.stem]
 
 
-def test_a_full_disk_leaves_no_take_that_passes_for_heard(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_take_that_passes_for_heard(tmp_path):
     store = Store.open(tmp_path / "store", writing=True)
     record, samples = next(iter(takes_of(tmp_path)))
 
@@ -87,9 +87,7 @@ def takes_of(folder: Path) -> Iterator[tuple[Record, Samples]]:
         yield replace(take, key="f" * 40), store.read(take.key)[0]
 
 
-def test_takes_without_word_times_among_others_that_have_them_are_counted(
-    book: books.book_plan.BookPlan,
-) -> None:
+def test_takes_without_word_times_among_others_that_have_them_are_counted(book):
     assert not list(losses_of(book).messages())  # nobody timed anything
     time_words(book, len(book.steps) - 1)
     (message,) = losses_of(book).messages()
@@ -97,9 +95,7 @@ def test_takes_without_word_times_among_others_that_have_them_are_counted(
     assert "`narrator hear --align" in message
 
 
-def test_words_that_were_looked_for_and_not_found_are_no_loss(
-    book: books.book_plan.BookPlan,
-) -> None:
+def test_words_that_were_looked_for_and_not_found_are_no_loss(book):
     time_words(book, len(book.steps) - 1)
     step = book.steps[-1]
     take = book.takes.current(step)
@@ -107,7 +103,7 @@ def test_words_that_were_looked_for_and_not_found_are_no_loss(
     assert not list(losses_of(book).messages())
 
 
-def test_render_and_status_name_a_damaged_row(hummed: Path, book: books.book_plan.BookPlan) -> None:
+def test_render_and_status_name_a_damaged_row(hummed, book):
     time_words(book, 2)
     rows = book.store.transcripts.path.read_bytes()
     book.store.transcripts.path.write_bytes(rows.replace(b"whisper", b"whisker", 1))
@@ -117,9 +113,7 @@ def test_render_and_status_name_a_damaged_row(hummed: Path, book: books.book_pla
     assert "heard.jsonl: 1 row is damaged" in with_engine[1]
 
 
-def test_a_render_removes_what_a_killed_command_left_beside_texts_and_manifest(
-    hummed: Path,
-) -> None:
+def test_a_render_removes_what_a_killed_command_left_beside_texts_and_manifest(hummed):
     left = [folder / f".{16 * 'a'}.part" for folder in (hummed.parent, hummed.parent / "text")]
     for path in left:
         path.write_bytes(b"half")

@@ -30,20 +30,20 @@ def said(manuscript: str, folder: Path, one: str) -> list[str]:
     ]
 
 
-def test_a_file_that_is_two_chapters_counts_by_its_lines_once(tmp_path: Path) -> None:
+def test_a_file_that_is_two_chapters_counts_by_its_lines_once(tmp_path):
     once = said(books.MANIFEST, tmp_path, ODD)
     assert said(TWICE, tmp_path, ODD) == once
     assert sum("and in 1 more place)" in one for one in once) == 1
     assert len(once) == 5
 
 
-def test_an_error_in_a_file_that_is_two_chapters_is_said_once(tmp_path: Path) -> None:
+def test_an_error_in_a_file_that_is_two_chapters_is_said_once(tmp_path):
     with pytest.raises(ScriptError) as caught:
         said(TWICE, tmp_path, "Go.\n\n```\nx\n")
     assert len(caught.value.problems) == 1
 
 
-def test_a_mistyped_alias_is_answered_with_the_alias(tmp_path: Path) -> None:
+def test_a_mistyped_alias_is_answered_with_the_alias(tmp_path):
     manifest = books.MANIFEST.replace("ann: {", "ann: {aliases: [Doctor], ")
     with pytest.raises(ScriptError, match="did you mean “Doctor”"):
         said(manifest, tmp_path, "Doctor: Sit.\n\nDoctor: So.\n\nDoctr: Sit down.\n")
@@ -60,12 +60,12 @@ def is_cut_from_its_own_lines(manuscript: Manuscript) -> bool:
     )
 
 
-def test_a_file_that_is_two_chapters_is_cut_from_the_lines_of_each(tmp_path: Path) -> None:
+def test_a_file_that_is_two_chapters_is_cut_from_the_lines_of_each(tmp_path):
     path = books.write(tmp_path, TWICE)
     assert is_cut_from_its_own_lines(read_manuscript(path))
 
 
-def test_a_paragraph_that_is_wrapped_otherwise_ends_where_it_does(tmp_path: Path) -> None:
+def test_a_paragraph_that_is_wrapped_otherwise_ends_where_it_does(tmp_path):
     folder, before = walks.write(tmp_path), Readings()
     read_manuscript(folder / "book.yaml", before)
     (folder / "out.md").write_text(walks.OUT.rstrip("\n") + "\n&nbsp;\n")
@@ -77,9 +77,7 @@ def test_a_paragraph_that_is_wrapped_otherwise_ends_where_it_does(tmp_path: Path
     )
 
 
-def test_a_book_that_is_read_again_is_what_it_would_be_without_what_was_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_book_that_is_read_again_is_what_it_would_be_without_what_was_kept(tmp_path, monkeypatch):
     folder, before = walks.write(tmp_path), Readings()
     path, out = folder / "book.yaml", folder / "out.md"
     spoken: list[str] = []

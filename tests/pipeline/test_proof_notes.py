@@ -22,25 +22,25 @@ from textbase.characters import strip_invisible
         ("12:34 at 13:00 he shouts", Note(1, "at 13:00 he shouts", "", None, 754)),
     ],
 )
-def test_a_line_says_when_and_what(text: str, note: Note) -> None:
+def test_a_line_says_when_and_what(text, note):
     assert list(proof_notes.read_notes(text)) == [note]
 
 
 @pytest.mark.parametrize(
     "text", ["", "Dear Ada,", "He came at noon.", "3", "1:2 odds", "\0", "\ufeff"]
 )
-def test_what_names_no_place_is_no_note(text: str) -> None:
+def test_what_names_no_place_is_no_note(text):
     assert all(one.is_unread for one in proof_notes.read_notes(text))
 
 
-def test_lines_with_words_and_no_place_are_told() -> None:
+def test_lines_with_words_and_no_place_are_told():
     read = list(proof_notes.read_notes("Dear Ada,\n***\n\n12:34 slow\nyours, Ben\n"))
     assert [(one.line, one.words) for one in read if one.is_unread] == [
         (1, "Dear Ada,"), (5, "yours, Ben"),
     ]  # fmt: skip
 
 
-def test_a_heading_is_the_chapter_of_what_follows() -> None:
+def test_a_heading_is_the_chapter_of_what_follows():
     text = (
         "Pickups for Ada\n\n## Chapter 2: The Hall\n0:10 a\n\nCHAPTER 4\n0:20 b\n7 0:30 c\n0:40 d\n"
     )
@@ -50,7 +50,7 @@ def test_a_heading_is_the_chapter_of_what_follows() -> None:
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
-def test_tables_are_read_by_the_names_of_their_columns(mark: str) -> None:
+def test_tables_are_read_by_the_names_of_their_columns(mark):
     rows = [
         ["Who", "Chapter", "Timecode", "Comment"],
         ["me", "Chapter 3", "00:12:34", '"two\nlines"'],
@@ -76,7 +76,7 @@ CELLS = st.text(_SHAPES | st.sampled_from("'=+-@\"),;"), min_size=1, max_size=20
 @example("'=")
 @example("''-1")
 @example("'tis")
-def test_a_cell_is_no_formula_and_is_read_as_it_was(cell: str) -> None:
+def test_a_cell_is_no_formula_and_is_read_as_it_was(cell):
     written = proof_notes.escape_formula(cell)
     assert written[0] not in "=+-@"
     assert proof_notes.read_table(f'a\n"{written.replace(chr(34), chr(34) * 2)}"\n')[1][0][1] == [
@@ -85,7 +85,7 @@ def test_a_cell_is_no_formula_and_is_read_as_it_was(cell: str) -> None:
 
 
 @given(st.text(max_size=200))
-def test_nothing_that_somebody_writes_is_too_odd(text: str) -> None:
+def test_nothing_that_somebody_writes_is_too_odd(text):
     for note in proof_notes.read_notes(text):
         assert note.seconds >= 0
         assert note.chunk or note.words is not None

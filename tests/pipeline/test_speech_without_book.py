@@ -36,7 +36,7 @@ def noise(seconds: float, level: float = 0.05) -> audio.Samples:
     return draw.normal(0, level, round(seconds * RATE)).astype(np.float32)
 
 
-def test_a_text_is_normalised_as_a_book_is() -> None:
+def test_a_text_is_normalised_as_a_book_is():
     lexicon = Lexicon([LexiconEntry(word="Nguyen", say="Win")])
     found = steps(
         "Mrs. Nguyen owes $3.", SpeakingManner(EngineParameters({}, 0), "en", None, lexicon)
@@ -44,13 +44,13 @@ def test_a_text_is_normalised_as_a_book_is() -> None:
     assert [step.text for step in found] == ["Missus Win owes three dollars."]
 
 
-def test_a_long_text_is_cut_at_sentences_and_nothing_of_it_is_lost() -> None:
+def test_a_long_text_is_cut_at_sentences_and_nothing_of_it_is_lost():
     found = steps(SENTENCES)
     assert len(found) > 2
     assert "".join(step.chunk.text for step in found) == SENTENCES
 
 
-def test_nothing_in_it_is_a_label_or_a_mark() -> None:
+def test_nothing_in_it_is_a_label_or_a_mark():
     [step] = steps("Ada: [pause 2s] {a|b} # No heading *here*.")
     assert step.chunk.speaker == "ann"
     assert step.chunk.pause_after_s is None
@@ -73,22 +73,22 @@ def test_nothing_in_it_is_a_label_or_a_mark() -> None:
         ("\n \n", []),
     ],
 )
-def test_rows_are_lines_unless_they_were_wrapped(text: str, rows: list[str]) -> None:
+def test_rows_are_lines_unless_they_were_wrapped(text, rows):
     assert list(speech_without_book.split_paragraphs(text)) == rows
 
 
 @pytest.mark.parametrize("text", ["", "…", " \n— ! —\n"])
-def test_a_text_of_marks_alone_is_refused(text: str) -> None:
+def test_a_text_of_marks_alone_is_refused(text):
     with pytest.raises(UsageError, match="nothing to say"):
         steps(text)
 
 
-def test_a_style_is_every_chunk_s_and_chains_none() -> None:
+def test_a_style_is_every_chunk_s_and_chains_none():
     found = steps(SENTENCES, SpeakingManner(EngineParameters({}, 0), "en", "softly"))
     assert {(step.style, step.parent) for step in found} == {("softly", None)}
 
 
-def test_takes_are_joined_with_the_pauses_of_a_book() -> None:
+def test_takes_are_joined_with_the_pauses_of_a_book():
     found = steps(f"{SENTENCES}\n\n{SENTENCES}")
     joining = TakeJoiner(found, RATE)
     lengths = [len(joining.add(noise(2))) / RATE - 2 for _ in found]
@@ -99,14 +99,14 @@ def test_takes_are_joined_with_the_pauses_of_a_book() -> None:
 
 
 @pytest.mark.parametrize("loud", [0.02, 0.05, 0.3])
-def test_every_voice_is_as_loud_as_the_others(loud: float) -> None:
+def test_every_voice_is_as_loud_as_the_others(loud):
     sound = TakeJoiner(steps("One."), RATE).add(noise(3, loud))
     assert audio.measure_level(sound, RATE)[0] == pytest.approx(
         speech_without_book.VOICE_LUFS, abs=0.3
     )
 
 
-def test_no_sample_is_over_full_scale() -> None:
+def test_no_sample_is_over_full_scale():
     spiky = noise(3, 0.002)
     spiky[RATE] = 0.9
     assert (
@@ -115,15 +115,13 @@ def test_no_sample_is_over_full_scale() -> None:
     )
 
 
-def test_a_voice_s_own_speed_is_on_top() -> None:
+def test_a_voice_s_own_speed_is_on_top():
     who = Speaking(Voice("ann", speed=1.25), "en", None)
     sound = TakeJoiner(steps("One.", who=who), RATE, 2.0).add(noise(5))
     assert len(sound) == round(5 * RATE / 2.5)
 
 
-def test_a_text_that_takes_too_long_is_not_normalised_to_its_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_text_that_takes_too_long_is_not_normalised_to_its_end(monkeypatch):
     texts: list[str] = []
 
     def normalized(text: str, **settings: Any) -> SpokenText:

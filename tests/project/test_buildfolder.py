@@ -37,12 +37,12 @@ def claimed(root: Path) -> None:
         pass
 
 
-def test_a_build_lies_in_its_project_where_nothing_is_said(tmp_path: Path) -> None:
+def test_a_build_lies_in_its_project_where_nothing_is_said(tmp_path):
     root = project(tmp_path / "book")
     assert load(root).build == root / "build"
 
 
-def test_projects_with_one_setting_have_a_folder_each(tmp_path: Path) -> None:
+def test_projects_with_one_setting_have_a_folder_each(tmp_path):
     preferences.preferences_path().write_text("build: ../builds\n")
     roots = [project(tmp_path / name / "book") for name in ("a", "b")]
     first, second = (load(root).build for root in roots)
@@ -51,7 +51,7 @@ def test_projects_with_one_setting_have_a_folder_each(tmp_path: Path) -> None:
         assert build.resolve().is_relative_to(tmp_path / "builds")
 
 
-def test_a_command_names_another_folder_than_the_setting(tmp_path: Path) -> None:
+def test_a_command_names_another_folder_than_the_setting(tmp_path):
     preferences.preferences_path().write_text("build: ../builds\n")
     root = project(tmp_path / "book")
     with building_in(tmp_path / "here"):
@@ -59,7 +59,7 @@ def test_a_command_names_another_folder_than_the_setting(tmp_path: Path) -> None
     assert load(root).build != tmp_path / "here"
 
 
-def test_a_folder_of_one_project_is_refused_for_another(tmp_path: Path) -> None:
+def test_a_folder_of_one_project_is_refused_for_another(tmp_path):
     first, second = (project(tmp_path / name) for name in "ab")
     with building_in(tmp_path / "builds"):
         claimed(first)
@@ -67,7 +67,7 @@ def test_a_folder_of_one_project_is_refused_for_another(tmp_path: Path) -> None:
         assert build_folder(first) == tmp_path / "builds"
 
 
-def test_a_folder_goes_with_a_project_that_was_moved(tmp_path: Path) -> None:
+def test_a_folder_goes_with_a_project_that_was_moved(tmp_path):
     root = project(tmp_path / "a")
     with building_in(tmp_path / "builds"):
         claimed(root)
@@ -76,13 +76,13 @@ def test_a_folder_goes_with_a_project_that_was_moved(tmp_path: Path) -> None:
         assert "holds the build of" in refusal(project(tmp_path / "a"))
 
 
-def test_the_build_beside_another_manifest_is_refused(tmp_path: Path) -> None:
+def test_the_build_beside_another_manifest_is_refused(tmp_path):
     first, second = (project(tmp_path / name) for name in "ab")
     with building_in(first / "build"):
         assert f"holds the build of {first}" in refusal(second)
 
 
-def test_a_folder_with_files_of_somebody_else_is_refused(tmp_path: Path) -> None:
+def test_a_folder_with_files_of_somebody_else_is_refused(tmp_path):
     root = project(tmp_path / "book")
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "one.jpg").touch()
@@ -92,13 +92,13 @@ def test_a_folder_with_files_of_somebody_else_is_refused(tmp_path: Path) -> None
         assert "a file" in refusal(root)
 
 
-def test_a_folder_around_the_project_is_refused(tmp_path: Path) -> None:
+def test_a_folder_around_the_project_is_refused(tmp_path):
     with building_in(tmp_path):
         assert "holds the project itself" in refusal(project(tmp_path / "book"))
 
 
 @pytest.mark.parametrize("name", ["build", "build/book", "build/store", "build/encoded/book"])
-def test_a_link_out_of_the_project_is_refused_with_what_to_do(name: str, tmp_path: Path) -> None:
+def test_a_link_out_of_the_project_is_refused_with_what_to_do(name, tmp_path):
     root = project(tmp_path / "book")
     (root / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "elsewhere").mkdir()
@@ -109,14 +109,14 @@ def test_a_link_out_of_the_project_is_refused_with_what_to_do(name: str, tmp_pat
     assert str(preferences.preferences_path()) in said
 
 
-def test_a_link_within_the_project_is_followed(tmp_path: Path) -> None:
+def test_a_link_within_the_project_is_followed(tmp_path):
     root = project(tmp_path / "book")
     (root / "made").mkdir()
     (root / "build").symlink_to("made")
     assert load(root).build == root / "build"
 
 
-def test_a_link_to_the_folder_that_is_named_is_allowed(tmp_path: Path) -> None:
+def test_a_link_to_the_folder_that_is_named_is_allowed(tmp_path):
     root = project(tmp_path / "book")
     (tmp_path / "elsewhere").mkdir()
     (root / "build").symlink_to(tmp_path / "elsewhere")
@@ -137,9 +137,7 @@ def test_a_link_to_the_folder_that_is_named_is_allowed(tmp_path: Path) -> None:
         ("build/store/journal.jsonl", "../../text/1.md", "a link out of the build folder"),
     ],
 )
-def test_a_link_to_sources_or_nowhere_is_refused(
-    name: str, target: str, message: str, tmp_path: Path
-) -> None:
+def test_a_link_to_sources_or_nowhere_is_refused(name, target, message, tmp_path):
     root = project(tmp_path / "book")
     (root / "text").mkdir(exist_ok=True)
     (root / "text" / "1.md").write_text("Hello.\n")
@@ -150,14 +148,14 @@ def test_a_link_to_sources_or_nowhere_is_refused(
     assert "remove" in refused
 
 
-def test_the_project_itself_is_no_build_even_by_a_link(tmp_path: Path) -> None:
+def test_the_project_itself_is_no_build_even_by_a_link(tmp_path):
     root = project(tmp_path / "book")
     (root / "build").symlink_to(".")
     with building_in(root):
         assert "holds the project itself" in refusal(root)
 
 
-def test_links_to_folders_of_the_project_are_allowed(tmp_path: Path) -> None:
+def test_links_to_folders_of_the_project_are_allowed(tmp_path):
     root = project(tmp_path / "book")
     (root / "build" / "book").mkdir(parents=True)
     (root / "disk").mkdir()
@@ -166,7 +164,7 @@ def test_links_to_folders_of_the_project_are_allowed(tmp_path: Path) -> None:
     assert build_folder(root) == root / "build"
 
 
-def test_a_report_makes_no_build_folder_foreign(tmp_path: Path) -> None:
+def test_a_report_makes_no_build_folder_foreign(tmp_path):
     root = project(tmp_path / "book")
     (tmp_path / "builds").mkdir()
     (tmp_path / "builds" / "report.html").touch()
@@ -174,6 +172,6 @@ def test_a_report_makes_no_build_folder_foreign(tmp_path: Path) -> None:
         assert build_folder(root) == tmp_path / "builds"
 
 
-def test_a_home_of_nobody_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_of_nobody_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("NARRATOR_BUILD", "~nobody-of-that-name/x")
     assert "no such home folder" in refusal(project(tmp_path / "book"))

@@ -32,7 +32,7 @@ def manifest(folder: Path, engine: str) -> Path:
     return path
 
 
-def test_it_speaks_in_place_of_all_engines_of_a_book(tmp_path: Path) -> None:
+def test_it_speaks_in_place_of_all_engines_of_a_book(tmp_path):
     path = manifest(tmp_path, "{name: cosyvoice2, seed: 4}")
     with speaking_with("kokoro"):
         project = load(path)
@@ -43,7 +43,7 @@ def test_it_speaks_in_place_of_all_engines_of_a_book(tmp_path: Path) -> None:
     assert load(path).engine.name == "cosyvoice2"
 
 
-def test_a_book_that_it_speaks_anyway_is_as_it_is(tmp_path: Path) -> None:
+def test_a_book_that_it_speaks_anyway_is_as_it_is(tmp_path):
     path = manifest(tmp_path, "{name: voxcpm2, slots: 2}")
     with speaking_with("voxcpm2"):
         project = load(path)
@@ -51,21 +51,21 @@ def test_a_book_that_it_speaks_anyway_is_as_it_is(tmp_path: Path) -> None:
     assert Folders(project).finished == project.build / "book"
 
 
-def test_the_settings_of_a_book_s_own_engine_stay(tmp_path: Path) -> None:
+def test_the_settings_of_a_book_s_own_engine_stay(tmp_path):
     project = load(manifest(tmp_path, "{name: kokoro, slots: 2}")).spoken_by("kokoro")
     assert {project.engine_of(name).name for name in project.speakers} == {"kokoro"}
     assert project.engine.slots == 2
     assert Folders(project).finished == project.build / "kokoro"
 
 
-def test_a_manifest_that_is_wrong_is_wrong_for_every_engine(tmp_path: Path) -> None:
+def test_a_manifest_that_is_wrong_is_wrong_for_every_engine(tmp_path):
     path = manifest(tmp_path, "draft")
     path.write_text(path.read_text("utf-8").replace("title:", "titel:", 1), "utf-8")
     with speaking_with("kokoro"), pytest.raises(Exception, match="titel"):
         load(path)
 
 
-def test_the_choice_ends_with_its_block() -> None:
+def test_the_choice_ends_with_its_block():
     with speaking_with("kokoro"):
         assert chosen_engine() == "kokoro"
         with speaking_with(""):
@@ -79,9 +79,7 @@ def test_the_choice_ends_with_its_block() -> None:
 @pytest.mark.parametrize(
     ("name", "hint"), [("kokro", "did you mean kokoro?"), ("zzz", "there are voxcpm2, kokoro,")]
 )
-def test_an_unknown_engine_is_refused(
-    name: str, hint: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unknown_engine_is_refused(name, hint, monkeypatch):
     with pytest.raises(UsageError, match=hint.replace("?", r"\?")):
         speaking_with(name)
     monkeypatch.setenv(VARIABLE, name)
@@ -89,7 +87,7 @@ def test_an_unknown_engine_is_refused(
         chosen_engine()
 
 
-def test_a_job_takes_the_choice_along() -> None:
+def test_a_job_takes_the_choice_along():
     with speaking_with("kokoro"):
         job = Job(kind="render")
     assert decode(Job, encode(job)) == job
@@ -107,11 +105,11 @@ def test_a_job_takes_the_choice_along() -> None:
         ("bookish", ""),
     ],
 )
-def test_a_folder_of_finished_files_is_known_by_its_name(folder: str, kind: str) -> None:
+def test_a_folder_of_finished_files_is_known_by_its_name(folder, kind):
     assert kind_of(folder) == kind
 
 
-def test_voices_are_heard_with_it(tmp_path: Path) -> None:
+def test_voices_are_heard_with_it(tmp_path):
     path = manifest(tmp_path, "voxcpm2")
     with speaking_with("kokoro"):
         assert load_speech(path).engine.name == "kokoro"

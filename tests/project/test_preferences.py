@@ -46,18 +46,18 @@ def test_without_a_file_models_speak_on_this_machine():
 
 
 @pytest.mark.parametrize("text", ["", "# cluster: tls://studio.local\n"])
-def test_a_file_that_says_nothing_sets_nothing(text: str):
+def test_a_file_that_says_nothing_sets_nothing(text):
     write(text)
     assert FROM_PREFERENCES.place() is None
 
 
 @pytest.mark.parametrize("said", ["", "null", "none"])
-def test_a_cluster_of_none_is_this_machine(said: str):
+def test_a_cluster_of_none_is_this_machine(said):
     write(f"cluster: {said}\n")
     assert FROM_PREFERENCES.place() is None
 
 
-def test_a_cluster_may_be_an_address(home: Path):
+def test_a_cluster_may_be_an_address(home):
     write("cluster: 127.0.0.1:9000\n")
     assert preferences.read_preferences().cluster == ClusterSettings(address="127.0.0.1:9000")
     place = FROM_PREFERENCES.place()
@@ -74,7 +74,7 @@ def test_a_cluster_without_certificates_is_refused_where_it_is_set():
     assert "(`insecure: true` in settings.yaml)" in said
 
 
-def test_a_cluster_may_be_an_address_with_its_certificate(home: Path):
+def test_a_cluster_may_be_an_address_with_its_certificate(home):
     certificate(home / "keys" / "studio")
     write("cluster:\n  address: studio.local\n  tls: keys/studio\n")
     assert preferences.read_preferences().cluster == ClusterSettings(
@@ -83,14 +83,12 @@ def test_a_cluster_may_be_an_address_with_its_certificate(home: Path):
     assert FROM_PREFERENCES.place() == ClusterPlace("studio.local", 8786, home / "keys" / "studio")
 
 
-def test_a_certificates_folder_may_be_named_whole(ours: Path):
+def test_a_certificates_folder_may_be_named_whole(ours):
     write(f"cluster: {{address: studio.local, tls: {ours}}}\n")
     assert FROM_PREFERENCES.place() == ClusterPlace("studio.local", 8786, ours)
 
 
-def test_a_certificates_folder_may_be_in_the_users_home(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_certificates_folder_may_be_in_the_users_home(home, monkeypatch):
     monkeypatch.setenv("HOME", str(home))
     certificate(home / "keys")
     write("cluster: {address: studio.local, tls: ~/keys}\n")
@@ -98,7 +96,7 @@ def test_a_certificates_folder_may_be_in_the_users_home(
     assert ClusterOptions("studio.local", "~/keys").place() == FROM_PREFERENCES.place()
 
 
-def test_a_certificate_lies_beside_the_settings_where_no_folder_is_named(home: Path):
+def test_a_certificate_lies_beside_the_settings_where_no_folder_is_named(home):
     certificate(home / "cluster")
     write("cluster: studio.local\n")
     assert FROM_PREFERENCES.place() == ClusterPlace("studio.local", 8786, home / "cluster")
@@ -119,7 +117,7 @@ def test_a_command_need_not_mind_settings_that_are_wrong():
     assert ClusterOptions("none").place() is None
 
 
-def test_a_command_may_name_the_certificate_alone(ours: Path):
+def test_a_command_may_name_the_certificate_alone(ours):
     write("cluster: {address: studio.local, tls: nowhere}\n")
     assert ClusterOptions(tls=str(ours)).place() == ClusterPlace("studio.local", 8786, ours)
 
@@ -148,12 +146,12 @@ def test_what_a_command_says_wrongly_is_its_own_mistake():
         ("title: The Ferry\n", "1: unknown key 'title'"),
     ],
 )
-def test_a_mistake_is_shown_where_it_stands(text: str, said: str):
+def test_a_mistake_is_shown_where_it_stands(text, said):
     assert any(said in one for one in problems(text)), problems(text)
 
 
 @pytest.mark.parametrize("key", ["adress", "tsl"])
-def test_an_unknown_key_of_a_cluster_comes_with_the_nearest(key: str):
+def test_an_unknown_key_of_a_cluster_comes_with_the_nearest(key):
     (said,) = [one for one in problems(f"cluster: {{{key}: x}}\n") if "unknown" in one]
     assert f"did you mean '{'address' if key == 'adress' else 'tls'}'?" in said
 
@@ -163,6 +161,6 @@ def test_an_address_that_is_none_is_shown_in_the_settings():
     assert said.startswith("cluster: tcp://studio.local:8786: whoever reaches a cluster")
 
 
-def test_settings_without_a_certificate_say_where_it_was_looked_for(home: Path):
+def test_settings_without_a_certificate_say_where_it_was_looked_for(home):
     (said,) = problems("cluster: {address: studio.local, tls: keys}\n")
     assert f"{home}/keys/cert.pem: no such file" in said

@@ -34,7 +34,7 @@ def project(folder: Path, more: str = "", book: str = BOOK) -> Project:
 
 
 @pytest.mark.parametrize("name", PROFILES)
-def test_a_platforms_formats_and_rates_go_together(name: str) -> None:
+def test_a_platforms_formats_and_rates_go_together(name):
     profile = PROFILES[name]
     for format in profile.formats:
         for rate in (22050, 24000, 48000):
@@ -43,7 +43,7 @@ def test_a_platforms_formats_and_rates_go_together(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROFILES)
-def test_what_is_aimed_at_lies_within_what_is_accepted(name: str) -> None:
+def test_what_is_aimed_at_lies_within_what_is_accepted(name):
     profile, target = PROFILES[name], PROFILES[name].target
     assert profile.name == name
     if profile.loudness is None:
@@ -55,7 +55,7 @@ def test_what_is_aimed_at_lies_within_what_is_accepted(name: str) -> None:
         assert ceiling is None or target.true_peak <= ceiling
 
 
-def test_the_manifest_knows_every_platform_and_every_field() -> None:
+def test_the_manifest_knows_every_platform_and_every_field():
     bases = get_args(ProfileSettings.model_fields["base"].annotation)
     assert set(bases) == set(PROFILES)
     fields = {field.name for field in dataclasses.fields(Profile)}
@@ -65,7 +65,7 @@ def test_the_manifest_knows_every_platform_and_every_field() -> None:
     }  # fmt: skip
 
 
-def test_acx_is_about_ungated_rms() -> None:
+def test_acx_is_about_ungated_rms():
     assert (ACX.kind, ACX.loudness, ACX.target.kind) == ("RMS", -20.5, "dB RMS")
     assert (ACX.target.lowest, ACX.target.highest) == (-22.5, -18.5)
 
@@ -82,7 +82,7 @@ def figures(integrated: float = -18, rms: float = -20, true_peak: float = -3) ->
     return Loudness(integrated, rms, true_peak, true_peak, 60)
 
 
-def test_a_number_is_a_target_in_lufs_with_half_a_unit_either_way(tmp_path: Path) -> None:
+def test_a_number_is_a_target_in_lufs_with_half_a_unit_either_way(tmp_path):
     target = wanted(tmp_path, "loudness: -19")
     assert target.accepts(figures(-19.5))
     assert not target.accepts(figures(-19.6))
@@ -93,14 +93,12 @@ def test_a_number_is_a_target_in_lufs_with_half_a_unit_either_way(tmp_path: Path
     ("name", "level", "ceiling"),
     [("audiobook", -18, -1.5), ("podcast", -16, -1), (-21, -21, -1.5)],
 )
-def test_targets_have_the_platforms_figures(
-    tmp_path: Path, name: str | float, level: float, ceiling: float
-) -> None:
+def test_targets_have_the_platforms_figures(tmp_path, name, level, ceiling):
     target = wanted(tmp_path, f"loudness: {name}")
     assert target == Target("LUFS", level, level - 0.5, level + 0.5, ceiling)
 
 
-def test_the_target_acx_is_about_ungated_rms(tmp_path: Path) -> None:
+def test_the_target_acx_is_about_ungated_rms(tmp_path):
     target = wanted(tmp_path, "loudness: acx")
     assert target.accepts(figures(integrated=-40, rms=-22.9, true_peak=-3))
     assert target.accepts(figures(rms=-18.1))
@@ -109,7 +107,7 @@ def test_the_target_acx_is_about_ungated_rms(tmp_path: Path) -> None:
     assert not target.accepts(figures(rms=-20, true_peak=-2.9))
 
 
-def test_the_ceiling_can_be_set(tmp_path: Path) -> None:
+def test_the_ceiling_can_be_set(tmp_path):
     low = wanted(tmp_path, "loudness: audiobook, true_peak: -6")
     assert not low.accepts(figures(true_peak=-5.9))
     high = wanted(tmp_path, "loudness: acx, true_peak: -2")
@@ -119,7 +117,7 @@ def test_the_ceiling_can_be_set(tmp_path: Path) -> None:
 # -- one's own -------------------------------------------------------------------------------------
 
 
-def test_a_profile_of_ones_own_changes_what_it_says_and_keeps_the_rest(tmp_path: Path) -> None:
+def test_a_profile_of_ones_own_changes_what_it_says_and_keeps_the_rest(tmp_path):
     book = project(
         tmp_path,
         "output: {profile: [mine, archive]}\n"
@@ -131,14 +129,14 @@ def test_a_profile_of_ones_own_changes_what_it_says_and_keeps_the_rest(tmp_path:
     assert mine.true_peak == PROFILES["apple-podcasts"].true_peak
 
 
-def test_null_asks_for_nothing(tmp_path: Path) -> None:
+def test_null_asks_for_nothing(tmp_path):
     more = "profiles: {a: {base: acx, longest: null, sample: null, room_tone: null}}\n"
     mine = project(tmp_path, more).profile("a")
     assert (mine.longest, mine.sample, mine.room_tone) == (None, None, None)
     assert mine.peak == -3
 
 
-def test_a_bitrate_of_ones_own_is_demanded() -> None:
+def test_a_bitrate_of_ones_own_is_demanded():
     assert custom_profile("a", "acx", {"bitrate": 256}).bitrates == (256, 256)
     assert custom_profile("a", "acx", {"longest": 60}).bitrates == ACX.bitrates
     assert custom_profile("a", "acx", {"bitrate_mode": "variable"}).bitrates is None
@@ -146,18 +144,18 @@ def test_a_bitrate_of_ones_own_is_demanded() -> None:
 
 
 @pytest.mark.parametrize("formats", [("m4b",), ("opus", "m4b"), ("mp3", "opus"), ("flac", "m4b")])
-def test_bitrates_are_demanded_of_mp3_alone(formats: tuple[str, ...]) -> None:
+def test_bitrates_are_demanded_of_mp3_alone(formats):
     mine = custom_profile("a", "acx", {"formats": formats, "bitrate": 64})
     assert (mine.bitrate, mine.bitrates, mine.bitrate_mode) == (64, None, None)
     assert custom_profile("a", "acx", {"formats": ("mp3", "flac")}).bitrates == ACX.bitrates
 
 
-def test_a_rate_of_the_base_gives_way_to_the_one_that_opus_has() -> None:
+def test_a_rate_of_the_base_gives_way_to_the_one_that_opus_has():
     assert custom_profile("a", "acx", {"formats": ("opus",)}).sample_rate == 48000
     assert custom_profile("a", "acx", {"formats": ("mp3",)}).sample_rate == 44100
 
 
-def test_marks_are_demanded_of_books_that_can_hold_them() -> None:
+def test_marks_are_demanded_of_books_that_can_hold_them():
     base = "audiobookshelf"
     assert custom_profile("a", base, {"formats": ("mp3",), "files": "book"}).marks
     assert custom_profile("a", base, {"files": "chapters"}).marks  # M4B is one book always
@@ -170,21 +168,21 @@ def test_marks_are_demanded_of_books_that_can_hold_them() -> None:
 # -- credits ---------------------------------------------------------------------------------------
 
 
-def test_credits_come_from_their_templates_with_marks_escaped(tmp_path: Path) -> None:
+def test_credits_come_from_their_templates_with_marks_escaped(tmp_path):
     opening, closing = credits(project(tmp_path, "credits: {}\n"))
     assert opening == (r"1984\: a \*story\*. Written by Ann, Bob and Cy. Narrated by Voice One.")
     assert closing is not None
     assert closing.startswith("This has been 1984")
 
 
-def test_a_title_that_is_a_number_begins_no_list(tmp_path: Path) -> None:
+def test_a_title_that_is_a_number_begins_no_list(tmp_path):
     book = BOOK.replace('"1984: a *story*"', '"1984"')
     opening, _ = credits(project(tmp_path, "credits: {}\n", book))
     assert opening is not None
     assert opening.startswith(r"1984\. Written by")
 
 
-def test_credits_are_chapters_of_their_own_around_the_others(tmp_path: Path) -> None:
+def test_credits_are_chapters_of_their_own_around_the_others(tmp_path):
     book = project(tmp_path, "credits: {closing: 'The end. [pause 1s]', speaker: ann}\n")
     assert [chapter.title for chapter in book.chapters] == [
         "Opening credits", "One", "Two", "Closing credits",
@@ -195,13 +193,13 @@ def test_credits_are_chapters_of_their_own_around_the_others(tmp_path: Path) -> 
     ]  # fmt: skip
 
 
-def test_either_of_the_credits_can_be_left_out(tmp_path: Path) -> None:
+def test_either_of_the_credits_can_be_left_out(tmp_path):
     book = project(tmp_path, "credits: {opening: null}\n")
     assert [chapter.title for chapter in book.chapters] == ["One", "Two", "Closing credits"]
     assert book.chapter_loc(0) == ("chapters", 0)
 
 
-def test_without_credits_the_chapters_are_the_manifests(tmp_path: Path) -> None:
+def test_without_credits_the_chapters_are_the_manifests(tmp_path):
     book = project(tmp_path)
     assert book.chapters == book.manifest.chapters
     assert credits(book) == (None, None)

@@ -61,7 +61,7 @@ def block(indent: int) -> str:
         ),
     }.values(),
 )
-def test_entries_are_put(before: str, after: str) -> None:
+def test_entries_are_put(before, after):
     assert insert_entries(before, ["speakers"], NEW) == after
 
 
@@ -69,20 +69,20 @@ def test_entries_are_put(before: str, after: str) -> None:
     "before",
     ["speakers: {a: {}, b: {} } # c\nz: 1\n", "speakers: {a: {}, # c\n b: {},\n}\n"],
 )
-def test_entries_are_put_between_braces(before: str) -> None:
+def test_entries_are_put_between_braces(before):
     after = insert_entries(before, ["speakers"], NEW)
     assert list(yaml.safe_load(after)["speakers"]) == ["a", "b", "Ada", "Yes", "12"]
     assert after.startswith(before.partition("}\n")[0].partition(" }")[0].rstrip(",\n"))
     assert after.endswith(before[before.index("b: {}") + 5 :])
 
 
-def test_what_lies_deeper_is_found() -> None:
+def test_what_lies_deeper_is_found():
     before = "speakers:\n  women:\n    plays:\n      Ann: [A]\n    style: x\n"
     after = insert_entries(before, ["speakers", "women", "plays"], {"Lucy": []})
     assert after == before.replace("[A]\n", "[A]\n      Lucy: []\n")
 
 
-def test_lines_end_as_the_authors_do() -> None:
+def test_lines_end_as_the_authors_do():
     after = insert_entries("speakers:\r\n  a: {}\r\nz: 1\r\n", ["speakers"], {"b": {}})
     assert after == "speakers:\r\n  a: {}\r\n  b: {}\r\nz: 1\r\n"
 
@@ -91,12 +91,12 @@ def test_lines_end_as_the_authors_do() -> None:
     "text",
     ["", "- a\n", "speakers: [a]\n", "speakers: &s {a: {}}\nz: *s\n", "speakers: a\n", "{a: 1}\n"],
 )
-def test_a_mapping_that_is_none_stays_as_it_is(text: str) -> None:
+def test_a_mapping_that_is_none_stays_as_it_is(text):
     with pytest.raises(UnsupportedLayout):
         insert_entries(text, ["speakers"], NEW)
 
 
-def test_an_entry_that_is_there_is_not_put_twice() -> None:
+def test_an_entry_that_is_there_is_not_put_twice():
     with pytest.raises(UnsupportedLayout):
         insert_entries("speakers:\n  Ada: {}\n", ["speakers"], {"Ada": {"pronoun": "she"}})
 
@@ -127,9 +127,7 @@ WRITTEN = "{description: 'Dry, low', seed: 3}"
 )
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_a_value_is_changed_and_nothing_else(
-    before: str, after: str, newline: str, mark: str
-) -> None:
+def test_a_value_is_changed_and_nothing_else(before, after, newline, mark):
     whole = (
         f"{mark}title:   x # t\nsynopsis: one\n  two\n\nvoices: {{a: &v {{description: q}}}}\n"
         "speakers:\n  narrator: ~\n  Ada:\n%s\n# chapters\nchapters:\n- { title: A,  file: a }\n"
@@ -148,7 +146,7 @@ def test_a_value_is_changed_and_nothing_else(
         ("{}", None),
     ],
 )
-def test_a_value_is_changed_between_braces(before: str, after: str | None) -> None:
+def test_a_value_is_changed_between_braces(before, after):
     found = set_value(f"speakers: {before} # c\nz: 1\n", VOICE, NEW_VOICE)
     assert yaml.safe_load(found)["speakers"]["Ada"]["voice"] == NEW_VOICE
     assert found.endswith("z: 1\n")
@@ -167,19 +165,19 @@ def test_a_value_is_changed_between_braces(before: str, after: str | None) -> No
         ("say:\n    one", "say: 'two: 2'"),
     ],
 )
-def test_a_text_keeps_its_quotes(before: str, after: str) -> None:
+def test_a_text_keeps_its_quotes(before, after):
     text = f"lexicon:\n- word: x\n  {before}\n- {{word: y, say: z}}\n"
     assert set_value(text, ["lexicon", 0, "say"], "two: 2") == text.replace(before, after)
 
 
 @pytest.mark.parametrize("before", ["seed: 3", "seed: '3'", "a: {seed: 3, b: c}"])
-def test_a_number_is_written_as_one(before: str) -> None:
+def test_a_number_is_written_as_one(before):
     path = ("a", "seed") if before.startswith("a") else ("seed",)
     after = set_value(f"{before}\n", path, 40)
     assert after == f"{before}\n".replace("'3'", "40").replace("3", "40")
 
 
-def test_a_text_of_several_lines_keeps_its_lines() -> None:
+def test_a_text_of_several_lines_keeps_its_lines():
     text = "lines:\n  - >-  # c\n      One\n\n      two.\n\n  - b\n"
     after = "lines:\n  - |-  # c\n      Three\n\n      four.\n\n  - b\n"
     assert set_value(text, ["lines", 0], "Three\n\nfour.") == after
@@ -203,7 +201,7 @@ def test_a_text_of_several_lines_keeps_its_lines() -> None:
         ),
     }.values(),
 )
-def test_an_item_is_put_at_the_end_of_a_list(before: str, after: str) -> None:
+def test_an_item_is_put_at_the_end_of_a_list(before, after):
     whole = "a: 1\n%s\nz: 1\n"
     assert append_entry(whole % before, ["lexicon"], {"word": "c", "say": "d,"}) == whole % after
 
@@ -216,7 +214,7 @@ def test_an_item_is_put_at_the_end_of_a_list(before: str, after: str) -> None:
         ('lines:\n  - "Ada": |\n      x\n', 'lines:\n  - "Ben (low)": |\n      x\n'),
     ],
 )
-def test_a_key_is_renamed(before: str, after: str) -> None:
+def test_a_key_is_renamed(before, after):
     assert rename_entry(before, ["lines", 0, "Ada"], "Ben (low)") == after
 
 
@@ -230,6 +228,6 @@ def test_a_key_is_renamed(before: str, after: str) -> None:
         "speakers: {Ada: \n",
     ],
 )
-def test_a_value_that_others_share_stays_as_it_is(text: str) -> None:
+def test_a_value_that_others_share_stays_as_it_is(text):
     with pytest.raises(UnsupportedLayout):
         set_value(text, VOICE, NEW_VOICE)
