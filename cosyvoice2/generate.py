@@ -170,7 +170,7 @@ class Row:
 
     @property
     def must_go_on(self) -> bool:
-        """Whether the row has fewer tokens than its minimum, so that it may not end."""
+        """Returns whether the row has fewer tokens than its minimum, so that it may not end."""
         return len(self._tokens) < self._min_tokens
 
     @property

@@ -227,7 +227,7 @@ class Decoding:
 
     @property
     def is_pending(self) -> bool:
-        """Whether the row is not decoded yet."""
+        """Returns whether the row is not decoded yet."""
         return self.result is None
 
     def push(self) -> None:

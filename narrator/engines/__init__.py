@@ -120,7 +120,7 @@ ABSENT_PREFIX = "absent:"
 
 
 def has_known_identity(engine: Engine) -> bool:
-    """Whether an engine's identity is complete.
+    """Returns whether an engine's identity is complete.
 
     It is incomplete if neither its weights nor a record of them are here: then its keys match no
     take, and no take can be called unused.
@@ -234,7 +234,7 @@ class LanguageSupport:
     name: str
 
     def speaks(self, language: str) -> bool:
-        """Whether it speaks a language, by BCP 47 tag. Raises EngineUnavailable."""
+        """Returns whether it speaks a language, by BCP 47 tag. Raises EngineUnavailable."""
         return True
 
     def language_advice(self, language: str) -> str:
@@ -243,7 +243,7 @@ class LanguageSupport:
         return ""
 
     def can_say(self, text: str, language: str, pronunciations: Mapping[str, str]) -> bool:
-        """Whether any part of a text has sounds in this engine; `pronunciations` as in
+        """Returns whether any part of a text has sounds in this engine; `pronunciations` as in
         `text_content`."""
         return True
 
@@ -314,7 +314,7 @@ class Engine(LanguageSupport, ABC):
         return {}
 
     def needs_reference(self, voice: Voice) -> bool:
-        """Whether a voice needs a reference, so that one without it is cast first."""
+        """Returns whether a voice needs a reference, so that one without it is cast first."""
         return self.clones
 
     def problems(self, voices: Mapping[str, Voice], languages: Sequence[str]) -> Sequence[Problem]:

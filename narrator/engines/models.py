@@ -258,7 +258,7 @@ def _candidate_paths(spec: str, root: Path | None) -> Sequence[Path]:
 
 
 def _exists(path: Path) -> bool:
-    """Whether a path exists; false for an invalid one (too long, or with a NUL)."""
+    """Returns whether a path exists; false for an invalid one (too long, or with a NUL)."""
     try:
         return path.exists()
     except (OSError, ValueError):
@@ -404,8 +404,8 @@ def _language_files(path: Path) -> list[Path]:
 
 
 def is_language(path: Path) -> bool:
-    """Whether a checkpoint's config.json is that of a language model: it has a type, and not that
-    of a speech model."""
+    """Returns whether a checkpoint's config.json is that of a language model: it has a type, and
+    not that of a speech model."""
     settings = load_config(path)
     model_type, architecture = settings.get("model_type"), settings.get("architecture", "")
     speaks = any(str(name).startswith(_SPEECH_ARCHITECTURES) for name in (model_type, architecture))

@@ -353,7 +353,7 @@ def _group_by_head(tails: Sequence[Tokens]) -> list[tuple[Tokens, tuple[tuple[in
 
 
 def _is_plain(cache: Sequence[Any]) -> bool:
-    """Whether a cache holds keys and values of every token, so that it can be trimmed and
+    """Returns whether a cache holds keys and values of every token, so that it can be trimmed and
     repeated."""
     from mlx_lm.models.cache import KVCache
 

@@ -174,15 +174,10 @@ class WorkerSession:
             self._send(worker)
 
     def _may_send(self, request: Request) -> bool:
-        """Whether a request may be sent now; one that must be spoken alone waits for the others."""
-        running = [
-            running_request for worker in self._workers for running_request in worker.requests
-        ]
-        has_suspect = any(
-            (candidate.key, candidate.attempt) in self._suspects
-            for candidate in (request, *running)
-        )
-        return not (has_suspect and running)
+        """Returns whether a request may be sent now: a suspect is spoken alone."""
+        sent = [sent_request for worker in self._workers for sent_request in worker.requests]
+        has_suspect = any((each.key, each.attempt) in self._suspects for each in (request, *sent))
+        return not (has_suspect and sent)
 
     def _send(self, worker: Worker) -> None:
         """Writes as much as the worker's pipe takes, and the rest when it is writable again."""
@@ -235,8 +230,8 @@ class WorkerSession:
             request = worker.requests.popleft()
             request_id = (request.key, request.attempt)
             self._queue.extendleft(reversed(worker.requests))
-            limit = f"took more than {self._program.timeout:.0f} s"
-            reason = limit if worker.is_overdue else ending
+            overtime = f"took more than {self._program.timeout:.0f} s"
+            reason = overtime if worker.is_overdue else ending
             if self._program.retries_alone and request_id not in self._suspects:
                 self._suspects.add(request_id)
                 self._queue.appendleft(request)

@@ -152,7 +152,7 @@ def encode_question(settings: Mapping[str, Any]) -> bytes:
 
 
 def is_same_version(facts: Mapping[str, Any]) -> bool:
-    """Whether facts come from the same version of narrator."""
+    """Returns whether facts come from the same version of narrator."""
     return bool(facts["narrator"] == __version__ and facts["form"] == FORMAT_VERSION)
 
 

@@ -127,7 +127,7 @@ def _certificate_folder(tls: Path | None, may_make: bool) -> Path:
 
 
 def _has_certificate(folder: Path) -> bool:
-    """Whether a folder has any of the files, complete or not."""
+    """Returns whether a folder has any of the files, complete or not."""
     return any(os.path.lexists(folder / name) for name in (CERTIFICATE, KEY, AUTHORITY))
 
 

@@ -229,7 +229,7 @@ class _PlacementRound:
         return chosen_key
 
     def _is_allowed(self, key: str, request: WaitingRequest, free_at: float, name: str) -> bool:
-        """Whether the slot may take the request, rather than a machine that is still busy."""
+        """Returns whether the slot may take the request: in time, or sooner than a busy machine."""
         finished_at = free_at + request.seconds * self.paces[name]
         remaining_seconds = (request.chain - request.seconds) * self.lowest_pace
         is_in_time = (
@@ -238,7 +238,7 @@ class _PlacementRound:
         return is_in_time or not self._leave_to_busy(key, request, finished_at)
 
     def _leave_to_busy(self, key: str, request: WaitingRequest, finished_at: float) -> bool:
-        """Whether a busy machine would finish the request sooner; then its slot there is booked."""
+        """Returns whether a busy machine would finish the request sooner; books its slot there."""
         if key not in self.booked:
             soonest = min(
                 (

@@ -121,6 +121,17 @@ class _Job:
     error: NarratorError | None = None
 
 
+@dataclass(slots=True, eq=False)
+class _SessionWork:
+    """The jobs that a session has, and what it did since the last step."""
+
+    last_tick: float
+    in_flight: dict[str, _Job] = field(default_factory=dict)
+    """By their marks."""
+    speech_seconds: float = 0.0
+    finished_count: int = 0
+
+
 class Booth:
     """An engine at work, which speaks the requests of many threads in one batch.
 
@@ -278,52 +289,53 @@ class Booth:
 
     def _serve(self, session: Session) -> None:
         """Speaks jobs until none comes for `IDLE_SECONDS`, or another booth needs the memory."""
-        in_flight: dict[str, _Job] = {}
-        last_tick, speech_seconds, finished_count = time.monotonic(), 0.0, 0
-
-        def next_requests() -> Iterator[Request | None]:
-            nonlocal last_tick
-            while True:
-                if len(in_flight) >= self._slots(session):
-                    yield None
-                    continue
-                try:
-                    job = self._new_jobs.get(timeout=0.0 if in_flight else IDLE_SECONDS)
-                except queue.Empty:
-                    if not in_flight:
-                        return
-                    yield None
-                    continue
-                if job is None:  # another booth needs the memory
-                    return
-                self._active_at = job.started_at = time.monotonic()
-                if not in_flight:
-                    last_tick = self._active_at
-                if job.request is None:
-                    self._finish_job(job, self._do_work(job))
-                    continue
-                in_flight[job.mark] = job
-                yield job.request
-
-        def tick() -> None:
-            nonlocal last_tick, speech_seconds, finished_count
-            self._active_at = current_time = time.monotonic()
-            if len(in_flight) + finished_count >= self._slots(session):
-                self._speed.add(speech_seconds, current_time - last_tick)
-            last_tick, speech_seconds, finished_count = current_time, 0.0, 0
-
-        for request, outcome in speak(session, next_requests(), tick=tick):
+        work = _SessionWork(last_tick=time.monotonic())
+        requests = self._next_requests(session, work)
+        for request, outcome in speak(session, requests, tick=lambda: self._tick(session, work)):
             self._active_at = time.monotonic()
-            job = in_flight.pop(request.key)
+            job = work.in_flight.pop(request.key)
             self._spoken_count += 1
-            finished_count += 1
-            speech_seconds += request.expected if outcome.speech else 0.0
+            work.finished_count += 1
+            work.speech_seconds += request.expected if outcome.speech else 0.0
             duration = self._active_at - job.started_at
             # packed on another thread, while the engine goes on
             packing = self._packers.submit(
                 self._pack_answer, job, outcome, self._slots(session), duration
             )
             packing.add_done_callback(partial(self._finish_packing, job))
+
+    def _next_requests(self, session: Session, work: _SessionWork) -> Iterator[Request | None]:
+        """Yields the requests of new jobs, and None while there is no job or no free slot; does
+        other work itself."""
+        while True:
+            job: _Job | None = None
+            if len(work.in_flight) < self._slots(session):
+                try:
+                    job = self._new_jobs.get(timeout=0.0 if work.in_flight else IDLE_SECONDS)
+                except queue.Empty:
+                    if not work.in_flight:
+                        return
+                else:
+                    if job is None:  # another booth needs the memory
+                        return
+            if job is None:
+                yield None
+                continue
+            self._active_at = job.started_at = time.monotonic()
+            if not work.in_flight:
+                work.last_tick = self._active_at
+            if job.request is None:
+                self._finish_job(job, self._do_work(job))
+            else:
+                work.in_flight[job.mark] = job
+                yield job.request
+
+    def _tick(self, session: Session, work: _SessionWork) -> None:
+        """Records the speed of a step in which all slots were full."""
+        self._active_at = time.monotonic()
+        if len(work.in_flight) + work.finished_count >= self._slots(session):
+            self._speed.add(work.speech_seconds, self._active_at - work.last_tick)
+        work.last_tick, work.speech_seconds, work.finished_count = self._active_at, 0.0, 0
 
     def _pack_answer(self, job: _Job, outcome: Outcome, slots: int, duration: float) -> bytes:
         facts: dict[str, Any] | None = None

@@ -128,8 +128,8 @@ class LoadedCosyVoice2(LoadedModel):
             return None
 
     def _matches_sound(self, reference: Reference, encoding: cosyvoice2.Reference) -> bool:
-        """Whether an encoding that came with a clip has the mel of its sound, which is quickly
-        computed. Tokens and speaker are not checked."""
+        """Returns whether an encoding that came with a clip has the mel of its sound, which is
+        quickly computed. Tokens and speaker are not checked."""
         from cosyvoice2.features import prompt_mel
         from speechbase.audio import resample_audio
 
@@ -223,7 +223,7 @@ def _as_float32(array: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _are_tokens(array: NDArray[Any], token_count: int) -> bool:
-    """Whether an array holds whole numbers from 0 to the model's number of tokens."""
+    """Returns whether an array holds whole numbers from 0 to the model's number of tokens."""
     if array.ndim != 1 or array.dtype != np.float32:
         return False
     in_range = (array >= 0) & (array < token_count)  # NaN is not

@@ -53,7 +53,7 @@ def _sequences(tokens: Tokens, length: int) -> list[bytes]:
 
 
 def _is_repeated(sequence: bytes, seen: set[bytes]) -> bool:
-    """Whether a sequence of speech was seen before; records it."""
+    """Returns whether a sequence of speech was seen before; records it."""
     was_seen = sequence in seen
     seen.add(sequence)
     return was_seen and _is_speech(sequence)

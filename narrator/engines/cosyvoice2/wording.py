@@ -83,8 +83,8 @@ def prepare_text(text: str, language: str) -> str:
 
 
 def has_matching_language(transcript: str, language: str) -> bool:
-    """Whether a clip's transcript is in the language of a text, so that the model may continue from
-    it; another language would leave an accent."""
+    """Returns whether a clip's transcript is in the language of a text, so that the model may
+    continue from it; another language would leave an accent."""
     transcript_language = next(
         (language_ for language_, letters in _SCRIPTS if letters.search(transcript)), "en"
     )

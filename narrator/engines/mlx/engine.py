@@ -164,7 +164,7 @@ class ModelEngine(Engine):
 
 @cache
 def _on_cuda() -> bool:
-    """Whether MLX computes on CUDA; queried once, in another process."""
+    """Returns whether MLX computes on CUDA; queried once, in another process."""
     return sys.platform == "linux" and machine.device().kind == "CUDA"
 
 

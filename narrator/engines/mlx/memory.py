@@ -35,7 +35,7 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 def is_beyond_repair(error: Exception) -> bool:
-    """Whether results of MLX in this process can no longer be trusted.
+    """Returns whether results of MLX in this process can no longer be trusted.
 
     CUDA errors persist in a process, except for running out of memory.
     """

@@ -325,7 +325,7 @@ def _picklable_request(request: Request) -> Request:
 
 
 def _is_complete(speech: Speech | None) -> bool:
-    """Whether samples and state have the right types and matching lengths."""
+    """Returns whether samples and state have the right types and matching lengths."""
     if speech is None or speech.samples.dtype != np.float32 or speech.samples.ndim != 1:
         return False
     samples, state = speech.samples, speech.state

@@ -342,8 +342,8 @@ class ServerSession:
             )
 
     def _is_back(self, outage: _Outage, now: float) -> bool:
-        """Whether requests may be sent: the pause is over, and a server that was gone is back and
-        the same. Raises EngineUnavailable."""
+        """Returns whether requests may be sent: the pause is over, and a server that was gone is
+        back and the same. Raises EngineUnavailable."""
         if now < outage.next_check_at:
             return False
         if not outage.needs_check:

@@ -43,7 +43,7 @@ class Address:
 
     @property
     def is_here(self) -> bool:
-        """Whether it is this machine."""
+        """Returns whether it is this machine."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:

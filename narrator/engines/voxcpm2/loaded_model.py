@@ -101,7 +101,7 @@ class LoadedVoxCPM2(LoadedModel):
         return self.encode_once(reference, clip, stored_arrays, tell)
 
     def _fits(self, reference: Reference, latents: Latents) -> bool:
-        """Whether latents have the shape that the sound needs, and finite numbers."""
+        """Returns whether latents have the shape that the sound needs, and finite numbers."""
         config = self.model.config
         count = math.ceil(reference.seconds / self._patch_seconds)
         return (
@@ -112,7 +112,7 @@ class LoadedVoxCPM2(LoadedModel):
         )
 
     def _matches_sound(self, reference: Reference, latents: Latents) -> bool:
-        """Whether latents that came with a reference begin like those of its sound.
+        """Returns whether latents that came with a reference begin like those of its sound.
 
         The encoder is causal, so the first patches need little of the sound.
         """
