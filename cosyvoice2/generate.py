@@ -414,7 +414,7 @@ def checked_text(name: str, text: str) -> str:
     if not isinstance(text, str):
         raise RequestError(f"{name} must be text, not {type(text).__name__}")
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise RequestError(f"{name} holds half of a surrogate pair, which is no character")
+        raise RequestError(f"{name} holds half of a surrogate pair, which is not a character")
     return text
 
 

@@ -98,7 +98,7 @@ def _iterate_fields(
         elif wire in (_EIGHT, _FOUR):
             offset += 8 if wire == _EIGHT else 4
         else:
-            raise _DamagedFile("it is no ONNX file")
+            raise _DamagedFile("it is not an ONNX file")
         if offset > end:
             raise _DamagedFile("it is cut off, or no ONNX file")
         yield tag >> 3, wire, payload, offset
@@ -115,4 +115,4 @@ def _read_varint(contents: mmap.mmap, offset: int, end: int) -> tuple[int, int]:
         number |= (byte & 0x7F) << shift
         if byte < 0x80:
             return number, offset
-    raise _DamagedFile("it is no ONNX file")
+    raise _DamagedFile("it is not an ONNX file")

@@ -114,7 +114,7 @@ class Encoders:
         tokens = self._run(TOKENIZER, {"feats": mel, "feats_length": length}).reshape(-1)
         vocab_size = self._config.flow.vocab_size
         if tokens.dtype.kind not in "iu" or not tokens.size or tokens.size > mel.shape[2]:
-            raise self._unusable_file(TOKENIZER, "what it makes of a clip are no tokens")
+            raise self._unusable_file(TOKENIZER, "its output for a clip is not tokens")
         if tokens.min() < 0 or tokens.max() >= vocab_size:
             raise self._unusable_file(TOKENIZER, f"its tokens are not from 0 to {vocab_size - 1}")
         return tokens.astype(np.int32)
@@ -125,7 +125,7 @@ class Encoders:
         vector = self._run(SPEAKERS, {"input": centred}).reshape(-1)
         if vector.dtype.kind != "f" or vector.size != SPEAKER_SIZE or not np.isfinite(vector).all():
             raise self._unusable_file(
-                SPEAKERS, f"what it makes of a clip is no vector of {SPEAKER_SIZE}"
+                SPEAKERS, f"its output for a clip is not a vector of {SPEAKER_SIZE}"
             )
         return vector.astype(np.float32)
 

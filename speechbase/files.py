@@ -193,7 +193,7 @@ def read_header(path: Path) -> tuple[int, dict[str, dict[str, Any]]]:
     """
     try:
         if path.exists() and not path.is_file():
-            raise ValueError("it is no file")
+            raise ValueError("it is not a file")
         size = path.stat().st_size
         with path.open("rb") as file:
             (length,) = struct.unpack("<Q", file.read(8))

@@ -170,7 +170,7 @@ def _open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     """Opens a zip file; errors while it is open become CheckpointErrors."""
     try:
         if path.exists() and not path.is_file():
-            raise _Refused("it is no file")
+            raise _Refused("it is not a file")
         with zipfile.ZipFile(path) as archive:
             yield archive
     except FileNotFoundError:
@@ -295,7 +295,7 @@ class _PickleMachine:
     def _set_entries(self, keys_and_entries: list[Any]) -> None:
         for key, entry in zip(keys_and_entries[::2], keys_and_entries[1::2], strict=True):
             if not isinstance(key, str | int):
-                raise _Refused("a key of a dict is no name")
+                raise _Refused("a key of a dict is not a name")
             self._top(dict)[key] = entry
 
     def _build(self, state: list[Any]) -> None:
@@ -373,7 +373,7 @@ def _resolve_global(module: Any, name: Any) -> Callable[..., Any] | str:
 
 def _call(function: Any, arguments: Any) -> Any:
     if not callable(function) or not isinstance(arguments, tuple):
-        raise _Refused("its pickle calls what is no function")
+        raise _Refused("its pickle calls something that is not a function")
     return function(*arguments)
 
 

@@ -31,7 +31,7 @@ def read_object(
             raise error_class(
                 f"{path}: {size} bytes; such a file has {max_bytes} at most"
                 if path.is_file()
-                else f"{path}: cannot be read: it is no file"
+                else f"{path}: cannot be read: it is not a file"
             )
         document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

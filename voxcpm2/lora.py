@@ -94,7 +94,7 @@ def _read_options(file: Path) -> dict[str, Any]:
         return _DEFAULT
     custom_options = document.get("lora_config", document)
     if not isinstance(custom_options, dict):
-        raise CheckpointError(f"{file}: not a LoRA configuration: lora_config is no object")
+        raise CheckpointError(f"{file}: not a LoRA configuration: lora_config is not an object")
     options = {**_DEFAULT, **custom_options}
     fault = _find_fault(options)
     if fault:
@@ -159,7 +159,7 @@ def _find_targets(network: nn.Module, adapter: Adapter) -> dict[str, nn.Module]:
         if shapes != expected_shapes:
             problems.append(f"{name}: shapes {shapes} instead of {expected_shapes}")
         elif not all(mx.issubdtype(matrix.dtype, mx.floating) for matrix in adapter.layers[name]):
-            problems.append(f"{name}: its numbers are no fractions")
+            problems.append(f"{name}: its numbers are not floats")
     if problems:
         remainder = f"; and {len(problems) - 8} more" if len(problems) > 8 else ""
         raise CheckpointError(

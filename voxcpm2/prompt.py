@@ -124,7 +124,7 @@ def spoken_text(text: str, voice: str | None) -> str:
     if not isinstance(text, str) or not text.strip():
         raise RequestError("text is empty; give at least one word to speak")
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise RequestError("text holds half of a surrogate pair, which is no character")
+        raise RequestError("text holds half of a surrogate pair, which is not a character")
     if voice is not None:
         if not isinstance(voice, str) or not voice.strip():
             raise RequestError("voice is empty; describe the voice, or leave it out")

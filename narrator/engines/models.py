@@ -390,11 +390,11 @@ def _language_files(path: Path) -> list[Path]:
     if not settings:
         raise IncompleteModel("no config.json that can be read; is this a language model?")
     if not is_language(path):
-        raise IncompleteModel("is no language model: its config.json names no model_type")
+        raise IncompleteModel("is not a language model: its config.json names no model_type")
     weight_files(path)
     weights = sorted(path.glob("model*.safetensors"))  # mlx-lm reads all that are called so
     if not weights:
-        raise IncompleteModel("its weights are no safetensors, which mlx-lm needs")
+        raise IncompleteModel("its weights are not safetensors, which mlx-lm needs")
     for file in weights:
         read_tensor_header(file)
     if not any((path / name).is_file() for name in ("tokenizer.json", "tokenizer.model")):

@@ -201,11 +201,11 @@ class TestFiles:
                 np.array([[-1]], np.int32),
                 f"its tokens are not from 0 to {TINY.flow.vocab_size - 1}",
             ),
-            (TOKENIZER, np.array([[0.5]], np.float32), "are no tokens"),
-            (TOKENIZER, np.zeros((1, 0), np.int32), "are no tokens"),
-            (TOKENIZER, np.zeros((1, 5000), np.int32), "are no tokens"),
-            (SPEAKERS, np.full((1, 192), np.nan, np.float32), "no vector of 192"),
-            (SPEAKERS, np.zeros((1, 512), np.float32), "no vector of 192"),
+            (TOKENIZER, np.array([[0.5]], np.float32), "is not tokens"),
+            (TOKENIZER, np.zeros((1, 0), np.int32), "is not tokens"),
+            (TOKENIZER, np.zeros((1, 5000), np.int32), "is not tokens"),
+            (SPEAKERS, np.full((1, 192), np.nan, np.float32), "not a vector of 192"),
+            (SPEAKERS, np.zeros((1, 512), np.float32), "not a vector of 192"),
         ],
     )
     def test_strange_results_are_said(self, encoders, monkeypatch, name, made, said):

@@ -361,13 +361,13 @@ PAIRS = b"](" + b"".join(text(str(n)) + b"N\x86" for n in range(5000)) + b"e"
         (b"\x80\x02(" + b"N" * 9000 + b"t.", "a tuple of 9000"),
         (b"\x80\x02" + b"}" * 1_500_000 + b".", "more than 10000 things"),
         (b"\x80\x02}" + b"K\x01Ns" * 400_000 + b".", "more than 200000 opcodes"),
-        (b"\x80\x02}K\x01\x85Ns.", "no name"),
+        (b"\x80\x02}K\x01\x85Ns.", "not a name"),
         (b"\x80\x02}(K\x01", "no end"),
         (b"\x80\x02s.", "takes what is not there"),
         (b"\x80\x02u.", "takes what is not there"),
         (b"\x80\x02]K\x01Ns.", "something else for a dict"),
         (b"\x80\x02}Na.", "something else for a list"),
-        (b"\x80\x02K\x01)R.", "calls what is no function"),
+        (b"\x80\x02K\x01)R.", "calls something that is not a function"),
         (b"\x80\x02X\xff\xff\xff\xffabc.", "damaged"),
     ],
     ids=[
@@ -399,9 +399,9 @@ def test_odd_shapes_are_read_or_refused(tmp_path, bounded, changes):
 
 
 def test_what_is_no_file_is_an_error(tmp_path):
-    with pytest.raises(CheckpointError, match="no file"):
+    with pytest.raises(CheckpointError, match="not a file"):
         pth.load(tmp_path)
-    with pytest.raises(CheckpointError, match="no file"):
+    with pytest.raises(CheckpointError, match="not a file"):
         pth.checksums(tmp_path)
 
 

@@ -443,7 +443,7 @@ DAMAGED: list[tuple[Change, type[Exception], str]] = [
         )
     ),
     *(
-        (folder(name), (CheckpointError, ConfigError), r"is no file|no weights")
+        (folder(name), (CheckpointError, ConfigError), r"is not a file|no weights")
         for name in ("config.json", "tokenizer.json", "model.safetensors")
     ),
     # before weights are read

@@ -152,7 +152,7 @@ def foreign(tensors):
         (None, {"enable_lm": "yes"}, "enable_lm must be true or false"),
         (None, {"target_modules_lm": 3}, "target_modules_lm must be a list of names"),
         (None, {"target_modules_dit": ["q_proj", None]}, "must be a list of names"),
-        (foreign_type, {}, "its numbers are no fractions"),
+        (foreign_type, {}, "its numbers are not floats"),
     ],
 )
 def test_what_does_not_fit_is_named(golden, altered, change, options, message):

@@ -76,7 +76,7 @@ def parse_place(address: str, tls: Path | None = None, insecure: bool = False) -
     port = int(match[3] or PORT) if match else 0
     if match is None or not 0 < port < 65536:
         raise UsageError(
-            f"'{address}' is no address of a cluster: write tls://host:{PORT}, "
+            f"'{address}' is not the address of a cluster: write tls://host:{PORT}, "
             f"or tls://127.0.0.1:{PORT} for one on this machine"
         )
     scheme, host = match[1], match[2].strip("[]")
@@ -209,8 +209,10 @@ def check_certificate(tls: Path | None) -> Path:
         context.load_cert_chain(folder / CERTIFICATE, folder / KEY, password=_no_password)
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", "") or getattr(error, "strerror", "") or str(error)
-        raise UsageError(f"{folder}: cert.pem and key.pem are no certificate with its key, in PEM "
-                         f"and without a password: {reason}") from None  # fmt: skip
+        raise UsageError(
+            f"{folder}: cert.pem and key.pem are not a certificate with its key, in PEM and "
+            f"without a password: {reason}"
+        ) from None
     ends = [str(authority["notAfter"]) for authority in context.get_ca_certs()]
     if ends and all(ssl.cert_time_to_seconds(end) < time.time() for end in ends):
         raise UsageError(

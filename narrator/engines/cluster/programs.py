@@ -236,7 +236,7 @@ async def check_scheduler(place: ClusterPlace) -> None:
         versions = await asyncio.wait_for(_request_versions(place), CONNECT_TIMEOUT)
         dask_version = str(versions["packages"]["distributed"])
     except (ValueError, LookupError, TypeError, MemoryError) as error:  # of any bytes at all
-        raise ConnectionError(f"what answers is no scheduler: {error}") from None
+        raise ConnectionError(f"what answers is not a scheduler: {error}") from None
     if dask_version != DASK_VERSION:
         raise EngineUnavailable(describe_dask_mismatch(place, dask_version))
 

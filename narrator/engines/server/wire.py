@@ -116,7 +116,7 @@ def key_from(name: str | None) -> str | None:
     if not key:
         raise EngineUnavailable(f"engine.key: the environment has no {name}: `export {name}=…`")
     if not re.fullmatch("[!-~]+", key):
-        raise EngineUnavailable(f"engine.key: what {name} holds is no key: it has other characters")
+        raise EngineUnavailable(f"engine.key: {name} does not hold a key: it has other characters")
     return key
 
 

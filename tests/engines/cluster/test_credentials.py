@@ -118,7 +118,9 @@ def test_an_address_with_certificates_is_not_insecure():
     ],
 )  # fmt: skip
 def test_what_is_no_address_is_refused_with_one_that_is(written, ours):
-    with pytest.raises(UsageError, match=r"is no address of a cluster: write tls://host:8786, or"):
+    with pytest.raises(
+        UsageError, match=r"is not the address of a cluster: write tls://host:8786, or"
+    ):
         parse_place(written, ours)
 
 
@@ -303,7 +305,7 @@ def test_what_is_no_certificate_with_its_key_is_refused(files, why, tmp_path):
     with pytest.raises(UsageError) as caught:
         check_certificate(folder)
     said = str(caught.value)
-    assert said.startswith(f"{folder}: cert.pem and key.pem are no certificate with its key")
+    assert said.startswith(f"{folder}: cert.pem and key.pem are not a certificate with its key")
     assert why in said
     assert "\n" not in said
 
