@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from types import SimpleNamespace
 
 import huggingface_hub
@@ -569,19 +568,3 @@ def test_a_revision_is_converted_beside_what_auto_means(cache, source, monkeypat
 def test_what_is_not_here_cannot_be_made_smaller(cache):
     with pytest.raises(UsageError, match="not here"):
         models.convert_to_8bit(FAMILY, models.find(FAMILY, FAMILY.hub))
-
-
-def test_finding_loads_neither_mlx_nor_the_model(source, tmp_path):
-    script = (
-        "import sys; from narrator.engines import models; "
-        "from narrator.engines.voxcpm2.checkpoint import FAMILY; models.find(FAMILY, sys.argv[1]);"
-        "print(*{'mlx', 'voxcpm2'} & set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(source)],
-        env={**os.environ, "NARRATOR_HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,18 +17,6 @@ from tests.kokoro82m.conftest import official_noise
 
 ROOT = Path(__file__).parents[2]
 REQUEST = kokoro82m.Request([0, 5, 0], np.zeros(256, np.float32))
-
-
-def test_what_backends_share_loads_no_mlx(golden):
-    script = (
-        "import sys, pathlib, kokoro82m\n"
-        f"kokoro82m.read_config(pathlib.Path({str(golden.checkpoint)!r}))\n"
-        "print(any(name.partition('.')[0] == 'mlx' for name in sys.modules))"
-    )
-    output = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert output.stdout.strip() == "False"
 
 
 def test_the_vocabulary_is_that_of_the_checkpoint(golden):

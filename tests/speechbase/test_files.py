@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import mlx.core as mx
 import numpy as np
 import pytest
@@ -59,13 +55,3 @@ def test_nested_tensors_are_read_as_arrays(dtype, tmp_path, save_torch):
     save_torch(tmp_path / "file.pt", {"part": {"a": mx.array([0.5, -2.0]).astype(dtype)}})
     array = pth.load_nested_arrays(tmp_path / "file.pt")["part"]["a"]
     assert (array.dtype, array.tolist()) == (np.float32, [0.5, -2.0])
-
-
-def test_the_readers_load_no_mlx():
-    program = """
-import sys
-from speechbase import files, pth
-assert not [name for name in sys.modules if name.partition(".")[0] == "mlx"]
-"""
-    root = Path(files.__file__).parents[1]
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=root)

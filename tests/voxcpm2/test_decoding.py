@@ -69,17 +69,6 @@ def test_a_window_fits_the_memory_left(monkeypatch, left, frames):
     assert AudioVAE(Config.from_dict(shipped).vae).frames() == frames
 
 
-@pytest.mark.slow
-def test_small_windows_say_what_large_ones_do(base, monkeypatch):
-    clip = np.random.default_rng(1).standard_normal(30_000).astype(np.float32)
-    spoken = latents(base, 1, 8)
-    large = base.decode(spoken), base.encode(clip, sample_rate=16_000)
-    monkeypatch.setattr(audio_vae, "memory_left", lambda: 0)
-    small = base.decode(spoken), base.encode(clip, sample_rate=16_000)
-    for a, b in zip(large, small, strict=True):
-        assert np.abs(a - b).max() < 1e-5
-
-
 def test_what_is_left_is_what_the_device_says_less_what_is_held(monkeypatch):
     assert device.memory_left() is None  # a CPU's is the system's to say
     with pretended():
