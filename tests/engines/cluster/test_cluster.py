@@ -76,6 +76,13 @@ def takes(path: Path) -> dict[str, bytes]:
     return {key: f"{rate}".encode() + samples.tobytes() for key, (samples, rate) in found.items()}
 
 
+def arguments(command: str, address: str, folder: Path) -> tuple[str | Path, ...]:
+    """Of a command that reaches a cluster."""
+    if command == "worker":
+        return command, address, "--engine", "draft"
+    return command, books.brief(folder / "book"), "--draft", "--cluster", address
+
+
 # -- books -----------------------------------------------------------------------------------------
 
 
@@ -131,9 +138,10 @@ def test_plan_without_machines_says_who_is_missing(hurry, narrator, tmp_path):
     assert f"nothing lets us in at {address}" in said
 
 
-def test_a_render_without_a_scheduler_ends_in_words(hurry, narrator, tmp_path):
-    path, address = books.brief(tmp_path), f"tcp://127.0.0.1:{free_port()}"
-    code, _, said = narrator("render", path, "--draft", "--cluster", address, "--insecure")
+@pytest.mark.parametrize("command", ["render", "worker"])
+def test_a_command_without_its_scheduler_ends_in_words(command, hurry, narrator, tmp_path):
+    address = f"tcp://127.0.0.1:{free_port()}"
+    code, _, said = narrator(*arguments(command, address, tmp_path), "--insecure")
     assert code == 3
     assert f"nothing answers at {address}: is `narrator scheduler` at work there?" in said
 
@@ -165,11 +173,9 @@ def test_what_is_no_scheduler_is_not_waited_for(command, first, hurry, narrator,
                     kept.enter_context(there.accept()[0]).sendall(first)
 
         threading.Thread(target=accept, daemon=True).start()
-        address = f"tcp://127.0.0.1:{there.getsockname()[1]}"
-        path = books.brief(tmp_path)
-        given = (address,) if command == "worker" else (path, "--draft", "--cluster", address)
-        code, _, said = narrator(command, *given, "--insecure")
         port = there.getsockname()[1]
+        address = f"tcp://127.0.0.1:{port}"
+        code, _, said = narrator(*arguments(command, address, tmp_path), "--insecure")
         there.shutdown(socket.SHUT_RDWR)
     until_collected(port)
     assert code == (0 if command == "plan" else 3)
@@ -270,13 +276,6 @@ def test_a_port_that_is_taken_is_said(tmp_path):
     assert program.said == said
 
 
-def test_a_worker_without_a_scheduler_ends_in_words(hurry, narrator):
-    address = f"tcp://127.0.0.1:{free_port()}"
-    code, _, said = narrator("worker", address, "--engine", "draft", "--insecure")
-    assert code == 3
-    assert f"nothing answers at {address}: is `narrator scheduler` at work there?" in said
-
-
 @pytest.mark.parametrize(
     "error", [ConnectionResetError("cut"), ValueError("IOStream is not idle"), TimeoutError()]
 )
@@ -301,18 +300,10 @@ def test_whatever_keeps_a_worker_from_its_scheduler_is_said_in_words(
 
 
 def test_who_has_the_certificate_is_let_in(locked, ours, narrator, tmp_path):
-    path = books.brief(tmp_path)
-    chosen = ("--draft", "--cluster", locked.address, "--tls", ours)
-    code, _, said = narrator("render", path, *chosen)
+    given = arguments("render", locked.address, tmp_path)
+    code, _, said = narrator(*given, "--tls", ours)
     assert code == 0, said
-    assert len(takes(path)) == 7
-
-
-def arguments(command: str, address: str, folder: Path) -> tuple[str | Path, ...]:
-    """Of a command that reaches a cluster."""
-    if command == "render":
-        return command, books.brief(folder / "book"), "--draft", "--cluster", address
-    return command, address, "--engine", "draft"
+    assert len(takes(given[1])) == 7
 
 
 @pytest.mark.parametrize("command", ["render", "worker"])

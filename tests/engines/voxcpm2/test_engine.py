@@ -138,30 +138,23 @@ def test_identity_names_weights_and_precision(make):
     assert make(slots=7, steps=3, process="own").identity() == identity
 
 
-def test_weights_that_are_not_here_are_the_remembered_ones(tmp_path):
-    settings = VoxCPM2Settings(model=str(tmp_path / "gone"))
-    engine = VoxCPM2Engine(settings, cache=tmp_path)
-    assert engine.identity()["weights"] == f"absent:{tmp_path / 'gone'}"
+@pytest.mark.parametrize(
+    ("remembered", "weights", "lora"),
+    [
+        ({"lora": "l1", "lora_spec": "me/voice"}, "w1", "l1"),
+        ({"lora": "l1", "lora_spec": "me/other"}, "w1", "absent:me/voice"),
+        ({"model": "other/model"}, "absent:nobody/model", "absent:me/voice"),
+        ({"weights": ["w1"]}, "absent:nobody/model", "absent:me/voice"),
+        *((torn, "absent:nobody/model", "absent:me/voice") for torn in ([], None, "w1", 5)),
+    ],
+)
+def test_what_is_not_here_is_what_is_remembered_of_it(tmp_path, remembered, weights, lora):
+    if isinstance(remembered, dict):
+        remembered = {"model": "nobody/model", "weights": "w1", **remembered}
+    settings = VoxCPM2Settings(model="nobody/model", lora="me/voice")
+    engine = VoxCPM2Engine(settings, cache=tmp_path, remembered=remembered)
+    assert (engine.identity()["weights"], engine.identity()["lora"]) == (weights, lora)
     assert engine.sample_rate == 48_000
-    for model, expected in ((settings.model, "w1"), ("other/model", f"absent:{settings.model}")):
-        remembered = {"weights": "w1", "model": model}
-        engine = VoxCPM2Engine(settings, cache=tmp_path, remembered=remembered)
-        assert engine.identity()["weights"] == expected
-
-
-def test_a_lora_that_is_not_here_is_the_remembered_one_of_its_own_name(tmp_path):
-    remembered = {"model": "nobody/model", "weights": "w1", "lora": "l1", "lora_spec": "me/voice-a"}
-    for lora, expected in (("me/voice-a", "l1"), ("me/voice-b", "absent:me/voice-b")):
-        settings = VoxCPM2Settings(model="nobody/model", lora=lora)
-        engine = VoxCPM2Engine(settings, cache=tmp_path, remembered=remembered)
-        assert (engine.identity()["weights"], engine.identity()["lora"]) == ("w1", expected)
-
-
-@pytest.mark.parametrize("torn", [[], None, "w1", 5, {"weights": ["w1"], "model": "nobody/model"}])
-def test_a_damaged_memory_remembers_nothing(tmp_path, torn):
-    settings = VoxCPM2Settings(model="nobody/model")
-    engine = VoxCPM2Engine(settings, cache=tmp_path, remembered=torn)
-    assert engine.identity()["weights"] == "absent:nobody/model"
 
 
 def test_missing_weights_name_the_three_ways_on(tmp_path):
@@ -433,15 +426,20 @@ def test_the_last_take_waits_for_nothing(start):
 # -- references ------------------------------------------------------------------------------------
 
 
-def test_a_clip_is_encoded_once(make, tmp_path, monkeypatch):
-    calls: list[str] = []
-    encode = voxcpm2.VoxCPM2.encode
+@pytest.fixture
+def encodings(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Side, float]]:
+    """The side and the seconds of each clip that is encoded."""
+    found, encode = list[tuple[Side, float]](), voxcpm2.VoxCPM2.encode
 
-    def counted(self: Any, audio: Any, *, sample_rate: Any = None, pad: Any = "right") -> Any:
-        calls.append(pad)
+    def counted(self: Any, audio: Any, *, sample_rate: int, pad: Side = "right") -> Any:
+        found.append((pad, len(audio) / sample_rate))
         return encode(self, audio, sample_rate=sample_rate, pad=pad)
 
     monkeypatch.setattr(voxcpm2.VoxCPM2, "encode", counted)
+    return found
+
+
+def test_a_clip_is_encoded_once(make, tmp_path, encodings):
     told: list[str] = []
     first = make()
     right = latents_of(first, clip(), tell=told.append)
@@ -449,15 +447,15 @@ def test_a_clip_is_encoded_once(make, tmp_path, monkeypatch):
     assert np.array_equal(latents_of(first, clip()), right)
     latents_of(first, clip(), "left")
     assert np.array_equal(latents_of(make(), clip()), right)
-    assert calls == ["right", "left"]
+    assert [side for side, _ in encodings] == ["right", "left"]
     latents_of(first, clip(0.5, "altered"))
-    assert len(calls) == 3
+    assert len(encodings) == 3
     for path in (tmp_path / "voices").iterdir():
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 1
         path.write_bytes(data)
     assert np.array_equal(latents_of(make(), clip()), right)
-    assert len(calls) == 4
+    assert len(encodings) == 4
 
 
 def test_a_preset_brings_its_latents(make, tmp_path):
@@ -473,18 +471,12 @@ def test_a_preset_brings_its_latents(make, tmp_path):
     assert np.array_equal(latents_of(make(), other), own)
 
 
-def test_latents_are_looked_at_for_less_than_encoding_takes(make, monkeypatch):
+def test_latents_are_looked_at_for_less_than_encoding_takes(make, encodings):
     engine, voice = make(), clip(8.0)
     given = replace(voice, latents=engine.encode_reference(voice))
-    encode, heard = voxcpm2.VoxCPM2.encode, []
-
-    def counted(self: Any, audio: Any, *, sample_rate: Any = None, pad: Any = "right") -> Any:
-        heard.append(len(audio) / sample_rate)
-        return encode(self, audio, sample_rate=sample_rate, pad=pad)
-
-    monkeypatch.setattr(voxcpm2.VoxCPM2, "encode", counted)
+    encodings.clear()
     latents_of(make(), given)
-    assert 1 < sum(heard) < 2
+    assert 1 < sum(seconds for _, seconds in encodings) < 2
 
 
 WRONG: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -552,16 +544,6 @@ def test_out_of_memory_lowers_the_slots_and_loses_nothing(start, alone, monkeypa
     assert_alike(speak(session, FEW), alone)
     assert session.slots == 2
     assert "lowered to 2" in session.note
-
-
-def test_out_of_memory_with_one_row_is_the_machines(start, monkeypatch):
-    def none(self: generate.Batch) -> Any:
-        raise RuntimeError("[METAL] Command buffer execution failed: Insufficient Memory")
-
-    monkeypatch.setattr(generate.Batch, "step", none)
-    session = start(slots=4)
-    with pytest.raises(EngineUnavailable, match="8-bit"):
-        speak(session, MIXED[:4])
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, when: Callable[[int], bool]) -> list[int]:
@@ -798,19 +780,35 @@ def test_errors_of_mlx_are_known_by_their_messages(message, is_memory, is_beyond
     assert mlx_memory.is_beyond_repair(error) == is_beyond_repair
 
 
-@pytest.mark.parametrize(("place", "name"), [(generate.Batch, "step"), (voxcpm2.VoxCPM2, "encode")])
-def test_a_process_that_cannot_go_on_is_not_gone_on_in(start, monkeypatch, place, name):
+STEP, ENCODE = (generate.Batch, "step"), (voxcpm2.VoxCPM2, "encode")
+THRASHES = r"in this process \(Cache.*run the same again"
+
+
+@pytest.mark.parametrize(
+    ("place", "error", "kind", "said", "most"),
+    [
+        (STEP, RuntimeError(THRASHING), EngineUnavailable, THRASHES, 1),
+        (ENCODE, RuntimeError(THRASHING), EngineUnavailable, THRASHES, 1),
+        (STEP, RuntimeError("Insufficient Memory"), EngineUnavailable, "8-bit", 99),
+        (STEP, RuntimeError("device lost"), EngineUnavailable, "device lost", 99),
+        (STEP, KeyboardInterrupt("^C"), KeyboardInterrupt, "C", 1),
+    ],
+)
+def test_what_always_fails_ends_the_session(start, monkeypatch, place, error, kind, said, most):
+    """At once, where this process cannot go on."""
     calls = []
 
-    def thrashing(*given: Any, **more: Any) -> Any:
+    def fail(*given: Any, **more: Any) -> Any:
         calls.append(given)
-        raise RuntimeError(THRASHING)
+        raise error
 
-    monkeypatch.setattr(place, name, thrashing)
+    monkeypatch.setattr(*place, fail)
     session = start(slots=4)
-    with pytest.raises(EngineUnavailable, match=r"in this process \(Cache.*run the same again"):
+    with pytest.raises(kind, match=said):
         speak(session, FEW)
-    assert len(calls) == 1
+    assert len(calls) <= most
+    session.close()
+    session.close()
 
 
 def test_what_a_process_died_of_is_spoken_alone_and_in_fewer_slots(start, alone):
@@ -886,29 +884,6 @@ def test_the_model_has_a_process_of_its_own_on_cuda(make, monkeypatch, kind, own
     assert len(asked) == 1
     assert make(process="same")._processes is None
     assert make(process="own")._processes is not None
-
-
-def test_where_nothing_works_the_machine_is_at_fault(start, monkeypatch):
-    def broken(self: generate.Batch) -> Any:
-        raise RuntimeError("device lost")
-
-    monkeypatch.setattr(generate.Batch, "step", broken)
-    session = start(slots=4)
-    with pytest.raises(EngineUnavailable, match="device lost"):
-        speak(session, FEW)
-
-
-def test_ctrl_c_passes(start, monkeypatch):
-    def interrupted(self: generate.Batch) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(generate.Batch, "step", interrupted)
-    session = start()
-    session.add(request())
-    with pytest.raises(KeyboardInterrupt):
-        session.advance()
-    session.close()
-    session.close()
 
 
 def test_limits_are_set_and_restored(start, monkeypatch):
