@@ -499,7 +499,7 @@ def test_the_hubs_errors_are_lines(hub, error, kind, said):
 
 
 def test_a_folder_cannot_be_pulled(hub, source):
-    with pytest.raises(UsageError, match=r"only a hub id.* own model \(voxcpm2\)"):
+    with pytest.raises(UsageError, match=r"the model of an engine \(voxcpm2\).* a hub id"):
         models.look_up(str(source), [FAMILY])
 
 
