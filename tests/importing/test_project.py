@@ -59,28 +59,18 @@ def test_a_number_before_a_title_is_not_in_the_name_of_its_file(tmp_path: Path) 
     written = write_project(dataclasses.replace(BOOK, chapters=tuple(chapters)), tmp_path / "door")
     names = sorted(path.stem for path in (written.root / "text").glob("*.md"))
     assert names == [
-        "01-low-water",
-        "02-low-water",
-        "03-chapter-six-mr-garnet",
-        "04-kapitel-2-ebbe",
-    ]
+        "01-low-water", "02-low-water", "03-chapter-six-mr-garnet", "04-kapitel-2-ebbe",
+    ]  # fmt: skip
 
 
 def test_a_project_has_its_files(tmp_path: Path) -> None:
     written = write_project(BOOK, tmp_path / "door")
     files = {p.relative_to(written.root).as_posix() for p in written.root.rglob("*") if p.is_file()}
     assert files == {
-        "book.yaml",
-        "import-report.md",
-        ".gitignore",
-        ".imported.json",
-        "cover.png",
-        "text/01-the-gate.md",
-        "text/02-épilogue-yes-no.md",
-        "text/03-chapter.md",
-        "text/left-out/01-copyright.md",
-        "text/left-out/02-acknowledgements.md",
-    }
+        "book.yaml", "import-report.md", ".gitignore", ".imported.json", "cover.png",
+        "text/01-the-gate.md", "text/02-épilogue-yes-no.md", "text/03-chapter.md",
+        "text/left-out/01-copyright.md", "text/left-out/02-acknowledgements.md",
+    }  # fmt: skip
     assert (written.root / ".gitignore").read_text() == "build/\n"
     assert (written.root / "cover.png").read_bytes() == PNG
 
@@ -189,10 +179,8 @@ def test_an_epub_becomes_a_valid_project(tmp_path: Path) -> None:
     book = import_book(source)
     found = load.load(write_project(book, tmp_path / "p").manifest).manifest
     assert (found.title, found.author, found.description) == (
-        book.title,
-        book.authors,
-        book.description,
-    )
+        book.title, book.authors, book.description,
+    )  # fmt: skip
     assert [chapter.title for chapter in found.chapters] == ["null", "@: - b"]
     assert yaml.safe_load((tmp_path / "p/book.yaml").read_text("utf-8"))["chapters"]
 

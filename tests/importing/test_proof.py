@@ -14,13 +14,10 @@ from tests.importing.books import PROSE, imported
 @pytest.mark.parametrize(
     "text",
     [
-        "A form: [ ] yes [ ] no.",
-        "- [ ] one\n- [x] two",
-        "\xa0\nTable 3-1: The list.",
-        "\u3000\n注意：这是一个。",
-        "Hello there all\n<!-- never closed",
+        "A form: [ ] yes [ ] no.", "- [ ] one\n- [x] two", "\xa0\nTable 3-1: The list.",
+        "\u3000\n注意：这是一个。", "Hello there all\n<!-- never closed",
     ],
-)
+)  # fmt: skip
 def test_odd_rows_are_read_as_they_were_written(tmp_path: Path, text: str) -> None:
     book = imported(tmp_path, f"# One\n\n{text}\n\n{PROSE}\n", name="door.md")
     roles = Roles({"narrator": "narrator"}, "narrator")

@@ -124,14 +124,11 @@ def test_notes_are_spoken_where_a_user_says(
     ("note", "said"),
     [
         ("They went on horseback", "They went on horseback"),
-        ("He never came back", "He never came back"),
-        ("See the Return", "See the Return"),
-        ("A note. Back", "A note."),
-        ("A note (back)", "A note"),
-        ("A note. ↩︎", "A note."),
+        ("He never came back", "He never came back"), ("See the Return", "See the Return"),
+        ("A note. Back", "A note."), ("A note (back)", "A note"), ("A note. ↩︎", "A note."),
         ("1805 was a bad year.", "1805 was a bad year."),
     ],
-)
+)  # fmt: skip
 def test_words_of_a_note_are_no_way_back_from_it(tmp_path: Path, note: str, said: str) -> None:
     text = f"# One\n\nSo it was.[^2]\n\n{PROSE}\n\n[^2]: {note}\n"
     book = imported(tmp_path, text, Choices(notes="in-place"), "door.md")

@@ -59,17 +59,13 @@ def test_a_scene_break_stands_before_the_mark(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        '<p>He said <i lang="fr">merci beaucoup</i> and left.</p>',
-        '<p lang="en-US">He left.</p>',
-        '<p lang="und">He left.</p>',
-        '<p lang="x-none">He left.</p>',
-        '<p lang="">He left.</p>',
+        '<p>He said <i lang="fr">merci beaucoup</i> and left.</p>', '<p lang="en-US">He left.</p>',
+        '<p lang="und">He left.</p>', '<p lang="x-none">He left.</p>', '<p lang="">He left.</p>',
         '<p lang="el">He left the house again.</p>',
-        '<p lang="fr">And that was all there was to it for the day.</p>',
-        '<p lang="fr">1984</p>',
+        '<p lang="fr">And that was all there was to it for the day.</p>', '<p lang="fr">1984</p>',
         '<p lang="la">Finis</p>',
     ],
-)
+)  # fmt: skip
 def test_what_is_in_the_books_language_has_no_marks(tmp_path: Path, body: str) -> None:
     assert "[language" not in markdown(tmp_path, body)
 

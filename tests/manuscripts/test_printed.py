@@ -116,12 +116,9 @@ def test_long_cells_and_tables_without_types_are_read_alike(tmp_path: Path) -> N
 def test_verse_stays_in_lines_and_abbreviations_are_aliases(tmp_path: Path) -> None:
     book = imported(tmp_path, plays.SHAKESPEARE)
     assert cast(book) == {
-        "Horatio": ("Hor",),
-        "Barnardo": ("Bar",),
-        "Marcellus": ("Mar",),
-        "All": (),
+        "Horatio": ("Hor",), "Barnardo": ("Bar",), "Marcellus": ("Mar",), "All": (),
         "Hamlet": ("Ham",),
-    }
+    }  # fmt: skip
     assert (
         "Mar: Horatio says 'tis but our fantasy,\\\nAnd will not let belief take hold of him\\\n"
         "Touching this dreaded sight, twice seen of us.\\\nTherefore I have entreated him along\\\n"
@@ -146,11 +143,9 @@ def test_names_in_italics_with_their_manner(tmp_path: Path) -> None:
         "mouth.*)} Come in here, Torvald, and see what I have bought."
     ) in found
     assert found[1:5] == [
-        "(*calls out from his room*)",
-        "Helmer: Is that my little lark twittering out there?",
-        "(*busy opening some of the parcels*)",
-        "Nora: Yes, it is!",
-    ]
+        "(*calls out from his room*)", "Helmer: Is that my little lark twittering out there?",
+        "(*busy opening some of the parcels*)", "Nora: Yes, it is!",
+    ]  # fmt: skip
     assert found[-1].startswith("Nora (softly): Yes but, Torvald, this year we *really* can")
 
 
@@ -194,25 +189,17 @@ def test_a_play_of_markdown(tmp_path: Path) -> None:
     book = imported(tmp_path, text, "play.md")
     assert cast(book) == {"Hamlet": ("Ham",), "Horatio": ("Hor",)}
     assert rows(book)[-6:] == [
-        "Ham: Whither wilt thou lead me?",
-        "*Exit Ghost.*",
-        "Hor (aside): My [lord](http://x.y)!",
-        "Ham: Speak; {narrator: [*Rises.*]} I'll go **no** further.",
-        "Hor & Ham: We will.",
+        "Ham: Whither wilt thou lead me?", "*Exit Ghost.*", "Hor (aside): My [lord](http://x.y)!",
+        "Ham: Speak; {narrator: [*Rises.*]} I'll go **no** further.", "Hor & Ham: We will.",
         "Hor: So.",
-    ]
+    ]  # fmt: skip
 
 
 def test_a_name_that_nothing_is_said_under_is_read(tmp_path: Path) -> None:
     text = "ACT I\n\nROPER. So.\n\nMORE. No.\n\nROPER.\n\nMORE. Why?\n\nROPER. So.\n\nMORE.\n"
     assert rows(imported(tmp_path, text))[1:] == [
-        "Roper: So.",
-        "More: No.",
-        "Roper",
-        "More: Why?",
-        "Roper: So.",
-        "More",
-    ]
+        "Roper: So.", "More: No.", "Roper", "More: Why?", "Roper: So.", "More",
+    ]  # fmt: skip
 
 
 def test_full_width_colons(tmp_path: Path) -> None:
@@ -228,16 +215,13 @@ PAIRS = [("Roper", "So."), ("More", "No."), ("Roper", "Why?"), ("More", "Yes."),
 @pytest.mark.parametrize(
     "form",
     [
-        "<p><b>{0}.</b> {1}</p>",
-        "<p><span class='smcap'>{0}</span>. {1}</p>",
-        "<p><i>{0}:</i> {1}</p>",
-        "<p><i>{0}</i> — {1}</p>",
-        "<p class='speaker'>{0}</p><p>{1}</p>",
+        "<p><b>{0}.</b> {1}</p>", "<p><span class='smcap'>{0}</span>. {1}</p>",
+        "<p><i>{0}:</i> {1}</p>", "<p><i>{0}</i> — {1}</p>", "<p class='speaker'>{0}</p><p>{1}</p>",
         "<p><span class='charname'>{0}</span><br/>{1}</p>",
         "<p style='text-align: center'><b>{0}</b></p><p>{1}</p>",
         "<dl><dt>{0}</dt><dd>{1}</dd></dl>",
     ],
-)
+)  # fmt: skip
 def test_names_that_markup_sets_apart(tmp_path: Path, form: str) -> None:
     body = "".join(form.format(*pair) for pair in PAIRS * 2)
     book = imported(tmp_path, f"<h1>Act I</h1>{body}", "play.epub")
@@ -265,13 +249,9 @@ def test_more_of_a_speech_and_a_narration_without_brackets(tmp_path: Path) -> No
     )
     book = imported(tmp_path, text)
     assert rows(book)[1:] == [
-        "Roper: I came.",
-        "Roper: You know that I had to come.",
-        "More (aside): He came.",
-        "The door opens, and the king comes in.",
-        "Roper: The king!",
-        "More: The king.",
-    ]
+        "Roper: I came.", "Roper: You know that I had to come.", "More (aside): He came.",
+        "The door opens, and the king comes in.", "Roper: The king!", "More: The king.",
+    ]  # fmt: skip
     assert any("1 paragraph without a name" in remark for remark in book.remarks)
 
 
@@ -324,11 +304,8 @@ def test_questions_and_answers(tmp_path: Path) -> None:
     text = "Q. What is the end of man?\n\nA. Rest.\n\nQ. And of rest?\n\nA. No. There is none.\n"
     book = imported(tmp_path, text)
     assert rows(book) == [
-        "Q: What is the end of man?",
-        "A: Rest.",
-        "Q: And of rest?",
-        "A: No. There is none.",
-    ]
+        "Q: What is the end of man?", "A: Rest.", "Q: And of rest?", "A: No. There is none.",
+    ]  # fmt: skip
 
 
 def test_times_of_a_transcript_are_left_out_and_listed(tmp_path: Path) -> None:
@@ -400,18 +377,11 @@ def test_scripts_of_markdown_stay_their_authors(tmp_path: Path) -> None:
     turns=st.lists(
         st.sampled_from(
             [
-                "ROPER. So [he sits] it is.",
-                "MORE. [Softly.] No.",
-                "ROPER.\nVerse is here,\nAnd here.",
-                "MORE and ROPER. Yes! {a|b}",
-                "MORE.",
-                "[_They go._]",
-                "Enter Rich.",
-                "[00:12] ROPER: No: never.",
-                "It was late, and *nobody* came.",
-                "RICH (to More, in haste). Why? (He goes.)",
-                "ALL. {narrator: x} So (it is",
-                "_Exit._",
+                "ROPER. So [he sits] it is.", "MORE. [Softly.] No.",
+                "ROPER.\nVerse is here,\nAnd here.", "MORE and ROPER. Yes! {a|b}", "MORE.",
+                "[_They go._]", "Enter Rich.", "[00:12] ROPER: No: never.",
+                "It was late, and *nobody* came.", "RICH (to More, in haste). Why? (He goes.)",
+                "ALL. {narrator: x} So (it is", "_Exit._",
             ]
         ),
         min_size=6,
@@ -419,7 +389,7 @@ def test_scripts_of_markdown_stay_their_authors(tmp_path: Path) -> None:
     ),
     directions=st.sampled_from(["read", "omit"]),
     name=st.sampled_from(["play.txt", "play.md"]),
-)
+)  # fmt: skip
 def test_every_character_is_in_a_chapter_or_left_out(
     tmp_path: Path, turns: list[str], directions: Treatment, name: str
 ) -> None:
@@ -438,19 +408,12 @@ def test_every_character_is_in_a_chapter_or_left_out(
 @pytest.mark.parametrize(
     ("printed", "name"),
     [
-        ("LADY BRACKNELL", "Lady Bracknell"),
-        ("MRS. ALVING", "Mrs. Alving"),
-        ("O'BRIEN", "O'Brien"),
-        ("McCABE", "McCabe"),
-        ("GHOST OF CAESAR", "Ghost of Caesar"),
-        ("HENRY IV", "Henry IV"),
-        ("1ST CITIZEN", "1st Citizen"),
-        ("JEAN-PAUL", "Jean-Paul"),
-        ("ГОРОДНИЧИЙ", "Городничий"),
-        ("Q", "Q"),
-        ("Nora", "Nora"),
+        ("LADY BRACKNELL", "Lady Bracknell"), ("MRS. ALVING", "Mrs. Alving"),
+        ("O'BRIEN", "O'Brien"), ("McCABE", "McCabe"), ("GHOST OF CAESAR", "Ghost of Caesar"),
+        ("HENRY IV", "Henry IV"), ("1ST CITIZEN", "1st Citizen"), ("JEAN-PAUL", "Jean-Paul"),
+        ("ГОРОДНИЧИЙ", "Городничий"), ("Q", "Q"), ("Nora", "Nora"),
     ],
-)
+)  # fmt: skip
 def test_names_in_ordinary_capitals(printed: str, name: str) -> None:
     assert in_ordinary_case(printed) == name
 
@@ -458,14 +421,10 @@ def test_names_in_ordinary_capitals(printed: str, name: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Alice was very late.",
-        "THE END.",
-        "ACT I.",
-        "P.S. I love you.",
-        "Fig. 1. A cat",
+        "Alice was very late.", "THE END.", "ACT I.", "P.S. I love you.", "Fig. 1. A cat",
         "Yes. I do.",
     ],
-)
+)  # fmt: skip
 def test_what_is_no_label(text: str) -> None:
     assert not find_labels(text)
 
@@ -473,14 +432,10 @@ def test_what_is_no_label(text: str) -> None:
 @pytest.mark.parametrize(
     ("words", "style"),
     [
-        ("(softly)", "softly"),
-        ("[Languidly.]", "languidly"),
-        (", à part", "à part"),
-        ("[Rises.]", None),
-        ("[To Roper.]", None),
-        ("[as he shuts the last drawer]", None),
+        ("(softly)", "softly"), ("[Languidly.]", "languidly"), (", à part", "à part"),
+        ("[Rises.]", None), ("[To Roper.]", None), ("[as he shuts the last drawer]", None),
     ],
-)
+)  # fmt: skip
 def test_one_or_two_words_are_a_style(words: str, style: str | None) -> None:
     assert manner_of_speaking(words) == style
 

@@ -112,12 +112,10 @@ def test_tidying_keeps_every_word(pieces: list[StyledSpan]) -> None:
         (["I", "A Letter"], "I. A Letter"),
         (["Chapter Four", "The Gate"], "Chapter Four. The Gate"),
         (["CHAPTER IV.", "THE GATE"], "CHAPTER IV. THE GATE"),
-        (["The Gate", "A Tale"], "The Gate: A Tale"),
-        (["The Gate!", "A Tale"], "The Gate! A Tale"),
-        (["“The Gate”", "A Tale"], "“The Gate”: A Tale"),
-        (["The Gate"], "The Gate"),
+        (["The Gate", "A Tale"], "The Gate: A Tale"), (["The Gate!", "A Tale"], "The Gate! A Tale"),
+        (["“The Gate”", "A Tale"], "“The Gate”: A Tale"), (["The Gate"], "The Gate"),
     ],
-)
+)  # fmt: skip
 def test_parts_of_a_heading_are_joined_as_they_are_spoken(parts: list[str], heading: str) -> None:
     assert plain_text(join_heading([(StyledSpan(part),) for part in parts])) == heading
 

@@ -68,12 +68,10 @@ KNOW = "“I know,” said Ada, “but not now.”"
 def test_a_quotation_with_a_tag_has_three_lines_of_one_paragraph() -> None:
     found = lines(f"Before.\n\n{KNOW}\n\nAfter.", "Ada", "Ada")
     assert [(line.speaker, line.text, line.continues_previous, line.line) for line in found] == [
-        ("narrator", "Before.", False, 1),
-        ("Ada", "“I know,”", False, 3),
-        ("narrator", "said Ada,", True, 3),
-        ("Ada", "“but not now.”", True, 3),
+        ("narrator", "Before.", False, 1), ("Ada", "“I know,”", False, 3),
+        ("narrator", "said Ada,", True, 3), ("Ada", "“but not now.”", True, 3),
         ("narrator", "After.", False, 5),
-    ]
+    ]  # fmt: skip
 
 
 def test_what_nobody_is_said_to_say_stays_as_it_was() -> None:
@@ -156,10 +154,8 @@ def test_pauses_marks_and_said_words_stay_where_they_are() -> None:
         "Ada", "Ada",
     )  # fmt: skip
     assert [line.spoken_forms for line in found] == [
-        (SpokenForm(3, 7, "no"),),
-        (),
-        (SpokenForm(5, 8, "nut"),),
-    ]
+        (SpokenForm(3, 7, "no"),), (), (SpokenForm(5, 8, "nut"),),
+    ]  # fmt: skip
     assert [line.pauses for line in found] == [
         (), (PauseMark(0, 1.0),), (PauseMark(5, 2.0), PauseMark(10, 3.0)),
     ]  # fmt: skip
@@ -242,14 +238,12 @@ def test_a_label_within_braces_is_text() -> None:
         ("A {Zebulon: no} b", "A {Zebulon: no} b", "begins no {written|spoken}"),
         ("A {Ada: no", "A {Ada: no", "no } ends it"),
         ("A {Ada: no\n\nb} c", "A {Ada: no", "no } ends it"),
-        ("A \\{Ada: no\\} b", "A {Ada: no} b", None),
-        ("A `{Ada: no}` b", "A {Ada: no} b", None),
-        ("A } b", "A } b", None),
-        ("A { b", "A { b", "begins no {written|spoken}"),
+        ("A \\{Ada: no\\} b", "A {Ada: no} b", None), ("A `{Ada: no}` b", "A {Ada: no} b", None),
+        ("A } b", "A } b", None), ("A { b", "A { b", "begins no {written|spoken}"),
         ("A {Ada: } b", "A b", "no words stand in it"),
         ("A {Ada: x|y} b", "A Ada: x b", "says one text for another"),
     ],
-)
+)  # fmt: skip
 def test_what_gives_nothing_to_anybody_is_text_and_said(
     text: str, spoken: str, matter: str | None
 ) -> None:
@@ -305,16 +299,13 @@ def test_pauses_around_unison_count_once() -> None:
         ("said Ada, ", "“I know,”", "en", "said Ada,"),
         ("said Mr. Pym. He left.", "“I know,”", "en", "said Mr. Pym."),
         ("I said, in my affable way.", "“Yes?”", "en", ""),
-        ("said Ada, and left.", "“I know,”", "en", ""),
-        ("she said.", "“Go!”", "en", "she said."),
+        ("said Ada, and left.", "“I know,”", "en", ""), ("she said.", "“Go!”", "en", "she said."),
         ("Ada cried; he fell.", "“Go!”", "en", "Ada cried;"),
-        ("He said no more.", "“Go.”", "en", ""),
-        ("She rose and left.", "“Go!”", "en", ""),
+        ("He said no more.", "“Go.”", "en", ""), ("She rose and left.", "“Go!”", "en", ""),
         ("sagte Ada und ging.", "„Ja“,", "de", "sagte Ada und ging."),
-        ("dit-elle.", "« Oui »,", "fr", "dit-elle."),
-        ("—he said—", "“I”", "en", "—he said—"),
+        ("dit-elle.", "« Oui »,", "fr", "dit-elle."), ("—he said—", "“I”", "en", "—he said—"),
     ],
-)
+)  # fmt: skip
 def test_a_tag_says_who_speaks_and_ends_with_its_clause(
     text: str, before: str, language: str, tag: str
 ) -> None:
@@ -398,15 +389,11 @@ def boundaries(text: str, *who: str) -> list[tuple[str, str, str]]:
 def test_between_lines_of_a_paragraph_the_pause_is_that_of_the_marks() -> None:
     text = f"{KNOW} She left.\n\n“Really?” asked Ada. “Go!” He went."
     assert boundaries(text, "Ada", "Ada", "Ada", "Ben") == [
-        ("Ada", "“I know,”", "clause"),
-        ("narrator", "said Ada,", "clause"),
-        ("Ada", "“but not now.”", "sentence"),
-        ("narrator", "She left.", "line"),
-        ("Ada", "“Really?”", "clause"),
-        ("narrator", "asked Ada.", "sentence"),
-        ("Ben", "“Go!”", "sentence"),
-        ("narrator", "He went.", "scene"),
-    ]
+        ("Ada", "“I know,”", "clause"), ("narrator", "said Ada,", "clause"),
+        ("Ada", "“but not now.”", "sentence"), ("narrator", "She left.", "line"),
+        ("Ada", "“Really?”", "clause"), ("narrator", "asked Ada.", "sentence"),
+        ("Ben", "“Go!”", "sentence"), ("narrator", "He went.", "scene"),
+    ]  # fmt: skip
 
 
 def test_a_tag_joins_narration_beside_it_and_nothing_else() -> None:

@@ -27,18 +27,15 @@ OVER_PARAGRAPHS = [
     ('"One.|"Two."|He left.', '"One.|+"Two."'),
     ("‘One.|‘Two,’ said Ada. ‘Three.’", "‘One.|+‘Two,’|‘Three.’"),
     ("'One.|'Two,' said Ada.", "'One.|+'Two,'"),
-    (
-        "“One.|Two has no mark.|Three,” said Ada.|“Four.”",
-        "“One.|+Two has no mark.|+Three,”|“Four.”",
-    ),
+    ("“One.|Two has no mark.|Three,” said Ada.|“Four.”",
+     "“One.|+Two has no mark.|+Three,”|“Four.”"),
     ("Ada said, “One.|“Two.”|“Three?”", "“One.|+“Two.”|“Three?”"),
     ("“One,” said Ada. “Two.|“Three.”", "“One,”|“Two.|+“Three.”"),
     ("“One.|“Two ‘and a half.’|“Three.”", "“One.|+“Two ‘and a half.’|+“Three.”"),
     ("«Uno.|»Dos.|»Tres», dijo Ana.|«Sí».", "«Uno.|+»Dos.|+»Tres»|«Sí»"),
     ("「一つ。|「二つ。」|彼は去った。", "「一つ。|+「二つ。」"),
-    ("“One.||“Two.”", "“One.|+“Two.”"),
-    ("“One.”|“Two.”|“Three.”", "“One.”|“Two.”|“Three.”"),
-]
+    ("“One.||“Two.”", "“One.|+“Two.”"), ("“One.”|“Two.”|“Three.”", "“One.”|“Two.”|“Three.”"),
+]  # fmt: skip
 
 SINGLE_MARKS = [
     ("‘I don’t know,’ said Ada. ‘It’s O’Brien’s.’", "‘I don’t know,’|‘It’s O’Brien’s.’"),
@@ -93,16 +90,13 @@ TAGS_WITHIN = [
     ("fr", "« Non, répondit-elle en riant, pas moi. »", "« Non,|pas moi. »"),
     ("fr", "« Je dis oui. »", "« Je dis oui. »"),
     ("fr", "« Il a dit non, et je le crois. »", "« Il a dit non, et je le crois. »"),
-    (
-        "fr",
-        "« Tu viens ?|— Oui, dit-il.|— Alors partons. »",
-        "« Tu viens ?|— Oui,|— Alors partons. »",
-    ),
+    ("fr", "« Tu viens ?|— Oui, dit-il.|— Alors partons. »",
+     "« Tu viens ?|— Oui,|— Alors partons. »"),
     ("fr", "“Oui, dit-il, je viens.”", "“Oui,|je viens.”"),
     ("it", "«Sì, disse Anna, vengo.»", "«Sì,|vengo.»"),
     ("es", "«Sí, dijo Ana, voy.»", "«Sí,|voy.»"),
     ("ru", "«Да, — сказал Иван, — я приду».", "«Да,|— я приду»"),
-]
+]  # fmt: skip
 
 NOBODY_SAYS = [
     ("He was a “great” man.", "-“great”"),
@@ -113,14 +107,12 @@ NOBODY_SAYS = [
     ("The so-called “experts” and “friends” left.", "-“experts”|-“friends”"),
     ("She said “yes” and left.", "“yes”"),
     ("Voices ordered unknown “Tommies” and “Ernies” home.", "-“Tommies”|-“Ernies”"),
-    ("She cried to him “No” and left.", "“No”"),
-    ("He whispered “Yes” to her.", "“Yes”"),
-    ("He looked up. “Well.”", "“Well.”"),
-    ("“Well”—he paused—“yes.”", "“Well”|“yes.”"),
+    ("She cried to him “No” and left.", "“No”"), ("He whispered “Yes” to her.", "“Yes”"),
+    ("He looked up. “Well.”", "“Well.”"), ("“Well”—he paused—“yes.”", "“Well”|“yes.”"),
     ("His “Go away!” was heard upstairs.", "“Go away!”"),
     ("“Good,” said Ada of the ‘good’ doctor.", "“Good,”|-‘good’"),
     ('He was 6\'2" tall and had a 12" record. "Fine," he said.', '"Fine,"'),
-]
+]  # fmt: skip
 
 NESTED = [
     ("“He said, ‘Go,’ and I went.”", "“He said, ‘Go,’ and I went.”"),

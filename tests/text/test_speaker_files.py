@@ -15,13 +15,9 @@ from tests.effort import cpu_seconds
 
 NAMES = ["Alice", "Hatter", "Alice", "Dormouse", "Alice", "Hatter"]
 WORDS = [
-    "“Why is a raven like a writing desk?”",
-    "“Yes.”",
-    "“I believe I can guess that,”",
-    "“Yes.”",
-    "“Do you mean that you think you can find out the answer to it?”",
-    "“Exactly so,”",
-]
+    "“Why is a raven like a writing desk?”", "“Yes.”", "“I believe I can guess that,”", "“Yes.”",
+    "“Do you mean that you think you can find out the answer to it?”", "“Exactly so,”",
+]  # fmt: skip
 
 
 def rows(*names: str, by: str = "rule") -> tuple[Row, ...]:

@@ -24,20 +24,14 @@ def attributed(*paragraphs: str, cast: tuple[Character, ...] = CAST) -> Attribut
 @pytest.mark.parametrize(
     "paragraph",
     [
-        "“I know,” said Ada.",
-        "“I know,” Ada said.",
-        "“I know,” said Ada, “but not now.”",
-        "“I know!” cried poor Ada Bell.",
-        "“I know,” replied Miss Bell to Ben.",
-        "Ada said, “I know.”",
-        "Ada, turning to Ben, said: “I know.”",
-        "Ben looked at Ada, who said, “I know.”",
-        "“I know,” broke in Ada.",
-        "“I know,” said Ada’s voice.",
-        "“I know,” said the quiet voice of Ada.",
+        "“I know,” said Ada.", "“I know,” Ada said.", "“I know,” said Ada, “but not now.”",
+        "“I know!” cried poor Ada Bell.", "“I know,” replied Miss Bell to Ben.",
+        "Ada said, “I know.”", "Ada, turning to Ben, said: “I know.”",
+        "Ben looked at Ada, who said, “I know.”", "“I know,” broke in Ada.",
+        "“I know,” said Ada’s voice.", "“I know,” said the quiet voice of Ada.",
         "Ben nodded, and Ada answered at once, “I know.”",
     ],
-)
+)  # fmt: skip
 def test_a_tag_names_its_speaker(paragraph: str) -> None:
     assert set(speakers(paragraph)) == {"Ada Bell"}
 
@@ -97,16 +91,12 @@ def test_it_is_the_same_every_time_and_nothing_is_no_error() -> None:
 @pytest.mark.parametrize(
     ("language", "paragraph"),
     [
-        ("de", "„Ich weiß“, sagte Ada."),
-        ("de", "Ada fragte leise: „Warum?“"),
-        ("fr", "« Je sais, dit Ada, mais pas encore. »"),
-        ("fr", "— Je sais, répondit Ada."),
-        ("es", "—Ya lo sé —dijo Ada."),
-        ("it", "«Lo so», disse Ada."),
-        ("pt", "— Eu sei — disse Ada."),
-        ("ru", "— Я знаю, — сказала Ада."),
+        ("de", "„Ich weiß“, sagte Ada."), ("de", "Ada fragte leise: „Warum?“"),
+        ("fr", "« Je sais, dit Ada, mais pas encore. »"), ("fr", "— Je sais, répondit Ada."),
+        ("es", "—Ya lo sé —dijo Ada."), ("it", "«Lo so», disse Ada."),
+        ("pt", "— Eu sei — disse Ada."), ("ru", "— Я знаю, — сказала Ада."),
     ],
-)
+)  # fmt: skip
 def test_tags_of_other_languages_name_their_speaker(language: str, paragraph: str) -> None:
     cast = (Character("Ben"), Character("Ada", ("Ада",)))
     found = attribute([[paragraph]], cast, language=language)
@@ -116,10 +106,8 @@ def test_tags_of_other_languages_name_their_speaker(language: str, paragraph: st
 
 def test_the_cast_is_found_in_other_languages() -> None:
     story = (
-        "„Ich weiß“, sagte Anna.",
-        "„Nein“, rief Herr Huber.",
-        "Anna lachte. „Doch“, sagte sie.",
-    )
+        "„Ich weiß“, sagte Anna.", "„Nein“, rief Herr Huber.", "Anna lachte. „Doch“, sagte sie.",
+    )  # fmt: skip
     found = attribute([story], (), language="de")
     assert {member.name for member in found.cast} >= {"Anna", "Herr Huber"}
     assert [one.speaker for one in found.said][:2] == ["Anna", "Herr Huber"]

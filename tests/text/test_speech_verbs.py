@@ -8,38 +8,27 @@ from narrator.text.speech_verbs import named_in_tag
 
 # language, narration beside a quotation, whom it names, what tells of them (* for a pronoun)
 TAGS = [
-    ("en", " said Ada.", "Ada", ""),
-    ("en", " she whispered. ", "she", "*she"),
+    ("en", " said Ada.", "Ada", ""), ("en", " she whispered. ", "she", "*she"),
     ("en", " said the old man, ", "the old man", ""),
-    ("en", " Mr. Bennet replied, ", "Mr. Bennet", "he"),
-    ("en", "He rose. Ada said: ", "Ada", ""),
-    ("de", " sagte Anna, ", "Anna", ""),
-    ("de", ", fragte sie leise.", "sie", "*she"),
+    ("en", " Mr. Bennet replied, ", "Mr. Bennet", "he"), ("en", "He rose. Ada said: ", "Ada", ""),
+    ("de", " sagte Anna, ", "Anna", ""), ("de", ", fragte sie leise.", "sie", "*she"),
     ("de", " sagte der alte Mann.", "der alte Mann", "he"),
-    ("de", "Der alte Mann rief: ", "Der alte Mann", "he"),
-    ("de", "Dann sagte er: ", "er", "*he"),
+    ("de", "Der alte Mann rief: ", "Der alte Mann", "he"), ("de", "Dann sagte er: ", "er", "*he"),
     ("de", " rief Herr von Gontard aus.", "Herr von Gontard", "he"),
-    ("fr", " dit-elle, ", "elle", "*she"),
-    ("fr", " cria-t-il.", "il", "*he"),
+    ("fr", " dit-elle, ", "elle", "*she"), ("fr", " cria-t-il.", "il", "*he"),
     ("fr", "s’écria la vieille dame.", "la vieille dame", "she"),
     ("fr", " dit M. de Rênal en se levant.", "M. de Rênal", "he"),
-    ("fr", "Anna lui demanda : ", "Anna", ""),
-    ("es", "—dijo Ana—", "Ana", ""),
-    ("es", " respondió él.", "él", "*he"),
-    ("es", " preguntó la mujer.", "la mujer", "she"),
-    ("es", " dijo.", "", "*"),
-    ("it", " disse Anna", "Anna", ""),
+    ("fr", "Anna lui demanda : ", "Anna", ""), ("es", "—dijo Ana—", "Ana", ""),
+    ("es", " respondió él.", "él", "*he"), ("es", " preguntó la mujer.", "la mujer", "she"),
+    ("es", " dijo.", "", "*"), ("it", " disse Anna", "Anna", ""),
     ("it", " chiese lui.", "lui", "*he"),
     ("it", " rispose la signora Rossi.", "la signora Rossi", "she"),
-    ("pt", "— disse-lhe o velho. ", "o velho", "he"),
-    ("pt", " perguntou ela.", "ela", "*she"),
-    ("ru", ", — сказал Иван. ", "Иван", "he"),
-    ("ru", " спросила она.", "она", "*she"),
+    ("pt", "— disse-lhe o velho. ", "o velho", "he"), ("pt", " perguntou ela.", "ela", "*she"),
+    ("ru", ", — сказал Иван. ", "Иван", "he"), ("ru", " спросила она.", "она", "*she"),
     ("ru", " сказал старик.", "старик", "he"),
-    ("ru", " прошептала Анна Павловна, ", "Анна Павловна", "she"),
-    ("ru", " ответила.", "", "*she"),
+    ("ru", " прошептала Анна Павловна, ", "Анна Павловна", "she"), ("ru", " ответила.", "", "*she"),
     ("ru", " говорит Маша.", "Маша", ""),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("language", "beside", "name", "told"), TAGS)
@@ -53,14 +42,9 @@ def test_a_tag_names_its_subject(language: str, beside: str, name: str, told: st
 @pytest.mark.parametrize(
     ("language", "beside"),
     [
-        ("en", " The door opened."),
-        ("de", " Er ging hinaus."),
-        ("fr", " Il se leva."),
-        ("es", " Se levantó."),
-        ("ru", " Он встал."),
-        ("ko", "그가 말했다."),
-        ("en", ""),
+        ("en", " The door opened."), ("de", " Er ging hinaus."), ("fr", " Il se leva."),
+        ("es", " Se levantó."), ("ru", " Он встал."), ("ko", "그가 말했다."), ("en", ""),
     ],
-)
+)  # fmt: skip
 def test_narration_without_a_verb_of_speech_names_nobody(language: str, beside: str) -> None:
     assert named_in_tag(beside, language) is None

@@ -21,12 +21,10 @@ CAST = (
     Character("Cy"),
 )
 TALK = [
-    "It was late in the year.",
-    "“Is there room?” said Ada.",
-    "“There is room for two,” a voice answered, “if the second is a goat.”",
-    "“It is no goat.”",
+    "It was late in the year.", "“Is there room?” said Ada.",
+    "“There is room for two,” a voice answered, “if the second is a goat.”", "“It is no goat.”",
     "He was reading “The Ferry” that week.",
-]
+]  # fmt: skip
 
 
 class Stub:

@@ -103,16 +103,12 @@ def test_it_ends_when_it_is_cancelled(monkeypatch):
     [
         ("An old woman, hoarse.", "An old woman, hoarse"),
         ("\n\n  **An old woman**, hoarse\nand more", "An old woman, hoarse"),
-        ("Ada: “an old woman”", "an old woman"),
-        ("Ada's voice: low, slow", "low, slow"),
-        ("- Voice: low, slow", "low, slow"),
-        ("<think>\n\n</think>\nlow", ""),
+        ("Ada: “an old woman”", "an old woman"), ("Ada's voice: low, slow", "low, slow"),
+        ("- Voice: low, slow", "low, slow"), ("<think>\n\n</think>\nlow", ""),
         ("# Low {and} [slow] `x` | y", "Low and slow x y"),
-        ("low\x07 and\u200b slow", "low and slow"),
-        ("42. 17. ...", ""),
-        ("", ""),
+        ("low\x07 and\u200b slow", "low and slow"), ("42. 17. ...", ""), ("", ""),
     ],
-)
+)  # fmt: skip
 def test_a_description_is_one_plain_line(written, line):
     assert proposing.clean_description(written, "Ada") == line
 
