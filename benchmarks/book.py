@@ -2,8 +2,8 @@
 
     python -m benchmarks.book [BOOK.epub] [--chapters N]
 
-Without an argument it takes the book that NARRATOR_TEST_EPUB names, or `../shared/books`, or else
-builds one from the story in `projects/`, repeated. Every figure is of whole processes, workers
+Without an argument it takes the book that NARRATOR_TEST_EPUB names, or else builds one from the
+story in `projects/`, repeated. Every figure is of whole processes, workers
 included. The last line is JSON.
 """
 
@@ -65,11 +65,11 @@ def _tree(root: int) -> set[int]:
         except OSError:
             continue
         parents[int(stat.parent.name)] = int(fields[1])
-    found, new = {root}, {root}
+    processes, new = {root}, {root}
     while new:
-        new = {pid for pid, parent in parents.items() if parent in new} - found
-        found |= new
-    return found
+        new = {pid for pid, parent in parents.items() if parent in new} - processes
+        processes |= new
+    return processes
 
 
 def _pss(pid: int) -> float:
@@ -81,11 +81,9 @@ def _pss(pid: int) -> float:
 
 
 def book() -> Path:
-    """The book to render: what is named, or found, or built."""
-    named = os.environ.get("NARRATOR_TEST_EPUB")
-    found = [Path(named)] if named else sorted((ROOT.parent / "shared" / "books").glob("*.epub"))
-    if found:
-        return found[0]
+    """The book to render: the named one, or one that is built."""
+    if named_book := os.environ.get("NARRATOR_TEST_EPUB"):
+        return Path(named_book)
     chapters = sorted((ROOT / "projects").glob("*/text/*.md"))
     text = "\n\n".join(
         f"# Chapter {i + 1}\n\n{_plain(chapters[i % len(chapters)])}" for i in range(60)

@@ -104,7 +104,7 @@ HARD = """No, no, no, no. I will not have it, I will not have it, and that is th
 
 
 @dataclass(frozen=True)
-class Spoken:
+class SpokenChunk:
     """A chunk as the draft voice said it, at `RATE`, without silence around it."""
 
     text: str
@@ -119,20 +119,26 @@ class Spoken:
 
 def texts(book: Path | None, chunks: int, draw: random.Random) -> list[tuple[str, str]]:
     """Texts as they are spoken, with their languages."""
-    found: list[tuple[str, str]] = []
+    spoken_texts_of_book: list[tuple[str, str]] = []
     sources = [chapter.markdown for chapter in import_book(book).chapters] if book else []
     sources += [file.read_text("utf-8") for file in sorted(ROOT.glob("projects/*/text/*.md"))]
     for source in sources:
-        found += [(text, draw.choice(["en-GB", "en-US"])) for text in spoken_texts(source)]
-    draw.shuffle(found)
-    del found[chunks:]
-    for language, written in LANGUAGES.items():
-        sentences = [" ".join(sentence.split()) for sentence in written.split("|")]
+        spoken_texts_of_book += [
+            (text, draw.choice(["en-GB", "en-US"])) for text in spoken_texts(source)
+        ]
+    draw.shuffle(spoken_texts_of_book)
+    del spoken_texts_of_book[chunks:]
+    for language, joined_sentences in LANGUAGES.items():
+        sentences = [" ".join(sentence.split()) for sentence in joined_sentences.split("|")]
         joint = "" if language == "zh" else " "
         for _ in range(max(1, chunks // 25)):
-            found.append((joint.join(draw.sample(sentences, draw.choice([1, 2, 2, 3]))), language))
+            spoken_texts_of_book.append(
+                (joint.join(draw.sample(sentences, draw.choice([1, 2, 2, 3]))), language)
+            )
     hard = [" ".join(text.split()) for text in HARD.split("|")]
-    return found + [(text, "en-GB") for text in hard for _ in range(max(1, chunks // 200))]
+    return spoken_texts_of_book + [
+        (text, "en-GB") for text in hard for _ in range(max(1, chunks // 200))
+    ]
 
 
 def spoken_texts(markdown: str) -> Iterator[str]:
@@ -146,54 +152,56 @@ def spoken_texts(markdown: str) -> Iterator[str]:
     for scene in chapter.scenes:
         for chunk in cut_scene(scene):
             says = [(say.start, say.stop, say.spoken) for say in chunk.spoken_forms]
-            spoken = normalize(
+            spoken_text = normalize(
                 chunk.text, language="en-GB", speaker="narrator", lexicon=Lexicon([]), says=says
             )
-            if any(map(str.isalnum, spoken.text)):
-                yield spoken.text
+            if any(map(str.isalnum, spoken_text.text)):
+                yield spoken_text.text
 
 
-def speak(items: Sequence[tuple[str, str]], draw: random.Random) -> Iterator[Spoken]:
+def speak(texts: Sequence[tuple[str, str]], draw: random.Random) -> Iterator[SpokenChunk]:
     """What the draft voice says, in no order."""
     gains: dict[str, float] = {}
-    waiting: list[Request] = []
-    for number, (text, language) in enumerate(items):
-        who = random.Random(number % SPEAKERS)
+    pending: list[Request] = []
+    for number, (text, language) in enumerate(texts):
+        speaker_draw = random.Random(number % SPEAKERS)
         name = f"speaker {number % SPEAKERS}"
-        gains[name] = who.uniform(-8, 0)
-        variant = who.choice(sorted(VARIANTS))
+        gains[name] = speaker_draw.uniform(-8, 0)
+        variant = speaker_draw.choice(sorted(VARIANTS))
         voice = Voice(
             name,
             own={
                 "draft": DraftVoice(
                     variant=variant,
-                    pitch=who.randint(*VARIANTS[variant]),
-                    rate=who.randint(150, 185),
+                    pitch=speaker_draw.randint(*VARIANTS[variant]),
+                    rate=speaker_draw.randint(150, 185),
                 )
             },
         )
         expected = expected_seconds(text, language)
-        waiting.append(Request(str(number), text, language, voice, None, {}, 0, 0, expected))
-    asked = {request.key: request for request in waiting}
-    draw.shuffle(waiting)
+        pending.append(Request(str(number), text, language, voice, None, {}, 0, 0, expected))
+    requests = {request.key: request for request in pending}
+    draw.shuffle(pending)
     session = DraftEngine().start()
     busy = 0
-    while waiting or busy:
-        while waiting and busy < session.slots:
-            session.add(waiting.pop())
+    while pending or busy:
+        while pending and busy < session.slots:
+            session.add(pending.pop())
             busy += 1
         for outcome in session.advance():
             busy -= 1
-            request = asked[outcome.key]
+            request = requests[outcome.key]
             if outcome.speech is None:
                 continue
             rate = DraftEngine.sample_rate
-            own = outcome.speech.samples[: -round(TAIL_SECONDS * rate)]
-            own = own * np.float32(audio.amplitude(gains[request.voice.speaker]))
+            samples_at_engine_rate = outcome.speech.samples[: -round(TAIL_SECONDS * rate)]
+            samples_at_engine_rate = samples_at_engine_rate * np.float32(
+                audio.amplitude(gains[request.voice.speaker])
+            )
             # espeak's level depends on the language: a speaker's does not
             speaker = f"{request.voice.speaker}, {request.language.split('-')[0]}"
-            samples = audio.resample(own, rate, RATE)
-            yield Spoken(request.text, request.language, speaker, samples, request.expected)
+            samples = audio.resample(samples_at_engine_rate, rate, RATE)
+            yield SpokenChunk(request.text, request.language, speaker, samples, request.expected)
     session.close()
 
 
@@ -219,8 +227,8 @@ def room(speech: Samples, draw: np.random.Generator) -> Samples:
     dry = plain(speech, draw)
     breaths = np.zeros_like(dry)
     step = RATE // 100
-    quiet = np.abs(dry[: len(dry) // step * step]).reshape(-1, step).max(axis=1) < 0.003
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], quiet.view(np.int8), [0]))))
+    is_quiet = np.abs(dry[: len(dry) // step * step]).reshape(-1, step).max(axis=1) < 0.003
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], is_quiet.view(np.int8), [0]))))
     for start, stop in zip(edges[::2], edges[1::2], strict=True):
         if stop - start > 15 and draw.random() < 0.5:
             length = min(stop - start - 4, 40) * step
@@ -282,18 +290,18 @@ def after(*parts: Callable[[Samples, Samples, np.random.Generator], Samples]) ->
     return lambda s, o, d: np.concatenate([s, *(part(s, o, d) for part in parts)])
 
 
-def rest(seconds: float) -> Spoil:
+def pause_part(seconds: float) -> Spoil:
     return lambda s, o, d: silence(seconds)
 
 
 def over(seconds: float, hertz: float, decibels: float) -> Spoil:
     def spoil(speech: Samples, _: Samples, draw: np.random.Generator) -> Samples | None:
-        made = tone(speech, seconds, hertz, hertz, decibels)
-        if len(speech) < len(made) + RATE:
+        wave = tone(speech, seconds, hertz, hertz, decibels)
+        if len(speech) < len(wave) + RATE:
             return None
-        start = int(draw.integers(0, len(speech) - len(made)))
+        start = int(draw.integers(0, len(speech) - len(wave)))
         spoiled = speech.copy()
-        spoiled[start : start + len(made)] += made
+        spoiled[start : start + len(wave)] += wave
         return spoiled
 
     return spoil
@@ -301,8 +309,8 @@ def over(seconds: float, hertz: float, decibels: float) -> Spoil:
 
 def inserted(seconds: float) -> Spoil:
     def spoil(speech: Samples, _: Samples, draw: np.random.Generator) -> Samples:
-        at = int(draw.integers(len(speech) // 5, 4 * len(speech) // 5))
-        return np.concatenate([speech[:at], silence(seconds), speech[at:]])
+        cut = int(draw.integers(len(speech) // 5, 4 * len(speech) // 5))
+        return np.concatenate([speech[:cut], silence(seconds), speech[cut:]])
 
     return spoil
 
@@ -314,8 +322,8 @@ def stepped(decibels: float) -> Spoil:
         if len(speech) < 6 * RATE:
             return None
         spoiled = speech.copy()
-        at = int(draw.integers(len(speech) // 3, 2 * len(speech) // 3))
-        spoiled[at:] *= audio.amplitude(decibels)
+        start = int(draw.integers(len(speech) // 3, 2 * len(speech) // 3))
+        spoiled[start:] *= audio.amplitude(decibels)
         return spoiled
 
     return spoil
@@ -324,16 +332,16 @@ def stepped(decibels: float) -> Spoil:
 def babble(seconds: float, decibels: float) -> Callable[..., Samples]:
     """Another chunk, backwards."""
 
-    def part(speech: Samples, other: Samples, draw: np.random.Generator) -> Samples:
-        wave = other[::-1][: round(seconds * RATE)] * audio.amplitude(decibels)
-        return audio.fade(wave * np.float32(loudness(speech) / loudness(other)), RATE)
+    def part(speech: Samples, other_speech: Samples, draw: np.random.Generator) -> Samples:
+        wave = other_speech[::-1][: round(seconds * RATE)] * audio.amplitude(decibels)
+        return audio.fade(wave * np.float32(loudness(speech) / loudness(other_speech)), RATE)
 
     return part
 
 
-def leftover(speech: Samples, other: Samples, draw: np.random.Generator) -> Samples:
+def leftover(speech: Samples, other_speech: Samples, draw: np.random.Generator) -> Samples:
     """The last 160 ms of another chunk, from the middle of a sound on."""
-    return other[-round(0.16 * RATE) :].copy()
+    return other_speech[-round(0.16 * RATE) :].copy()
 
 
 def paced(speech: Samples, speed: float) -> Samples:
@@ -342,81 +350,92 @@ def paced(speech: Samples, speed: float) -> Samples:
     return audio.stretch(speech, RATE, speed)
 
 
-def kept(share: float) -> Spoil:
+def truncated(share: float) -> Spoil:
     """The beginning, with an end that fades."""
     return lambda s, o, d: audio.fade(s[: round(share * len(s))], RATE, 0.05)
 
 
 def faults() -> Mapping[str, tuple[str, Spoil]]:
     """Name -> the kinds of fault that should be found, and how to spoil."""
-    made: dict[str, tuple[str, Spoil]] = {}
+    faults_by_name: dict[str, tuple[str, Spoil]] = {}
     for seconds in (0.8, 1.2, 1.6, 2.4, 4.0):
-        made[f"repeat, spliced, {seconds} s"] = ("repeat", repeated(seconds))
+        faults_by_name[f"repeat, spliced, {seconds} s"] = ("repeat", repeated(seconds))
     for seconds in (1.6, 2.4, 4.0):
-        made[f"repeat, 5 % higher, {seconds} s"] = ("repeat", repeated(seconds, pitch=1.05))
-        made[f"repeat, 15 % slower, {seconds} s"] = ("repeat", repeated(seconds, pace=1 / 1.15))
+        faults_by_name[f"repeat, 5 % higher, {seconds} s"] = (
+            "repeat",
+            repeated(seconds, pitch=1.05),
+        )
+        faults_by_name[f"repeat, 15 % slower, {seconds} s"] = (
+            "repeat",
+            repeated(seconds, pace=1 / 1.15),
+        )
     for hertz in (800, 1500, 3000, 6000):
         for level in (0, -12, -20):
-            chirp = before(lambda s, o, d, h=hertz, v=level: tone(s, 0.08, h, h, v), rest(0.06))
-            made[f"chirp, {hertz} Hz, {level} dB"] = ("chirp", chirp)
-    made["chirp, sweep 2 to 5 kHz, -6 dB"] = (
+            chirp = before(
+                lambda s, o, d, h=hertz, v=level: tone(s, 0.08, h, h, v), pause_part(0.06)
+            )
+            faults_by_name[f"chirp, {hertz} Hz, {level} dB"] = ("chirp", chirp)
+    faults_by_name["chirp, sweep 2 to 5 kHz, -6 dB"] = (
         "chirp",
-        before(lambda s, o, d: tone(s, 0.1, 2000, 5000, -6), rest(0.06)),
+        before(lambda s, o, d: tone(s, 0.1, 2000, 5000, -6), pause_part(0.06)),
     )
-    made["burst of noise, -6 dB, 0.2 s before"] = (
+    faults_by_name["burst of noise, -6 dB, 0.2 s before"] = (
         "chirp",
-        before(lambda s, o, d: hiss(s, 0.08, -6, d), rest(0.2)),
+        before(lambda s, o, d: hiss(s, 0.08, -6, d), pause_part(0.2)),
     )
-    made["leftover syllable, 0.2 s before"] = ("chirp", before(leftover, rest(0.2)))
-    made["leftover syllable, 0.05 s before"] = ("chirp", before(leftover, rest(0.05)))
+    faults_by_name["leftover syllable, 0.2 s before"] = ("chirp", before(leftover, pause_part(0.2)))
+    faults_by_name["leftover syllable, 0.05 s before"] = (
+        "chirp",
+        before(leftover, pause_part(0.05)),
+    )
     for level in (-6, -15, -25):
         whistle = over(1.0, 3150, level)
-        made[f"whistle over speech, 1 s, {level} dB"] = ("whistle", whistle)
-    made["beep, 0.4 s, -10 dB, at the end"] = (
+        faults_by_name[f"whistle over speech, 1 s, {level} dB"] = ("whistle", whistle)
+    faults_by_name["beep, 0.4 s, -10 dB, at the end"] = (
         "whistle tail",
-        after(rest(0.2), lambda s, o, d: tone(s, 0.4, 1400, 1400, -10)),
+        after(pause_part(0.2), lambda s, o, d: tone(s, 0.4, 1400, 1400, -10)),
     )
     for level in (0, -12, -24):
-        made[f"noise at the end, 1 s, {level} dB"] = (
+        faults_by_name[f"noise at the end, 1 s, {level} dB"] = (
             "noise tail",
             after(lambda s, o, d, v=level: hiss(s, 1, v, d)),
         )
-        made[f"noise after a rest, 0.6 s, {level} dB"] = (
+        faults_by_name[f"noise after a rest, 0.6 s, {level} dB"] = (
             "noise tail",
-            after(rest(0.3), lambda s, o, d, v=level: hiss(s, 0.6, v, d)),
+            after(pause_part(0.3), lambda s, o, d, v=level: hiss(s, 0.6, v, d)),
         )
     for level in (0, -10, -16):
-        made[f"babble after a rest, 1 s, {level} dB"] = (
+        faults_by_name[f"babble after a rest, 1 s, {level} dB"] = (
             "tail long",
-            after(rest(0.4), babble(1.0, level)),
+            after(pause_part(0.4), babble(1.0, level)),
         )
     for seconds in (0.03, 0.06, 0.09, 0.12):
-        made[f"first sound cut by {seconds} s"] = ("onset chirp", without_onset(seconds))
+        faults_by_name[f"first sound cut by {seconds} s"] = ("onset chirp", without_onset(seconds))
     for level in (-6, -12, -20):
-        made[f"click, {level} dB, before"] = ("click", clicked(level, end=False))
-        made[f"click, {level} dB, after"] = ("click", clicked(level, end=True))
-    made["click, a step, -12 dB, after"] = ("click", clicked(-12, end=True, step=True))
+        faults_by_name[f"click, {level} dB, before"] = ("click", clicked(level, end=False))
+        faults_by_name[f"click, {level} dB, after"] = ("click", clicked(level, end=True))
+    faults_by_name["click, a step, -12 dB, after"] = ("click", clicked(-12, end=True, step=True))
     for level in (-18, -25, -32):
-        made[f"half a breath, {level} dB, before"] = ("torn", torn(level, end=False))
-        made[f"half a breath, {level} dB, after"] = ("torn cut", torn(level, end=True))
-    made["silence inside, 2.5 s"] = ("gap", inserted(2.5))
-    made["cut anywhere"] = (
+        faults_by_name[f"half a breath, {level} dB, before"] = ("torn", torn(level, end=False))
+        faults_by_name[f"half a breath, {level} dB, after"] = ("torn cut", torn(level, end=True))
+    faults_by_name["silence inside, 2.5 s"] = ("gap", inserted(2.5))
+    faults_by_name["cut anywhere"] = (
         "cut short",
         lambda s, o, d: s[: int(d.integers(len(s) // 3, len(s)))],
     )
     for level in (6, 12, 18):
-        made[f"louder by {level} dB half way"] = ("swing level", stepped(level))
+        faults_by_name[f"louder by {level} dB half way"] = ("swing level", stepped(level))
     for level in (-6, -10, -14):
-        made[f"all of it {level} dB"] = (
+        faults_by_name[f"all of it {level} dB"] = (
             "level",
             lambda s, o, d, v=level: s * np.float32(audio.amplitude(v)),
         )
     for share in (0.2, 0.4, 0.6):
-        made[f"only the first {share:.0%}"] = ("short", kept(share))
+        faults_by_name[f"only the first {share:.0%}"] = ("short", truncated(share))
     for speed in (0.33, 0.4, 0.5, 0.67, 1.6, 2.0):
         kind = "long" if speed < 1 else "short"
-        made[f"{speed} times as fast"] = (kind, lambda s, o, d, v=speed: paced(s, v))
-    return made
+        faults_by_name[f"{speed} times as fast"] = (kind, lambda s, o, d, v=speed: paced(s, v))
+    return faults_by_name
 
 
 def without_onset(seconds: float) -> Spoil:
@@ -432,9 +451,9 @@ def clicked(decibels: float, *, end: bool, step: bool = False) -> Spoil:
     def spoil(speech: Samples, _: Samples, draw: np.random.Generator) -> Samples:
         room = silence(0.06 if end else 0.02)
         wave = np.linspace(1, 0, round(0.02 * RATE)) if step else np.array([1.0])
-        at = int(draw.integers(0, len(room)))
-        wave = wave[: len(room) - at] * np.abs(speech).max() * audio.amplitude(decibels)
-        room[at : at + len(wave)] += wave.astype(np.float32)
+        start = int(draw.integers(0, len(room)))
+        wave = wave[: len(room) - start] * np.abs(speech).max() * audio.amplitude(decibels)
+        room[start : start + len(wave)] += wave.astype(np.float32)
         return np.concatenate([speech, room] if end else [room, speech, silence(TAIL_SECONDS)])
 
     return spoil
@@ -455,10 +474,12 @@ def torn(decibels: float, *, end: bool) -> Spoil:
     """Half a breath, a short rest away from the speech."""
 
     def spoil(speech: Samples, _: Samples, draw: np.random.Generator) -> Samples:
-        own = breath(float(draw.uniform(0.25, 0.4)), decibels, speech, draw)
-        gap, half = silence(float(draw.uniform(0.03, 0.09))), len(own) // 2
+        breath_samples = breath(float(draw.uniform(0.25, 0.4)), decibels, speech, draw)
+        gap, half = silence(float(draw.uniform(0.03, 0.09))), len(breath_samples) // 2
         return np.concatenate(
-            [speech, gap, own[:half]] if end else [own[half:], gap, speech, silence(TAIL_SECONDS)]
+            [speech, gap, breath_samples[:half]]
+            if end
+            else [breath_samples[half:], gap, speech, silence(TAIL_SECONDS)]
         )
 
     return spoil
@@ -505,18 +526,22 @@ class Judge:
         self.seconds = 0.0
 
     def __call__(
-        self, take: Samples, spoken: Spoken, latents: Samples | None = None, text: str | None = None
+        self,
+        take: Samples,
+        chunk: SpokenChunk,
+        latents: Samples | None = None,
+        text: str | None = None,
     ) -> Verdict:
-        known = self.speakers[spoken.speaker]
+        speaker = self.speakers[chunk.speaker]
         began = time.process_time()
         verdict = examine(
             take,
             RATE,
-            spoken.expected,
+            chunk.expected,
             latents=latents,
-            median_level=known.median(),
-            median_ratio=known.pace(),
-            text=spoken.text if text is None else text,
+            median_level=speaker.median(),
+            median_ratio=speaker.pace(),
+            text=chunk.text if text is None else text,
         )
         self.cost += time.process_time() - began
         self.seconds += len(take) / RATE
@@ -545,48 +570,54 @@ def main() -> None:
     judge = Judge()
     clean: dict[str, Counter[str]] = {name: Counter() for name in ("bare", "plain", "room")}
     alarms: list[str] = []
-    most: dict[str, float] = {}
-    found: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
-    other = np.zeros(0, np.float32)
+    highest_figures: dict[str, float] = {}
+    detections: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    other_speech = np.zeros(0, np.float32)
     draw = random.Random(1)
     takes = 0
-    for number, spoken in enumerate(speak(texts(options.book, options.chunks, draw), draw)):
+    for number, chunk in enumerate(speak(texts(options.book, options.chunks, draw), draw)):
         rng = np.random.default_rng(number)
         takes += 1
-        known = judge.speakers[spoken.speaker]
+        speaker = judge.speakers[chunk.speaker]
         for dress in (bare, plain, room):
-            take = dress(spoken.samples, rng)
+            take = dress(chunk.samples, rng)
             latents = encode(take) if encode and dress is plain else None
-            verdict = judge(take, spoken, latents)
+            verdict = judge(take, chunk, latents)
             clean[dress.__name__].update({fault.kind for fault in verdict.faults})
             clean[dress.__name__]["any"] += not verdict
             alarms += [
-                f"{dress.__name__} {spoken.language} {fault}: {spoken.text[:90]}"
+                f"{dress.__name__} {chunk.language} {fault}: {chunk.text[:90]}"
                 for fault in verdict.faults
             ]
             for name in MEASURED:
-                most[name] = max(most.get(name, -math.inf), getattr(verdict.figures, name))
+                highest_figures[name] = max(
+                    highest_figures.get(name, -math.inf), getattr(verdict.figures, name)
+                )
             if dress is plain:
-                known.levels.append(verdict.figures.level)
-                known.paces.append(verdict.figures.ratio)
-        if number % options.every == 0 and len(other):
+                speaker.levels.append(verdict.figures.level)
+                speaker.paces.append(verdict.figures.ratio)
+        if number % options.every == 0 and len(other_speech):
             for name, (kinds, spoil) in faults().items():
-                if is_relative(name) and known.median() is None:
+                if is_relative(name) and speaker.median() is None:
                     continue
-                spoiled = spoil(spoken.samples, other, rng)
+                spoiled = spoil(chunk.samples, other_speech, rng)
                 if spoiled is None:
                     continue
-                whole = name.startswith(("cut", *EDGED))
+                is_edge_fault = name.startswith(("cut", *EDGED))
                 take = (
-                    spoiled if whole else room(spoiled, rng) if number % 2 else plain(spoiled, rng)
+                    spoiled
+                    if is_edge_fault
+                    else room(spoiled, rng)
+                    if number % 2
+                    else plain(spoiled, rng)
                 )
                 if name.startswith("leftover"):
                     take = np.concatenate([spoiled, silence(0.15)])
                 latents = encode(take) if encode and name.startswith("repeat") else None
-                verdict = judge(take, spoken, latents)
-                named = any(fault.kind in kinds.split() for fault in verdict.faults)
-                found[name].append((named, not verdict))
-        other = spoken.samples if len(spoken.samples) > 2 * RATE else other
+                verdict = judge(take, chunk, latents)
+                is_named = any(fault.kind in kinds.split() for fault in verdict.faults)
+                detections[name].append((is_named, not verdict))
+        other_speech = chunk.samples if len(chunk.samples) > 2 * RATE else other_speech
 
     print(f"{takes} clean chunks, each three ways; alarms:")
     for name, counts in clean.items():
@@ -594,13 +625,22 @@ def main() -> None:
         print(f"  {name:6} {rate:5.2f} %  {dict(counts)}")
     for alarm in alarms[:40]:
         print(f"    {alarm}")
-    print("highest figures of clean takes: " + ", ".join(f"{k} {v:.2f}" for k, v in most.items()))
+    print(
+        "highest figures of clean takes: "
+        + ", ".join(f"{k} {v:.2f}" for k, v in highest_figures.items())
+    )
     print(f"\n{'fault':38} {'takes':>6} {'named':>7} {'any':>7}")
     table = {}
-    for name, results in found.items():
-        named, any_ = (100 * statistics.mean(column) for column in zip(*results, strict=True))
-        table[name] = {"takes": len(results), "named": round(named, 1), "any": round(any_, 1)}
-        print(f"{name:38} {len(results):6} {named:6.1f}% {any_:6.1f}%")
+    for name, fault_detections in detections.items():
+        is_named, any_ = (
+            100 * statistics.mean(column) for column in zip(*fault_detections, strict=True)
+        )
+        table[name] = {
+            "takes": len(fault_detections),
+            "named": round(is_named, 1),
+            "any": round(any_, 1),
+        }
+        print(f"{name:38} {len(fault_detections):6} {is_named:6.1f}% {any_:6.1f}%")
     cost = 1000 * judge.cost / judge.seconds * 15
     print(f"\n{cost:.0f} ms of processor time for 15 s at 48 kHz")
     report = {

@@ -87,13 +87,13 @@ def tasks_of(book: Path | None) -> Tasks:
 
 def part(tasks: Tasks, seconds: float) -> Tasks:
     """The first so many seconds of speech."""
-    found: dict[str, Task] = {}
+    selected: dict[str, Task] = {}
     for key, task in tasks.items():
         if seconds <= 0:
             break
-        found[key] = task
+        selected[key] = task
         seconds -= task.expected
-    return found
+    return selected
 
 
 # -- real processes --------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def real(tasks: Tasks, speeds: Sequence[float], scale: float, port: int) -> Real
 
 
 def _cpu(running: Sequence[subprocess.Popen[bytes]]) -> dict[str, float]:
-    each = [sum(psutil.Process(one.pid).cpu_times()[:2]) for one in running]
+    each = [sum(psutil.Process(process.pid).cpu_times()[:2]) for process in running]
     return {"client": time.process_time(), "scheduler": each[0], "workers": sum(each[1:])}
 
 
@@ -208,8 +208,8 @@ def processes_table(tasks: Tasks, seconds: float, scale: float, port: int) -> di
     print(f"{'speeds':>16} {'takes':>6} {'ideal s':>8} {'wall s':>8} {'of ideal':>9} {'busy':>7}"
           "   CPU ms a take: client, scheduler, workers")  # fmt: skip
     for number, speeds in enumerate(SPEEDS):
-        some = part(tasks, seconds * SLOTS * sum(speeds) / scale)
-        run = real(some, speeds, scale, port + number)
+        run_tasks = part(tasks, seconds * SLOTS * sum(speeds) / scale)
+        run = real(run_tasks, speeds, scale, port + number)
         share = run.ideal / run.wall
         each = {name: round(1000 * spent / run.takes, 1) for name, spent in run.cpu.items()}
         name = ", ".join(f"{speed:g}" for speed in speeds)
@@ -243,12 +243,12 @@ def virtual_table(tasks: Tasks, jitter: float) -> dict[str, Any]:
 
 def timed(call: Callable[[], object], times: int = 15) -> float:
     """Milliseconds, the median."""
-    found = []
+    milliseconds = []
     for _ in range(times):
         began = time.perf_counter()
         call()
-        found.append(1000 * (time.perf_counter() - began))
-    return statistics.median(found)
+        milliseconds.append(1000 * (time.perf_counter() - began))
+    return statistics.median(milliseconds)
 
 
 def take_parcel(speech: Speech, rate: int) -> bytes:
@@ -262,7 +262,7 @@ def opened(parcel: bytes) -> Speech:
     return codec.decode_speech(facts["speech"], arrays)
 
 
-def asked(latents: State) -> Request:
+def continuation_request(latents: State) -> Request:
     """What goes on from a take of ten seconds."""
     prompt = Prompt("What was said before. " * 8, lambda: sounds.silence(0.0), latents)
     return Request(
@@ -279,7 +279,7 @@ def way_table(port: int) -> dict[str, Any]:
     speech = Speech(sounds.voice(10.0, rate=RATE), latents)
     noise = Speech(np.clip(sounds.noise(10.0, rate=RATE), -1, 1), latents)
     clip = Reference("a clip", sounds.voice(10.0, rate=RATE), RATE, "What it says.", {"": latents})
-    request = asked(latents)
+    request = continuation_request(latents)
     ways: dict[str, tuple[Callable[[], bytes], Callable[[bytes], object], bool]] = {
         "like speech, 48 kHz": (lambda: take_parcel(speech, RATE), opened, True),
         "noise, 48 kHz": (lambda: take_parcel(noise, RATE), opened, True),
@@ -299,9 +299,9 @@ def way_table(port: int) -> dict[str, Any]:
     with processes(port, [("benchmarks.crowd", port, 0, 1)]):
         cluster = DaskCluster(ClusterPlace("127.0.0.1", port), ignore_message)
         try:
-            while not (there := cluster.machines()):
+            while not (machines := cluster.machines()):
                 time.sleep(0.1)
-            (address,) = there
+            (address,) = machines
 
             def travel(parcel: bytes, length: int) -> None:
                 cluster.send(address, crowd.answer, parcel, length, resource="sleeper")
@@ -321,7 +321,7 @@ def way_table(port: int) -> dict[str, Any]:
                                                size if home else 1)),
                     "open_ms": timed(partial(unpack, parcel)),
                 }  # fmt: skip
-                rows[name] = {key: round(value, 2) for key, value in row.items()}
+                rows[name] = {key: round(figure, 2) for key, figure in row.items()}
                 print(f"{name:>22} {row['kB']:6.0f} {row['pack_ms']:8.1f} "
                       f"{row['travel_ms']:10.1f} {row['open_ms']:8.1f}", flush=True)  # fmt: skip
         finally:
@@ -347,8 +347,8 @@ def thousand_table(count: int, port: int) -> dict[str, Any]:
     print(f"session and placing, {len(tasks)} takes: {ours:.2f} ms of CPU a take", flush=True)
     rows: dict[str, Any] = {"client_ms": round(ours, 3)}
     # descriptors: the scheduler has some for each
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     with processes(port, [("benchmarks.crowd", port, 0, count)]) as running:
         cluster = DaskCluster(ClusterPlace("127.0.0.1", port), ignore_message)
         try:
@@ -379,14 +379,14 @@ def _through(
 ) -> float:
     """CPU seconds of the scheduler for each take of so many bytes, beside what it has idle."""
     addresses = itertools.cycle(cluster.machines() or {})
-    out = home = 0
+    sent_count = arrived_count = 0
     began, before = time.monotonic(), _cpu(running)["scheduler"]
-    while home < takes:
-        while out - home < 100 and out < takes:
+    while arrived_count < takes:
+        while sent_count - arrived_count < 100 and sent_count < takes:
             cluster.send(next(addresses), crowd.answer, bytes(70_000), length, resource="sleeper")
-            out += 1
+            sent_count += 1
         assert not cluster.arrivals.get(timeout=60).error
-        home += 1
+        arrived_count += 1
     spent = _cpu(running)["scheduler"] - before - idle * (time.monotonic() - began)
     return spent / takes
 
@@ -404,20 +404,20 @@ def main() -> None:
     parser.add_argument("--machines", type=int, default=1000)
     parser.add_argument("--port", type=int, default=18786)
     options = parser.parse_args()
-    tasks, found = tasks_of(options.book), dict[str, Any]()
+    tasks, report = tasks_of(options.book), dict[str, Any]()
     with tempfile.TemporaryDirectory(prefix="narrator-bench-") as scratch:
         os.environ["NARRATOR_HOME"] = scratch
         if "virtual" in options.only:
-            found["virtual"] = virtual_table(tasks, options.jitter)
+            report["virtual"] = virtual_table(tasks, options.jitter)
         if "way" in options.only:
-            found["way"] = way_table(options.port)
+            report["way"] = way_table(options.port)
         if "thousand" in options.only:
-            found["thousand"] = thousand_table(options.machines, options.port + 1)
+            report["thousand"] = thousand_table(options.machines, options.port + 1)
         if "processes" in options.only:
-            found["processes"] = processes_table(
+            report["processes"] = processes_table(
                 tasks, options.seconds, options.scale, options.port + 2
             )
-    print(json.dumps({"bench": "cluster", "cores": os.cpu_count(), "chunks": len(tasks), **found}))
+    print(json.dumps({"bench": "cluster", "cores": os.cpu_count(), "chunks": len(tasks), **report}))
 
 
 if __name__ == "__main__":

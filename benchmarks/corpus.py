@@ -33,8 +33,8 @@ class Row:
     expected: int | None
     """Chapters that it has; None where nobody has counted them."""
     language: str = "?"
-    found: int = 0
-    lost: int = 0
+    chapter_count: int = 0
+    lost_letters: int = 0
     """Characters."""
     new: int = 0
     check: int | None = None
@@ -45,27 +45,30 @@ class Row:
     @property
     def is_good(self) -> bool:
         codes = {self.new, self.check or 0, self.render or 0}
-        return codes == {0} and not self.lost and self.expected in (None, self.found)
+        return (
+            codes == {0} and not self.lost_letters and self.expected in (None, self.chapter_count)
+        )
 
 
 def command(*arguments: str) -> tuple[int, str, str]:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "narrator", *arguments],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    return done.returncode, done.stdout, done.stderr
+    return process.returncode, process.stdout, process.stderr
 
 
 def tried(name: str, source: Path, expected: int | None, folder: Path, *, render: bool) -> Row:
     row = Row(name, expected)
     began = time.perf_counter()
     project = str(folder / "project")
-    row.new, said, error = command("new", project, "--from", str(source), "--json")
+    row.new, output, error = command("new", project, "--from", str(source), "--json")
     if row.new:
         print(f"{name}: {error.strip()}")
         return row
-    told = json.loads(said)
-    row.found, row.lost, row.language = len(told["chapters"]), told["lost"], told["language"]
+    result_json = json.loads(output)
+    row.chapter_count, row.lost_letters = len(result_json["chapters"]), result_json["lost"]
+    row.language = result_json["language"]
     row.check, _, error = command("check", project)
     row.warnings = error.count("warning:")
     if row.check:
@@ -87,16 +90,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
-        known = [(one.name, one.path, one.chapters) for one in corpus.write(Path(folder) / "texts")]
-        named = [(f"{path.parent.name}/{path.name}", path, None) for path in chosen.manuscripts]
+        listed = [
+            (manuscript.name, manuscript.path, manuscript.chapters)
+            for manuscript in corpus.write(Path(folder) / "texts")
+        ]
+        named_manuscripts = [
+            (f"{path.parent.name}/{path.name}", path, None) for path in chosen.manuscripts
+        ]
         print(f"{'manuscript':40} language  chapters  of  lost  new  check  warnings  render")
-        for number, (name, path, expected) in enumerate((*known, *named)):
+        for number, (name, path, expected) in enumerate((*listed, *named_manuscripts)):
             place = Path(folder) / str(number)
             row = tried(name, path.resolve(), expected, place, render=not chosen.no_render)
             rows.append(row)
             real = "?" if expected is None else expected
             print(
-                f"{name[-40:]:40} {row.language:8}  {row.found:8}  {real:>2}  {row.lost:4}  "
+                f"{name[-40:]:40} {row.language:8}  {row.chapter_count:8}  "
+                f"{real:>2}  {row.lost_letters:4}  "
                 f"{row.new:3}  {row.check!s:>5}  {row.warnings:8}  {row.render!s:>6}"
                 f"{'' if row.is_good else '  <--'}",
                 flush=True,

@@ -113,11 +113,11 @@ def hollow_lm() -> Qwen2LM:
 
 def between(lm: Qwen2LM, rows: int) -> RowStates:
     """Rows between two steps, each with a beginning of its own."""
-    c, held = lm.config, counts.POSITIONS
-    shape = (rows, c.num_kv_heads, round_up(held, KVCache.BUCKET), c.head_dim)
-    keys, values = ([hollow(shape) for _ in range(c.num_layers)] for _ in range(2))
-    starts = [37 * row % held for row in range(rows)]
-    return RowStates(KVCache(keys, values, starts, held), hollow((rows, c.hidden_size)))
+    c, positions = lm.config, counts.POSITIONS
+    shape = (rows, c.num_kv_heads, round_up(positions, KVCache.BUCKET), c.head_dim)
+    keys, layer_values = ([hollow(shape) for _ in range(c.num_layers)] for _ in range(2))
+    starts = [37 * row % positions for row in range(rows)]
+    return RowStates(KVCache(keys, layer_values, starts, positions), hollow((rows, c.hidden_size)))
 
 
 @contextlib.contextmanager
@@ -138,7 +138,7 @@ def counting(backend: Backend) -> Iterator[None]:
 
 def lm_kernels(rows: Sequence[int], backend: Backend) -> dict[int, dict[str, int]]:
     """Of a step, by part, for each number of rows."""
-    lm, found = hollow_lm(), {}
+    lm, counts_by_rows = hollow_lm(), {}
     for count in rows:
         with counting(backend):
             lines = between(lm, count)
@@ -147,8 +147,8 @@ def lm_kernels(rows: Sequence[int], backend: Backend) -> dict[int, dict[str, int
             logits = lm.decode(hollow((count, RELEASED.lm.hidden_size)))
             heads = Heads.from_logits(logits, [True] * count, RELEASED.lm)
             head = kernels(heads.ids, heads.top_logits, heads.log_total)
-        found[count] = {"Qwen2": network, "head": head, "all": network + head}
-    return found
+        counts_by_rows[count] = {"Qwen2": network, "head": head, "all": network + head}
+    return counts_by_rows
 
 
 def building(rows: int, rounds: int = 20) -> float:
@@ -175,8 +175,8 @@ def hollow_flow(positions: int) -> Flow:
     emptied(flow, mx.float32)
     flow.join()
     for name in ("encoders", "up_encoders"):
-        made = flow.encoder._distance_tables(name, positions)
-        flow.encoder._tables[name] = [hollow(array.shape, mx.float32) for array in made]
+        tables = flow.encoder._distance_tables(name, positions)
+        flow.encoder._tables[name] = [hollow(array.shape, mx.float32) for array in tables]
     flow.decoder._plan_steps(STEPS)
     return flow
 
@@ -211,36 +211,38 @@ def flow_kernels(
     begun = mock.patch.object(mx, "async_eval")
     with pretended(backend, compiled=True), fused(backend), begun:
         part = hollow((rows, frames, MELS), mx.float32)
-        known = estimator.condition_terms(part, hollow((rows, MELS), mx.float32), part, guided=True)
-        known = ConditionTerms(
-            *(hollow(each.shape, mx.float32) for each in (known.conv, known.residual))
+        terms = estimator.condition_terms(part, hollow((rows, MELS), mx.float32), part, guided=True)
+        terms = ConditionTerms(
+            *(hollow(each.shape, mx.float32) for each in (terms.conv, terms.residual))
         )
         moment = flow.decoder._plan_steps(STEPS)[0][0]
         mx.eval(moment)
 
-        def evaluated(seen: Sight) -> int:
-            mx.eval([] if seen.mask is None else [seen.mask])
-            return kernels(estimator.velocity(part, known, moment, seen))
+        def estimator_kernels(sight: Sight) -> int:
+            mx.eval([] if sight.mask is None else [sight.mask])
+            return kernels(estimator.velocity(part, terms, moment, sight))
 
-        def whole(rows: list[FlowRow], streaming: bool = False) -> int:
+        def mel_kernels(rows: list[FlowRow], streaming: bool = False) -> int:
             return kernels(*flow.mel(rows, streaming=streaming))
 
-        found = {
-            "estimator": evaluated(row_sight([frames] * 2 * rows, frames)),
-            "mel": whole(alike),
+        part_counts = {
+            "estimator": estimator_kernels(row_sight([frames] * 2 * rows, frames)),
+            "mel": mel_kernels(alike),
         }
         if rows > 1:
-            found["estimator, ragged"] = evaluated(
+            part_counts["estimator, ragged"] = estimator_kernels(
                 row_sight([frames - 2 * n for n in range(rows)] * 2, frames)
             )
-            found["mel, ragged"] = whole(ragged)
-        found["mel, streaming"] = whole(alike, True)
+            part_counts["mel, ragged"] = mel_kernels(ragged)
+        part_counts["mel, streaming"] = mel_kernels(alike, True)
         chunk = RELEASED.flow.encoder.chunk
         state = hollow_state(flow, prompt // chunk * chunk)
         ids = alike[0].ids[: chunk + 3]
         pushed = flow.push(state, alike[0], ids, finalize=False)
-        found["chunk of a stream"] = kernels(pushed, *(a for p in state.pasts for a in p.arrays))
-    return found
+        part_counts["chunk of a stream"] = kernels(
+            pushed, *(a for p in state.pasts for a in p.arrays)
+        )
+    return part_counts
 
 
 def hollow_vocoder() -> HiFT:
@@ -268,7 +270,7 @@ def vocoder_kernels(windows: int, backend: Backend) -> dict[str, int]:
 
 def all_kernels(rows: Sequence[int]) -> dict[str, dict[str, float]]:
     """Of every part by backend and number of rows; of a mel also by frame."""
-    found: dict[str, dict[str, float]] = {}
+    counts: dict[str, dict[str, float]] = {}
     for backend in BACKENDS:
         tokens = lm_kernels(rows, backend)
         for count in rows:
@@ -279,8 +281,8 @@ def all_kernels(rows: Sequence[int]) -> dict[str, dict[str, float]]:
                 "flow, a frame of a mel": flow["mel"] / (2 * TOKENS),
                 **{f"vocoder, {p}": n for p, n in vocoder_kernels(count, backend).items()},
             }
-            found[f"{backend} {count}"] = parts
-    return found
+            counts[f"{backend} {count}"] = parts
+    return counts
 
 
 # ---- times
@@ -296,13 +298,13 @@ class Letters:
 def randomised(module: nn.Module) -> None:
     """Values that keep signals finite."""
 
-    def value(name: str, array: mx.array) -> mx.array:
+    def random_values(name: str, array: mx.array) -> mx.array:
         if "norm" in name or "alpha" in name:
             return mx.ones(array.shape)
         scale = math.prod(array.shape[1:]) ** -0.5 if array.ndim > 1 else 0.0
         return scale * mx.random.normal(array.shape)
 
-    module.update(tree_map_with_path(value, module.parameters()))
+    module.update(tree_map_with_path(random_values, module.parameters()))
     mx.eval(module.parameters())
 
 
@@ -345,8 +347,8 @@ class Ours:
 
     def __init__(self, model: CosyVoice2, task: Task) -> None:
         self.model, self.task = model, task
-        made = row(task.tokens, task.prompt, config=model.config)
-        self.voice = Reference(made.prompt_tokens, made.prompt_mel, made.speaker)
+        voice_row = row(task.tokens, task.prompt, config=model.config)
+        self.voice = Reference(voice_row.prompt_tokens, voice_row.prompt_mel, voice_row.speaker)
 
     def step(self, rows: int) -> Callable[[], object]:
         """A token of each row, from what was drawn to what may be drawn next."""
@@ -363,14 +365,14 @@ class Ours:
 
     def flow(self, rows: int) -> Callable[[], object]:
         config = self.model.config
-        made = [row(self.task.tokens, self.task.prompt, n, config) for n in range(rows)]
-        return lambda: self.model.flow.mel(made)
+        flow_rows = [row(self.task.tokens, self.task.prompt, n, config) for n in range(rows)]
+        return lambda: self.model.flow.mel(flow_rows)
 
     def vocoder(self, rows: int) -> Callable[[], object]:
         mels = np.random.default_rng(1).standard_normal((rows, 2 * self.task.tokens, MELS))
         return lambda: [len(each) for each in vocode(self.model.vocoder, list(map(MelRow, mels)))]
 
-    def whole(self, rows: int) -> Callable[[], object]:
+    def text_to_samples(self, rows: int) -> Callable[[], object]:
         """Rows from text to samples; random weights end by chance, so the length is given."""
         n = self.task.tokens
 
@@ -378,10 +380,10 @@ class Ours:
             batch = self.model.batch(slots=rows)
             for seed in range(rows):
                 batch.add(Request("a" * 30, reference=self.voice, seed=seed, min_len=n, max_len=n))
-            spoken = []
+            speeches = []
             while len(batch):
-                spoken += batch.advance()
-            assert all(len(speech.tokens) == n for _, speech in spoken)
+                speeches += batch.advance()
+            assert all(len(speech.tokens) == n for _, speech in speeches)
             return []
 
         return speak
@@ -391,25 +393,29 @@ def by_rows(ours: Ours, rows: int) -> dict[str, float]:
     """Tokens, frames and seconds of sound a second, of so many rows together."""
     task, sound = ours.task, rows * ours.task.tokens / 25
     [step] = fastest([ours.step(rows)], 8 * task.rounds)
-    stages = [ours.flow(rows), ours.vocoder(rows), ours.whole(rows)]
-    flow, vocoder, whole = fastest(stages, task.rounds)
+    stages = [ours.flow(rows), ours.vocoder(rows), ours.text_to_samples(rows)]
+    flow, vocoder, total_seconds = fastest(stages, task.rounds)
     return {
         "LM, tokens": rows / step,
         "flow, frames": 50 * sound / flow,
         "vocoder, frames": 50 * sound / vocoder,
-        "whole, seconds of sound": sound / whole,
+        "whole, seconds of sound": sound / total_seconds,
     }
 
 
 def streamed(ours: Ours) -> dict[str, float]:
     """Milliseconds of a stream's first and last chunk in the flow, and what it keeps."""
-    made = row(max(ours.task.tokens, 28), ours.task.prompt, config=ours.model.config)
+    voice_row = row(max(ours.task.tokens, 28), ours.task.prompt, config=ours.model.config)
     flow = ours.model.flow
-    stream, at, chunks = flow.stream(replace(made, tokens=made.tokens[:0])), 0, list[float]()
-    while at + stream.missing_tokens <= len(made.tokens):
-        part = made.tokens[at : at + stream.missing_tokens]
+    stream, position, chunks = (
+        flow.stream(replace(voice_row, tokens=voice_row.tokens[:0])),
+        0,
+        list[float](),
+    )
+    while position + stream.missing_tokens <= len(voice_row.tokens):
+        part = voice_row.tokens[position : position + stream.missing_tokens]
         chunks.append(milliseconds(lambda s=stream, p=part: mx.eval(s.feed(p)), 1))
-        at += len(part)
+        position += len(part)
     return {"first chunk": chunks[0], "last chunk": chunks[-1], "kept, MB": stream.nbytes / 1e6}
 
 
@@ -441,8 +447,8 @@ class Port:
         s = port.CosyVoice2Config().flow
         encoder = UpsampleConformerEncoder(
             **{
-                name.removeprefix("encoder_"): value
-                for name, value in vars(s).items()
+                name.removeprefix("encoder_"): setting
+                for name, setting in vars(s).items()
                 if name.startswith("encoder_") and name != "encoder_cnn_module_kernel"
             }
         )
@@ -494,8 +500,8 @@ class Port:
         return step
 
     def flow(self) -> Callable[[], object]:
-        made = row(self.task.tokens, self.task.prompt, config=self.config)
-        arrays = (made.tokens, made.prompt_tokens, made.prompt_mel, made.speaker)
+        flow_row = row(self.task.tokens, self.task.prompt, config=self.config)
+        arrays = (flow_row.tokens, flow_row.prompt_tokens, flow_row.prompt_mel, flow_row.speaker)
         token, prompt, mel, speaker = (mx.array(each)[None] for each in arrays)
         lengths = [mx.array([each.shape[1]]) for each in (token, prompt, mel)]
         return lambda: self.net.inference(
@@ -528,11 +534,11 @@ def against(ours: Ours, port: Port) -> dict[str, dict[str, float]]:
         "flow": (ours.flow(1), port.flow(), 1),
         "vocoder": (ours.vocoder(1), port.vocoder(), 1),
     }
-    found = {}
+    comparison = {}
     for name, (mine, theirs, times) in stages.items():
         a, b = fastest([mine, theirs], times * ours.task.rounds)
-        found[name] = {"ours": 1000 * a, "port": 1000 * b, "times as fast": b / a}
-    return found
+        comparison[name] = {"ours": 1000 * a, "port": 1000 * b, "times as fast": b / a}
+    return comparison
 
 
 # ---- what is said
@@ -543,22 +549,22 @@ def table(title: str, columns: dict[Any, dict[str, float]], digits: int = 1) -> 
     print(f"\n{title:26}" + "".join(f"{column!s:>14}" for column in columns))
     for name in names:
         cells = (column.get(name) for column in columns.values())
-        shown = ("-" if cell is None else f"{cell:.{digits * (cell % 1 != 0)}f}" for cell in cells)
-        print(f"{name:26}" + "".join(f"{cell:>14}" for cell in shown))
+        texts = ("-" if cell is None else f"{cell:.{digits * (cell % 1 != 0)}f}" for cell in cells)
+        print(f"{name:26}" + "".join(f"{cell:>14}" for cell in texts))
 
 
 def timed(config: Config, rows: Sequence[int], task: Task) -> dict[str, Any]:
-    ours, found = Ours(random_model(config), task), dict[str, Any]()
+    ours, figures = Ours(random_model(config), task), dict[str, Any]()
     if importlib.util.find_spec("mlx_audio"):
         with contextlib.suppress(ImportError):
-            found["port"] = importlib.metadata.version("mlx-audio-plus")
-            found["against"] = against(ours, Port(config, task))
-            table(f"ms, mlx-audio-plus {found['port']}", found["against"], 2)
-    found["by_rows"] = {count: by_rows(ours, count) for count in rows}
-    table("a second, by rows", found["by_rows"], 2)
-    found["stream"] = streamed(ours)
-    print(", ".join(f"{name} {value:.0f}" for name, value in found["stream"].items()))
-    return found
+            figures["port"] = importlib.metadata.version("mlx-audio-plus")
+            figures["against"] = against(ours, Port(config, task))
+            table(f"ms, mlx-audio-plus {figures['port']}", figures["against"], 2)
+    figures["by_rows"] = {count: by_rows(ours, count) for count in rows}
+    table("a second, by rows", figures["by_rows"], 2)
+    figures["stream"] = streamed(ours)
+    print(", ".join(f"{name} {figure:.0f}" for name, figure in figures["stream"].items()))
+    return figures
 
 
 def main() -> None:
@@ -570,7 +576,7 @@ def main() -> None:
     parser.add_argument("--count", action="store_true", help="count kernels alone")
     options = parser.parse_args()
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    found: dict[str, Any] = {
+    report: dict[str, Any] = {
         "bench": "cosyvoice2",
         "device": str(mx.default_device()),
         "cores": os.cpu_count(),
@@ -581,15 +587,15 @@ def main() -> None:
     if not options.count:
         config = replace(RELEASED, lm=replace(RELEASED.lm, vocab_size=1500))
         task = Task(options.tokens, options.prompt, options.rounds)
-        found |= timed(config, options.rows, task)
+        report |= timed(config, options.rows, task)
     mx.set_default_device(mx.cpu)  # what follows counts, and evaluates nothing
     counted = (1, 8)
-    found["kernels"] = all_kernels(counted)
-    table("kernels", found["kernels"], 2)
-    found["building_ms"] = {count: building(count) for count in counted}
-    said = ", ".join(f"{n} rows {ms:.1f}" for n, ms in found["building_ms"].items())
-    print(f"ms to build a step of the LM: {said}")
-    print(json.dumps(found))
+    report["kernels"] = all_kernels(counted)
+    table("kernels", report["kernels"], 2)
+    report["building_ms"] = {count: building(count) for count in counted}
+    build_times = ", ".join(f"{n} rows {ms:.1f}" for n, ms in report["building_ms"].items())
+    print(f"ms to build a step of the LM: {build_times}")
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

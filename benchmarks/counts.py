@@ -59,7 +59,7 @@ FIGURES = (
 """Command, what it does, and the unit that it should grow with."""
 
 
-def made(folder: Path, chapters: int) -> Path:
+def make_book(folder: Path, chapters: int) -> Path:
     """A book whose chapters are alike in length, and no two chunks in words."""
     rows = [f"  - {{title: Part {n}, file: text/{n}.md}}\n" for n in range(1, chapters + 1)]
     (folder / "text").mkdir(parents=True)
@@ -75,35 +75,37 @@ def made(folder: Path, chapters: int) -> Path:
 def counted(tally: Counter[str]) -> Iterator[None]:
     """Counts calls, by what they are called in the table."""
 
-    def told(what: str, of: Callable[..., Any]) -> Callable[..., Any]:
-        def one(*arguments: Any, **options: Any) -> Any:
-            tally[what] += 1
+    def counting(title: str, of: Callable[..., Any]) -> Callable[..., Any]:
+        def count_call(*arguments: Any, **options: Any) -> Any:
+            tally[title] += 1
             return of(*arguments, **options)
 
-        return one
+        return count_call
 
     with contextlib.ExitStack() as stack:
-        for place, name, what in (
+        for place, name, title in (
             (Store, "find", "look-ups"),
             (audio, "decode", "decodes"),
             (encode, "measure", "loudness"),
             (projects, "credits", "chapter lists"),
         ):
-            stack.enter_context(mock.patch.object(place, name, told(what, getattr(place, name))))
+            stack.enter_context(
+                mock.patch.object(place, name, counting(title, getattr(place, name)))
+            )
         yield
 
 
 def commands(folder: Path, chapters: int) -> tuple[dict[str, int], dict[str, Counter[str]]]:
     """How many there are of each unit in a book, and what each command did."""
-    path = made(folder, chapters)
+    path = make_book(folder, chapters)
     tallies: dict[str, Counter[str]] = {name: Counter() for name in ("render", "status", "export")}
     with counted(tallies["render"]):
         report, _ = books.run(path, HumEngine())
     assert report.complete
     with counted(tallies["status"]):
         assert all(not note for _, note in products.list_sound_files(books.plan(path, HumEngine())))
-    for kept in ("encoded", "book"):
-        shutil.rmtree(folder / "build" / kept)
+    for folder_name in ("encoded", "book"):
+        shutil.rmtree(folder / "build" / folder_name)
     with counted(tallies["export"]):
         report, _ = books.run(path, HumEngine(), speak=False)
     assert report.complete
@@ -118,8 +120,8 @@ def check_peak(folder: Path, times: int) -> tuple[float, float]:
     text = "\n\n".join(f"Day {n}.\n\n{books.TWO}" for n in range(times))
     path = books.write(folder, two=text)
     command = [sys.executable, "-m", "narrator", "check", str(path), "--spoken", "--json"]
-    with (folder / "out.json").open("wb") as out:
-        child = subprocess.Popen(command, cwd=ROOT, stdout=out)
+    with (folder / "out.json").open("wb") as output:
+        child = subprocess.Popen(command, cwd=ROOT, stdout=output)
         _, status, usage = os.wait4(child.pid, 0)
     assert status == 0
     assert json.loads((folder / "out.json").read_bytes())["chunks"]
@@ -135,16 +137,16 @@ def main() -> None:
         folder = Path(temporary)
         sizes = [commands(folder / str(n), n) for n in (small, 2 * small)]
         peaks = [check_peak(folder / f"check {n}", n) for n in (150, 300)]
-    found: dict[str, Any] = {"bench": "counts", "units": [units for units, _ in sizes]}
-    for command, what, unit in FIGURES:
-        counts = [tallies[command][what] for _, tallies in sizes]
+    report: dict[str, Any] = {"bench": "counts", "units": [units for units, _ in sizes]}
+    for command, title, unit in FIGURES:
+        counts = [tallies[command][title] for _, tallies in sizes]
         shares = [count / units[unit] for count, (units, _) in zip(counts, sizes, strict=True)]
-        found[f"{command}: {what}"] = counts
-        print(f"{command:8}{what:16}a {unit:10}{shares[0]:8.2f}{shares[1]:8.2f}")
+        report[f"{command}: {title}"] = counts
+        print(f"{command:8}{title:16}a {unit:10}{shares[0]:8.2f}{shares[1]:8.2f}")
     for megabytes, peak in peaks:
         print(f"check --spoken --json of {megabytes:.2f} MB: {peak:.0f} MB at most")
-    found["check"] = {"text_mb": [m for m, _ in peaks], "peak_mb": [peak for _, peak in peaks]}
-    print(json.dumps(found))
+    report["check"] = {"text_mb": [m for m, _ in peaks], "peak_mb": [peak for _, peak in peaks]}
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

@@ -63,8 +63,8 @@ async def _stand(port: int, first: int, count: int) -> None:
 
 
 def main() -> None:
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     port, first, count = map(int, sys.argv[1:])
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with dask.config.set({**programs.DASK_CONFIG, **QUIET}):

@@ -76,10 +76,10 @@ def misaki(wheel: Path, country: str) -> Entries:
     entries: Entries = {}
     with zipfile.ZipFile(wheel) as archive:
         for kind in ("silver", "gold"):  # gold is surer
-            for word, spoken in json.loads(
+            for word, entry in json.loads(
                 archive.read(f"misaki/data/{country}_{kind}.json")
             ).items():
-                by_tag = {"DEFAULT": spoken} if isinstance(spoken, str) else spoken
+                by_tag = {"DEFAULT": entry} if isinstance(entry, str) else entry
                 entries[word] = {
                     "" if tag == "DEFAULT" else tag: phonemes.replace("ɾ", "T").replace("ʔ", "t")
                     for tag, phonemes in by_tag.items()
@@ -97,41 +97,41 @@ def cmudict(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def from_arpabet(symbols: list[str]) -> str:
-    spoken = ""
+    phonemes = ""
     for symbol in symbols:
         name, stress = symbol.rstrip("012"), {"1": "ˈ", "2": "ˌ"}.get(symbol[-1], "")
         vowel = ARPABET[name]
         if symbol.endswith("0"):
             vowel = {"AH": "ə", "ER": "əɹ"}.get(name, vowel)
-        spoken += stress + vowel
-    spoken = re.sub(rf"(?<=[{VOWELS}ɹ])t(?=[{VOWELS}])", "T", spoken)
-    spoken = re.sub(rf"(?<=[tTd])ə(?=[ln](?![{VOWELS}ˈˌ]))", "ᵊ", spoken)
-    spoken = re.sub(rf"(?<=[szfvpbkɡʃʒʧʤθðmn])ə(?=l(?![{VOWELS}ˈˌ]))", "ᵊ", spoken)
-    return re.sub(r"(?<=[szʃʒʧʤ])[ɪə](?=z$)|(?<=[tTd])[ɪə](?=d$)", "ᵻ", spoken)
+        phonemes += stress + vowel
+    phonemes = re.sub(rf"(?<=[{VOWELS}ɹ])t(?=[{VOWELS}])", "T", phonemes)
+    phonemes = re.sub(rf"(?<=[tTd])ə(?=[ln](?![{VOWELS}ˈˌ]))", "ᵊ", phonemes)
+    phonemes = re.sub(rf"(?<=[szfvpbkɡʃʒʧʤθðmn])ə(?=l(?![{VOWELS}ˈˌ]))", "ᵊ", phonemes)
+    return re.sub(r"(?<=[szʃʒʧʤ])[ɪə](?=z$)|(?<=[tTd])[ɪə](?=d$)", "ᵻ", phonemes)
 
 
 def british(word: str, american: str) -> str:
     """British phonemes of a word from its American ones and its letters."""
     word = word.lower()
-    spoken = american.replace("T", "t").replace("O", "Q").replace("ᵻ", "ɪ").replace("æ", "a")
-    spoken = re.sub(r"(?<=[ˈˌ])i", "iː", spoken)
-    spoken = re.sub(r"(?<!ː)i(?=[lnmvszdtpkfθʧʃʤbɡ]+$)", "iː", spoken)
-    spoken = spoken.replace("u", "uː").replace("ɜɹ", "ɜː")
-    spoken = re.sub(r"(?<=[ɔɑɛ])(?=ɹ)|(?<=ɔ)(?!ɹ)", "ː", spoken)
-    spoken = re.sub(r"(?<=[ɪʊ])(?=ɹ)", "ə", spoken)
-    spoken = re.sub(r"ɑ(?!ː)", "ɒ" if re.search("o|wa|qua", word) else "ɑː", spoken)
-    spoken = re.sub(rf"ɹ(?![{VOWELS}ˈˌ])", "", spoken)  # r before vowels alone
+    phonemes = american.replace("T", "t").replace("O", "Q").replace("ᵻ", "ɪ").replace("æ", "a")
+    phonemes = re.sub(r"(?<=[ˈˌ])i", "iː", phonemes)
+    phonemes = re.sub(r"(?<!ː)i(?=[lnmvszdtpkfθʧʃʤbɡ]+$)", "iː", phonemes)
+    phonemes = phonemes.replace("u", "uː").replace("ɜɹ", "ɜː")
+    phonemes = re.sub(r"(?<=[ɔɑɛ])(?=ɹ)|(?<=ɔ)(?!ɹ)", "ː", phonemes)
+    phonemes = re.sub(r"(?<=[ɪʊ])(?=ɹ)", "ə", phonemes)
+    phonemes = re.sub(r"ɑ(?!ː)", "ɒ" if re.search("o|wa|qua", word) else "ɑː", phonemes)
+    phonemes = re.sub(rf"ɹ(?![{VOWELS}ˈˌ])", "", phonemes)  # r before vowels alone
     if not re.search("are|air|ear|eir", word):  # merry, marry
-        spoken = re.sub(rf"ɛːɹ(?=[{VOWELS}ˈˌ])", "aɹ" if "ar" in word else "ɛɹ", spoken)
+        phonemes = re.sub(rf"ɛːɹ(?=[{VOWELS}ˈˌ])", "aɹ" if "ar" in word else "ɛɹ", phonemes)
     if re.search("[iy]r", word):
-        spoken = re.sub(rf"ɪəɹ(?=[{VOWELS}ˈˌ])", "ɪɹ", spoken)
-    first, mark, rest = spoken.partition("ˈ")
-    return first + mark + rest.replace("ˌ", "")
+        phonemes = re.sub(rf"ɪəɹ(?=[{VOWELS}ˈˌ])", "ɪɹ", phonemes)
+    first, mark, remainder = phonemes.partition("ˈ")
+    return first + mark + remainder.replace("ˌ", "")
 
 
-def is_derived(word: str, others: Set[str], spoken: str, entries: Entries) -> bool:
+def is_derived(word: str, others: Set[str], phonemes: str, entries: Entries) -> bool:
     """Whether the rules find a word without the dictionary: by its ending, or letter by letter."""
-    if spoken == "".join(entries[letter][""] for letter in word.upper() if letter != "'"):
+    if phonemes == "".join(entries[letter][""] for letter in word.upper() if letter != "'"):
         return True
     return any(
         stem in others
@@ -140,7 +140,7 @@ def is_derived(word: str, others: Set[str], spoken: str, entries: Entries) -> bo
     )
 
 
-def written(entries: Mapping[str, Mapping[str, str]]) -> bytes:
+def dictionary_bytes(entries: Mapping[str, Mapping[str, str]]) -> bytes:
     lines = []
     for word, by_tag in entries.items():
         others = [f"{tag}={phonemes}" for tag, phonemes in sorted(by_tag.items()) if tag]
@@ -158,16 +158,16 @@ def main() -> None:
     for word, entry in us.items():
         if word.lower() not in in_gb:
             gb[word] = {"": british(word, entry[""])}
-    for word, spoken in cmudict(arguments.cmudict):
-        if word not in in_us and not is_derived(word, in_us, spoken, us):
-            us[word.capitalize()] = {"": spoken}
+    for word, phonemes in cmudict(arguments.cmudict):
+        if word not in in_us and not is_derived(word, in_us, phonemes, us):
+            us[word.capitalize()] = {"": phonemes}
             if word not in in_gb:
-                gb[word.capitalize()] = {"": british(word, spoken)}
+                gb[word.capitalize()] = {"": british(word, phonemes)}
     for word, (american, briton) in OWN.items():
         us[word], gb[word] = {"": american}, {"": briton}
     for language, entries in (("en-us", us), ("en-gb", gb)):
         file = DATA / f"{language}.txt.gz"
-        file.write_bytes(gzip.compress(written(entries), 9, mtime=0))
+        file.write_bytes(gzip.compress(dictionary_bytes(entries), 9, mtime=0))
         print(f"{file.name}: {len(entries)} words, {file.stat().st_size / 1e6:.2f} MB")
 
 

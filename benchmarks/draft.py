@@ -81,7 +81,10 @@ def resident() -> float:
 
 def processor() -> float:
     """Seconds that this process and its ended children have used."""
-    usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    usage = [
+        resource.getrusage(usage_kind)
+        for usage_kind in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    ]
     return sum(each.ru_utime + each.ru_stime for each in usage)
 
 
@@ -90,9 +93,9 @@ def main() -> None:
     print(f"{'workers':>8} {'lines':>8} {'speech s':>9} {'wall s':>7} {'x real':>7} {'ms/line':>8}")
     rows = []
     totals = []
-    seen: dict[str, int] = {}
+    checksums: dict[str, int] = {}
     for workers in sorted({1, everyone}):
-        used, spoken = processor(), 0.0
+        used, speech_s = processor(), 0.0
         began = time.perf_counter()
         session = DraftEngine(workers).start()
         start = time.perf_counter() - began
@@ -100,8 +103,10 @@ def main() -> None:
             began = time.perf_counter()
             speech, sums = speak(session, lines(words))
             wall = time.perf_counter() - began
-            spoken += speech
-            assert all(seen.setdefault(key, value) == value for key, value in sums.items())
+            speech_s += speech
+            assert all(
+                checksums.setdefault(key, checksum) == checksum for key, checksum in sums.items()
+            )
             rows.append(
                 {
                     "workers": workers,
@@ -116,19 +121,19 @@ def main() -> None:
                 f"{workers:8} {name:>8} {speech:9.1f} {wall:7.2f} {speech / wall:7.0f} "
                 f"{1000 * wall / LINES:8.2f}"
             )
-        held = resident()
+        resident_mb = resident()
         session.close()
         used = processor() - used
         print(
-            f"{workers:8} started in {1000 * start:.0f} ms, held {held:.0f} MB with this process, "
-            f"spoke {spoken / used:.0f} s for a second of processor time"
+            f"{workers:8} started in {1000 * start:.0f} ms, held {resident_mb:.0f} MB with this "
+            f"process, spoke {speech_s / used:.0f} s for a second of processor time"
         )
         totals.append(
             {
                 "workers": workers,
                 "start_ms": round(1000 * start),
-                "resident_mb": round(held),
-                "speech_per_cpu_s": round(spoken / used),
+                "resident_mb": round(resident_mb),
+                "speech_per_cpu_s": round(speech_s / used),
             }
         )
     print(json.dumps({"bench": "draft", "cores": everyone, "rows": rows, "totals": totals}))

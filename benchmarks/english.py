@@ -25,10 +25,10 @@ def main() -> None:
     right: Counter[str] = Counter()
     for case in read_cases(ROOT / "tests/text/english.txt"):
         every[case.kind] += 1
-        spoken = say(case.text, case.language)
-        right[case.kind] += spoken == case.expected
-        if spoken != case.expected:
-            print(f"{case.kind}: {case.text}\n    right: {case.expected}\n    said:  {spoken}")
+        spoken_text = say(case.text, case.language)
+        right[case.kind] += spoken_text == case.expected
+        if spoken_text != case.expected:
+            print(f"{case.kind}: {case.text}\n    right: {case.expected}\n    said:  {spoken_text}")
     print(f"\n{'class':<24}{'cases':>7}{'right':>7}")
     for kind, count in every.items():
         print(f"{kind:<24}{count:>7}{right[kind]:>7}")

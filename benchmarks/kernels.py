@@ -117,24 +117,24 @@ def one_kernel(backend: Backend, q: mx.array, k: mx.array, masked: bool) -> bool
 
 def hollow(shape: Sequence[int], dtype: mx.Dtype = mx.bfloat16) -> mx.array:
     """Zeros that take no memory, and are no part of a graph."""
-    made = mx.broadcast_to(mx.zeros((1,) * len(shape), dtype), tuple(shape))
-    mx.eval(made)
-    return made
+    zeros = mx.broadcast_to(mx.zeros((1,) * len(shape), dtype), tuple(shape))
+    mx.eval(zeros)
+    return zeros
 
 
 def emptied(module: nn.Module, dtype: mx.Dtype) -> None:
-    def one(array: mx.array) -> mx.array:
+    def hollow_copy(array: mx.array) -> mx.array:
         real = mx.issubdtype(array.dtype, mx.floating)
         return hollow(array.shape, dtype if real else array.dtype)
 
-    module.update(tree_map(one, module.parameters()))
+    module.update(tree_map(hollow_copy, module.parameters()))
 
 
 def hollow_join(layers: Sequence[nn.Module]) -> nn.Module:
-    whole = nn.Linear(1, 1, bias=False)
+    joined_layer = nn.Linear(1, 1, bias=False)
     rows = sum(layer.weight.shape[0] for layer in layers)
-    whole.weight = hollow((rows, layers[0].weight.shape[1]))
-    return whole
+    joined_layer.weight = hollow((rows, layers[0].weight.shape[1]))
+    return joined_layer
 
 
 def hollow_network() -> Network:
@@ -151,8 +151,8 @@ def state(config: Config, rows: int) -> State:
 
     def cache(stack: TransformerConfig) -> KVCache:
         shape = (rows, stack.num_kv_heads, round_up(POSITIONS, KVCache.BUCKET), stack.head_dim)
-        keys, values = ([hollow(shape) for _ in range(stack.num_layers)] for _ in range(2))
-        return KVCache(keys, values, [37 * row % POSITIONS for row in range(rows)], POSITIONS)
+        keys, layer_values = ([hollow(shape) for _ in range(stack.num_layers)] for _ in range(2))
+        return KVCache(keys, layer_values, [37 * row % POSITIONS for row in range(rows)], POSITIONS)
 
     h, r = (hollow((rows, config.base_lm.hidden_size)) for _ in range(2))
     cond = hollow((rows, config.patch_size, config.feat_dim), mx.float32)
@@ -160,43 +160,43 @@ def state(config: Config, rows: int) -> State:
 
 
 def plan(network: Network, rows: int) -> Plan:
-    made = network.feat_decoder.plan([(10, 2.0)] * rows)
-    mx.eval(made.widths, made.cfg)
-    return Plan(hollow(made.time.shape), made.widths, made.cfg)
+    solver_plan = network.feat_decoder.plan([(10, 2.0)] * rows)
+    mx.eval(solver_plan.widths, solver_plan.cfg)
+    return Plan(hollow(solver_plan.time.shape), solver_plan.widths, solver_plan.cfg)
 
 
 def parts(network: Network, rows: int, backend: Backend) -> dict[str, int]:
     """Kernels of a step of so many rows."""
     c = network.config
-    width, before, here = c.base_lm.hidden_size, state(c, rows), plan(network, rows)
+    width, before, solver_plan = c.base_lm.hidden_size, state(c, rows), plan(network, rows)
     patch = hollow((rows, c.patch_size, c.feat_dim), mx.float32)
     e, noise = hollow((rows, 1, width)), hollow((rows, c.feat_dim, c.patch_size), mx.float32)
     drawn = normal((c.feat_dim, c.patch_size))
 
-    def held(cache: KVCache) -> list[mx.array]:
+    def cached_arrays(cache: KVCache) -> list[mx.array]:
         return [*cache.keys, *cache.values]
 
     return {
         "LocEnc": kernels(network._encode(patch)),
-        "base LM": kernels(network.base_lm(e, cache=before.base), *held(before.base)),
+        "base LM": kernels(network.base_lm(e, cache=before.base), *cached_arrays(before.base)),
         "FSQ, fusion": kernels(network._fuse(network.fsq_layer(e), e)),
         "residual LM": kernels(
-            network.residual_lm(e, cache=before.residual), *held(before.residual)
+            network.residual_lm(e, cache=before.residual), *cached_arrays(before.residual)
         ),
         "stops": kernels(network.stops(before)),
-        "solver": kernels(network.sample(before, noise, here)),
+        "solver": kernels(network.sample(before, noise, solver_plan)),
         "noise": kernels(mx.stack([drawn(mx.random.key(n)) for n in range(rows)])),
     }
 
 
 def counted(rows: Sequence[int], backends: Sequence[Backend]) -> dict[str, dict[str, int]]:
-    network, found = hollow_network(), {}
+    network, counts = hollow_network(), {}
     for backend in backends:
         for count in rows:
             with pretended(backend, compiled=True), fused(backend):
-                made = parts(network, count, backend)
-            found[f"{backend} {count}"] = {**made, "all": sum(made.values())}
-    return found
+                part_counts = parts(network, count, backend)
+            counts[f"{backend} {count}"] = {**part_counts, "all": sum(part_counts.values())}
+    return counts
 
 
 def window() -> int:
@@ -218,27 +218,29 @@ def milliseconds(work: Callable[[], Any], rounds: int) -> float:
 
 def building(rows: Sequence[int], rounds: int) -> dict[str, dict[str, float]]:
     """Milliseconds of Python and MLX until a step's graph stands: the first time, and then."""
-    network, found = hollow_network(), {}
+    network, times = hollow_network(), {}
     with pretended(compiled=True):
         for count in rows:
             c = network.config
             patch = hollow((count, c.patch_size, c.feat_dim), mx.float32)
             noise = hollow((count, c.feat_dim, c.patch_size), mx.float32)
-            here, between = plan(network, count), state(c, count)
+            solver_plan, between = plan(network, count), state(c, count)
 
-            def solve(between: State = between, noise: mx.array = noise, p: Plan = here) -> None:
+            def solve(
+                between: State = between, noise: mx.array = noise, p: Plan = solver_plan
+            ) -> None:
                 network.sample(between, noise, p)
 
             def feed(patch: mx.array = patch, count: int = count) -> None:
                 network.feed(state(network.config, count), patch)
 
             first = milliseconds(lambda f=feed, s=solve: (f(), s()), 1)
-            found[str(count)] = {
+            times[str(count)] = {
                 "first": first,
                 "feed": milliseconds(feed, rounds),
                 "solver": milliseconds(solve, rounds),
             }
-    return found
+    return times
 
 
 def random_shipped() -> VoxCPM2:
@@ -248,14 +250,14 @@ def random_shipped() -> VoxCPM2:
 def timed(rounds: int) -> dict[int, dict[str, float]]:
     """Milliseconds on this machine's GPU: each part alone, and a step as a batch makes it."""
     ours = model_bench.Ours(random_shipped(), "abcdefgh" * 4, 8)
-    found = {}
+    times_by_rows = {}
     for count in TIMED:
         times = {}
         for name, stage in ours.stages(count).items():
             mx.eval(stage())
             times[name] = milliseconds(lambda run=stage: mx.eval(run()), rounds)
-        found[count] = {**times, "step": stepped(ours.model, ours.text, count, 4 * rounds)}
-    return found
+        times_by_rows[count] = {**times, "step": stepped(ours.model, ours.text, count, 4 * rounds)}
+    return times_by_rows
 
 
 def stepped(model: VoxCPM2, text: str, rows: int, steps: int) -> float:
@@ -264,9 +266,9 @@ def stepped(model: VoxCPM2, text: str, rows: int, steps: int) -> float:
     After as many as there are rows and two: until then numbers of rows are traced between them.
     """
     batch, before = model.batch(slots=rows), rows + 2
-    most = before + steps + 1
+    length = before + steps + 1
     going = [
-        batch.add(Request(text, seed=seed, min_len=most, max_len=most)) for seed in range(rows)
+        batch.add(Request(text, seed=seed, min_len=length, max_len=length)) for seed in range(rows)
     ]
     for _ in range(before):
         batch.step()
@@ -292,57 +294,60 @@ def float32_parts(rounds: int) -> dict[str, dict[str, float]]:
         "codec, decoder": lambda: vae.decode(patch),
         "stop head": lambda: network.stop_logits(hidden),
     }
-    found = {}
+    figures = {}
     for name, part in parts.items():
-        here = part()
-        mx.eval(here)
+        result_on_gpu = part()
+        mx.eval(result_on_gpu)
         times = milliseconds(lambda run=part: mx.eval(run()), rounds)
         with mx.stream(mx.cpu):
             exact = part()
             mx.eval(exact)
-        found[name] = {"ms": times, "off": float(mx.linalg.norm(here - exact, stream=mx.cpu))}
-        found[name]["off"] /= float(mx.linalg.norm(exact, stream=mx.cpu))
-    return found
+        figures[name] = {
+            "ms": times,
+            "off": float(mx.linalg.norm(result_on_gpu - exact, stream=mx.cpu)),
+        }
+        figures[name]["off"] /= float(mx.linalg.norm(exact, stream=mx.cpu))
+    return figures
 
 
 def tf32_costs(rounds: int) -> dict[str, dict[str, dict[str, float]]]:
     """`float32_parts` without TF32 and with it: MLX reads that once, so in two processes."""
-    found = {}
-    for name, value in (("float32", "0"), ("TF32", "1")):
-        said = subprocess.run(
+    costs = {}
+    for name, setting in (("float32", "0"), ("TF32", "1")):
+        process = subprocess.run(
             [sys.executable, __file__, "--float32-parts", "--rounds", str(rounds)],
-            env={**os.environ, TF32: value},
+            env={**os.environ, TF32: setting},
             stdout=subprocess.PIPE,
             text=True,
             check=True,
         )
-        found[name] = json.loads(said.stdout.splitlines()[-1])
-    return found
+        costs[name] = json.loads(process.stdout.splitlines()[-1])
+    return costs
 
 
 def show_times(rounds: int) -> dict[str, Any]:
     """What only a GPU can say, printed; and that a CPU cannot."""
     gpu = mx.default_device().type == mx.DeviceType.gpu
     if not gpu:
-        print(*predictions.told(None, {}), sep="\n")
+        print(*predictions.report_lines(None, {}), sep="\n")
         return {}
-    found: dict[str, Any] = {"times_ms": timed(rounds)}
-    for count, times in found["times_ms"].items():
-        shown = ", ".join(f"{name} {value:.1f}" for name, value in times.items())
-        print(f"{count} rows, ms: {shown}; a patch {times['step'] / count:.1f}")
-    steps = {count: times["step"] for count, times in found["times_ms"].items()}
+    report: dict[str, Any] = {"times_ms": timed(rounds)}
+    for count, times in report["times_ms"].items():
+        times_text = ", ".join(f"{name} {milliseconds:.1f}" for name, milliseconds in times.items())
+        print(f"{count} rows, ms: {times_text}; a patch {times['step'] / count:.1f}")
+    steps = {count: times["step"] for count, times in report["times_ms"].items()}
     name = predictions.device()
-    print(*predictions.told(name, steps), sep="\n")
-    found["predictions"] = [asdict(each) for each in predictions.judged(name or "", steps)]
+    print(*predictions.report_lines(name, steps), sep="\n")
+    report["predictions"] = [asdict(each) for each in predictions.judge_steps(name or "", steps)]
     if mx.cuda.is_available():
-        found["tf32"] = tf32_costs(rounds)
-        for part, plain in found["tf32"]["float32"].items():
-            fast = found["tf32"]["TF32"][part]
+        report["tf32"] = tf32_costs(rounds)
+        for part, plain in report["tf32"]["float32"].items():
+            fast = report["tf32"]["TF32"][part]
             print(
                 f"{part}: float32 {plain['ms']:.2f} ms, off by {plain['off']:.0e}; "
                 f"TF32 {fast['ms']:.2f} ms, off by {fast['off']:.0e}"
             )
-    return found
+    return report
 
 
 def main() -> None:
@@ -354,21 +359,24 @@ def main() -> None:
     if options.float32_parts:
         print(json.dumps(float32_parts(options.rounds)))
         return
-    found: dict[str, Any] = {"bench": "kernels", "device": str(mx.default_device())}
-    found |= show_times(options.rounds)
+    report: dict[str, Any] = {"bench": "kernels", "device": str(mx.default_device())}
+    report |= show_times(options.rounds)
     mx.set_default_device(mx.cpu)  # what follows counts and builds, and evaluates nothing
-    found["kernels"] = counted(options.rows, ["metal", "cuda"])
-    columns = list(found["kernels"])
+    report["kernels"] = counted(options.rows, ["metal", "cuda"])
+    columns = list(report["kernels"])
     print(f"{'kernels a step':16}" + "".join(f"{name:>10}" for name in columns))
-    for part in found["kernels"][columns[0]]:
-        print(f"{part:16}" + "".join(f"{found['kernels'][name][part]:10}" for name in columns))
-    found["window"] = window()
-    print(f"and {found['window']} for a window of the codec's decoder")
-    found["building_ms"] = building(options.rows, options.rounds)
+    for part in report["kernels"][columns[0]]:
+        print(f"{part:16}" + "".join(f"{report['kernels'][name][part]:10}" for name in columns))
+    report["window"] = window()
+    print(f"and {report['window']} for a window of the codec's decoder")
+    report["building_ms"] = building(options.rows, options.rounds)
     print(f"{'ms to build':16}{'first':>10}{'feed':>10}{'solver':>10}")
-    for count, times in found["building_ms"].items():
-        print(f"{count + ' rows':16}" + "".join(f"{value:10.1f}" for value in times.values()))
-    print(json.dumps(found))
+    for count, times in report["building_ms"].items():
+        print(
+            f"{count + ' rows':16}"
+            + "".join(f"{milliseconds:10.1f}" for milliseconds in times.values())
+        )
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ class Excerpt:
 
     chapters: list[list[str]]
     cast: list[Character]
-    said: list[tuple[list[str], int]]
+    quoted_words: list[tuple[list[str], int]]
     """Words of each quotation, in order, and its speaker's place in the cast."""
 
 
@@ -58,38 +58,43 @@ def excerpts(litbank: Path) -> Iterator[Excerpt]:
     for text in sorted((litbank / "original").glob("*.txt")):
         title = text.stem.partition("_")[2]
         clusters = litbank / "coref" / "tsv" / f"{text.stem}_brat.ann"
-        spoken = next(iter((litbank / "quotations" / "tsv").glob(f"{text.stem}*")), None)
-        if title.startswith(tuple(MEASURED)) or spoken is None or not clusters.is_file():
+        quotation_file = next(iter((litbank / "quotations" / "tsv").glob(f"{text.stem}*")), None)
+        if title.startswith(tuple(MEASURED)) or quotation_file is None or not clusters.is_file():
             continue
-        rows = [row.split("\t") for row in spoken.read_text(encoding="utf-8").splitlines()]
-        who = {row[1]: row[2] for row in rows if row[0] == "ATTRIB"}
-        quoted = [row for row in rows if row[0] == "QUOTE" and row[1] in who]
+        rows = [row.split("\t") for row in quotation_file.read_text(encoding="utf-8").splitlines()]
+        speakers = {row[1]: row[2] for row in rows if row[0] == "ATTRIB"}
+        quoted = [row for row in rows if row[0] == "QUOTE" and row[1] in speakers]
         quoted.sort(key=lambda row: (int(row[2]), int(row[3])))
-        cast = _cast(clusters, set(who.values()))
+        cast = _cast(clusters, set(speakers.values()))
         places = {name: place for place, name in enumerate(cast)}
-        said = [([t.norm for t in tokens(row[6])], places[who[row[1]]]) for row in quoted]
+        quoted_words = [
+            ([t.norm for t in tokens(row[6])], places[speakers[row[1]]]) for row in quoted
+        ]
         chapters = chapters_of(text.read_text(encoding="utf-8"))
-        yield Excerpt(chapters, list(cast.values()), said)
+        yield Excerpt(chapters, list(cast.values()), quoted_words)
 
 
 def _cast(path: Path, speakers: set[str]) -> dict[str, Character]:
     """Clusters with a proper name, and those that speak, by nouns where they have no name."""
     rows = [row.split("\t") for row in path.read_text(encoding="utf-8").splitlines()]
-    found = {row[1]: row for row in rows if row[0] == "MENTION"}
+    mentions = {row[1]: row for row in rows if row[0] == "MENTION"}
     proper: dict[str, Counter[str]] = defaultdict(Counter)
     common: dict[str, Counter[str]] = defaultdict(Counter)
     for row in rows:
-        if row[0] != "COREF" or found[row[1]][7] != "PER":
+        if row[0] != "COREF" or mentions[row[1]][7] != "PER":
             continue
-        name, kind = found[row[1]][6].replace(" .", ".").replace(" 's", "'s"), found[row[1]][8]
+        name, kind = (
+            mentions[row[1]][6].replace(" .", ".").replace(" 's", "'s"),
+            mentions[row[1]][8],
+        )
         if len(name.split()) <= LONGEST and kind in ("PROP", "NOM"):
             (proper if kind == "PROP" else common)[row[2]][name] += 1
     cast = {}
     for cluster in sorted({*proper, *speakers}):
         names = [name for name, _ in proper[cluster].most_common()]
         names = names or [name for name, _ in common[cluster].most_common(3)]
-        shown = names or [f"~{cluster}"]
-        cast[cluster] = Character(shown[0], tuple(shown[1:]))
+        character_names = names or [f"~{cluster}"]
+        cast[cluster] = Character(character_names[0], tuple(character_names[1:]))
     return cast
 
 
@@ -101,31 +106,33 @@ def examples(excerpt: Excerpt) -> Iterator[Example]:
     groups = tags.turns(passages)
     story = Story(passages, names, groups)
     story.find_first_person(passages, groups)
-    own = situations(passages, groups, story)
-    right = _right(own, excerpt)
-    for place, s in enumerate(own):
+    book_situations = situations(passages, groups, story)
+    right = _right(book_situations, excerpt)
+    for place, s in enumerate(book_situations):
         if place not in right or s.continues_previous:
             continue
         chapter = s.turn.passage.chapter
-        near = [n for n in range(place - 8, place + 7) if 0 <= n < len(own)]
-        near = [n for n in near if own[n].turn.passage.chapter == chapter]
-        history = [(right.get(n, -1), own[n]) for n in near if n < place]
-        ahead = [own[n] for n in near if n > place]
+        neighbours = [n for n in range(place - 8, place + 7) if 0 <= n < len(book_situations)]
+        neighbours = [n for n in neighbours if book_situations[n].turn.passage.chapter == chapter]
+        history = [(right.get(n, -1), book_situations[n]) for n in neighbours if n < place]
+        ahead = [book_situations[n] for n in neighbours if n > place]
         options = ranking.candidates(s, story, history, ahead)
         if right[place] in options and len(options) > 1:
-            found = [ranking.features(s, who, story, history, ahead) for who in options]
-            yield found, options.index(right[place])
+            candidate_features = [
+                ranking.features(s, candidate, story, history, ahead) for candidate in options
+            ]
+            yield candidate_features, options.index(right[place])
 
 
-def _right(own: Sequence[Situation], excerpt: Excerpt) -> dict[int, int]:
+def _right(book_situations: Sequence[Situation], excerpt: Excerpt) -> dict[int, int]:
     """The speaker of each turn that holds words of an annotated quotation."""
     ours = [
         (token.norm, place)
-        for place, s in enumerate(own)
+        for place, s in enumerate(book_situations)
         for piece in s.turn.pieces
         for token in tokens(s.turn.passage.text[piece.start : piece.stop])
     ]
-    theirs = [(word, who) for words, who in excerpt.said for word in words]
+    theirs = [(word, speaker) for words, speaker in excerpt.quoted_words for word in words]
     votes: dict[int, Counter[int]] = defaultdict(Counter)
     matcher = SequenceMatcher(None, [w for w, _ in ours], [w for w, _ in theirs], autojunk=False)
     for a, b, size in matcher.get_matching_blocks():
@@ -134,39 +141,46 @@ def _right(own: Sequence[Situation], excerpt: Excerpt) -> dict[int, int]:
     return {place: count.most_common(1)[0][0] for place, count in votes.items()}
 
 
-def learnt(given: Sequence[Example], prior: Mapping[str, float]) -> dict[str, float]:
+def learn_weights(examples: Sequence[Example], prior: Mapping[str, float]) -> dict[str, float]:
     """The likeliest weights near those set by hand."""
-    names = sorted({*prior, *(name for found, _ in given for one in found for name in one)})
+    names = sorted(
+        {
+            *prior,
+            *(name for candidates, _ in examples for features in candidates for name in features),
+        }
+    )
     index = {name: place for place, name in enumerate(names)}
     begin = np.array([prior.get(name, 0.0) for name in names])
-    rows, columns, values, owner, right = [], [], [], [], []
-    for number, (found, answer) in enumerate(given):
+    rows, columns, feature_values, owner, right = [], [], [], [], []
+    for number, (candidates, answer) in enumerate(examples):
         right.append(len(owner) + answer)
-        for one in found:
-            for name, value in one.items():
+        for features in candidates:
+            for name, amount in features.items():
                 rows.append(len(owner))
                 columns.append(index[name])
-                values.append(value)
+                feature_values.append(amount)
             owner.append(number)
-    row, column, value = np.array(rows), np.array(columns), np.array(values, dtype=float)
+    row, column, values = np.array(rows), np.array(columns), np.array(feature_values, dtype=float)
     group, answers = np.array(owner), np.array(right)
-    starts = np.searchsorted(group, np.arange(len(given)))
+    starts = np.searchsorted(group, np.arange(len(examples)))
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        scores = np.bincount(row, value * weights[column], minlength=len(group))
+        scores = np.bincount(row, values * weights[column], minlength=len(group))
         scores -= np.maximum.reduceat(scores, starts)[group]
         odds = np.exp(scores) / np.add.reduceat(np.exp(scores), starts)[group]
         slope = -odds
         slope[answers] += 1
-        gradient = np.bincount(column, value * slope[row], minlength=len(names))
-        away = weights - begin
+        gradient = np.bincount(column, values * slope[row], minlength=len(names))
+        distance = weights - begin
         likelihood = float(np.log(odds[answers]).sum())
-        return NEAR * float(away @ away) / 2 - likelihood, NEAR * away - gradient
+        return NEAR * float(distance @ distance) / 2 - likelihood, NEAR * distance - gradient
 
     best = minimize(loss, begin, jac=True, method="L-BFGS-B", options={"maxiter": 300}).x
-    scores = np.bincount(row, value * best[column], minlength=len(group))
-    hits = [int(np.argmax(one)) for one in np.split(scores, starts[1:])]
-    print(f"{np.mean(np.array(hits) == answers - starts):.3f} of {len(given)} quotations are right")
+    scores = np.bincount(row, values * best[column], minlength=len(group))
+    hits = [int(np.argmax(features)) for features in np.split(scores, starts[1:])]
+    print(
+        f"{np.mean(np.array(hits) == answers - starts):.3f} of {len(examples)} quotations are right"
+    )
     return {
         name: round(float(weight), 3)
         for name, weight in zip(names, best, strict=True)
@@ -180,8 +194,8 @@ def main() -> None:
     path = Path(ranking.__file__).with_name("learnt.json")
     table = json.loads(path.read_text(encoding="utf-8"))
     prior = table["prior"]
-    every = [one for excerpt in excerpts(Path(sys.argv[1])) for one in examples(excerpt)]
-    table["weights"] = learnt(every, prior)
+    every = [example for excerpt in excerpts(Path(sys.argv[1])) for example in examples(excerpt)]
+    table["weights"] = learn_weights(every, prior)
     path.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 

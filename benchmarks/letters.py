@@ -80,8 +80,8 @@ def is_easy(key: Key, words: Mapping[Key, str]) -> bool:
         if stem != word and ((stem, is_name) in words or (stem + "e", is_name) in words):
             return zlib.crc32(word.encode()) % 5 != 0
     for beginning in BEGINNINGS:
-        rest = word.removeprefix(beginning)
-        if rest != word and (rest, is_name) in words:
+        remainder = word.removeprefix(beginning)
+        if remainder != word and (remainder, is_name) in words:
             return zlib.crc32(word.encode()) % 3 != 0
     return False
 
@@ -110,8 +110,8 @@ def is_held_out(word: str) -> bool:
 
 def align(words: Mapping[Key, str], rounds: int = 6) -> dict[Key, Alignment]:
     """By the likeliest path; what is likely is counted on a sample, several times over."""
-    items = [(key, UNIT.findall(phonemes)) for key, phonemes in words.items()]
-    sample = random.Random(1).sample(items, min(15_000, len(items)))
+    units_by_key = [(key, UNIT.findall(phonemes)) for key, phonemes in words.items()]
+    sample = random.Random(1).sample(units_by_key, min(15_000, len(units_by_key)))
     score: Score = first_score
     for _ in range(rounds):
         counts: Counter[tuple[str, tuple[str, ...]]] = Counter()
@@ -121,7 +121,7 @@ def align(words: Mapping[Key, str], rounds: int = 6) -> dict[Key, Alignment]:
         score = counted_score(counts)
     alignments: dict[Key, Alignment] = {}
     cache = {}
-    for key, units in items:
+    for key, units in units_by_key:
         if path := best_path(key[0], units, score, cache):
             waiting = iter(units)
             alignments[key] = ["".join(next(waiting) for _ in chunk) for _, chunk in path]
@@ -151,23 +151,23 @@ def best_path(
     back: list[dict[int, int]] = []
     for letter in word:
         reached: dict[int, float] = {}
-        taken: dict[int, int] = {}
-        for start, value in best[-1].items():
+        sizes: dict[int, int] = {}
+        for start, start_score in best[-1].items():
             for size in range(min(3, len(plain) - start) + 1):
                 key = letter, plain[start : start + size]
                 if key not in cache:
                     cache[key] = score(*key)
-                total, stop = value + cache[key], start + size
+                total, stop = start_score + cache[key], start + size
                 if total > reached.get(stop, -math.inf):
-                    reached[stop], taken[stop] = total, size
+                    reached[stop], sizes[stop] = total, size
         best.append(reached)
-        back.append(taken)
+        back.append(sizes)
     if len(plain) not in best[-1]:
         return []
     path, stop = [], len(plain)
-    for letter, taken in zip(reversed(word), reversed(back), strict=True):
-        path.append((letter, plain[stop - taken[stop] : stop]))
-        stop -= taken[stop]
+    for letter, sizes in zip(reversed(word), reversed(back), strict=True):
+        path.append((letter, plain[stop - sizes[stop] : stop]))
+        stop -= sizes[stop]
     return path[::-1]
 
 
@@ -192,7 +192,7 @@ class Network(nn.Module):
 
     def arrays(self, labels: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         """As narrator/pronunciation/letters.py reads them."""
-        weights = {name: value.detach().numpy() for name, value in self.state_dict().items()}
+        weights = {name: tensor.detach().numpy() for name, tensor in self.state_dict().items()}
         arrays = {"embeddings": weights["embeddings.weight"]}
         parts = {"input_weights": "weight_ih", "input_biases": "bias_ih"}
         parts |= {"state_weights": "weight_hh", "state_biases": "bias_hh"}
@@ -207,13 +207,13 @@ class Network(nn.Module):
         return half | {f"{tag}.labels": np.array("|".join(names)) for tag, names in labels.items()}
 
 
-Item = tuple[list[int], dict[str, list[int]]]
+Example = tuple[list[int], dict[str, list[int]]]
 """Ids of letters between two marks, and by language the outputs that are right."""
 
 
-def items_of(
+def examples_of(
     alignments: Mapping[str, Mapping[Key, Alignment]], labels: Mapping[str, Sequence[str]]
-) -> Iterator[tuple[Key, Item]]:
+) -> Iterator[tuple[Key, Example]]:
     numbers = {tag: {label: i for i, label in enumerate(names)} for tag, names in labels.items()}
     for key in sorted(set().union(*alignments.values())):
         targets = {
@@ -226,11 +226,11 @@ def items_of(
             yield key, ([mark, *(LETTERS[letter] for letter in key[0]), mark], targets)
 
 
-def batches(items: Sequence[Item]) -> list[list[Item]]:
+def batches(examples: Sequence[Example]) -> list[list[Example]]:
     """In random order; all words of a batch are of one length."""
-    by_length: dict[int, list[Item]] = {}
-    for item in items:
-        by_length.setdefault(len(item[0]), []).append(item)
+    by_length: dict[int, list[Example]] = {}
+    for example in examples:
+        by_length.setdefault(len(example[0]), []).append(example)
     groups = []
     for group in by_length.values():
         random.shuffle(group)
@@ -239,13 +239,13 @@ def batches(items: Sequence[Item]) -> list[list[Item]]:
     return groups
 
 
-def train(network: Network, items: Sequence[Item], epochs: int) -> None:
+def train(network: Network, examples: Sequence[Example], epochs: int) -> None:
     optimizer = torch.optim.AdamW(network.parameters(), weight_decay=0.01, betas=(0.9, 0.98))
-    steps = len(batches(items)) * epochs
+    steps = len(batches(examples)) * epochs
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, steps, pct_start=0.1)
     for epoch in range(epochs):
         total = 0.0
-        for batch in (groups := batches(items)):
+        for batch in (groups := batches(examples)):
             states = network(torch.tensor([ids for ids, _ in batch]))
             losses = []
             for language, output in network.outputs.items():
@@ -285,17 +285,27 @@ def main() -> None:
         if len(word) > 2 and word not in listed:
             words["en-US"][word, True] = phonemes  # most are names
     alignments = {
-        tag: align({key: value for key, value in entries.items() if not is_easy(key, entries)})
+        tag: align(
+            {
+                key: phonemes_of_key
+                for key, phonemes_of_key in entries.items()
+                if not is_easy(key, entries)
+            }
+        )
         for tag, entries in words.items()
     }
     labels = {}
     for tag, aligned in alignments.items():
         counts = Counter(label for alignment in aligned.values() for label in alignment)
         labels[tag] = [label for label, count in counts.most_common() if count >= RAREST_LABEL]
-    items = [item for key, item in items_of(alignments, labels) if not is_held_out(key[0])]
-    print(f"{len(items)} words, labels: {', '.join(str(len(names)) for names in labels.values())}")
+    training = [
+        example for key, example in examples_of(alignments, labels) if not is_held_out(key[0])
+    ]
+    print(
+        f"{len(training)} words, labels: {', '.join(str(len(names)) for names in labels.values())}"
+    )
     network = Network({tag: len(names) for tag, names in labels.items()})
-    train(network, items, arguments.epochs)
+    train(network, training, arguments.epochs)
     np.savez_compressed(arguments.out, **network.arrays(labels))
 
 

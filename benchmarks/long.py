@@ -47,10 +47,10 @@ def chapter(number: int, distinct: int, seconds: float, rate: int) -> ChapterAud
         times = np.arange(len(burst)) / rate
         burst *= np.clip(np.sin(2 * np.pi * 0.31 * times) + 0.7, 0, None).astype(np.float32)
         yield np.zeros(rate, np.float32)
-        left = length - 2 * rate
-        while left > 0:
-            yield burst[:left]
-            left -= len(burst)
+        remaining = length - 2 * rate
+        while remaining > 0:
+            yield burst[:remaining]
+            remaining -= len(burst)
         yield np.zeros(rate, np.float32)
 
     key = f"{seed} {seconds} {rate}"
@@ -60,7 +60,7 @@ def chapter(number: int, distinct: int, seconds: float, rate: int) -> ChapterAud
 
 def work(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     began = time.perf_counter()
-    found: dict[str, Any] = {}
+    row_figures: dict[str, Any] = {}
     if step == "export":
         count = options.chapters
         seconds = options.hours * 3600 / count
@@ -69,15 +69,15 @@ def work(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]
             PROFILE, name="", formats=("m4b",), files="book", book_name="long", genre="Audiobook"
         )
         book = export.BookAudio(sounds, BookFacts("Long", ("A",)))
-        done = export.export(
+        exported = export.export(
             book,
             [OutputTarget(profile)],
             output_folder=folder / "out",
             cache_folder=folder / "kept",
         )
-        (file,) = done.files
-        found = {
-            "encoded_hours": round(sum(e.seconds for e in done.encoded) / 3600, 3),
+        (file,) = exported.files
+        row_figures = {
+            "encoded_hours": round(sum(e.seconds for e in exported.encoded) / 3600, 3),
             "megabytes": round(file.bytes / 1e6, 1),
             "last_start": file.starts[-1],
         }
@@ -85,7 +85,7 @@ def work(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]
         (path,) = (folder / "out").glob("*.m4b")
         figures = probe.measure_sound_file(path)
         failed = [c.name for c in postflight.checks(figures, PROFILE) if not c.ok]
-        found = {
+        row_figures = {
             "hours": round(figures.seconds / 3600, 4),
             "marks": len(figures.marks),
             "last_mark": figures.marks[-1].start,
@@ -98,16 +98,16 @@ def work(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]
         "wall": round(time.perf_counter() - began, 1),
         "cpu": round(usage.ru_utime + usage.ru_stime, 1),
         "peak_mb": round(usage.ru_maxrss / scale, 1),
-        **found,
+        **row_figures,
     }
 
 
 def in_process(step: str, folder: Path, arguments: list[str]) -> dict[str, Any]:
     command = [sys.executable, __file__, "--step", step, "--folder", str(folder), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{step}: {done.stderr}")
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode:
+        sys.exit(f"{step}: {process.stderr}")
+    return dict(json.loads(process.stdout.splitlines()[-1]))
 
 
 def main() -> None:

@@ -68,8 +68,8 @@ def novel(words: int) -> Novel:
     for _ in range(max(1, words // _CHAPTER)):
         paragraphs = []
         for _ in range(_CHAPTER // _PARAGRAPH):
-            said = " ".join(rng.choices(_WORDS, k=_PARAGRAPH))
-            paragraphs.append(f"{said[0].upper()}{said[1:]}.")
+            sentence_text = " ".join(rng.choices(_WORDS, k=_PARAGRAPH))
+            paragraphs.append(f"{sentence_text[0].upper()}{sentence_text[1:]}.")
         chapters.append(paragraphs)
     return chapters
 
@@ -167,8 +167,8 @@ def pdf(path: Path, pages: int) -> int:
     for first in range(0, pages, _CHAPTER_PAGES):
         rows: list[tuple[int, str]] = []
         while len(rows) < 35 * min(_CHAPTER_PAGES, pages - first) - 12:
-            said = " ".join(rng.choices(_WORDS, k=70)).capitalize()
-            lines = textwrap.wrap(f"{said}.", 80, initial_indent="   ")
+            sentence_text = " ".join(rng.choices(_WORDS, k=70)).capitalize()
+            lines = textwrap.wrap(f"{sentence_text}.", 80, initial_indent="   ")
             rows += [(18 * (not number), line.strip()) for number, line in enumerate(lines)]
             count += 70
         for begin in range(0, len(rows), 35):
@@ -183,13 +183,13 @@ _CHAPTER_PAGES = 10
 
 def _page(rows: Sequence[tuple[int, str]], heading: str, number: int) -> str:
     """The operators of a page with these rows, each with its indent."""
-    shown = ["/F1 11 Tf 72 700 Td"]
+    operators = ["/F1 11 Tf 72 700 Td"]
     if heading:
-        shown = [f"/F2 20 Tf 72 720 Td ({heading}) Tj /F1 11 Tf 0 -50 Td"]
+        operators = [f"/F2 20 Tf 72 720 Td ({heading}) Tj /F1 11 Tf 0 -50 Td"]
     for indent, line in rows:
-        shown.append(f"{indent} -16 Td ({line}) Tj {-indent} 0 Td")
-    shown.append(f"ET BT /F1 9 Tf 300 40 Td ({number}) Tj")
-    return f"BT {' '.join(shown)} ET"
+        operators.append(f"{indent} -16 Td ({line}) Tj {-indent} 0 Td")
+    operators.append(f"ET BT /F1 9 Tf 300 40 Td ({number}) Tj")
+    return f"BT {' '.join(operators)} ET"
 
 
 def _pdf(contents: Sequence[str]) -> bytes:
@@ -209,20 +209,22 @@ def _pdf(contents: Sequence[str]) -> bytes:
             f"/Resources << /Font {fonts} >> /Contents {6 + 2 * number} 0 R >>"
         )
         objects.append(f"<< /Length {len(content)} >>\nstream\n{content}\nendstream")
-    data, places = b"%PDF-1.4\n", []
-    for number, written in enumerate(objects, 1):
-        places.append(len(data))
-        data += f"{number} 0 obj\n{written}\nendobj\n".encode()
+    file_bytes, places = b"%PDF-1.4\n", []
+    for number, pdf_object in enumerate(objects, 1):
+        places.append(len(file_bytes))
+        file_bytes += f"{number} 0 obj\n{pdf_object}\nendobj\n".encode()
     table = "".join(f"{place:010} 00000 n \n" for place in places)
     end = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
-    end += f"trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{len(data)}\n%%EOF\n"
-    return data + end.encode()
+    end += (
+        f"trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{len(file_bytes)}\n%%EOF\n"
+    )
+    return file_bytes + end.encode()
 
 
 def _pack(path: Path, parts: Mapping[str, str]) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in parts.items():
-            archive.writestr(name, data)
+        for name, content in parts.items():
+            archive.writestr(name, content)
 
 
 WRITERS: Mapping[str, Callable[[Path, Novel], None]] = {
@@ -237,20 +239,20 @@ WRITERS: Mapping[str, Callable[[Path, Novel], None]] = {
 def imported(row: Row, source: Path, folder: Path) -> Row:
     """The row with what an import in a process of its own took and found."""
     began = time.perf_counter()
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", _RUN, "new", str(folder / "project"), "--from", str(source),
          "--json"],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     row.seconds = round(time.perf_counter() - began, 2)
-    if done.returncode:
-        print(f"{row.format}: {done.stderr.strip()[-300:]}")
+    if process.returncode:
+        print(f"{row.format}: {process.stderr.strip()[-300:]}")
         return row
-    told = json.loads(done.stdout)
+    result_json = json.loads(process.stdout)
     unit = 1e6 if sys.platform == "darwin" else 1e3
-    row.peak_mb = round(json.loads(done.stderr.splitlines()[-1]) / unit)
-    row.found_chapters = len(told["chapters"])
-    row.found_words = sum(chapter["words"] for chapter in told["chapters"])
+    row.peak_mb = round(json.loads(process.stderr.splitlines()[-1]) / unit)
+    row.found_chapters = len(result_json["chapters"])
+    row.found_words = sum(chapter["words"] for chapter in result_json["chapters"])
     return row
 
 
@@ -277,8 +279,8 @@ def main() -> int:
     rows = []
     for row in measured(words, pages):
         rows.append(row)
-        said = f"{row.format:8}{row.megabytes:7.2f}{row.found_words:9,}{row.found_chapters:10}"
-        print(f"{said}{row.seconds:9.2f}{row.peak_mb:9.0f}  {'yes' if row.is_whole else 'NO'}")
+        row_text = f"{row.format:8}{row.megabytes:7.2f}{row.found_words:9,}{row.found_chapters:10}"
+        print(f"{row_text}{row.seconds:9.2f}{row.peak_mb:9.0f}  {'yes' if row.is_whole else 'NO'}")
     print(json.dumps([asdict(row) for row in rows]))
     return 0 if all(row.is_whole for row in rows) else 1
 

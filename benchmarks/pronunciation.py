@@ -104,13 +104,16 @@ def accuracies() -> Iterator[Accuracy]:
 
 def accuracy(kind: str, pairs: Sequence[tuple[str, str]]) -> Accuracy:
     """Of pairs of what was said and what is right."""
-    plain_pairs = [(re.sub("[ˈˌ]", "", said), re.sub("[ˈˌ]", "", right)) for said, right in pairs]
-    errors = sum(distance(said, right) for said, right in plain_pairs)
+    plain_pairs = [
+        (re.sub("[ˈˌ]", "", pronunciation), re.sub("[ˈˌ]", "", right))
+        for pronunciation, right in pairs
+    ]
+    errors = sum(distance(pronunciation, right) for pronunciation, right in plain_pairs)
     return Accuracy(
         kind,
         len(pairs),
-        round(sum(said == right for said, right in pairs) / len(pairs), 3),
-        round(sum(said == right for said, right in plain_pairs) / len(pairs), 3),
+        round(sum(pronunciation == right for pronunciation, right in pairs) / len(pairs), 3),
+        round(sum(pronunciation == right for pronunciation, right in plain_pairs) / len(pairs), 3),
         round(errors / sum(len(right) for _, right in plain_pairs), 3),
     )
 
@@ -120,13 +123,16 @@ def distance(first: str, second: str) -> int:
     row = list(range(len(second) + 1))
     for i, symbol in enumerate(first, 1):
         before, row[0] = row[0], i
-        for j, other in enumerate(second, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (symbol != other))
+        for j, second_symbol in enumerate(second, 1):
+            before, row[j] = (
+                row[j],
+                min(row[j] + 1, row[j - 1] + 1, before + (symbol != second_symbol)),
+            )
     return row[-1]
 
 
-def percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.2f}" if whole else "–"
+def percent(part: int, total: int) -> str:
+    return f"{100 * part / total:.2f}" if total else "–"
 
 
 def print_books(books: Sequence[BookCounts]) -> None:
@@ -159,8 +165,8 @@ def main() -> None:
     if books:
         print_books(books)
     print_accuracies(rows)
-    results = {"books": list(map(asdict, books)), "letters": list(map(asdict, rows))}
-    print(json.dumps(results, ensure_ascii=False))
+    shares = {"books": list(map(asdict, books)), "letters": list(map(asdict, rows))}
+    print(json.dumps(shares, ensure_ascii=False))
 
 
 if __name__ == "__main__":

@@ -37,22 +37,22 @@ SEGMENTS = 8
 
 
 @dataclass(slots=True)
-class Kept:
+class PlanCache:
     """A cache that forgets what was used longest ago, and throws after twice its size in misses."""
 
     size: int
     misses: int = 0
-    seen: set[Hashable] = field(default_factory=set)
-    _held: OrderedDict[Hashable, None] = field(default_factory=OrderedDict)
+    distinct_keys: set[Hashable] = field(default_factory=set)
+    _entries: OrderedDict[Hashable, None] = field(default_factory=OrderedDict)
 
     def look_up(self, key: Hashable) -> None:
-        self.seen.add(key)
-        if key not in self._held:
+        self.distinct_keys.add(key)
+        if key not in self._entries:
             self.misses += 1
-        self._held[key] = None
-        self._held.move_to_end(key)
-        if len(self._held) > self.size:
-            self._held.popitem(last=False)
+        self._entries[key] = None
+        self._entries.move_to_end(key)
+        if len(self._entries) > self.size:
+            self._entries.popitem(last=False)
 
     @property
     def throws(self) -> bool:
@@ -64,7 +64,7 @@ class Take:
     """What a request is to the model: positions of its own, and how long it speaks."""
 
     voice: int
-    held: int
+    reference_positions: int
     """Positions of the reference, with its two marks."""
     text: int
     prompt: int
@@ -87,42 +87,46 @@ def novel(takes: int, voices: int, rng: random.Random) -> Iterator[Take]:
 
 def prefill(rows: list[Take], exact: bool) -> tuple[tuple[int, int, int], int]:
     """(rows, columns of queries, columns of keys), and how many patches LocEnc reads."""
-    columns, heard = (1, 1) if exact else (COLUMN_MULTIPLE, PATCH_MULTIPLE)
+    columns, patch_multiple = (1, 1) if exact else (COLUMN_MULTIPLE, PATCH_MULTIPLE)
     counts = [take.text + take.prompt for take in rows]
     block = round_up(max(counts), columns)
-    end = max(block, *(count + take.held for count, take in zip(counts, rows, strict=True)))
+    end = max(
+        block, *(count + take.reference_positions for count, take in zip(counts, rows, strict=True))
+    )
     patches = sum(take.prompt for take in rows)
-    return (len(rows), block, round_up(end, columns)), round_up(patches, heard)
+    return (len(rows), block, round_up(end, columns)), round_up(patches, patch_multiple)
 
 
-def simulated(requests: list[Take], slots: int, exact: bool) -> tuple[Kept, Kept, Counter[str]]:
+def simulated(
+    requests: list[Take], slots: int, exact: bool
+) -> tuple[PlanCache, PlanCache, Counter[str]]:
     """The caches after the book, and how many prefills and steps it took."""
-    plans, graphs, did = Kept(PLANS), Kept(GRAPHS), Counter[str]()
+    plans, graphs, counts = PlanCache(PLANS), PlanCache(GRAPHS), Counter[str]()
     rows_of: Callable[[int], int] = (lambda rows: rows) if exact else solver_rows
-    waiting, running, known = list(reversed(requests)), list[int](), set[int]()
+    waiting, running, read_voices = list(reversed(requests)), list[int](), set[int]()
     while waiting or running:
         new = [waiting.pop() for _ in range(min(slots - len(running), len(waiting)))]
         for take in new:
-            if take.voice not in known:  # a reference is read once, alone
-                known.add(take.voice)
-                alone = Take(take.voice, 0, 2, take.held - 2, 0)
+            if take.voice not in read_voices:  # a reference is read once, alone
+                read_voices.add(take.voice)
+                alone = Take(take.voice, 0, 2, take.reference_positions - 2, 0)
                 read(plans, graphs, [alone], exact)
         if new:
-            did["prefills"] += 1
+            counts["prefills"] += 1
             read(plans, graphs, new, exact)
             running += [take.length for take in new]
-        did["steps"] += 1
+        counts["steps"] += 1
         rows = rows_of(len(running))
         plans.look_up(("LocEnc, a step", len(running)))
         plans.look_up(("LocDiT", rows))
         plans.look_up(("LocDiT, its last layer", rows))
         for part in ("feed", "solver"):
             graphs.look_up((part, len(running) if part == "feed" else rows))
-        running = [left - 1 for left in running if left > 1]
-    return plans, graphs, did
+        running = [remaining - 1 for remaining in running if remaining > 1]
+    return plans, graphs, counts
 
 
-def read(plans: Kept, graphs: Kept, rows: list[Take], exact: bool) -> None:
+def read(plans: PlanCache, graphs: PlanCache, rows: list[Take], exact: bool) -> None:
     attention, patches = prefill(rows, exact)
     plans.look_up(("language models", attention, round_up(attention[2], KVCache.BUCKET)))
     plans.look_up(("residual LM, its last layer", attention[0], attention[2]))
@@ -140,23 +144,27 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     requests = list(novel(options.takes, options.voices, random.Random(options.seed)))
-    found: dict[str, object] = {"bench": "shapes", **vars(options)}
+    report: dict[str, object] = {"bench": "shapes", **vars(options)}
     print(f"{'':10}{'prefills':>10}{'steps':>8}{'plans':>8}{'missed':>8}{'graphs':>8}{'missed':>8}")
     for name, exact in (("exact", True), ("rounded", False)):
         with pretended("cuda"):
-            plans, graphs, did = simulated(requests, options.slots, exact)
-        numbers = [did["prefills"], did["steps"], len(plans.seen), plans.misses]
-        numbers += [len(graphs.seen), graphs.misses]
-        thrown = [cache for cache, kept in (("plans", plans), ("graphs", graphs)) if kept.throws]
+            plans, graphs, counts = simulated(requests, options.slots, exact)
+        numbers = [counts["prefills"], counts["steps"], len(plans.distinct_keys), plans.misses]
+        numbers += [len(graphs.distinct_keys), graphs.misses]
+        thrown = [
+            cache
+            for cache, plan_cache in (("plans", plans), ("graphs", graphs))
+            if plan_cache.throws
+        ]
         widths = (10, 8, 8, 8, 8, 8)
-        shown = "".join(f"{n:{width}}" for n, width in zip(numbers, widths, strict=True))
-        print(f"{name:10}{shown}" + (f"  thrown: {', '.join(thrown)}" if thrown else ""))
-        found[name] = {
-            "prefills": did["prefills"],
-            "steps": did["steps"],
-            "plans": len(plans.seen),
+        columns = "".join(f"{n:{width}}" for n, width in zip(numbers, widths, strict=True))
+        print(f"{name:10}{columns}" + (f"  thrown: {', '.join(thrown)}" if thrown else ""))
+        report[name] = {
+            "prefills": counts["prefills"],
+            "steps": counts["steps"],
+            "plans": len(plans.distinct_keys),
             "plan_misses": plans.misses,
-            "graphs": len(graphs.seen),
+            "graphs": len(graphs.distinct_keys),
             "graph_misses": graphs.misses,
             "throws": thrown,
         }
@@ -164,7 +172,7 @@ def main() -> None:
         f"a cache of {PLANS} plans throws after {2 * PLANS} misses, of {GRAPHS} graphs after "
         f"{2 * GRAPHS}"
     )
-    print(json.dumps(found))
+    print(json.dumps(report))
 
 
 if __name__ == "__main__":

@@ -45,10 +45,10 @@ def patches(expected: float) -> int:
     return max(1, math.ceil(expected / PATCH))
 
 
-def spoken(request: Request) -> Speech:
+def make_speech(request: Request) -> Speech:
     """The same for the same request."""
-    said = f"{request.key} {request.attempt} {request.text}"
-    draw = np.random.default_rng(list(hashlib.sha256(said.encode()).digest()))
+    request_text = f"{request.key} {request.attempt} {request.text}"
+    draw = np.random.default_rng(list(hashlib.sha256(request_text.encode()).digest()))
     samples = draw.uniform(-0.1, 0.1, round(SOUND * RATE)).astype(np.float32)
     steps = patches(request.expected)
     state = draw.standard_normal((steps, *STATE)).astype(np.float32)
@@ -81,7 +81,7 @@ class SleeperSession:
         rows = [(request, steps - 1) for request, steps in self._rows]
         self._rows = [row for row in rows if row[1]]
         return [
-            Outcome(request.key, request.attempt, speech=spoken(request))
+            Outcome(request.key, request.attempt, speech=make_speech(request))
             for request, steps in rows
             if not steps
         ]

@@ -45,9 +45,9 @@ class Run:
 
     wall: float
     """Seconds of model time."""
-    full: float
+    early_share: float
     """Share of the slots' time that was filled, until the last chain was begun."""
-    whole: float
+    filled_share: float
     """Share of the slots' time that was filled, to the end."""
 
 
@@ -58,34 +58,34 @@ def simulate(steps: Sequence[Step], slots: int, cost: Cost, judge: float) -> Run
     heads = sum(task.parent not in tasks for task in tasks.values())
     running: dict[str, int] = {}
     judging: list[tuple[float, str]] = []
-    now = filled = offered = 0.0
+    clock = filled = offered = 0.0
     at_last_chain = (0.0, 0.0)
     while scheduler.unfinished_count:
-        while judging and judging[0][0] <= now:
+        while judging and judging[0][0] <= clock:
             scheduler.mark_done(heapq.heappop(judging)[1])
         while len(running) < slots and (key := scheduler.next_ready()) is not None:
             running[key] = math.ceil(tasks[key].expected / PATCH)
             heads -= tasks[key].parent not in tasks
         if not running:
             if judging:
-                offered += (judging[0][0] - now) * slots
-                now = judging[0][0]
+                offered += (judging[0][0] - clock) * slots
+                clock = judging[0][0]
             continue
         # As many steps as nothing changes in: until a row ends, or a judged take frees its child.
         count, step = min(running.values()), cost(len(running))
         if judging and len(running) < slots:
-            count = min(count, max(1, math.ceil((judging[0][0] - now) / step)))
-        now += count * step
+            count = min(count, max(1, math.ceil((judging[0][0] - clock) / step)))
+        clock += count * step
         filled += count * step * len(running)
         offered += count * step * slots
         if heads > 0:
             at_last_chain = (filled, offered)
-        for key in [k for k, left in running.items() if left <= count]:
+        for key in [k for k, remaining in running.items() if remaining <= count]:
             del running[key]
-            heapq.heappush(judging, (now + judge, key))
-        running = {key: left - count for key, left in running.items()}
+            heapq.heappush(judging, (clock + judge, key))
+        running = {key: remaining - count for key, remaining in running.items()}
     begun, room = at_last_chain
-    return Run(now, begun / room if room else 1.0, filled / offered)
+    return Run(clock, begun / room if room else 1.0, filled / offered)
 
 
 def by_chapter(steps: Sequence[Step], slots: int, cost: Cost, judge: float) -> Run:
@@ -95,15 +95,15 @@ def by_chapter(steps: Sequence[Step], slots: int, cost: Cost, judge: float) -> R
         for _, group in groupby(steps, key=lambda step: step.chapter)
     ]
     wall = sum(run.wall for run in runs)
-    whole = sum(run.whole * run.wall for run in runs) / wall
-    return Run(wall, whole, whole)
+    filled_share = sum(run.filled_share * run.wall for run in runs) / wall
+    return Run(wall, filled_share, filled_share)
 
 
 def book_steps(book: Path, mode: str) -> tuple[Step, ...]:
     """The book's steps for an engine that clones and continues."""
     with tempfile.TemporaryDirectory() as folder:
-        written = importing.write_project(importing.import_book(book), Path(folder) / "book")
-        manuscript = read_manuscript(written.manifest)
+        project = importing.write_project(importing.import_book(book), Path(folder) / "book")
+        manuscript = read_manuscript(project.manifest)
     return link_steps(
         manuscript.spoken,
         cast=manuscript.cast,
@@ -122,13 +122,13 @@ def measured(path: Path) -> Mapping[int, float]:
 
 def between(costs: Mapping[int, float]) -> Cost:
     """Straight lines through what was measured; under the fewest rows, what those cost."""
-    known = sorted(costs)
+    row_counts = sorted(costs)
 
     def cost(rows: int) -> float:
-        if rows <= known[0] or len(known) == 1:
-            return costs[known[0]]
-        above = min(max(1, bisect_left(known, rows)), len(known) - 1)
-        low, high = known[above - 1], known[above]
+        if rows <= row_counts[0] or len(row_counts) == 1:
+            return costs[row_counts[0]]
+        above = min(max(1, bisect_left(row_counts, rows)), len(row_counts) - 1)
+        low, high = row_counts[above - 1], row_counts[above]
         slope = (costs[high] - costs[low]) / (high - low)
         # noise in the measure must not make rows free
         return max(costs[low], costs[low] + slope * (rows - low))
@@ -137,43 +137,47 @@ def between(costs: Mapping[int, float]) -> Cost:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("book", type=Path)
-    options.add_argument("--step", type=float, default=0.05, help="seconds a step, whatever rows")
-    options.add_argument("--costs", type=Path, help="file of the model bench's output")
-    options.add_argument("--judge", type=float, default=0.3, help="seconds of checks and disk")
-    given = options.parse_args()
-    costs = measured(given.costs) if given.costs else {1: given.step}
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("book", type=Path)
+    parser.add_argument("--step", type=float, default=0.05, help="seconds a step, whatever rows")
+    parser.add_argument("--costs", type=Path, help="file of the model bench's output")
+    parser.add_argument("--judge", type=float, default=0.3, help="seconds of checks and disk")
+    options = parser.parse_args()
+    costs = measured(options.costs) if options.costs else {1: options.step}
     cost = between(costs)
     rows = []
     print("a step: " + ", ".join(f"{1000 * cost(n):.0f} ms of {n}" for n in SLOTS) + " rows")
-    if given.costs:
+    if options.costs:
         print(f"measured up to {max(costs)} rows; beyond, as if each more cost what the last did")
     print(f"{'mode':12} {'slots':>5} {'filled':>8} {'to the end':>11} {'by chapter':>11} "
           f"{'gain':>6} {'real time':>10}")  # fmt: skip
     for mode in ("anchored", "reference"):
-        steps = book_steps(given.book, mode)
+        steps = book_steps(options.book, mode)
         speech = sum(step.expected for step in {s.key: s for s in steps}.values())
         for slots in SLOTS:
-            ours = simulate(steps, slots, cost, given.judge)
-            theirs = by_chapter(steps, slots, cost, given.judge)
+            ours = simulate(steps, slots, cost, options.judge)
+            theirs = by_chapter(steps, slots, cost, options.judge)
             gain = theirs.wall / ours.wall
             speed = speech / ours.wall
             rows.append(
                 {
                     "mode": mode,
                     "slots": slots,
-                    "filled_until_last_chain": round(ours.full, 4),
-                    "filled": round(ours.whole, 4),
-                    "filled_by_chapter": round(theirs.whole, 4),
+                    "filled_until_last_chain": round(ours.early_share, 4),
+                    "filled": round(ours.filled_share, 4),
+                    "filled_by_chapter": round(theirs.filled_share, 4),
                     "times_faster": round(gain, 3),
                     "times_real_time": round(speed, 2),
                 }
             )
-            print(f"{mode:12} {slots:5} {ours.full:8.1%} {ours.whole:11.1%} "
-                  f"{theirs.whole:11.1%} {gain:6.2f} {speed:10.1f}")  # fmt: skip
-    known = {str(n): costs[n] for n in sorted(costs)}
-    print(json.dumps({"bench": "slots", "chunks": len(steps), "step_seconds": known, "rows": rows}))
+            print(f"{mode:12} {slots:5} {ours.early_share:8.1%} {ours.filled_share:11.1%} "
+                  f"{theirs.filled_share:11.1%} {gain:6.2f} {speed:10.1f}")  # fmt: skip
+    step_seconds = {str(n): costs[n] for n in sorted(costs)}
+    print(
+        json.dumps(
+            {"bench": "slots", "chunks": len(steps), "step_seconds": step_seconds, "rows": rows}
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -74,10 +74,12 @@ def cast_of(folder: Path) -> list[Character]:
     return cast
 
 
-def compared(score: Any, folder: Path, chapters: list[list[str]], found: Attribution) -> list[Row]:
+def compared(
+    score: Any, folder: Path, chapters: list[list[str]], attribution: Attribution
+) -> list[Row]:
     """Each annotated quotation that has one speaker of the cast."""
     cast, quotes = score.gold(folder)
-    members = [{"name": one.name, "aliases": one.aliases} for one in found.cast]
+    members = [{"name": member.name, "aliases": member.aliases} for member in attribution.cast]
     as_gold = score.same_character(cast, members)
     pieces = sorted(
         (span[0], number, score.words(text))
@@ -86,8 +88,10 @@ def compared(score: Any, folder: Path, chapters: list[list[str]], found: Attribu
         if score.words(text)
     )
     texts = [
-        chapters[one.chapter][one.quotation.paragraph][one.quotation.start : one.quotation.stop]
-        for one in found.said
+        chapters[member.chapter][member.quotation.paragraph][
+            member.quotation.start : member.quotation.stop
+        ]
+        for member in attribution.said
     ]
     votes = score.aligned(pieces, [score.words(text) for text in texts])
     rows = []
@@ -97,9 +101,9 @@ def compared(score: Any, folder: Path, chapters: list[list[str]], found: Attribu
         if not votes[number]:
             rows.append(Row(kind, "not found", 0.0, False))
             continue
-        said = found.said[votes[number].most_common(1)[0][0]]
-        right = as_gold.get(said.speaker or "") == speaker
-        rows.append(Row(kind, said.by, said.odds, right))
+        decision = attribution.said[votes[number].most_common(1)[0][0]]
+        right = as_gold.get(decision.speaker or "") == speaker
+        rows.append(Row(kind, decision.by, decision.odds, right))
     return rows
 
 
@@ -109,11 +113,11 @@ def calibrated(rows: Iterable[Row]) -> dict[str, list[list[float]]]:
     by_rule: dict[str, list[Row]] = {}
     for row in rows:
         by_rule.setdefault(row.by, []).append(row)
-    for rule, own in sorted(by_rule.items()):
+    for rule, rule_rows in sorted(by_rule.items()):
         steps: list[list[float]] = []  # from, right, all
         for low, high in zip(BINS, (*BINS[1:], 2.0), strict=True):
-            here = [row.right for row in own if low <= row.odds < high]
-            steps.append([low, float(sum(here)), float(len(here))])
+            bin_hits = [row.right for row in rule_rows if low <= row.odds < high]
+            steps.append([low, float(sum(bin_hits)), float(len(bin_hits))])
             while len(steps) > 1 and (steps[-1][2] < FEW or _share(steps[-2]) > _share(steps[-1])):
                 last = steps.pop()
                 steps[-1][1] += last[1]
@@ -139,7 +143,7 @@ def line(name: str, rows: Sequence[Row], sure: Sequence[float], seconds: float) 
     high = [row.right for row, share in zip(rows, sure, strict=True) if share >= 0.9]
     figures["sure"] = round(len(high) / max(1, len(rows)), 4)
     figures["sure_right"] = round(sum(high) / max(1, len(high)), 4)
-    cells = "".join(f"{100 * value:>10.1f}" for value in list(figures.values())[1:])
+    cells = "".join(f"{100 * figure:>10.1f}" for figure in list(figures.values())[1:])
     print(f"{name[:26]:<26}{len(rows):>7}{cells}{seconds:>9.1f}", flush=True)
     return figures
 
@@ -160,16 +164,21 @@ def main() -> None:
         chapters = chapters_of((folder / "novel_text.txt").read_text(encoding="utf-8"))
         begin = time.process_time()
         cast = [] if options.found else cast_of(folder)
-        found = attribute(chapters, cast, language="en")
+        attribution = attribute(chapters, cast, language="en")
         seconds = time.process_time() - begin
-        novels[folder.name] = compared(score, folder, chapters, found), seconds
+        novels[folder.name] = compared(score, folder, chapters, attribution), seconds
     titles = ("accuracy", "explicit", "anaphoric", "implicit", "sure", "right")
-    print(f"{'novel':<26}{'quotes':>7}{''.join(f'{one:>10}' for one in titles)}{'CPU s':>9}")
+    print(f"{'novel':<26}{'quotes':>7}{''.join(f'{title:>10}' for title in titles)}{'CPU s':>9}")
     every: list[Row] = []
     certain: list[float] = []
     figures = {}
     for name, (rows, seconds) in novels.items():
-        others = (row for other, (own, _) in novels.items() if other != name for row in own)
+        others = (
+            row
+            for other_name, (other_rows, _) in novels.items()
+            if other_name != name
+            for row in other_rows
+        )
         tables = calibrated(others)
         sure = [_sure(tables, row) for row in rows]
         figures[name] = line(name, rows, sure, seconds)
@@ -193,10 +202,14 @@ def _print_rules(rows: Sequence[Row], sure: Sequence[float]) -> None:
     """How often each rule decides, and is right; and whether what says 0.9 is right so often."""
     print(f"\n{'rule':<12}{'share':>8}{'right':>8}{'said':>8}")
     for rule, count in Counter(row.by for row in rows).most_common():
-        own = [(row.right, share) for row, share in zip(rows, sure, strict=True) if row.by == rule]
-        right = sum(hit for hit, _ in own) / count
-        said = sum(share for _, share in own) / count
-        print(f"{rule:<12}{100 * count / len(rows):>8.1f}{100 * right:>8.1f}{100 * said:>8.1f}")
+        decisions = [
+            (row.right, share) for row, share in zip(rows, sure, strict=True) if row.by == rule
+        ]
+        right = sum(hit for hit, _ in decisions) / count
+        certainty = sum(share for _, share in decisions) / count
+        print(
+            f"{rule:<12}{100 * count / len(rows):>8.1f}{100 * right:>8.1f}{100 * certainty:>8.1f}"
+        )
 
 
 def _write(tables: dict[str, list[list[float]]], cast: str) -> None:

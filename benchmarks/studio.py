@@ -50,9 +50,9 @@ def write(folder: Path, chapters: int, chunks: int) -> Path:
     for number in range(1, chapters + 1):
         lines = []
         for place in range(each):
-            said = " ".join(sentence(draw) for _ in range(2))
+            line_text = " ".join(sentence(draw) for _ in range(2))
             label = ("Ada: ", "Ben: ")[place % 4 - 2] if place % 4 > 1 else ""
-            lines.append(f"{label}{said}")
+            lines.append(f"{label}{line_text}")
         (folder / f"{number:03}.md").write_text("\n\n".join(lines) + "\n")
         rows.append(f"  - {{title: Chapter {number}, file: {number:03}.md}}")
     (folder / "book.yaml").write_text(
@@ -110,10 +110,10 @@ class Browser:
         wire = http.client.HTTPConnection(self.host, timeout=60)
         wire.request("GET", path, headers={"cookie": self.cookie, **headers})
         answer = wire.getresponse()
-        data = answer.read(200_000) if "sound" in path else answer.read()
+        body = answer.read(200_000) if "sound" in path else answer.read()
         took = time.perf_counter() - began
         wire.close()
-        return took, data, answer
+        return took, body, answer
 
 
 def memory(pid: int) -> dict[str, float]:
@@ -131,30 +131,30 @@ def measured(path: Path, chapters: int) -> dict[str, Any]:
     try:
         assert process.stdout is not None
         link = process.stdout.readline().strip()
-        found: dict[str, Any] = {"start_s": round(time.perf_counter() - began, 2)}
+        figures: dict[str, Any] = {"start_s": round(time.perf_counter() - began, 2)}
         page = Browser(link)
-        found["at_start_mb"] = memory(process.pid)
+        figures["at_start_mb"] = memory(process.pid)
         for name in ("first", "again"):
-            took, data, _ = page.ask("/api/book")
-            found[f"book_{name}_s"], found["book_kb"] = round(took, 3), len(data) // 1000
+            took, body, _ = page.ask("/api/book")
+            figures[f"book_{name}_s"], figures["book_kb"] = round(took, 3), len(body) // 1000
         times: list[float] = []
         sounds: list[float] = []
         for number in range(1, chapters + 1):
-            took, data, _ = page.ask(f"/api/chapters/{number}")
+            took, body, _ = page.ask(f"/api/chapters/{number}")
             times.append(took)
-            row = json.loads(data)
+            row = json.loads(body)
             took, _, _ = page.ask(row["sound"]["url"], Range="bytes=0-")
             sounds.append(took)
             middle = int(row["seconds"] / 2) * RATE * 2
             took, _, _ = page.ask(row["sound"]["url"], Range=f"bytes={middle}-")
             sounds.append(took)
-        found["chapter_s"] = [round(min(times), 3), round(max(times), 3)]
-        found["chapter_kb"] = len(data) // 1000
-        found["first_sound_s"] = [round(min(sounds), 3), round(max(sounds), 3)]
+        figures["chapter_s"] = [round(min(times), 3), round(max(times), 3)]
+        figures["chapter_kb"] = len(body) // 1000
+        figures["first_sound_s"] = [round(min(sounds), 3), round(max(sounds), 3)]
         took, _, _ = page.ask("/api/peaks/1")
-        found["peaks_s"] = [round(took, 2), round(page.ask("/api/peaks/1")[0], 2)]
-        found["at_end_mb"] = memory(process.pid)
-        return found
+        figures["peaks_s"] = [round(took, 2), round(page.ask("/api/peaks/1")[0], 2)]
+        figures["at_end_mb"] = memory(process.pid)
+        return figures
     finally:
         process.terminate()
         process.wait(10)
@@ -169,13 +169,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        made: dict[str, Any] = {}
+        fill_figures: dict[str, Any] = {}
         if not (folder / "book.yaml").exists():
-            made = fill(write(folder, options.chapters, options.chunks))
-        found = {**made, **measured(folder / "book.yaml", options.chapters)}
-        for name, value in found.items():
-            print(f"{name:16} {value}")
-        print(json.dumps(found))
+            fill_figures = fill(write(folder, options.chapters, options.chunks))
+        report = {**fill_figures, **measured(folder / "book.yaml", options.chapters)}
+        for name, figure in report.items():
+            print(f"{name:16} {figure}")
+        print(json.dumps(report))
 
 
 if __name__ == "__main__":

