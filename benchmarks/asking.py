@@ -1,4 +1,4 @@
-"""What a language model has to read to say who speaks in novels, and what its word is worth.
+"""Measures how much a language model reads to attribute speech, and how often it is right.
 
     python -m benchmarks.asking FOLDER... [--model SPEC] [--right 0.9] [--weak 0.9] [--window 4000]
 
@@ -76,7 +76,7 @@ class Novel:
         return cls(folder.name, paragraphs, starts, tuple(cast), sorted(gold))
 
     def speaker(self, piece: AttributedQuotation) -> str | None:
-        """Who says a piece, as annotated."""
+        """Returns the speaker of a piece, as annotated."""
         start = self.starts[piece.quotation.paragraph]
         a, b = start + piece.quotation.start, start + piece.quotation.stop
         return next((speaker for c, d, speaker in self.gold if c < b and a < d), None)
@@ -150,7 +150,7 @@ class Row:
 
 
 def measured(novel: Novel, model: reader.LanguageModel | None, options: argparse.Namespace) -> Row:
-    """What a model reads of a novel, and what comes of it."""
+    """Attributes the speech of a novel, and returns the figures."""
     rules = attribute([novel.paragraphs], novel.cast, language="en")
     limits = asking.Limits(weak=options.weak, window=options.window)
     stub = Stub(options.right)

@@ -160,7 +160,7 @@ def spoken_texts(markdown: str) -> Iterator[str]:
 
 
 def speak(texts: Sequence[tuple[str, str]], draw: random.Random) -> Iterator[SpokenChunk]:
-    """What the draft voice says, in no order."""
+    """Yields the draft voice's speech of the texts, in any order."""
     gains: dict[str, float] = {}
     pending: list[Request] = []
     for number, (text, language) in enumerate(texts):
@@ -496,7 +496,8 @@ MEASURED = (
 
 
 def is_relative(name: str) -> bool:
-    """Whether a fault is told by what is known of the speaker: counted only where something is."""
+    """Returns True for a fault that is found by the speaker's other takes: counted only where there
+    are some."""
     return name.startswith(("all of it", "only the first")) or name.endswith("times as fast")
 
 
@@ -505,7 +506,7 @@ def is_relative(name: str) -> bool:
 
 @dataclass
 class Speaker:
-    """What is known of a speaker: takes that were good."""
+    """Figures of a speaker's good takes."""
 
     levels: list[float] = field(default_factory=list)
     paces: list[float] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a cluster gives and costs. Four parts:
+"""Measures the gain and the costs of a cluster. Four parts:
 
     python -m benchmarks.cluster [BOOK.epub] [--only virtual way thousand processes]
 
@@ -263,7 +263,7 @@ def opened(parcel: bytes) -> Speech:
 
 
 def continuation_request(latents: State) -> Request:
-    """What goes on from a take of ten seconds."""
+    """Returns a request that continues from a take of ten seconds."""
     prompt = Prompt("What was said before. " * 8, lambda: sounds.silence(0.0), latents)
     return Request(
         key="a" * 64, text="What is to be said. " * 8, language="en", voice=Voice("narrator"),
@@ -333,7 +333,7 @@ def way_table(port: int) -> dict[str, Any]:
 
 
 def thousand_table(count: int, port: int) -> dict[str, Any]:
-    """What the client and Dask's scheduler compute for so many machines."""
+    """Measures the computing time of the client and of Dask's scheduler for so many machines."""
     takes = count * SLOTS / 10
     print(f"{count} machines of {SLOTS} slots, {takes:.0f} takes of ten seconds a second")
     tasks = {

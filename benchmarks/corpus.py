@@ -27,7 +27,7 @@ from tests.manuscripts import corpus  # noqa: E402
 
 @dataclass
 class Row:
-    """What became of a manuscript."""
+    """The result of importing a manuscript."""
 
     name: str
     expected: int | None

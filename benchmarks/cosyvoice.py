@@ -335,7 +335,7 @@ def fastest(runs: Sequence[Callable[[], object]], rounds: int) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is timed: so many tokens after so many of a prompt."""
+    """The work that is timed: so many tokens after so many of a prompt."""
 
     tokens: int
     prompt: int

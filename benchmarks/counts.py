@@ -1,4 +1,4 @@
-"""What a command does more than once: look-ups, decodes, measurements, counted for two sizes.
+"""Counts the repeated work of commands: look-ups, decodes, measurements, for two sizes of a book.
 
     python -m benchmarks.counts [--chapters 1]
 

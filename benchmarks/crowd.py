@@ -26,7 +26,7 @@ QUIET = {
     "distributed.admin.tick.cycle": "1h",
     "distributed.worker.profile.enabled": False,
 }
-"""What each worker watches of itself: a thousand in one process would do nothing else."""
+"""Turns off each worker's monitoring of itself: a thousand in one process would do nothing else."""
 
 
 def answer(parcel: bytes, length: int) -> bytes:

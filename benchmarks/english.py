@@ -1,4 +1,4 @@
-"""What is said for what is written, in the classes of English that are hardest: cases, right.
+"""How often written English is spoken rightly, in the classes that are hardest: cases, right.
 
     python -m benchmarks.english
 

@@ -64,7 +64,7 @@ class Flip:
 
     @property
     def is_precious(self) -> bool:
-        """Whether it is of a file for listeners, or of a take."""
+        """True if it is in a file for listeners, or in a take."""
         return self.name.startswith("book/") or self.name.endswith(".take")
 
 
@@ -109,7 +109,7 @@ class Trials:
             yield Flip(name, chance.randrange(self.files[name]), chance.randrange(8))
 
     def outcome(self, flip: Flip) -> str:
-        """What comes of a flip: one of OUTCOMES."""
+        """Makes a flip; returns its outcome, one of OUTCOMES."""
         self.restore()
         path = self.build / flip.name
         before, stat = path.read_bytes(), path.stat()

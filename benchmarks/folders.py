@@ -1,4 +1,4 @@
-"""What `verify` finds in a copied folder of finished files, and how often it cries wolf there.
+"""Counts the faults that `verify` finds in a folder of finished files, and its false alarms.
 
     python -m benchmarks.folders FOLDER [FOLDER ...] [--rounds 3]
 

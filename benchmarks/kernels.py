@@ -61,7 +61,7 @@ TF32 = "MLX_ENABLE_TF32"
 
 
 def kernels(*arrays: mx.array) -> int:
-    """What evaluating these would launch."""
+    """Returns the number of kernels that evaluating these arrays would launch."""
     file = io.StringIO()
     mx.export_to_dot(file, *arrays)
     graph = file.getvalue()
@@ -326,7 +326,7 @@ def tf32_costs(rounds: int) -> dict[str, dict[str, dict[str, float]]]:
 
 
 def show_times(rounds: int) -> dict[str, Any]:
-    """What only a GPU can say, printed; and that a CPU cannot."""
+    """Prints the times that only a GPU can measure, and returns them; empty on a CPU."""
     gpu = mx.default_device().type == mx.DeviceType.gpu
     if not gpu:
         print(*predictions.report_lines(None, {}), sep="\n")

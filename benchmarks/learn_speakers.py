@@ -99,7 +99,7 @@ def _cast(path: Path, speakers: set[str]) -> dict[str, Character]:
 
 
 def examples(excerpt: Excerpt) -> Iterator[Example]:
-    """What there is to choose from at each quotation, with the right ones chosen before it."""
+    """Yields the choice at each quotation, as if all before it had been decided rightly."""
     quoted = [quotations(paragraphs, "en") for paragraphs in excerpt.chapters]
     names = KnownNames(excerpt.cast)
     passages = mentions.passages(excerpt.chapters, quoted, names, "en")

@@ -73,7 +73,7 @@ def words_of(entries: dictionaries.Entries) -> dict[Key, str]:
 
 
 def is_easy(key: Key, words: Mapping[Key, str]) -> bool:
-    """Whether an ending or a beginning makes the word of another; one in five or three is kept."""
+    """Returns True if a word is another with an ending or a beginning; one in five or three is kept."""
     word, is_name = key
     for ending in ENDINGS:
         stem = word.removesuffix(ending)
@@ -87,7 +87,7 @@ def is_easy(key: Key, words: Mapping[Key, str]) -> bool:
 
 
 def stem(word: str) -> str:
-    """What forms of a word have in common, roughly."""
+    """Returns roughly the part that forms of a word have in common."""
     word = word.replace("'", "")
     for beginning in STEM_BEGINNINGS:
         if word.startswith(beginning) and len(word) - len(beginning) >= 4:

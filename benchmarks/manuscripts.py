@@ -1,4 +1,4 @@
-"""What it costs to import a long manuscript: a novel in each format, and a PDF of 100 pages.
+"""Measures the import of long manuscripts: a novel in each format, and a PDF of 100 pages.
 
     python -m benchmarks.manuscripts [WORDS] [PAGES]
 
@@ -44,7 +44,7 @@ Novel = Sequence[Sequence[str]]
 
 @dataclass
 class Row:
-    """What one format cost."""
+    """The figures of one format."""
 
     format: str
     megabytes: float

@@ -32,7 +32,7 @@ SPEAKERS = 8
 
 @dataclass(frozen=True)
 class SpokenText:
-    """What a voice said."""
+    """A voice's speech."""
 
     samples: Samples
     rate: int
@@ -153,7 +153,7 @@ class Piper:
 # -- faults ----------------------------------------------------------------------------------------
 
 Altered = tuple[str, tuple[int, int]]
-"""What is said in place of a text, and which words of the text the fault is at: none of them, and
+"""The spoken text in place of a text, and which words of the text the fault is at: none of them, and
 the place, where something was added."""
 Alter = Callable[[list[str], Sequence[str], random.Random], Altered | None]
 """The words of a text, those of another, chance; None where there is no room for the fault."""

@@ -1,4 +1,4 @@
-"""What was predicted of GPUs before any was at hand, and whether it came true.
+"""Predictions about GPUs from before any was at hand, and a check against measurements.
 
 Milliseconds a patch of the shipped sizes in bfloat16, where 160 are real time: by arithmetic from
 bandwidth, from products, and from 1,618 launches a step. `kernels.py` measures, and says what
@@ -40,7 +40,7 @@ PREDICTED = (
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What became of one number, in milliseconds a patch."""
+    """The comparison of one prediction with its measurement, in milliseconds a patch."""
 
     title: str
     low: float
@@ -50,7 +50,7 @@ class Judgement:
 
     @property
     def error_share(self) -> float:
-        """How far from the nearer end, as a share of it; 0 between them."""
+        """The distance from the nearer end, as a share of it; 0 between them."""
         if self.high is not None and self.measured > self.high:
             return self.measured / self.high - 1
         return min(0.0, self.measured / self.low - 1)

@@ -31,7 +31,7 @@ from voxcpm2.cfm import solver_rows
 from voxcpm2.model import COLUMN_MULTIPLE, PATCH_MULTIPLE
 
 PLANS, GRAPHS = 256, 400
-"""What MLX's caches on CUDA hold unless their environment says otherwise."""
+"""Sizes of MLX's caches on CUDA unless the environment sets others."""
 SEGMENTS = 8
 """Graphs that a prefill of so many rows is cut into, at most: it is cut by the bytes it reads."""
 
@@ -61,7 +61,7 @@ class PlanCache:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """What a request is to the model: positions of its own, and how long it speaks."""
+    """A request's size in the model: its own positions, and the length of its speech."""
 
     voice: int
     reference_positions: int

@@ -41,7 +41,7 @@ Cost = Callable[[int], float]
 
 @dataclass(frozen=True)
 class Run:
-    """What a simulated render did."""
+    """The figures of a simulated render."""
 
     wall: float
     """Seconds of model time."""

@@ -1,4 +1,4 @@
-"""Who says what, by rules alone, on annotated novels: a table by novel and kind, and one JSON line.
+"""Attributes speech by rules alone, on annotated novels: a table by novel and kind, and JSON.
 
     python -m benchmarks.speakers FOLDER [--found] [--calibrate]
 

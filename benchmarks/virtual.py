@@ -79,7 +79,7 @@ class VirtualCluster:
         self.worked = 0.0
         """Seconds of slots that spoke."""
         self.last_take_seconds = 0.0
-        """When the last take was."""
+        """Time of the last take."""
         self.cpu = 0.0
         """Seconds of CPU that went into this, and are no session's."""
         self.arrivals = _Arrived()
@@ -99,7 +99,7 @@ class VirtualCluster:
 
     @contextlib.contextmanager
     def _inside(self) -> Iterator[None]:
-        """What is done meanwhile is no session's, and takes no time."""
+        """Within this context, work does not count as the session's, and takes no time."""
         began, self.clock_seconds = time.thread_time(), self.time()
         try:
             yield
@@ -151,7 +151,7 @@ class VirtualCluster:
         pass
 
     def next(self, seconds: float) -> Arrival:
-        """What arrives within so many seconds. Raises queue.Empty."""
+        """Returns the next arrival within so many seconds. Raises queue.Empty."""
         with self._inside():
             until = self.clock_seconds + seconds
             while self._events and self._events[0][0] <= until:

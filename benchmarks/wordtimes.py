@@ -1,4 +1,4 @@
-"""When words are said, by who times them: against voices that know.
+"""Accuracy of word times, by aligner, against voices whose times are known.
 
     python -m benchmarks.wordtimes [--book BOOK] [--takes 60] [--whisper MODEL]
 
@@ -73,7 +73,7 @@ class Take:
     words: Sequence[TimedWord]
     """As the voice has them."""
     begins: Sequence[bool]
-    """Whether it knows when each word begins; the one before it is known to end where it does."""
+    """For each word, True if the voice knows where it begins, and so where the one before ends."""
 
 
 def texts(path: Path, count: int) -> list[str]:
@@ -149,7 +149,7 @@ def neural_takes(texts: Sequence[str]) -> list[Take]:
 
 
 def time_sound_groups(parts: Sequence[Any], rate: int) -> Iterator[tuple[float, float]]:
-    """When each run of sounds begins and ends. The blank before it is its own, and the marks after
+    """Yields start and stop of each run of sounds. The blank before it is its own, and the marks after
     it: there it begins and dies away, where it is not silent."""
     position = 0
     for part in parts:

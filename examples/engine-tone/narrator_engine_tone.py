@@ -1,4 +1,4 @@
-"""An engine that plays a noisy tone for every word: about the smallest that narrator can use."""
+"""A minimal engine: it plays a noisy tone for every word."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class ToneVoice(Strict):
 class ToneEngine(Engine):
     name = "tone"
     sample_rate = RATE
-    sound_parameters = ("seed",)  # another seed is another take, so chunks can be retaken
+    sound_parameters = ("seed",)  # another seed gives another take, so chunks can be retaken
 
     def __init__(self, settings: ToneSettings) -> None:
         self.loudness = settings.loudness
 
     def identity(self) -> Mapping[str, Any]:
-        """Whatever changes samples, but for the request: takes are found again by it."""
+        """Everything that changes samples, besides the request: a part of each take's key."""
         return {"name": self.name, "version": 1, "loudness": self.loudness}
 
     def voice_content(self, voice: Voice, language: str) -> Mapping[str, Any]:
-        """Whatever of a voice changes samples."""
+        """Everything about a voice that changes samples."""
         return {"hertz": hertz_of(voice)}
 
     def start(self, tell: Callable[[str], None] = ignore_message) -> ToneSession:
@@ -51,7 +51,7 @@ class ToneEngine(Engine):
 
 
 class ToneSession:
-    """Speaks a request at a time; an engine on a GPU would have more slots."""
+    """Speaks one request at a time; an engine on a GPU would have more slots."""
 
     slots = 1
     busy = 1.0
@@ -74,7 +74,7 @@ class ToneSession:
         self._requests.clear()
 
     def _speak(self, request: Request) -> np.ndarray:
-        """Mono float32 samples between -1 and 1, about as long as the text takes to say."""
+        """Returns mono float32 samples between -1 and 1, about as long as speaking the text takes."""
         noise = np.random.default_rng(request.seed + request.attempt)
         seconds_per_letter = request.expected / len(request.text)
         words = []

@@ -1,4 +1,4 @@
-"""A reader of Emacs Org files, which are put as Markdown to the reader that narrator has for it."""
+"""A reader of Emacs Org files: converts them to Markdown for the built-in reader."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _LINES = (
 
 
 def read_org(path: Path, choices: Choices) -> Book:
-    """Reads a file. Raises ImportFailed for one that is no text."""
+    """Reads a file. Raises ImportFailed for one that is not text."""
     lines = read_text(path, choices.encoding).text.split("\n")
     facts = [line for line in lines if line.startswith("#+")]
     text = [line for line in lines if not line.startswith("#+")]
     with tempfile.TemporaryDirectory() as folder:
-        markdown = Path(folder) / path.name  # messages and reports name it
+        markdown = Path(folder) / path.name  # its name appears in messages and reports
         front_matter = ["---", *map(_to_markdown, facts), "---"] if facts else []
         markdown.write_text("\n".join([*front_matter, *map(_to_markdown, text)]), "utf-8")
         return read_markdown(markdown, choices)

@@ -1,4 +1,4 @@
-"""A recogniser that asks a program of your own, such as whisper.cpp:
+"""A recogniser that runs a program of your own, such as whisper.cpp:
 
 HEARING_COMMAND="whisper-cli --model ggml-small.bin --no-timestamps --no-prints" narrator hear
 """
@@ -19,7 +19,7 @@ from narrator.speech.hearing import RecogniserSpec, SpokenSound, Transcript
 
 
 class CommandRecogniser:
-    """Gives the command the path of a WAV file; what it prints is what was heard."""
+    """Runs a command with the path of a WAV file; its output is the transcript."""
 
     title = "your command"
     languages = frozenset(["de", "en", "es", "fr", "it"])
