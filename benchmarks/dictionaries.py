@@ -130,7 +130,7 @@ def british(word: str, american: str) -> str:
 
 
 def is_derived(word: str, others: Set[str], phonemes: str, entries: Entries) -> bool:
-    """Returns True if the rules find a word without the dictionary: by its ending, or by letters."""
+    """Returns True if the rules find a word without the dictionary, by its ending or letters."""
     if phonemes == "".join(entries[letter][""] for letter in word.upper() if letter != "'"):
         return True
     return any(

@@ -73,7 +73,7 @@ def words_of(entries: dictionaries.Entries) -> dict[Key, str]:
 
 
 def is_easy(key: Key, words: Mapping[Key, str]) -> bool:
-    """Returns True if a word is another with an ending or a beginning; one in five or three is kept."""
+    """Returns True for a word that is another with an affix; some of them are kept."""
     word, is_name = key
     for ending in ENDINGS:
         stem = word.removesuffix(ending)

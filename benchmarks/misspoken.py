@@ -153,7 +153,7 @@ class Piper:
 # -- faults ----------------------------------------------------------------------------------------
 
 Altered = tuple[str, tuple[int, int]]
-"""The spoken text in place of a text, and which words of the text the fault is at: none of them, and
+"""The text that is spoken instead, and which words of the text the fault is at: none of them, and
 the place, where something was added."""
 Alter = Callable[[list[str], Sequence[str], random.Random], Altered | None]
 """The words of a text, those of another, chance; None where there is no room for the fault."""

@@ -149,8 +149,8 @@ def neural_takes(texts: Sequence[str]) -> list[Take]:
 
 
 def time_sound_groups(parts: Sequence[Any], rate: int) -> Iterator[tuple[float, float]]:
-    """Yields start and stop of each run of sounds. The blank before it is its own, and the marks after
-    it: there it begins and dies away, where it is not silent."""
+    """Yields start and stop of each run of sounds. The blank before it and the
+    marks after it belong to it: there it begins and dies away, where it is not silent."""
     position = 0
     for part in parts:
         begin, has_sound = position, False

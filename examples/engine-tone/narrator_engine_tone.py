@@ -74,7 +74,7 @@ class ToneSession:
         self._requests.clear()
 
     def _speak(self, request: Request) -> np.ndarray:
-        """Returns mono float32 samples between -1 and 1, about as long as speaking the text takes."""
+        """Returns mono float32 samples between -1 and 1, about as long as speech of the text."""
         noise = np.random.default_rng(request.seed + request.attempt)
         seconds_per_letter = request.expected / len(request.text)
         words = []
