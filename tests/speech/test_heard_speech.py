@@ -48,5 +48,5 @@ def test_a_fault_is_found_where_it_is(recogniser, voice, kind):
     found = judge(heard, TEXT, "en-GB")
     assert found.faults
     assert any(
-        one.words[0] <= altered[1][1] and altered[1][0] <= one.words[1] for one in found.wrong
+        one.word_span[0] <= altered[1][1] and altered[1][0] <= one.word_span[1] for one in found.wrong
     )
