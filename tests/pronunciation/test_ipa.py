@@ -105,15 +105,15 @@ def test_no_text_is_another_error(ipa: str) -> None:
 
 def test_an_override_is_spoken_as_it_says() -> None:
     text = "Cholmondeley came."
-    spoken = pronounce(text, "en-GB", [Override(0, 12, "ˈtʃʌmli")])
-    assert spoken.phonemes == "ʧˈʌmli kˈAm."
-    assert not spoken.unknown
+    pronunciation = pronounce(text, "en-GB", [Override(0, 12, "ˈtʃʌmli")])
+    assert pronunciation.phonemes == "ʧˈʌmli kˈAm."
+    assert not pronunciation.unknown
 
 
 def test_an_override_may_cover_several_words_and_figures() -> None:
-    spoken = pronounce("the R2-D2 unit", "en-US", [Override(4, 9, "ˈɑːrtuː ˈdiːtuː")])
-    assert spoken.phonemes == "ði ˈɑɹtu dˈitu jˈunət"
-    assert not spoken.unspoken
+    pronunciation = pronounce("the R2-D2 unit", "en-US", [Override(4, 9, "ˈɑːrtuː ˈdiːtuː")])
+    assert pronunciation.phonemes == "ði ˈɑɹtu dˈitu jˈunət"
+    assert not pronunciation.unspoken
 
 
 def test_a_word_before_an_override_hears_its_vowel() -> None:

@@ -68,6 +68,6 @@ def test_sentences(text: str, phonemes: str) -> None:
 
 @needs_extra
 def test_words_of_other_scripts_are_reported() -> None:
-    spoken = pronounce("这是iPhone手机", "zh-Hans")
-    assert spoken.phonemes == "ꭧɤ↘ʂɨ↘ ʂou↓ʨi→"
-    assert [span.text for span in spoken.unspoken] == ["iPhone"]
+    pronunciation = pronounce("这是iPhone手机", "zh-Hans")
+    assert pronunciation.phonemes == "ꭧɤ↘ʂɨ↘ ʂou↓ʨi→"
+    assert [span.text for span in pronunciation.unspoken] == ["iPhone"]

@@ -29,10 +29,12 @@ TEXTS = {
 }
 
 
-def words_of(text: str, spoken: Pronunciation) -> dict[str, str]:
+def words_of(text: str, pronunciation: Pronunciation) -> dict[str, str]:
     return {
-        text[word.start : word.stop]: spoken.phonemes[word.phonemes_start : word.phonemes_stop]
-        for word in spoken.words
+        text[word.start : word.stop]: pronunciation.phonemes[
+            word.phonemes_start : word.phonemes_stop
+        ]
+        for word in pronunciation.words
     }
 
 
@@ -55,18 +57,20 @@ def test_a_word_is_spoken_by_its_phonemes(language: str, text: str, words: dict[
     assert words_of(text, pronounce(text, language)) == words
 
 
-def assert_is_sound(text: str, spoken: Pronunciation) -> None:
-    assert set(spoken.phonemes) <= SYMBOLS
+def assert_is_sound(text: str, pronunciation: Pronunciation) -> None:
+    assert set(pronunciation.phonemes) <= SYMBOLS
     stop = phonemes_stop = 0
-    for word in spoken.words:
+    for word in pronunciation.words:
         assert stop <= word.start < word.stop <= len(text)
-        assert phonemes_stop <= word.phonemes_start < word.phonemes_stop <= len(spoken.phonemes)
+        assert (
+            phonemes_stop <= word.phonemes_start < word.phonemes_stop <= len(pronunciation.phonemes)
+        )
         stop, phonemes_stop = word.stop, word.phonemes_stop
-    for span in (*spoken.unknown, *spoken.unspoken):
+    for span in (*pronunciation.unknown, *pronunciation.unspoken):
         assert text[span.start : span.stop] == span.text
-    places = {(word.start, word.stop) for word in spoken.words}
-    assert {(span.start, span.stop) for span in spoken.unknown} <= places
-    assert not {(span.start, span.stop) for span in spoken.unspoken} & places
+    places = {(word.start, word.stop) for word in pronunciation.words}
+    assert {(span.start, span.stop) for span in pronunciation.unknown} <= places
+    assert not {(span.start, span.stop) for span in pronunciation.unspoken} & places
 
 
 @pytest.mark.parametrize("language", SPOKEN)
@@ -97,9 +101,9 @@ def test_devanagari_in_any_order(text: str) -> None:
 @pytest.mark.parametrize("language", SPOKEN)
 def test_a_text_is_spoken_in_its_language(language: str) -> None:
     text = TEXTS[language]
-    spoken = pronounce(text, language)
-    assert spoken.words
-    assert len(spoken.phonemes) >= len(spoken.words)
+    pronunciation = pronounce(text, language)
+    assert pronunciation.words
+    assert len(pronunciation.phonemes) >= len(pronunciation.words)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n", "5", "—"])

@@ -23,8 +23,8 @@ class Parrot:
     """Texts of each batch."""
 
     def hear(self, sounds: Sequence[SpokenSound]) -> list[Transcript]:
-        self.asked.append(tuple(one.text for one in sounds))
-        return [Transcript(self.says(one.text)) for one in sounds]
+        self.asked.append(tuple(sound.text for sound in sounds))
+        return [Transcript(self.says(sound.text)) for sound in sounds]
 
 
 @dataclass
@@ -38,11 +38,11 @@ class Metronome:
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
     def align(self, sounds: Sequence[SpokenSound]) -> list[tuple[TimedWord, ...] | None]:
-        self.asked.append(tuple(one.text for one in sounds))
+        self.asked.append(tuple(sound.text for sound in sounds))
         return [
             tuple(
                 TimedWord(first, last, n / 10, (n + 1) / 10)
-                for n, (first, last) in enumerate(words(one.text, one.language))
+                for n, (first, last) in enumerate(words(sound.text, sound.language))
             )
-            for one in sounds
+            for sound in sounds
         ]

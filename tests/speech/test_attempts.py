@@ -15,7 +15,7 @@ FIRST, SECOND = split_in_half(LONG, "en")
 SHORT = "Come in."
 
 
-class Given(NamedTuple):
+class GivenAnswer(NamedTuple):
     """An answer: "good", "silent", or how bad it is."""
 
     said: str
@@ -30,15 +30,15 @@ class Given(NamedTuple):
         return (Fault("gap", self.said, float(self.said)),)
 
 
-def report(attempts: Attempts[Given], said: str) -> Action:
+def report(attempts: Attempts[GivenAnswer], answer: str) -> Action:
     """Asks once; "failed" is an engine that spoke nothing."""
     attempts.request_count += 1
-    if said == "failed":
+    if answer == "failed":
         return attempts.note_failure("engine: hoarse")
-    return attempts.note_answer(Given(said, attempts.prompted_by))
+    return attempts.note_answer(GivenAnswer(answer, attempts.prompted_by))
 
 
-def end(attempts: Attempts[Given], action: Action) -> list[str] | None:
+def end(attempts: Attempts[GivenAnswer], action: Action) -> list[str] | None:
     """The answers that make the take; None where the chunk is given up."""
     if action is Action.ACCEPT:
         return [answer.said for answer in attempts.accepted]
@@ -71,7 +71,7 @@ def end(attempts: Attempts[Given], action: Action) -> list[str] | None:
 )
 def test_the_ladder_of_a_long_chunk(answers, take):
     attempts = Attempts(LONG, "en")
-    *others, last = [report(attempts, said) for said in answers.split()]
+    *others, last = [report(attempts, answer) for answer in answers.split()]
     assert set(others) <= {Action.RETRY, Action.CONTINUE}
     assert last in (Action.ACCEPT, Action.SETTLE)
     assert end(attempts, last) == take
@@ -92,17 +92,17 @@ def test_the_ladder_of_a_long_chunk(answers, take):
 )
 def test_a_chunk_that_is_not_halved_and_an_engine_that_never_varies(options, answers, take):
     attempts = Attempts(**{"text": SHORT, "language": "en", **options})
-    actions = [report(attempts, said) for said in answers.split()]
+    actions = [report(attempts, answer) for answer in answers.split()]
     assert not {Action.ACCEPT, Action.SETTLE} & set(actions[:-1])
     assert end(attempts, actions[-1]) == take
 
 
 def test_each_part_is_asked_for_under_its_own_numbers():
-    attempts, asked = Attempts(LONG, "en", tries=2, first_number=4), []
-    for said in ("5", "5", "5", "good", "good"):
-        asked.append((attempts.part, attempts.number))
-        report(attempts, said)
-    assert asked == [(LONG, 4), (LONG, 5), (FIRST.rstrip(), 4), (FIRST.rstrip(), 5), (SECOND, 4)]
+    attempts, requests = Attempts(LONG, "en", tries=2, first_number=4), []
+    for answer in ("5", "5", "5", "good", "good"):
+        requests.append((attempts.part, attempts.number))
+        report(attempts, answer)
+    assert requests == [(LONG, 4), (LONG, 5), (FIRST.rstrip(), 4), (FIRST.rstrip(), 5), (SECOND, 4)]
     assert attempts.request_count == 5
 
 
@@ -125,12 +125,12 @@ def test_only_answers_to_the_present_prompt_compete():
 
 def test_faults_of_all_answers_are_noted_and_doubts_are_those_of_the_take():
     attempts = Attempts(LONG, "en", tries=1)
-    for said in ("9", "2", "failed", "good"):
-        report(attempts, said)
+    for answer in ("9", "2", "failed", "good"):
+        report(attempts, answer)
     assert attempts.faults == ["gap: 9", "gap: 2", "engine: hoarse"]
     attempts = Attempts(LONG, "en", tries=1)
-    for said in ("9", "2", "2"):
-        report(attempts, said)
+    for answer in ("9", "2", "2"):
+        report(attempts, answer)
     assert attempts.doubts == ("gap: 2",)
 
 
@@ -140,27 +140,27 @@ ANSWERS = ("good", "1", "3", "silent", "failed")
 
 
 def walks(
-    attempts: Attempts[Given], said: tuple[str, ...]
+    attempts: Attempts[GivenAnswer], said: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every series of answers that ends a chunk, with its take."""
     for answer in ANSWERS:
-        branch, heard = deepcopy(attempts), (*said, answer)
+        branch, series = deepcopy(attempts), (*said, answer)
         action = report(branch, answer)
         if action in (Action.ACCEPT, Action.SETTLE):
-            yield heard, end(branch, action)
+            yield series, end(branch, action)
         else:
-            yield from walks(branch, heard)
+            yield from walks(branch, series)
 
 
 def rule(said: tuple[str, ...], tries: int) -> tuple[int, list[str] | None]:
     """The number of answers that are asked for, and the take, as the documentation has it."""
-    left = iter(said)
+    remaining = iter(said)
 
     def ask() -> list[str]:
         """The answers to one part: up to a good one."""
         answers: list[str] = []
         while len(answers) < tries and "good" not in answers:
-            answers.append(next(left))
+            answers.append(next(remaining))
         return answers
 
     def least_bad(answers: list[str]) -> str | None:
@@ -169,24 +169,24 @@ def rule(said: tuple[str, ...], tries: int) -> tuple[int, list[str] | None]:
     def severity(answer: str) -> int:
         return 0 if answer == "good" else int(answer)
 
-    whole, halves = ask(), []
-    if "good" in whole:
-        return len(said) - len(list(left)), ["good"]
-    settled = least_bad(whole)
+    whole_answers, halves = ask(), []
+    if "good" in whole_answers:
+        return len(said) - len(list(remaining)), ["good"]
+    settled = least_bad(whole_answers)
     for _ in range(2):
         answers = ask()
         half = "good" if "good" in answers else least_bad(answers)
         worse = settled and half and sum(map(severity, [*halves, half])) >= int(settled)
         if half is None or (half != "good" and worse):
-            return len(said) - len(list(left)), [settled] if settled else None
+            return len(said) - len(list(remaining)), [settled] if settled else None
         halves.append(half)
-    return len(said) - len(list(left)), halves
+    return len(said) - len(list(remaining)), halves
 
 
 @pytest.mark.parametrize("tries", [1, 2])
 def test_every_chunk_ends_as_it_should_after_as_few_requests_as_may_be(tries):
     count = 0
-    for said, take in walks(Attempts(LONG, "en", tries=tries), ()):
-        assert (len(said), take) == rule(said, tries)
+    for answer, take in walks(Attempts(LONG, "en", tries=tries), ()):
+        assert (len(answer), take) == rule(answer, tries)
         count += 1
     assert count > 50

@@ -63,16 +63,16 @@ def take(*parts: np.ndarray) -> np.ndarray:
     return np.concatenate([silence(0.1), *parts, silence(0.2)])
 
 
-def kinds(samples: np.ndarray, expected: float, **more: object) -> list[str]:
-    return [fault.kind for fault in examine(samples, RATE, expected, **more).faults]  # type: ignore[arg-type]
+def kinds(samples: np.ndarray, expected: float, **options: object) -> list[str]:
+    return [fault.kind for fault in examine(samples, RATE, expected, **options).faults]  # type: ignore[arg-type]
 
 
 def swelling() -> np.ndarray:
     return take(0.2 * speech(5), speech(5, 1))
 
 
-def with_samples(samples: np.ndarray, place: slice | int, value: float) -> np.ndarray:
-    samples[place] = value
+def with_samples(samples: np.ndarray, place: slice | int, sample: float) -> np.ndarray:
+    samples[place] = sample
     return samples
 
 
@@ -180,13 +180,13 @@ def test_noise_that_goes_on_is_found_within_and_after_the_speech():
 
 
 def test_tokens_are_counted_and_not_taken_for_sound():
-    said = take(speech(6))
-    tokens = np.zeros(round(len(said) / RATE / 0.04), np.int32)
-    verdict = examine(said, RATE, 6, latents=tokens, tokens=10)
+    samples = take(speech(6))
+    tokens = np.zeros(round(len(samples) / RATE / 0.04), np.int32)
+    verdict = examine(samples, RATE, 6, latents=tokens, tokens=10)
     assert verdict
     assert verdict.figures.per_token == len(tokens) / 10
-    one = examine(said, RATE, 6, latents=tokens[:, None])
-    assert one.figures.repeat == verdict.figures.repeat
+    framed = examine(samples, RATE, 6, latents=tokens[:, None])
+    assert framed.figures.repeat == verdict.figures.repeat
 
 
 def test_what_an_engine_finds_wrong_is_a_fault():
@@ -211,8 +211,8 @@ def test_figures_are_finite_and_go_into_json():
 
 
 def test_an_exact_copy_counts_for_its_length():
-    said = speech(9)
-    assert examine(twice(said, -32000), RATE, 9).figures.repeat == pytest.approx(2.0, abs=0.4)
+    samples = speech(9)
+    assert examine(twice(samples, -32000), RATE, 9).figures.repeat == pytest.approx(2.0, abs=0.4)
 
 
 def test_the_worse_the_figure_the_worse_the_take():
@@ -225,13 +225,15 @@ def test_the_worse_the_figure_the_worse_the_take():
     assert bad(speech(4), silence(2.2), speech(3)) < bad(speech(4), silence(5), speech(3))
 
 
-def leftover(begin: int, rest: float = 0.25) -> np.ndarray:
+def leftover(begin: int, pause_seconds: float = 0.25) -> np.ndarray:
     """A short vowel at once, a rest, and speech: what the draft voice makes of "Oh, …" when the
     vowel begins with its first wave, a leftover where that is broken."""
     wave = np.sin(2 * np.pi * 200 * (np.arange(round(0.18 * RATE)) + begin) / RATE + np.pi)
     pulses = np.where(wave > 0.5, wave, 0.02 * wave) * 0.3
     pulses[-800:] *= np.linspace(1, 0, 800)
-    return np.concatenate([pulses, silence(rest), speech(8), silence(0.2)]).astype(np.float32)
+    return np.concatenate([pulses, silence(pause_seconds), speech(8), silence(0.2)]).astype(
+        np.float32
+    )
 
 
 @pytest.mark.parametrize("text", ["Oh, how simple it was.", "“Ah!” she said.", "Eh? What is it?"])
@@ -243,8 +245,8 @@ def test_a_word_alone_at_the_very_start_is_no_chirp_where_the_text_has_one(text)
 
 def test_a_word_that_begins_in_the_middle_of_its_sound_is_a_leftover_whatever_the_text():
     assert kinds(leftover(50), 8, text="Oh, how simple it was.") == ["chirp"]
-    assert kinds(leftover(50, rest=0.05), 8, text=TEXT) == ["chirp"]
-    assert kinds(leftover(0, rest=0.05), 8, text=TEXT) == []
+    assert kinds(leftover(50, pause_seconds=0.05), 8, text=TEXT) == ["chirp"]
+    assert kinds(leftover(0, pause_seconds=0.05), 8, text=TEXT) == []
 
 
 def test_a_take_that_begins_in_the_middle_of_a_sound_has_no_onset():
@@ -257,10 +259,12 @@ def test_a_take_that_begins_in_the_middle_of_a_sound_has_no_onset():
 def begun_at(phase: float, decibels: float) -> list[str]:
     """Kinds of fault of a take whose first sound, a vowel at once, begins at a phase of its wave,
     so many dB above the clear speech after it."""
-    said = take(speech(6))
+    samples = take(speech(6))
     wave = np.sin(2 * np.pi * (150 * np.arange(round(0.05 * RATE)) / RATE + phase))
-    height = 2**0.5 * 10 ** ((examine(said, RATE, 6).figures.level + decibels) / 20)
-    return kinds(np.concatenate([height * wave.astype(np.float32), said[round(0.1 * RATE) :]]), 6)
+    height = 2**0.5 * 10 ** ((examine(samples, RATE, 6).figures.level + decibels) / 20)
+    return kinds(
+        np.concatenate([height * wave.astype(np.float32), samples[round(0.1 * RATE) :]]), 6
+    )
 
 
 def test_a_sound_that_begins_at_zero_is_whole_however_soon_it_is_loud():
@@ -292,14 +296,14 @@ def test_takes_near_a_limit_are_suspicious():
 
 def test_a_word_that_the_text_says_over_and_over_is_no_repeat() -> None:
     word = sounds.voice(0.45, rate=RATE, seed=5)
-    rest = sounds.voice(3.0, rate=RATE, seed=6)
+    pause_seconds = sounds.voice(3.0, rate=RATE, seed=6)
     pause = sounds.silence(0.25, RATE)
-    said = np.concatenate([*(word, pause) * 3, rest, pause])
+    samples = np.concatenate([*(word, pause) * 3, pause_seconds, pause])
     text = "You, you, you... So far from cooling him it seemed to warm him."
-    kinds = [fault.kind for fault in examine(said, RATE, 5.0, text=text).faults]
+    kinds = [fault.kind for fault in examine(samples, RATE, 5.0, text=text).faults]
     assert "repeat" not in kinds
-    other = "Now then, sir... So far from cooling him it seemed to warm him."
-    kinds = [fault.kind for fault in examine(said, RATE, 5.0, text=other).faults]
+    other_text = "Now then, sir... So far from cooling him it seemed to warm him."
+    kinds = [fault.kind for fault in examine(samples, RATE, 5.0, text=other_text).faults]
     assert "repeat" in kinds
 
 

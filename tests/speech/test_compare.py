@@ -12,14 +12,18 @@ LONG = (
 )
 
 
-def told(text: str, heard: str, language: str = "en-GB") -> list[tuple[str, str, str]]:
-    found = fidelity(text, heard, language).differences
-    assert all(text[one.first : one.last] == one.text for one in found)
-    return [(one.kind, one.text, one.heard_text) for one in found]
+def differences_of(
+    text: str, heard_text: str, language: str = "en-GB"
+) -> list[tuple[str, str, str]]:
+    comparison = fidelity(text, heard_text, language).differences
+    assert all(
+        text[difference.first : difference.last] == difference.text for difference in comparison
+    )
+    return [(difference.kind, difference.text, difference.heard_text) for difference in comparison]
 
 
 @pytest.mark.parametrize(
-    ("text", "heard"),
+    ("text", "heard_text"),
     [
         ("Doctor Lovell paid twenty-three pounds.", "doctor lovell paid twenty three pounds"),
         ("Doctor Lovell paid twenty-three pounds.", "Dr. Lovell paid £23."),
@@ -38,8 +42,8 @@ def told(text: str, heard: str, language: str = "en-GB") -> list[tuple[str, str,
         ("I O U ten shillings.", "IOU ten shillings."),
     ],
 )  # fmt: skip
-def test_what_is_spoken_the_same_is_the_same(text, heard):
-    assert fidelity(text, heard, "en-GB").error == 0
+def test_what_is_spoken_the_same_is_the_same(text, heard_text):
+    assert fidelity(text, heard_text, "en-GB").error == 0
 
 
 def test_accents_do_not_count():
@@ -50,20 +54,22 @@ def test_rules_of_english_are_for_english():
     assert fidelity("Er sah our.", "er sah or", "de").error > 0
 
 
-@pytest.mark.parametrize("heard", ["Uckridge", "Oakridge", "Akridge", "Oak Ridge"])
-def test_a_name_that_is_heard_by_its_sound_counts_little(heard):
+@pytest.mark.parametrize("heard_text", ["Uckridge", "Oakridge", "Akridge", "Oak Ridge"])
+def test_a_name_that_is_heard_by_its_sound_counts_little(heard_text):
     text = "Mister Ukridge spoke to the sergeant."
-    near = fidelity(text, f"mister {heard} spoke to the sergeant", "en").error
-    assert 0 < near < 0.05
-    assert told(text, f"mister {heard} spoke to the sergeant") == [("other", "Ukridge", heard)]
+    error = fidelity(text, f"mister {heard_text} spoke to the sergeant", "en").error
+    assert 0 < error < 0.05
+    assert differences_of(text, f"mister {heard_text} spoke to the sergeant") == [
+        ("other", "Ukridge", heard_text)
+    ]
     assert fidelity(text, "mister bloomsbury spoke to the sergeant", "en").error > 0.1
 
 
 def test_nothing_heard_is_all_missing():
     text = "Nobody had ever asked it to wait."
-    found = fidelity(text, "", "en")
-    assert found.error == found.window_error == 1
-    assert told(text, "") == [("missing", text[:-1], "")]
+    comparison = fidelity(text, "", "en")
+    assert comparison.error == comparison.window_error == 1
+    assert differences_of(text, "") == [("missing", text[:-1], "")]
 
 
 def test_something_heard_where_nothing_was_meant():
@@ -72,60 +78,70 @@ def test_something_heard_where_nothing_was_meant():
 
 
 def test_a_passage_that_was_lost_is_named_and_shows_in_its_window():
-    lost = "Nobody had ever asked it to wait"
-    found = fidelity(LONG, LONG.replace(lost, ""), "en")
-    assert found.error < 0.2
-    assert found.window_error == 1
-    [one] = found.differences
-    assert (one.kind, one.text, one.unlikeness, one.cost) == ("missing", lost, 1, 7)
+    passage = "Nobody had ever asked it to wait"
+    comparison = fidelity(LONG, LONG.replace(passage, ""), "en")
+    assert comparison.error < 0.2
+    assert comparison.window_error == 1
+    [difference] = comparison.differences
+    assert (difference.kind, difference.text, difference.unlikeness, difference.cost) == (
+        "missing",
+        passage,
+        1,
+        7,
+    )
     spans = words(LONG, "en")
-    assert [spans[place][0] for place in one.word_span] == [one.first, spans[one.word_span[1]][0]]
+    assert [spans[place][0] for place in difference.word_span] == [
+        difference.first,
+        spans[difference.word_span[1]][0],
+    ]
 
 
 def test_a_word_that_was_lost_is_named():
-    assert told(LONG, LONG.replace("never once", "once")) == [("missing", "never", "")]
+    assert differences_of(LONG, LONG.replace("never once", "once")) == [("missing", "never", "")]
 
 
 def test_what_was_added_lies_between_two_words():
-    [one] = fidelity(LONG, LONG.replace("bank of", "bank we think of"), "en").differences
-    assert (one.kind, one.heard_text) == ("added", "we think")
-    assert LONG[: one.first].endswith("far bank")
-    assert one.first == one.last
-    assert one.word_span == (one.word_span[0],) * 2
-    assert LONG[words(LONG, "en")[one.word_span[0]][0] :].startswith("of the river")
+    [difference] = fidelity(LONG, LONG.replace("bank of", "bank we think of"), "en").differences
+    assert (difference.kind, difference.heard_text) == ("added", "we think")
+    assert LONG[: difference.first].endswith("far bank")
+    assert difference.first == difference.last
+    assert difference.word_span == (difference.word_span[0],) * 2
+    assert LONG[words(LONG, "en")[difference.word_span[0]][0] :].startswith("of the river")
 
 
 @pytest.mark.parametrize("twice", ["had never once", "river"])
 def test_what_was_said_twice_is_a_repetition(twice):
-    heard = LONG.replace(twice, f"{twice} {twice}")
-    assert told(LONG, heard) == [("repeated", twice, twice)]
+    heard_text = LONG.replace(twice, f"{twice} {twice}")
+    assert differences_of(LONG, heard_text) == [("repeated", twice, twice)]
 
 
 def test_what_was_heard_elsewhere_was_moved():
     text = "The door was open. Nobody had asked him to wait for her."
-    heard = "Nobody had asked him to wait for her. The door was open."
-    assert told(text, heard) == [("moved", "The door was open", "")]
+    heard_text = "Nobody had asked him to wait for her. The door was open."
+    assert differences_of(text, heard_text) == [("moved", "The door was open", "")]
 
 
 def test_what_is_added_beside_what_was_misheard_is_heard_instead_of_it():
-    assert told("Then Featherstonehaugh spoke.", "Then fan is on horror spoke") == [
+    assert differences_of("Then Featherstonehaugh spoke.", "Then fan is on horror spoke") == [
         ("other", "Featherstonehaugh", "fan is on horror")
     ]
 
 
 def test_errors_here_and_there_are_told_apart():
-    heard = LONG.replace("seven", "eleven").replace("village", "cottage").replace("far", "other")
-    found = fidelity(LONG, heard, "en")
-    assert found.window_error < 0.4
-    assert [one.kind for one in found.differences] == ["other"] * 3
+    heard_text = (
+        LONG.replace("seven", "eleven").replace("village", "cottage").replace("far", "other")
+    )
+    comparison = fidelity(LONG, heard_text, "en")
+    assert comparison.window_error < 0.4
+    assert [difference.kind for difference in comparison.differences] == ["other"] * 3
 
 
 def test_languages_without_spaces_go_by_character():
     text = "她打开窗户，看着下面湿漉漉的街道，很久没有说话。"
     assert fidelity(text, "她打开窗户 看着下面湿漉漉的街道 很久没有说话", "zh").error == 0
-    heard = "她打开窗户，很久没有说话。"
-    assert told(text, heard, "zh") == [("missing", "看着下面湿漉漉的街道，", "")]
-    assert fidelity(text, heard, "zh").window_error > 0.7
+    heard_text = "她打开窗户，很久没有说话。"
+    assert differences_of(text, heard_text, "zh") == [("missing", "看着下面湿漉漉的街道，", "")]
+    assert fidelity(text, heard_text, "zh").window_error > 0.7
 
 
 def test_marks_that_are_letters_are_kept():
@@ -136,9 +152,11 @@ def test_marks_that_are_letters_are_kept():
 def test_a_chapter_is_compared_in_pieces():
     names = [a + b for a in "abcdefgh" for b in "stuvwxyz"]
     text = " ".join(f"Then, Father {name}, {LONG.lower()}" for name in names)
-    heard = text.replace("Father cu, ", "").replace("Father fy,", "Father fy, father fy,")
+    heard_text = text.replace("Father cu, ", "").replace("Father fy,", "Father fy, father fy,")
     assert len(text.split()) > 3000
-    assert [(kind, meant) for kind, meant, _ in told(text, heard, "de")] == [
+    assert [
+        (kind, expected_text) for kind, expected_text, _ in differences_of(text, heard_text, "de")
+    ] == [
         ("missing", "Father cu"),
         ("repeated", "Father fy"),
     ]
@@ -146,12 +164,12 @@ def test_a_chapter_is_compared_in_pieces():
 
 def test_texts_that_have_nothing_in_common_are_compared_without_weighing_each_pair():
     text = " ".join(f"a{n}" for n in range(3000))
-    heard = " ".join(f"b{n}" for n in range(2000))
-    found = fidelity(text, heard, "de")
-    assert found.error == 1
-    assert [one.kind for one in found.differences] == ["other", "missing"]
+    heard_text = " ".join(f"b{n}" for n in range(2000))
+    comparison = fidelity(text, heard_text, "de")
+    assert comparison.error == 1
+    assert [difference.kind for difference in comparison.differences] == ["other", "missing"]
 
 
 def test_a_word_that_is_the_same_by_chance_hides_no_better_way():
-    meant = "plastic sixpence lamp giraffe hydrogen butter"
-    assert fidelity(meant, "plastic lamp whistle hydrogen sixpence", "en").error_count == 3
+    expected_text = "plastic sixpence lamp giraffe hydrogen butter"
+    assert fidelity(expected_text, "plastic lamp whistle hydrogen sixpence", "en").error_count == 3

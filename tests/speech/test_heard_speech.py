@@ -34,19 +34,20 @@ def voice() -> Piper:
 
 
 def test_a_take_that_says_its_text_has_no_fault(recogniser, voice):
-    said = voice.say(TEXT, 0)
-    [heard] = recogniser.hear([SpokenSound(said.samples, said.rate, TEXT, "en-GB")])
-    assert judge(heard, TEXT, "en-GB").faults == ()
+    speech = voice.say(TEXT, 0)
+    [transcript] = recogniser.hear([SpokenSound(speech.samples, speech.rate, TEXT, "en-GB")])
+    assert judge(transcript, TEXT, "en-GB").faults == ()
 
 
 @pytest.mark.parametrize("kind", ["three skipped", "sentence missing", "sentences swapped"])
 def test_a_fault_is_found_where_it_is(recogniser, voice, kind):
     altered = ALTERED[kind](TEXT.split(), [], random.Random(4))
     assert altered is not None
-    said = voice.say(altered[0], 0)
-    [heard] = recogniser.hear([SpokenSound(said.samples, said.rate, TEXT, "en-GB")])
-    found = judge(heard, TEXT, "en-GB")
-    assert found.faults
+    speech = voice.say(altered[0], 0)
+    [transcript] = recogniser.hear([SpokenSound(speech.samples, speech.rate, TEXT, "en-GB")])
+    judgement = judge(transcript, TEXT, "en-GB")
+    assert judgement.faults
     assert any(
-        one.word_span[0] <= altered[1][1] and altered[1][0] <= one.word_span[1] for one in found.wrong
+        difference.word_span[0] <= altered[1][1] and altered[1][0] <= difference.word_span[1]
+        for difference in judgement.wrong
     )

@@ -16,8 +16,8 @@ def without(text: str, first: str, last: str) -> str:
     return text[: text.index(first)] + text[text.index(last) + len(last) :]
 
 
-def faults(heard: str, text: str, language: str = "en-GB", **more: float) -> list[str]:
-    return [str(fault) for fault in judge(Transcript(heard), text, language, **more).faults]
+def faults(heard_text: str, text: str, language: str = "en-GB", **options: float) -> list[str]:
+    return [str(fault) for fault in judge(Transcript(heard_text), text, language, **options).faults]
 
 
 def test_some_languages_are_allowed_more_errors():
@@ -48,34 +48,37 @@ def test_one_misheard_name_proves_nothing():
 
 
 def test_the_limit_can_be_set():
-    heard = " ".join(word if n % 5 else "hm" for n, word in enumerate(LONG.split()))
-    assert faults(heard, LONG) == []
-    assert faults(heard, LONG, error=0.1)
+    heard_text = " ".join(word if n % 5 else "hm" for n, word in enumerate(LONG.split()))
+    assert faults(heard_text, LONG) == []
+    assert faults(heard_text, LONG, error=0.1)
 
 
 # -- with doubts -----------------------------------------------------------------------------------
 
 
-def doubted(text: str, heard: str, doubts: dict[str, float], **more: float) -> list[str]:
+def doubted(text: str, heard_text: str, doubts: dict[str, float], **options: float) -> list[str]:
     """Faults of an English take, in which the words named are doubted so much."""
-    own = [text[first:last].strip(".,") for first, last in words(text, "en")]
-    found = judge(
-        Transcript(heard, tuple(doubts.get(word, 0.2) for word in own)), text, "en", **more
+    text_words = [text[first:last].strip(".,") for first, last in words(text, "en")]
+    judgement = judge(
+        Transcript(heard_text, tuple(doubts.get(word, 0.2) for word in text_words)),
+        text,
+        "en",
+        **options,
     )
-    return [str(fault) for fault in found.faults]
+    return [str(fault) for fault in judgement.faults]
 
 
 def test_a_word_that_is_missing_is_a_fault_where_it_is_doubted():
-    heard = LONG.replace("never once", "once")
-    assert doubted(LONG, heard, {"once": 9}) == []
-    [fault] = doubted(LONG, heard, {"never": 9})
+    heard_text = LONG.replace("never once", "once")
+    assert doubted(LONG, heard_text, {"once": 9}) == []
+    [fault] = doubted(LONG, heard_text, {"never": 9})
     assert fault.endswith('heard otherwise; missing "never"')
 
 
 def test_a_passage_that_the_recogniser_skipped_is_doubted_at_its_first_words_alone():
-    heard = without(LONG, "Nobody had", "asked it")
-    assert doubted(LONG, heard, {"Nobody": 11}) == []
-    assert doubted(LONG, heard, {"Nobody": 11, "ever": 8, "asked": 6})
+    heard_text = without(LONG, "Nobody had", "asked it")
+    assert doubted(LONG, heard_text, {"Nobody": 11}) == []
+    assert doubted(LONG, heard_text, {"Nobody": 11, "ever": 8, "asked": 6})
 
 
 def test_a_name_heard_by_its_sound_is_none():
@@ -87,9 +90,9 @@ def test_a_name_heard_by_its_sound_is_none():
 def test_a_repetition_is_one_and_a_word_too_much_where_what_follows_is_doubted():
     twice = LONG.replace("far bank", "far bank far bank")
     assert "said twice" in doubted(LONG, twice, {})[0]
-    more = LONG.replace("far bank", "far green bank")
-    assert doubted(LONG, more, {}) == []
-    assert "added" in doubted(LONG, more, {"bank": 5})[0]
+    options = LONG.replace("far bank", "far green bank")
+    assert doubted(LONG, options, {}) == []
+    assert "added" in doubted(LONG, options, {"bank": 5})[0]
 
 
 def test_a_take_whose_words_are_all_doubted_says_another_text():
@@ -98,22 +101,22 @@ def test_a_take_whose_words_are_all_doubted_says_another_text():
 
 
 def test_a_word_proves_less_where_little_else_was_understood():
-    heard = LONG.replace("never once", "once")
-    garbled = heard.replace("morning", "boring bin").replace("village", "fill age of")
+    heard_text = LONG.replace("never once", "once")
+    garbled = heard_text.replace("morning", "boring bin").replace("village", "fill age of")
     garbled = garbled.replace("Nobody had ever", "No boating heather").replace("river", "weather")
-    assert doubted(LONG, heard, {"never": 6})
+    assert doubted(LONG, heard_text, {"never": 6})
     assert doubted(LONG, garbled, {"never": 6}) == []
 
 
 def test_the_limit_eases_what_is_doubted_too():
-    heard = LONG.replace("never once", "once")
-    assert doubted(LONG, heard, {"never": 6}, error=0.6) == []
+    heard_text = LONG.replace("never once", "once")
+    assert doubted(LONG, heard_text, {"never": 6}, error=0.6) == []
 
 
 def test_one_character_of_chinese_proves_nothing():
     text = "今天早上渡船七点钟离开了码头。"
     doubts = tuple(9.0 for _ in words(text, "zh"))
-    heard = Transcript(text.replace("了", ""), tuple(0.2 for _ in doubts))
-    assert not judge(heard, text, "zh").faults
+    heard_text = Transcript(text.replace("了", ""), tuple(0.2 for _ in doubts))
+    assert not judge(heard_text, text, "zh").faults
     few = tuple(9.0 if n in (6, 7, 8) else 0.2 for n in range(len(doubts)))
     assert judge(Transcript(text.replace("点钟离", ""), few), text, "zh").faults

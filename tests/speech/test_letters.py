@@ -12,7 +12,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize(
-    ("written", "looked_up"),
+    ("word", "looked_up"),
     [
         ("Holmes’s", ["holmes's"]),
         ("Québec", ["quebec"]),
@@ -22,12 +22,12 @@ KNOWN = {
         ("’", []),
     ],
 )
-def test_words_are_looked_up_in_plain_letters(written: str, looked_up: list[str]) -> None:
-    assert split_spelling(written) == looked_up
+def test_words_are_looked_up_in_plain_letters(word: str, looked_up: list[str]) -> None:
+    assert split_spelling(word) == looked_up
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "sounds"),
     [
         ("holmes", "HH OW M Z"),
         ("rowing", "R OW IH NG"),
@@ -40,5 +40,5 @@ def test_words_are_looked_up_in_plain_letters(written: str, looked_up: list[str]
         ("pst", "P S T"),
     ],
 )
-def test_a_word_sounds_as_known_ones_or_its_letters(word: str, said: str) -> None:
-    assert guess_sounds(word, KNOWN.get) == said
+def test_a_word_sounds_as_known_ones_or_its_letters(word: str, sounds: str) -> None:
+    assert guess_sounds(word, KNOWN.get) == sounds

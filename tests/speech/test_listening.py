@@ -22,8 +22,8 @@ def opinions(ear: TakeListener, *sounds: SpokenSound, figures: TakeFigures | Non
 
 
 def test_a_take_that_says_its_text_has_no_faults():
-    (one,) = opinions(TakeListener(Parrot()), sound())
-    assert (one.faults, one.heard.text, one.times) == ((), LONG, None)
+    (opinion,) = opinions(TakeListener(Parrot()), sound())
+    assert (opinion.faults, opinion.heard.text, opinion.times) == ((), LONG, None)
 
 
 def test_a_take_that_says_another_text_has_one():
@@ -32,9 +32,9 @@ def test_a_take_that_says_another_text_has_one():
 
 
 def test_words_are_timed():
-    (one,) = opinions(TakeListener(None, [Metronome()]), sound("Go now."))
-    assert one.heard is None
-    assert [(word.first, word.last, word.stop) for word in one.times.words] == [
+    (opinion,) = opinions(TakeListener(None, [Metronome()]), sound("Go now."))
+    assert opinion.heard is None
+    assert [(word.first, word.last, word.stop) for word in opinion.times.words] == [
         (0, 2, 0.1),
         (3, 7, 0.2),
     ]
@@ -45,18 +45,20 @@ def test_words_that_one_does_not_find_the_next_times():
         def align(self, sounds):
             return [None for _ in sounds]
 
-    (one,) = opinions(TakeListener(None, [Deaf("deaf"), Metronome()]), sound("Go now."))
-    assert (one.times.by, len(one.times.words)) == ("metronome", 2)
-    (one,) = opinions(TakeListener(None, [Deaf("deaf"), Deaf("deafer")]), sound("Go now."))
-    assert (one.times.by, one.times.words) == ("deaf", ())
+    (opinion,) = opinions(TakeListener(None, [Deaf("deaf"), Metronome()]), sound("Go now."))
+    assert (opinion.times.by, len(opinion.times.words)) == ("metronome", 2)
+    (opinion,) = opinions(TakeListener(None, [Deaf("deaf"), Deaf("deafer")]), sound("Go now."))
+    assert (opinion.times.by, opinion.times.words) == ("deaf", ())
 
 
 def test_takes_in_a_language_that_it_does_not_know_pass_unheard():
     parrot = Parrot(lambda text: "")
-    one, other = opinions(TakeListener(parrot), sound(language="fi"), sound("One two three four."))
-    assert one.heard is None
-    assert not one.faults
-    assert other.faults
+    opinion, other_opinion = opinions(
+        TakeListener(parrot), sound(language="fi"), sound("One two three four.")
+    )
+    assert opinion.heard is None
+    assert not opinion.faults
+    assert other_opinion.faults
     assert parrot.asked == [("One two three four.",)]
 
 
@@ -73,18 +75,18 @@ def test_words_are_timed_of_takes_that_are_not_heard():
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (RuntimeError("[matmul] shapes do not fit"), r"recognition \(parrot\) failed: \[matmul\]"),
         (MemoryError(), "not enough memory to hear takes"),
         (RuntimeError("CUDA failed with error out of memory"), "set fewer chunks side by side"),
     ],
 )
-def test_a_recogniser_that_breaks_down_ends_the_run(error, said):
+def test_a_recogniser_that_breaks_down_ends_the_run(error, message):
     def broken(text: str) -> str:
         raise error
 
-    with pytest.raises(EngineUnavailable, match=said):
+    with pytest.raises(EngineUnavailable, match=message):
         opinions(TakeListener(Parrot(broken)), sound())
 
 
@@ -93,13 +95,13 @@ def test_a_recogniser_that_breaks_down_ends_the_run(error, said):
 
 def all_of(listening: HearingQueue[int]) -> list[int]:
     """Everybody whose sound was heard, in order."""
-    found: list[int] = []
+    owners: list[int] = []
     while listening.unheard_count:
         if listening.future is not None:
             listening.future.result()
-        found += [whose for whose, _ in listening.pop_opinions()]
+        owners += [owner for owner, _ in listening.pop_opinions()]
     listening.close()
-    return found
+    return owners
 
 
 def test_everybody_is_answered_in_order():
@@ -122,13 +124,13 @@ def test_what_is_waiting_is_dropped_when_it_ends():
 
 
 def test_what_one_aligner_does_not_find_the_next_one_looks_for():
-    class Lost(Metronome):
+    class LosesOne(Metronome):
         def align(self, sounds):
-            return [None if one.text == "Go now." else words for one, words in
+            return [None if opinion.text == "Go now." else words for opinion, words in
                     zip(sounds, super().align(sounds), strict=True)]  # fmt: skip
 
     second = Metronome(name="second")
-    ear = TakeListener(None, [Lost(name="first"), second])
-    some, other = opinions(ear, sound("Stay."), sound("Go now."))
-    assert (some.times.by, other.times.by) == ("first", "second")
+    ear = TakeListener(None, [LosesOne(name="first"), second])
+    first_opinion, other_opinion = opinions(ear, sound("Stay."), sound("Go now."))
+    assert (first_opinion.times.by, other_opinion.times.by) == ("first", "second")
     assert second.asked == [("Go now.",)]

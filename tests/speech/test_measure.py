@@ -17,10 +17,10 @@ def speaks(share):
     """An engine whose takes have `share(request)` of the expected length; None fails."""
 
     def fault(request):
-        wanted = share(request)
-        if wanted is None:
+        ratio = share(request)
+        if ratio is None:
             return EngineFailure("no")
-        patches = round(wanted * request.expected / PATCH)
+        patches = round(ratio * request.expected / PATCH)
         samples = np.zeros(round(patches * PATCH * fakes.RATE), np.float32)
         tokens = len(request.text.split())
         return Speech(samples, patches=patches, tokens=tokens)
@@ -44,15 +44,15 @@ def test_the_sentences_are_of_all_lengths_and_end_on_one_mark():
 
 def test_every_sentence_is_spoken_with_every_seed_and_no_guard():
     engine = speaks(lambda request: 1.0)
-    told = []
-    found = rows(engine, report_progress=lambda done, total: told.append((done, total)))
-    assert {(row.text, row.seed) for row in found} == {
+    progress = []
+    takes = rows(engine, report_progress=lambda done, total: progress.append((done, total)))
+    assert {(row.text, row.seed) for row in takes} == {
         (text, seed) for text in measure.SENTENCES for seed in (1, 2)
     }
     assert {request.parameters["earliest_stop"] for request in engine.requests} == {0.0}
     assert {request.parameters["steps"] for request in engine.requests} == {10}
     assert {request.mode for request in engine.requests} == {"zero-shot"}
-    assert told[-1] == (80, 80)
+    assert progress[-1] == (80, 80)
 
 
 def test_figures_are_of_the_shares():
@@ -77,17 +77,17 @@ def test_the_suggestion_is_one_that_a_manifest_takes():
 
 def test_takes_that_were_cut_off_or_failed_are_counted_apart():
     short = measure.SENTENCES[0]
-    found = rows(speaks(lambda request: None if request.text == short else 1.0))
-    found = [replace(row, stop="cap", seconds=99.0) if row.text == "Not yet." else row
-             for row in found]  # fmt: skip
-    stops = measure.summarize(found)
+    takes = rows(speaks(lambda request: None if request.text == short else 1.0))
+    takes = [replace(row, stop="cap", seconds=99.0) if row.text == "Not yet." else row
+             for row in takes]  # fmt: skip
+    stops = measure.summarize(takes)
     assert (stops.takes, stops.capped, stops.failed) == (80, 2, 2)
     assert stops.share.median < 2
 
 
 def test_an_engine_that_counts_no_tokens_has_no_figure_of_them():
-    found = [replace(row, tokens=0) for row in rows(speaks(lambda request: 1.0))]
-    assert measure.summarize(found).per_token is None
+    takes = [replace(row, tokens=0) for row in rows(speaks(lambda request: 1.0))]
+    assert measure.summarize(takes).per_token is None
 
 
 def test_nothing_that_ended_by_itself_is_nothing_to_measure():

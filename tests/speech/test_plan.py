@@ -43,16 +43,23 @@ class Planned(HumEngine):
 
 
 def steps(
-    *said, mode="anchored", most=8, continues=True, clones=False, identity=None, modes=(), pins=()
+    *utterances,
+    mode="anchored",
+    max_chunks=8,
+    continues=True,
+    clones=False,
+    identity=None,
+    modes=(),
+    pins=(),
 ):
     """`modes` are those of single speakers, `pins` keys of takes by place."""
     identity = identity or {"name": "x"}
     engine = Planned(identity["name"], continues=continues, clones=clones, known_as=identity)
     return link_steps(
-        said,
+        utterances,
         cast=CAST,
         engines=dict.fromkeys(CAST, engine),
-        rules=lambda _, speaker: ChainRules(dict(modes).get(speaker, mode), most),
+        rules=lambda _, speaker: ChainRules(dict(modes).get(speaker, mode), max_chunks),
         parameters=lambda chapter, speaker: EngineParameters({}, 0),
         pins=dict(pins),
     )
@@ -63,10 +70,10 @@ def many(count, seed=0):
     return [utterance(f"Sentence {draw.random()}.", n=i) for i in range(count)]
 
 
-def chains(made):
+def chains(linked):
     """Lengths of the chains, in order."""
     lengths, of = [], {}
-    for step in made:
+    for step in linked:
         if step.parent is None:
             of[step.key] = len(lengths)
             lengths.append(1)
@@ -82,26 +89,26 @@ def test_a_literal_step_key_is_pinned():
 
 
 def test_each_chunk_continues_the_one_before_of_its_speaker():
-    a, b, c = steps(utterance("One."), utterance("Two.", "bob"), utterance("Three."), most=64)
+    a, b, c = steps(utterance("One."), utterance("Two.", "bob"), utterance("Three."), max_chunks=64)
     assert (a.parent, b.parent) == (None, None)
     assert c.parent in (a.key, None)
 
 
 def test_no_chain_is_longer_than_the_rule():
-    for most in (1, 2, 5, 8):
-        assert max(chains(steps(*many(300), most=most))) <= most
+    for max_chunks in (1, 2, 5, 8):
+        assert max(chains(steps(*many(300), max_chunks=max_chunks))) <= max_chunks
 
 
 def test_chains_are_not_much_shorter_than_the_rule_either():
-    lengths = chains(steps(*many(300), most=8))
+    lengths = chains(steps(*many(300), max_chunks=8))
     assert sum(lengths) / len(lengths) > 3
 
 
 def test_an_inserted_chunk_moves_few_cuts():
-    said = many(200)
-    before = {s.key for s in steps(*said)}
+    utterances = many(200)
+    before = {s.key for s in steps(*utterances)}
     for place in range(20, 180, 10):
-        after = steps(*said[:place], utterance("A new sentence."), *said[place:])
+        after = steps(*utterances[:place], utterance("A new sentence."), *utterances[place:])
         assert len({s.key for s in after} - before) <= 16
 
 
@@ -111,18 +118,18 @@ def test_reference_mode_and_engines_that_do_not_continue_have_no_parents():
 
 
 def test_a_prompt_and_its_continuation_stay_within_the_models_horizon():
-    said = [utterance(f"Sentence {i}.", seconds=13.0) for i in range(50)]
-    assert all(s.parent is None for s in steps(*said))
+    utterances = [utterance(f"Sentence {i}.", seconds=13.0) for i in range(50)]
+    assert all(s.parent is None for s in steps(*utterances))
 
 
 def test_a_styled_line_stands_alone():
-    said = [utterance("a."), utterance("b.", style="soft"), utterance("c.")]
-    assert [s.parent for s in steps(*said)] == [None, None, None]
+    utterances = [utterance("a."), utterance("b.", style="soft"), utterance("c.")]
+    assert [s.parent for s in steps(*utterances)] == [None, None, None]
 
 
 def test_no_chain_crosses_a_scene():
-    said = [utterance(f"{i}.", scene=i // 3) for i in range(30)]
-    by_key = {s.key: s for s in steps(*said)}
+    utterances = [utterance(f"{i}.", scene=i // 3) for i in range(30)]
+    by_key = {s.key: s for s in steps(*utterances)}
     for step in by_key.values():
         if step.parent:
             assert by_key[step.parent].utterance.scene == step.utterance.scene
@@ -173,15 +180,15 @@ class Shelf:
 def pair():
     """Two steps in one chain."""
     for i in range(100):
-        made = steps(utterance(f"One {i}."), utterance(f"Two {i}."), most=64)
-        if made[1].parent:
-            return made
+        linked = steps(utterance(f"One {i}."), utterance(f"Two {i}."), max_chunks=64)
+        if linked[1].parent:
+            return linked
     raise AssertionError("no chain of two")
 
 
-def reasons(made, shelf, ledger=(), forced=lambda s: False):
-    why = explain_steps(made, shelf, ledger, forced)
-    return [why[s.key].reason.value for s in made]
+def reasons(linked, shelf, ledger=(), forced=lambda s: False):
+    why = explain_steps(linked, shelf, ledger, forced)
+    return [why[s.key].reason.value for s in linked]
 
 
 DOUBTFUL = ("A", None, None, ("chirp: x",))
@@ -219,39 +226,39 @@ def test_damage_and_flags_are_told_apart():
 
 
 def test_what_was_planned_but_not_rendered_is_pending():
-    made = steps(utterance("One."))
-    ledger = [LedgerEntry("1.1", "ann", "One.", made[0].key, {})]
-    assert reasons(made, Shelf(), ledger) == ["pending"]
+    linked = steps(utterance("One."))
+    ledger = [LedgerEntry("1.1", "ann", "One.", linked[0].key, {})]
+    assert reasons(linked, Shelf(), ledger) == ["pending"]
 
 
 def test_forced_is_forced_though_it_is_cached():
-    made = steps(utterance("One."))
-    assert reasons(made, Shelf({made[0].key: ("A", None)}), forced=lambda s: True) == ["forced"]
+    linked = steps(utterance("One."))
+    assert reasons(linked, Shelf({linked[0].key: ("A", None)}), forced=lambda s: True) == ["forced"]
 
 
 # -- engines that clone ----------------------------------------------------------------------------
 
 
-def two(mode, **more):
+def two(mode, **options):
     """Two chunks in one chain, of an engine that clones."""
     for i in range(100):
-        said = [utterance(f"One {i}."), utterance(f"Two {i}.")]
-        made = steps(*said, mode=mode, most=64, clones=True, **more)
-        if made[1].parent or mode == "reference":
-            return made
+        utterances = [utterance(f"One {i}."), utterance(f"Two {i}.")]
+        linked = steps(*utterances, mode=mode, max_chunks=64, clones=True, **options)
+        if linked[1].parent or mode == "reference":
+            return linked
     raise AssertionError("no chain of two")
 
 
 @pytest.mark.parametrize(
-    ("mode", "given"),
+    ("mode", "modes"),
     [
         ("anchored", ["reference", "anchored"]),
         ("continuation", ["continuation", "continuation"]),
         ("reference", ["reference", "reference"]),
     ],
 )
-def test_each_chain_mode_gives_its_steps_what_it_says(mode, given):
-    assert [step.mode for step in two(mode)] == given
+def test_each_chain_mode_gives_its_steps_what_it_says(mode, modes):
+    assert [step.mode for step in two(mode)] == modes
 
 
 def test_a_chains_mode_is_in_the_key_of_an_engine_that_clones_where_it_changes_what_is_given():
@@ -267,10 +274,10 @@ def test_a_styled_line_has_a_reference_even_in_continuation():
 
 
 def test_a_speakers_own_mode_is_its_own():
-    said = [u for i in range(40) for u in (utterance(f"A {i}."), utterance(f"B {i}.", "bob"))]
-    made = steps(*said, clones=True, modes=[("bob", "reference")])
-    assert all(s.parent is None for s in made if s.chunk.speaker == "bob")
-    assert any(s.parent for s in made if s.chunk.speaker == "ann")
+    utterances = [u for i in range(40) for u in (utterance(f"A {i}."), utterance(f"B {i}.", "bob"))]
+    linked = steps(*utterances, clones=True, modes=[("bob", "reference")])
+    assert all(s.parent is None for s in linked if s.chunk.speaker == "bob")
+    assert any(s.parent for s in linked if s.chunk.speaker == "ann")
 
 
 def test_a_take_of_a_voice_that_was_cast_anew_is_stale():
@@ -294,15 +301,15 @@ def test_a_pinned_take_stays_whatever_the_recipe_and_force_say():
     [plain] = steps(utterance("One."))
     pinned = {plain.place_hash: "f" * 40}
     for identity in ({"name": "x"}, {"name": "x", "version": 2}):
-        made = steps(utterance("One."), identity=identity, pins=pinned)
-        assert made[0].key == "f" * 40
-        shelf = Shelf({made[0].key: ("A", "whatever", "whoever")})
-        assert reasons(made, shelf, forced=lambda s: True) == ["pinned"]
+        linked = steps(utterance("One."), identity=identity, pins=pinned)
+        assert linked[0].key == "f" * 40
+        shelf = Shelf({linked[0].key: ("A", "whatever", "whoever")})
+        assert reasons(linked, shelf, forced=lambda s: True) == ["pinned"]
 
 
 def test_what_continues_a_pinned_take_changes_with_it():
     a, b = pair()
-    pinned = steps(a.utterance, b.utterance, most=64, pins={a.place_hash: "f" * 40})
+    pinned = steps(a.utterance, b.utterance, max_chunks=64, pins={a.place_hash: "f" * 40})
     assert pinned[1].parent == "f" * 40
     assert pinned[1].key != b.key
 
@@ -315,24 +322,24 @@ def test_a_place_is_its_speaker_its_text_and_the_text_before_it():
     assert a.text_hash == b.text_hash != c.text_hash
     [moved] = steps(utterance("Yes.", scene=7, n=3), identity={"name": "x", "version": 2})
     assert moved.place_hash == a.place_hash
-    [other] = steps(utterance("Yes."), identity={"name": "another engine"})
-    assert other.place_hash != a.place_hash
+    [other_step] = steps(utterance("Yes."), identity={"name": "another engine"})
+    assert other_step.place_hash != a.place_hash
 
 
 def test_a_pin_stays_with_its_line_when_an_equal_one_is_put_before_it():
-    said = [utterance("Are you there?", "bob"), utterance("Yes.")]
-    plain = steps(*said)[1]
+    utterances = [utterance("Are you there?", "bob"), utterance("Yes.")]
+    plain = steps(*utterances)[1]
     pinned = dict.fromkeys((plain.place_hash, plain.text_hash), "f" * 40)
-    more = [utterance("Ready?", "bob"), utterance("Yes."), *said]
-    assert [step.pinned for step in steps(*more, pins=pinned)] == [False, False, False, True]
+    options = [utterance("Ready?", "bob"), utterance("Yes."), *utterances]
+    assert [step.pinned for step in steps(*options, pins=pinned)] == [False, False, False, True]
 
 
 def test_a_pin_of_what_is_said_once_stays_when_the_text_before_it_changes():
-    said = [utterance("Are you there?", "bob"), utterance("Yes.")]
-    plain = steps(*said)[1]
+    utterances = [utterance("Are you there?", "bob"), utterance("Yes.")]
+    plain = steps(*utterances)[1]
     pinned = dict.fromkeys((plain.place_hash, plain.text_hash), "f" * 40)
-    other = [utterance("Is it you?", "bob"), utterance("Yes.")]
-    assert [step.pinned for step in steps(*other, pins=pinned)] == [False, True]
+    other_step = [utterance("Is it you?", "bob"), utterance("Yes.")]
+    assert [step.pinned for step in steps(*other_step, pins=pinned)] == [False, True]
 
 
 def test_a_step_that_is_pinned_no_more_says_so():
@@ -349,7 +356,10 @@ def test_a_step_that_is_pinned_no_more_says_so():
 def choir(text, *speakers, seconds=8.0):
     """What several say in unison."""
     alone = [utterance(text, speaker, seconds=seconds) for speaker in speakers]
-    return [replace(one, chunk=replace(one.chunk, unison_speakers=speakers)) for one in alone]
+    return [
+        replace(spoken_alone, chunk=replace(spoken_alone.chunk, unison_speakers=speakers))
+        for spoken_alone in alone
+    ]
 
 
 def test_in_unison_each_has_the_key_and_the_chain_of_a_chunk_of_its_own():
@@ -367,7 +377,7 @@ def test_two_of_one_voice_have_takes_of_their_own_in_unison():
             return {"of": "all"}
 
     engine = OneVoice("x", continues=False, clones=False, known_as={"name": "x"})
-    made = link_steps(
+    linked = link_steps(
         [*choir("We do!", "ann", "bob"), utterance("We do!", "bob", scene=1)],
         cast=CAST,
         engines=dict.fromkeys(CAST, engine),
@@ -375,17 +385,27 @@ def test_two_of_one_voice_have_takes_of_their_own_in_unison():
         parameters=lambda *_: EngineParameters({}, 0),
         pins={},
     )
-    assert made[0].key != made[1].key
-    assert made[0].key == made[2].key  # of whose voice it is all the same alone
+    assert linked[0].key != linked[1].key
+    assert linked[0].key == linked[2].key  # of whose voice it is all the same alone
 
 
 def test_what_one_of_several_cannot_say_is_left_out_of_that_voice_alone():
-    said = [*choir("We do!", "ann", "bob"), utterance("Yes.")]
-    kept, left = split_spoken(said, lambda one: "no" if one.chunk.speaker == "bob" else None)
-    assert [(one.chunk.speaker, one.chunk.names) for one in kept] == [("ann", "ann")] * 2
-    assert [(one.text, one.reason, one.is_partial) for one in left] == [
-        ("We do!", "no (bob's voice; others say it)", True)
-    ]
-    kept, left = split_spoken(said, lambda one: "no" if one.chunk.text == "We do!" else None)
-    assert [one.chunk.text for one in kept] == ["Yes."]
-    assert [(one.text, one.reason, one.is_partial) for one in left] == [("We do!", "no", False)]
+    utterances = [*choir("We do!", "ann", "bob"), utterance("Yes.")]
+    kept_utterances, left_out = split_spoken(
+        utterances, lambda one: "no" if one.chunk.speaker == "bob" else None
+    )
+    assert [
+        (spoken_alone.chunk.speaker, spoken_alone.chunk.names) for spoken_alone in kept_utterances
+    ] == [("ann", "ann")] * 2
+    assert [
+        (spoken_alone.text, spoken_alone.reason, spoken_alone.is_partial)
+        for spoken_alone in left_out
+    ] == [("We do!", "no (bob's voice; others say it)", True)]
+    kept_utterances, left_out = split_spoken(
+        utterances, lambda one: "no" if one.chunk.text == "We do!" else None
+    )
+    assert [spoken_alone.chunk.text for spoken_alone in kept_utterances] == ["Yes."]
+    assert [
+        (spoken_alone.text, spoken_alone.reason, spoken_alone.is_partial)
+        for spoken_alone in left_out
+    ] == [("We do!", "no", False)]

@@ -28,19 +28,19 @@ TRIES = 3  # of the manifest, unless it says otherwise
 TWO = "# Evening\n\nThe lamps were lit on both banks.\n\nann: I shall come again tomorrow.\n"
 
 
-def written(folder, manifest=books.MANIFEST, one=books.ONE):
+def write_book(folder, manifest=books.MANIFEST, chapter_text=books.ONE):
     """The book with a brief second chapter."""
-    return books.write(folder, manifest, one, TWO)
+    return books.write(folder, manifest, chapter_text, TWO)
 
 
-def failing(make, *, times=10**6, where=BAD):
+def failing(make, *, times=10**6, start=BAD):
     """An engine whose takes of one chunk go wrong, the first `times` times."""
-    left = [times]
+    remaining = [times]
 
     def fault(request):
-        if not request.text.startswith(where) or left[0] <= 0:
+        if not request.text.startswith(start) or remaining[0] <= 0:
             return None
-        left[0] -= 1
+        remaining[0] -= 1
         return make(request)
 
     return HumEngine(fault=fault)
@@ -68,7 +68,7 @@ FAULTS = {
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory):
     """A delivered book, so that its speakers have a usual level."""
-    path = written(tmp_path_factory.mktemp("usual"))
+    path = write_book(tmp_path_factory.mktemp("usual"))
     books.run(path, HumEngine())
     return path
 
@@ -93,7 +93,7 @@ The ferry left at seven, as it had on every morning. Nobody had ever asked it to
 @pytest.fixture(scope="module")
 def brief(tmp_path_factory):
     """A brief book, delivered, with a chunk that will go wrong."""
-    path = written(tmp_path_factory.mktemp("brief"), one=OF_NOON)
+    path = write_book(tmp_path_factory.mktemp("brief"), chapter_text=OF_NOON)
     books.run(path, HumEngine())
     return path
 
@@ -102,7 +102,7 @@ def brief(tmp_path_factory):
 def altered(brief, tmp_path):
     """The same, with other words in that chunk."""
     shutil.copytree(brief.parent, tmp_path / "book")
-    return written(tmp_path / "book", one=OF_NOON.replace("three times", "four times"))
+    return write_book(tmp_path / "book", chapter_text=OF_NOON.replace("three times", "four times"))
 
 
 @pytest.mark.parametrize("kind", ["short", "level", "engine"])
@@ -143,23 +143,23 @@ def test_each_fault_that_stays_is_delivered_as_doubtful(kind, altered):
 
 
 def test_an_engine_that_cannot_go_on_ends_the_run_and_costs_no_take(tmp_path):
-    path = written(tmp_path)
+    path = write_book(tmp_path)
 
     def spent(request):
         raise EngineUnavailable("out of memory with a single chunk")
 
     with pytest.raises(EngineUnavailable):
         books.speak(path, HumEngine(fault=lambda r: spent(r) if r.text.startswith(BAD) else None))
-    done = {key for key, _ in Store.open(path.parent / "build" / "store").stored()}
-    assert done
+    stored_keys = {key for key, _ in Store.open(path.parent / "build" / "store").stored()}
+    assert stored_keys
     report, watcher = books.speak(path, HumEngine())
     assert report.complete
-    assert not done & {step.key for step, _ in watcher.takes}
+    assert not stored_keys & {step.key for step, _ in watcher.takes}
 
 
 def test_a_chunk_that_fails_whole_is_rendered_in_halves_of_which_one_continues_the_other(tmp_path):
     engine = failing(crash, times=TRIES)
-    report, watcher = books.speak(written(tmp_path), engine)
+    report, watcher = books.speak(write_book(tmp_path), engine)
     assert report.complete
     [(step, record)] = [(s, r) for s, r in watcher.takes if s.text.startswith(BAD)]
     assert record.halves == 2
@@ -171,7 +171,7 @@ def test_a_chunk_that_fails_whole_is_rendered_in_halves_of_which_one_continues_t
 
 def test_a_hopeless_chunk_is_flagged_and_the_run_goes_on(tmp_path):
     engine = HumEngine(fault=lambda r: crash(r) if "forgot" in r.text or "noon" in r.text else None)
-    path = written(tmp_path)
+    path = write_book(tmp_path)
     report, watcher = books.run(path, engine)
     assert not report.complete
     assert [step.text[:7] for step in watcher.flags] == ["By noon"]
@@ -186,7 +186,7 @@ def test_a_hopeless_chunk_is_flagged_and_the_run_goes_on(tmp_path):
 
 def test_a_child_of_a_given_up_take_starts_its_own_chain_with_its_style(tmp_path):
     manifest = books.MANIFEST.replace("ferryman}", "ferryman}, style: slowly")
-    path = written(tmp_path, manifest)
+    path = write_book(tmp_path, manifest)
     child = next(step for step in books.plan(path, HumEngine()).steps if step.parent)
     engine = HumEngine(fault=lambda r: crash(r) if r.key == child.parent else None)
     books.speak(path, engine)
@@ -197,7 +197,7 @@ def test_a_child_of_a_given_up_take_starts_its_own_chain_with_its_style(tmp_path
 
 def test_prompts_are_the_take_before_of_the_same_speaker_and_scene(tmp_path):
     engine = HumEngine()
-    path = written(tmp_path)
+    path = write_book(tmp_path)
     books.speak(path, engine)
     steps = {step.key: step for step in books.plan(path, engine).steps}
     continued = [r for r in engine.requests if r.prompt]
@@ -212,7 +212,7 @@ def test_prompts_are_the_take_before_of_the_same_speaker_and_scene(tmp_path):
 
 def test_a_styled_line_is_neither_prompted_nor_a_prompt(tmp_path):
     engine = HumEngine()
-    books.speak(written(tmp_path), engine)
+    books.speak(write_book(tmp_path), engine)
     [styled] = [r for r in engine.requests if r.style == "whispering"]
     assert styled.prompt is None
     assert all(r.prompt is None or r.prompt.text != styled.text for r in engine.requests)
@@ -225,7 +225,7 @@ def contents(path):
 
 @pytest.mark.parametrize("slots", quick([1, 2, 8], 1))
 def test_the_number_of_slots_changes_no_take(slots, usual, tmp_path):
-    path = written(tmp_path)
+    path = write_book(tmp_path)
     books.speak(path, HumEngine(slots=slots))
     assert contents(path) == contents(usual)
 
@@ -235,11 +235,11 @@ def test_a_stopped_run_keeps_its_takes_and_renders_none_twice(tmp_path):
     report, watcher = books.run(path, first, Watcher(stop_after=4))
     assert report.result.cancelled
     assert report.finished is None
-    done = {step.key for step, _ in watcher.takes}
+    stored_keys = {step.key for step, _ in watcher.takes}
     report, again = books.run(path, second)
     assert report.complete
-    assert not done & {step.key for step, _ in again.takes}
-    assert len(done) + len(again.takes) == len(report.plan.steps)
+    assert not stored_keys & {step.key for step, _ in again.takes}
+    assert len(stored_keys) + len(again.takes) == len(report.plan.steps)
 
 
 def test_the_engine_is_not_started_when_all_is_cached(tmp_path):
@@ -263,7 +263,7 @@ def test_every_session_is_closed_even_when_the_disk_is_full(tmp_path, monkeypatc
 
 
 def test_force_renders_what_is_chosen_again(tmp_path):
-    path, engine = written(tmp_path), HumEngine(continues=False)
+    path, engine = write_book(tmp_path), HumEngine(continues=False)
     books.speak(path, engine)
     _, watcher = books.speak(path, engine, force=True, speakers=["ann"])
     assert {step.chunk.speaker for step, _ in watcher.takes} == {"ann"}
@@ -297,7 +297,7 @@ def test_a_renewed_parent_with_the_same_sound_keeps_its_child(copied):
 
 def test_export_alone_refuses_to_pass_off_what_is_missing(tmp_path):
     with pytest.raises(errors.UsageError, match="chapters 1, 2 lack takes"):
-        books.run(written(tmp_path), HumEngine(), speak=False)
+        books.run(write_book(tmp_path), HumEngine(), speak=False)
 
 
 M4B = books.MANIFEST.replace("[wav], files: chapters", "m4b")
@@ -328,7 +328,7 @@ def test_one_speaker_alone_is_no_failure_and_no_chapter(tmp_path):
 
 
 def test_a_halved_take_prompts_with_the_words_that_its_latents_speak(tmp_path):
-    path = written(tmp_path)
+    path = write_book(tmp_path)
     steps = {step.key: step for step in books.plan(path, HumEngine()).steps}
     child = next(s for s in steps.values() if s.parent and len(steps[s.parent].text) > 80)
     tries = []
@@ -356,12 +356,12 @@ def test_what_was_lost_on_the_way_is_not_complete(tmp_path):
 
 
 def test_a_chunk_that_was_given_up_draws_other_noise_in_the_next_run(tmp_path):
-    path, engine = written(tmp_path), failing(crash)
+    path, engine = write_book(tmp_path), failing(crash)
     for _ in range(3):
         books.speak(path, engine)
-    [whole] = {s.text for s in books.plan(path, engine).steps if s.text.startswith(BAD)}
-    asked = [r.attempt for r in engine.requests if r.text == whole]
-    assert asked == list(range(3 * TRIES))
+    [text] = {s.text for s in books.plan(path, engine).steps if s.text.startswith(BAD)}
+    attempts = [r.attempt for r in engine.requests if r.text == text]
+    assert attempts == list(range(3 * TRIES))
 
 
 def test_force_is_not_lost_where_a_take_proves_damaged(copied):
@@ -369,11 +369,11 @@ def test_force_is_not_lost_where_a_take_proves_damaged(copied):
     child = next(s for s in books.plan(path, engine).steps if s.parent)
     torn = path.parent / "build" / "store" / child.parent[:2] / f"{child.parent}.take"
     real = Store.state
-    left = [1]
+    remaining = [1]
 
     def rot(store, key):
-        if key == child.parent and left:
-            left.pop()
+        if key == child.parent and remaining:
+            remaining.pop()
             stat = torn.stat()
             torn.write_bytes(bytes([torn.read_bytes()[0] ^ 1]) + torn.read_bytes()[1:])
             os.utime(torn, ns=(stat.st_atime_ns, stat.st_mtime_ns))
@@ -381,7 +381,7 @@ def test_force_is_not_lost_where_a_take_proves_damaged(copied):
 
     with mock.patch.object(Store, "state", rot):
         report, watcher = books.speak(path, engine, force=True)
-    assert not left
+    assert not remaining
     assert report.complete
     assert {step.key for step, _ in watcher.takes} == {s.key for s in report.plan.steps}
 
@@ -400,20 +400,20 @@ def test_neither_order_nor_slots_decide_what_is_an_outlier(tmp_path):
         speech = hum(request)
         return Speech(speech.samples * np.float32(loud), speech.state)
 
-    found = []
+    attempts = []
     for slots, chapters in ((1, ()), (3, ()), (8, ()), (3, ("2", "1"))):
-        path = written(tmp_path / f"{slots}{len(chapters)}")
+        path = write_book(tmp_path / f"{slots}{len(chapters)}")
         engine = HumEngine(slots=slots, fault=lambda r: None if r.attempt else soft(r))
         for chapter in chapters or (None,):
             books.speak(path, engine, chapters=[chapter] if chapter else [])
         book = books.plan(path, engine)
-        found.append([book.store.find(s.key).attempt for s in book.steps])
-    assert found[0] == found[1] == found[2]
-    assert sum(found[0]) == 2
+        attempts.append([book.store.find(s.key).attempt for s in book.steps])
+    assert attempts[0] == attempts[1] == attempts[2]
+    assert sum(attempts[0]) == 2
 
 
 def test_an_outlier_is_a_try_and_what_continued_it_is_spoken_anew(tmp_path):
-    path = written(tmp_path)
+    path = write_book(tmp_path)
     engine = HumEngine()
     child = next(s for s in books.plan(path, engine).steps if s.parent)
 
@@ -450,7 +450,7 @@ STRICT = books.MANIFEST + "checks: {strict: true}\n"
 
 
 def test_a_doubtful_take_is_spoken_once_and_said_every_time(tmp_path):
-    path = written(tmp_path)
+    path = write_book(tmp_path)
     books.speak(path, HumEngine(fault=hopeless))
     engine = HumEngine(fault=hopeless)
     for speak in (True, False):
@@ -463,7 +463,7 @@ def test_a_doubtful_take_is_spoken_once_and_said_every_time(tmp_path):
 
 
 def test_strict_holds_a_doubtful_chapter_back_and_nothing_is_spoken_for_the_change(tmp_path):
-    path = written(tmp_path)
+    path = write_book(tmp_path)
     books.speak(path, HumEngine(fault=hopeless))
     engine = HumEngine(fault=hopeless)
     for manifest, incomplete in ((STRICT, (0,)), (books.MANIFEST, ()), (STRICT, (0,))):
@@ -479,27 +479,27 @@ def test_strict_holds_a_doubtful_chapter_back_and_nothing_is_spoken_for_the_chan
 
 
 def test_a_doubtful_take_prompts_nobody_and_a_good_one_in_its_place_does(tmp_path):
-    path = written(tmp_path)
+    path = write_book(tmp_path)
     child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
     bad = HumEngine(fault=lambda r: capped(r) if r.key == child.parent else None)
     report, _ = books.speak(path, bad)
     assert [step.key for step in report.doubtful] == [child.parent]
-    [asked] = [r for r in bad.requests if r.key == child.key]
-    assert asked.prompt is None
+    [attempts] = [r for r in bad.requests if r.key == child.key]
+    assert attempts.prompt is None
     assert report.plan.store.find(child.key).prompted_by is None
     good = HumEngine()
     report, _ = books.speak(path, good, force=True)
     assert report.complete
-    [asked] = [r for r in good.requests if r.key == child.key]
-    assert asked.prompt is not None
+    [attempts] = [r for r in good.requests if r.key == child.key]
+    assert attempts.prompt is not None
 
 
 def test_force_draws_other_noise_for_a_doubtful_take(tmp_path):
-    path, engine = written(tmp_path), HumEngine(fault=hopeless)
+    path, engine = write_book(tmp_path), HumEngine(fault=hopeless)
     for _ in range(2):
         books.speak(path, engine, force=True)
-    [whole] = {s.text for s in books.plan(path, engine).steps if s.text.startswith(BAD)}
-    assert [r.attempt for r in engine.requests if r.text == whole] == list(range(2 * TRIES))
+    [text] = {s.text for s in books.plan(path, engine).steps if s.text.startswith(BAD)}
+    assert [r.attempt for r in engine.requests if r.text == text] == list(range(2 * TRIES))
 
 
 def test_what_is_forced_and_fails_leaves_a_good_take_in_place(copied):
@@ -515,7 +515,7 @@ def test_where_no_whole_try_can_be_heard_the_least_bad_halves_are_delivered(tmp_
         half = len(request.text) < 120
         return (capped(request) if half else crash(request)) if hopeless(request) else None
 
-    path = written(tmp_path)
+    path = write_book(tmp_path)
     engine = HumEngine(fault=fault)
     report, _ = books.speak(path, engine)
     [step] = report.doubtful
@@ -532,7 +532,7 @@ def soft(request):
 
 
 def test_an_outlier_that_cannot_be_bettered_is_delivered_as_doubtful(tmp_path):
-    path = written(tmp_path)
+    path = write_book(tmp_path)
     child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
     parent = next(s for s in books.plan(path, HumEngine()).steps if s.key == child.parent)
     engine = HumEngine(fault=lambda r: soft(r) if r.key == parent.key else None)
@@ -553,7 +553,7 @@ def test_a_halved_outlier_is_doubtful(tmp_path):
             return None
         return crash(request) if len(request.text) > 120 else soft(request)
 
-    report, _ = books.speak(written(tmp_path), HumEngine(fault=fault))
+    report, _ = books.speak(write_book(tmp_path), HumEngine(fault=fault))
     [step] = report.doubtful
     record = report.plan.store.find(step.key)
     assert record.halves == 2
@@ -562,7 +562,7 @@ def test_a_halved_outlier_is_doubtful(tmp_path):
 
 def doubted(folder, slots, watcher):
     """What is spoken, and how many of it are doubtful, where the first run may be interrupted."""
-    path = written(folder)
+    path = write_book(folder)
     child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
     engine = HumEngine(slots=slots)
     engine.fault = lambda r: capped(r) if r.key == child.parent or hopeless(r) else None

@@ -69,12 +69,12 @@ def test_every_task_of_a_large_forest_comes_once_and_after_its_parent():
         parent = str(draw.randrange(i)) if draw.random() < 0.8 else None
         rows.append((str(i), parent, draw.random() * 14))
     parents = {key: parent for key, parent, _ in rows}
-    scheduler, seen, flight = Scheduler(tasks(*rows)), [], []
+    scheduler, finished, flight = Scheduler(tasks(*rows)), [], []
     while scheduler.unfinished_count:
         while len(flight) < 8 and (key := scheduler.next_ready()) is not None:
-            assert parents[key] is None or parents[key] in seen
+            assert parents[key] is None or parents[key] in finished
             flight.append(key)
         ended = flight.pop(draw.randrange(len(flight)))
         scheduler.mark_done(ended)
-        seen.append(ended)
-    assert sorted(seen, key=int) == [row[0] for row in rows]
+        finished.append(ended)
+    assert sorted(finished, key=int) == [row[0] for row in rows]

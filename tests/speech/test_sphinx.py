@@ -28,26 +28,28 @@ def sphinx() -> Sphinx:
 
 
 def aligned(sphinx: Sphinx, text: str, samples: np.ndarray) -> tuple[TimedWord, ...] | None:
-    (found,) = sphinx.align([SpokenSound(samples, spoken.RATE, text, "en-GB")])
-    return found
+    (timed_words,) = sphinx.align([SpokenSound(samples, spoken.RATE, text, "en-GB")])
+    return timed_words
 
 
 def test_words_are_found_where_the_voice_says_that_it_says_them(sphinx: Sphinx) -> None:
     speech = spoken.drafted(SAID)
-    found = aligned(sphinx, SAID, speech.samples)
-    assert found is not None
-    assert [(word.first, word.last) for word in found] == words(SAID, "en")
-    own = word_timings.map_to_words(SAID, "en", speech.words, speech.samples, spoken.RATE)
-    apart = [abs(one.start - two.start) for one, two in zip(found, own, strict=True)]
+    timed_words = aligned(sphinx, SAID, speech.samples)
+    assert timed_words is not None
+    assert [(word.first, word.last) for word in timed_words] == words(SAID, "en")
+    known_words = word_timings.map_to_words(SAID, "en", speech.words, speech.samples, spoken.RATE)
+    apart = [
+        abs(timed.start - two.start) for timed, two in zip(timed_words, known_words, strict=True)
+    ]
     assert statistics.median(apart) < 0.03
     assert sorted(apart)[-3] < 0.15
 
 
 def test_a_pause_is_no_words(sphinx: Sphinx) -> None:
-    found = aligned(sphinx, SAID, spoken.draft(SAID))
-    assert found is not None
-    mark = next(n for n, word in enumerate(found) if SAID[word.last - 1] == "!")
-    assert found[mark + 1].start - found[mark].stop > 0.15
+    timed_words = aligned(sphinx, SAID, spoken.draft(SAID))
+    assert timed_words is not None
+    mark = next(n for n, word in enumerate(timed_words) if SAID[word.last - 1] == "!")
+    assert timed_words[mark + 1].start - timed_words[mark].stop > 0.15
 
 
 @pytest.mark.parametrize(
@@ -72,11 +74,11 @@ def test_what_is_not_said_is_not_found(sphinx: Sphinx, text: str) -> None:
 def test_after_a_sound_without_the_words_it_goes_on(sphinx: Sphinx) -> None:
     noise = np.random.default_rng(2).normal(0, 0.3, spoken.RATE).astype(np.float32)
     sounds = [
-        SpokenSound(one, spoken.RATE, spoken.TEXT, "en") for one in (spoken.draft(), noise) * 2
+        SpokenSound(timed, spoken.RATE, spoken.TEXT, "en") for timed in (spoken.draft(), noise) * 2
     ]
-    one, none, again, none_again = sphinx.align(sounds)
-    assert one is not None
-    assert one == again
+    timed, none, again, none_again = sphinx.align(sounds)
+    assert timed is not None
+    assert timed == again
     assert none is none_again is None
 
 

@@ -31,7 +31,9 @@ def sound(seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(0, 0.1, RATE).astype(np.float32)
 
 
-def put(root: Path, key: str = KEY, seed: int = 0, state: np.ndarray | None = None) -> Record:
+def store_take(
+    root: Path, key: str = KEY, seed: int = 0, state: np.ndarray | None = None
+) -> Record:
     return Store.open(root, writing=True).put(record(key), sound(seed), state)
 
 
@@ -40,9 +42,9 @@ def file_of(root: Path, key: str = KEY) -> Path:
 
 
 def test_what_is_put_is_found_and_read_again(tmp_path):
-    kept = put(tmp_path)
+    stored = store_take(tmp_path)
     store = Store.open(tmp_path)
-    assert store.find(KEY) == kept
+    assert store.find(KEY) == stored
     samples, rate = store.read(KEY)
     assert rate == RATE
     np.testing.assert_allclose(samples, sound(), atol=2**-22)
@@ -50,26 +52,26 @@ def test_what_is_put_is_found_and_read_again(tmp_path):
 
 def test_latents_come_back_exactly(tmp_path):
     latents = np.random.default_rng(1).normal(size=(5, 4, 64)).astype(np.float32)
-    put(tmp_path, state=latents)
-    put(tmp_path, OTHER)
+    store_take(tmp_path, state=latents)
+    store_take(tmp_path, OTHER)
     store = Store.open(tmp_path)
     np.testing.assert_array_equal(store.state(KEY), latents)
     assert store.state(OTHER) is None
 
 
 def test_equal_takes_are_equal_bytes(tmp_path):
-    put(tmp_path / "a")
-    put(tmp_path / "b")
+    store_take(tmp_path / "a")
+    store_take(tmp_path / "b")
     assert file_of(tmp_path / "a").read_bytes() == file_of(tmp_path / "b").read_bytes()
 
 
 def test_content_depends_on_samples_and_latents(tmp_path):
     ones = np.ones((1, 4, 3), np.float32)
     contents = {
-        put(tmp_path / "a").content,
-        put(tmp_path / "b", seed=1).content,
-        put(tmp_path / "c", state=ones).content,
-        put(tmp_path / "d", state=2 * ones).content,
+        store_take(tmp_path / "a").content,
+        store_take(tmp_path / "b", seed=1).content,
+        store_take(tmp_path / "c", state=ones).content,
+        store_take(tmp_path / "d", state=2 * ones).content,
     }
     assert len(contents) == 4
 
@@ -84,21 +86,21 @@ def test_a_take_that_is_not_there_is_not_found(tmp_path):
 @pytest.mark.parametrize("journal", [True, False], ids=["journal", "no journal"])
 @pytest.mark.parametrize("harm", ["truncated", "empty", "one bit", "another take", "not a zip"])
 def test_a_harmed_take_is_noted_and_counts_as_missing(harm, journal, tmp_path):
-    put(tmp_path)
-    put(tmp_path, OTHER, seed=1)
+    store_take(tmp_path)
+    store_take(tmp_path, OTHER, seed=1)
     path = file_of(tmp_path)
-    data = bytearray(path.read_bytes())
+    content = bytearray(path.read_bytes())
     if harm == "truncated":
-        data = data[: len(data) // 2]
+        content = content[: len(content) // 2]
     elif harm == "empty":
-        data = bytearray()
+        content = bytearray()
     elif harm == "one bit":
-        data[len(data) // 2] ^= 1
+        content[len(content) // 2] ^= 1
     elif harm == "another take":
-        data = bytearray(file_of(tmp_path, OTHER).read_bytes())
+        content = bytearray(file_of(tmp_path, OTHER).read_bytes())
     else:
-        data = bytearray(b"RIFF" * 100)
-    path.write_bytes(data)
+        content = bytearray(b"RIFF" * 100)
+    path.write_bytes(content)
     if not journal:
         (tmp_path / "journal.jsonl").unlink()
     store = Store.open(tmp_path)
@@ -108,12 +110,12 @@ def test_a_harmed_take_is_noted_and_counts_as_missing(harm, journal, tmp_path):
 
 
 def test_a_bit_flipped_behind_the_clocks_back_is_found_when_read(tmp_path):
-    put(tmp_path)
+    store_take(tmp_path)
     path = file_of(tmp_path)
     stat = path.stat()
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     store = Store.open(tmp_path)
     with pytest.raises(DamagedTake):
@@ -122,18 +124,18 @@ def test_a_bit_flipped_behind_the_clocks_back_is_found_when_read(tmp_path):
 
 
 def test_times_that_changed_alone_cost_nothing(tmp_path):
-    kept = put(tmp_path)
+    stored = store_take(tmp_path)
     os.utime(file_of(tmp_path), (0, 0))
-    assert Store.open(tmp_path).find(KEY) == kept
+    assert Store.open(tmp_path).find(KEY) == stored
 
 
 def test_a_torn_journal_is_repaired_and_grows_on(tmp_path):
-    put(tmp_path)
+    store_take(tmp_path)
     journal = tmp_path / "journal.jsonl"
-    whole = journal.read_bytes()
-    journal.write_bytes(whole + whole[: len(whole) // 2])
-    put(tmp_path, OTHER)
-    assert journal.read_bytes().startswith(whole)
+    intact = journal.read_bytes()
+    journal.write_bytes(intact + intact[: len(intact) // 2])
+    store_take(tmp_path, OTHER)
+    assert journal.read_bytes().startswith(intact)
     assert journal.read_bytes().count(b"\n") == 2
     store = Store.open(tmp_path)
     assert store.find(KEY)
@@ -141,62 +143,62 @@ def test_a_torn_journal_is_repaired_and_grows_on(tmp_path):
 
 
 def test_a_digit_altered_in_the_journal_cuts_no_speech(tmp_path):
-    kept = put(tmp_path)
+    stored = store_take(tmp_path)
     journal = tmp_path / "journal.jsonl"
-    whole = journal.read_bytes()
-    journal.write_bytes(whole.replace(b'"stop":7990', b'"stop":3990'))
-    assert journal.read_bytes() != whole
+    intact = journal.read_bytes()
+    journal.write_bytes(intact.replace(b'"stop":7990', b'"stop":3990'))
+    assert journal.read_bytes() != intact
     store = Store.open(tmp_path)
-    assert (store.find(KEY), store.index_mismatches, store.damaged) == (kept, 1, [])
+    assert (store.find(KEY), store.index_mismatches, store.damaged) == (stored, 1, [])
     writer = Store.open(tmp_path, writing=True)
-    assert (writer.find(KEY), writer.index_mismatches) == (kept, 1)
-    assert journal.read_bytes() == whole  # mended
+    assert (writer.find(KEY), writer.index_mismatches) == (stored, 1)
+    assert journal.read_bytes() == intact  # mended
 
 
 def test_a_row_that_was_sealed_anew_is_still_held_against_its_take(tmp_path):
-    kept = put(tmp_path)
+    stored = store_take(tmp_path)
     journal = tmp_path / "journal.jsonl"
     row = json.loads(journal.read_bytes())
     row["record"]["stop"] -= 4000
     del row["seal"]
-    data = keys.canonical(row)
-    seal = keys.content_of(data)[:40]
-    journal.write_text(f'{data.decode()[:-1]},"seal":"{seal}"}}\n')
+    content = keys.canonical(row)
+    seal = keys.content_of(content)[:40]
+    journal.write_text(f'{content.decode()[:-1]},"seal":"{seal}"}}\n')
     store = Store.open(tmp_path, writing=True)
-    assert store.find(KEY) != kept
+    assert store.find(KEY) != stored
     with pytest.raises(DamagedTake, match="journal"):
         store.read(KEY)
-    assert (store.find(KEY), store.index_mismatches, store.damaged) == (kept, 1, [])
+    assert (store.find(KEY), store.index_mismatches, store.damaged) == (stored, 1, [])
     assert len(store.read(KEY)[0]) == RATE
-    assert Store.open(tmp_path).find(KEY) == kept
+    assert Store.open(tmp_path).find(KEY) == stored
 
 
 @pytest.mark.parametrize("harm", ["lost", "altered"])
 def test_a_take_that_was_put_anew_outlives_the_row_of_it(harm, tmp_path):
-    put(tmp_path)
-    kept = put(tmp_path, seed=1)
+    store_take(tmp_path)
+    stored = store_take(tmp_path, seed=1)
     journal = tmp_path / "journal.jsonl"
     first, second = journal.read_bytes().splitlines(keepends=True)
     altered = second.replace(b'"stop":7990', b'"stop":3990')
     assert altered != second
     journal.write_bytes(first if harm == "lost" else first + altered)
     store = Store.open(tmp_path, writing=True)
-    assert store.find(KEY) == kept
+    assert store.find(KEY) == stored
     assert store.damaged == []
     store.read(KEY)
-    assert Store.open(tmp_path).find(KEY) == kept
+    assert Store.open(tmp_path).find(KEY) == stored
 
 
 def test_no_byte_of_the_journal_can_change_what_is_known_of_a_take(tmp_path):
-    kept = put(tmp_path)
+    stored = store_take(tmp_path)
     Store.open(tmp_path, writing=True).give_up(flag := Flag(OTHER, ("cut: x",), 6))
     journal = tmp_path / "journal.jsonl"
-    data = journal.read_bytes()
-    for place in range(len(data)):
+    content = journal.read_bytes()
+    for place in range(len(content)):
         bit = (1, 2, 4, 8, 16, 32, 64, 128, 255)[place % 9]
-        journal.write_bytes(data[:place] + bytes([data[place] ^ bit]) + data[place + 1 :])
+        journal.write_bytes(content[:place] + bytes([content[place] ^ bit]) + content[place + 1 :])
         store = Store.open(tmp_path)
-        assert store.find(KEY) == kept
+        assert store.find(KEY) == stored
         assert store.flag(OTHER) in (flag, None)
         assert store.flag(KEY) is None
 
@@ -206,34 +208,34 @@ RUBBISH = b'\xff\x00{"flag": 3}\n[1, 2]\n"x"\n\n' + DEEP + b"\n"
 
 @pytest.mark.parametrize("journal", [None, RUBBISH])
 def test_a_journal_that_is_lost_or_rubbish_costs_nothing_but_time(journal, tmp_path):
-    kept = put(tmp_path)
+    stored = store_take(tmp_path)
     (tmp_path / "journal.jsonl").unlink()
     if journal:
         (tmp_path / "journal.jsonl").write_bytes(journal)
-    assert Store.open(tmp_path, writing=True).find(KEY) == kept
+    assert Store.open(tmp_path, writing=True).find(KEY) == stored
 
 
 def test_what_a_killed_writer_left_is_cleared_by_the_next_writer_alone(tmp_path):
-    put(tmp_path)
-    left = tmp_path / "ab" / f".{16 * 'a'}.part"
-    left.write_bytes(b"half")
+    store_take(tmp_path)
+    part_file = tmp_path / "ab" / f".{16 * 'a'}.part"
+    part_file.write_bytes(b"half")
     Store.open(tmp_path)
-    assert left.exists()
+    assert part_file.exists()
     Store.open(tmp_path, writing=True)
-    assert not left.exists()
+    assert not part_file.exists()
 
 
 def test_a_flag_stays_until_a_good_take_comes(tmp_path):
     store = Store.open(tmp_path, writing=True)
     store.give_up(Flag(KEY, ("cut: x",)))
     assert Store.open(tmp_path).flag(KEY) == Flag(KEY, ("cut: x",))
-    put(tmp_path)
+    store_take(tmp_path)
     assert Store.open(tmp_path).flag(KEY) is None
 
 
 def test_removing_frees_the_bytes_it_says(tmp_path):
-    put(tmp_path)
-    put(tmp_path, OTHER)
+    store_take(tmp_path)
+    store_take(tmp_path, OTHER)
     size = file_of(tmp_path).stat().st_size
     store = Store.open(tmp_path, writing=True)
     assert store.remove([KEY]) == size
@@ -256,26 +258,26 @@ def test_a_full_disk_is_said_in_words(tmp_path, monkeypatch):
 def test_a_disk_that_is_really_full_loses_nothing(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
-    made = subprocess.run(
+    mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(disk)], capture_output=True
     )
-    if made.returncode:
+    if mounted.returncode:
         pytest.skip("no right to mount a tmpfs here")
     try:
         store = Store.open(disk / "store", writing=True)
-        kept = []
+        stored = []
 
         def fill() -> None:
             for i in range(100):
                 key = f"{i:02x}" + "0" * 38
                 store.put(record(key), sound(i))
-                kept.append(key)
+                stored.append(key)
 
         with pytest.raises(StorageError, match="the disk is full"):
             fill()
-        assert kept
+        assert stored
         fresh = Store.open(disk / "store")
-        assert all(fresh.find(key) for key in kept)
+        assert all(fresh.find(key) for key in stored)
         assert not list(disk.rglob("*.part"))
     finally:
         subprocess.run(["umount", str(disk)], check=True)
@@ -290,27 +292,27 @@ def test_a_disk_that_is_really_full_loses_nothing(tmp_path):
     ids=["compressed", "deflated", "encrypted", "a bit of its head", "strong", "a later version"],
 )
 def test_a_take_whose_head_was_altered_is_damaged(offset, bit, central, tmp_path):
-    put(tmp_path)
+    store_take(tmp_path)
     path = file_of(tmp_path)
-    data = bytearray(path.read_bytes())
-    start = data.rfind(b"PK\x01\x02") if central else 0
-    data[start + offset] ^= bit
-    path.write_bytes(data)
+    content = bytearray(path.read_bytes())
+    start = content.rfind(b"PK\x01\x02") if central else 0
+    content[start + offset] ^= bit
+    path.write_bytes(content)
     (tmp_path / "journal.jsonl").unlink()
     store = Store.open(tmp_path)
-    found = store.find(KEY)  # not all of the head says anything of what is in it
-    assert (found is None) == (store.damaged == [KEY])
-    assert found is None or store.read(KEY)
+    record_found = store.find(KEY)  # not all of the head says anything of what is in it
+    assert (record_found is None) == (store.damaged == [KEY])
+    assert record_found is None or store.read(KEY)
 
 
 def test_no_byte_of_a_takes_heads_can_do_more_than_damage_it(tmp_path):
     Store.open(tmp_path, writing=True).put(record(samples=200), sound()[:200])
-    data = file_of(tmp_path).read_bytes()
-    ends = [*range(120), *range(len(data) - 250, len(data))]
+    content = file_of(tmp_path).read_bytes()
+    ends = [*range(120), *range(len(content) - 250, len(content))]
     store, damaged = Store.open(tmp_path), 0
     for place in ends:
         for bit in (1, 8, 64, 255):
-            altered = bytearray(data)
+            altered = bytearray(content)
             altered[place] ^= bit
             (tmp_path / "ab" / f"{KEY}.1.try").write_bytes(altered)
             try:
@@ -343,7 +345,7 @@ def test_pins_of_the_wrong_types_are_one_line_with_the_way_on(rows, tmp_path):
 
 
 def test_pins_that_were_altered_are_one_line_and_nothing_is_dropped(tmp_path):
-    put(tmp_path)
+    store_take(tmp_path)
     Store.open(tmp_path, writing=True).pin(pin := Pin(**PIN | {"number": 0}))
     assert Store.open(tmp_path).pins() == {"p": pin}
     path = tmp_path / "pins.json"

@@ -10,48 +10,48 @@ TIMES = WordTimes("metronome", (TimedWord(0, 2, 0.0, 0.25), TimedWord(3, 6, 0.25
 
 
 @pytest.fixture
-def kept(tmp_path):
+def transcripts(tmp_path):
     return TranscriptStore(tmp_path / "heard.jsonl")
 
 
-def test_what_was_heard_is_known_by_the_next_run(kept):
-    kept.store_transcript("abc", "Go now.", "parrot 1", Transcript("go now", (0.5, 2.25)))
-    again = TranscriptStore(kept.path)
+def test_what_was_heard_is_known_by_the_next_run(transcripts):
+    transcripts.store_transcript("abc", "Go now.", "parrot 1", Transcript("go now", (0.5, 2.25)))
+    again = TranscriptStore(transcripts.path)
     assert again.find_transcript("abc", "Go now.", "parrot 1") == Transcript("go now", (0.5, 2.25))
 
 
 @pytest.mark.parametrize(
-    "other", [("abd", "Go now.", "p"), ("abc", "Go.", "p"), ("abc", "Go now.", "q")]
+    "row", [("abd", "Go now.", "p"), ("abc", "Go.", "p"), ("abc", "Go now.", "q")]
 )
-def test_it_is_of_one_sound_one_text_and_one_recogniser(kept, other):
-    kept.store_transcript("abc", "Go now.", "p", Transcript("go now"))
-    assert kept.find_transcript(*other) is None
+def test_it_is_of_one_sound_one_text_and_one_recogniser(transcripts, row):
+    transcripts.store_transcript("abc", "Go now.", "p", Transcript("go now"))
+    assert transcripts.find_transcript(*row) is None
 
 
-def test_times_of_words_are_kept_to_the_millisecond(kept):
-    kept.store_times("abc", "Go now.", "metronome 1", TIMES)
-    assert TranscriptStore(kept.path).find_times("abc", "Go now.", "metronome 1") == TIMES
+def test_times_of_words_are_kept_to_the_millisecond(transcripts):
+    transcripts.store_times("abc", "Go now.", "metronome 1", TIMES)
+    assert TranscriptStore(transcripts.path).find_times("abc", "Go now.", "metronome 1") == TIMES
 
 
-def test_words_that_were_not_found_are_not_looked_for_again(kept):
-    kept.store_times("abc", "Go now.", "m", WordTimes("metronome", ()))
-    assert TranscriptStore(kept.path).find_times("abc", "Go now.", "m") == WordTimes(
+def test_words_that_were_not_found_are_not_looked_for_again(transcripts):
+    transcripts.store_times("abc", "Go now.", "m", WordTimes("metronome", ()))
+    assert TranscriptStore(transcripts.path).find_times("abc", "Go now.", "m") == WordTimes(
         "metronome", ()
     )
 
 
-def test_a_reader_sees_what_another_writes(kept):
-    reader = TranscriptStore(kept.path)
+def test_a_reader_sees_what_another_writes(transcripts):
+    reader = TranscriptStore(transcripts.path)
     assert reader.find_transcript("abc", "Go.", "p") is None
-    kept.store_transcript("abc", "Go.", "p", Transcript("go"))
+    transcripts.store_transcript("abc", "Go.", "p", Transcript("go"))
     assert reader.find_transcript("abc", "Go.", "p") == Transcript("go")
 
 
-def test_what_was_heard_of_takes_that_are_gone_goes_too(kept):
-    kept.store_transcript("a", "Go.", "p", Transcript("go"))
-    kept.store_transcript("b", "Stop.", "p", Transcript("stop"))
-    kept.retain({"b"})
-    again = TranscriptStore(kept.path)
+def test_what_was_heard_of_takes_that_are_gone_goes_too(transcripts):
+    transcripts.store_transcript("a", "Go.", "p", Transcript("go"))
+    transcripts.store_transcript("b", "Stop.", "p", Transcript("stop"))
+    transcripts.retain({"b"})
+    again = TranscriptStore(transcripts.path)
     assert again.find_transcript("a", "Go.", "p") is None
     assert again.find_transcript("b", "Stop.", "p") == Transcript("stop")
 
@@ -61,9 +61,9 @@ def test_what_was_heard_of_takes_that_are_gone_goes_too(kept):
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path):
     (tmp_path / "heard.jsonl").mkdir()
-    kept = TranscriptStore(tmp_path / "heard.jsonl")
-    assert kept.find_transcript("a", "Go.", "p") is None
-    assert "directory" in kept.unreadable
+    transcripts = TranscriptStore(tmp_path / "heard.jsonl")
+    assert transcripts.find_transcript("a", "Go.", "p") is None
+    assert "directory" in transcripts.unreadable
 
 
 # -- several who time words ------------------------------------------------------------------------
@@ -74,35 +74,35 @@ def times_by(by: str, start: float = 0.0) -> WordTimes:
 
 
 def test_the_best_times_are_those_of_who_knows_then_of_the_best_who_listens(tmp_path):
-    kept, reader = (TranscriptStore(tmp_path / "heard.jsonl") for _ in range(2))
+    transcripts, reader = (TranscriptStore(tmp_path / "heard.jsonl") for _ in range(2))
     for by in ("whisper small", "pocketsphinx", "draft"):
-        kept.store_times("a", "Yes", by, times_by(by))
+        transcripts.store_times("a", "Yes", by, times_by(by))
         assert reader.find_best_times("a", "Yes") == times_by(by)
-    kept.store_times("a", "Yes", "whisper small", times_by("whisper small"))
+    transcripts.store_times("a", "Yes", "whisper small", times_by("whisper small"))
     assert reader.find_best_times("a", "Yes") == times_by("draft")
 
 
 def test_of_two_alike_the_newest_times_are_the_best_and_none_without_words(tmp_path):
-    kept = TranscriptStore(tmp_path / "heard.jsonl")
-    kept.store_times("a", "Yes", "one", times_by("whisper", 0.1))
-    kept.store_times("a", "Yes", "two", times_by("whisper", 0.2))
-    kept.store_times("a", "Yes", "three", WordTimes("draft", ()))
-    assert kept.find_best_times("a", "Yes") == times_by("whisper", 0.2)
-    kept.store_times("a", "Yes", "one", times_by("whisper", 0.3))
+    transcripts = TranscriptStore(tmp_path / "heard.jsonl")
+    transcripts.store_times("a", "Yes", "one", times_by("whisper", 0.1))
+    transcripts.store_times("a", "Yes", "two", times_by("whisper", 0.2))
+    transcripts.store_times("a", "Yes", "three", WordTimes("draft", ()))
+    assert transcripts.find_best_times("a", "Yes") == times_by("whisper", 0.2)
+    transcripts.store_times("a", "Yes", "one", times_by("whisper", 0.3))
     assert (
-        kept.find_best_times("a", "Yes")
-        == TranscriptStore(kept.path).find_best_times("a", "Yes")
+        transcripts.find_best_times("a", "Yes")
+        == TranscriptStore(transcripts.path).find_best_times("a", "Yes")
         == times_by("whisper", 0.3)
     )
 
 
-def test_damaged_rows_are_heard_again_and_counted_until_they_are_forgotten(kept):
+def test_damaged_rows_are_heard_again_and_counted_until_they_are_forgotten(transcripts):
     for name in "abc":
-        kept.store_transcript(name, "Go.", "p", Transcript("go"))
-    kept.path.write_bytes(kept.path.read_bytes().replace(b"go", b"no", 1))
-    kept, reader = TranscriptStore(kept.path), TranscriptStore(kept.path)
-    assert kept.find_transcript("a", "Go.", "p") is None
-    assert [kept.damaged, kept.damaged, reader.damaged] == [1, 1, 1]
-    assert kept.forget_damaged() == 1
-    assert [kept.damaged, reader.damaged, kept.forget_damaged()] == [0, 0, 0]
-    assert kept.find_transcript("b", "Go.", "p") == Transcript("go")
+        transcripts.store_transcript(name, "Go.", "p", Transcript("go"))
+    transcripts.path.write_bytes(transcripts.path.read_bytes().replace(b"go", b"no", 1))
+    transcripts, reader = TranscriptStore(transcripts.path), TranscriptStore(transcripts.path)
+    assert transcripts.find_transcript("a", "Go.", "p") is None
+    assert [transcripts.damaged, transcripts.damaged, reader.damaged] == [1, 1, 1]
+    assert transcripts.forget_damaged() == 1
+    assert [transcripts.damaged, reader.damaged, transcripts.forget_damaged()] == [0, 0, 0]
+    assert transcripts.find_transcript("b", "Go.", "p") == Transcript("go")

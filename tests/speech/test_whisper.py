@@ -30,30 +30,30 @@ def noise(seconds: float, text: str, rate: int = 16_000) -> SpokenSound:
 
 
 def test_a_model_is_named_by_its_bytes(folder, tmp_path):
-    other = tiny_whisper.make(tmp_path / "other", seed=1)
+    other_model = tiny_whisper.make(tmp_path / "other", seed=1)
     copy = shutil.copytree(folder, tmp_path / "copy")
-    names = [choosing.find_model(str(path)).weights for path in (folder, copy, other)]
+    names = [choosing.find_model(str(path)).weights for path in (folder, copy, other_model)]
     assert names[0] == names[1] != names[2]
 
 
 def test_every_word_has_a_doubt_and_a_time(whisper):
     sounds = [noise(3.0, "Thank you, sir."), noise(1.5, "Go — now!", rate=24_000)]
-    heard, times = whisper.hear(sounds), whisper.align(sounds)
-    assert [len(one.doubts) for one in heard] == [3, 2]
-    assert all(doubt > 0 for one in heard for doubt in one.doubts)
+    transcripts, times = whisper.hear(sounds), whisper.align(sounds)
+    assert [len(result.doubts) for result in transcripts] == [3, 2]
+    assert all(doubt > 0 for result in transcripts for doubt in result.doubts)
     assert [(word.first, word.last) for word in times[1]] == [(0, 4), (5, 9)]
-    for one, seconds in zip(times, (3.0, 1.5), strict=True):
-        edges = [edge for word in one for edge in (word.start, word.stop)]
+    for result, seconds in zip(times, (3.0, 1.5), strict=True):
+        edges = [edge for word in result for edge in (word.start, word.stop)]
         assert edges == sorted(edges)
         assert 0 <= edges[0] <= edges[-1] <= seconds
 
 
 def test_a_sound_is_heard_alike_alone_and_in_a_batch(whisper):
     sounds = [noise(2.0, "Thank you."), noise(3.0, "Good evening, sir.")]
-    alone = [whisper.hear([one])[0] for one in sounds]
-    for one, other in zip(whisper.hear(sounds), alone, strict=True):
+    alone = [whisper.hear([result])[0] for result in sounds]
+    for result, other_model in zip(whisper.hear(sounds), alone, strict=True):
         # not the texts: of random weights the last bit decides on a letter
-        assert one.doubts == pytest.approx(other.doubts, abs=0.05)
+        assert result.doubts == pytest.approx(other_model.doubts, abs=0.05)
 
 
 def test_what_is_longer_than_its_window_or_its_memory_is_not_timed(whisper):
@@ -64,8 +64,8 @@ def test_what_is_longer_than_its_window_or_its_memory_is_not_timed(whisper):
 @pytest.mark.parametrize("seconds", [0.0, 0.009])
 def test_nothing_is_heard_in_what_is_shorter_than_a_frame(whisper, seconds):
     sounds = [noise(seconds, "Thank you."), noise(1.0, "Thank you.")]
-    assert [len(one.doubts) for one in whisper.hear(sounds)] == [0, 2]
-    assert [bool(one) for one in whisper.align(sounds)] == [False, True]
+    assert [len(result.doubts) for result in whisper.hear(sounds)] == [0, 2]
+    assert [bool(result) for result in whisper.align(sounds)] == [False, True]
 
 
 def test_a_text_without_words_has_no_times(whisper):
@@ -80,10 +80,10 @@ def test_an_english_model_knows_no_other_language(whisper):
 def test_a_folder_that_is_not_whole_is_said(folder, tmp_path, name):
     copy = shutil.copytree(folder, tmp_path / "copy")
     (copy / name).unlink()
-    found = choosing.find_model(str(copy))
-    assert found.path is None
+    model = choosing.find_model(str(copy))
+    assert model.path is None
     with pytest.raises(EngineUnavailable, match=name.split(".")[0]):
-        Whisper(found)
+        Whisper(model)
 
 
 def test_a_name_of_whispers_own_that_is_not_here_says_what_fetches_it():

@@ -22,7 +22,7 @@ def make(folder: Path, seed: int = 0) -> Path:
     tokenizer = Tokenizer(models.BPE({letter: n for n, letter in enumerate(letters)}, []))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens([AddedToken(one, normalized=False) for one in special[:9]])
+    tokenizer.add_special_tokens([AddedToken(token, normalized=False) for token in special[:9]])
     tokenizer.save(str(folder / "tokenizer.json"))
     _spec([*letters, *special], np.random.default_rng(seed)).save(str(folder))
     facts = json.loads((folder / "config.json").read_text())
@@ -36,20 +36,20 @@ def _spec(tokens: list[str], dice: np.random.Generator):  # ctranslate2's types 
 
     spec = whisper_spec.WhisperSpec(1, HEADS, 1, HEADS)
 
-    def some(*shape: int) -> np.ndarray:
+    def random_array(*shape: int) -> np.ndarray:
         return dice.normal(0, 0.3, shape).astype(np.float32)
 
     def norm(layer) -> None:
         layer.gamma, layer.beta = np.ones(WIDTH, np.float32), np.zeros(WIDTH, np.float32)
 
     def linear(layer, rows: int, columns: int) -> None:
-        layer.weight, layer.bias = some(rows, columns), np.zeros(rows, np.float32)
+        layer.weight, layer.bias = random_array(rows, columns), np.zeros(rows, np.float32)
 
     def attention(layer, *, crossed: bool = False) -> None:
         norm(layer.layer_norm)
         sizes = (1, 2, 1) if crossed else (3, 1)
-        for own, size in zip(layer.linear, sizes, strict=True):
-            linear(own, size * WIDTH, WIDTH)
+        for part, size in zip(layer.linear, sizes, strict=True):
+            linear(part, size * WIDTH, WIDTH)
 
     def feed(layer) -> None:
         norm(layer.layer_norm)
@@ -57,15 +57,15 @@ def _spec(tokens: list[str], dice: np.random.Generator):  # ctranslate2's types 
         linear(layer.linear_1, WIDTH, 4 * WIDTH)
 
     encoder, decoder = spec.encoder, spec.decoder
-    encoder.conv1.weight, encoder.conv1.bias = some(WIDTH, MELS, 3), some(WIDTH)
-    encoder.conv2.weight, encoder.conv2.bias = some(WIDTH, WIDTH, 3), some(WIDTH)
-    encoder.position_encodings.encodings = some(WINDOW, WIDTH)
+    encoder.conv1.weight, encoder.conv1.bias = random_array(WIDTH, MELS, 3), random_array(WIDTH)
+    encoder.conv2.weight, encoder.conv2.bias = random_array(WIDTH, WIDTH, 3), random_array(WIDTH)
+    encoder.position_encodings.encodings = random_array(WINDOW, WIDTH)
     norm(encoder.layer_norm)
     for layer in encoder.layer:
         attention(layer.self_attention)
         feed(layer.ffn)
-    decoder.embeddings.weight = some(len(tokens), WIDTH)
-    decoder.position_encodings.encodings = some(MEMORY, WIDTH)
+    decoder.embeddings.weight = random_array(len(tokens), WIDTH)
+    decoder.position_encodings.encodings = random_array(MEMORY, WIDTH)
     norm(decoder.layer_norm)
     for layer in decoder.layer:
         attention(layer.self_attention)
