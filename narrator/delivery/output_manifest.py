@@ -68,10 +68,19 @@ def content_facts(path: Path) -> dict[str, Any]:
     return {"size": path.stat().st_size, "sha256": keys.file_content(path)}
 
 
+_NUMBERS = ("size", "seconds", "pause")
+"""Facts that are numbers."""
+
+
 def read_ledger(ledger: Path) -> dict[str, MadeFile]:
-    """Reads the records of a list (made.json), by path within `build`."""
+    """Reads the records of a list (made.json), by path within `build`; skips odd ones."""
     rows = files.load_json(ledger, dict[str, tuple[tuple[int, ...], str, dict[str, Any]]], {})
-    return {name: MadeFile(*row) for name, row in rows.items() if "\0" not in name}
+    return {
+        name: MadeFile(chapters, state, facts)
+        for name, (chapters, state, facts) in rows.items()
+        if "\0" not in name
+        and all(isinstance(facts.get(number, 0), int | float) for number in _NUMBERS)
+    }
 
 
 @dataclass(slots=True)

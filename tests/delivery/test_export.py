@@ -48,10 +48,7 @@ from tests.effort import quick
 from tests.sound_files import jpeg, photo, png
 from tests.sounds import RATE, blocks, onset, silence, tone, voice
 
-QUICK = tuple(
-    pytest.param(format, marks=() if format in ("m4b", "opus") else pytest.mark.slow)
-    for format in FORMATS
-)
+QUICK = quick(FORMATS, "m4b", "opus")
 """Formats for tests that export a book for each: the two most unlike, the others later."""
 ACX_LEVELS = {"kind": "RMS", "loudness": -20.5, "tolerance": 3.0, "true_peak": -3.0}
 TITLES = ("Capítulo uno: Дым", "二 · Smoke", "Three 😀 & <more>")
@@ -104,14 +101,18 @@ def run(
     *,
     facts: BookFacts | None = None,
     sample: ChapterAudio | None = None,
+    of_book: dict[str, int] | None = None,
+    watch: dict[str, Any] | None = None,
     **settings: object,
 ) -> Exported:
+    """Exports to a profile; `of_book` are facts of the whole book, `watch` who hears of it."""
     profile = replace(PLAIN_PROFILE, formats=tuple(formats), **settings)  # type: ignore[arg-type]
     return export.export(
-        BookAudio(sounds, facts or tags()),
+        BookAudio(sounds, facts or tags(), **(of_book or {})),
         [OutputTarget(profile, sample)],
         output_folder=where / "out",
         cache_folder=where / "kept",
+        **(watch or {}),
     )
 
 
@@ -285,13 +286,6 @@ def test_lossless_files_hold_the_same_samples_in_24_bits(book: Book) -> None:
     assert mutagen.File(book.file("wav").path).info.bits_per_sample == 24
 
 
-def test_mp3_has_a_constant_bitrate(book: Book) -> None:
-    for number in (None, 1):
-        info = mutagen.File(book.file("mp3", number).path).info
-        assert info.bitrate_mode == mutagen.mp3.BitrateMode.CBR
-        assert info.bitrate == pytest.approx(64000, abs=10)
-
-
 # -- several ways at once --------------------------------------------------------------------------
 
 
@@ -329,11 +323,7 @@ def test_a_file_without_a_genre_gets_its_profiles(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("mode", "expected"),
-    [
-        pytest.param("constant", True, marks=pytest.mark.slow),
-        (None, True),
-        ("variable", False),
-    ],
+    [pytest.param("constant", True, marks=pytest.mark.slow), (None, True), ("variable", False)],
 )
 def test_an_mp3_has_a_constant_bitrate_unless_a_variable_one_is_asked_for(
     tmp_path: Path, mode: str | None, expected: bool
@@ -342,6 +332,7 @@ def test_an_mp3_has_a_constant_bitrate_unless_a_variable_one_is_asked_for(
     path = exported.files[0].path
     info = mutagen.File(path).info
     assert (info.bitrate_mode == mutagen.mp3.BitrateMode.CBR) is expected
+    assert info.bitrate == pytest.approx(64000, abs=10 if expected else 20_000)
     found = marks(path)
     assert_allclose([start for _, start in found], exported.files[0].starts, atol=0.001)
     assert info.length == pytest.approx(exported.files[0].seconds, abs=0.1)
@@ -384,28 +375,6 @@ def test_room_tone_fills_every_pause(tmp_path: Path) -> None:
     assert levels[1:-1].min() > -75  # MP3 moves a little of it about
     assert np.percentile(levels, 3) < -62
     assert exported.encoded[0].loudness.integrated == pytest.approx(-18, abs=0.5)
-
-
-@pytest.mark.parametrize(
-    ("template", "path"),
-    [
-        ("{author}/{series}/{title}/{title}", "Jane/Lamps/Tale/Tale"),
-        ("{publisher}/{title} ({year})", "Tale (2024)"),
-        ("{title} ({narrator})", "Tale"),
-        ("{author}/../{title}", "Jane/Tale"),
-        ("{title}", "Tale"),
-    ],
-)
-def test_templates_make_folders(template: str, path: str) -> None:
-    facts = BookFacts(title="Tale", authors=("Jane",), series="Lamps", date="2024-05-01")
-    assert export.book_name(template, facts) == path
-
-
-def test_a_slash_in_a_title_makes_no_folder() -> None:
-    assert (
-        export.book_name("{author}/{title}", BookFacts(title="AC/DC", authors=("J",)))
-        == "J/AC - DC"
-    )
 
 
 # -- cover -----------------------------------------------------------------------------------------
@@ -617,12 +586,7 @@ def test_a_book_with_stereo_in_it_is_stereo(tmp_path: Path, format: str) -> None
 
 def test_a_chapter_alone_has_as_many_channels_as_its_book(tmp_path: Path) -> None:
     sounds = [chapter(1, "Plain", [voice(1.0)])]
-    exported = export.export(
-        BookAudio(sounds, tags(), total=2, channels=2),
-        [OutputTarget(replace(PLAIN_PROFILE, formats=("mp3",)))],
-        output_folder=tmp_path / "out",
-        cache_folder=tmp_path / "kept",
-    )
+    exported = run(tmp_path, sounds, ["mp3"], of_book={"total": 2, "channels": 2})
     assert mutagen.File(exported.files[0].path).info.channels == 2
 
 
@@ -900,10 +864,7 @@ def test_a_book_that_is_longer_than_a_file_may_be_is_delivered_in_parts(tmp_path
     assert [f.chapters for f in exported.files] == [(1, 2), (3,)]
 
 
-@pytest.mark.parametrize(
-    "format",
-    quick(["m4b", "mp3", "opus", "flac"], "mp3", "opus"),
-)
+@pytest.mark.parametrize("format", quick(["m4b", "mp3", "opus", "flac"], "mp3", "opus"))
 def test_what_joining_adds_is_counted_where_a_file_may_last_so_long(
     tmp_path: Path, format: str
 ) -> None:
@@ -925,25 +886,15 @@ def test_a_chapter_that_is_longer_than_a_file_may_be_is_named_and_the_rest_is_ma
 ) -> None:
     sounds = chapters(2)
     longest = (sounds[0].timeline.seconds + sounds[1].timeline.seconds) / 2
-    exported = run(
-        tmp_path,
-        sounds,
-        ["mp3"],
-        longest=longest / 60,
-        name="acx",
-        book_name="B",
-        chapter_name="{number}",
-    )
+    names = {"name": "acx", "book_name": "B", "chapter_name": "{number}"}
+    exported = run(tmp_path, sounds, ["mp3"], longest=longest / 60, **names)
     assert [f.path.name for f in exported.files] == ["01.mp3"]
     (failure,) = exported.failed
     assert "lasts 0 min, and acx takes" in failure.why
     assert [path.name for path in failure.paths] == ["B.mp3", "02.mp3"]
 
 
-@pytest.mark.parametrize(
-    "rate",
-    quick([16000, 22050, 24000, 44100, 48000], 16000, 48000),
-)
+@pytest.mark.parametrize("rate", quick([16000, 22050, 24000, 44100, 48000], 16000, 48000))
 @pytest.mark.parametrize("format", ["m4b", "mp3", "opus"])
 def test_a_chapter_within_a_book_takes_no_more_than_its_coder_may_add(
     tmp_path: Path, format: str, rate: int
@@ -1101,12 +1052,7 @@ def test_pruning_leaves_what_the_last_export_used(tmp_path: Path) -> None:
 
 
 def test_some_chapters_alone_make_no_book(tmp_path: Path) -> None:
-    exported = export.export(
-        BookAudio(chapters()[1:2], tags(), total=12),
-        [OutputTarget(replace(PLAIN_PROFILE, formats=("m4b", "mp3")))],
-        output_folder=tmp_path / "out",
-        cache_folder=tmp_path / "kept",
-    )
+    exported = run(tmp_path, chapters()[1:2], ["m4b", "mp3"], of_book={"total": 12})
     assert [f.path.name for f in exported.files] == ["02 - 二 · Smoke.mp3"]
     assert mutagen.File(exported.files[0].path).tags["TRCK"].text == ["2/12"]
 
@@ -1121,19 +1067,15 @@ def test_a_cancelled_export_leaves_nothing_half_written_and_can_go_on(tmp_path: 
         if done > 3:
             cancel.set()
 
-    where = {"output_folder": tmp_path / "out", "cache_folder": tmp_path / "kept"}
-    ways = [OutputTarget(PLAIN_PROFILE)]
     with pytest.raises(export.Cancelled):
-        export.export(
-            BookAudio(chapters(), tags()), ways, on_progress=progress, cancel=cancel, **where
-        )
+        run(tmp_path, chapters(), watch={"on_progress": progress, "cancel": cancel})
     assert not leftovers(tmp_path)
     assert not list((tmp_path / "out").rglob("*.m4b"))
     assert run(tmp_path, chapters()).files[0].fresh
 
 
 def export_slowly(where: Path) -> None:
-    """Exports in a process of its own, which there is time to kill."""
+    """Exports in a process of its own, slowly enough to be killed."""
     put = encode.write_block
 
     def slowly(*arguments: Any) -> None:
@@ -1141,7 +1083,7 @@ def export_slowly(where: Path) -> None:
         put(*arguments)
 
     encode.write_block = slowly
-    run(where, chapters(2))
+    run(where, chapters(1))
 
 
 def test_a_killed_export_leaves_what_the_next_one_clears(tmp_path: Path) -> None:
@@ -1154,10 +1096,10 @@ def test_a_killed_export_leaves_what_the_next_one_clears(tmp_path: Path) -> None
     assert forks.code(process) == -signal.SIGKILL
     assert leftovers(tmp_path)
     assert not list((tmp_path / "out").rglob("*.m4b"))
-    path = run(tmp_path, chapters(2), facts=tags()).files[0].path
+    path = run(tmp_path, chapters(1)).files[0].path
     assert not leftovers(tmp_path)
-    undisturbed = tmp_path / "undisturbed"
-    assert path.read_bytes() == run(undisturbed, chapters(2)).files[0].path.read_bytes()
+    undisturbed = run(tmp_path / "undisturbed", chapters(1)).files[0].path
+    assert path.read_bytes() == undisturbed.read_bytes()
 
 
 @pytest.mark.parametrize("format", quick(FORMATS, "opus"))
@@ -1252,14 +1194,8 @@ def test_credits_are_as_loud_as_chapters_where_a_target_counts_pauses(
 ) -> None:
     long = chapter(1, "Long", [voice(4.0, seed=n) for n in range(3)])
     short = chapter(2, "Credits", [voice(1.5), silence(0.6), voice(1.0, seed=2), silence(1.2)])
-    exported = run(
-        tmp_path,
-        [long, short],
-        ["flac"],
-        files="chapters",
-        **ACX_LEVELS | {"tolerance": 2.5},
-        channels=channels,
-    )
+    settings = ACX_LEVELS | {"tolerance": 2.5, "channels": channels}
+    exported = run(tmp_path, [long, short], ["flac"], files="chapters", **settings)
     (one,), (two,) = (sounds for _, sounds in exported.chapters)
     assert one.loudness.integrated == pytest.approx(two.loudness.integrated, abs=0.2)
     assert one.loudness.rms - two.loudness.rms > 1  # what pauses take, as ACX measures
@@ -1286,13 +1222,8 @@ def test_a_file_where_a_folder_should_be_is_a_storage_error(tmp_path: Path) -> N
 
 def test_progress_is_told_to_its_end(tmp_path: Path) -> None:
     heard: list[tuple[str, int, int]] = []
-    export.export(
-        BookAudio(chapters(2), tags()),
-        [OutputTarget(replace(PLAIN_PROFILE, formats=("m4b", "mp3")))],
-        output_folder=tmp_path / "out",
-        cache_folder=tmp_path / "kept",
-        on_progress=lambda *told: heard.append(told),
-    )
+    watch = {"on_progress": lambda *told: heard.append(told)}
+    run(tmp_path, chapters(2), ["m4b", "mp3"], watch=watch)
     encoding = [(done, total) for what, done, total in heard if what == "encode"]
     assert encoding == sorted(encoding)
     assert encoding[-1][0] == encoding[-1][1]
@@ -1303,15 +1234,8 @@ def test_progress_is_told_to_its_end(tmp_path: Path) -> None:
 
 
 def test_acx_files_are_mp3_of_192_kbit_at_44100_hz_within_its_rms(tmp_path: Path) -> None:
-    exported = run(
-        tmp_path,
-        chapters(1),
-        ["mp3"],
-        **ACX_LEVELS,
-        sample_rate=44100,
-        bitrate=192,
-        files="chapters",
-    )
+    coding = {"sample_rate": 44100, "bitrate": 192}
+    exported = run(tmp_path, chapters(1), ["mp3"], **ACX_LEVELS, **coding, files="chapters")
     info = mutagen.File(exported.files[0].path).info
     assert (info.sample_rate, info.bitrate, info.channels) == (44100, 192000, 1)
     sound, rate = sound_of(exported.files[0].path)
@@ -1324,16 +1248,12 @@ def test_acx_files_are_mp3_of_192_kbit_at_44100_hz_within_its_rms(tmp_path: Path
 @pytest.mark.parametrize(
     ("format", "rate", "expected"),
     [
-        ("m4b", 22050, ("aac", 22050, 64)),
-        ("m4b", 11025, ("aac", 16000, 64)),
-        ("mp3", 22050, ("mp3", 22050, 64)),
-        ("mp3", 48000, ("mp3", 48000, 96)),
-        ("mp3", 96000, ("mp3", 48000, 96)),
-        ("opus", 22050, ("opus", 48000, 48)),
-        ("flac", 22050, ("flac", 22050, 0)),
-        ("wav", 96000, ("flac", 96000, 0)),
+        ("m4b", 22050, ("aac", 22050, 64)), ("m4b", 11025, ("aac", 16000, 64)),
+        ("mp3", 22050, ("mp3", 22050, 64)), ("mp3", 48000, ("mp3", 48000, 96)),
+        ("mp3", 96000, ("mp3", 48000, 96)), ("opus", 22050, ("opus", 48000, 48)),
+        ("flac", 22050, ("flac", 22050, 0)), ("wav", 96000, ("flac", 96000, 0)),
     ],
-)
+)  # fmt: skip
 def test_the_sounds_own_rate_is_kept_where_the_codec_takes_it(
     format: str, rate: int, expected: tuple[str, int, int]
 ) -> None:
@@ -1384,16 +1304,22 @@ def test_a_long_name_is_cut_between_letters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("template", "name"),
+    ("template", "path"),
     [
-        ("{author} - {title}", "Jane - Tale"),
-        ("{series} {part} - {title}", "Tale"),
-        ("{title} ({language})", "Tale (en)"),
+        ("{author} - {title}", "Jane - AC - DC"),  # a slash in a title makes no folder
+        ("{publisher} {part} - {title}", "AC - DC"),
+        ("{title} ({language})", "AC - DC (en)"),
+        ("{author}/{series}/{title}/{title}", "Jane/Lamps/AC - DC/AC - DC"),
+        ("{publisher}/{title} ({year})", "AC - DC (2024)"),
+        ("{title} ({narrator})", "AC - DC"),
+        ("{author}/../{title}", "Jane/AC - DC"),
     ],
 )
-def test_the_books_name_comes_from_its_template(template: str, name: str) -> None:
-    facts = BookFacts(title="Tale", authors=("Jane",), language="en")
-    assert export.book_name(template, facts) == name
+def test_the_books_path_comes_from_its_template(template: str, path: str) -> None:
+    facts = BookFacts(
+        title="AC/DC", authors=("Jane",), series="Lamps", date="2024-05-01", language="en"
+    )
+    assert export.book_name(template, facts) == path
 
 
 def test_an_unknown_field_in_the_name_is_an_error() -> None:
@@ -1401,16 +1327,6 @@ def test_an_unknown_field_in_the_name_is_an_error() -> None:
         export.book_name("{titel}", BookFacts(title="Tale"))
 
 
-@pytest.mark.parametrize(
-    ("tag", "letters"),
-    [
-        ("en-GB", "eng"),
-        ("de", "deu"),
-        ("zh_Hans", "zho"),
-        ("yue", "yue"),
-        ("", "und"),
-        ("q", "und"),
-    ],
-)
-def test_languages_have_three_letters(tag: str, letters: str) -> None:
-    assert export.three_letters(tag) == letters
+def test_languages_have_three_letters() -> None:
+    tags = ("en-GB", "de", "zh_Hans", "yue", "", "q")
+    assert [*map(export.three_letters, tags)] == ["eng", "deu", "zho", "yue", "und", "und"]

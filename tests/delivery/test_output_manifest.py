@@ -274,10 +274,7 @@ def test_a_failed_file_leaves_no_older_one_in_its_place(
 # -- kills, odd disks ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "after",
-    quick([0, 1, 2], 1),
-)
+@pytest.mark.parametrize("after", quick([0, 1, 2], 1))
 def test_a_run_that_ends_between_moves_is_finished_by_the_next(
     rendered: Rendered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:

@@ -57,87 +57,43 @@ def heard(path: Path) -> list[float]:
 SHORT = "Yes.\n\nNo.\n\nPerhaps."
 
 
+# text, pauses of the manifest, and what is heard
+QUICK_CASES = [
+    (SHORT, "line: 3", [0.75, 3, 3, 1.5]),
+    ("Yes.\n\n[pause 2s]\n\nNo.\n\nPerhaps.", "", [0.75, 2, 1.5]),
+    ("Yes. [pause 2s] And no.", "line: 3", [0.75, 2, 1.5]),
+    ("Yes.\n\nann: No.\n\nnarrator: So.", "speaker: 2, line: 3", [0.75, 2, 2, 1.5]),
+    ("Yes.\n\n***\n\nNo.", "scene: 4, line: 3", [0.75, 4, 1.5]),
+    ("# Yes\n\nNo.", "heading: 3", [0.75, 3, 1.5]),
+    ("- [pause 2s] Yes.\n- No. [pause 3s]\n- So.", "", [2.75, 3, 1.5]),
+    ("{ann: I know,} said she, {ann: now.}\n\nYes.", "speaker: 2", [0.75, 0.12, 0.12, 2, 1.5]),
+    ("He rose {ann: …} and went. {ann: Yes.}", "speaker: 3", [0.75, 0.35, 1.5]),
+]
+SLOW_CASES = [
+    (SHORT, "line: 0.2", [0.75, 0.2, 0.2, 1.5]),
+    (SHORT, "line: 0", [0.75, WITHIN, WITHIN, 1.5]),
+    (SHORT, "line: 3, sentence: 1", [0.75, 3, 3, 1.5]),
+    ("Yes. [pause 2s]\n\nNo.\n\nPerhaps.", "", [0.75, 2, 1.5]),
+    ("Yes.\n\nnarrator: [pause 2s] No.\n\nPerhaps.", "", [0.75, 2, 1.5]),
+    ("Yes.\n\n[pause 0s]\n\nNo.\n\nPerhaps.", "", [0.75, WITHIN, 1.5]),
+    ("Yes.\n\n[pause 1s]\n\n[pause 1s]\n\nNo.", "line: 3", [0.75, 2, 1.5]),
+    ("Yes.\n\n***\n\n[pause 1s]\n\nNo.", "scene: 4", [0.75, 5, 1.5]),
+    ("Yes.\n\n***\n\nann: …\n\n***\n\nNo.", "scene: 4", [0.75, 4, 1.5]),
+    ("Yes.\n\nann: …\n\n[pause 3s]\n\nnarrator: No.", "", [0.75, 3, 1.5]),
+    ("[pause 3s]\n\nann: …\n\nnarrator: Yes.", "", [3.75, 1.5]),
+    ("# Yes [pause 3s]\n\nNo.", "", [0.75, 3, 1.5]),
+    ("Yes.\n\n***\n\n[pause 3s]", "head: 1", [1, 3]),
+    ("> Yes.\n>\n> [pause 2s]\n>\n> No.", "", [0.75, 2, 1.5]),
+    ("She wept: {ann: Go!} He went.", "line: 3, speaker: 2", [0.75, 0.12, 0.35, 1.5]),
+    ("{ann: “Go!”} said she. {ann: “Now!”}", "line: 3", [0.75, 0.12, 0.35, 1.5]),
+    ("{ann: I know,} [pause 2s] said she.", "speaker: 3", [0.75, 2, 1.5]),
+    ("# {ann: One,} he said\n\nNo.", "heading: 3, speaker: 2", [0.75, 0.12, 3, 1.5]),
+]
+
+
 @pytest.mark.parametrize(
     ("text", "pauses", "expected"),
-    [
-        (SHORT, "line: 3", [0.75, 3, 3, 1.5]),
-        pytest.param(SHORT, "line: 0.2", [0.75, 0.2, 0.2, 1.5], marks=pytest.mark.slow),
-        pytest.param(SHORT, "line: 0", [0.75, WITHIN, WITHIN, 1.5], marks=pytest.mark.slow),
-        pytest.param(SHORT, "line: 3, sentence: 1", [0.75, 3, 3, 1.5], marks=pytest.mark.slow),
-        ("Yes.\n\n[pause 2s]\n\nNo.\n\nPerhaps.", "", [0.75, 2, 1.5]),
-        pytest.param(
-            "Yes. [pause 2s]\n\nNo.\n\nPerhaps.", "", [0.75, 2, 1.5], marks=pytest.mark.slow
-        ),
-        pytest.param(
-            "Yes.\n\nnarrator: [pause 2s] No.\n\nPerhaps.",
-            "",
-            [0.75, 2, 1.5],
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "Yes.\n\n[pause 0s]\n\nNo.\n\nPerhaps.", "", [0.75, WITHIN, 1.5], marks=pytest.mark.slow
-        ),
-        pytest.param(
-            "Yes.\n\n[pause 1s]\n\n[pause 1s]\n\nNo.",
-            "line: 3",
-            [0.75, 2, 1.5],
-            marks=pytest.mark.slow,
-        ),
-        ("Yes. [pause 2s] And no.", "line: 3", [0.75, 2, 1.5]),
-        ("Yes.\n\nann: No.\n\nnarrator: So.", "speaker: 2, line: 3", [0.75, 2, 2, 1.5]),
-        ("Yes.\n\n***\n\nNo.", "scene: 4, line: 3", [0.75, 4, 1.5]),
-        pytest.param(
-            "Yes.\n\n***\n\n[pause 1s]\n\nNo.", "scene: 4", [0.75, 5, 1.5], marks=pytest.mark.slow
-        ),
-        pytest.param(
-            "Yes.\n\n***\n\nann: …\n\n***\n\nNo.",
-            "scene: 4",
-            [0.75, 4, 1.5],
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "Yes.\n\nann: …\n\n[pause 3s]\n\nnarrator: No.",
-            "",
-            [0.75, 3, 1.5],
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "[pause 3s]\n\nann: …\n\nnarrator: Yes.", "", [3.75, 1.5], marks=pytest.mark.slow
-        ),
-        ("# Yes\n\nNo.", "heading: 3", [0.75, 3, 1.5]),
-        pytest.param("# Yes [pause 3s]\n\nNo.", "", [0.75, 3, 1.5], marks=pytest.mark.slow),
-        pytest.param("Yes.\n\n***\n\n[pause 3s]", "head: 1", [1, 3], marks=pytest.mark.slow),
-        ("- [pause 2s] Yes.\n- No. [pause 3s]\n- So.", "", [2.75, 3, 1.5]),
-        pytest.param(
-            "> Yes.\n>\n> [pause 2s]\n>\n> No.", "", [0.75, 2, 1.5], marks=pytest.mark.slow
-        ),
-        ("{ann: I know,} said she, {ann: now.}\n\nYes.", "speaker: 2", [0.75, 0.12, 0.12, 2, 1.5]),
-        pytest.param(
-            "She wept: {ann: Go!} He went.",
-            "line: 3, speaker: 2",
-            [0.75, 0.12, 0.35, 1.5],
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "{ann: “Go!”} said she. {ann: “Now!”}",
-            "line: 3",
-            [0.75, 0.12, 0.35, 1.5],
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "{ann: I know,} [pause 2s] said she.",
-            "speaker: 3",
-            [0.75, 2, 1.5],
-            marks=pytest.mark.slow,
-        ),
-        ("He rose {ann: …} and went. {ann: Yes.}", "speaker: 3", [0.75, 0.35, 1.5]),
-        pytest.param(
-            "# {ann: One,} he said\n\nNo.",
-            "heading: 3, speaker: 2",
-            [0.75, 0.12, 3, 1.5],
-            marks=pytest.mark.slow,
-        ),
-    ],
+    [*QUICK_CASES, *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW_CASES)],
 )
 def test_a_pause_is_heard(text: str, pauses: str, expected: list[float], tmp_path: Path) -> None:
     assert heard(write(tmp_path, text, pauses)) == pytest.approx(expected, abs=0.001)
@@ -152,10 +108,9 @@ def test_the_quiet_around_speech_is_part_of_the_pause(tmp_path: Path) -> None:
 
 
 def test_lines_with_the_usual_pause_between_them_share_a_chunk(tmp_path: Path) -> None:
-    assert texts(write(tmp_path / "a", SHORT)) == ["Yes.\nNo.\nPerhaps."]
-    assert texts(write(tmp_path / "b", SHORT, "line: 0.6")) == ["Yes.\nNo.\nPerhaps."]
-    assert texts(write(tmp_path / "c", SHORT, "scene: 3, sentence: 2")) == ["Yes.\nNo.\nPerhaps."]
-    assert texts(write(tmp_path / "d", SHORT, "line: 0.7")) == ["Yes.", "No.", "Perhaps."]
+    for pauses in ("", "line: 0.6", "scene: 3, sentence: 2"):
+        assert texts(write(tmp_path / "a", SHORT, pauses)) == ["Yes.\nNo.\nPerhaps."]
+    assert texts(write(tmp_path / "b", SHORT, "line: 0.7")) == ["Yes.", "No.", "Perhaps."]
 
 
 def test_a_pause_between_lines_changes_nothing_within_one(tmp_path: Path) -> None:

@@ -63,10 +63,7 @@ def test_the_figures_are_the_files(good: Path) -> None:
     assert (found.cover, found.marks, found.clipped, found.damaged) == (None, (), 0, 0)
 
 
-@pytest.mark.parametrize(
-    "size",
-    quick([333, 5000, 65536], 333),
-)
+@pytest.mark.parametrize("size", quick([333, 5000, 65536], 333))
 def test_meters_do_not_depend_on_the_size_of_blocks(size: int) -> None:
     from narrator.sound.probe import _SignalMeter
 
@@ -156,19 +153,15 @@ BAD: dict[str, tuple[Callable[[Path], Path], set[str]]] = {
     "wrong rate": (lambda p: write(p, roomy(speech()), rate=48000), {"sample rate"}),
     "no tail": (lambda p: write(p, roomy(speech(), tail=0.2)), {"tail"}),
     "long head": (lambda p: write(p, roomy(speech(), head=2)), {"head"}),
-    "digital silence at the edges": (
-        lambda p: write(p, roomy(speech(), room=None)),
-        {"room tone"},
-    ),
+    "digital silence at the edges": (lambda p: write(p, roomy(speech(), room=None)), {"room tone"}),
     "a noisy room": (lambda p: write(p, roomy(speech(), room=-55)), {"noise floor"}),
     "a silent gap": (lambda p: write(p, gapped(speech())), {"gaps"}),
     "variable bitrate": (
-        lambda p: write(p, roomy(speech()), options={"abr": "1"}),
-        {"bitrate mode"},
+        lambda p: write(p, roomy(speech()), options={"abr": "1"}), {"bitrate mode"}
     ),
     "low bitrate": (lambda p: write(p, roomy(speech()), bitrate=128), {"bitrate"}),
     "no tags": (lambda p: write(p, roomy(speech()), tags={}), {"tags"}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -261,18 +254,15 @@ def test_a_header_that_lies_about_the_bitrate_is_not_believed(good: Path, tmp_pa
     assert (found.bitrate_mode, found.bitrate_note) == ("constant", "Xing header")
 
 
-@pytest.mark.parametrize("data", [b"", b"not a sound" * 100, b"\xff\xfb\x90\x64"])
-def test_what_is_no_sound_is_a_clear_error(tmp_path: Path, data: bytes) -> None:
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [(b"", "empty"), (b"not a sound" * 100, ""), (b"\xff\xfb\x90\x64", ""),
+     (png(20, 20), "no sound")],
+)  # fmt: skip
+def test_what_is_no_sound_is_a_clear_error(tmp_path: Path, data: bytes, fault: str) -> None:
     path = tmp_path / "x.mp3"
     path.write_bytes(data)
-    with pytest.raises(UserError, match=r"x\.mp3: "):
-        measure_sound_file(path)
-
-
-def test_a_picture_is_no_sound(tmp_path: Path) -> None:
-    path = tmp_path / "cover.png"
-    path.write_bytes(png(20, 20))
-    with pytest.raises(UserError, match="no sound"):
+    with pytest.raises(UserError, match=rf"x\.mp3: .*{fault}"):
         measure_sound_file(path)
 
 
@@ -300,7 +290,6 @@ def test_several_files_keep_their_order_and_progress_reaches_its_end(
 def test_every_check_has_a_name_of_its_own(good: Path) -> None:
     names = [check.name for check in checks(known(good), None)]
     assert len(names) == len(set(names)) == 23
-    assert all(isinstance(check, Check) for check in checks(known(good), None))
 
 
 def test_another_library_reads_the_same_bitrate_mode(good: Path, tmp_path: Path) -> None:
@@ -323,10 +312,7 @@ def test_missing_sound_is_stated_with_what_is_allowed(tmp_path: Path) -> None:
     assert check.demand.startswith("none damaged, at most 0.")
 
 
-@pytest.mark.parametrize(
-    "value",
-    quick([np.nan, np.inf, -np.inf, 1e30], np.nan, 1e30),
-)
+@pytest.mark.parametrize("value", quick([np.nan, np.inf, -np.inf, 1e30], np.nan, 1e30))
 def test_what_is_no_number_fails_and_every_figure_stays_one(tmp_path: Path, value: float) -> None:
     sound = roomy(speech(3.0))
     sound[HZ : HZ + 7] = value
@@ -435,11 +421,11 @@ CODED = [
 
 def coded(path: Path, sound: Samples, codec: str, bitrate: int) -> FileFigures:
     options = {"b": f"{bitrate}k"} if bitrate else {}
-    if codec == "libopus":
-        sound = resample(sound, HZ, 48000)
-    return measure_sound_file(write(path, sound, rate=48000 if codec == "libopus" else HZ,
-    codec=codec,
-                         bitrate=bitrate, options=options))  # fmt: skip
+    rate = 48000 if codec == "libopus" else HZ
+    samples = resample(sound, HZ, rate)
+    return measure_sound_file(
+        write(path, samples, rate=rate, codec=codec, bitrate=bitrate, options=options)
+    )
 
 
 @pytest.mark.parametrize(("suffix", "codec", "bitrate"), CODED)
@@ -478,10 +464,7 @@ def test_sines_silence_and_eight_bits_are_not_called_flat(tmp_path: Path) -> Non
     assert measure_sound_file(write(tmp_path / "u8.wav", read_aloud(), codec="pcm_u8")).flat == 0
 
 
-@pytest.mark.parametrize(
-    "size",
-    quick([333, 5000, 65536], 333),
-)
+@pytest.mark.parametrize("size", quick([333, 5000, 65536], 333))
 def test_flat_tops_do_not_depend_on_the_size_of_blocks(size: int) -> None:
     sound = np.concatenate([np.full(HZ // 2, 0.1, np.float32),
                             np.clip(read_aloud(), -0.3, 0.3), silence(1, HZ)])  # fmt: skip
@@ -496,16 +479,8 @@ def test_flat_tops_do_not_depend_on_the_size_of_blocks(size: int) -> None:
     assert seen[0][0] > 20
 
 
-def _rooms() -> list[Any]:
-    """One pair among the quick ones, every pair with the slow ones."""
-    return [
-        pytest.param(at, room, marks=() if (at, room) == (6, -68) else pytest.mark.slow)
-        for at in (0, 6, 100)
-        for room in (None, -68, -45)
-    ]
-
-
-@pytest.mark.parametrize(("at", "room"), _rooms())
+@pytest.mark.parametrize("at", quick([0, 6, 100], 6))
+@pytest.mark.parametrize("room", quick([None, -68, -45], -68))
 def test_forty_seconds_of_a_room_within_a_book_fail(
     tmp_path: Path, room: float | None, at: int
 ) -> None:

@@ -66,9 +66,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> books.Report:
     return books.run(path, HumEngine(fault=slow))[0]
 
 
-def test_takes_in_unison_begin_together_and_the_next_waits_for_the_last(
-    made: books.Report,
-) -> None:
+def test_takes_in_unison_begin_together_and_the_next_waits_for_the_last(made: books.Report) -> None:
     ask, ada, ben, did = timeline(made).cues
     assert (ada.speaker, ben.speaker, ada.text, ben.text) == ("Ada", "Ben", VOW, VOW)
     assert ada.start == ben.start == ask.stop + PAUSE

@@ -148,8 +148,7 @@ def narrator(monkeypatch, capsys):
     def run(*arguments: str | Path) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["narrator", *map(str, arguments)])
         monkeypatch.setattr(
-            "narrator.pipeline.book_engines.make_main_engine",
-            lambda *_: HumEngine(),
+            "narrator.pipeline.book_engines.make_main_engine", lambda *_: HumEngine()
         )
         with pytest.raises(SystemExit) as caught:
             cli.main()

@@ -87,18 +87,6 @@ def test_a_fade_fits_a_sound_that_is_shorter_than_it() -> None:
     assert len(audio.fade(np.ones(0, np.float32), RATE)) == 0
 
 
-def test_speech_is_cut_out_of_silence_with_room_for_attack_and_decay() -> None:
-    sound = np.concatenate([silence(0.5), tone(1.0), silence(0.8)])
-    start, stop = speech_bounds(sound, RATE)
-    assert start / RATE == pytest.approx(0.475, abs=0.006)
-    assert stop / RATE == pytest.approx(1.57, abs=0.006)
-
-
-def test_speech_that_fills_a_take_is_all_kept() -> None:
-    sound = tone(0.5)
-    assert speech_bounds(sound, RATE) == (0, len(sound))
-
-
 def test_the_room_that_bounds_leave_is_known_without_the_sound() -> None:
     sound = np.concatenate([silence(0.5), tone(1.0), silence(0.8)])
     assert edge_silence(speech_bounds(sound, RATE), len(sound)) == (
@@ -108,31 +96,33 @@ def test_the_room_that_bounds_leave_is_known_without_the_sound() -> None:
     assert edge_silence((0, len(sound)), len(sound)) == edge_silence((0, 0), len(sound)) == (0, 0)
 
 
-def test_a_click_is_not_speech() -> None:
-    sound = np.concatenate([silence(1.0), tone(1.0), silence(1.0)])
-    clicked = sound.copy()
-    for place in (0.2, 2.7):
-        clicked[round(place * RATE) :][: round(8 * MS)] = 0.7
-    assert speech_bounds(clicked, RATE) == speech_bounds(sound, RATE)
+CLICK = np.full(round(8 * MS), 0.7, np.float32)
+BREATH = noise(0.25, rms=-52)
+BOUNDS: dict[str, tuple[list[Samples], float, float]] = {
+    "room is left for attack and decay": ([silence(0.5), tone(1.0), silence(0.8)], 0.475, 1.57),
+    "all of it is speech": ([tone(0.5)], 0, 0.5),
+    "clicks are not speech": (
+        [silence(0.2), CLICK, silence(0.792), tone(1.0), silence(0.7), CLICK, silence(0.292)],
+        0.975, 2.07,
+    ),
+    "a breath that stands alone is not speech": (
+        [silence(0.1), BREATH, silence(0.3), tone(1.0), silence(0.4), BREATH], 0.625, 1.72,
+    ),
+    "a weak consonant is": (
+        [silence(0.3), noise(0.12, rms=-50), tone(1.0), silence(0.3)], 0.28, 1.49,
+    ),
+    "a stop consonant after its gap is": (
+        [silence(0.2), tone(1.0), silence(0.12), noise(0.02, rms=-35), silence(0.5)], 0.175, 1.41,
+    ),
+}  # fmt: skip
+"""Sounds, and the seconds at which speech begins and ends in them."""
 
 
-def test_a_breath_that_stands_alone_is_trimmed() -> None:
-    breath = noise(0.25, rms=-52)
-    sound = np.concatenate([silence(0.1), breath, silence(0.3), tone(1.0), silence(0.4), breath])
-    start, stop = speech_bounds(sound, RATE)
-    assert start / RATE == pytest.approx(0.625, abs=0.01)
-    assert stop / RATE == pytest.approx(1.72, abs=0.01)
-
-
-def test_a_weak_consonant_at_the_start_is_kept() -> None:
-    sound = np.concatenate([silence(0.3), noise(0.12, rms=-50), tone(1.0), silence(0.3)])
-    assert speech_bounds(sound, RATE)[0] / RATE < 0.3
-
-
-def test_a_stop_consonant_after_its_gap_is_kept() -> None:
-    release = noise(0.02, rms=-35)
-    sound = np.concatenate([silence(0.2), tone(1.0), silence(0.12), release, silence(0.5)])
-    assert speech_bounds(sound, RATE)[1] / RATE >= 1.34
+@pytest.mark.parametrize("case", BOUNDS)
+def test_speech_is_cut_out_of_a_take(case: str) -> None:
+    parts, start, stop = BOUNDS[case]
+    bounds = [position / RATE for position in speech_bounds(np.concatenate(parts), RATE)]
+    assert bounds == pytest.approx([start, stop], abs=0.011)
 
 
 def test_noise_around_speech_is_trimmed_too() -> None:
@@ -177,17 +167,12 @@ def test_level_of_speech_with_pauses_is_that_of_the_speech() -> None:
     )
 
 
-def test_a_take_shorter_than_a_window_has_a_level() -> None:
-    assert audio.measure_level(tone(0.15, peak=-20), RATE)[0] == pytest.approx(-23, abs=0.6)
-
-
-def test_the_second_figure_is_the_peak() -> None:
-    assert audio.measure_level(tone(1.0, peak=-6), RATE)[1] == pytest.approx(-6, abs=0.01)
-
-
-def test_the_level_of_nothing_is_a_number() -> None:
-    assert audio.measure_level(silence(0), RATE) == (audio.SILENCE, audio.SILENCE)
-    assert audio.measure_level(silence(1), RATE) == (audio.SILENCE, audio.SILENCE)
+def test_a_take_shorter_than_a_window_has_a_level_and_a_peak() -> None:
+    level, peak = audio.measure_level(tone(0.15, peak=-20), RATE)
+    assert level == pytest.approx(-23, abs=0.6)
+    assert peak == pytest.approx(-20, abs=0.01)
+    for nothing in (silence(0), silence(1)):
+        assert audio.measure_level(nothing, RATE) == (audio.SILENCE, audio.SILENCE)
 
 
 # -- takes as FLAC ---------------------------------------------------------------------------------

@@ -163,9 +163,7 @@ def test_peaks_between_samples_are_held(divisor: float) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.slow
-def test_speech_with_hot_peaks_stays_under_minus_one_dbtp_at_four_times_the_rate(
-    seed: int,
-) -> None:
+def test_speech_with_hot_peaks_stays_under_minus_one_dbtp_at_four_times_the_rate(seed: int) -> None:
     """By scipy's polyphase filter, which neither the limiter nor the meter uses."""
     from scipy.signal import resample_poly  # half a second: only where this runs
 
