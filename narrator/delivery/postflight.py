@@ -116,6 +116,8 @@ def measure_files(
     lock = threading.Lock()
 
     def measure_file(number: int) -> FileFigures | UserError:
+        """Measures one file; returns the error where it cannot be read."""
+
         def report(share: float) -> None:
             with lock:
                 shares[number] = share

@@ -162,6 +162,7 @@ def _edge_problems(key: Literal["head", "tail"]) -> Preflight:
     """Returns the rule on the silence before the first word or after the last of a file."""
 
     def problems(book: PlannedBook, profile: Profile) -> Iterator[Problem]:
+        """Yields planned silences at this edge that a profile does not accept."""
         span: Span | None = getattr(profile, key)
         if span is None:
             return
@@ -188,6 +189,7 @@ def _edge_problems(key: Literal["head", "tail"]) -> Preflight:
 
 
 def _room_tone(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds the digital silence at the edges of a file to a profile."""
     silent_edge = file.figures.silent_edge
     is_needed = profile.room_tone is not None and profile.noise_floor is not None
     return (
@@ -231,17 +233,20 @@ def _coding_problems(book: PlannedBook, profile: Profile) -> Iterator[Problem]:
 
 
 def _codec(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds the codec of a file to a profile."""
     codec, codecs = file.figures.codec, [FORMATS[name].codec.name for name in profile.formats]
     return codec, " or ".join(codecs), not codecs or codec.startswith(tuple(codecs))
 
 
 def _sample_rate(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds the sample rate of a file to a profile."""
     rate = profile.sample_rate or (file.first_figures.sample_rate if profile.alike else None)
     sample_rate = file.figures.sample_rate
     return f"{sample_rate} Hz", f"{rate} Hz" if rate else "", rate in (None, sample_rate)
 
 
 def _bitrate(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds the bitrate of a file to a profile."""
     bitrates = None if file.figures.bitrate_mode == "lossless" else profile.bitrates
     bitrate = file.figures.bitrate
     # an average over packets may be slightly below the rate in their headers
@@ -250,6 +255,7 @@ def _bitrate(file: MeasuredFile, profile: Profile) -> Result:
 
 
 def _bitrate_mode(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds the kind of bitrate of a file to a profile."""
     mode, note = file.figures.bitrate_mode, file.figures.bitrate_note
     is_known = mode in ("constant", "variable")  # AAC and Opus do not state it
     demand = profile.bitrate_mode if is_known else None
@@ -257,6 +263,7 @@ def _bitrate_mode(file: MeasuredFile, profile: Profile) -> Result:
 
 
 def _channels(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds the number of channels of a file to a profile."""
     channels = file.figures.channels
     if profile.channels is None and profile.alike:
         first_channels = file.first_figures.channels
@@ -286,6 +293,7 @@ def _length_problems(book: PlannedBook, profile: Profile) -> Iterator[Problem]:
 
 
 def _length(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds the length of a file to a profile."""
     seconds, max_minutes = file.figures.seconds, profile.longest
     demand = f"at most {max_minutes:g} min" if max_minutes else ""
     is_right = seconds > 0 and (not max_minutes or seconds <= max_minutes * 60)
@@ -326,6 +334,7 @@ def _name_problems(book: PlannedBook, profile: Profile) -> Iterator[Problem]:
 
 
 def _tags(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds the tags of a file to a profile."""
     tags = file.figures.tags
     missing = [name for name in profile.tags if not tags.get(name)]
     present = [name for name in ("title", "album", "artist") if tags.get(name)]
@@ -351,6 +360,7 @@ def _cover_problems(book: PlannedBook, profile: Profile) -> Iterator[Problem]:
 
 
 def _cover(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds the cover of a file to a profile."""
     cover, pixels = file.figures.cover, profile.cover_pixels
     demands = [
         "a cover" if profile.cover else "",
@@ -368,6 +378,7 @@ def _cover(file: MeasuredFile, profile: Profile) -> Result:
 
 
 def _marks(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds the chapter marks of a file to a profile."""
     marks, faults = file.figures.marks, list(_mark_faults(file.figures))
     count = f"{len(marks)} marks" if len(marks) != 1 else "1 mark"
     return (
@@ -455,6 +466,7 @@ def _silences(book: PlannedBook, *, is_joined: bool) -> Iterator[tuple[float, st
 
 
 def _gaps(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds the longest digital silence of a file to a profile."""
     gap, limit = file.figures.gap, profile.gap
     demand = "" if limit is None else f"at most {limit:g} s digital silence"
     return (
@@ -470,6 +482,7 @@ def _with_place(figure: str, amount: float, at_seconds: float, link: str = " at"
 
 
 def _clipping(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds clipped samples and flat tops of a file to a profile."""
     clipped, flat = file.figures.clipped, file.figures.flat
     figure = _with_place(f"{clipped} clipped runs", clipped, file.figures.clipped_at, ", first")
     if flat:
@@ -483,12 +496,14 @@ QUIET = 10.0
 
 
 def _quiet(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds the longest stretch without speech and music of a file to a profile."""
     quiet, max_quiet = file.figures.quiet, max(QUIET, file.longest_pause + 1)
     figure = _with_place(f"{quiet:.1f} s", quiet, file.figures.quiet_at)
     return figure, f"at most {max_quiet:g} s without speech or music", quiet <= max_quiet
 
 
 def _repeats(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds passages that come twice of a file to a profile."""
     repeats = file.figures.repeats
     figure = f"{len(repeats)} passages twice in a row"
     if repeats:
@@ -497,6 +512,7 @@ def _repeats(file: MeasuredFile, profile: Profile) -> Result:
 
 
 def _hole(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds holes in room tone of a file to a profile."""
     is_gap = profile.gap is not None and file.figures.gap > profile.gap  # reported as such
     hole = None if is_gap else meters.longest_hole(file.figures.levels)
     figure = f"{hole[0]:.1f} s at {format_fine_clock(hole[1])}" if hole else "none"
@@ -504,6 +520,7 @@ def _hole(file: MeasuredFile, profile: Profile) -> Result:
 
 
 def _decoding(file: MeasuredFile, profile: Profile) -> Result:
+    """Holds what cannot be decoded of a file to a profile."""
     figures = file.figures
     figure = (
         f"{figures.damaged} damaged packets, {figures.missing:.2f} s shorter than its header says"

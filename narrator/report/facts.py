@@ -315,6 +315,7 @@ def _chapter(
     records: Mapping[str, Record],
     files: Sequence[File],
 ) -> ChapterFacts:
+    """Gathers the facts of a chapter, counted from 0."""
     steps = [step for step in book.steps if step.chapter == number]
     timeline_keys = [cue.key for cue in timeline.cues] if timeline else []
     deliveries = book.project.deliveries
@@ -336,6 +337,7 @@ def _chapter(
 
 
 def _files(book: BookPlan) -> Iterator[File]:
+    """Yields the finished sound files."""
     project = book.project
     profiles = {profile.name: profile for profile in project.deliveries}
     made_files = products.load_records(project)
@@ -549,6 +551,7 @@ def _chains(book: BookPlan, records: Mapping[str, Record]) -> Chains:
 
 
 def _left_out(book: BookPlan) -> Iterator[Unspoken]:
+    """Yields all text that is not spoken."""
     for number, chapter in enumerate(book.chapters):
         for passage in chapter.left_out:
             yield Unspoken(

@@ -177,6 +177,7 @@ class ShownChapter:
 
     @property
     def state(self) -> State:
+        """How far the chapter is."""
         facts = self.facts
         if facts.missing:
             given_up = f", {facts.given_up:,} given up" if facts.given_up else ""

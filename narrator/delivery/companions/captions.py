@@ -84,9 +84,9 @@ def captions(
         times_of = partial(moments, cue, rate, language=chunk.language)
         seconds = cue.stop / rate - cue.start / rate
         word_times_of = times_of if cue.words else None
-        parts = cut(cue.text, chunk.language, width, seconds, label_width, word_times_of)
-        times = times_of([(part.first, part.last) for part in parts])
-        for index, part in enumerate(parts):
+        texts = cut(cue.text, chunk.language, width, seconds, label_width, word_times_of)
+        times = times_of([(text.first, text.last) for text in texts])
+        for index, text in enumerate(texts):
             # a millisecond is the smallest unit that every format has
             previous_stop = chapter_captions[-1].stop if chapter_captions else 0
             start = max(round(times[index] * 1000), previous_stop)
@@ -96,16 +96,16 @@ def captions(
                     start=start,
                     stop=stop,
                     speaker=chunk.names,
-                    lines=part.lines,
+                    lines=text.lines,
                     label=label if index == 0 else "",
-                    has_label_line=part.has_label_line,
+                    has_label_line=text.has_label_line,
                     cue_index=cue_index,
-                    first=part.first,
-                    last=part.last,
+                    first=text.first,
+                    last=text.last,
                     chunk=cue.chunk,
                     part=index + 1,
                     words=_word_positions(
-                        cue.text, part, words_within(cue, rate, part.first, part.last)
+                        cue.text, text, words_within(cue, rate, text.first, text.last)
                     ),
                     timed_by=cue.timed_by,
                 )
@@ -114,12 +114,12 @@ def captions(
 
 
 def _word_positions(
-    text: str, part: CaptionText, words: Iterable[SpokenWord]
+    text: str, caption_text: CaptionText, words: Iterable[SpokenWord]
 ) -> tuple[tuple[int, int], ...]:
-    """Returns `Caption.words` of a part of a take's text."""
+    """Returns the `Caption.words` of a part of a take's `text`."""
     line_starts: list[tuple[int, int]] = []  # of each line, in the text and in the joined lines
-    text_offset, joined_offset = part.first, 0
-    for line in part.lines:
+    text_offset, joined_offset = caption_text.first, 0
+    for line in caption_text.lines:
         text_offset = text.index(line, text_offset)
         line_starts.append((text_offset, joined_offset))
         text_offset, joined_offset = text_offset + len(line), joined_offset + len(line) + 1
@@ -369,16 +369,17 @@ def cut(
         for start in range(1, len(atoms))
     ]
     starts = _cheapest_starts(atoms, fit_limits, atom_times, pace)
-    parts: list[CaptionText] = []
+    reversed_texts: list[CaptionText] = []
     stop = len(atoms)
     while stop:
         start = starts[stop]
         has_label_line = start == 0 and is_label_alone
         used_width = 0 if start or is_label_alone else label_width
         lines = _break_lines(text, atoms[start:stop], width, used_width, has_label_line)
-        parts.append(CaptionText(atoms[start].first, atoms[stop - 1].last, lines, has_label_line))
+        first, last = atoms[start].first, atoms[stop - 1].last
+        reversed_texts.append(CaptionText(first, last, lines, has_label_line))
         stop = start
-    return parts[::-1]
+    return reversed_texts[::-1]
 
 
 def _cheapest_starts(

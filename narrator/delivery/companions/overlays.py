@@ -371,6 +371,7 @@ class _MarkedPage:
     """Offset, order among those at one offset, and text to insert."""
 
     def __post_init__(self) -> None:
+        """Collects the letters of the text with their positions, and the tags."""
         letters: list[str] = []
         for token, name, is_unread in _tokens(self.text):
             if token["name"]:
@@ -396,11 +397,11 @@ class _MarkedPage:
 
     def marked_text(self, style: str) -> str:
         """Returns the document with all insertions, and a link to a style sheet."""
-        head = re.search(r"</(?:\w+:)?head\s*>", self.text)
+        head_end = re.search(r"</(?:\w+:)?head\s*>", self.text)
         inserts = list(self.inserts)
-        if head:
+        if head_end:
             link = f'<link rel="stylesheet" type="text/css" href="{html.escape(style)}"/>'
-            inserts.append((head.start(), 0, link))
+            inserts.append((head_end.start(), 0, link))
         parts = []
         position = 0
         for offset, _, text in sorted(inserts):

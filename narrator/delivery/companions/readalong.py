@@ -430,13 +430,14 @@ def _is_right_to_left(language: str) -> bool:
 
 
 def _build_navigation(pages: Sequence[tuple[str, str]], title: str, language: str) -> bytes:
+    """Builds the table of contents of pages (file name, title)."""
     document, body = _new_document(title, language)
     nav = etree.SubElement(body, f"{{{_XHTML}}}nav", {f"{{{_EPUB_OPS}}}type": "toc"})
     etree.SubElement(nav, f"{{{_XHTML}}}h1").text = title
-    rows = etree.SubElement(nav, f"{{{_XHTML}}}ol")
-    for name, chapter in pages:
-        row = etree.SubElement(rows, f"{{{_XHTML}}}li")
-        etree.SubElement(row, f"{{{_XHTML}}}a", href=name).text = chapter
+    contents = etree.SubElement(nav, f"{{{_XHTML}}}ol")
+    for file_name, page_title in pages:
+        entry = etree.SubElement(contents, f"{{{_XHTML}}}li")
+        etree.SubElement(entry, f"{{{_XHTML}}}a", href=file_name).text = page_title
     return _serialize_page(document)
 
 
@@ -532,6 +533,7 @@ SEAL_BYTES = 64
 def _write_archive(
     path: Path, key: bytes, members: Mapping[str, bytes], sound_paths: Mapping[str, Path]
 ) -> None:
+    """Writes the archive with its key, and room for the hash that seals it."""
     with zipfile.ZipFile(path, "w") as archive:
         archive.comment = key + bytes(SEAL_BYTES)
         archive.writestr(_zip_entry("mimetype", zipfile.ZIP_STORED), "application/epub+zip")

@@ -208,12 +208,12 @@ def export(
         if cancel is not None and cancel.is_set():
             raise Cancelled
         on_progress("files", number, len(plans))
-        parts = [results[job] for job in plan.jobs]
-        faults = [str(part) for part in parts if isinstance(part, ExportError)]
+        plan_results = [results[job] for job in plan.jobs]
+        sounds = [result for result in plan_results if isinstance(result, Encoded)]
+        faults = [str(result) for result in plan_results if isinstance(result, ExportError)]
         for fault in [plan.fault] if plan.fault else faults:
             paths_by_fault.setdefault(fault, []).append(plan.path)
         if not plan.fault and not faults:
-            sounds = [part for part in parts if isinstance(part, Encoded)]
             (samples if plan.is_sample else files).append(writer.deliver(plan, sounds))
     on_progress("files", len(plans), len(plans))
     encoded_by_key: dict[str, list[Encoded]] = {chapter.key: [] for chapter in book.chapters}
@@ -557,16 +557,16 @@ class _Writer:
         starts = self.ledger.starts_of(plan.path, key)
         is_fresh = starts is None
         if starts is None:
-            parts = list(zip(titles, sounds, strict=True))
+            titled_sounds = list(zip(titles, sounds, strict=True))
             tags = file_tags(facts, plan.track, format)
             if self.outputs is not None:
                 self.outputs.clear_path(plan.path, self.ledger.written_sha256(plan.path))
             with replacing(plan.path) as temporary:
                 if format.tags == "mp4":
-                    starts = m4b.write(temporary, parts, tags, cover)
+                    starts = m4b.write(temporary, titled_sounds, tags, cover)
                 else:
                     starts = containers.write(
-                        temporary, format, parts, tags, cover, has_marks=plan.is_book
+                        temporary, format, titled_sounds, tags, cover, has_marks=plan.is_book
                     )
             self.ledger.record(plan.path, key, starts)
         rate = plan.encoding.sample_rate

@@ -175,6 +175,7 @@ def _decoded_blocks(chapters: Sequence[tuple[str, Encoded]]) -> Iterator[Samples
 
 
 def _add_cover(container: OutputContainer, cover: Cover | None) -> None:
+    """Writes the cover, if there is one, as an attached picture."""
     if cover is None:
         return
     codec = "png" if cover.kind == "png" else "mjpeg"

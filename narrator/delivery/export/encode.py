@@ -200,6 +200,8 @@ def export_chapters(
         return has_failed.is_set() or (cancel is not None and cancel.is_set())
 
     def encode_job(number: int) -> Encoded | ExportError:
+        """Encodes one job; returns the error where its chapter is at fault."""
+
         def report(share: float) -> None:
             if is_stopped():
                 raise Cancelled

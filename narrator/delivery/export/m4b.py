@@ -78,6 +78,7 @@ def write(
     user_data = _atom(b"udta", _metadata(tags, cover), _nero_chapters(titles, starts, rate))
 
     def build_movie(data_offset: int) -> bytes:
+        """Builds the movie for titles and sound that begin at `data_offset` in the file."""
         text_sizes = list(map(len, text_samples))
         return _movie_atom(
             rate=rate,
@@ -316,6 +317,7 @@ def _offset_table(offsets: NDArray[np.int64], *, is_wide: bool) -> bytes:
 
 
 def _sound_entry(decoder_config: bytes, encoding: Encoding, average_bitrate: int) -> bytes:
+    """Returns the description of the sound: AAC with its decoder's configuration."""
     decoder = _descriptor(
         4,
         b"\x40\x15" + bytes(3),
@@ -335,6 +337,7 @@ def _sound_entry(decoder_config: bytes, encoding: Encoding, average_bitrate: int
 
 
 def _descriptor(tag: int, *payload: bytes) -> bytes:
+    """Returns an MPEG-4 descriptor: its tag, its size in four bytes of seven bits, its payload."""
     size = sum(map(len, payload))
     return bytes([tag, 0x80, 0x80, 0x80 | size >> 7, size & 0x7F]) + b"".join(payload)
 
