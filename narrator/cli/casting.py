@@ -91,7 +91,7 @@ def design(
 
 
 def _write_candidates(candidates: Sequence[Candidate], folder: Path, name: str, rate: int) -> None:
-    """Writes the sound of each candidate, and a voice of each that can be kept."""
+    """Writes a WAV of each candidate, and a voice file of each usable one."""
     from narrator import files
     from narrator.cast import auditions, presets
 
@@ -186,7 +186,7 @@ def _spoken_text(text: str, language: str, speaker: str) -> str:
 
 
 def _designing_engine(root: Path | None) -> Engine:
-    """The engine that designs: the project's, or the default one where that casts nobody."""
+    """Returns the project's engine, or the default one if that cannot design voices."""
     from narrator.engines.registry import ENGINES
 
     book_spec, default_spec = (
@@ -200,7 +200,7 @@ def _designing_engine(root: Path | None) -> Engine:
 
 
 def engine_for(root: Path | None) -> Engine:
-    """The engine that designs and auditions: the project's, or the default one."""
+    """Returns the engine of the project, or of the settings' defaults without one."""
     from narrator.engines.registry import ENGINES
 
     settings = load_speech_settings(root).engine
@@ -216,6 +216,7 @@ def _make_engine(spec: EngineSpec, settings: EngineSettings, root: Path | None) 
 
 
 def _check_clones(engine: Engine, purpose: str) -> None:
+    """Raises UsageError if the engine cannot imitate a clip; `purpose` completes "cannot …"."""
     if not engine.clones:
         raise UsageError(
             f"the {engine.name} engine cannot {purpose}: it has voices of its own alone; "
@@ -224,6 +225,7 @@ def _check_clones(engine: Engine, purpose: str) -> None:
 
 
 def _check_problems(engine: Engine, voice: Voice, language: str) -> None:
+    """Raises UserError if the engine cannot speak the language in this voice."""
     if problems := engine.problems({voice.speaker: voice}, [language]):
         raise UserError(problems)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from narrator.delivery.companions.feed import Episode, Show
 
 _ENGINES = ("", "draft")
-"""Engines that replace those of a manifest, whose files a feed may hold."""
+"""Engines whose finished files a feed may contain: the manifest's, and the draft voice."""
 _COVERS = ("cover.jpg", "cover.jpeg", "cover.png")
 
 
@@ -55,7 +55,7 @@ def feed(
     folder = Path(os.path.abspath(folder))  # a link stays what the web has it as
     episodes = feeds.episodes(_find_finished_files(folder), chapters=chapters)
     if not episodes:
-        raise _nothing_to_publish(folder, chapters)
+        raise _nothing_to_publish(folder, of_chapters=chapters)
     base = base_url.rstrip("/") + "/"
     cover = next((base + picture for picture in _COVERS if (folder / picture).is_file()), "")
     show = feeds.Show(
@@ -94,14 +94,14 @@ def _record_feed(path: Path) -> None:
             products.record_feed(project.spoken_by(engine), path)
 
 
-def _nothing_to_publish(folder: Path, chapters: bool) -> UsageError:
+def _nothing_to_publish(folder: Path, *, of_chapters: bool) -> UsageError:
+    """Returns the error of a folder without finished files of the wanted kind."""
     from narrator.project.other_engine import chosen_engine
 
-    wanted_kind, other_kind = ("chapters", "without") if chapters else ("books", "with")
+    kind, advice = ("chapters", "without") if of_chapters else ("books", "with")
     drafts = "" if chosen_engine() == "draft" else "; a draft's with --draft"
     return UsageError(
-        f"{display_path(folder)} holds no finished {wanted_kind}; try {other_kind} "
-        f"--chapters{drafts}"
+        f"{display_path(folder)} holds no finished {kind}; try {advice} --chapters{drafts}"
     )
 
 
@@ -118,20 +118,20 @@ def _print_missing_facts(show: Show, episodes: Sequence[Episode]) -> None:
 
 
 def _find_finished_files(folder: Path) -> dict[Path, Collection[str]]:
-    """Finished files under a folder, and the kinds of companions that belong to each.
+    """Returns the finished files under a folder, and the kinds of companions that belong to each.
 
-    Of projects those that are as the project is now; what is not is told. Within a project's
-    `build` the folder says whether it is the draft's.
+    Files of projects that are out of date are left out, with a message. Within a project's `build`
+    files of both the manifest's engine and the draft voice are found.
     """
     from narrator.delivery.companions import feed as feeds
     from narrator.project.other_engine import chosen_engine
 
     build = next((p for p in (folder, *folder.parents) if p.name == "build"), None)
-    if build is not None and (around := feeds.find_manifests(build.parent)):
-        of_both = _finished_files_of(around, _ENGINES)
-        return {path: kinds for path, kinds in of_both.items() if path.is_relative_to(folder)}
-    loose, manifests = feeds.find_sounds_and_manifests(folder)
-    return dict.fromkeys(loose, feeds.COMPANIONS) | _finished_files_of(
+    if build is not None and (project_manifests := feeds.find_manifests(build.parent)):
+        project_files = _finished_files_of(project_manifests, _ENGINES)
+        return {path: kinds for path, kinds in project_files.items() if path.is_relative_to(folder)}
+    loose_files, manifests = feeds.find_sounds_and_manifests(folder)
+    return dict.fromkeys(loose_files, feeds.COMPANIONS) | _finished_files_of(
         manifests, (chosen_engine(),)
     )
 

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from narrator.cli.progress import StageLine
 from narrator.cli.shared import AsJson, app, display_path, err, out
+from narrator.errors import UsageError
 from narrator.quantities import pluralize
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ def verify(
     if as_json:
         _print_json(report, chosen_profile)
     else:
-        brief = chosen_profile is not None and len(report.inspected_files) > 1 and not whole
-        _print_files(report, brief)
+        only_failures = chosen_profile is not None and len(report.inspected_files) > 1 and not whole
+        _print_files(report, only_failures)
         against = f" against {chosen_profile.name}" if chosen_profile else ""
         out.print(f"{pluralize(len(places.files), 'file')}{against}: {_summarize_faults(report)}")
     if report.unreadable:
@@ -57,7 +58,7 @@ def verify(
 
 
 def _replace_by_build_folder(path: Path) -> Path:
-    """The build folder of a project that has it elsewhere; any other path as it is."""
+    """Returns the build folder of a project that keeps it elsewhere, or else the path itself."""
     from narrator.project.buildfolder import build_folder
     from narrator.project.place import MANIFEST_NAME
 
@@ -66,7 +67,6 @@ def _replace_by_build_folder(path: Path) -> Path:
 
 
 def _print_json(inspection: Inspection, profile: Profile | None) -> None:
-
     rows = [file.as_json() for file in inspection.inspected_files]
     rows += [
         {"file": str(path), "ok": False, "error": str(error)}
@@ -77,14 +77,14 @@ def _print_json(inspection: Inspection, profile: Profile | None) -> None:
     out.print_json(data={"profile": name, "files": rows, "folders": folders})
 
 
-def _print_files(inspection: Inspection, brief: bool) -> None:
-    """Files, `brief`: only what fails of each; what is wrong with folders; what cannot be read."""
+def _print_files(inspection: Inspection, only_failures: bool) -> None:
+    """Prints the checks of files, all or only failed ones, then faults of folders and errors."""
     for file in inspection.inspected_files:
         path = display_path(file.figures.path)
-        if brief and not file.failed:
+        if only_failures and not file.failed:
             out.print(f"{path}: ok")
         else:
-            out.print(_checks_table(str(path), file.failed if brief else file.checks))
+            out.print(_checks_table(str(path), file.failed if only_failures else file.checks))
     for finding in inspection.findings:
         place = display_path(finding.file or finding.folder)
         out.print(f"FAIL {place}: {finding.what}; {finding.mend}")
@@ -111,8 +111,7 @@ def _summarize_faults(inspection: Inspection) -> str:
 
 
 def _find_profile(name: str | None, book: Path | None) -> Profile | None:
-    """A profile by name, of a project where one is given. Raises UsageError."""
-    from narrator.errors import UsageError
+    """Returns a profile by name, which may be a project's own. Raises UsageError."""
     from narrator.project import load
     from narrator.project.profiles import PROFILES
 

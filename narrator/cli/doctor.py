@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 TITLES_BY_ENCODER = {row.codec.encoder: row.title for row in FORMATS.values()}
 LOW_DISK_BYTES, MIN_DISK_BYTES = 5e9, 0.5e9
-"""Bytes of disk under which a book may not fit, and under which nothing does."""
+"""Free disk space below which a book may not fit, and below which nothing does."""
 SERVER, CLUSTER, ENGINE = "speech server", "cluster", "engine"
 
 State = Literal["ok", "none", "warn", "fail"]
@@ -121,7 +121,10 @@ def _ignore_message(message: str) -> None:
 
 
 def examine(book: Path | None, tell: Tell, wish: ClusterOptions) -> Iterator[Diagnosis]:
-    """Every check, as it is made; a book that cannot be read is one of them."""
+    """Yields each diagnosis as it is made; a book that cannot be read is a failed one.
+
+    `tell` receives what takes time.
+    """
     from narrator.engines import machine
     from narrator.engines.registry import ENGINES
     from narrator.pipeline.manuscript import read_manuscript
@@ -139,9 +142,9 @@ def examine(book: Path | None, tell: Tell, wish: ClusterOptions) -> Iterator[Dia
                 "book", "fail", message, f"`narrator check {display_path(book)}` lists all"
             )
     root = manuscript.project.root if manuscript else None
-    used = _distinct_engine_settings(manuscript)
-    servers = [settings for settings in used if settings.name == "server"]
-    models = [settings for settings in used if ENGINES[settings.name].model is not None]
+    engine_settings = _distinct_engine_settings(manuscript)
+    servers = [settings for settings in engine_settings if settings.name == "server"]
+    models = [settings for settings in engine_settings if ENGINES[settings.name].model is not None]
     device = machine.Device("", "", None, "")
     for settings in servers:
         tell("asking the speech server")
@@ -152,17 +155,17 @@ def examine(book: Path | None, tell: Tell, wish: ClusterOptions) -> Iterator[Dia
     elif place is not None:
         tell("asking the cluster who is there")
         yield from _check_cluster(place, models)
-    elif models or not used:
+    elif models or not engine_settings:
         tell("asking MLX for its device")
         device = machine.device()
         yield from _check_local_models(device, manuscript, models, tell)
     yield _check_encoders()
-    for settings in used:
+    for settings in engine_settings:
         spec = ENGINES[settings.name]
         if spec.model is None and settings not in servers:
             lacking = spec.missing_packages(settings)
             yield Diagnosis(ENGINE, "fail" if lacking else "ok", spec.title, lacking)
-    yield _check_draft_voice(any(settings.name == "draft" for settings in used))
+    yield _check_draft_voice(any(settings.name == "draft" for settings in engine_settings))
     yield _check_language_model(tell)
     yield _check_recogniser(manuscript, tell)
     yield from _list_extensions()
@@ -242,17 +245,19 @@ def _check_cluster(place: ClusterPlace, models: Sequence[EngineSettings]) -> Ite
 
 
 def _distinct_engine_settings(manuscript: Manuscript | None) -> list[EngineSettings]:
-    """What a book is spoken by, each once: engines that differ in nothing but what goes with each
-    request would load the same."""
+    """Returns the settings of a book's engines that load differently.
+
+    Settings that differ only in what is sent with each request count once.
+    """
     from narrator.engines.registry import ENGINES
     from narrator.pipeline import book_engines
 
-    settings_seen: dict[EngineSettings, EngineSettings] = {}
+    settings_by_load: dict[EngineSettings, EngineSettings] = {}
     if manuscript is not None:
         for engine_settings in book_engines.settings_of(manuscript.project).values():
-            plain = dict.fromkeys(ENGINES[engine_settings.name].chapter_settings)
-            settings_seen.setdefault(engine_settings.model_copy(update=plain), engine_settings)
-    return list(settings_seen.values())
+            unset = dict.fromkeys(ENGINES[engine_settings.name].chapter_settings)
+            settings_by_load.setdefault(engine_settings.model_copy(update=unset), engine_settings)
+    return list(settings_by_load.values())
 
 
 def _check_local_models(
@@ -261,8 +266,7 @@ def _check_local_models(
     settings: Sequence[EngineSettings],
     tell: Tell,
 ) -> Iterator[Diagnosis]:
-    """A machine that is to load models with these settings, one after the other; without any, the
-    one that it would load where no manifest says otherwise."""
+    """Checks the device, and the models of these settings; without any, the default model."""
     from narrator.engines import machine
     from narrator.engines.registry import ENGINES
     from narrator.project import other_engine
@@ -295,7 +299,7 @@ def _check_local_models(
 def _check_speed(
     kind: EngineSpec, settings: EngineSettings, root: Path | None, tell: Tell
 ) -> Diagnosis:
-    """Measures the speed of a model that needs no GPU, with a few sentences."""
+    """Measures the speed of a model that runs on a CPU, with a few sentences."""
     from narrator import files
     from narrator.engines.spec import EngineContext
     from narrator.speech import measure
@@ -372,10 +376,7 @@ def _check_memory(
 
 
 def _check_network_step(time_step: Callable[[Path], float], path: Path) -> Iterator[Diagnosis]:
-    """What a render does first on a GPU: kernels are compiled and run, with nothing to say.
-
-    Worth a line where it fails.
-    """
+    """Runs the network for one step, which compiles its kernels; yields only a failure."""
     try:
         time_step(path)
     except Exception as error:

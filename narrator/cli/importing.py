@@ -94,7 +94,7 @@ def new(
         original = source if book.format == "EPUB" else None
         written_project = importing.write_project(book, folder, original)
     if as_json:
-        out.print_json(data=_as_json(book, written_project))
+        out.print_json(data=_import_json(book, written_project))
         return
     _print_import(book, written_project)
     if source:
@@ -104,6 +104,10 @@ def new(
     _print_next(book, written_project)
 
 
+_UNDECODED_BYTE = re.compile("[\ud800-\udfff]")
+"""Python's stand-in for a byte of the command line that is not UTF-8."""
+
+
 def _make_choices(
     title: str | None,
     authors: list[str] | None,
@@ -111,7 +115,7 @@ def _make_choices(
     encoding: str | None,
     heading: str | None,
 ) -> Choices:
-    """The choices that options make for a source. Raises UsageError."""
+    """Returns the choices for an import, from options that are texts. Raises UsageError."""
     from manuscripts import Choices
     from textbase import languages
 
@@ -123,10 +127,7 @@ def _make_choices(
         "--chapter-heading": [heading],
     }
     for option, option_texts in texts.items():
-        if any(
-            option_text and re.search("[\ud800-\udfff]", option_text)
-            for option_text in option_texts
-        ):
+        if _UNDECODED_BYTE.search(" ".join(filter(None, option_texts))):
             raise UsageError(f"{option}: has bytes that are not UTF-8: type it in UTF-8")
     if heading is not None and not heading.strip():
         raise UsageError("--chapter-heading is empty: give what headings begin with, as Kapitel")
@@ -156,7 +157,7 @@ def _add_treatments(
     tables: str | None,
     code: str,
 ) -> Choices:
-    """With what options say is read, besides the text. Raises UsageError."""
+    """Adds what else is read: notes, directions, pictures, tables, code. Raises UsageError."""
     if reading not in ("script", "prose", None):
         raise UsageError(f"--as {reading}: script or prose")
     if notes not in ("in-place", "end", "omit"):
@@ -176,7 +177,7 @@ def _add_treatments(
     )
 
 
-# -- five lines on what was found ------------------------------------------------------------------
+# -- the summary of an import ----------------------------------------------------------------------
 
 
 _MAX_TITLE_CHARS = 120
@@ -184,7 +185,7 @@ _MAX_TITLE_CHARS = 120
 
 
 def _print_import(book: ImportedBook, written_project: WrittenProject) -> None:
-    """Prints the chapters of a source, and the fate of files of an earlier import."""
+    """Prints the size of the book, and what became of files of an earlier import."""
     from narrator.importing import chapter_shapes
 
     manifest = written_project.root / written_project.new_versions.get("book.yaml", "book.yaml")
@@ -198,11 +199,10 @@ def _print_import(book: ImportedBook, written_project: WrittenProject) -> None:
     parts += [f"about {format_clock(sum(shape.seconds for shape in shapes))}"]
     if len(shapes) > 1:
         shortest, *_, longest = sorted(shapes, key=lambda shape: shape.seconds)
-        ends = (
-            f"“{shorten(edge_shape.title, 40)}” {format_clock(edge_shape.seconds)}"
-            for edge_shape in (shortest, longest)
-        )
-        parts.append("shortest {}, longest {}".format(*ends))
+        parts += [
+            f"{label} “{shorten(shape.title, 40)}” {format_clock(shape.seconds)}"
+            for label, shape in (("shortest", shortest), ("longest", longest))
+        ]
     parts += [book.dialogue] if book.dialogue else []
     title, authors = (
         shorten(text, _MAX_TITLE_CHARS) for text in (book.title, ", ".join(book.authors))
@@ -214,7 +214,7 @@ def _print_import(book: ImportedBook, written_project: WrittenProject) -> None:
 
 
 def _describe_reimport(written_project: WrittenProject) -> Iterator[str]:
-    """Prints the fate of files of an earlier import."""
+    """Yields lines on what became of the files of an earlier import."""
     from narrator.importing.project import NEW_FILE_ADVICE, UNNAMED_CHAPTER_ADVICE
 
     if written_project.replaced_count:
@@ -234,6 +234,7 @@ _REFERENCE = re.compile(r"(?<!\\)\[\^[^\]\s]+\](?!:)")
 
 
 def _print_notes(book: ImportedBook, notes: Notes) -> None:
+    """Prints the number of references to notes, and whether the notes are spoken."""
     count = sum(
         left_out.count for left_out in book.left_out if left_out.reason == "reference to a note"
     )
@@ -253,58 +254,58 @@ _MAX_REASONS = 6
 
 
 def _print_left_out(book: ImportedBook) -> None:
-    words: Counter[str] = Counter()
-    places: Counter[str] = Counter()
+    """Prints the reasons for what was left out, with their numbers of places and words."""
+    word_counts: Counter[str] = Counter()
+    place_counts: Counter[str] = Counter()
     for left_out in book.left_out:
         reason = left_out.reason.partition(": “")[0]
-        words[reason] += left_out.words
-        places[reason] += left_out.count
-    reasons = [
-        f"{reason} ({_places(places[reason])}{pluralize(count, 'word')})"
-        for reason, count in words.most_common(_MAX_REASONS)
-    ]
-    if (hidden_count := len(words) - _MAX_REASONS) > 0:
-        reasons.append(f"{pluralize(hidden_count, 'more kind')}")
-    out.print(f"left out: {'; '.join(reasons) if reasons else 'nothing'}")
-
-
-def _places(count: int) -> str:
-    return f"{count:,} places, " if count > 1 else ""
+        word_counts[reason] += left_out.words
+        place_counts[reason] += left_out.count
+    reasons = []
+    for reason, word_count in word_counts.most_common(_MAX_REASONS):
+        places = f"{place_counts[reason]:,} places, " if place_counts[reason] > 1 else ""
+        reasons.append(f"{reason} ({places}{pluralize(word_count, 'word')})")
+    if (hidden_count := len(word_counts) - _MAX_REASONS) > 0:
+        reasons.append(pluralize(hidden_count, "more kind"))
+    out.print(f"left out: {'; '.join(reasons) or 'nothing'}")
 
 
 _MAX_ODDITIES = 3
 
 
 def _print_oddities(book: ImportedBook, written_project: WrittenProject) -> None:
-    """Prints doubts, the gravest first, and the file that lists all."""
+    """Prints the gravest oddities, and the file that lists all."""
     from narrator.importing import book_oddities
     from narrator.importing.doubts import HEADING_ADVICE
 
-    doubts = [doubt.removesuffix(f" {HEADING_ADVICE}") for doubt in book_oddities(book)]
-    odd = [*doubts[:-1], *(f"{doubt} {HEADING_ADVICE}" for doubt in doubts[-1:]), *book.remarks]
+    oddities = [oddity.removesuffix(f" {HEADING_ADVICE}") for oddity in book_oddities(book)]
+    if oddities:
+        oddities[-1] += f" {HEADING_ADVICE}"  # once, though it fits each
+    oddities += book.remarks
     sentences = [
         sentence if sentence[-1] in ".?" else f"{sentence}."
-        for sentence in map(truncate, odd[:_MAX_ODDITIES])
+        for sentence in map(truncate, oddities[:_MAX_ODDITIES])
     ]
-    if (hidden_count := len(odd) - len(sentences)) > 0:
+    if (hidden_count := len(oddities) - len(sentences)) > 0:
         sentences.append(f"{hidden_count} more.")
     report = display_path(written_project.report) if written_project.report else ""
     out.print(f"to know: {' '.join(sentences) or 'nothing odd.'} All of it: {report}")
 
 
 def _print_next(book: ImportedBook, written_project: WrittenProject) -> None:
+    """Prints the commands that come next."""
     from narrator.importing import count_quotations
 
     manifest = shlex.quote(str(display_path(written_project.manifest)))
     steps = [f"narrator check {manifest}"]
-    quoted = count_quotations(book) if book.source and not book.speakers else 0
-    if quoted >= MANY_QUOTATIONS:
-        steps.append(f"narrator cast {manifest} ({quoted:,} quotations: who speaks)")
+    quotation_count = count_quotations(book) if book.source and not book.speakers else 0
+    if quotation_count >= MANY_QUOTATIONS:
+        steps.append(f"narrator cast {manifest} ({quotation_count:,} quotations: who speaks)")
     steps.append(f"narrator render {manifest} --draft")
     out.print(f"next: {', then '.join(steps)}")
 
 
-def _as_json(book: ImportedBook, written_project: WrittenProject) -> dict[str, object]:
+def _import_json(book: ImportedBook, written_project: WrittenProject) -> dict[str, object]:
     from narrator.importing import book_oddities
 
     return {
@@ -315,16 +316,19 @@ def _as_json(book: ImportedBook, written_project: WrittenProject) -> dict[str, o
         "language": book.language,
         "dialogue": book.dialogue or None,
         "speakers": [speaker.name for speaker in book.speakers],
-        "chapters": [{"title": c.title, "from": c.source, "words": c.words} for c in book.chapters],
+        "chapters": [
+            {"title": chapter.title, "from": chapter.source, "words": chapter.words}
+            for chapter in book.chapters
+        ],
         "left_out": [
             {
-                "from": i.source,
-                "title": i.title,
-                "why": i.reason,
-                "places": i.count,
-                "words": i.words,
+                "from": left_out.source,
+                "title": left_out.title,
+                "why": left_out.reason,
+                "places": left_out.count,
+                "words": left_out.words,
             }
-            for i in book.left_out
+            for left_out in book.left_out
         ],
         "kept": dict(written_project.new_versions),
         "replaced": written_project.replaced_count,

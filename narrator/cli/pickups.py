@@ -62,18 +62,18 @@ def flag(
         settled = pickups.mark_done(planned, chunks)
         out.print(f"{pluralize(settled, 'pickup')} done")
         return
-    new = [pickups.new_pickup(passage, note) for passage in passages]
-    pickups.add(planned, new)
-    for row in new:
-        _print_row(row)
+    new_pickups = [pickups.new_pickup(passage, note) for passage in passages]
+    pickups.add(planned, new_pickups)
+    for pickup in new_pickups:
+        _print_pickup(pickup)
     out.print(f"on the list: {display_path(pickups.path_of(planned.project))}")
 
 
 def _named_passages(words: Sequence[str], option: Path | None) -> tuple[BookPlan, list[Passage]]:
-    """A book, and what is named in it."""
-    if timed := find_by_time(words, option):
-        planned, _, passages = timed
-        return planned, [found_place.passage for found_place in passages]
+    """Returns a book, and the passages of chunks or a time in it. Raises UsageError."""
+    if heard := find_by_time(words, option):
+        planned, _, places = heard
+        return planned, [place.passage for place in places]
     chunks, place = split_arguments(words, option)
     if not chunks:
         raise UsageError("which place? A chunk, 3.12, or a chapter and a time, 3 12:34")
@@ -109,11 +109,11 @@ def list_pickups(
 
         check_replaceable(page, pages.MARK.encode(), "page of pickups")
     if bring is not None:
-        number = find_chapter(planned, chapter) if chapter else None
-        brought, faults = pickups.import_list(planned, bring, number)
+        chapter_index = find_chapter(planned, chapter) if chapter else None
+        imported, faults = pickups.import_list(planned, bring, chapter_index)
         print_problems("warning", faults)
-        new = pickups.add(planned, brought)
-        err.print(f"{pluralize(len(new), 'new pickup')} of {len(brought)} in {display_path(bring)}")
+        added = pluralize(len(pickups.add(planned, imported)), "new pickup")
+        err.print(f"{added} of {len(imported)} in {display_path(bring)}")
     rows, problems = pickups.read_pickups(planned)
     print_problems("warning", problems)
     if page is not None:
@@ -127,13 +127,15 @@ def list_pickups(
         return
     for row in rows:
         if not row.done:
-            _print_row(row)
-    still = sum(not row.done for row in rows)
-    ended = f", {len(rows) - still} done" if len(rows) > still else ""
-    out.print(f"{pluralize(still, 'pickup')} to do{ended}" if rows else "nothing is on the list")
+            _print_pickup(row)
+    open_count = sum(not row.done for row in rows)
+    done = f", {len(rows) - open_count} done" if len(rows) > open_count else ""
+    out.print(
+        f"{pluralize(open_count, 'pickup')} to do{done}" if rows else "nothing is on the list"
+    )
 
 
-def _print_row(row: Pickup) -> None:
+def _print_pickup(row: Pickup) -> None:
     time = row.time or "not heard yet"
     out.print(f"{row.chunk}  {time}  {row.source}  {row.speaker}: {shorten(row.text)}")
     out.print(f"  {row.note}")

@@ -47,8 +47,8 @@ def where(
     as_json: AsJson = False,
 ) -> None:
     """Say what is spoken at a time, and where it is written; or when chunks are heard."""
-    if timed := find_by_time(words, book):
-        _print_heard(*timed, as_json)
+    if heard := find_by_time(words, book):
+        _print_heard(*heard, as_json)
         return
     chunks, place = split_arguments(words, book)
     if not chunks:
@@ -59,8 +59,11 @@ def where(
 def find_by_time(
     words: Sequence[str], option: Path | None
 ) -> tuple[BookPlan, str, list[HeardAt]] | None:
-    """The book, where a time was looked for, if no chapter was named, and what is heard there; None
-    where the words name no time. Raises UsageError."""
+    """Finds what is heard at a time, as "3 12:34" or "5:12:34"; None if the words name no time.
+
+    Returns the book, a line that names the chapter if the words do not, and the chunks. Raises
+    UsageError.
+    """
     from narrator.pipeline.proof_notes import TIME_PATTERN
 
     times = [word for word in words if TIME_PATTERN.fullmatch(word)]
@@ -72,7 +75,7 @@ def find_by_time(
 
 
 def find_by_chunks(chunks: Sequence[str], place: Path) -> tuple[BookPlan, list[Passage]]:
-    """A book and chunks of it. Raises UsageError."""
+    """Returns the book at a path, and the passages of its chunks. Raises UsageError."""
     from narrator.pipeline import book_plan, places
 
     book = load_plan(place)
@@ -80,42 +83,40 @@ def find_by_chunks(chunks: Sequence[str], place: Path) -> tuple[BookPlan, list[P
 
 
 def find_chapter(book: BookPlan, name: str) -> int:
-    """A chapter, counted from 0, by its number or title. Raises UsageError."""
+    """Returns the index of a chapter from its number or title. Raises UsageError."""
     from narrator.pipeline import book_plan
     from narrator.pipeline.options import RenderOptions
 
-    chosen = book_plan.select(book.manuscript, RenderOptions(chapters=(name,))).chapters
-    if len(chosen) != 1:
+    indices = book_plan.select(book.manuscript, RenderOptions(chapters=(name,))).chapters
+    if len(indices) != 1:
         raise UsageError(f"“{name}” are several chapters: name one")
-    return min(chosen)
+    return min(indices)
 
 
 def _chapter_and_book(words: Sequence[str], option: Path | None) -> tuple[str | None, Path]:
-    """The chapter and book that are named with a time. Raises UsageError if they are ambiguous."""
-    remaining_words = list(words)
-    books = [option] if option else []
-    if not books:
-        # a chapter's number may be a folder's name, too, where a book is named beside it
-        existing_paths = [word for word in remaining_words if Path(word).exists()]
-        existing_paths = (
-            existing_paths
-            if len(existing_paths) < 2
-            else [word for word in existing_paths if not word.isdecimal()]
-        )
-        if len(existing_paths) == 1 and not (
-            existing_paths[0].isdecimal() and Path("book.yaml").exists()
-        ):
-            remaining_words.remove(existing_paths[0])
-            books = [Path(existing_paths[0])]
-    if len(remaining_words) > 1:
-        names = " or ".join(remaining_words)
+    """Returns the chapter, if one is named, and the book from the words beside a time.
+
+    `option` is the book of `--book`. Raises UsageError if several words may be the chapter.
+    """
+    chapters, book = list(words), option
+    if book is None:
+        paths = [word for word in chapters if Path(word).exists()]
+        if len(paths) > 1:  # a folder may be called as a chapter's number
+            paths = [path for path in paths if not path.isdecimal()]
+        is_chapter = paths and paths[0].isdecimal() and Path("book.yaml").exists()
+        if len(paths) == 1 and not is_chapter:
+            chapters.remove(paths[0])
+            book = Path(paths[0])
+    if len(chapters) > 1:
+        names = " or ".join(chapters)
         raise UsageError(f"which is the chapter, {names}? As in: narrator where my-book 3 12:34")
-    return remaining_words[0] if remaining_words else None, books[0] if books else Path("book.yaml")
+    return chapters[0] if chapters else None, book or Path("book.yaml")
 
 
 def _find_times(
     book: BookPlan, chapter: str | None, times: Sequence[str]
 ) -> tuple[str, list[HeardAt]]:
+    """Returns a line that names the chapter, if the user did not, and what is heard there."""
     from narrator.pipeline import places
     from narrator.pipeline.proof_notes import seconds_of
 
@@ -123,13 +124,14 @@ def _find_times(
         raise UsageError(f"which time, {' or '.join(times)}? Name one")
     seconds = seconds_of(times[0]) or 0.0
     if chapter is None:
-        file, number, seconds = places.locate_in_book(book, seconds)
-        looked = f"{display_path(file)}: chapter {number + 1}, {format_fine_clock(seconds)}"
-        return looked, places.HeardChapter(book, number).at(seconds)
+        file, index, seconds = places.locate_in_book(book, seconds)
+        location = f"{display_path(file)}: chapter {index + 1}, {format_fine_clock(seconds)}"
+        return location, places.HeardChapter(book, index).at(seconds)
     return "", places.HeardChapter(book, find_chapter(book, chapter)).at(seconds)
 
 
-def _print_heard(book: BookPlan, looked: str, places: Sequence[HeardAt], as_json: bool) -> None:
+def _print_heard(book: BookPlan, location: str, places: Sequence[HeardAt], as_json: bool) -> None:
+    """Prints what is heard at a time; `location` is a line before it, if not empty."""
     if as_json:
         rows = [
             {
@@ -143,8 +145,8 @@ def _print_heard(book: BookPlan, looked: str, places: Sequence[HeardAt], as_json
         ]
         out.print_json(data=rows)
         return
-    if looked:
-        out.print(looked)
+    if location:
+        out.print(location)
     for place in places:
         _print_passage(book, place.passage)
         if place.is_pause:
@@ -221,31 +223,26 @@ def play(
         for step in book_plan.find_steps(planned, names):
             tries = retakes.tries_of(planned, step)
             chosen_tries = [
-                chunk_try for chunk_try in tries if chunk_try.in_use or number is not None
-            ]
-            chosen_tries = [
                 chunk_try
-                for chunk_try in chosen_tries
-                if number is None or chunk_try.number == number
+                for chunk_try in tries
+                if (chunk_try.in_use if number is None else chunk_try.number == number)
             ]
             if not chosen_tries:
-                try_numbers = (
-                    ", ".join(str(chunk_try.number) for chunk_try in tries) or "none was kept"
-                )
-                missing_try = f"no try {number}" if number is not None else "no take"
-                raise UsageError(f"chunk {step.id} has {missing_try}; tries: {try_numbers}")
+                numbers = ", ".join(str(chunk_try.number) for chunk_try in tries) or "none was kept"
+                missing = "no take" if number is None else f"no try {number}"
+                raise UsageError(f"chunk {step.id} has {missing}; tries: {numbers}")
             (path,) = retakes.write_sounds(planned, step, chosen_tries, Path(folder))
             err.print(f"{step.id}  {step.chunk.speaker}: {shorten(step.chunk.text)}")
             _play_file(player, path)
 
 
 def _find_player() -> list[str]:
-    """Raises UsageError where nothing plays sounds."""
-    players = _PLAYERS.get(sys.platform, ())
-    for command in players:
-        if program := shutil.which(command[0]):
-            return [program, *command[1:]]
-    names = ", ".join(command[0] for command in players) or "none is known for this system"
+    """Returns the command of a program that plays WAV files. Raises UsageError for none."""
+    commands = _PLAYERS.get(sys.platform, ())
+    for name, *options in commands:
+        if program := shutil.which(name):
+            return [program, *options]
+    names = ", ".join(command[0] for command in commands) or "none is known for this system"
     raise UsageError(
         f"no program to play sounds was found ({names}); `narrator takes CHUNK --out FOLDER` "
         "writes them as files"
@@ -253,7 +250,7 @@ def _find_player() -> list[str]:
 
 
 def _play_file(player: Sequence[str], path: Path) -> None:
-    """Raises UsageError where the player fails, as where there is no device."""
+    """Plays a file to its end. Raises UsageError if the player fails, as without a device."""
     process = subprocess.run([*player, str(path)], stdin=subprocess.DEVNULL, capture_output=True)
     if process.returncode:
         messages = process.stderr.decode(errors="replace").strip().splitlines()

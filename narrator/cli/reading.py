@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from rich.progress import MofNCompleteColumn
 
 from narrator.cli.models import progress_bar
 from narrator.cli.shared import display_path, err, out, shorten
@@ -24,50 +22,57 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class LanguageModelReader:
-    """A language model with what it has answered on a project, and what it was asked last.
-
-    It refines what rules say of a book.
-    """
+    """Asks a language model about a book, after rules have attributed its quotations."""
 
     model: LanguageModel
     answers: Answers
-    said: Attribution | None = None
-    texts: Sequence[Sequence[str]] = field(default_factory=tuple)
+    """Answers on this project from earlier runs."""
+    attribution: Attribution | None = None
+    """The attribution after the model was asked."""
+    texts: Sequence[Sequence[str]] = ()
+    """The paragraphs of each chapter that it was asked about."""
 
     def __call__(self, attribution: Attribution, texts: Sequence[Sequence[str]]) -> Attribution:
+        """Returns the attribution with the model's answers where rules are not sure."""
         from narrator.text.speakers import asking
 
-        before = self.model.read
-        with progress_bar(f"asking {self.model.name}", MofNCompleteColumn()) as tell:
-            self.said = asking.ask(
+        tokens_before = self.model.read
+        with progress_bar(f"asking {self.model.name}") as tell:
+            self.attribution = asking.ask(
                 texts, attribution, self.model, answers=self.answers, on_progress=tell
             )
         self.texts = texts
-        decided = sum(answer.by.startswith(asking.MODEL) for answer in self.said.said)
-        tokens = self.model.read - before
-        err.print(f"{self.model.name}: {pluralize(decided, 'quotation')}, {tokens:,} tokens read")
-        return self.said
+        answers = self.attribution.said
+        decided_count = sum(answer.by.startswith(asking.MODEL) for answer in answers)
+        decided, tokens = pluralize(decided_count, "quotation"), self.model.read - tokens_before
+        err.print(f"{self.model.name}: {decided}, {tokens:,} tokens read")
+        return self.attribution
 
     def proposals(self, language: str) -> tuple[list[Description], list[Style]]:
-        """The reader's proposals for the voices and lines of the book."""
+        """Returns the model's proposals for voices, and for styles of lines."""
         from narrator.text.speakers import proposing
 
-        if self.said is None:
+        if self.attribution is None:
             return [], []
-        with progress_bar("describing voices", MofNCompleteColumn()) as tell:
+        with progress_bar("describing voices") as tell:
             voices = proposing.propose_descriptions(
-                self.texts, self.said, self.model, self.answers, language=language, on_progress=tell
+                self.texts,
+                self.attribution,
+                self.model,
+                self.answers,
+                language=language,
+                on_progress=tell,
             )
-        with progress_bar("styles of lines", MofNCompleteColumn()) as tell:
+        with progress_bar("styles of lines") as tell:
             styles = proposing.propose_styles(
-                self.texts, self.said, self.model, self.answers, on_progress=tell
+                self.texts, self.attribution, self.model, self.answers, on_progress=tell
             )
         return voices, styles
 
 
 @contextlib.contextmanager
 def load_reader(spec: str, project: Project) -> Iterator[LanguageModelReader]:
-    """A language model by hub id, folder or "auto", to be asked about a project.
+    """Loads a language model by hub id, folder or "auto", to be asked about a project.
 
     Raises EngineUnavailable, StorageError.
     """
@@ -80,7 +85,7 @@ def load_reader(spec: str, project: Project) -> Iterator[LanguageModelReader]:
 
 
 def proposals_json(voices: Sequence[Description], styles: Sequence[Style]) -> dict[str, object]:
-    """The same for programs."""
+    """Returns the proposals of a model as JSON."""
     return {
         "voices": [{"name": proposal.name, "description": proposal.line} for proposal in voices],
         "styles": [
@@ -99,7 +104,7 @@ def proposals_json(voices: Sequence[Description], styles: Sequence[Style]) -> di
 def print_proposals(
     proposal: Proposal, voices: Sequence[Description], styles: Sequence[Style]
 ) -> None:
-    """Proposals as they may be put into book.yaml and the texts."""
+    """Prints the proposals of a model, as they may be put into book.yaml and the texts."""
     from narrator.pipeline.attribution import list_paragraphs
 
     if voices:

@@ -1,7 +1,7 @@
 """`narrator cast --review`: the doubtful quotations one by one, an answer by one key.
 
-Each answer is written before the next question. Keys come from `Keys`, so that tests can be the one
-who presses them.
+Each answer is written before the next question. Keys come from a function, so that tests can press
+them.
 """
 
 from __future__ import annotations
@@ -26,56 +26,54 @@ if TYPE_CHECKING:
     from narrator.pipeline.questions import Question
 
 Keys = Callable[[], str]
-"""The next key: a character; "" when no more will come."""
+"""Returns the next key as a character; "" after the last."""
 
 _CONTEXT_CHARS = 300
-"""Characters of what is around a quotation in its paragraph that are shown."""
+"""Characters of the paragraph that are shown on each side of a quotation."""
 _KEYS_HELP = "1-9 who says it, o another, n nobody (the narrator), s skip, b back, q quit"
 _ENTER_KEYS, _ESCAPE_KEY, _TAB_KEY, _BACKSPACE_KEYS = "\r\n", "\x1b", "\t", "\x7f\b"
 _QUIT_KEYS = "q\x04"
 _FUNCTION_KEY_TIMEOUT_S = 0.05
-"""Seconds after Escape, within which what comes is the rest of a function key."""
+"""Seconds after Escape within which further bytes belong to a function key."""
 
 
 def require_terminal() -> None:
-    """Raises UsageError where nobody can be asked."""
+    """Raises UsageError unless input and output are a terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("--review asks in a terminal, and this is none: `narrator cast` lists all")
 
 
 def review(proposal: Proposal, *, in_order: bool = False) -> None:
-    """Ask about all that is doubtful. Raises UsageError while the cast is not in the manifest."""
+    """Asks about doubtful quotations. Raises UsageError while the cast is not in the manifest."""
     from narrator.pipeline.new_characters import find_new_characters
 
     if find_new_characters(proposal):
         raise UsageError("the cast is not in book.yaml yet: narrator cast --write, then --review")
     with reading_keys(sys.stdin.fileno()) as keys:
-        answers, remaining_count = Review(proposal, keys, out, in_order=in_order).run()
-    summary = f"{pluralize(answers, 'answer')} written"
-    out.print(
-        f"{summary}; {remaining_count:,} left"
-        if remaining_count
-        else f"{summary}; nothing is left to ask"
-    )
+        answer_count, open_count = Review(proposal, keys, out, in_order=in_order).run()
+    rest = f"{open_count:,} left" if open_count else "nothing is left to ask"
+    out.print(f"{pluralize(answer_count, 'answer')} written; {rest}")
 
 
 @contextlib.contextmanager
 def reading_keys(stream: int) -> Iterator[Keys]:
-    """Single keys of a terminal, without Enter; it is as it was afterwards."""
+    """Reads single keys from a terminal, without Enter; restores its settings afterwards.
+
+    `stream` is its file descriptor.
+    """
     import termios
     import tty
 
-    before = termios.tcgetattr(stream)
+    old_settings = termios.tcgetattr(stream)
 
     def read() -> str:
         key_bytes = os.read(stream, 1)
         while key_bytes == b"\x1b" and select.select([stream], [], [], _FUNCTION_KEY_TIMEOUT_S)[0]:
             key_bytes = _skip_function_key(stream)
-        missing_count = (
-            max(0, f"{key_bytes[0]:08b}".find("0") - 1) if key_bytes else 0
-        )  # of a letter in UTF-8
-        if missing_count:
-            key_bytes += os.read(stream, missing_count)
+        if key_bytes:  # in UTF-8 the first byte begins with a 1 for each byte of a longer letter
+            following_bytes = f"{key_bytes[0]:08b}".find("0") - 1
+            if following_bytes > 0:
+                key_bytes += os.read(stream, following_bytes)
         return key_bytes.decode("utf-8", "replace")
 
     def stop(number: int, frame: object) -> NoReturn:
@@ -86,13 +84,13 @@ def reading_keys(stream: int) -> Iterator[Keys]:
         tty.setcbreak(stream)
         yield read
     finally:
-        termios.tcsetattr(stream, termios.TCSADRAIN, before)
+        termios.tcsetattr(stream, termios.TCSADRAIN, old_settings)
         for name, handler in old_handlers.items():
             signal.signal(name, handler)
 
 
 def _skip_function_key(stream: int) -> bytes:
-    """The rest of a key that sends several characters after Escape, and answers nothing."""
+    """Skips the bytes of a function key after Escape. Returns the first byte of the next key."""
     next_byte = os.read(stream, 1)
     if next_byte not in (b"[", b"O"):  # with Alt
         return os.read(stream, 1)
@@ -102,7 +100,7 @@ def _skip_function_key(stream: int) -> bytes:
 
 
 class Review:
-    """Questions in their order, and the answers so far."""
+    """Asks the questions of a proposal, and writes each answer."""
 
     def __init__(
         self, proposal: Proposal, keys: Keys, console: Console, *, in_order: bool = False
@@ -116,7 +114,10 @@ class Review:
         self.answers = 0
 
     def run(self) -> tuple[int, int]:
-        """Ask until the last question or the wish to quit: how many answers, how many are left."""
+        """Asks until the last question, or until the user quits.
+
+        Returns the numbers of answers and of open questions.
+        """
         index = 0
         while index < len(self.questions):
             question = self.questions[index]
@@ -129,9 +130,8 @@ class Review:
                 continue
             self._write(question, answer)
             index += 1
-        return self.answers, sum(
-            not asked_question.group[0].row.is_manual for asked_question in self.questions
-        )
+        open_count = sum(not question.group[0].row.is_manual for question in self.questions)
+        return self.answers, open_count
 
     def _write(self, question: Question, speaker: str) -> None:
         from narrator.pipeline import attribution
@@ -145,7 +145,7 @@ class Review:
     # -- asking
 
     def _read_answer(self, choices: Sequence[tuple[str, float | None]]) -> str | None:
-        """A name, NOBODY, _SKIP or _BACK; None to quit."""
+        """Reads keys until one is an answer: a name, NOBODY, _SKIP or _BACK; None to quit."""
         from narrator.text.speaker_files import NOBODY
 
         while True:
@@ -167,11 +167,11 @@ class Review:
             self.console.print(_KEYS_HELP)
 
     def _ask_for_name(self) -> str | None:
-        """A name of the cast, of which enough is typed; None where it is given up."""
+        """Reads a name of the cast, which is completed as it is typed; None after Escape."""
         typed = ""
         while True:
-            fitting = self._matching_names(typed)
-            candidates = ", ".join(fitting[:5]) + (" …" if len(fitting) > 5 else "")
+            names = self._matching_names(typed)
+            candidates = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
             self.console.print(f"name: {typed}    {candidates or 'nobody of the cast'}")
             key = self.keys()
             if not key or key in _ESCAPE_KEY + "\x04":
@@ -179,9 +179,9 @@ class Review:
             if key in _ENTER_KEYS + _TAB_KEY:
                 if key in _ENTER_KEYS and (exact := self._find_name(typed)):
                     return exact
-                if len(fitting) == 1 or (typed and fitting and key in _ENTER_KEYS):
-                    return fitting[0]
-                typed = _common_beginning(typed, fitting)
+                if len(names) == 1 or (typed and names and key in _ENTER_KEYS):
+                    return names[0]
+                typed = _common_beginning(typed, names)
             elif key in _BACKSPACE_KEYS:
                 typed = typed[:-1]
             elif key.isprintable():
@@ -199,23 +199,24 @@ class Review:
         return names.get(typed.strip().casefold())
 
     def _matching_names(self, typed: str) -> list[str]:
-        """Names that begin so, then names with a word or an alias that does."""
-        start = typed.casefold()
-        lines = self.proposal.lines
-        cast = [character.name for character in self.proposal.characters]
-        cast.sort(key=lambda name: -lines[name])
-        aliases = {character.name: character.aliases for character in self.proposal.characters}
-        first = [name for name in cast if name.casefold().startswith(start)]
-        return first + [
-            name
-            for name in cast
-            if name not in first
-            and any(
-                part.casefold().startswith(start)
-                for known_name in (name, *aliases[name])
-                for part in (known_name, *known_name.split())
-            )
-        ]
+        """Returns names that begin with the text, then those with such a word or alias.
+
+        Names with more lines come first.
+        """
+        beginning = typed.casefold()
+        cast = sorted(
+            self.proposal.characters,
+            key=lambda character: -self.proposal.lines[character.name],
+        )
+        by_name, by_part = [], []
+        for character in cast:
+            names = (character.name, *character.aliases)
+            parts = (part for name in names for part in (name, *name.split()))
+            if character.name.casefold().startswith(beginning):
+                by_name.append(character.name)
+            elif any(part.casefold().startswith(beginning) for part in parts):
+                by_part.append(character.name)
+        return by_name + by_part
 
     # -- showing
 
@@ -244,30 +245,33 @@ class Review:
         self.console.print(text, soft_wrap=False)
 
     def _highlight_quotation(self, question: Question) -> Text:
-        """The paragraph with what is asked about marked, by colour or by signs."""
+        """Returns the paragraph with the quotation reversed, or between >> << without colours."""
         text, spans = question.paragraph, question.spans
-        begin = max(0, spans[0][0] - _CONTEXT_CHARS)
-        end = min(len(text), spans[-1][1] + _CONTEXT_CHARS)
-        paragraph = Text("… " if begin else "")
-        plain = self.console.color_system is None or self.console.no_color
-        position = begin
+        first = max(0, spans[0][0] - _CONTEXT_CHARS)
+        last = min(len(text), spans[-1][1] + _CONTEXT_CHARS)
+        paragraph = Text("… " if first else "")
+        has_colors = self.console.color_system is not None and not self.console.no_color
+        position = first
         for start, stop in spans:
             paragraph.append(text[position:start])
-            words = text[start:stop]
-            paragraph.append(f">>{words}<<" if plain else words, None if plain else "reverse")
+            quotation = text[start:stop]
+            if has_colors:
+                paragraph.append(quotation, "reverse")
+            else:
+                paragraph.append(f">>{quotation}<<")
             position = stop
-        paragraph.append(text[position:end])
-        return paragraph.append(" …") if end < len(text) else paragraph
+        paragraph.append(text[position:last])
+        return paragraph.append(" …") if last < len(text) else paragraph
 
 
 def _common_beginning(typed: str, names: Sequence[str]) -> str:
-    """The typed text, extended by the letters that all matching names share."""
+    """Extends the typed text by the letters that all matching names share."""
     while True:
-        following = {name[: len(typed) + 1].casefold() for name in names}
-        if len(following) != 1 or len(next_letters := following.pop()) <= len(typed):
+        beginnings = {name[: len(typed) + 1].casefold() for name in names}
+        if len(beginnings) != 1 or len(beginning := beginnings.pop()) <= len(typed):
             return typed
-        typed = next_letters
+        typed = beginning
 
 
 _SKIP, _BACK = "skip", "back"
-"""Answers that are no name: nobody of a cast is called so but in capitals."""
+"""Answers that are not names; no name of a cast is in lower case."""

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from narrator.serve.app import SpeechServer
 
 TOKEN_VARIABLE = "NARRATOR_SERVE_TOKEN"
-"""Environment variable of the token, which everybody would see on a command line."""
+"""Environment variable of the access token, which everybody would see on a command line."""
 _MIN_TOKEN_CHARS = 16
-"""Characters of a token that nobody guesses."""
+"""Length of a token that nobody guesses."""
 
 
 @app.command()
@@ -77,7 +77,9 @@ def serve(
         shown_token = None
         if token is None and not place.is_local:
             token = shown_token = secrets.token_urlsafe(24)
-        server = _make_server(book, language, longest, minutes, most)
+        server = _make_server(
+            book, language, max_chars=longest, max_seconds=60.0 * minutes, max_requests=most
+        )
         terms = AccessTerms(Hosts(place.address, place.port), token, tuple(cors or ()))
 
         def ready() -> None:
@@ -98,8 +100,17 @@ def serve(
 
 
 def _make_server(
-    book: Project | None, language: str | None, longest: int, minutes: int, most: int
+    book: Project | None,
+    language: str | None,
+    *,
+    max_chars: int,
+    max_seconds: float,
+    max_requests: int,
 ) -> SpeechServer:
+    """Makes the server of a book's cast, or of the voices that are kept; limits are for each text.
+
+    Raises UsageError if there is no voice.
+    """
     from narrator.cast.voicebook import VoiceBook
     from narrator.pipeline.book_engines import make_main_engine as engine_of
     from narrator.pipeline.manuscript import lexicon_of
@@ -131,12 +142,12 @@ def _make_server(
     )
     err.print(f"{names}, spoken by {engine.name}")
     return SpeechServer(
-        AnswerContext(SpeechService(engine, most), _print_with_time),
+        AnswerContext(SpeechService(engine, max_requests), _print_with_time),
         voices,
         sound_parameters_of(engine, settings.model_dump()),
         Lexicon() if book is None else lexicon_of(book)[0],
-        longest,
-        60.0 * minutes,
+        max_chars,
+        max_seconds,
     )
 
 
@@ -149,11 +160,11 @@ def _warn_of_other_engines(book: Project) -> None:
 
 
 def _check_origin(origin: str) -> None:
-    """Raises UsageError for one that no browser sends."""
+    """Raises UsageError for an origin that no browser sends."""
     if not re.fullmatch(r"\*|[a-z][a-z0-9+.-]*://[^/?#\s]+/?", origin, re.IGNORECASE):
         raise UsageError(
-            f"--cors: '{excerpt(origin)}' is no origin: scheme and host, as https://chat.example, "
-            "or *"
+            f"--cors: '{excerpt(origin)}' is not an origin: scheme and host, as "
+            "https://chat.example, or *"
         )
 
 
@@ -162,7 +173,7 @@ def _print_with_time(message: str) -> None:
 
 
 def _read_token() -> str | None:
-    """The one that the environment has. Raises UsageError for one that is easily guessed."""
+    """Returns the token in the environment, if any. Raises UsageError for one easily guessed."""
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if not token:
         return None

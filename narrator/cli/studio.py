@@ -63,5 +63,5 @@ def studio(
 
 
 def _open_browser(link: str) -> None:
-    """Opens an address in the browser, which may take a while to start."""
+    """Opens an address in the browser, which may take a while to start, without waiting."""
     threading.Thread(target=webbrowser.open, args=[link], daemon=True).start()

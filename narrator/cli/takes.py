@@ -52,25 +52,21 @@ def list_takes(
     names, book_path = parse_chunks(chunks, book)
     planned = load_plan(book_path)
     steps = book_plan.find_steps(planned, names)
-    tries = [(step, retakes.tries_of(planned, step)) for step in steps]
+    steps_with_tries = [(step, retakes.tries_of(planned, step)) for step in steps]
     if as_json:
         rows = [
-            {
-                "id": step.id,
-                "text": step.text,
-                "tries": [_try_json(chunk_try) for chunk_try in of_step],
-            }
-            for step, of_step in tries
+            {"id": step.id, "text": step.text, "tries": list(map(_try_json, tries))}
+            for step, tries in steps_with_tries
         ]
         out.print_json(data=rows if len(names) > 1 else rows[0])
         return
-    for step, of_step in tries:
+    for step, tries in steps_with_tries:
         out.print(
             f"{step.id}  {source_location(step.chunk)}  {step.chunk.speaker}: {step.chunk.text}"
         )
-        out.print(_tries_table(of_step) if of_step else "nothing was spoken yet")
+        out.print(_tries_table(tries) if tries else "nothing was spoken yet")
         if sounds is not None:
-            for path in retakes.write_sounds(planned, step, of_step, sounds):
+            for path in retakes.write_sounds(planned, step, tries, sounds):
                 out.print(str(display_path(path)))
 
 
@@ -143,7 +139,9 @@ def retake(
               parameters=parameters)  # fmt: skip
     rows = _run_job(
         job, project, cancel,
-        lambda owner, handle, shown: execution.retake(owner, handle, reading, engines, shown),
+        lambda owner, handle, progress: execution.retake(
+            owner, handle, reading, engines, progress
+        ),
     ).get("retaken", [])  # fmt: skip
     if as_json:
         out.print_json(data=rows)
@@ -164,7 +162,10 @@ def _run_job(
     cancel: threading.Event,
     do: Callable[[JobServer, JobHandle, LineProgress], None],
 ) -> Mapping[str, Any]:
-    """Does a job, here or by the project's owner. Returns its summary; raises Exit if it failed."""
+    """Does a job here by `do`, or has it done by the process that owns the project.
+
+    Returns its summary. Raises Exit if it failed.
+    """
     from narrator.pipeline.jobs import client
 
     with (
@@ -182,6 +183,7 @@ def _run_job(
 
 
 def _print_retaken(row: Mapping[str, Any]) -> None:
+    """Prints the tries of one chunk's retake, and its failures."""
     for try_row in row["tries"]:
         number = try_row["number"]
         state = "; ".join(try_row["faults"]) or ("pinned" if number == row["pinned"] else "good")
@@ -219,6 +221,7 @@ def pin(
 
 
 def _run_pin_job(job: Job, book_path: Path) -> Mapping[str, Any]:
+    """Pins or unpins chunks. Returns the summary of the job."""
     from narrator.pipeline import book_engines, book_reading
     from narrator.pipeline.jobs import execution
 
@@ -230,7 +233,7 @@ def _run_pin_job(job: Job, book_path: Path) -> Mapping[str, Any]:
     stop_on_signals(cancel)
     return _run_job(
         job, project, cancel,
-        lambda owner, handle, shown: execution.pin_or_unpin(handle, reading, engines),
+        lambda owner, handle, progress: execution.pin_or_unpin(handle, reading, engines),
     )  # fmt: skip
 
 

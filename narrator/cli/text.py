@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def suggest_cast(manuscript: Manuscript, book: Path) -> None:
-    """Say of a book in one voice, in which many are quoted, what finds who they are."""
+    """Suggests `narrator cast` for a book in one voice with many quotations."""
     from narrator.pipeline.attribution import count_unattributed_quotations
 
     number = count_unattributed_quotations(manuscript)
@@ -42,7 +42,7 @@ def suggest_cast(manuscript: Manuscript, book: Path) -> None:
 
 
 MANY_QUOTATIONS = 20
-"""Quotations of a book in one voice from which on a cast is suggested."""
+"""Number of quotations in a book in one voice from which on a cast is suggested."""
 
 
 @app.command()
@@ -73,18 +73,16 @@ def check(
         manuscript = checking.check_manuscript(manuscript, warnings.append)
     finally:
         print_problems("warning", warnings)
-    left_out = [
-        left_out_line for chapter in manuscript.chapters for left_out_line in chapter.left_out
-    ]
+    omitted_texts = [text for chapter in manuscript.chapters for text in chapter.left_out]
     if as_json:
         rows = {"names": _unknown_words_json(manuscript)} if names else {}
-        out.print_json(data={**_check_json(manuscript, left_out), **rows})
+        out.print_json(data={**_check_json(manuscript, omitted_texts), **rows})
         return
     if spoken:
         _print_changes(manuscript)
     if names:
         _print_unknown_words(manuscript)
-    _print_left_out(left_out)
+    _print_left_out(omitted_texts)
     _print_counts(manuscript)
     for note in book_engines.missing_models(manuscript.project):
         out.print(f"missing: {note}; `narrator render --draft` needs no model")
@@ -98,11 +96,12 @@ def _print_counts(manuscript: Manuscript) -> None:
     from narrator.pipeline.manuscript import count_visible_characters, source_and_left_out
 
     counts = source_and_left_out(manuscript)
-    once = [u for u in manuscript.spoken if not u.with_before]  # what several say is read once
-    character_count = sum(count_visible_characters(u.chunk.text) for u in once)
-    words = sum(count_words(u.chunk.text) for u in once)
-    seconds = sum(u.expected for u in once)
-    speakers = {u.chunk.speaker for u in manuscript.spoken}
+    # chunks in unison are counted once
+    utterances = [utterance for utterance in manuscript.spoken if not utterance.with_before]
+    character_count = sum(count_visible_characters(u.chunk.text) for u in utterances)
+    word_count = sum(count_words(u.chunk.text) for u in utterances)
+    seconds = sum(u.expected for u in utterances)
+    speakers = {utterance.chunk.speaker for utterance in manuscript.spoken}
     cast = manuscript.project.speakers  # who plays others needs no lines of its own
     silent = [name for name, speaker in cast.items() if name not in speakers and not speaker.plays]
     out.print(
@@ -110,25 +109,24 @@ def _print_counts(manuscript: Manuscript) -> None:
         f"{pluralize(len(manuscript.chapters), 'chapter')}, {pluralize(len(speakers), 'speaker')}, "
         f"{pluralize(len(manuscript.spoken), 'chunk')}, about {format_clock(seconds)}"
     )
-    out.print(f"{words} words; of {counts['source']} characters {character_count} are spoken, "
+    out.print(f"{word_count} words; of {counts['source']} characters {character_count} are spoken, "
               f"{counts['left_out']} left out")  # fmt: skip
     if silent:
         out.print(f"speakers without lines: {', '.join(silent)}")
-    kinds = book_engines.specs_of(manuscript.project)
-    if len({kinds[name].name for name in speakers}) > 1:
-        speaker_kinds = {name: kind for name, kind in kinds.items() if name in speakers}
-        out.print(f"spoken by {book_engines.describe_engines(speaker_kinds)}")
+    specs = book_engines.specs_of(manuscript.project)
+    if len({specs[name].name for name in speakers}) > 1:
+        specs_in_use = {name: spec for name, spec in specs.items() if name in speakers}
+        out.print(f"spoken by {book_engines.describe_engines(specs_in_use)}")
 
 
-def _print_left_out(left_out_lines: Sequence[OmittedText]) -> None:
-    """A line for each reason: how many places, and the first; --json has them all."""
-    reasons: dict[str, list[OmittedText]] = {}
-    for left_out_line in dict.fromkeys(left_out_lines):  # a file may be two chapters
-        reasons.setdefault(left_out_line.reason, []).append(left_out_line)
-    for reason, alike in reasons.items():
-        first, others = alike[0], len(alike) - 1
+def _print_left_out(omitted_texts: Sequence[OmittedText]) -> None:
+    """Prints a line for each reason to leave out text, with its first place."""
+    texts_by_reason: dict[str, list[OmittedText]] = {}
+    for text in dict.fromkeys(omitted_texts):  # a file may be two chapters
+        texts_by_reason.setdefault(text.reason, []).append(text)
+    for reason, (first, *others) in texts_by_reason.items():
         hidden_note = (
-            f" (and {pluralize(others, 'more place')}; --json lists all)" if others else ""
+            f" (and {pluralize(len(others), 'more place')}; --json lists all)" if others else ""
         )
         location = f"{display_path(first.path)}:{first.line}"
         out.print(f"{location}: left out, {reason}{hidden_note}: {shorten(first.text)}")
@@ -169,7 +167,7 @@ def _print_changes(manuscript: Manuscript) -> None:
 def _print_unknown_words(manuscript: Manuscript) -> None:
     from narrator.pipeline.unknown_words import find_unknown_words
 
-    unknown_words, without = find_unknown_words(manuscript)
+    unknown_words, languages_without_list = find_unknown_words(manuscript)
     book_language = manuscript.project.manifest.language
     for unknown_word in unknown_words:
         word_language = unknown_word.language
@@ -184,14 +182,14 @@ def _print_unknown_words(manuscript: Manuscript) -> None:
         manifest, word = manuscript.project.path.name, unknown_words[0].word
         out.print(f"{pluralize(len(unknown_words), 'word')} that no list knows; in {manifest} "
                   f"`lexicon: [{{word: {word}, say: …}}]` says how one is spoken")  # fmt: skip
-    elif len(without) < len({utterance.language for utterance in manuscript.spoken}):
+    elif len(languages_without_list) < len({u.language for u in manuscript.spoken}):
         out.print("no word that the lists do not know")
-    if without:
-        out.print(f"no list of words for {', '.join(without)}")
+    if languages_without_list:
+        out.print(f"no list of words for {', '.join(languages_without_list)}")
 
 
 def _excerpt_around(unknown_word: UnknownWord) -> str:
-    """A word with what stands beside it."""
+    """Returns a word with 25 characters of its context on both sides."""
     text = unknown_word.first.chunk.text
     begin, end = max(0, unknown_word.at - 25), unknown_word.at + len(unknown_word.word) + 25
     return " ".join(f"{'…' * (begin > 0)}{text[begin:end]}{'…' * (end < len(text))}".split())
@@ -219,10 +217,10 @@ def _has_words(change: Change) -> bool:
 def _check_json(manuscript: Manuscript, left_out: Sequence[OmittedText]) -> dict[str, object]:
     from narrator.pipeline import book_engines
 
-    kinds = book_engines.specs_of(manuscript.project)
+    specs = book_engines.specs_of(manuscript.project)
     return {
         "title": manuscript.project.manifest.title,
-        "engines": {name: kind.name for name, kind in kinds.items()},
+        "engines": {name: spec.name for name, spec in specs.items()},
         "chapters": [chapter.title for chapter in manuscript.chapters],
         "chunks": [
             {

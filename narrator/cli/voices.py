@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 
 class _VoiceCommands(ProjectGroup):
-    """`--cut` may stand without a number."""
+    """Commands on voices; `--cut` may have no value, which Click does not know."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, command, remaining_args = super().resolve_command(ctx, args)
         if "--cut" in remaining_args:
-            place = remaining_args.index("--cut") + 1
-            if not re.fullmatch(r"[\d.]+", "".join(remaining_args[place : place + 1])):
-                remaining_args = [*remaining_args[:place], _AUTOMATIC_CUT, *remaining_args[place:]]
+            index = remaining_args.index("--cut") + 1
+            if not re.fullmatch(r"[\d.]+", "".join(remaining_args[index : index + 1])):
+                remaining_args = [*remaining_args[:index], _AUTOMATIC_CUT, *remaining_args[index:]]
         return name, command, remaining_args
 
 
 _AUTOMATIC_CUT = "auto"
-"""The place of a cut without a number."""
+"""The value of `--cut` without a number: the best pause."""
 
 voices = typer.Typer(
     cls=_VoiceCommands,
@@ -79,7 +79,7 @@ class NewVoice:
         return presets.folder(self.root) / f"{self.name}{presets.SUFFIX}"
 
     def check(self) -> None:
-        """Raises UsageError where there is one already."""
+        """Raises UsageError if the voice exists, unless it is to be replaced."""
         if self.path.exists() and not self.replacing:
             raise UsageError(
                 f"{display_path(self.path)}: there is a voice of that name; --replace takes its "
@@ -87,7 +87,7 @@ class NewVoice:
             )
 
     def keep(self, preset: Preset) -> None:
-        """Raises UsageError, StorageError."""
+        """Writes the voice, and prints how to use it. Raises UsageError, StorageError."""
         from narrator.cast import presets
 
         self.check()
@@ -194,9 +194,10 @@ def add(
 
 
 def _prepare_clip(name: str, path: Path, transcript: str, language: str, cut: str | None) -> Clip:
-    """A clip, or the part of it that is wanted or agreed to; what is cut is said.
+    """Returns the clip, cut at `cut` seconds, or at the best pause if it is too long.
 
-    Raises UserError, UsageError where a cut is asked for and cannot be told.
+    Without `cut` the user is asked on a terminal, and only advised elsewhere. Raises UserError;
+    UsageError if no pause, or more than one, fits `--cut` without a number.
     """
     from narrator.cast import clips, cuts
 
@@ -218,8 +219,8 @@ def _prepare_clip(name: str, path: Path, transcript: str, language: str, cut: st
                 'where one is, and say it: --cut SECONDS --transcript "what is said before"'
             )
         return full_clip
-    place = f"cut at {best_cut.seconds:g} s, after {best_cut.speech:g} s of speech"
-    proposal = f"{place}: “{best_cut.transcript}”"
+    times = f"cut at {best_cut.seconds:g} s, after {best_cut.speech:g} s of speech"
+    proposal = f"{times}: “{best_cut.transcript}”"
     command = (
         f"narrator voices add {shlex.quote(name)} {shlex.quote(str(path))} "
         f"--cut {best_cut.seconds:g} "
@@ -249,7 +250,7 @@ def _prepare_clip(name: str, path: Path, transcript: str, language: str, cut: st
 
 
 def _parse_cut_seconds(text: str, max_seconds: float) -> float:
-    """Raises UsageError for what is no place within a clip."""
+    """Returns the seconds of `--cut`. Raises UsageError for a number outside of the clip."""
     try:
         seconds = float(text)
     except ValueError:
@@ -323,18 +324,18 @@ def copy(
     out.print(f"{path.stem} -> {display_path(target)}")
 
 
-# -- where we are ----------------------------------------------------------------------------------
+# -- the project of a command ----------------------------------------------------------------------
 
 
 def load_speech_settings(root: Path | None) -> SpeechSettings:
-    """Language and engine of the project here, or the defaults."""
+    """Returns language and engine of the project in this folder, or the defaults without one."""
     from narrator.project import load
 
     return load.load_speech(None if root is None else root / "book.yaml")
 
 
 def choose_language(root: Path | None, option: str | None) -> str:
-    """The language that was given, or the project's. Raises UsageError for what is no tag."""
+    """Returns the language of the option, or the project's. Raises UsageError for a wrong tag."""
     if option is None:
         return load_speech_settings(root).language
     from textbase import languages
@@ -346,7 +347,10 @@ def choose_language(root: Path | None, option: str | None) -> str:
 
 
 def find_project_root(option: Path | None) -> Path | None:
-    """The folder of the project that is meant, if one is. Raises UsageError."""
+    """Returns the project's folder: that of the option, or this one if it has a manifest.
+
+    Raises UsageError if the option's folder is not a project.
+    """
     if option is None:
         return Path() if Path("book.yaml").is_file() else None
     root = option if option.is_dir() else option.parent
@@ -356,6 +360,7 @@ def find_project_root(option: Path | None) -> Path | None:
 
 
 def _read_transcript(text: str | None, file: Path | None) -> str:
+    """Returns the transcript of one of the two options. Raises UsageError, UserError."""
     if (text is None) == (file is None):
         raise UsageError(
             "a clip needs its exact transcript, in one of --transcript and --transcript-file: "
