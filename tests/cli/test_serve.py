@@ -110,7 +110,9 @@ def test_a_port_that_is_taken_is_said(narrator: Narrator) -> None:
 def test_an_origin_that_no_browser_sends_is_refused(narrator: Narrator, origin: str) -> None:
     code, _, said = narrator("serve", "--draft", "--cors", origin)
     assert code == 2
-    assert said.startswith(f"error: --cors: '{origin}' is not an origin: scheme and host, as https://")
+    assert said.startswith(
+        f"error: --cors: '{origin}' is not an origin: scheme and host, as https://"
+    )
 
 
 def test_a_model_without_a_voice_is_said_before_it_is_loaded(narrator: Narrator) -> None:
