@@ -66,12 +66,13 @@ def _is_locked(path: Path) -> bool:
 
 
 def _kind_of_archive(path: Path) -> Kind:
+    """Returns the kind of a zip by its members; the likeliest kind of a broken one."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()[:20_000]
             mime = archive.open("mimetype").read(100) if "mimetype" in names else b""
     except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, ValueError):
-        # The likely kind: its reader explains the fault.
+        # Its reader explains the fault.
         kind = SUFFIXES.get(path.suffix.lower())
         return kind if kind is not None and kind.is_archive else kinds.EPUB
     matching = (kind for kind in KINDS if kind.is_archive and kind.is_archive(names, mime))
@@ -185,12 +186,9 @@ def _is_html(text: str, suffix: str) -> bool:
     tagged_share = tagged_length / max(1, sum(map(len, paragraphs)))
     if _HTML_START.match(visible_text) and _CONFIRMING_TAGS.search(visible_text):
         return tagged_share > _MIN_TAGGED_SHARE or "<pre" in visible_text.lower()
+    has_enough_tags = len(_EDGE_TAG.findall(visible_text)) >= _MIN_EDGE_TAGS
     is_xml = text.lstrip().startswith("<?xml")
-    return (
-        tagged_share > _MIN_TAGGED_SHARE_ELSEWHERE
-        and not is_xml
-        and len(_EDGE_TAG.findall(visible_text)) >= _MIN_EDGE_TAGS
-    )
+    return tagged_share > _MIN_TAGGED_SHARE_ELSEWHERE and has_enough_tags and not is_xml
 
 
 def _visible_part(text: str) -> str:
@@ -222,11 +220,10 @@ def _kind_by_conventions(text: str) -> Kind:
 def is_fountain(text: str) -> bool:
     """Returns whether a text is a screenplay: two or more scene headings, and names above speeches,
     on a sixth of its paragraphs."""
-    scene_heading_count, cue_count = (
-        len(_SCENE_HEADING.findall(text)),
-        len(_NAME_ABOVE_SPEECH.findall(text)),
+    scene_heading_count, name_count, paragraph_count = (
+        len(pattern.findall(text))
+        for pattern in (_SCENE_HEADING, _NAME_ABOVE_SPEECH, _PARAGRAPH_START)
     )
-    has_enough = 6 * (scene_heading_count + cue_count) >= len(_PARAGRAPH_START.findall(text))
-    return (
-        scene_heading_count > 1 and has_enough and (cue_count > 1 or bool(_TITLE_PAGE.match(text)))
-    )
+    has_enough = 6 * (scene_heading_count + name_count) >= paragraph_count
+    has_speakers = name_count > 1 or _TITLE_PAGE.match(text) is not None
+    return scene_heading_count > 1 and has_enough and has_speakers

@@ -47,6 +47,10 @@ _KEYS_BY_FACT = {
 }  # fmt: skip
 """Facts of a book -> keys of front matter."""
 _FACT_BY_KEY = {key: name for name, keys in _KEYS_BY_FACT.items() for key in keys.split()}
+_PLAIN_FACTS = tuple(
+    "subtitle publisher date description genre copyright series series_part".split()
+)
+"""Facts that are one text, as it is written."""
 _KEY = re.compile(r"[\w.-]+[ \t]*:(\s|$)")
 
 
@@ -100,18 +104,11 @@ def read_markdown(path: Path, choices: Choices, is_in_folder: bool = False) -> B
         only_title = divided_book.chapters[0].title if len(divided_book.chapters) == 1 else None
         title = outline.facts.get("title", only_title)
     facts = Metadata(
+        **{name: source.fact(name) for name in _PLAIN_FACTS},
         title=title,
         authors=tuple(source.facts.get("author", [author] if author else [])),
         language=valid_language(source.fact("language")),
         identifiers={key: v for key in ("isbn", "uuid", "id") if (v := source.fact(key))},
-        subtitle=source.fact("subtitle"),
-        series=source.fact("series"),
-        series_part=source.fact("series_part"),
-        publisher=source.fact("publisher"),
-        date=source.fact("date"),
-        description=source.fact("description"),
-        genre=source.fact("genre"),
-        copyright=source.fact("copyright"),
     )
     cover = _read_cover(source)
     remarks = (*filter(None, [decoded.remark]), *source.remarks)

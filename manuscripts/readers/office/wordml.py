@@ -168,14 +168,15 @@ class WordWriter(TextWriter):
         self._write_text(note)
 
     def _write_text(self, source: etree._Element) -> None:
-        """Writes a text that was opened, as one with fields of its own, and closes it."""
-        outer_fields, outer_reasons = self._fields, (self._paragraph_reason, self._outer_reason)
-        outer_run = self._is_link, self._style_properties, self._run_properties
-        self._fields, self._paragraph_reason, self._outer_reason, self._is_link = [], "", "", False
+        """Writes a note or a text box that was opened, with fields of its own, and closes it."""
+        outer_reasons = self._paragraph_reason, self._outer_reason
+        outer_run = self._fields, self._is_link, self._style_properties, self._run_properties
+        self._paragraph_reason = self._outer_reason = ""
+        self._fields, self._is_link = [], False
         self._write_blocks(source, self.text.container)
         self.close_text()
-        self._fields, (self._paragraph_reason, self._outer_reason) = outer_fields, outer_reasons
-        self._is_link, self._style_properties, self._run_properties = outer_run
+        self._paragraph_reason, self._outer_reason = outer_reasons
+        self._fields, self._is_link, self._style_properties, self._run_properties = outer_run
 
     def _write_blocks(self, source: etree._Element, parent: etree._Element) -> None:
         """Writes the children of `source` as blocks."""

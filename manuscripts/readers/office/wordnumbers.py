@@ -66,20 +66,21 @@ class Numbering:
             return ""
         abstract_id, depth = self._abstract_ids[numbering[0]], numbering[1]
         levels = self._levels[abstract_id]
-        counts = self._counts.setdefault(
-            abstract_id, [number_level.start - 1 for number_level in levels]
-        )
+        initial_counts = [number_level.start - 1 for number_level in levels]
+        counts = self._counts.setdefault(abstract_id, list(initial_counts))
         counts[depth] = min(counts[depth] + 1, _MAX_NUMBER)
-        counts[depth + 1 :] = [number_level.start - 1 for number_level in levels[depth + 1 :]]
+        counts[depth + 1 :] = initial_counts[depth + 1 :]
         has_words = any(map(str.isalpha, _PLACEHOLDER.sub("", level.text)))
         if not (is_empty or has_words):
             return ""
-        formatted_numbers = [
-            _format_number(max(count, 1), number_level.format)
-            for count, number_level in zip(counts, levels, strict=True)
-        ]
+        formatted_numbers = {
+            str(level_number): _format_number(max(count, 1), number_level.format)
+            for level_number, (count, number_level) in enumerate(
+                zip(counts, levels, strict=True), 1
+            )
+        }
         return _PLACEHOLDER.sub(
-            lambda match: (formatted_numbers[int(match[1]) - 1 :] or [""])[0], level.text
+            lambda match: formatted_numbers.get(match[1], ""), level.text
         ).strip()
 
     def _find_level(self, numbering: tuple[str, int]) -> _NumberLevel | None:

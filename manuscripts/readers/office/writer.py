@@ -188,20 +188,20 @@ class TextWriter:
     # -- paragraphs --------------------------------------------------------------------------------
 
     def end_paragraph(
-        self, parent: etree._Element, properties: Properties, reason: str = ""
-    ) -> etree._Element:
+        self, parent: etree._Element, properties: Properties, omission_reason: str = ""
+    ) -> None:
         """Ends the open paragraph, which may be empty, and places it at the end of `parent`."""
         self.flush()
         text = self.text
         paragraph = text.paragraph
         assert paragraph is not None
         self.piece_count += 1
-        if not reason and len(text.omission_reasons) == 1:
-            reason = next(iter(text.omission_reasons))
+        if not omission_reason and len(text.omission_reasons) == 1:
+            (omission_reason,) = text.omission_reasons
         if properties.role == "toc":
-            reason = reason or CONTENTS
+            omission_reason = omission_reason or CONTENTS
         look = look_of(properties, text.runs, text.starts_page or bool(properties.starts_page))
-        self.looks[paragraph] = replace(look, omission_reason=reason)
+        self.looks[paragraph] = replace(look, omission_reason=omission_reason)
         parent.append(paragraph)
         self._place_floats(parent)
         text.starts_page, text.breaks_page_after = text.breaks_page_after, False
@@ -209,7 +209,6 @@ class TextWriter:
         text.runs.clear()
         text.omission_reasons.clear()
         text.marker = ""
-        return paragraph
 
     def close_paragraph(self, parent: etree._Element | None = None) -> None:
         """Ends the open paragraph, if there is one, as one without properties.

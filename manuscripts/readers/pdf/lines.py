@@ -155,8 +155,9 @@ def _split_columns(snippets: Sequence[Snippet], depth: int) -> Iterator[tuple[in
         if wide_snippets:
             yield 0, list(wide_snippets)
         for number, side in enumerate((left_side, right_side), 1):
-            for column, column_snippets in _split_columns(side, depth + 1):
-                yield number + 2 * column, column_snippets
+            for inner_number, column_snippets in _split_columns(side, depth + 1):
+                # Left and right columns have odd and even numbers, so that all differ.
+                yield number + 2 * inner_number, column_snippets
         for side in (left_side, right_side, wide_snippets):
             side.clear()
 

@@ -53,15 +53,14 @@ def write_documents(
         root = etree.Element("html")
         body = etree.SubElement(root, "body")
         for previous, block in zip((None, *group), group, strict=False):
-            is_title = previous is not None and _is_title_of(previous, block)
-            parent = body[-1] if is_title else body
-            if block.kind == "heading" and not is_title:
+            parent = body
+            if previous is not None and _is_title_of(previous, block):
+                parent = body[-1]
+            elif block.kind == "heading":
                 parent = etree.SubElement(body, "hgroup")
             element = _append_element(parent, block, is_hyphenated)
-            element.set(
-                elements.SOURCE_ATTRIBUTE,
-                f"{name}, page {block.lines[0].page + 1}" if block.lines else path,
-            )
+            source = f"{name}, page {block.lines[0].page + 1}" if block.lines else path
+            element.set(elements.SOURCE_ATTRIBUTE, source)
             for number in bookmarks_by_block.get(id(block), ()):
                 anchor = etree.Element("a", id=f"entry-{number}")
                 anchor.tail, element.text = element.text, None

@@ -19,6 +19,8 @@ _STRAY_HYPHEN_SHARE = 0.008
 """Share of lines that end with a hyphen in a book without hyphenation; with it, 2 to 10 % do."""
 _MIN_LINES = 500
 """Lines below which the share of hyphens is not conclusive."""
+_RIGHT_INDENT, _INDENT_TOLERANCE = 0.8, 0.25
+"""Least indent of an indented block on its right, and the tolerance of its left one, in ems."""
 _MAX_STEP = 6
 """Maximum distance of successive baselines in ems; there may be an empty paragraph between."""
 
@@ -158,14 +160,16 @@ def _indented_frames(lines: Sequence[TextLine], frames: Frames, size: float) -> 
     for block in _indented_blocks(lines, frames, size):
         column_frame = _column_frame(frames, block[0])
         left, right = min(line.x0 for line in block), max(line.x1 for line in block)
-        is_narrow = right < column_frame.x1 - size * 0.8
-        has_usual_indent = abs(left - column_frame.x0 - usual_indent) < size * 0.25
+        is_narrow = right < column_frame.x1 - size * _RIGHT_INDENT
+        indent = left - column_frame.x0
+        has_usual_indent = abs(indent - usual_indent) < size * _INDENT_TOLERANCE
         filled_share = sum(right - line.x1 < size for line in block) / len(block)
-        is_filled = is_narrow and filled_share > (0.6 if has_usual_indent else 0.3)
-        common_start_count = Counter(round(line.x0) for line in block).most_common(1)[0][1]
-        if len(block) > 1 and (
-            (is_filled and len(block) > 2) or (common_start_count > 1 and not has_usual_indent)
-        ):
+        # Lines with the indent of paragraphs may be a dialogue of first lines.
+        min_filled_share = 0.6 if has_usual_indent else 0.3
+        is_filled = is_narrow and filled_share > min_filled_share
+        most_common_start = Counter(round(line.x0) for line in block).most_common(1)
+        have_common_start = most_common_start[0][1] > 1
+        if (is_filled and len(block) > 2) or (have_common_start and not has_usual_indent):
             frame = Frame(left, right if is_filled else column_frame.x1)
             frames_by_line |= {id(line): frame for line in block}
     return frames_by_line
