@@ -75,6 +75,11 @@ def level_of(element: etree._Element) -> int:
     return int(heading[1]) if heading else 0
 
 
+def heading_tag(level: int) -> str:
+    """Returns the name of the heading of a level, which may be out of range."""
+    return f"h{min(6, max(1, level))}"
+
+
 def language_of(element: etree._Element) -> str | None:
     """Returns the language that an element or its nearest ancestor declares."""
     for ancestor in (element, *element.iterancestors()):

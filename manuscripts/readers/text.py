@@ -305,7 +305,9 @@ class _TextFile:
         rows = [row.strip() for row in block.rows]
         is_indented = all(_indentation(row) >= 2 for row in block.rows)
         is_quoted = is_indented and not self.label_keys and len(rows) > 1
-        is_verse_quotation = is_quoted and max(map(len, rows)) < 0.8 * self.usual_width
+        is_verse_quotation = (
+            is_quoted and max(map(len, rows)) < _VERSE_WIDTH_SHARE * self.usual_width
+        )
         text = hyphens.join("\n".join(rows), self.known_words)
         if self.label_keys:
             text = self._join_speech_rows(text)
@@ -363,6 +365,12 @@ _EVEN_LINE_SHARE = 0.82
 """Share of the longest line's length that all lines of prose reach, except the last."""
 _FULL_LINE_SHARE = 0.85
 """Share of the width from which a line was wrapped because the next word had no room."""
+_VERSE_WIDTH_SHARE = 0.8
+"""Share of the width that no line of verse reaches."""
+_MAX_WRAPPED_WIDTH = 200
+"""Maximum characters of a wrapped line."""
+_ENDED_SHARE = 0.7
+"""Share of lines that end as sentences do, from which each is a paragraph."""
 _CONTINUATION_SHARE = 0.15
 """Least share of lines in a wrapped text that continue a sentence in lower case."""
 
@@ -373,8 +381,8 @@ def _is_line_by_line(rows: Sequence[str]) -> bool:
     rows = [row.strip() for row in rows]
     width = _text_width(rows)
     pairs = [(row, row_below) for row, row_below in pairwise(rows) if row and row_below]
-    if width > 200 or not pairs:
-        return width > 200
+    if width > _MAX_WRAPPED_WIDTH or not pairs:
+        return width > _MAX_WRAPPED_WIDTH
     full_count = sum(len(row) >= _FULL_LINE_SHARE * width for row, _ in pairs)
     ended_count = sum(row[-1] in _PARAGRAPH_ENDINGS for row, _ in pairs)
     continued_count = sum(
@@ -382,7 +390,7 @@ def _is_line_by_line(rows: Sequence[str]) -> bool:
     )
     is_wrapped = 2 * full_count >= len(pairs) or continued_count >= _CONTINUATION_SHARE * len(pairs)
     is_dense = 10 * rows.count("") <= len(rows)
-    return ended_count >= 0.7 * len(pairs) or (is_dense and not is_wrapped)
+    return ended_count >= _ENDED_SHARE * len(pairs) or (is_dense and not is_wrapped)
 
 
 def _text_width(rows: Sequence[str]) -> int:

@@ -79,6 +79,8 @@ class Document:
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 """Begins an address out of the book."""
+_MAX_CELL_WORDS = 40
+"""Maximum words of a cell of data; a table with longer ones is a layout."""
 _SECTIONS = word_set("article aside body div main section")
 _EM = word_set("em i cite dfn var")
 _STRONG = word_set("strong b")
@@ -369,7 +371,9 @@ class _BodyWalker:
         blocks."""
         cells = list(element.iter("{*}td", "{*}th"))
         rows = list(element.iter("{*}tr"))
-        has_short_cells = all(count_words("".join(cell.itertext())) <= 40 for cell in cells)
+        has_short_cells = all(
+            count_words("".join(cell.itertext())) <= _MAX_CELL_WORDS for cell in cells
+        )
         inner_table = next(element.iterdescendants("{*}table"), None)
         if len(cells) <= len(rows) or not has_short_cells or inner_table is not None:
             self.walk_children(element)

@@ -25,41 +25,34 @@ def holding(folder: Path, names: dict[str, str]) -> bytes:
     return path.read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
-        (b"%PDF-1.7\n", kinds.PDF),
-        (b"\xef\xbb\xbf\n%PDF-1.4\n", kinds.PDF),
-        (b"{\\rtf1\\ansi Hello}", kinds.RTF),
-        (b"Novel".ljust(60, b"\0") + b"BOOKMOBI", kinds.MOBI),
-        (b"<?xml version='1.0'?><FictionBook xmlns='x'><body/></FictionBook>", kinds.FB2),
-        (b"<?xml version='1.0'?><FinalDraft DocumentType='Script'/>", kinds.FINAL_DRAFT),
-        (b"<rss version='2.0'><channel/></rss>", kinds.FEED),
-        (b"<feed xmlns='http://www.w3.org/2005/Atom'/>", kinds.FEED),
-        (b'{"version": "https://jsonfeed.org/version/1.1", "items": []}', kinds.FEED),
-        (b"<!DOCTYPE html><title>a</title><p>b", kinds.HTML),
-        (b"<?xml version='1.0'?>\n<html xmlns='x'><body/></html>", kinds.HTML),
-        (b"<p>One paragraph.</p>\n<p>Another.</p>", kinds.HTML),
-        (b"<p>One paragraph.\n<P>Another.", kinds.HTML),
-        (b"<p><b>" + b"a " * 200_000 + b"</b></p>", kinds.TEXT),
-        (b"WEBVTT\n\n00:01.000 --> 00:02.000\nHi", kinds.VTT),
-        (b"1\r\n00:00:01,000 --> 00:00:02,000\r\nHi\r\n", kinds.SRT),
-        (SLUGS.encode(), kinds.FOUNTAIN),
-        (b"# One\n\nText.\n\n# Two\n\nText.\n", kinds.MARKDOWN),
-        (b"---\ntitle: A\n---\n\nText.\n", kinds.MARKDOWN),
-        (b"Once upon a time.\n", kinds.TEXT),
-        (b"WEBVTT is a format of subtitles.\n", kinds.TEXT),
-        (b"\n\nWEBVTT\n\n00:01.000 --> 00:02.000\nHi", kinds.VTT),
-        (b"{\\rtf is how RTF begins.", kinds.TEXT),
-        (b"INT. is short for interior.\n", kinds.TEXT),
-        (b"CONTENTS\n\nChapter 1\n", kinds.TEXT),
-        (b"<3 is a heart, she wrote.", kinds.TEXT),
-    ],
-)
-def test_a_file_is_told_by_what_is_in_it(tmp_path: Path, data: bytes, kind: Kind) -> None:
-    path = tmp_path / "book.bin"
-    path.write_bytes(data)
-    assert kind_of(path) is kind
+BY_CONTENT = [
+    (b"%PDF-1.7\n", kinds.PDF),
+    (b"\xef\xbb\xbf\n%PDF-1.4\n", kinds.PDF),
+    (b"{\\rtf1\\ansi Hello}", kinds.RTF),
+    (b"Novel".ljust(60, b"\0") + b"BOOKMOBI", kinds.MOBI),
+    (b"<?xml version='1.0'?><FictionBook xmlns='x'><body/></FictionBook>", kinds.FB2),
+    (b"<?xml version='1.0'?><FinalDraft DocumentType='Script'/>", kinds.FINAL_DRAFT),
+    (b"<rss version='2.0'><channel/></rss>", kinds.FEED),
+    (b"<feed xmlns='http://www.w3.org/2005/Atom'/>", kinds.FEED),
+    (b'{"version": "https://jsonfeed.org/version/1.1", "items": []}', kinds.FEED),
+    (b"<!DOCTYPE html><title>a</title><p>b", kinds.HTML),
+    (b"<?xml version='1.0'?>\n<html xmlns='x'><body/></html>", kinds.HTML),
+    (b"<p>One paragraph.</p>\n<p>Another.</p>", kinds.HTML),
+    (b"<p>One paragraph.\n<P>Another.", kinds.HTML),
+    (b"<p><b>" + b"a " * 200_000 + b"</b></p>", kinds.TEXT),
+    (b"WEBVTT\n\n00:01.000 --> 00:02.000\nHi", kinds.VTT),
+    (b"1\r\n00:00:01,000 --> 00:00:02,000\r\nHi\r\n", kinds.SRT),
+    (SLUGS.encode(), kinds.FOUNTAIN),
+    (b"# One\n\nText.\n\n# Two\n\nText.\n", kinds.MARKDOWN),
+    (b"---\ntitle: A\n---\n\nText.\n", kinds.MARKDOWN),
+    (b"Once upon a time.\n", kinds.TEXT),
+    (b"WEBVTT is a format of subtitles.\n", kinds.TEXT),
+    (b"\n\nWEBVTT\n\n00:01.000 --> 00:02.000\nHi", kinds.VTT),
+    (b"{\\rtf is how RTF begins.", kinds.TEXT),
+    (b"INT. is short for interior.\n", kinds.TEXT),
+    (b"CONTENTS\n\nChapter 1\n", kinds.TEXT),
+    (b"<3 is a heart, she wrote.", kinds.TEXT),
+]
 
 
 PARAGRAPHS = "Once upon a time there was a king.\n\nHe had three sons.\n\n" * 4
@@ -69,84 +62,74 @@ COMMENT = "<!-- saved from\n\nurl=(0014)about:internet <p> -->\n"
 WORD = "<![if !mso]>\n<!--[if gte mso 9]><xml></xml><![endif]-->\n"
 
 
+ENCODINGS = ("utf-8", "utf-16")
+HTML = [
+    SCRIPT + PAGE,
+    SCRIPT * 3 + "<style>p { color: red }</style>" + PAGE,
+    "\ufeff\n  " + SCRIPT + "<html><body>" + PARAGRAPHS + "</body></html>",
+    COMMENT + PAGE,
+    COMMENT + "<!DOCTYPE html>\n" + PAGE,
+    WORD + "<html xmlns:v='urn:x'>" + PAGE + "</html>",
+    "<?php if ($a > 1) { echo 1; } ?>\n" + PAGE,
+    "<?xml version='1.0'?><?xml-stylesheet type='text/xsl' href='a'?>\n<h:html xmlns:h='x'>"
+    "<h:body/></h:html>",
+    "<?xml version='1.0'?>\n<!-- a -->\n<div xmlns='http://www.w3.org/1999/xhtml'><p>a</p></div>",
+    "The King\n<p>Once upon a time.\n<p>He had three sons.\n<p>All of them left.\n",
+    "Title<br>\n<br>\nOnce upon a time.<br>\nHe had three sons.<br>\n",
+    "<a name='top'></a><img src='a.png'>\n" + PAGE,
+    "<html><body><pre>" + PARAGRAPHS + "</pre>",
+    "<center><b>The King</b></center>\n<pre>" + PARAGRAPHS + "</pre>",
+    "Ein Titel\n<!-- a --><script>b()</script>\n" + PAGE,
+]
+"""Pages that are known by their tags, whatever stands above these."""
+TEXTS = [
+    "A word in <b>bold</b> and one in <i>italics</i>.\n\n" + PARAGRAPHS,
+    "In HTML, <p>this</p> is a paragraph, and <br> ends a line.\n\n" + PARAGRAPHS,
+    "<p>This</p> is how a paragraph is written.\n\n" + PARAGRAPHS,
+    "<html> is the first tag of a page. It needs a <body> too.\n\n" + PARAGRAPHS,
+    "<script> is no way to begin.\n\n" + PARAGRAPHS,
+    "<!-- a note to myself -->\n\n" + PARAGRAPHS,
+    "1 < 2 and 3 > 2.\n\n" + PARAGRAPHS,
+    "An example:\n\n```html\n" + PAGE + "\n\n" + PAGE + "```\n\nThat is all.\n",
+    PARAGRAPHS + PAGE,
+]
+"""Texts that mention tags, or have an example."""
+MARKDOWN = [
+    "<p align='center'>\n  <img src='a.png'>\n</p>\n\n# One\n\nText.\n",
+    SCRIPT + "# One\n\nText.\n",
+    COMMENT + "# One\n\nText.\n",
+    "<div>\n\n" + PARAGRAPHS + "</div>",
+    "One<br>\nTwo<br>\nThree<br>\n",
+]
+"""Markdown with tags."""
+BY_NAME = [
+    ("a.htm", SCRIPT + PARAGRAPHS, kinds.HTML),
+    ("a.htm", "Once upon a time <i>there</i> was a king.\n", kinds.HTML),
+    ("a.htm", "Fish &amp; chips.\n", kinds.HTML),
+    ("a.htm", PARAGRAPHS, kinds.TEXT),
+    ("a.md", "Plain words.", kinds.MARKDOWN),
+    ("a.fountain", "Plain words.", kinds.FOUNTAIN),
+    ("a.txt", "Plain words.", kinds.TEXT),
+    ("a", "Plain words.", kinds.TEXT),
+]
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("name", "content", "kind"),
     [
-        SCRIPT + PAGE,
-        SCRIPT * 3 + "<style>p { color: red }</style>" + PAGE,
-        "\ufeff\n  " + SCRIPT + "<html><body>" + PARAGRAPHS + "</body></html>",
-        COMMENT + PAGE,
-        COMMENT + "<!DOCTYPE html>\n" + PAGE,
-        WORD + "<html xmlns:v='urn:x'>" + PAGE + "</html>",
-        "<?php if ($a > 1) { echo 1; } ?>\n" + PAGE,
-        "<?xml version='1.0'?><?xml-stylesheet type='text/xsl' href='a'?>\n<h:html xmlns:h='x'>"
-        "<h:body/></h:html>",
-        "<?xml version='1.0'?>\n<!-- a -->\n<div xmlns='http://www.w3.org/1999/xhtml'><p>a</p></div>",
-        "The King\n<p>Once upon a time.\n<p>He had three sons.\n<p>All of them left.\n",
-        "Title<br>\n<br>\nOnce upon a time.<br>\nHe had three sons.<br>\n",
-        "<a name='top'></a><img src='a.png'>\n" + PAGE,
-        "<html><body><pre>" + PARAGRAPHS + "</pre>",
-        "<center><b>The King</b></center>\n<pre>" + PARAGRAPHS + "</pre>",
-        "Ein Titel\n<!-- a --><script>b()</script>\n" + PAGE,
+        *(("book.bin", data, kind) for data, kind in BY_CONTENT),
+        *(("book.txt", page.encode(code), kinds.HTML) for page in HTML for code in ENCODINGS),
+        *(("book.txt", text, kinds.TEXT) for text in TEXTS),
+        *(("book.md", text, kinds.MARKDOWN) for text in MARKDOWN),
+        *BY_NAME,
     ],
 )
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_html_is_known_by_its_tags_whatever_stands_above_them(
-    tmp_path: Path, text: str, encoding: str
+def test_a_file_is_known_by_its_content_and_in_doubt_by_its_name(
+    tmp_path: Path, name: str, content: str | bytes, kind: Kind
 ) -> None:
-    path = tmp_path / "book.txt"
-    path.write_bytes(text.encode(encoding))
-    assert kind_of(path) is kinds.HTML
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "A word in <b>bold</b> and one in <i>italics</i>.\n\n" + PARAGRAPHS,
-        "In HTML, <p>this</p> is a paragraph, and <br> ends a line.\n\n" + PARAGRAPHS,
-        "<p>This</p> is how a paragraph is written.\n\n" + PARAGRAPHS,
-        "<html> is the first tag of a page. It needs a <body> too.\n\n" + PARAGRAPHS,
-        "<script> is no way to begin.\n\n" + PARAGRAPHS,
-        "<!-- a note to myself -->\n\n" + PARAGRAPHS,
-        "1 < 2 and 3 > 2.\n\n" + PARAGRAPHS,
-        "An example:\n\n```html\n" + PAGE + "\n\n" + PAGE + "```\n\nThat is all.\n",
-        PARAGRAPHS + PAGE,
-    ],
-)
-def test_a_text_that_mentions_tags_or_has_an_example_stays_one(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "book.txt"
-    path.write_text(text, encoding="utf-8")
-    assert kind_of(path) is kinds.TEXT
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<p align='center'>\n  <img src='a.png'>\n</p>\n\n# One\n\nText.\n",
-        SCRIPT + "# One\n\nText.\n",
-        COMMENT + "# One\n\nText.\n",
-        "<div>\n\n" + PARAGRAPHS + "</div>",
-        "One<br>\nTwo<br>\nThree<br>\n",
-    ],
-)
-def test_tags_in_markdown_are_markdown(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "book.md"
-    path.write_text(text, encoding="utf-8")
-    assert kind_of(path) is kinds.MARKDOWN
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        (SCRIPT + PARAGRAPHS, kinds.HTML),
-        ("Once upon a time <i>there</i> was a king.\n", kinds.HTML),
-        ("Fish &amp; chips.\n", kinds.HTML),
-        (PARAGRAPHS, kinds.TEXT),
-    ],
-)
-def test_a_page_with_few_tags_is_what_its_name_says(tmp_path: Path, text: str, kind: Kind) -> None:
-    (tmp_path / "book.htm").write_text(text, encoding="utf-8")
-    assert kind_of(tmp_path / "book.htm") is kind
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert kind_of(path) is kind
 
 
 def test_scripts_above_a_page_are_not_read(tmp_path: Path) -> None:
@@ -186,7 +169,7 @@ def test_an_archive_is_told_by_its_members(
 
 
 @pytest.mark.parametrize(
-    ("data", "advice"),
+    ("content", "advice"),
     [
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "save it as .docx"),
         (b"\x89PNG\r\n\x1a\n", "OCR"),
@@ -199,47 +182,19 @@ def test_an_archive_is_told_by_its_members(
             "save the page as HTML",
         ),
         (bytes(range(256)) * 9, "what can be imported: EPUB, Word"),
-    ],
-)
-def test_what_is_not_read_is_refused_with_what_to_do(
-    tmp_path: Path, data: bytes, advice: str
-) -> None:
-    path = tmp_path / "book.epub"
-    path.write_bytes(data)
-    with pytest.raises(ImportFailed, match=advice):
-        kind_of(path)
-
-
-@pytest.mark.parametrize(
-    ("names", "advice"),
-    [
         ({"[Content_Types].xml": "", "xl/workbook.xml": ""}, "spreadsheet"),
         ({"Index/Document.iwa": ""}, "Pages document; export it"),
         ({"a.scriv/a.scrivx": ""}, "compile it to Word"),
         ({"photo.jpg": ""}, "unpack it"),
     ],
 )
-def test_archives_of_other_programs_are_refused_with_what_to_do(
-    tmp_path: Path, names: dict[str, str], advice: str
+def test_what_is_not_read_is_refused_with_what_to_do(
+    tmp_path: Path, content: bytes | dict[str, str], advice: str
 ) -> None:
-    path = tmp_path / "book.docx"
-    path.write_bytes(holding(tmp_path, names))
+    path = tmp_path / "book.epub"
+    path.write_bytes(content if isinstance(content, bytes) else holding(tmp_path, content))
     with pytest.raises(ImportFailed, match=advice):
         kind_of(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("a.md", kinds.MARKDOWN),
-        ("a.fountain", kinds.FOUNTAIN),
-        ("a.txt", kinds.TEXT),
-        ("a", kinds.TEXT),
-    ],
-)
-def test_a_name_decides_where_no_content_does(tmp_path: Path, name: str, kind: Kind) -> None:
-    (tmp_path / name).write_text("Plain words.")
-    assert kind_of(tmp_path / name) is kind
 
 
 @pytest.mark.parametrize("text", ["<!-- a --> " * 4000 + "<", " " * 40_000 + "1", "1" * 40_000])

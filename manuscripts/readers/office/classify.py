@@ -17,9 +17,10 @@ from lxml import etree
 from manuscripts.book import count_words
 from manuscripts.headings import END_OF_TEXT, PART, Heading, is_title
 from manuscripts.prose import is_scene_break
-from manuscripts.readers.elements import OMISSION_ATTRIBUTE
+from manuscripts.readers.elements import OMISSION_ATTRIBUTE, heading_tag
 from manuscripts.readers.office.looks import (
     CONTENTS,
+    MAX_HEADING_CHARACTERS,
     MAX_HEADING_WORDS,
     FirstPage,
     ParagraphLine,
@@ -42,6 +43,10 @@ _TABLE_CAPTION = re.compile(r"tab(?:le|elle|leau|la|ella|\.)|таблица|表"
 """Start of a table's caption; such captions are read, as tables are."""
 _MIN_ENDLESS_WORDS = 500
 """Words that a table of contents may have, however short the text is."""
+_FEW_LINES = 20
+"""Number of paragraphs below which a text is short."""
+_MIN_EXTRA_SPACE = 12
+"""Points of space above a paragraph, beyond the usual, that make a scene break."""
 _MIN_WORDS_BETWEEN = 40
 """Minimum words between headings that are known by their look alone."""
 
@@ -58,8 +63,8 @@ def classify_paragraphs(
     body_lines = omit_title_page(lines, first_page)
     # Headings by style are those of chapters if there are several, if one names a chapter, or if
     # the text is short.
-    if styled_headings and (
-        len(styled_headings) > 1 or len(lines) < 20 or parse_heading(styled_headings[0])
+    if len(styled_headings) > 1 or any(
+        len(lines) < _FEW_LINES or parse_heading(heading) for heading in styled_headings
     ):
         _set_levels_like_styled(body_lines, styled_headings)
     else:
@@ -223,7 +228,7 @@ def _is_title_below(number_line: ParagraphLine, title_line: ParagraphLine) -> bo
         and title_line.gap <= 3
         and not title_line.look.starts_page
         and title_line.word_count <= MAX_HEADING_WORDS
-        and len(text) <= 120
+        and len(text) <= MAX_HEADING_CHARACTERS
         and not text.startswith(("(", "["))  # a description of the scene in a play
         and _may_be_title(text)
     ):
@@ -303,9 +308,12 @@ def _write_markup(line: ParagraphLine, usual_space: float) -> None:
     elif look.role == "caption" and not _TABLE_CAPTION.match(line.text):
         _make_caption(element)
     elif line.level:
-        element.tag = f"h{min(6, line.level)}"
+        element.tag = heading_tag(line.level)
         _strip_full_emphasis(element)
-    elif not (line.gap or look.starts_page) and look.space_above >= max(usual_space, 0) + 12:
+    elif (
+        not (line.gap or look.starts_page)
+        and look.space_above >= max(usual_space, 0) + _MIN_EXTRA_SPACE
+    ):
         gap = etree.Element("p")
         etree.SubElement(gap, "br")
         element.addprevious(gap)

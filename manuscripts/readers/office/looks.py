@@ -17,6 +17,7 @@ from manuscripts.readers.elements import OMISSION_ATTRIBUTE
 CONTENTS = "table of contents"
 MAX_HEADING_WORDS = 15
 """Maximum words of a heading."""
+MAX_HEADING_CHARACTERS = 120
 _LARGE_RATIO = 1.15
 """Size relative to the body text from which type counts as larger."""
 
@@ -84,7 +85,7 @@ def may_be_heading(line: ParagraphLine) -> bool:
         line.is_candidate
         and not line.level
         and 0 < line.word_count <= MAX_HEADING_WORDS
-        and len(line.text) <= 120
+        and len(line.text) <= MAX_HEADING_CHARACTERS
     )
 
 

@@ -30,6 +30,12 @@ from manuscripts.readers.office.looks import (
 
 _MAX_FRONT_LINES = 30
 """Lines from the top that are searched for a title page."""
+_MAX_BYLINE_POSITION = 15
+"""Number of lines at the top of which one may name the author."""
+_MAX_BYLINE_WORDS, _MAX_NAME_WORDS = 8, 6
+"""Maximum words after `by`, perhaps of several authors, and of a name on a line of its own."""
+_MAX_FRONT_LINE_WORDS = 20
+"""Maximum words of a line that may be one of a title page."""
 _BYLINE_START = re.compile(r"(?:an? [\w’' -]{1,30})?(?:written )?\b(?:by|von|par|por|di):?", re.I)
 _CONTACT = re.compile(r"@|\d{3}")
 """A sign of an address or a telephone number."""
@@ -160,12 +166,13 @@ def _parse_byline(front: Sequence[ParagraphLine], position: int) -> tuple[str, P
     The name is "" where a line names nobody.
     """
     line = front[position]
-    name = matter.author_of_byline(line.text) if position < 15 else None
+    name = matter.author_of_byline(line.text) if position < _MAX_BYLINE_POSITION else None
     next_lines = front[position + 1 : position + 2]
     if name is None and next_lines and _BYLINE_START.fullmatch(line.text):
         (line,) = next_lines
-        name = line.text if line.word_count <= 6 else None
-    return (name, line) if name and count_words(name) <= 8 and name[:1].isupper() else ("", line)
+        name = line.text if line.word_count <= _MAX_NAME_WORDS else None
+    is_name = name and count_words(name) <= _MAX_BYLINE_WORDS and name[:1].isupper()
+    return (name or "", line) if is_name else ("", line)
 
 
 def _is_contact(line: ParagraphLine) -> bool:
@@ -191,7 +198,7 @@ def omit_front_lines(lines: Sequence[ParagraphLine], first_page: FirstPage) -> N
     """Leaves out a few lines above the first heading that look like a title page."""
     heading_position = next((position for position, line in enumerate(lines) if line.level), 0)
     front = [line for line in lines[:heading_position] if line.text and line.is_candidate]
-    are_short = all(line.word_count <= MAX_HEADING_WORDS + 5 for line in front)
+    are_short = all(line.word_count <= _MAX_FRONT_LINE_WORDS for line in front)
     text = " ".join(line.text for line in front)
     if not text or first_page.title or not (are_short and matter.may_be_title_page(text)):
         return

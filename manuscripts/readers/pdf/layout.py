@@ -46,6 +46,12 @@ _MAX_SCENE_SPACE = 4
 """Extra space beyond that between paragraphs, in leadings, from which it is no scene break."""
 _SHORT_SHARE = 0.3
 """Share of a column's width; a line that leaves as much free is the last of its paragraph."""
+_MIN_FREE_WIDTH, _SPACE_WIDTH = 1.5, 0.5
+"""Least width that the last line of a paragraph leaves free, and a word's space, in ems."""
+_MAX_CHARACTERS = 120
+"""Maximum characters of a heading that is known by its words."""
+_MAX_NUMBER_CHARACTERS = 40
+"""Maximum characters of a heading that is only a number."""
 _SENTENCE_END = re.compile(r"[.!?…:;—–*\])][”’\"'»“)\]\d*]*\s*$|[”»\"]\s*$")
 _LEADER = re.compile(r"(?:[.·…_]\s?){5,}\s*\S{0,6}$")
 _FAR = 1000.0
@@ -201,7 +207,8 @@ def _ends_paragraph(line: TextLine, next_line: TextLine, typesetting: Typesettin
     free_width = frame.x1 - line.x1
     word = next_line.text.strip().split(" ", 1)[0]
     word_width = (next_line.x1 - next_line.x0) * len(word) / max(1, len(next_line.text.strip()))
-    min_free_width = max(typesetting.size * 1.5, word_width + typesetting.size * 0.5)
+    space_width = typesetting.size * _SPACE_WIDTH
+    min_free_width = max(typesetting.size * _MIN_FREE_WIDTH, word_width + space_width)
     if not _SENTENCE_END.search(line.text):
         min_free_width = max(min_free_width, (frame.x1 - frame.x0) * _SHORT_SHARE)
     return free_width > min_free_width
@@ -273,7 +280,7 @@ def _cannot_be_title(text: str) -> bool:
 def _body_size_rank(block: LayoutBlock, is_bold: bool, typesetting: Typesetting) -> float:
     """Ranks a heading in body size by its words, capitals and bold; 0 for no heading."""
     text = block.text
-    heading = parse_numbering(text) if len(text) <= 120 else None
+    heading = parse_numbering(text) if len(text) <= _MAX_CHARACTERS else None
     is_named = matter.kind_of_title(text) is not None or (
         heading is not None and bool(not heading.title or heading.mark or is_title(heading.title))
     )
@@ -287,8 +294,10 @@ def _body_size_rank(block: LayoutBlock, is_bold: bool, typesetting: Typesetting)
 def _is_chapter_number(text: str) -> bool:
     """Returns whether a text is a numbered heading without a title: `Chapter One`, `第一章`."""
     text = text.strip()
-    numbered_heading = parse_numbering(text) if len(text) <= 40 and not text[:1].islower() else None
-    return numbered_heading is not None and not numbered_heading.title and text[-1] not in ".,;"
+    if len(text) > _MAX_NUMBER_CHARACTERS or text[:1].islower():
+        return False
+    numbering = parse_numbering(text)
+    return numbering is not None and not numbering.title and text[-1] not in ".,;"
 
 
 def _counting_numbers(

@@ -18,6 +18,10 @@ _BASELINE_TOLERANCE = 0.15
 """Maximum difference of baselines within a line, in ems."""
 _MIN_RISE = 0.12
 """Minimum rise of a raised snippet, in ems of the line."""
+_MAX_FALL, _MAX_RISE = 0.4, 0.8
+"""Maximum height of a lowered and of a raised snippet from the line, in ems of the line."""
+_MAX_ATTACHED_GAP = 0.5
+"""Maximum gap of a raised or lowered snippet and its neighbour, in ems of the line."""
 _SMALL_RATIO = 0.85
 """Maximum size of a raised or lowered snippet, relative to the line."""
 _MIN_SPACE = 0.22
@@ -26,6 +30,8 @@ _MIN_CELL_GAP = 2.0
 """Minimum gap between two table cells, in ems."""
 _SURE_CELL_GAP = 4.0
 """Gap that always separates table cells, however loose the line is, in ems."""
+_CELL_GAP_RATIO = 2.5
+"""Gap between table cells, relative to the smallest gap of the line."""
 CELL_SEPARATOR = "\t"
 """Separator of table cells in the text of a line."""
 _STRIP_WIDTH = 2.0
@@ -33,6 +39,18 @@ _STRIP_WIDTH = 2.0
 _MIN_COLUMN_LINES = 5
 _MIN_COLUMN_CHARACTERS = 14
 """Minimum median characters of a column's lines; columns of tables are narrower."""
+_MAX_STRIPS = 5000
+"""Maximum strips of a page; one with more is wider than any book."""
+_COLUMN_EDGE = 0.15
+"""Share of the width at each side in which no gutter is searched for."""
+_MAX_CROSSING_SHARE = 0.4
+"""Maximum share of snippets that cross a gutter."""
+_MIN_GUTTER = 0.5
+"""Minimum width of a gutter, in ems."""
+_MAX_COLUMN_INDENT = 2.5
+"""Maximum distance of the beginning of a right column's lines from the gutter, in ems."""
+_MIN_FLUSH_SHARE = 0.6
+"""Minimum share of a right column's lines that begin at the gutter."""
 _MAX_COLUMN_DEPTH = 3
 _INITIAL_RATIO = 1.7
 """Minimum size of an initial, relative to the text."""
@@ -40,9 +58,16 @@ _INITIAL_HEIGHT = 0.9
 """Height of an initial above its baseline, relative to its size."""
 _INITIAL_OVERLAP = 0.2
 """Overlap of an initial and the lines beside it, relative to its size."""
+_INITIAL_WORD_GAP = 0.4
+"""Gap after an initial that is a word, in ems of the line."""
 _MAX_INITIALS = 20
 """Maximum initials of a page; with more, large letters are something else."""
-_MIN_SPACED_LETTERS = 5
+_MIN_SPACED_LETTERS, _SPACED_SHARE = 5, 0.7
+"""Minimum letters of a letter-spaced text, and minimum share of them that a space follows."""
+_WORD_GAP_RATIO = 1.6
+"""Gap between words of a letter-spaced text, relative to that between letters."""
+_SURE_SPACE = 0.5
+"""Gap that is a space though the file has none, in ems."""
 _MAX_ROW_SNIPPETS = 500
 """Snippets of a row above which raised ones are not searched, as that would take long."""
 _CJK = re.compile(r"[\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]|[\U00020000-\U0003ffff]")
@@ -180,22 +205,22 @@ def _find_gutter(snippets: Sequence[Snippet]) -> tuple[float, float] | None:
     spans = [(snippet.x0, snippet.x1, len(snippet.glyphs)) for snippet in snippets]
     left, right = min(span[0] for span in spans), max(span[1] for span in spans)
     strip_count = int((right - left) / _STRIP_WIDTH) + 1
-    if strip_count > 5000:
+    if strip_count > _MAX_STRIPS:
         return None
     count_changes = [0] * (strip_count + 1)
     for x0, x1, _ in spans:
         count_changes[int((x0 - left) / _STRIP_WIDTH)] += 1
         count_changes[min(strip_count, int((x1 - left) / _STRIP_WIDTH) + 1)] -= 1
-    first_strip, last_strip = int(strip_count * 0.15), int(strip_count * 0.85)
+    first_strip, last_strip = (int(strip_count * edge) for edge in (_COLUMN_EDGE, 1 - _COLUMN_EDGE))
     middle_counts = list(accumulate(count_changes))[first_strip:last_strip]
     lowest_count = min(middle_counts, default=0)
-    if not middle_counts or lowest_count > len(snippets) * 0.4:
+    if not middle_counts or lowest_count > len(snippets) * _MAX_CROSSING_SHARE:
         return None
     # A little more than the minimum, for a title or a page number across the strip.
     begin, end = _longest_run(middle_counts, lowest_count + max(1, len(snippets) // 30))
     strip = left + (first_strip + begin) * _STRIP_WIDTH, left + (first_strip + end) * _STRIP_WIDTH
     size = median(snippet.size for snippet in snippets)
-    if strip[1] - strip[0] < size * 0.5:
+    if strip[1] - strip[0] < size * _MIN_GUTTER:
         return None
     return strip if _separates_columns(spans, *strip, size) else None
 
@@ -219,10 +244,9 @@ def _separates_columns(
     if min(len(left_spans), len(right_spans)) < _MIN_COLUMN_LINES:
         return False
     usual_characters = [median(span[2] for span in side) for side in (left_spans, right_spans)]
-    flush_count = sum(x0 - end < size * 2.5 for x0, _, _ in right_spans)
-    return min(usual_characters) >= _MIN_COLUMN_CHARACTERS and (
-        flush_count * 5 >= len(right_spans) * 3
-    )
+    flush_count = sum(x0 - end < size * _MAX_COLUMN_INDENT for x0, _, _ in right_spans)
+    is_flush = flush_count >= len(right_spans) * _MIN_FLUSH_SHARE
+    return min(usual_characters) >= _MIN_COLUMN_CHARACTERS and is_flush
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -264,9 +288,10 @@ def _is_attached(snippet: Snippet, row: Sequence[Snippet]) -> bool:
     sizes = [neighbour.size for neighbour in row if not neighbour.is_raised]
     row_size = max(sizes, default=0.0)
     rise = snippet.baseline - row[0].baseline
-    if snippet.size > row_size * _SMALL_RATIO or not -0.4 * row_size < rise < 0.8 * row_size:
+    is_near = -_MAX_FALL * row_size < rise < _MAX_RISE * row_size
+    if snippet.size > row_size * _SMALL_RATIO or not is_near:
         return False
-    tolerance = row_size * 0.5
+    tolerance = row_size * _MAX_ATTACHED_GAP
     return any(
         -tolerance < snippet.x0 - neighbour.x1 < tolerance
         or -tolerance < neighbour.x0 - snippet.x1 < tolerance
@@ -309,7 +334,7 @@ def _separates_cells(gap: float, size: float, gaps: Sequence[float]) -> bool:
     """Returns whether a gap is too wide for a word space, also by the other gaps of its line."""
     if gap <= size * _MIN_CELL_GAP:
         return False
-    return gap > size * _SURE_CELL_GAP or len(gaps) == 1 or gap > 2.5 * min(gaps)
+    return gap > size * _SURE_CELL_GAP or len(gaps) == 1 or gap > _CELL_GAP_RATIO * min(gaps)
 
 
 def _word_gaps(row: Sequence[Snippet]) -> list[float]:
@@ -337,12 +362,12 @@ def _space_flags(glyphs: Sequence[Glyph]) -> list[bool]:
     """Returns whether each gap is a space; letter-spacing as in `C H A P T E R` is none."""
     gaps = [glyph.x0 - previous.x1 for previous, glyph in pairwise(glyphs)]
     space_count = sum(glyph.follows_space for glyph in glyphs[1:])
-    if space_count + 1 >= _MIN_SPACED_LETTERS and space_count > len(glyphs) * 0.7:
+    if space_count + 1 >= _MIN_SPACED_LETTERS and space_count > len(glyphs) * _SPACED_SHARE:
         usual_gap = median(gaps)
-        flags = [gap > usual_gap * 1.6 for gap in gaps]
+        flags = [gap > usual_gap * _WORD_GAP_RATIO for gap in gaps]
     else:
         flags = [
-            glyph.follows_space or gap > previous.face.size * 0.5
+            glyph.follows_space or gap > previous.face.size * _SURE_SPACE
             for gap, previous, glyph in zip(gaps, glyphs, glyphs[1:], strict=False)
         ]
     return [
@@ -400,7 +425,8 @@ def _attach_initial(initial: Snippet, lines: list[TextLine]) -> None:
         lines.append(_build_line([initial], lines[0].page if lines else 0, column=0))
         return
     first_line = lines_beside[0]
-    is_word = first_line.x0 - initial.x1 > first_line.size * 0.4 and initial.text in ("A", "I", "O")
+    has_gap = first_line.x0 - initial.x1 > first_line.size * _INITIAL_WORD_GAP
+    is_word = has_gap and initial.text in ("A", "I", "O")
     letter = initial.text.strip() + " " * is_word
     first_line.runs = [Run(letter), *first_line.runs]
     for index, line in enumerate(lines_beside):

@@ -19,6 +19,22 @@ _STRAY_HYPHEN_SHARE = 0.008
 """Share of lines that end with a hyphen in a book without hyphenation; with it, 2 to 10 % do."""
 _MIN_LINES = 500
 """Lines below which the share of hyphens is not conclusive."""
+_SIZE_TOLERANCE = 0.06
+"""Difference from the usual size, relative to it, of lines of the text."""
+_MIN_STEP = 0.8
+"""Minimum distance of successive baselines, in ems."""
+_PARAGRAPH_RATIO = 1.2
+"""Distance of baselines, relative to the usual, from which there is space between paragraphs."""
+_LEADING_PARTS, _START_PARTS, _INDENT_PARTS = 8, 7, 20
+"""A distance, a left edge and an indent are usual from one in so many lines."""
+_MIN_PAGE_LINES = 8
+"""Least lines of a column of a page, for its edges to be measured by themselves."""
+_EDGE_TOLERANCE = 0.4
+"""Tolerance of the left edge of lines, in ems."""
+_MAX_INDENT = 4
+"""Maximum indent of a first line, in ems."""
+_FULL_WIDTH_SHARE = 0.95
+"""Share of lines that end within their column; the others hang out."""
 _RIGHT_INDENT, _INDENT_TOLERANCE = 0.8, 0.25
 """Least indent of an indented block on its right, and the tolerance of its left one, in ems."""
 _MAX_STEP = 6
@@ -72,10 +88,10 @@ def measure_typesetting(lines: Sequence[TextLine]) -> Typesetting:
     for line in lines:
         sizes[line.size] += len(line.text)
     size = sizes.most_common(1)[0][0]
-    body_lines = [line for line in lines if abs(line.size - size) <= size * 0.06]
+    body_lines = [line for line in lines if abs(line.size - size) <= size * _SIZE_TOLERANCE]
     steps = _baseline_steps(body_lines, size)
     leading = _usual_leading(steps, size)
-    paragraph_steps = [step for step in steps if step > leading * 1.2]
+    paragraph_steps = [step for step in steps if step > leading * _PARAGRAPH_RATIO]
     frames = _column_frames(body_lines, size)
     baselines_by_page = [
         [line.baseline for line in page_lines]
@@ -106,14 +122,14 @@ def _baseline_steps(lines: Sequence[TextLine], size: float) -> list[float]:
         round(previous.baseline - line.baseline, 1)
         for previous, line in pairwise(lines)
         if previous.page == line.page and previous.column == line.column
-        and size * 0.8 < previous.baseline - line.baseline < size * _MAX_STEP
+        and size * _MIN_STEP < previous.baseline - line.baseline < size * _MAX_STEP
     ]  # fmt: skip
 
 
 def _usual_leading(steps: Sequence[float], size: float) -> float:
     """Returns the smallest frequent step; many are larger where paragraphs are spaced apart."""
     counts = Counter(round(step * 2) / 2 for step in steps)
-    frequent = [step for step, count in counts.items() if count * 8 >= len(steps)]
+    frequent = [step for step, count in counts.items() if count * _LEADING_PARTS >= len(steps)]
     return min(frequent, default=median(steps) if steps else size * 1.2)
 
 
@@ -126,18 +142,22 @@ def _column_frames(lines: Sequence[TextLine], size: float) -> Frames:
     return {
         key: _lines_frame(group, size)
         for key, group in groups.items()
-        if len(group) >= (8 if key[1] >= 0 else 1)
+        if len(group) >= (_MIN_PAGE_LINES if key[1] >= 0 else 1)
     }
 
 
 def _lines_frame(lines: Sequence[TextLine], size: float) -> Frame:
     """Measures the frame of lines by their leftmost common start and 95 % of their ends."""
     start_counts = Counter(round(line.x0 / 2) for line in lines)
-    frequent_starts = [start for start, count in start_counts.items() if count * 7 >= len(lines)]
+    frequent_starts = [
+        start for start, count in start_counts.items() if count * _START_PARTS >= len(lines)
+    ]
     first_start = min(frequent_starts, default=min(start_counts))
-    lefts = [line.x0 for line in lines if abs(line.x0 - first_start * 2) <= size * 0.4]
+    tolerance = size * _EDGE_TOLERANCE
+    lefts = [line.x0 for line in lines if abs(line.x0 - first_start * 2) <= tolerance]
     rights = sorted(line.x1 for line in lines)
-    return Frame(min(lefts, default=first_start * 2.0), rights[int((len(rights) - 1) * 0.95)])
+    right = rights[int((len(rights) - 1) * _FULL_WIDTH_SHARE)]
+    return Frame(min(lefts, default=first_start * 2.0), right)
 
 
 def _column_frame(frames: Frames, line: TextLine) -> Frame:
@@ -180,7 +200,7 @@ def _indented_blocks(
 ) -> Iterator[list[TextLine]]:
     """Yields runs of indented lines that begin at about the same place."""
     block: list[TextLine] = []
-    tolerance = size * 0.4
+    tolerance = size * _EDGE_TOLERANCE
     for line, next_line in zip(lines, (*lines[1:], None), strict=False):
         is_indented = line.x0 - _column_frame(frames, line).x0 > size * INDENT
         if block:
@@ -207,6 +227,7 @@ def _usual_indent(lines: Sequence[TextLine], frames: Frames, size: float) -> flo
         for line, next_line in pairwise(lines)
         if line.x0 - next_line.x0 > size * INDENT
     )
-    counts = Counter(indent for indent in indents if size * INDENT < indent < size * 4)
+    max_indent = size * _MAX_INDENT
+    counts = Counter(indent for indent in indents if size * INDENT < indent < max_indent)
     indent, count = counts.most_common(1)[0] if counts else (0, 0)
-    return indent if count * 20 >= len(lines) else 0.0
+    return indent if count * _INDENT_PARTS >= len(lines) else 0.0

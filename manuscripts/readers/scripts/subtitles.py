@@ -54,6 +54,8 @@ _MIN_NAMED_SHARE = 0.2
 _MIN_NAME_SHARE = 0.02
 """Minimum share of rows with one such name for it to be a speaker in any case."""
 
+_MAX_NAME_WORDS, _MAX_CAPITAL_WORDS = 6, 5
+"""Maximum words of a speaker's name in mixed case, and of one in capitals."""
 _SENTENCE_END = re.compile(r".*[.?!…。！？♪][\"'”’»)\]]*", re.DOTALL)
 _DASH = re.compile(r"\s*(?:[-–‐‑‒][-–]?|—)\s*(?=[^\s\d\W]|[\[(\"“'‘¿¡♪])(?![a-zß-ÿ])")
 _CHEVRONS = re.compile(r"\s*>{2,}\s*")
@@ -203,7 +205,8 @@ class _Subtitles:
             return label
         label = _NAME.match(text)
         name = label["name"].strip() if label else ""
-        is_capital_name = is_capitals(name) and _looks_like_name(name) and len(name.split()) <= 5
+        is_short = len(name.split()) <= _MAX_CAPITAL_WORDS
+        is_capital_name = is_capitals(name) and _looks_like_name(name) and is_short
         return label if is_capital_name or name in self.mixed_case_names else None
 
     # -- paragraphs --------------------------------------------------------------------------------
@@ -307,7 +310,7 @@ def _looks_like_name(name: str) -> bool:
     are_capitals = all(
         word[0].isupper() or word[0].isdigit() or not word[0].isalnum() for word in words
     )
-    return are_capitals and may_name(name) and len(name.split()) <= 6
+    return are_capitals and may_name(name) and len(name.split()) <= _MAX_NAME_WORDS
 
 
 def _spoken_text(runs: Sequence[ScriptRun]) -> str:

@@ -69,6 +69,10 @@ _INLINE = word_set("h1 h2 h3 h4 h5 h6 a em i b strong")
 """Elements that may be called `comment` or `share` and still be part of the text."""
 _NUMBERS = re.compile(r"[\s\dIVXLCivxlc.,:;…·|—–-]*")
 _MAX_LINE_CHARACTERS = 300
+_MAX_NOTICE_CHARACTERS = 40_000
+"""Maximum characters of an element with Project Gutenberg's notice, which has 20,000."""
+_MIN_RULE_WIDTH, _MAX_RULE_HEIGHT = 100, 4
+"""Width and height of a picture of a horizontal rule, in pixels."""
 _TITLE_CLASS = re.compile(r"(?<![\w-])(Mso)?(Sub)?title(?![\w-])", re.IGNORECASE)
 _CONTENTS_ID = re.compile(r"(Table of Contents|Inhaltsverzeichnis)\d*|toc", re.IGNORECASE)
 
@@ -203,7 +207,10 @@ class _WebPage:
         """Leaves out Project Gutenberg's notice where it is plain text, as in older editions."""
         for element in self.body.iter("{*}p", "{*}pre", "{*}div", "{*}span"):
             text = "".join(element.itertext())
-            if len(text) > 40_000 or self.character_counts.get(element, 0) > self.max_characters:
+            if (
+                len(text) > _MAX_NOTICE_CHARACTERS
+                or self.character_counts.get(element, 0) > self.max_characters
+            ):
                 continue
             if GUTENBERG_START.search(text):
                 _mark_notice(self.body, element, is_before=True)
@@ -263,7 +270,9 @@ def _is_contents_line(line: etree._Element) -> bool:
 def _is_rule(image: etree._Element) -> bool:
     """Returns whether a picture is a horizontal rule, as LibreOffice writes it."""
     width, height = (image.get(key, "") for key in ("width", "height"))
-    return width.isdecimal() and height.isdecimal() and int(width) >= 100 and int(height) <= 4
+    if not (width.isdecimal() and height.isdecimal()):
+        return False
+    return int(width) >= _MIN_RULE_WIDTH and int(height) <= _MAX_RULE_HEIGHT
 
 
 def _mark_notice(body: etree._Element, element: etree._Element, is_before: bool) -> None:

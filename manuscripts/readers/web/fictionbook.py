@@ -28,6 +28,7 @@ from manuscripts.readers.elements import (
     SOURCE_ATTRIBUTE,
     append_text,
     element_name,
+    heading_tag,
 )
 from manuscripts.readers.facts import Metadata, TocEntry, genre_of, valid_language
 from manuscripts.readers.pages import Pages, SourcePage, read_pages
@@ -286,7 +287,7 @@ class _ElementConverter:
             _convert_title(element, parent_name, depth)
         elif name == "subtitle":
             text = " ".join("".join(element.itertext()).split())
-            element.tag = "p" if not text or is_scene_break(text) else f"h{min(6, depth)}"
+            element.tag = "p" if not text or is_scene_break(text) else heading_tag(depth)
         elif name == "empty-line":
             element.text = "\xa0"
         elif name == "epigraph":
@@ -330,7 +331,7 @@ def _convert_title(title: etree._Element, parent_name: str, depth: int) -> None:
 
     The title of a body is left out, as the title page.
     """
-    title.tag = "p" if depth == _NOTE_DEPTH else f"h{min(6, max(1, depth - 1))}"
+    title.tag = "p" if depth == _NOTE_DEPTH else heading_tag(depth - 1)
     for number, line in enumerate(list(title)):
         if number:
             line.addprevious(etree.Element("br"))
