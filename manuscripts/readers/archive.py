@@ -152,6 +152,7 @@ class Archive:
             raise self.failed(str(error), name) from None
 
     def _check_members(self) -> dict[str, zipfile.ZipInfo]:
+        """Returns the members by name. Raises ImportFailed for unsafe names, bombs and locks."""
         infos = self._zip.infolist()
         if len(infos) > MAX_MEMBERS:
             raise self.failed(f"holds {len(infos):,} files, more than a book needs")
@@ -175,6 +176,7 @@ class Archive:
         return members
 
     def _check_locks(self) -> None:
+        """Raises ImportFailed for DRM and for encryption of anything but fonts."""
         advice = "it cannot be read; import a copy without DRM"
         for name, maker in _DRM_FILES.items():
             if name in self._members:

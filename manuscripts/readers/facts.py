@@ -113,16 +113,15 @@ _GENRE_PHRASE = re.compile(
     re.IGNORECASE,
 )
 
+_SUBJECT_SEPARATOR = re.compile(r"\s*(?:--|—|[;/>|])\s*")
+
 
 def genre_of(subjects: Iterable[str]) -> str | None:
     """Returns the genre among a library's subjects, in the form that players use: `Sea stories`, or
     `Fiction` of `Chickens -- Fiction`; None if they only name topics."""
-    parts: list[str] = []
-    for subject in subjects:
-        subject_text = " ".join(subject.split())
-        if subject_text.casefold() in _GENRES or _GENRE_PHRASE.fullmatch(subject_text):
-            return subject_text.capitalize() if subject_text.isupper() else subject_text
-        parts += re.split(r"\s*(?:--|—|[;/>|])\s*", subject_text)
-    genres = (part for part in parts if part.casefold() in _GENRES or _GENRE_PHRASE.fullmatch(part))
-    genre = next(genres, None)
-    return genre.capitalize() if genre and genre.isupper() else genre
+    texts = [" ".join(subject.split()) for subject in subjects]
+    parts = (part for text in texts for part in _SUBJECT_SEPARATOR.split(text))
+    for text in (*texts, *parts):
+        if text.casefold() in _GENRES or _GENRE_PHRASE.fullmatch(text):
+            return text.capitalize() if text.isupper() else text
+    return None

@@ -224,6 +224,7 @@ def _read_book(folder: Path, path: Path, choices: Choices, read_file: Reader) ->
 
 
 def _skipped_file(path: Path, is_contents_file: bool, choices: Choices) -> Skipped:
+    """Returns the entry of a text that is in no chapter."""
     text = read_text(path, choices.encoding).text
     return Skipped(
         file_name(path),

@@ -143,6 +143,7 @@ def _build_outline(documents: Sequence[Document], source: Pages, path: Path) -> 
         return index if index < len(blocks) else None
 
     def entries(toc_entries: Sequence[TocEntry]) -> tuple[ContentsEntry, ...]:
+        """Returns entries with the index of the block that each points to."""
         return tuple(
             ContentsEntry(
                 entry.title,

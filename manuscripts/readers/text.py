@@ -302,6 +302,7 @@ class _TextFile:
             yield from self._write_paragraphs(block)
 
     def _write_paragraphs(self, block: Block) -> Iterator[Block]:
+        """Yields the paragraphs in the rows of a block, and references to notes, left out."""
         rows = [row.strip() for row in block.rows]
         is_indented = all(_indentation(row) >= 2 for row in block.rows)
         is_quoted = is_indented and not self.label_keys and len(rows) > 1
@@ -317,6 +318,7 @@ class _TextFile:
         references: list[Block] = []
 
         def leave_reference(reference: re.Match[str]) -> str:
+            """Returns "" for a reference to a note, and notes it; other marks stay."""
             mark = reference["mark"]
             if mark not in self.note_marks:
                 if not mark.startswith("("):  # may be anything: f(1)

@@ -299,6 +299,7 @@ class _BodyWalker:
     def _read_contents(
         self, element: etree._Element, name: str, types: list[str], classes: str
     ) -> None:
+        """Reads a block element by its kind: a heading, quotation, list, table, verse or text."""
         if name == "hgroup" or is_heading(name, types, classes):
             self._read_heading(element)
         elif name == "blockquote":
@@ -322,6 +323,7 @@ class _BodyWalker:
             self.walk_children(element)
 
     def _read_heading(self, element: etree._Element) -> None:
+        """Reads a heading; a subtitle is joined with the heading above."""
         if self.heading is not None or self.containers:
             # Inside a quotation or an hgroup, a heading is only a strong line.
             outer = self.context
@@ -342,6 +344,7 @@ class _BodyWalker:
         self._add_omitted_blocks()
 
     def _read_in_container(self, container: Container, read: Callable[[], None]) -> None:
+        """Reads blocks with `read` as those of a quotation or a list item."""
         self.end_paragraph()
         if len(self.containers) >= _MAX_DEPTH:
             read()
@@ -352,6 +355,7 @@ class _BodyWalker:
         self.containers.pop()
 
     def _read_list(self, element: etree._Element, is_ordered: bool) -> None:
+        """Reads a list with its numbers; what stands between items is read as blocks."""
         start = element.get("start", "1")
         number = int(start) if start.isascii() and start.isdigit() and len(start) < 8 else 1
         is_ordered = is_ordered and "none" not in element.get("style", "")
@@ -395,6 +399,7 @@ class _BodyWalker:
             self._add_source_text(part.tail)
 
     def _read_row(self, row: etree._Element) -> None:
+        """Reads a row of data as a paragraph."""
         self.end_paragraph()
         if reason := row.get(OMISSION_ATTRIBUTE) or ("note" if row in self.note_elements else None):
             self.leave_out(row, reason)
@@ -416,6 +421,7 @@ class _BodyWalker:
         self.end_paragraph()
 
     def _separate_cells(self) -> None:
+        """Adds a semicolon after the cell above, unless it ends with a mark."""
         spans = self.paragraph.spans
         while spans and not spans[-1].text.strip():
             spans.pop()
@@ -487,6 +493,7 @@ class _BodyWalker:
         self.context = outer
 
     def walk_node(self, element: etree._Element) -> None:
+        """Reads an element of any kind."""
         name = element_name(element)
         if not name or name in SILENT:
             return
@@ -505,6 +512,7 @@ class _BodyWalker:
             self._read_inline(element, name)
 
     def _read_inline(self, element: etree._Element, name: str) -> None:
+        """Reads an element within a paragraph, or leaves it out for a reason."""
         types, classes = types_of(element).split(), element.get("class", "")
         self._add_anchors(element)
         is_picture = name in PICTURES
@@ -531,6 +539,7 @@ class _BodyWalker:
     def _read_styled(
         self, element: etree._Element, name: str, types: list[str], classes: str
     ) -> None:
+        """Reads an element within a paragraph that may be emphasised, a link or a quotation."""
         style, outer = element.get("style", ""), self.context
         is_plain = name in ("span", "font", "a")
         is_em = is_plain and (_EM_CLASS.search(classes) or _ITALIC.search(style))
@@ -556,6 +565,7 @@ class _BodyWalker:
             self.paragraph.spans.append(BREAK)
 
     def _read_picture(self, element: etree._Element, name: str) -> None:
+        """Reads a picture: an initial, a formula, an alternative text; leaves out others."""
         alt = element.get("alt", "").strip()
         following = (element.tail or "").strip()
         if name == "img" and re.fullmatch(r"[“‘\"']?\w", alt) and following[:1].isalpha():
@@ -628,6 +638,7 @@ class _BodyWalker:
             self._add_block(left_out_block(self.source, strip_invisible(child.tail or ""), "note"))
 
     def _add_source_text(self, text: str | None) -> None:
+        """Adds a text node of the source."""
         if not text:
             return
         paragraph, context = self.paragraph, self.context

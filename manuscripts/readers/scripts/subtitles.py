@@ -169,9 +169,9 @@ class _Subtitles:
         """Names that are added to the document, but are not in the source."""
         self.pieces = [piece for cue in cues for piece in self._split_cue(cue)]
         named_count = sum(piece.name is not None for piece in self.pieces)
-        self.speaker_continues = named_count >= _MIN_NAMED_SHARE * len(self.pieces) or any(
-            map(_CHEVRONS.match, rows)
-        )
+        has_chevrons = any(map(_CHEVRONS.match, rows))
+        are_named = named_count >= _MIN_NAMED_SHARE * len(self.pieces)
+        self.speaker_continues = are_named or has_chevrons
         """True if a speaker continues until another is named."""
 
     def _split_cue(self, cue: SubtitleCue) -> list[_CuePiece]:

@@ -10,7 +10,7 @@ import base64
 import binascii
 import html
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from lxml import etree
@@ -203,18 +203,18 @@ def _read_pages(root: etree._Element, name: str) -> tuple[list[SourcePage], list
             section.set("id", f"section-{number}")
     bodies = sorted(root.iterchildren("{*}body"), key=_is_notes)
     stray_text = " ".join(body.text or "" for body in bodies if not _is_notes(body))
-    sources = [(_is_notes(body), elements) for body in bodies for elements in _split_pages(body)]
-    pages_by_id: dict[str, str] = {}
-    note_ids: set[str] = set()
-    for number, (is_note, elements) in enumerate(sources):
-        ids = [e.get("id") for element in elements for e in element.iter() if e.get("id")]
-        pages_by_id = dict.fromkeys(ids, f"p{number}") | pages_by_id
-        note_ids.update(ids if is_note else ())
-    converter = _ElementConverter(pages_by_id, note_ids)
+    groups = [(_is_notes(body), elements) for body in bodies for elements in _split_pages(body)]
+    """The elements of each page, and whether it has notes."""
+    converter = _ElementConverter()
+    for number, (is_note, elements) in enumerate(groups):
+        for element_id in (e.get("id") for element in elements for e in element.iter()):
+            if element_id:
+                converter.page_by_id.setdefault(element_id, f"p{number}")
+                converter.note_ids |= {element_id} if is_note else set()
     pages: list[SourcePage] = []
     contents: list[TocEntry] = []
     section_count = 0
-    for number, (is_note, elements) in enumerate(sources):
+    for number, (is_note, elements) in enumerate(groups):
         for element in elements:
             contents += () if is_note else _contents_entries(element, f"p{number}")
             converter.convert(element, "body", _NOTE_DEPTH if is_note else 1)
@@ -267,9 +267,11 @@ def _contents_entries(element: etree._Element, page: str) -> Iterator[TocEntry]:
 class _ElementConverter:
     """Turns elements into those of XHTML."""
 
-    def __init__(self, pages_by_id: Mapping[str, str], note_ids: Collection[str]) -> None:
-        self.pages_by_id = pages_by_id
-        self.note_ids = note_ids
+    def __init__(self) -> None:
+        self.page_by_id: dict[str, str] = {}
+        """Path of the page that has each id."""
+        self.note_ids: set[str] = set()
+        """Ids in notes."""
 
     def convert(self, element: etree._Element, parent_name: str, depth: int) -> None:
         """Converts an element and those within; `depth` is the number of sections around it and
@@ -305,8 +307,8 @@ class _ElementConverter:
         """Points a link to the page with its target, and marks references to notes."""
         target = href.removeprefix("#")
         is_inner = href.startswith("#")
-        is_known = is_inner and target in self.pages_by_id
-        link.set("href", f"{self.pages_by_id[target]}#{target}" if is_known else href)
+        is_known = is_inner and target in self.page_by_id
+        link.set("href", f"{self.page_by_id[target]}#{target}" if is_known else href)
         if is_inner and (link_type == "note" or target in self.note_ids):
             link.set(EPUB_TYPE, "noteref")
 
