@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from manuscripts import Book
+from manuscripts import Book, Choices
 from tests.build_docx import CENTRED, NEW_PAGE, build_docx, p, style, styled
 from tests.build_epub import build_epub
 from tests.manuscripts.imports import SAMPLES, cues, reasons, text_of, titles, whole
@@ -133,6 +133,11 @@ def read_cases() -> Iterator[tuple[str, str, str, str]]:
                         yield kind, title, *row.split(" → ")
 
 
+def choices_of(section: str) -> Choices:
+    """The user's choices, which end the title of a section: `(notes=end)`."""
+    return Choices(**dict(re.findall(r"\((\w+)=([\w-]+)\)", section)))
+
+
 def describe(book: Book) -> str:
     """The book as cases show it."""
     text = text_of(book).removeprefix("# One\n\n" if book.format == "EPUB" else "")
@@ -161,16 +166,18 @@ def on_one_line(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("kind", "document", "expected"),
+    ("kind", "document", "expected", "choices"),
     [
-        pytest.param(kind, document, expected, id=f"{kind}: {section}")
+        pytest.param(kind, document, expected, choices_of(section), id=f"{kind}: {section}")
         for kind, section, document, expected in read_cases()
     ],
 )
-def test_a_document_is_read_as(kind: str, document: str, expected: str, tmp_path: Path) -> None:
+def test_a_document_is_read_as(
+    kind: str, document: str, expected: str, choices: Choices, tmp_path: Path
+) -> None:
     document = document.replace("{wrapped}", WRAPPED).replace("{prose}", PROSE)
     document = document.replace("{text}", LONG_PROSE)
-    book = describe(whole(WRITERS[kind](tmp_path, document)))
+    book = describe(whole(WRITERS[kind](tmp_path, document), choices))
     expected = expected.replace("{prose}", PROSE).replace("{text}", LONG_PROSE)
     assert expected in (book, on_one_line(book))
 

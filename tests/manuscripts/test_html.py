@@ -104,23 +104,6 @@ def test_an_encoding_that_a_user_names_counts(tmp_path: Path) -> None:
     assert "Дом у моря" in text_of(imported(tmp_path, page.encode("koi8-r"), encoding="koi8-r"))
 
 
-def test_a_note_without_words_is_not_lost(tmp_path: Path) -> None:
-    page = (
-        '<h1>One</h1><p>Words<a href="#n1" id="r1"><sup>1</sup></a>.</p>'
-        '<aside role="doc-footnote" id="n1"><a href="#r1">↩︎</a></aside>'
-    )
-    book = imported(tmp_path, page, notes="end")
-    assert book.characters == book.characters_kept + book.characters_left_out
-
-
-def test_each_of_several_notes_is_spoken_by_itself(tmp_path: Path) -> None:
-    refs = "".join(f'<a href="#fn{n}" id="r{n}"><sup>{n}</sup></a>' for n in (1, 2))
-    notes = "".join(f'<li id="fn{n}"><p>Note {n}.<a href="#r{n}">↩</a></p></li>' for n in (1, 2))
-    page = f'<h1>One</h1><p>Words{refs}.</p><section class="footnotes"><hr><ol>{notes}</ol>'
-    book = imported(tmp_path, f"{page}</section>", notes="end")
-    assert text_of(book) == "# One\n\nWords.\n\nNote 1.\n\nNote 2.\n"
-
-
 def test_a_page_that_closes_no_element_is_read_without_emphasis(tmp_path: Path) -> None:
     book = imported(tmp_path, "<html><body>" + "<p><font size=2>Some words." * 200)
     assert book.words_kept == 400

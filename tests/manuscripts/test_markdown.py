@@ -12,7 +12,7 @@ from manuscripts import Book
 from narrator.importing import import_book
 from tests.build_epub import PNG
 from tests.effort import examples
-from tests.manuscripts.imports import titles
+from tests.manuscripts.imports import reasons, titles
 
 
 def imported(folder: Path, text: str) -> Book:
@@ -152,3 +152,10 @@ def test_chapters_that_have_sections_are_no_parts(tmp_path: Path) -> None:
     path.write_text("\n\n".join(rows), "utf-8")
     titles = [chapter.title for chapter in import_book(path).chapters]
     assert titles == ["Introduction", "Housing", "Feeding"]
+
+
+def test_an_interview_with_a_single_transition_is_no_play(tmp_path: Path) -> None:
+    question, answer = "**Interviewer:** And then?\n\n", "**Maria:** Then it rained.\n\n"
+    book = imported(tmp_path, f"{(question + answer) * 3}CUT TO:\n\n{question}{answer}")
+    assert book.dialogue == "an interview: 2 speakers, 8 speeches"
+    assert reasons(book) == {"transition": 2}

@@ -16,7 +16,6 @@ from narrator.pipeline import checking
 from narrator.pipeline.manuscript import read_manuscript
 from tests.manuscripts.imports import SAMPLES, reasons, rows, whole
 
-OMIT = Choices(directions="omit")
 FDX = "<FinalDraft><Content>{}</Content></FinalDraft>"
 
 
@@ -109,13 +108,6 @@ def test_speeches_side_by_side_are_said_in_turn(tmp_path: Path) -> None:
 
 
 # -- what is told ----------------------------------------------------------------------------------
-
-
-def test_directions_can_be_left_out_and_headings_of_scenes_stay(tmp_path: Path) -> None:
-    text = scene("Anna enters.\n\nANNA\n(to Ben)\nOne.\n\n> THE SEA <")
-    book = imported(tmp_path, text, OMIT)
-    assert rows(book) == ["Int. House - Day", "Anna: One."]
-    assert reasons(book) == {"stage direction": 4, "parenthetical": 2}
 
 
 def test_capitals_are_lowered_but_for_what_is_spelled() -> None:

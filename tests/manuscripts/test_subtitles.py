@@ -58,13 +58,6 @@ def test_labels_name_who_speaks(said: tuple[str, ...], made: list[str], tmp_path
 # -- what is no speech -----------------------------------------------------------------------------
 
 
-def test_sounds_are_directions(tmp_path: Path) -> None:
-    text = cues("[door creaks]", "One (he said) two.", "(MUSIC)")
-    assert rows(imported(tmp_path, text)) == ["\\[door creaks]", "One (he said) two.", "(MUSIC)"]
-    omitted = imported(tmp_path, text, Choices(directions="omit"))
-    assert rows(omitted) == ["One (he said) two."]
-
-
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "cp1252", "utf-16"])
 def test_old_files_are_read_whatever_their_bytes(encoding: str, tmp_path: Path) -> None:
     path = tmp_path / "old.srt"
