@@ -37,7 +37,7 @@ def plan(path, engine, **engines):
 
 
 def render(path, engine, **engines):
-    return books.run(path, engine, engines=engines)[0]
+    return books.speak(path, engine, engines=engines)[0]
 
 
 def retake(path, engine, chunks, **engines):
@@ -79,8 +79,8 @@ def test_no_take_continues_one_of_another_engine(tmp_path):
 
 def test_a_chapter_has_the_highest_rate_of_its_book_and_every_take_its_length(tmp_path):
     path, one = books.brief(tmp_path), HumEngine()
-    report = render(path, one, ann=drone())
-    plain = render(books.brief(tmp_path / "plain"), one)
+    report, _ = books.run(path, one, engines={"ann": drone()})
+    plain, _ = books.run(books.brief(tmp_path / "plain"), one)
     for mixed, same in zip(report.finished.files, plain.finished.files, strict=True):
         sound, other = soundfile.info(mixed), soundfile.info(same)
         assert (sound.samplerate, other.samplerate) == (2 * RATE, RATE)
@@ -370,10 +370,10 @@ def test_takes_of_every_engine_of_a_book_are_kept_by_gc(tmp_path, monkeypatch):
         lambda project, own, tell, wish: other if own.name == "draft" else one,
     )
     engines = book_engines.engines_for(load(path))
-    assert books.run(path, engines.main, engines=engines.by_speaker)[0].complete
+    assert books.speak(path, engines.main, engines=engines.by_speaker)[0].complete
     assert upkeep.find_unreferenced_takes(load(path)) == []
     path.write_text(path.read_text().replace("ann: {engine: draft}", "ann:"))
-    assert books.run(path, one)[0].complete
+    assert render(path, one).complete
     assert upkeep.find_unreferenced_takes(load(path)) == []  # a draft of it would use them
 
 
@@ -386,7 +386,7 @@ def test_takes_of_an_engine_that_is_not_known_here_stay(tmp_path, monkeypatch):
         lambda project, own, tell, wish: other if "other" in str(own) else one,
     )
     engines = book_engines.engines_for(load(path))
-    assert books.run(path, engines.main, engines=engines.by_speaker)[0].complete
+    assert books.speak(path, engines.main, engines=engines.by_speaker)[0].complete
     monkeypatch.setattr(other, "identity", lambda: {"name": "voxcpm2", "weights": "absent:x"})
     assert upkeep.find_unreferenced_takes(load(path)) == []
 
