@@ -116,12 +116,11 @@ class Proposal:
         """The quotations that a person should check, each with its pieces, the least certain
         first."""
         groups = [group for group in group_pieces(self.quotes) if group[0].is_doubtful]
-        return sorted(groups, key=lambda group: _certainty(group[0].row))
 
+        def certainty(group: Sequence[Quote]) -> float:
+            return 0.0 if group[0].row.speaker == UNKNOWN else group[0].row.sure
 
-def _certainty(row: Row) -> float:
-    """The certainty of a row's speaker, from 0 to 1."""
-    return 0.0 if row.speaker == UNKNOWN else row.sure
+        return sorted(groups, key=certainty)
 
 
 def group_pieces(quotes: Sequence[Quote]) -> Iterator[tuple[Quote, ...]]:

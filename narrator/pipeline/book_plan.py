@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -219,7 +219,12 @@ def plan(
     shapes = preflight.expected_shapes(project, manuscript.spoken)
     preflight.check_output(project, _highest_sample_rate(engines, manuscript), shapes)
     if problems := _find_engine_problems(manuscript, engines):
-        raise ManifestError([_locate_in_manifest(project, problem) for problem in problems])
+        raise ManifestError(
+            [
+                problem if problem.path else replace(problem, path=project.path)
+                for problem in problems
+            ]
+        )
     manuscript = leave_out_unspeakable(manuscript, engines)
     voices = references.settle(project, manuscript.cast, engines)
     store = store or Store.open(project.takes, writing=writing)
@@ -312,11 +317,6 @@ def chain_rules(project: Project, chapter: int, speaker: str) -> ChainRules:
     for overrides in (project.chapters[chapter].chain, project.speakers[speaker].chain):
         rules |= overrides.model_dump(exclude_none=True)
     return ChainRules(rules["mode"], rules["max_chunks"])
-
-
-def _locate_in_manifest(project: Project, problem: Problem) -> Problem:
-    """The problem, located in the manifest if it has no path."""
-    return Problem(problem.path or project.path, problem.line, problem.message)
 
 
 def _engine_parameters(

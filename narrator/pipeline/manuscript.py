@@ -147,15 +147,9 @@ def roles_of(project: Project) -> labels.Roles:
         names_by_label.setdefault(labels.fold_label(label), name)
         spellings.setdefault(labels.fold_label(label), label)
     languages = {name: speaker.language for name, speaker in speaker_entries if speaker.language}
-    return labels.Roles(
-        names_by_label, project.narrator, languages, _declared_languages(project), spellings
-    )
-
-
-def _declared_languages(project: Project) -> list[str]:
-    """The languages of the manifest and its chapters, each once."""
     chapter_languages = (chapter.language for chapter in project.chapters if chapter.language)
-    return list(dict.fromkeys((project.manifest.language, *chapter_languages)))
+    declared_languages = list(dict.fromkeys((project.manifest.language, *chapter_languages)))
+    return labels.Roles(names_by_label, project.narrator, languages, declared_languages, spellings)
 
 
 def paragraphs_of(

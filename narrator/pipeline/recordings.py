@@ -302,7 +302,11 @@ def _find_differences(
 ) -> Iterator[tuple[_RecordingPart, Difference]]:
     """Yields the differences of each part in a batch, judged after a second hearing with its
     text."""
-    differing_parts = [part for part in parts if _differs(part)]
+    differing_parts = [
+        part
+        for part in parts
+        if fidelity(part.sound.text, part.transcript.text, part.sound.language).differences
+    ]
     for part, second_transcript in zip(
         differing_parts,
         recogniser.hear([part.sound for part in differing_parts]),
@@ -344,11 +348,6 @@ def _whole_window_difference(
             unlikeness=min(1.0, judgement.fidelity.error),
             cost=judgement.fidelity.error_count,
         )
-
-
-def _differs(part: _RecordingPart) -> bool:
-    """True if a part's transcript differs from its text."""
-    return bool(fidelity(part.sound.text, part.transcript.text, part.sound.language).differences)
 
 
 def _time_words(parts: Sequence[_RecordingPart], recogniser: TakeListener) -> Iterator[TimedWord]:

@@ -196,7 +196,7 @@ def _render_and_deliver(
     try:
         if speak and not report.result.cancelled:
             _render(report.plan, report.result, sink, cancel, request_source)
-            if _have_pins_changed(report):
+            if not report.result.cancelled and report.plan.is_pinned_otherwise:
                 report.plan = _plan_again(report.plan)
                 _save_plan_record(report.plan)
                 sink(_planned_event(report.plan))
@@ -313,11 +313,6 @@ def _deliver(report: Report, sink: ProgressSink, cancel: Event) -> None:
         report.earlier = tuple(book.folders.sounds())
     report.superseded += tuple(output_manifest.moved)
     report.result.cancelled = cancel.is_set()
-
-
-def _have_pins_changed(report: Report) -> bool:
-    """True if pins were added or removed during the render. Raises StorageError."""
-    return not report.result.cancelled and report.plan.is_pinned_otherwise
 
 
 def _plan_again(book: BookPlan) -> BookPlan:

@@ -283,7 +283,8 @@ class _Text:
             return self.text[:start] + new_text + self.text[stop:]
         colon = self.text.index(":", key.end_mark.index) + 1
         line = self.text.rfind("\n", 0, start) + 1
-        return f"{self.text[:colon]} {new_text}{self.text[colon:line]}{self._text_after_line(stop)}"
+        text_after = self.text[self._next_line(stop) :]
+        return f"{self.text[:colon]} {new_text}{self.text[colon:line]}{text_after}"
 
     def with_key(self, path: KeyPath, name: str) -> str:
         key, _, in_braces = self._find(path)
@@ -333,10 +334,6 @@ class _Text:
     def _next_line(self, offset: int) -> int:
         """The offset of the line after that of an offset."""
         return self.text.find("\n", offset) + 1 or len(self.text)
-
-    def _text_after_line(self, offset: int) -> str:
-        """The text after the line of an offset."""
-        return self.text[self._next_line(offset) :]
 
     def _with_new_mapping(self, name: str, entries: Mapping[str, object]) -> str:
         """Add a new top-level mapping above the chapters and their comments, or at the end."""

@@ -7,7 +7,9 @@ read. Knows no history, and not what the files mean.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from narrator import files
@@ -81,6 +83,12 @@ def one_line(text: str) -> str:
         context = excerpt(text[max(0, match.start() - 10) : match.end() + 10])
         raise UsageError(f"this has {description} in it, which nothing can have: “{context}”")
     return squeeze(text)
+
+
+def count_equal_start(ours: Sequence[str], theirs: Sequence[str]) -> int:
+    """The number of equal elements at the start of both sequences."""
+    pairs = zip(ours, theirs, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def shorten(text: str) -> str:

@@ -16,14 +16,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from itertools import takewhile
 from pathlib import Path
 from typing import Literal
 
 from narrator import files, keys
 from narrator.errors import FileChanged, StorageError
 from narrator.pipeline.edits.checked import require_readable
-from narrator.pipeline.edits.edit import Edit, FileChange, encode_exact, read_exact
+from narrator.pipeline.edits.edit import (
+    Edit,
+    FileChange,
+    count_equal_start,
+    encode_exact,
+    read_exact,
+)
 from narrator.pipeline.session import lock_folder
 from narrator.project import load
 from narrator.project.project import Project
@@ -108,8 +113,8 @@ class _Patch:
     def of(cls, change: FileChange, project: Project) -> _Patch:
         """The patch for a change: its first and last changed line with all between them."""
         old_lines, new_lines = (_split_lines(text) for text in (change.before, change.after))
-        head_count = _count_equal(old_lines, new_lines)
-        tail_count = _count_equal(old_lines[head_count:][::-1], new_lines[head_count:][::-1])
+        head_count = count_equal_start(old_lines, new_lines)
+        tail_count = count_equal_start(old_lines[head_count:][::-1], new_lines[head_count:][::-1])
         root, path = project.root, change.path
         return cls(
             (path.relative_to(root) if path.is_relative_to(root) else path).as_posix(),
@@ -175,12 +180,6 @@ class _Patch:
 
 def _split_lines(text: str | None) -> list[str]:
     return (text or "").splitlines(keepends=True)
-
-
-def _count_equal(ours: Sequence[str], theirs: Sequence[str]) -> int:
-    """The number of equal elements at the start of both sequences."""
-    pairs = zip(ours, theirs, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _hash(text: str | None) -> str:

@@ -9,7 +9,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from narrator.pipeline.edits.edit import FileChange, encode_exact, project_file, read_exact
+from narrator.pipeline.edits.edit import (
+    FileChange,
+    count_equal_start,
+    encode_exact,
+    project_file,
+    read_exact,
+)
 from narrator.project.project import Project
 from narrator.text import speaker_files
 from narrator.text.line_splitting import NarrationQuote
@@ -72,7 +78,8 @@ class Rows:
         """The file without the rows of some quotations."""
         removed_rows = {self.file.matched(self.texts)[index] for index in quotation_indices}
         rows = tuple(
-            _make_removable(row) if n in removed_rows else row
+            # such a row goes where its quotation is gone
+            replace(row, by="rule", name="none", words="") if n in removed_rows else row
             for n, row in enumerate(self.file.rows)
         )
         remaining_texts = [
@@ -88,8 +95,8 @@ class Rows:
         The row of an edited quotation stays with it, however much of its text is new.
         """
         old_texts, new_texts = self.texts, [quotation.text for quotation in quotations]
-        unchanged_start = _count_equal(old_texts, new_texts)
-        unchanged_end = _count_equal(
+        unchanged_start = count_equal_start(old_texts, new_texts)
+        unchanged_end = count_equal_start(
             old_texts[unchanged_start:][::-1], new_texts[unchanged_start:][::-1]
         )
         if len(old_texts) != len(new_texts):
@@ -124,17 +131,6 @@ def rows_of(project: Project, number: int, quotations: Sequence[NarrationQuote])
         else speaker_files.parse_file(path, encode_exact(before))
     )
     return Rows(file, before, Path(name).name, quotations)
-
-
-def _make_removable(row: Row) -> Row:
-    """The row in a form that is removed if its quotation is gone."""
-    return replace(row, by="rule", name="none", words="")
-
-
-def _count_equal(ours: Sequence[str], theirs: Sequence[str]) -> int:
-    """The number of equal elements at the start of both sequences."""
-    pairs = enumerate(zip(ours, theirs, strict=False))
-    return next((index for index, pair in pairs if pair[0] != pair[1]), min(len(ours), len(theirs)))
 
 
 def overlapping_quotations(

@@ -15,7 +15,7 @@ from narrator.pipeline.edits.texts import ChapterText, Place, chapter_text
 from narrator.speech.plan import Step
 from narrator.text import line_splitting, speaker_files
 from narrator.text.labels import Attribution
-from narrator.text.lines import AttributedSpan, Line
+from narrator.text.lines import Line
 from narrator.text.markup import squeeze
 from textbase.characters import excerpt
 
@@ -118,7 +118,8 @@ class _SpeakerChange:
             return True
         column = speaker_files.NOBODY if is_narrator else speaker_files.format_names(self.names)
         for group in groups:
-            self.file = _with_file(rows, self.file).with_answer(group, column)
+            present_rows = rows if self.file is None else replace(rows, file=self.file)
+            self.file = present_rows.with_answer(group, column)
         return True
 
     def _put_in_braces(self, rows: Rows, groups: Sequence[range]) -> None:
@@ -151,19 +152,14 @@ class _SpeakerChange:
         ]
         changed: ChapterText | None = None
         if enclosing_stretches:
-            changed = self._replace_in_braces(place, enclosing_stretches, attribution)
-        if changed is None and not any(
-            not _covers_line(inner_stretch, paragraph) for inner_stretch in enclosing_stretches
+            innermost = max(enclosing_stretches, key=lambda s: (s.start, -s.stop))
+            changed = marking.replace_speakers_in_braces(self.text, place, innermost, attribution)
+        whole_line = (0, len(paragraph.text))
+        if changed is None and all(
+            (stretch.start, stretch.stop) == whole_line for stretch in enclosing_stretches
         ):
             changed = marking.replace_label(self.text, place, attribution)
         self.text = changed or marking.put_in_braces(self.text, place, span, attribution)
-
-    def _replace_in_braces(
-        self, place: Place, enclosing_stretches: Sequence[AttributedSpan], attribution: Attribution
-    ) -> ChapterText | None:
-        """Replace the speakers in the innermost braces."""
-        old = max(enclosing_stretches, key=lambda given: (given.start, -given.stop))
-        return marking.replace_speakers_in_braces(self.text, place, old, attribution)
 
 
 def _find_quotations(rows: Rows, pieces: Sequence[_Piece]) -> Sequence[range]:
@@ -183,17 +179,7 @@ def _find_quotations(rows: Rows, pieces: Sequence[_Piece]) -> Sequence[range]:
     return groups
 
 
-def _with_file(rows: Rows, file: speaker_files.SpeakerFile | None) -> Rows:
-    """The same quotations with the file as changed so far."""
-    return rows if file is None else replace(rows, file=file)
-
-
 def _first_letter(line: Line, span: tuple[int, int]) -> int:
     """The offset of the first letter in a part of a paragraph."""
     letters = (offset for offset in range(*span) if line.text[offset].isalnum())
     return next(letters, span[0])
-
-
-def _covers_line(stretch: AttributedSpan, line: Line) -> bool:
-    """True if a stretch covers a full paragraph."""
-    return (stretch.start, stretch.stop) == (0, len(line.text))
