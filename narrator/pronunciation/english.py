@@ -176,29 +176,17 @@ class English:
 
     def _pronounce_function_word(self, word: str, place: _Place) -> str:
         """Returns the phonemes of a small word, which depend on what follows; empty for others."""
-        is_before_word = not place.is_before_stop
-        match word.lower():
-            case "a" if is_before_word and (word == "a" or place.starts_sentence):
-                return "ɐ"
-            case "a":
-                return "ˈA"
-            case "an":
-                return "ɐn"
-            case "am" if is_before_word and word == "am":
-                return "ɐm"
-            case "i" if word == "I":
-                return "ˌI"
-            case "the":
-                return "ði" if place.is_before_vowel else "ðə"
-            case "to" if is_before_word:
-                return "tʊ" if place.is_before_vowel else "tə"
-            case "to":
-                return "tˈuː" if self.british else "tˈu"
-            case "in" if is_before_word:
-                return "ɪn"
-            case "in":
-                return "ˈɪn"
-        return ""
+        if forms := _FUNCTION_WORD_FORMS.get(word.lower()):
+            before_vowel, before_consonant, american_at_stop, british_at_stop = forms
+            if place.is_before_stop:
+                return british_at_stop if self.british else american_at_stop
+            return before_vowel if place.is_before_vowel else before_consonant
+        if word.lower() == "a":
+            is_weak = not place.is_before_stop and (word == "a" or place.starts_sentence)
+            return "ɐ" if is_weak else "ˈA"
+        if word == "am" and not place.is_before_stop:
+            return "ɐm"
+        return "ˌI" if word == "I" else ""
 
     def _tags(self, place: _Place) -> Iterator[str]:
         """Yields tags of the dictionary that fit, the best first; before a stop, "None" is one."""
@@ -388,6 +376,13 @@ class English:
         return ""
 
 
+_FUNCTION_WORD_FORMS = {
+    "an": ("ɐn", "ɐn", "ɐn", "ɐn"),
+    "the": ("ði", "ðə", "ðə", "ðə"),
+    "to": ("tʊ", "tə", "tˈu", "tˈuː"),
+    "in": ("ɪn", "ɪn", "ˈɪn", "ˈɪn"),
+}
+"""Phonemes before a vowel, before a consonant, and before a stop: American, British."""
 _SHORT_TAILS = frozenset(_LISTS.words("short tails"))
 _HEADS = {"t": "t", "d": "d", "l": "l", "y": "j", "th": "ð", "a": "ə", "o": "ə"}
 _TAILS = {

@@ -31,6 +31,7 @@ def transcribe(tokens: Sequence[Token]) -> list[Segment]:
 
 @lru_cache(maxsize=20_000)
 def _word(word: str) -> str:
+    """Returns the phonemes of a word with its stresses; parts at a hyphen sound as one word."""
     if "-" in word:
         return "".join(map(_word, word.split("-")))
     if word.endswith("mente") and len(word) > 8:

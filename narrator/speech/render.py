@@ -433,6 +433,7 @@ class _RenderLoop:
         return partial(self._do_action, job, tuple(map(str, faults)), action)
 
     def _store_take(self, job: ChunkJob) -> Record:
+        """Stores the take of a job's accepted answers, and first what was heard of it."""
         answers = job.attempts.accepted
         opinion = answers[0].opinion if len(answers) == 1 else None
         record, samples = take_of(job, self.engine)
@@ -488,6 +489,7 @@ class _RenderLoop:
         self.sink(ChunkGivenUp(*_place_of(job.step), faults=faults))
 
     def _finish_rendered(self, job: ChunkJob, record: Record) -> None:
+        """Ends a job with its stored take, which is counted and reported."""
         self._finish(job)
         self.result.rendered += job.step.key not in self.result.renewed
         self.result.renewed.add(job.step.key)

@@ -157,6 +157,7 @@ def _choose_mode(
     style: str | None,
     expected_seconds: float,
 ) -> Mode:
+    """Chooses the form of a request by what the engine can do and what is at hand."""
     if not engine.clones or reference is None:
         return "continuation" if prompt else "zero-shot"
     if step.mode == "continuation" and style is None:

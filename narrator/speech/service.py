@@ -264,6 +264,7 @@ class SpeechService:
             job.callback.ended(error)
 
     def _requests(self) -> Iterator[Request | None]:
+        """Yields the next request of all texts; None while none is ready."""
         while True:
             with self.changed:
                 chunk = self._next_chunk()

@@ -317,6 +317,7 @@ class Store:
         return self._write_take(record, flac_bytes, state_bytes)
 
     def _write_take(self, record: Record, flac_bytes: bytes, state: bytes) -> Record:
+        """Writes a take's file and its row in the journal. Raises StorageError."""
         path, take_bytes = self._path(record.key), _pack(record, flac_bytes, state)
         with files.translating_errors(path):
             stat = files.write(path, take_bytes)

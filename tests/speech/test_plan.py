@@ -177,11 +177,11 @@ class Shelf:
         return self.flags.get(key)
 
 
-def pair():
-    """Two steps in one chain."""
+def pair(**options):
+    """Two steps in one chain, unless the mode has none."""
     for i in range(100):
-        linked = steps(utterance(f"One {i}."), utterance(f"Two {i}."), max_chunks=64)
-        if linked[1].parent:
+        linked = steps(utterance(f"One {i}."), utterance(f"Two {i}."), max_chunks=64, **options)
+        if linked[1].parent or options.get("mode") == "reference":
             return linked
     raise AssertionError("no chain of two")
 
@@ -239,16 +239,6 @@ def test_forced_is_forced_though_it_is_cached():
 # -- engines that clone ----------------------------------------------------------------------------
 
 
-def two(mode, **options):
-    """Two chunks in one chain, of an engine that clones."""
-    for i in range(100):
-        utterances = [utterance(f"One {i}."), utterance(f"Two {i}.")]
-        linked = steps(*utterances, mode=mode, max_chunks=64, clones=True, **options)
-        if linked[1].parent or mode == "reference":
-            return linked
-    raise AssertionError("no chain of two")
-
-
 @pytest.mark.parametrize(
     ("mode", "modes"),
     [
@@ -258,12 +248,12 @@ def two(mode, **options):
     ],
 )
 def test_each_chain_mode_gives_its_steps_what_it_says(mode, modes):
-    assert [step.mode for step in two(mode)] == modes
+    assert [step.mode for step in pair(mode=mode, clones=True)] == modes
 
 
 def test_a_chains_mode_is_in_the_key_of_an_engine_that_clones_where_it_changes_what_is_given():
     modes = ("anchored", "continuation", "reference")
-    anchored, continuation, reference = (two(mode)[0] for mode in modes)
+    anchored, continuation, reference = (pair(mode=mode, clones=True)[0] for mode in modes)
     assert anchored.key == reference.key
     assert anchored.key != continuation.key
 

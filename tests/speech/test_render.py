@@ -270,29 +270,20 @@ def test_force_renders_what_is_chosen_again(tmp_path):
     assert len(watcher.takes) == 3
 
 
-def test_a_chosen_chapter_alone_is_rendered_and_finished(tmp_path):
-    path = books.brief(tmp_path)
-    report, watcher = books.run(path, HumEngine(), chapters=["evening"])
-    assert {step.chapter for step, _ in watcher.takes} == {1}
-    assert [path.name for path in report.finished.files] == ["02 - Evening.wav"]
+def changed(request):
+    return Speech(hum(request).samples * 0.7, np.ones((2, 4, 3), np.float32))
 
 
-def test_a_renewed_parent_with_other_sound_renews_its_child(copied):
-    path, engine = copied, HumEngine()
-    child = next(step for step in books.plan(path, engine).steps if step.parent)
-    store = Store.open(path.parent / "build" / "store", writing=True)
-    store.remove([child.parent])
-    engine.fault = lambda r: Speech(hum(r).samples * 0.7, np.ones((2, 4, 3), np.float32))
-    _, watcher = books.speak(path, engine)
-    assert child.key in {step.key for step, _ in watcher.takes}
-
-
-def test_a_renewed_parent_with_the_same_sound_keeps_its_child(copied):
-    path, engine = copied, HumEngine()
-    child = next(step for step in books.plan(path, engine).steps if step.parent)
-    Store.open(path.parent / "build" / "store", writing=True).remove([child.parent])
-    _, watcher = books.speak(path, engine)
-    assert [step.key for step, _ in watcher.takes] == [child.parent]
+@pytest.mark.parametrize(("fault", "is_child_renewed"), [(changed, True), (None, False)])
+def test_a_renewed_parent_renews_its_child_if_it_sounds_otherwise(fault, is_child_renewed, copied):
+    engine = HumEngine()
+    child = next(step for step in books.plan(copied, engine).steps if step.parent)
+    Store.open(copied.parent / "build" / "store", writing=True).remove([child.parent])
+    engine.fault = fault or engine.fault
+    _, watcher = books.speak(copied, engine)
+    renewed = {step.key for step, _ in watcher.takes}
+    assert child.parent in renewed
+    assert (child.key in renewed) == is_child_renewed
 
 
 def test_export_alone_refuses_to_pass_off_what_is_missing(tmp_path):
@@ -303,10 +294,14 @@ def test_export_alone_refuses_to_pass_off_what_is_missing(tmp_path):
 M4B = books.MANIFEST.replace("[wav], files: chapters", "m4b")
 
 
-def test_a_chapter_of_an_m4b_alone_is_a_file_to_listen_to(tmp_path):
-    path = books.brief(tmp_path, M4B)
-    report, _ = books.run(path, HumEngine(), chapters=["2"])
-    assert [path.name for path in report.finished.files] == ["02 - Evening.m4b"]
+@pytest.mark.parametrize(
+    ("manifest", "chapter", "name"),
+    [(books.MANIFEST, "evening", "02 - Evening.wav"), (M4B, "2", "02 - Evening.m4b")],
+)
+def test_a_chosen_chapter_alone_is_rendered_and_finished(manifest, chapter, name, tmp_path):
+    report, watcher = books.run(books.brief(tmp_path, manifest), HumEngine(), chapters=[chapter])
+    assert {step.chapter for step, _ in watcher.takes} == {1}
+    assert [path.name for path in report.finished.files] == [name]
 
 
 def test_a_chapter_of_a_complete_book_brings_the_whole_book_up_to_date(tmp_path):
@@ -355,15 +350,6 @@ def test_what_was_lost_on_the_way_is_not_complete(tmp_path):
 # -- what an attack found --------------------------------------------------------------------------
 
 
-def test_a_chunk_that_was_given_up_draws_other_noise_in_the_next_run(tmp_path):
-    path, engine = write_book(tmp_path), failing(crash)
-    for _ in range(3):
-        books.speak(path, engine)
-    [text] = {s.text for s in books.plan(path, engine).steps if s.text.startswith(BAD)}
-    attempts = [r.attempt for r in engine.requests if r.text == text]
-    assert attempts == list(range(3 * TRIES))
-
-
 def test_force_is_not_lost_where_a_take_proves_damaged(copied):
     path, engine = copied, HumEngine()
     child = next(s for s in books.plan(path, engine).steps if s.parent)
@@ -384,13 +370,6 @@ def test_force_is_not_lost_where_a_take_proves_damaged(copied):
     assert not remaining
     assert report.complete
     assert {step.key for step, _ in watcher.takes} == {s.key for s in report.plan.steps}
-
-
-def test_a_forced_run_whose_takes_were_all_given_up_is_not_complete(tmp_path):
-    path = books.brief(tmp_path)
-    books.speak(path, HumEngine())
-    report, _ = books.speak(path, HumEngine(fault=crash), force=True)
-    assert not report.complete
 
 
 @pytest.mark.slow
@@ -494,12 +473,16 @@ def test_a_doubtful_take_prompts_nobody_and_a_good_one_in_its_place_does(tmp_pat
     assert attempts.prompt is not None
 
 
-def test_force_draws_other_noise_for_a_doubtful_take(tmp_path):
-    path, engine = write_book(tmp_path), HumEngine(fault=hopeless)
+@pytest.mark.parametrize(
+    ("fault", "force"), [(crash, False), (hopeless, True)], ids=["given up", "doubtful, forced"]
+)
+def test_the_next_run_draws_other_noise(fault, force, tmp_path):
+    path, engine = write_book(tmp_path), failing(fault)
     for _ in range(2):
-        books.speak(path, engine, force=True)
+        books.speak(path, engine, force=force)
     [text] = {s.text for s in books.plan(path, engine).steps if s.text.startswith(BAD)}
-    assert [r.attempt for r in engine.requests if r.text == text] == list(range(2 * TRIES))
+    attempts = [r.attempt for r in engine.requests if r.text == text]
+    assert attempts == list(range(2 * TRIES))
 
 
 def test_what_is_forced_and_fails_leaves_a_good_take_in_place(copied):

@@ -311,6 +311,7 @@ def _joined_option(
     counts: tuple[int, int],
     language: str,
 ) -> Iterator[tuple[float, tuple[int, int]]]:
+    """Yields the cost of aligning so many last units of each side as one word, if alike."""
     if len(text_units) >= counts[0] and len(heard_units) >= counts[1]:
         text_word = "".join(unit.form for unit in text_units[-counts[0] :])
         heard_word = "".join(unit.form for unit in heard_units[-counts[1] :])
@@ -381,6 +382,7 @@ def _merge_moves(moves: Sequence[_Move]) -> list[_Move]:
 
 
 def _make_difference(run: _Move, texts: _Texts) -> Difference:
+    """Describes a run of moves by its place in the text and by what was heard."""
     text_units, heard_units = (
         texts.text_units[slice(*run.text_span)],
         texts.heard_units[slice(*run.heard_span)],

@@ -53,15 +53,8 @@ def split_spelling(word: str) -> list[str]:
     plain = "".join(
         letter for letter in flat if letter.isascii() and (letter.isalnum() or letter == "'")
     )
-    words: list[str] = []
-    letters = ""
-    for letter in plain:
-        if letter.isdigit():
-            words += [letters] if letters else []
-            words, letters = [*words, _DIGITS[int(letter)]], ""
-        else:
-            letters += letter
-    return [word_part for word_part in (*words, letters) if word_part.strip("'")]
+    parts = (part for part in re.findall(r"\d|[^\d]+", plain) if part.strip("'"))
+    return [_DIGITS[int(part)] if part.isdigit() else part for part in parts]
 
 
 def guess_sounds(word: str, look_up: Lookup) -> str:

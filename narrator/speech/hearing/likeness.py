@@ -95,6 +95,7 @@ def _is_english(language: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _word_cost(a: str, b: str, is_english: bool) -> float:
+    """Returns the cost of hearing a word as another, by their sound and letters: 0 to 1."""
     max_cost = 1.0
     if is_english:
         if a in _UNSTRESSED.get(b, ()) or b in _UNSTRESSED.get(a, ()):

@@ -60,6 +60,7 @@ class Sphinx:
         return [self._align(sound) for sound in sounds]
 
     def _align(self, sound: SpokenSound) -> tuple[TimedWord, ...] | None:
+        """Returns the times of a sound's words; None where they cannot be located."""
         pieces = list(_split_pieces(sound.text))
         if not pieces or len(sound.samples) < MIN_SECONDS * sound.rate:
             return None

@@ -86,6 +86,7 @@ HUB_IDS: Mapping[str, str] = {
 
 
 def _list_model_files(path: Path) -> list[Path]:
+    """Lists the files that make up a model. Raises IncompleteModel."""
     vocabulary = [file for file in path.glob("vocabulary.*") if file.suffix in (".txt", ".json")]
     required_files = [path / "config.json", path / "model.bin", path / "tokenizer.json"]
     for file in required_files:
@@ -247,6 +248,7 @@ class Whisper:
 
     @property
     def _model(self) -> WhisperModel:
+        """The model, loaded at the first use. Raises EngineUnavailable."""
         if self._loaded is None:
             try:
                 self._loaded = _load(str(self._path), self._threads)
