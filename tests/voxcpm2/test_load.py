@@ -152,12 +152,8 @@ def community(golden, variant: str, directory: Path, *, bits: int | None, group:
     encoder = ["res1", "res2", "res3", "snake", "conv"]
     decoder = ["snake", "conv_t", "res1", "res2", "res3"]
     out = dict(main)
-    for stack in (
-        "base_lm",
-        "residual_lm",
-        "feat_encoder.encoder",
-        "feat_decoder.estimator.decoder",
-    ):
+    stacks = ["base_lm", "residual_lm", "feat_encoder.encoder", "feat_decoder.estimator.decoder"]
+    for stack in stacks:
         if stack != "residual_lm" or config.residual_lm.rope is not None:
             for name in ("inv_freq", "long_factor", "short_factor"):
                 out[f"{stack}.rope.{name}"] = mx.zeros((config.base_lm.head_dim // 2,))
@@ -169,14 +165,8 @@ def community(golden, variant: str, directory: Path, *, bits: int | None, group:
         if name.startswith("encoder.block.0."):
             new = ["encoder", "conv_in", *parts[3:]]
         elif name.startswith("encoder.block."):
-            new = [
-                "encoder",
-                "blocks",
-                "layers",
-                str(number - 1),
-                encoder[int(parts[4])],
-                *parts[5:],
-            ]
+            inner = [encoder[int(parts[4])], *parts[5:]]
+            new = ["encoder", "blocks", "layers", str(number - 1), *inner]
         elif name.startswith("decoder.sr_cond_model."):
             inner = parts[3:]
             if inner[0] == "out_layer":
@@ -187,14 +177,8 @@ def community(golden, variant: str, directory: Path, *, bits: int | None, group:
         elif number < first:
             new = ["decoder", "conv_in", "layers", *parts[2:]]
         elif number < first + blocks:
-            new = [
-                "decoder",
-                "blocks",
-                "layers",
-                str(number - first),
-                decoder[int(parts[4])],
-                *parts[5:],
-            ]
+            inner = [decoder[int(parts[4])], *parts[5:]]
+            new = ["decoder", "blocks", "layers", str(number - first), *inner]
         else:
             new = ["decoder", ["snake_out", "conv_out"][number - first - blocks], *parts[3:]]
         if "block" in new:
@@ -205,15 +189,11 @@ def community(golden, variant: str, directory: Path, *, bits: int | None, group:
         out["audio_vae." + ".".join(new)] = mx.contiguous(tensor)
     data = golden(variant).config | {"model_type": config.architecture}
     if bits is not None:
-        keys = [
-            n
-            for n, t in out.items()
-            if t.ndim == 2 and n.endswith("weight") and t.shape[1] % 64 == 0
-        ]
-        for name in keys:
-            base = name.removesuffix(".weight")
-            quantised = mx.quantize(out[name], group, bits)
-            out |= dict(zip((name, f"{base}.scales", f"{base}.biases"), quantised, strict=True))
+        for name, tensor in list(out.items()):
+            if tensor.ndim == 2 and name.endswith("weight") and tensor.shape[1] % 64 == 0:
+                base = name.removesuffix(".weight")
+                quantised = mx.quantize(tensor, group, bits)
+                out |= dict(zip((name, f"{base}.scales", f"{base}.biases"), quantised, strict=True))
         data["quantization"] = {"group_size": group, "bits": bits, "mode": "affine"}
         data["quantization_config"] = data["quantization"]
     mx.save_safetensors(str(directory / "model.safetensors"), out, {"format": "mlx"})

@@ -275,72 +275,59 @@ def test_silu_is_exact_enough():
 
 
 class TestCache:
+    @pytest.fixture
     def lm(self, checkpoint: Callable[[str], Checkpoint]) -> MiniCPM4:
         return checkpoint("stress").network.base_lm
 
-    def test_rows_of_different_length_equal_rows_alone(self, checkpoint):
-        lm = self.lm(checkpoint)
-        counts, width = [7, 300, 1, 40], lm.config.hidden_size
-        rows = [mx.random.normal((1, n + 3, width), key=mx.random.key(n)) for n in counts]
-        block = max(counts)
-        padded = mx.concatenate(
-            [
-                mx.pad(r[:, :n], [(0, 0), (block - n, 0), (0, 0)])
-                for r, n in zip(rows, counts, strict=True)
-            ]
-        )
-        valid = mx.array(np.arange(block) >= block - np.array(counts)[:, None])
-        cache = KVCache.for_rows(lm.config, mx.float32, counts, [None] * 4)
-        out = [lm(padded, cache=cache, valid=valid)[:, -1]]
+    def row(self, lm: MiniCPM4, length: int) -> mx.array:
+        return mx.random.normal((1, length, lm.config.hidden_size), key=mx.random.key(length))
+
+    def run_alone(self, lm: MiniCPM4, row: mx.array) -> tuple[mx.array, KVCache]:
+        cache = KVCache.for_rows(lm.config, mx.float32, [row.shape[1]], [None])
+        return lm(row, cache=cache)[0], cache
+
+    def run_together(
+        self, lm: MiniCPM4, rows: list[mx.array], prefixes: list[KVCache | None]
+    ) -> tuple[mx.array, KVCache]:
+        counts = [row.shape[1] for row in rows]
+        missing = [max(counts) - count for count in counts]
+        padded = [
+            mx.pad(row, [(0, 0), (n, 0), (0, 0)]) for row, n in zip(rows, missing, strict=True)
+        ]
+        valid = mx.array(np.arange(max(counts)) >= np.array(missing)[:, None])
+        cache = KVCache.for_rows(lm.config, mx.float32, counts, prefixes)
+        return lm(mx.concatenate(padded), cache=cache, valid=valid), cache
+
+    def test_rows_of_different_length_equal_rows_alone(self, lm):
+        counts = [7, 300, 1, 40]
+        rows = [self.row(lm, n + 3) for n in counts]
+        heads = [row[:, :n] for row, n in zip(rows, counts, strict=True)]
+        first, cache = self.run_together(lm, heads, [None] * 4)
+        out = [first[:, -1]]
         for step in range(3):
-            x = mx.concatenate([r[:, n + step][:, None] for r, n in zip(rows, counts, strict=True)])
-            out.append(lm(x, cache=cache)[:, 0])
-        for b, (row, n) in enumerate(zip(rows, counts, strict=True)):
-            alone = KVCache.for_rows(lm.config, mx.float32, [n + 3], [None])
-            expected = np.array(lm(row, cache=alone)[0, n - 1 :])
+            x = [row[:, n + step][:, None] for row, n in zip(rows, counts, strict=True)]
+            out.append(lm(mx.concatenate(x), cache=cache)[:, 0])
+        for b, row in enumerate(rows):
+            expected = np.array(self.run_alone(lm, row)[0][-4:])
             assert error(mx.stack([o[b] for o in out]), expected) < TOLERANCE
 
-    def test_rows_continue_after_prefixes_of_different_length(self, checkpoint):
-        lm = self.lm(checkpoint)
-        heads, counts, width = [30, 0, 2], [4, 9, 20], lm.config.hidden_size
-        rows = [
-            mx.random.normal((1, h + n, width), key=mx.random.key(n))
-            for h, n in zip(heads, counts, strict=True)
+    def test_rows_continue_after_prefixes_of_different_length(self, lm):
+        heads, counts = [30, 0, 2], [4, 9, 20]
+        rows = [self.row(lm, h + n) for h, n in zip(heads, counts, strict=True)]
+        prefixes = [
+            self.run_alone(lm, row[:, :h])[1].snapshot() if h else None
+            for row, h in zip(rows, heads, strict=True)
         ]
-        prefixes: list[KVCache | None] = []
-        for row, h in zip(rows, heads, strict=True):
-            known = KVCache.for_rows(lm.config, mx.float32, [h], [None]) if h else None
-            if known is not None:
-                lm(row[:, :h], cache=known)
-                known = known.snapshot()
-            prefixes.append(known)
-        block = max(counts)
-        padded = mx.concatenate(
-            [
-                mx.pad(r[:, -n:], [(0, 0), (block - n, 0), (0, 0)])
-                for r, n in zip(rows, counts, strict=True)
-            ]
-        )
-        valid = mx.array(np.arange(block) >= block - np.array(counts)[:, None])
-        cache = KVCache.for_rows(lm.config, mx.float32, counts, prefixes)
-        out = lm(padded, cache=cache, valid=valid)
+        tails = [row[:, h:] for row, h in zip(rows, heads, strict=True)]
+        out, _ = self.run_together(lm, tails, prefixes)
         for b, (row, n) in enumerate(zip(rows, counts, strict=True)):
-            expected = np.array(
-                lm(row, cache=KVCache.for_rows(lm.config, mx.float32, [row.shape[1]], [None]))[
-                    0, -n:
-                ]
-            )
+            expected = np.array(self.run_alone(lm, row)[0][-n:])
             assert error(out[b, -n:], expected) < TOLERANCE
 
-    def test_filter_and_extend_change_nothing_for_those_who_stay(self, checkpoint):
-        lm = self.lm(checkpoint)
-        width = lm.config.hidden_size
-
+    def test_filter_and_extend_change_nothing_for_those_who_stay(self, lm):
         def start(n: int) -> tuple[KVCache, mx.array]:
-            x = mx.random.normal((1, n + 2, width), key=mx.random.key(n))
-            cache = KVCache.for_rows(lm.config, mx.float32, [n], [None])
-            lm(x[:, :n], cache=cache)
-            return cache, x
+            x = self.row(lm, n + 2)
+            return self.run_alone(lm, x[:, :n])[1], x
 
         cache, _ = start(250)
         short, x = start(5)
@@ -354,8 +341,7 @@ class TestCache:
                 cache=cache,
             )
         for b, row in enumerate((y, x)):
-            whole = KVCache.for_rows(lm.config, mx.float32, [row.shape[1]], [None])
-            assert error(out[b], np.array(lm(row, cache=whole)[0, -1:])) < TOLERANCE
+            assert error(out[b], np.array(self.run_alone(lm, row)[0][-1:])) < TOLERANCE
         cache.filter([1])
         assert cache.starts == [0]
         assert (cache.length, cache.columns) == (7, KVCache.BUCKET)

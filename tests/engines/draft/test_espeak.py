@@ -262,14 +262,25 @@ def test_chinese_is_read_and_not_spelled(session):
 # -- who speaks ------------------------------------------------------------------------------------
 
 
-def test_a_speakers_voice_follows_from_the_name():
-    content = DraftEngine().voice_content
-    assert content(Voice("Alice"), "en-GB") == {
-        "voice": "gmw/en+Diogo",
-        "pitch": 50,
-        "rate": 179,
-    }
-    assert content(Voice("narrator"), "fr") == {"voice": "roa/fr+f3", "pitch": 36, "rate": 172}
+FANCY_ALICE = Voice(
+    "Alice", reference=Path("a.wav"), transcript="a", description="b", seed=3, style="sad",
+    gain=2.0, speed=1.2,
+)  # fmt: skip
+SET_ALICE = Voice("Alice", own={"draft": DraftVoice(variant="f2", pitch=0, rate=150)})
+
+
+@pytest.mark.parametrize(
+    ("voice", "language", "content"),
+    [
+        (Voice("Alice"), "en-GB", ("gmw/en+Diogo", 50, 179)),
+        (FANCY_ALICE, "en-GB", ("gmw/en+Diogo", 50, 179)),
+        (SET_ALICE, "en-US", ("gmw/en-US+f2", 0, 150)),
+        (Voice("narrator"), "fr", ("roa/fr+f3", 36, 172)),
+    ],
+)
+def test_a_voice_follows_from_what_the_author_sets_or_from_the_name(voice, language, content):
+    found = DraftEngine().voice_content(voice, language)
+    assert found == dict(zip(("voice", "pitch", "rate"), content, strict=True))
 
 
 def test_names_spread_over_all_variants_pitches_and_rates():
@@ -291,21 +302,6 @@ def test_a_pronoun_chooses_among_voices():
     assert variants("she") == {"f1", "f2", "f3", "f5"}
     assert variants("He") == set(espeak.VARIANTS) - variants("she")
     assert variants("they") == set(espeak.VARIANTS)
-
-
-def test_what_the_author_sets_comes_before_the_name():
-    voice = Voice("Alice", own={"draft": DraftVoice(variant="f2", pitch=0, rate=150)})
-    content = DraftEngine().voice_content(voice, "en-US")
-    assert content == {"voice": "gmw/en-US+f2", "pitch": 0, "rate": 150}
-
-
-def test_what_the_draft_voice_does_not_hear_is_not_in_its_content():
-    plain = Voice("Alice")
-    fancy = Voice(
-        "Alice", reference=Path("a.wav"), transcript="a", description="b", seed=3, style="sad",
-        gain=2.0, speed=1.2,
-    )  # fmt: skip
-    assert DraftEngine().voice_content(plain, "en") == DraftEngine().voice_content(fancy, "en")
 
 
 def test_pitch_and_rate_are_heard(session):

@@ -224,11 +224,8 @@ def test_half_an_answer_is_never_a_take(faulty, tmp_path, dialect):
     standin = faulty(standins.half_chunked, standins.half, dialect=dialect)
     outcome = one(engine(standin, tmp_path))
     assert outcome.speech is not None
-    expected = standins.speech(
-        standins.text_of(standin.bodies[0]),
-        standin.rate,
-        standins.conditioned(standin.bodies[0]),
-    )
+    (body, *_) = standin.bodies
+    expected = standins.speech(standins.text_of(body), standin.rate, standins.conditioned(body))
     assert len(outcome.speech.samples) == len(expected)
 
 
@@ -303,10 +300,15 @@ def test_a_rate_that_nobody_set_is_resampled_and_said_once(faulty, tmp_path):
     assert len([line for line in told if "`engine.sample_rate: 48000`" in line]) == 1
 
 
-def test_a_stream_of_wav_need_not_know_its_length(faulty, tmp_path):
-    outcome = one(engine(faulty(standins.unsized), tmp_path))
+@pytest.mark.parametrize(
+    ("kind", "fault"), [("wav", standins.unsized), ("flac", standins.unsized_flac)]
+)
+def test_a_stream_need_not_know_its_length(faulty, tmp_path, kind, fault):
+    standin = faulty(fault)
+    outcome = one(engine(standin, tmp_path, format=kind))
     assert outcome.speech is not None
-    assert len(outcome.speech.samples) == len(standins.speech(request().text, 24_000))
+    expected = standins.speech(request().text, 24_000, standins.conditioned(standin.bodies[0]))
+    np.testing.assert_array_equal(outcome.speech.samples, expected)
 
 
 # -- what ends a run -------------------------------------------------------------------------------
@@ -384,14 +386,6 @@ def test_proxies_of_the_environment_are_not_used(faulty, tmp_path, monkeypatch):
         monkeypatch.setenv(name, proxy.url)
     assert one(engine(faulty(), tmp_path)).speech is not None
     assert proxy.paths == []
-
-
-def test_flac_that_was_streamed_need_not_know_its_length(faulty, tmp_path):
-    standin = faulty(standins.unsized_flac)
-    outcome = one(engine(standin, tmp_path, format="flac"))
-    assert outcome.speech is not None
-    expected = standins.speech(request().text, 24_000, standins.conditioned(standin.bodies[0]))
-    np.testing.assert_array_equal(outcome.speech.samples, expected)
 
 
 def test_flac_that_promises_hours_fills_no_memory(faulty, tmp_path):
