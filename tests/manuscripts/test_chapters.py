@@ -16,7 +16,10 @@ from manuscripts.prose import StyledSpan
 PROSE = "The ferry left at seven, as it had on every morning that anyone could remember."
 
 
-def applied(rule: Callable[[Outline], None], blocks: list[Block], **hints: object) -> Outline:
+Rule = Callable[[Outline], None]
+
+
+def applied(rule: Rule, blocks: list[Block], **hints: object) -> Outline:
     """An outline after one rule."""
     outline = Outline(blocks, BookContext("The Sea Door"), **hints)  # type: ignore[arg-type]
     rule(outline)
@@ -28,14 +31,8 @@ def line(text: str, gap: int = 1) -> Block:
     rows = text.split("\n")
     heading = read_heading(rows, gap)
     kind = "heading" if heading else "text"
-    return Block(
-        kind,
-        "a.txt:1",
-        text=" ".join(rows),
-        rows=rows,
-        blank_rows_above=gap,
-        heading=heading,  # type: ignore[arg-type]
-    )
+    return Block(kind, "a.txt:1", text=" ".join(rows), rows=rows, blank_rows_above=gap,  # type: ignore[arg-type]
+                 heading=heading)  # fmt: skip
 
 
 def marked(text: str, level: int = 0, document: int = 0) -> Block:
@@ -56,17 +53,32 @@ def begun(outline: Outline) -> dict[int, str]:
 # -- plain text ------------------------------------------------------------------------------------
 
 
+LISTED = ["CHAPTER I", "CHAPTER II", "CHAPTER III"]
+
+
 @pytest.mark.parametrize(
-    ("texts", "expected"),
+    ("rule", "texts", "expected"),
     [
-        (["1", PROSE, "2", PROSE], ["heading", "text", "heading", "text"]),
-        (["12", PROSE, "7", PROSE], ["text", "text", "text", "text"]),
-        (["1", PROSE], ["text", "text"]),
+        # numbers that count from one are headings
+        (lines.keep_consecutive_numbers, ["1", PROSE, "2", PROSE], "heading text heading text"),
+        (lines.keep_consecutive_numbers, ["12", PROSE, "7", PROSE], "text text text text"),
+        (lines.keep_consecutive_numbers, ["1", PROSE], "text text"),
+        # a title above numbers that begin anew holds them
+        (lines.promote_part_titles,
+         [PROSE, "A SCANDAL", "CHAPTER I", PROSE, "THE LEAGUE", "CHAPTER I", PROSE],
+         "text heading heading text heading heading text"),
+        # headings that come again are a table of contents, and so is what stands under CONTENTS
+        (lines.omit_contents_lists,
+         [*LISTED, PROSE, *(text for name in LISTED for text in (name, PROSE))],
+         "contents contents contents text heading text heading text heading text"),
+        (lines.omit_rows_below_contents, ["CONTENTS", "The Gate 5", PROSE],
+         "contents contents text"),
     ],
-)
-def test_numbers_that_do_not_count_are_no_headings(texts: list[str], expected: list[str]) -> None:
-    outline = applied(lines.keep_consecutive_numbers, list(map(line, texts)))
-    assert kinds(outline) == expected
+)  # fmt: skip
+def test_rules_for_lines_decide_what_they_are(rule: Rule, texts: list[str], expected: str) -> None:
+    outline = applied(rule, [line(text) for text in texts])
+    found = [kind.removeprefix("table of ") for kind in kinds(outline)]
+    assert found == expected.split()
 
 
 def test_a_title_may_begin_with_the_word_i() -> None:
@@ -82,26 +94,6 @@ def test_a_numbers_title_may_stand_under_it() -> None:
     assert heading is not None
     assert heading.parts == ("CHAPTER I", "THE GATE")
     assert [block.text for block in outline.blocks] == ["CHAPTER I THE GATE", PROSE]
-
-
-def test_a_title_above_numbers_that_begin_anew_holds_them() -> None:
-    texts = [PROSE, "A SCANDAL", "CHAPTER I", PROSE, "THE LEAGUE", "CHAPTER I", PROSE]
-    outline = applied(lines.promote_part_titles, [line(text) for text in texts])
-    assert [place for place, kind in enumerate(kinds(outline)) if kind == "heading"] == [1, 2, 4, 5]
-
-
-def test_headings_that_come_again_are_a_table_of_contents() -> None:
-    listed = ["CHAPTER I", "CHAPTER II", "CHAPTER III"]
-    texts = [*listed, PROSE, *(text for name in listed for text in (name, PROSE))]
-    outline = applied(lines.omit_contents_lists, [line(text) for text in texts])
-    assert kinds(outline)[:4] == ["table of contents"] * 3 + ["text"]
-    assert kinds(outline)[4:] == ["heading", "text"] * 3
-
-
-def test_what_stands_under_contents_is_a_table_of_contents() -> None:
-    blocks = [line("CONTENTS"), line("The Gate 5"), line(PROSE)]
-    outline = applied(lines.omit_rows_below_contents, blocks)
-    assert kinds(outline) == ["table of contents", "table of contents", "text"]
 
 
 def test_a_few_words_before_the_first_heading_are_a_title_page() -> None:
@@ -196,21 +188,15 @@ def test_a_piece_begins_where_a_document_has_its_heading() -> None:
         marked("Chapter 1", 2), marked(PROSE), marked(PROSE, document=1),
         marked("Chapter 2", 2, document=2), marked(PROSE, document=2),
     ]  # fmt: skip
-    outline = applied(
-        markup.start_at_documents,
-        blocks,
-        starts={0: Start("Chapter 1")},
-    )
+    outline = applied(markup.start_at_documents, blocks, starts={0: Start("Chapter 1")})
     assert begun(outline) == {0: "Chapter 1", 3: ""}
 
 
 def test_chapters_inside_a_piece_are_found_by_their_headings() -> None:
     blocks = [marked("Book One", 1), marked("Chapter 1", 2), marked(PROSE), marked("Aside", 2),
               marked(PROSE), marked("Chapter 2", 2), marked(PROSE)]  # fmt: skip
-    outline = applied(
-        markup.start_at_headings, blocks,
-        starts={0: Start("Book One"), 7: Start("Book Two")},
-    )  # fmt: skip
+    starts = {0: Start("Book One"), 7: Start("Book Two")}
+    outline = applied(markup.start_at_headings, blocks, starts=starts)
     assert begun(outline) == {0: "", 5: "", 7: "Book Two"}
     assert outline.starts[5].parents == ("Book One",)
 

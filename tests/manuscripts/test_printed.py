@@ -40,23 +40,19 @@ def cast(book: Book) -> dict[str, tuple[str, ...]]:
     return {speaker.name: speaker.aliases for speaker in book.speakers}
 
 
-def said(book: Book) -> str:
-    return book.dialogue
-
-
 # -- plays -----------------------------------------------------------------------------------------
 
 
-def test_a_play_of_plain_text_has_labels_and_a_cast(tmp_path: Path) -> None:
+def test_a_play_of_plain_text_has_labels_styles_and_a_cast(tmp_path: Path) -> None:
     book = imported(tmp_path, plays.WILDE)
     assert list(cast(book)) == ["Algernon", "Lane", "Lady Bracknell"]
-    assert said(book) == "a play: 3 speakers, 13 speeches, 4 stage directions"
+    assert book.dialogue == "a play: 3 speakers, 13 speeches, 4 stage directions"
     assert "Lane: I didn't think it polite to listen, sir." in rows(book)
+    assert any(row.startswith("Algernon (languidly): I don't know") for row in rows(book))
 
 
 def test_the_narrator_reads_directions_headings_and_the_list_of_persons(tmp_path: Path) -> None:
-    book = imported(tmp_path, plays.WILDE)
-    found = rows(book)
+    found = rows(imported(tmp_path, plays.WILDE))
     assert "# THE PERSONS IN THE PLAY" in found
     assert (
         "John Worthing, J.P.\\\nAlgernon Moncrieff\\\nLane, Manservant\\\nLady Bracknell" in found
@@ -66,11 +62,6 @@ def test_the_narrator_reads_directions_headings_and_the_list_of_persons(tmp_path
         "\\[Hands them on a salver.]",
         "\\[Inspects them, takes two, and sits down on the sofa.]",
     ]
-
-
-def test_a_word_after_the_name_is_the_style(tmp_path: Path) -> None:
-    book = imported(tmp_path, plays.WILDE)
-    assert any(row.startswith("Algernon (languidly): I don't know") for row in rows(book))
 
 
 def test_a_manner_that_opens_a_speech_is_none_of_it_where_others_have_square_ones(
@@ -113,8 +104,9 @@ def test_long_cells_and_tables_without_types_are_read_alike(tmp_path: Path) -> N
     assert rows(book)[1:] == ["Roper: So.", f"More: {long.strip()}", "Roper: Yes.", "More: No."]
 
 
-def test_verse_stays_in_lines_and_abbreviations_are_aliases(tmp_path: Path) -> None:
+def test_verse_abbreviations_and_unison(tmp_path: Path) -> None:
     book = imported(tmp_path, plays.SHAKESPEARE)
+    assert "Mar & Bar: 'Tis gone!" in rows(book)
     assert cast(book) == {
         "Horatio": ("Hor",), "Barnardo": ("Bar",), "Marcellus": ("Mar",), "All": (),
         "Hamlet": ("Ham",),
@@ -129,10 +121,6 @@ def test_verse_stays_in_lines_and_abbreviations_are_aliases(tmp_path: Path) -> N
 def test_an_abbreviation_of_two_persons_is_nobodys_alias(tmp_path: Path) -> None:
     text = plays.SHAKESPEARE.replace("BARNARDO, Off", "MARIUS, his cousin.\nBARNARDO, Off")
     assert cast(imported(tmp_path, text))["Mar"] == ()
-
-
-def test_two_who_speak_together_are_a_unison(tmp_path: Path) -> None:
-    assert "Mar & Bar: 'Tis gone!" in rows(imported(tmp_path, plays.SHAKESPEARE))
 
 
 def test_names_in_italics_with_their_manner(tmp_path: Path) -> None:
@@ -290,7 +278,7 @@ def test_a_speaker_may_be_numbered(tmp_path: Path, name: str) -> None:
 
 def test_an_interview_goes_on_under_its_speaker(tmp_path: Path) -> None:
     book = imported(tmp_path, plays.INTERVIEW, "talk.md")
-    assert said(book) == "an interview: 2 speakers, 6 speeches"
+    assert book.dialogue == "an interview: 2 speakers, 6 speeches"
     assert rows(book)[1:6] == [
         "We met her on a wet morning, on the bridge itself.",
         "Interviewer: When did you first come here?",
@@ -310,7 +298,7 @@ def test_questions_and_answers(tmp_path: Path) -> None:
 
 def test_times_of_a_transcript_are_left_out_and_listed(tmp_path: Path) -> None:
     book = imported(tmp_path, plays.TRANSCRIPT)
-    assert said(book).startswith("a transcript: 2 speakers, 6 speeches")
+    assert book.dialogue.startswith("a transcript: 2 speakers, 6 speeches")
     assert rows(book)[0] == "Anna: Welcome to the show."
     assert [(i.reason, i.count) for i in book.left_out] == [("time of a transcript", 6)]
 
@@ -356,14 +344,14 @@ PROSE = "It was a long way to the bridge, and nobody who went there had come bac
 def test_what_is_no_dialogue_stays_as_it_is(tmp_path: Path, text: str, name: str) -> None:
     book = imported(tmp_path, text, name)
     assert book.speakers == ()
-    assert not said(book)
+    assert not book.dialogue
 
 
 def test_a_chapter_of_a_novel_may_be_a_play(tmp_path: Path) -> None:
     chapters = "".join(f"CHAPTER {n}\n\n{f'{PROSE} ' * 5}\n\n{PROSE}\n\n" for n in (1, 2))
     play = "CHAPTER 3\n\nROPER. So.\n\nMORE. No.\n\nROPER. Why?\n\n[They fight.]\n\nMORE. So.\n"
     book = imported(tmp_path, chapters + play)
-    assert said(book) == "a play, 1 chapter of it: 2 speakers, 4 speeches, 1 stage direction"
+    assert book.dialogue == "a play, 1 chapter of it: 2 speakers, 4 speeches, 1 stage direction"
     assert all("Roper" not in chapter.markdown for chapter in book.chapters[:2])
 
 

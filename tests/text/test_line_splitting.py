@@ -30,14 +30,8 @@ ROLES = Roles(
 
 
 def read(text: str, language: str = "en", **options: str | None) -> Chapter:
-    return read_chapter(
-        text,
-        path=Path("01.md"),
-        title="One",
-        language=language,
-        roles=ROLES,
-        speaker=options.get("speaker"),
-    )
+    return read_chapter(text, path=Path("01.md"), title="One", language=language, roles=ROLES,
+                        speaker=options.get("speaker"))  # fmt: skip
 
 
 def parted(
@@ -329,10 +323,9 @@ def test_tags_may_be_left_out_and_are_listed() -> None:
     assert [(one.text, one.reason) for one in chapter.left_out] == [
         ("said Ada.", line_splitting.OMITTED_TAG_REASON)
     ]
-    known = parted(KNOW, "Ada", "Ada", tags="skip").scenes[0]
-    assert [chunk.text for chunk in cut_scene(known, separate_lines=True)] == [
-        "“I know,”\n“but not now.”"
-    ]
+    [scene] = parted(KNOW, "Ada", "Ada", tags="skip").scenes
+    [chunk] = cut_scene(scene, separate_lines=True)
+    assert chunk.text == "“I know,”\n“but not now.”"
 
 
 def test_tags_of_the_narrators_own_quotations_stay() -> None:
@@ -378,12 +371,8 @@ def test_the_lines_of_a_paragraph_have_all_of_its_text(words: Sequence[str], who
 
 
 def boundaries(text: str, *who: str) -> list[tuple[str, str, str]]:
-    found = parted(text, *who)
-    return [
-        (c.speaker, c.text, c.boundary)
-        for s in found.scenes
-        for c in cut_scene(s, separate_lines=True)
-    ]
+    chunks = (c for s in parted(text, *who).scenes for c in cut_scene(s, separate_lines=True))
+    return [(c.speaker, c.text, c.boundary) for c in chunks]
 
 
 def test_between_lines_of_a_paragraph_the_pause_is_that_of_the_marks() -> None:

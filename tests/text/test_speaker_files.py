@@ -50,24 +50,13 @@ def test_unchanged_quotations_find_their_rows() -> None:
 
 
 @pytest.mark.parametrize("at", range(6))
-def test_a_changed_word_moves_nothing(at: int) -> None:
-    words = list(WORDS)
-    words[at] = words[at].replace("a ", "the ").replace("Yes", "Yeah").replace("so", "thus")
-    assert speakers(words) == NAMES
-
-
-@pytest.mark.parametrize("at", range(6))
-def test_a_removed_paragraph_moves_nothing(at: int) -> None:
-    words, names = list(WORDS), list(NAMES)
-    del words[at], names[at]
-    assert speakers(words) == names
-
-
-@pytest.mark.parametrize("at", range(7))
-def test_an_inserted_paragraph_moves_nothing(at: int) -> None:
-    words, names = list(WORDS), [*NAMES]
-    words.insert(at, "“It is the same thing with me,”")
-    assert speakers(words) == [*names[:at], None, *names[at:]]
+def test_a_changed_removed_or_inserted_paragraph_moves_nothing(at: int) -> None:
+    before, after = slice(None, at), slice(at + 1, None)
+    changed = WORDS[at].replace("a ", "the ").replace("Yes", "Yeah").replace("so", "thus")
+    assert speakers([*WORDS[before], changed, *WORDS[after]]) == NAMES
+    assert speakers([*WORDS[before], *WORDS[after]]) == [*NAMES[before], *NAMES[after]]
+    new = "“It is the same thing with me,”"
+    assert speakers([*WORDS[before], new, *WORDS[at:]]) == [*NAMES[before], None, *NAMES[at:]]
 
 
 def test_equal_short_quotations_go_by_their_neighbours() -> None:
