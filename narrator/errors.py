@@ -65,10 +65,10 @@ class ScriptError(UserError):
 class FileChanged(UserError):
     """A file has changed since an edit was made for it."""
 
-    def __init__(self, path: Path, there: str, wanted: str) -> None:
-        self.path, self.there, self.wanted = path, there, wanted
+    def __init__(self, path: Path, present_text: str, intended_text: str) -> None:
+        self.path, self.present_text, self.intended_text = path, present_text, intended_text
         """The lines concerned as they are now, and as the edit would have them."""
-        gone_note = "" if there else ", and what was to be changed is gone"
+        gone_note = "" if present_text else ", and what was to be changed is gone"
         super().__init__(
             Problem(path, None, f"has changed meanwhile{gone_note}: nothing was written")
         )

@@ -126,8 +126,8 @@ def _find_times(
     if chapter is None:
         file, index, seconds = places.locate_in_book(book, seconds)
         location = f"{display_path(file)}: chapter {index + 1}, {format_fine_clock(seconds)}"
-        return location, places.HeardChapter(book, index).at(seconds)
-    return "", places.HeardChapter(book, find_chapter(book, chapter)).at(seconds)
+        return location, places.HeardChapter(book, index).passages_at(seconds)
+    return "", places.HeardChapter(book, find_chapter(book, chapter)).passages_at(seconds)
 
 
 def _print_heard(book: BookPlan, location: str, places: Sequence[HeardAt], as_json: bool) -> None:

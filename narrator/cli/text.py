@@ -191,7 +191,7 @@ def _print_unknown_words(manuscript: Manuscript) -> None:
 def _excerpt_around(unknown_word: UnknownWord) -> str:
     """Returns a word with 25 characters of its context on both sides."""
     text = unknown_word.first.chunk.text
-    begin, end = max(0, unknown_word.at - 25), unknown_word.at + len(unknown_word.word) + 25
+    begin, end = max(0, unknown_word.offset - 25), unknown_word.offset + len(unknown_word.word) + 25
     return " ".join(f"{'…' * (begin > 0)}{text[begin:end]}{'…' * (end < len(text))}".split())
 
 

@@ -84,7 +84,7 @@ def begin(
     project = manuscript.project
     if voice:
         [change] = edits.voice_edit(project, speaker, voice).changes
-        project = load.load(project.path, change.after).spoken_by(project.other_engine)
+        project = load.load(project.path, change.new_text).spoken_by(project.other_engine)
     if speaker not in project.speakers:
         raise UsageError(f"“{excerpt(speaker)}” is not in the cast")
     cast = {speaker: resolve(project)[speaker]}

@@ -29,12 +29,12 @@ class BookReading:
     states: Mapping[Path, State]
     settled: bool
     """True if no file was written while the book was read."""
-    before: Readings
+    caches: Readings
     """Caches for reading the book again."""
 
     def again(self) -> BookReading:
         """The book in its present state. Raises ManifestError, ScriptError."""
-        return self if self.is_current() else read_book(self.manuscript.project.path, self.before)
+        return self if self.is_current() else read_book(self.manuscript.project.path, self.caches)
 
     def spoken_by(self, engine: str) -> BookReading:
         """As `Project.spoken_by`."""
@@ -47,14 +47,14 @@ class BookReading:
         )
 
 
-def read_book(path: Path, before: Readings | None = None) -> BookReading:
+def read_book(path: Path, caches: Readings | None = None) -> BookReading:
     """Read a book like `manuscript.read`. Raises ManifestError, ScriptError."""
     latest_settled_time = time.time_ns() - _CLOCK_TOLERANCE_NS
-    before = before or Readings()
-    manuscript = manuscripts.read_manuscript(path, before)
+    caches = caches or Readings()
+    manuscript = manuscripts.read_manuscript(path, caches)
     states = {path: _file_state(path) for path in _input_paths(manuscript)}
     is_settled = all(state is None or state[2] < latest_settled_time for state in states.values())
-    return BookReading(manuscript, states, is_settled, before)
+    return BookReading(manuscript, states, is_settled, caches)
 
 
 def _input_paths(manuscript: Manuscript) -> Iterator[Path]:

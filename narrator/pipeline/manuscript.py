@@ -88,17 +88,17 @@ def _read_chapters(
     return chapters, problems
 
 
-def read_manuscript(path: Path, before: Readings | None = None) -> Manuscript:
-    """Read a project: manifest -> script -> chunks. Unchanged parts come from `before`.
+def read_manuscript(path: Path, caches: Readings | None = None) -> Manuscript:
+    """Read a project: manifest -> script -> chunks. Unchanged parts come from `caches`.
 
     Raises ManifestError, ScriptError with all problems at once.
     """
     project = load.load(path)
     cast = resolve(project)
     roles = roles_of(project)
-    before = before or Readings()
-    before.scripts.begin(roles)
-    chapters, problems = _read_chapters(project, roles, before.scripts)
+    caches = caches or Readings()
+    caches.scripts.begin(roles)
+    chapters, problems = _read_chapters(project, roles, caches.scripts)
     lexicon, lexicon_problems = lexicon_of(project)
     problems = [*lexicon_problems, *problems]
     if len(chapters) == len(project.chapters):
@@ -111,9 +111,9 @@ def read_manuscript(path: Path, before: Readings | None = None) -> Manuscript:
         has_line_pause = (
             project.manifest.pauses.line != Pauses().line
         )  # the author's own is to be heard
-        before.spoken.begin((project.lexicon, has_line_pause))
+        caches.spoken.begin((project.lexicon, has_line_pause))
         spoken, complete_chapters = make_utterances(
-            chapters, lexicon=lexicon, separate_lines=has_line_pause, cut_cache=before.spoken
+            chapters, lexicon=lexicon, separate_lines=has_line_pause, cut_cache=caches.spoken
         )
     except SlowPattern as error:
         raise ManifestError(_describe_slow_pattern(project, error)) from None

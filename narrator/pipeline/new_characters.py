@@ -117,7 +117,7 @@ def cast_edit(project: Project) -> Edit | None:
         if file.rows or file.exists or file.is_unreadable:
             new_text = speaker_files.format_file(file, proposal.text_of(number)).decode()
             changes.append(FileChange(file.path, read_exact(file.path), new_text))
-    changes = [change for change in changes if change.before != change.after]
+    changes = [change for change in changes if change.old_text != change.new_text]
     count = sum(not quote.row.continues_previous for quote in proposal.quotes)
     summary = f"who says what: {len(proposal.characters)} characters, {count} quotations"
     return require_readable(project, Edit(summary, tuple(changes))) if changes else None

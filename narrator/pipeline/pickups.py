@@ -395,7 +395,7 @@ def _find_noted_passage(
     number = chapter if note.chapter is None else note.chapter - 1
     if number is None:
         _, number, seconds = places.locate_in_book(book, note.seconds)
-        return chapter_of(number).at(seconds)[0].passage
+        return chapter_of(number).passages_at(seconds)[0].passage
     if not 0 <= number < len(book.chapters):
         raise UsageError(f"there is no chapter {number + 1}")
-    return chapter_of(number).at(note.seconds)[0].passage
+    return chapter_of(number).passages_at(note.seconds)[0].passage

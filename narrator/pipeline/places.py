@@ -142,7 +142,7 @@ class HeardChapter:
             if step.chapter == chapter:
                 self.ids.setdefault(step.key, []).append(step.id)
 
-    def at(self, seconds: float) -> list[HeardAt]:
+    def passages_at(self, seconds: float) -> list[HeardAt]:
         """The passages at a time of the chapter; several if they are spoken in unison.
 
         Raises UsageError if the chapter is shorter.

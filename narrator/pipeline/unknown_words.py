@@ -23,19 +23,19 @@ class UnknownWord:
     language: str
     first: Utterance
     """The first utterance with the word."""
-    at: int
+    offset: int
     """Offset in that chunk's text."""
-    written: Counter[str] = field(default_factory=Counter)
+    spelling_counts: Counter[str] = field(default_factory=Counter)
     """Number of occurrences of each spelling."""
 
     @property
     def word(self) -> str:
         """The most frequent spelling."""
-        return self.written.most_common(1)[0][0]
+        return self.spelling_counts.most_common(1)[0][0]
 
     @property
     def count(self) -> int:
-        return self.written.total()
+        return self.spelling_counts.total()
 
 
 def find_unknown_words(manuscript: Manuscript) -> tuple[list[UnknownWord], list[str]]:
@@ -62,7 +62,7 @@ def find_unknown_words(manuscript: Manuscript) -> tuple[list[UnknownWord], list[
             key = (utterance.language, spelling.casefold())
             words_by_key.setdefault(
                 key, UnknownWord(utterance.language, utterance, offset)
-            ).written[spelling] += 1
+            ).spelling_counts[spelling] += 1
     return sorted(words_by_key.values(), key=lambda word: -word.count), list(unlisted_languages)
 
 

@@ -119,7 +119,7 @@ class CastRoutes:
                 "language": unknown_word.language,
                 "chunk": unknown_word.first.id,
                 "text": unknown_word.first.chunk.text,
-                "at": unknown_word.at,
+                "at": unknown_word.offset,
             }
             for unknown_word in rows[:_MAX_NAMES]
         ]

@@ -124,7 +124,7 @@ class EditRoutes:
             return edit, self._undo_state()
 
         edit, undo_state = await self.session.run("changing the project's files", apply_edit)
-        return self._edit_response(edit.what, undo_state)
+        return self._edit_response(edit.title, undo_state)
 
     async def undo(self, request: Request) -> Response:
         return await self._step_back(request, edits.undo, "there is nothing to undo")
@@ -142,7 +142,7 @@ class EditRoutes:
         )
         if past_edit is None:
             raise NotFound(empty_message)
-        return self._edit_response(past_edit.what, undo_state)
+        return self._edit_response(past_edit.title, undo_state)
 
     def _undo_state(self) -> UndoState:
         return undo_state_of(edits.history(self.session.view.project))
@@ -329,7 +329,7 @@ def _text_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     try:
         paragraph = edits.paragraph(view.book, step)
     except FileChanged as error:  # what is wanted is what the person wrote
-        raise FileChanged(error.path, error.there, text) from None
+        raise FileChanged(error.path, error.present_text, text) from None
     return edits.text_edit(view.project, paragraph, text, sha)
 
 

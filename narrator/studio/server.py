@@ -67,7 +67,7 @@ def _closing(status: int, message: str) -> _Handler:
 
 def _changed(request: Request, error: Exception) -> Response:
     assert isinstance(error, FileChanged)
-    facts = {"error": str(error), "there": error.there, "wanted": error.wanted}
+    facts = {"error": str(error), "there": error.present_text, "wanted": error.intended_text}
     return JSONResponse(facts, 409)
 
 

@@ -512,8 +512,8 @@ class UndoState(TypedDict):
 def undo_state_of(past: Sequence[edits.PastEdit]) -> UndoState:
     """Returns the next undo and redo of a project's edits, which are oldest first."""
     return {
-        "undo": next((edit.what for edit in reversed(past) if not edit.undone), None),
-        "redo": next((edit.what for edit in past if edit.undone), None),
+        "undo": next((edit.title for edit in reversed(past) if not edit.undone), None),
+        "redo": next((edit.title for edit in past if edit.undone), None),
     }
 
 

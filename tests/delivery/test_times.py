@@ -62,9 +62,11 @@ def test_the_word_that_is_said_at_a_time_is_known(hummed: Path) -> None:
     cue = next(cue for cue in timeline_of(book, 0).cues if cue.chunk == step.id)
     rate = timeline_of(book, 0).sample_rate
     heard = HeardChapter(book, 0)
-    (one,) = heard.at(cue.start / rate + 0.25)
+    (one,) = heard.passages_at(cue.start / rate + 0.25)
     assert (one.word, one.timed_by) == (cue.text.split()[1], "whisper")
-    (untimed,) = heard.at(next(c for c in heard.timeline.cues if not c.words).start / rate + 0.1)
+    (untimed,) = heard.passages_at(
+        next(c for c in heard.timeline.cues if not c.words).start / rate + 0.1
+    )
     assert (untimed.word, untimed.timed_by, untimed.is_pause) == ("", "", False)
 
 

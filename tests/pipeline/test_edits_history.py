@@ -50,10 +50,10 @@ def test_an_edit_is_made_undone_and_redone(project):
     after = texts(project)
     assert after[ONE].decode() == TEXT.replace("rained", "snowed")
     assert set(after) == {*before, NEW}
-    assert edits.undo(project).what == "it snowed"
+    assert edits.undo(project).title == "it snowed"
     assert texts(project) == before
     assert edits.undo(project) is None
-    assert [(one.what, one.undone) for one in edits.history(project)] == [("it snowed", True)]
+    assert [(one.title, one.undone) for one in edits.history(project)] == [("it snowed", True)]
     assert not edits.redo(project).undone
     assert texts(project) == after
     assert edits.redo(project) is None
@@ -62,9 +62,9 @@ def test_an_edit_is_made_undone_and_redone(project):
 def test_edits_are_undone_from_the_last_and_a_new_one_ends_what_was_undone(project):
     for word in ("snowed", "hailed", "thawed"):
         edits.apply(project, edit(project, word))
-    assert [edits.undo(project).what for _ in "ab"] == ["it thawed", "it hailed"]
+    assert [edits.undo(project).title for _ in "ab"] == ["it thawed", "it hailed"]
     edits.apply(project, edit(project, "blew"))
-    assert [one.what for one in edits.history(project)] == ["it snowed", "it blew"]
+    assert [one.title for one in edits.history(project)] == ["it snowed", "it blew"]
     assert edits.redo(project) is None
     edits.undo(project)
     edits.undo(project)
@@ -92,8 +92,8 @@ def test_an_edit_of_a_file_that_changed_meanwhile_is_refused_with_both_texts(pro
     before = texts(project)
     with pytest.raises(FileChanged) as caught:
         edits.apply(project, made)
-    assert caught.value.there == "title: Three Friends\n"
-    assert caught.value.wanted == "title: snowed Friends\n"
+    assert caught.value.present_text == "title: Three Friends\n"
+    assert caught.value.intended_text == "title: snowed Friends\n"
     assert texts(project) == before
     assert edits.history(project) == []
 
@@ -105,8 +105,8 @@ def test_what_was_changed_by_hand_is_not_undone(project):
     before = texts(project)
     with pytest.raises(FileChanged) as caught:
         edits.undo(project)
-    assert "snowed hard" in caught.value.there
-    assert "It rained" in caught.value.wanted
+    assert "snowed hard" in caught.value.present_text
+    assert "It rained" in caught.value.intended_text
     assert texts(project) == before
     assert [one.undone for one in edits.history(project)] == [False]
 
@@ -286,9 +286,9 @@ def test_manifests_of_one_folder_have_their_own_history(project):
     rows = FileChange(path, edited.MANIFEST, edited.MANIFEST.replace("Two", "Three"))
     edits.apply(other, Edit("other", (rows,)))
     upkeep.collect_garbage(project)
-    assert [one.what for one in edits.history(project)] == ["it snowed"]
-    assert edits.undo(project).what == "it snowed"
-    assert edits.undo(other).what == "other"
+    assert [one.title for one in edits.history(project)] == ["it snowed"]
+    assert edits.undo(project).title == "it snowed"
+    assert edits.undo(other).title == "other"
     assert path.read_text() == edited.MANIFEST
 
 
@@ -326,7 +326,7 @@ def test_an_edit_is_undone_and_redone_where_others_were_made_by_hand(long):
     by_hand(long, "Line 0", "New.\n\nLine 0")
     by_hand(long, "Line 19", "Last")
     after = LONG.replace("Line 0", "New.\n\nLine 0").replace("Line 19", "Last")
-    assert edits.undo(long).what == "x"
+    assert edits.undo(long).title == "x"
     assert (long.root / ONE).read_text() == after
     edits.redo(long)
     assert (long.root / ONE).read_text() == after.replace("Line 9 of", "Row 9 of")
@@ -339,7 +339,7 @@ def test_edits_are_undone_one_by_one_after_a_change_by_hand(long):
     text = (long.root / ONE).read_text()
     edits.apply(long, Edit("y", (change(long, ONE, text.replace("Line 3 of", "Put in.\nL3 of")),)))
     by_hand(long, "Line 0", "New.\n\nLine 0")
-    assert [edits.undo(long).what for _ in "ab"] == ["y", "x"]
+    assert [edits.undo(long).title for _ in "ab"] == ["y", "x"]
     assert (long.root / ONE).read_text() == LONG.replace("Line 0", "New.\n\nLine 0")
 
 
@@ -357,7 +357,7 @@ def test_an_edit_is_not_undone_where_its_lines_are_other_ones(long, old, new):
     before = texts(long)
     with pytest.raises(FileChanged) as caught:
         edits.undo(long)
-    assert caught.value.there == f"{new if 'Row nine' in new else 'Row 9'} of it.\n"
+    assert caught.value.present_text == f"{new if 'Row nine' in new else 'Row 9'} of it.\n"
     assert texts(long) == before
 
 
@@ -399,8 +399,8 @@ def test_what_was_moved_by_a_line_above_is_shown_where_it_stands_now(long):
     by_hand(long, "Line 0", "New.\n\nLine 0")
     with pytest.raises(FileChanged) as caught:
         edits.apply(long, made)
-    assert caught.value.there == "Line 15 of it.\n"
+    assert caught.value.present_text == "Line 15 of it.\n"
     (long.root / ONE).write_text("Nothing is left.\n")
     with pytest.raises(FileChanged, match="is gone") as caught:
         edits.undo(long)
-    assert caught.value.there == ""
+    assert caught.value.present_text == ""

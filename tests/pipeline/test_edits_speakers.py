@@ -201,8 +201,8 @@ def test_a_text_that_changed_meanwhile_is_refused(tmp_path):
     (tmp_path / "one.md").write_text(SCRIPT.replace("Not far", "Quite near"))
     with pytest.raises(FileChanged) as caught:
         edits.speaker_edit(book, edited.step(book, "Not far"), "Ben")
-    assert "Quite near" in caught.value.there
-    assert "Not far" in caught.value.wanted
+    assert "Quite near" in caught.value.present_text
+    assert "Not far" in caught.value.intended_text
 
 
 def test_credits_are_changed_where_they_are_written(tmp_path):

@@ -65,7 +65,7 @@ def test_other_words_change_no_other_byte(tmp_path, newline, mark):
     path = edited.write(tmp_path, before, MANIFEST)
     found = paragraph(path, "They had raken")
     edit = edits.text_edit(edited.project(path), found, found.text.replace("raken", "taken"))
-    assert edit.what == "chapter 1: “raken” -> “taken”"
+    assert edit.title == "chapter 1: “raken” -> “taken”"
     edited.made(path, edit)
     assert (tmp_path / "one.md").read_bytes().decode() == before.replace("raken", "taken")
 
@@ -96,7 +96,10 @@ def test_an_edit_of_older_words_is_refused_with_both(tmp_path):
     (tmp_path / "one.md").write_text("It snowed.\n")
     with pytest.raises(FileChanged) as caught:
         edits.text_edit(edited.project(path), found, "It did not rain.")
-    assert (caught.value.there, caught.value.wanted) == ("It snowed.", "It did not rain.")
+    assert (caught.value.present_text, caught.value.intended_text) == (
+        "It snowed.",
+        "It did not rain.",
+    )
     with pytest.raises(FileChanged):
         edits.text_edit(edited.project(path), paragraph(path, "snowed"), "It did.", found.sha)
 
@@ -188,11 +191,11 @@ def test_what_was_moved_by_a_line_above_is_shown_where_it_stands_now(tmp_path):
     (tmp_path / "one.md").write_text(TEXT.replace("Ada: They", "A new one.\n\nAda: So they"))
     with pytest.raises(FileChanged) as caught:
         edits.text_edit(book.project, found, "x")
-    assert caught.value.there == "Ada: So they had raken the road,\non a wet day."
+    assert caught.value.present_text == "Ada: So they had raken the road,\non a wet day."
     with pytest.raises(FileChanged) as caught:
         edits.paragraph(book, step)
-    assert caught.value.there == "Ada: So they had raken the road,\non a wet day."
+    assert caught.value.present_text == "Ada: So they had raken the road,\non a wet day."
     (tmp_path / "one.md").write_text("Nothing of it.\n")
     with pytest.raises(FileChanged, match="is gone") as caught:
         edits.paragraph(book, step)
-    assert caught.value.there == ""
+    assert caught.value.present_text == ""

@@ -47,7 +47,7 @@ def test_an_answer_is_an_edit_of_all_pieces_that_can_be_undone(path):
     now = proposal(path)
     question = questions.questions(now, in_order=True)[0]
     after, edit = questions.answer_question(now, question.id, "Ben")
-    assert edit.what == "chapter 1: Ben says “I know this road,”"
+    assert edit.title == "chapter 1: Ben says “I know this road,”"
     assert not (path.parent / "one.speakers.txt").exists()
     edited.made(path, edit)
     rows = (path.parent / "one.speakers.txt").read_text().splitlines()
@@ -64,7 +64,7 @@ def test_an_answer_is_an_edit_of_all_pieces_that_can_be_undone(path):
 def test_an_answer_may_be_anybody_or_nobody(path, speaker, column):
     now = proposal(path)
     _, edit = questions.answer_question(now, questions.questions(now, in_order=True)[0].id, speaker)
-    assert f"\n{column} | you | “I know" in edit.changes[0].after
+    assert f"\n{column} | you | “I know" in edit.changes[0].new_text
 
 
 def test_an_answer_keeps_what_was_edited_meanwhile(path):
@@ -72,7 +72,7 @@ def test_an_answer_keeps_what_was_edited_meanwhile(path):
     question = questions.questions(now, in_order=True)[0]
     (path.parent / "one.speakers.txt").write_text("# mine\nMrs Hale | you | “Do I not?”\n")
     _, edit = questions.answer_question(now, question.id, "Ben")
-    assert "# mine\nMrs Hale | you | “Do I not?”\n" in edit.changes[0].after
+    assert "# mine\nMrs Hale | you | “Do I not?”\n" in edit.changes[0].new_text
 
 
 def test_who_is_not_in_book_yaml_cannot_answer(path):

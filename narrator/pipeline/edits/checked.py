@@ -21,7 +21,9 @@ def require_readable(project: Project, edit: Edit) -> Edit:
     Raises ManifestError, ScriptError with all problems.
     """
     new_texts = {
-        change.path: change.after for change in edit.changes if change.before != change.after
+        change.path: change.new_text
+        for change in edit.changes
+        if change.old_text != change.new_text
     }
     manifest_text = new_texts.get(project.path)
     if manifest_text is not None:

@@ -31,9 +31,9 @@ class FileChange:
     """The change of one file, as full texts in the form of `read_exact`."""
 
     path: Path
-    before: str | None
+    old_text: str | None
     """None if the file does not exist."""
-    after: str | None
+    new_text: str | None
     """None to remove the file."""
 
 
@@ -41,7 +41,7 @@ class FileChange:
 class Edit:
     """Changes of files that belong together."""
 
-    what: str
+    title: str
     """A title for people, such as: chapter 2: “raken” -> “taken”."""
     changes: tuple[FileChange, ...]
 

@@ -46,7 +46,7 @@ _ENTRY_NAME = re.compile(r"\d{6,}\.json")
 class PastEdit:
     """An edit in the history."""
 
-    what: str
+    title: str
     time: str
     """ISO 8601, UTC."""
     undone: bool
@@ -57,10 +57,10 @@ def apply(project: Project, edit: Edit) -> None:
 
     Raises FileChanged if a file has another text than the edit was made for, Locked, StorageError.
     """
-    changes = [change for change in edit.changes if change.before != change.after]
+    changes = [change for change in edit.changes if change.old_text != change.new_text]
     if changes:
         with _open_history(project) as log:
-            log.make(edit.what, [_Patch.of(change, project) for change in changes])
+            log.make(edit.title, [_Patch.of(change, project) for change in changes])
 
 
 def undo(project: Project) -> PastEdit | None:
@@ -112,7 +112,7 @@ class _Patch:
     @classmethod
     def of(cls, change: FileChange, project: Project) -> _Patch:
         """The patch for a change: its first and last changed line with all between them."""
-        old_lines, new_lines = (_split_lines(text) for text in (change.before, change.after))
+        old_lines, new_lines = (_split_lines(text) for text in (change.old_text, change.new_text))
         head_count = count_equal_start(old_lines, new_lines)
         tail_count = count_equal_start(old_lines[head_count:][::-1], new_lines[head_count:][::-1])
         root, path = project.root, change.path
@@ -121,13 +121,13 @@ class _Patch:
             head_count,
             sum(map(len, old_lines[:head_count])),
             None
-            if change.before is None
+            if change.old_text is None
             else "".join(old_lines[head_count : len(old_lines) - tail_count]),
             None
-            if change.after is None
+            if change.new_text is None
             else "".join(new_lines[head_count : len(new_lines) - tail_count]),
-            _hash(change.before),
-            _hash(change.after),
+            _hash(change.old_text),
+            _hash(change.new_text),
             "".join(old_lines[max(0, head_count - _NEIGHBOURS) : head_count]),
             "".join(old_lines[len(old_lines) - tail_count :][:_NEIGHBOURS]),
         )

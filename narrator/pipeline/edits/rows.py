@@ -27,7 +27,7 @@ class Rows:
     """The present file of a chapter's speakers, with the quotations of its text."""
 
     file: SpeakerFile
-    before: str | None
+    old_text: str | None
     """The exact text of the file."""
     chapter: str
     """Name of the chapter's file."""
@@ -115,22 +115,22 @@ class Rows:
     def change(self, file: SpeakerFile) -> FileChange:
         """The change that writes the file. Raises StorageError if the present one is unreadable."""
         if file == self.file:
-            return FileChange(self.file.path, self.before, self.before)
+            return FileChange(self.file.path, self.old_text, self.old_text)
         after = speaker_files.format_file(file, self.chapter).decode()
-        return FileChange(self.file.path, self.before, after)
+        return FileChange(self.file.path, self.old_text, after)
 
 
 def rows_of(project: Project, number: int, quotations: Sequence[NarrationQuote]) -> Rows:
     """The rows of a chapter that has a file of its own. Raises StorageError, UsageError."""
     name = project.chapters[number].file or ""
     path = project_file(project, str(speaker_files.speaker_file_path(Path(name))))
-    before = read_exact(path)
+    old_text = read_exact(path)
     file = (
         SpeakerFile(path)
-        if before is None
-        else speaker_files.parse_file(path, encode_exact(before))
+        if old_text is None
+        else speaker_files.parse_file(path, encode_exact(old_text))
     )
-    return Rows(file, before, Path(name).name, quotations)
+    return Rows(file, old_text, Path(name).name, quotations)
 
 
 def overlapping_quotations(

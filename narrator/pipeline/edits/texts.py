@@ -57,7 +57,7 @@ class ChapterText:
     """Index in the project's chapters."""
     roles: Roles
     path: Path
-    before: str
+    old_text: str
     """The exact text of the file."""
     current_text: str
     """The text of the file after the changes so far."""
@@ -66,7 +66,7 @@ class ChapterText:
 
     @property
     def change(self) -> FileChange:
-        return FileChange(self.path, self.before, self.current_text)
+        return FileChange(self.path, self.old_text, self.current_text)
 
     @property
     def is_file(self) -> bool:
