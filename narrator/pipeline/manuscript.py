@@ -354,11 +354,8 @@ def find_oddities(manuscript: Manuscript, engines: Iterable[EngineSpec]) -> Iter
     for text in dict.fromkeys(text for chapter in manuscript.chapters for text in chapter.foreign):
         kind = (text.alphabet, text.surrounding_language, text.spoken_language)
         foreign_by_kind.setdefault(kind, []).append(text)
-    for (
-        alphabet,
-        surrounding_language,
-        passage_language,
-    ), foreign_texts in foreign_by_kind.items():
+    for kind, foreign_texts in foreign_by_kind.items():
+        alphabet, surrounding_language, passage_language = kind
         first = foreign_texts[0]
         more_lines = _count_more_lines(sum(text.count for text in foreign_texts) - 1)
         message = f"“{excerpt(first.sample, 30)}” is in {alphabet_name(alphabet)}{more_lines}"

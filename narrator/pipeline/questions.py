@@ -20,7 +20,7 @@ from narrator.text.speaker_files import NOBODY, UNKNOWN
 from textbase.characters import excerpt
 
 MAX_CHOICES = 9
-_CONTEXT = 300
+_CONTEXT_LENGTH = 300
 """Number of characters shown of the paragraphs before and after."""
 
 
@@ -157,10 +157,12 @@ class _Background:
             )
             return f"({names}) {text}" if names else text
 
-        text_before = lines[index_before].text if index_before >= 0 else ""
-        text_before = (
-            text_before if len(text_before) <= _CONTEXT else f"… {text_before[-_CONTEXT:]}"
-        )
-        text_after = squeeze(lines[index_after].text) if index_after < len(lines) else ""
-        text_after = text_after if len(text_after) <= _CONTEXT else f"{text_after[: _CONTEXT - 1]}…"
-        return with_speakers(index_before, text_before), with_speakers(index_after, text_after)
+        paragraph_before = lines[index_before].text if index_before >= 0 else ""
+        end_before = paragraph_before[-_CONTEXT_LENGTH:]
+        if end_before != paragraph_before:
+            end_before = f"… {end_before}"
+        paragraph_after = squeeze(lines[index_after].text) if index_after < len(lines) else ""
+        start_after = paragraph_after[:_CONTEXT_LENGTH]
+        if start_after != paragraph_after:
+            start_after = f"{start_after}…"
+        return with_speakers(index_before, end_before), with_speakers(index_after, start_after)

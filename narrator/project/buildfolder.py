@@ -12,9 +12,9 @@ import shlex
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 from narrator import files
+from narrator.decoding import decode_value
 from narrator.errors import UsageError
 from narrator.project import preferences
 from narrator.project.place import MANIFEST_NAME
@@ -107,22 +107,19 @@ def _has_other_files(folder: Path) -> bool:
 
 def _refuse_other_owner(build: Path, root: Path) -> None:
     """Raises UsageError if a build folder belongs to another project that still exists."""
-    note = _read_note(build)
-    owner = note.get("project") if isinstance(note, dict) else None
-    if not isinstance(owner, str):
-        owner = str(build.parent) if build.name == "build" else str(root)
-    owner_root = Path(owner)
+    default_owner = build.parent if build.name == "build" else root
+    owner_root = Path(_read_note(build).get("project", default_owner))
     if not _is_same(owner_root, root) and (owner_root / MANIFEST_NAME).is_file():
         raise UsageError(
             f"{build}: holds the build of {owner_root}; name another folder for {root}"
         )
 
 
-def _read_note(build: Path) -> Any:
-    try:
-        return files.read_json(build / _OWNER)
-    except (OSError, files.AlteredFile):
-        return None
+def _read_note(build: Path) -> dict[str, str]:
+    """The note of a build folder on its project; empty if there is none, or a damaged one."""
+    with contextlib.suppress(OSError, ValueError):
+        return decode_value(dict[str, str], files.read_json(build / _OWNER))
+    return {}
 
 
 def _is_same(path: Path, other_path: Path) -> bool:

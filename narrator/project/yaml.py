@@ -39,6 +39,7 @@ class _Loader(yaml.SafeLoader):
         """Unused anchors with their lines."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Composes the next node as PyYAML does. Raises MarkedYAMLError if there are too many."""
         event = self.peek_event()
         if isinstance(event, yaml.AliasEvent):
             self.unused_anchors.pop(str(event.anchor), None)
@@ -100,7 +101,7 @@ def read_yaml(
         raise ManifestError(_describe_no_mapping(path, text, values, format_hint))
     for name, line in loader.unused_anchors.items():
         description = (
-            f"`&{excerpt(name)}` names what follows, for `*{excerpt(name)}`, which nowhere stands"
+            f"`&{excerpt(name)}` names what follows, for `*{excerpt(name)}`, which occurs nowhere"
         )
         reader.remarks.append(Problem(path, line, f"{description}: {_QUOTE_HINT}"))
     return reader, values
