@@ -33,7 +33,10 @@ class Dictionary:
         return self.find(word) is not None
 
     def _find(self, word: str) -> Mapping[str, str] | None:
-        """Returns the phonemes of `word` by tag, in exactly this spelling; None if it has none."""
+        """Returns the phonemes of `word` by tag, in exactly this spelling; None if it has none.
+
+        Searches the sorted lines by bisection.
+        """
         key = word.encode() + b"\t"
         low, high = 0, len(self._lines)
         while low < high:

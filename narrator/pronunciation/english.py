@@ -121,8 +121,9 @@ class English:
         self.dictionary = Dictionary(f"{self.language.lower()}.txt.gz")
         self.word = lru_cache(maxsize=50_000)(self._pronounce_word)
         small_i = "ɪ" if british else "ᵻ"
-        self._after_s = {"ptkfθ": "s", "szʃʒʧʤ": small_i + "z"}
-        self._after_ed = {"pkfθʃsʧ": "t", "td": small_i + "d"}
+        self._s_sounds = {"ptkfθ": "s", "szʃʒʧʤ": small_i + "z"}
+        self._ed_sounds = {"pkfθʃsʧ": "t", "td": small_i + "d"}
+        """Sounds of the endings s and ed by the last sounds that they follow; else z and d."""
 
     # -- a sentence --------------------------------------------------------------------------------
 
@@ -130,25 +131,25 @@ class English:
         """Transcribes from the end, since a word's sound depends on the one after it."""
         sentences = list(_sentences(tokens))  # all of it first: it fills the lists of words
         segments: list[Segment] = []
-        at_stop, next_phonemes = True, ""
-        for token, position, words in reversed(sentences):
+        is_before_stop, next_phonemes = True, ""
+        for token, index, words in reversed(sentences):
             if token.kind == "mark":
                 if is_stop(token.text):
-                    at_stop, next_phonemes = True, ""
+                    is_before_stop, next_phonemes = True, ""
                 continue
             if token.phonemes:
                 phonemes, source = token.phonemes, Source.DICTIONARY
             else:
                 before, after = (
-                    words[max(0, position - 3) : position],
-                    words[position + 1 : position + 4],
+                    words[max(0, index - 3) : index],
+                    words[index + 1 : index + 4],
                 )
-                place = _Place(before, after, at_stop, next_phonemes)
+                place = _Place(before, after, is_before_stop, next_phonemes)
                 phonemes, source = self.word_in_place(plain_form(token.text), place)
             is_known = source != Source.LETTERS
             segments.append(Segment(token.start, token.stop, phonemes, is_known))
             if phonemes:
-                at_stop, next_phonemes = False, phonemes
+                is_before_stop, next_phonemes = False, phonemes
         return segments[::-1]
 
     # -- a word in its place -----------------------------------------------------------------------
@@ -316,18 +317,20 @@ class English:
 
     def _add_ending(self, stem: str, ending: str, word: str) -> str:
         """Adds an ending to the phonemes `stem`; `word` is the spelling of both."""
-        last = stem[-1]
+        last_sound = stem[-1]
         match ending:
             case "":
                 return stem
             case "s" | "'s":
-                return stem + next((s for after, s in self._after_s.items() if last in after), "z")
+                return stem + next(
+                    (s for after, s in self._s_sounds.items() if last_sound in after), "z"
+                )
             case "ed":
                 return self._flap_t(stem) + next(
-                    (d for after, d in self._after_ed.items() if last in after), "d"
+                    (d for after, d in self._ed_sounds.items() if last_sound in after), "d"
                 )
             case "'d":
-                return stem + ("əd" if last in "td" else "d")
+                return stem + ("əd" if last_sound in "td" else "d")
             case "'ll" | "'ve" | "'re":
                 return (
                     stem + {"'ll": "ᵊl", "'ve": "əv", "'re": "ə" if self.british else "əɹ"}[ending]
@@ -336,7 +339,7 @@ class English:
         if self.british:
             sound = sound.replace("əɹ", "ə")
         if sound[:1] in VOWELS:
-            if self.british and last in "əː" and re.search("re?$", word[: -len(ending)]):
+            if self.british and last_sound in "əː" and re.search("re?$", word[: -len(ending)]):
                 stem += "ɹ"  # filtering
             stem = self._flap_t(stem)
         elif sound == "li" and stem.endswith(("ᵊl", "əl")) and word.endswith("bly"):

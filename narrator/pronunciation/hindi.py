@@ -145,9 +145,9 @@ def _main_stress(weights: Sequence[int]) -> int:
     return max(i for i, weight in enumerate(weights[:-1]) if weight == heaviest) if heaviest else 0
 
 
-def _weight(syllables: Sequence[_Syllable], number: int) -> int:
+def _weight(syllables: Sequence[_Syllable], index: int) -> int:
     """Returns 0 for a short open syllable, 1 for a long or a closed one, 2 for one that is both."""
-    syllable, following = syllables[number], syllables[number + 1 :]
+    syllable, following = syllables[index], syllables[index + 1 :]
     is_closed = syllable.mark == "ं" and bool(following)
     if following:
         is_closed |= (

@@ -44,7 +44,8 @@ _WHOLE_SYLLABLES = {
     "r": "ɚ0",
 }
 _TONES = {"1": "→", "2": "↗", "3": "↓", "4": "↘", "5": ""}
-_HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff〇]+")
+_HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff〇"
+"""Ranges of Chinese characters."""
 
 
 def transcribe(tokens: Sequence[Token]) -> list[Segment]:
@@ -57,8 +58,8 @@ def _segments(token: Token) -> Iterator[Segment]:
     from pypinyin import Style, lazy_pinyin
 
     start = token.start
-    for run in re.findall(f"{_HAN.pattern}|[^{_HAN.pattern[1:-2]}]+", token.text):
-        if not _HAN.match(run):
+    for run in re.findall(f"[{_HAN}]+|[^{_HAN}]+", token.text):
+        if not re.match(f"[{_HAN}]", run):
             yield Segment(start, start + len(run), "")
             start += len(run)
             continue

@@ -63,38 +63,40 @@ def make_word_reader(words: Mapping[str, str], read: Callable[[str], str]) -> Ca
 
 def transcribe(
     tokens: Sequence[Token],
-    word: Callable[[str], str],
-    join: Callable[[str, str], tuple[str, str]] = lambda first, second: (first, second),
+    pronounce_word: Callable[[str], str],
+    join_words: Callable[[str, str], tuple[str, str]] = lambda first, second: (first, second),
 ) -> list[Segment]:
     """Returns the segments of all word tokens.
 
-    `word` returns the phonemes of a plain, lower-case word. `join` changes those of two words
-    without a stop between, also where they are the author's own; it is given "" for the silence
-    before the first and after the last.
+    `pronounce_word` returns the phonemes of a plain, lower-case word. `join_words` changes those of
+    two words without a stop between, also where they are the author's own; it is given "" for the
+    silence before the first and after the last.
     """
     segments: list[Segment] = []
     is_joined = False
     for token in tokens:
         if token.kind == "word":
-            phonemes = token.phonemes or word(plain_form(token.text).lower())
+            phonemes = token.phonemes or pronounce_word(plain_form(token.text).lower())
             if is_joined:
                 last = segments.pop()
-                first, phonemes = join(last.phonemes, phonemes)
+                first, phonemes = join_words(last.phonemes, phonemes)
                 segments.append(replace(last, phonemes=first))
             else:
-                phonemes = join("", phonemes)[1]
+                phonemes = join_words("", phonemes)[1]
             segments.append(Segment(token.start, token.stop, phonemes))
             is_joined = True
         elif token.kind == "mark" and is_stop(token.text):
-            _close_phrase(segments, join)
+            _close_phrase(segments, join_words)
             is_joined = False
-    _close_phrase(segments, join)
+    _close_phrase(segments, join_words)
     return [replace(segment, phonemes=segment.phonemes.translate(_TILDES)) for segment in segments]
 
 
-def _close_phrase(segments: list[Segment], join: Callable[[str, str], tuple[str, str]]) -> None:
+def _close_phrase(
+    segments: list[Segment], join_words: Callable[[str, str], tuple[str, str]]
+) -> None:
     if segments:
-        segments[-1] = replace(segments[-1], phonemes=join(segments[-1].phonemes, "")[0])
+        segments[-1] = replace(segments[-1], phonemes=join_words(segments[-1].phonemes, "")[0])
 
 
 def add_stress(sounds: str, nucleus: re.Pattern[str], from_end: int) -> str:

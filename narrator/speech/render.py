@@ -441,7 +441,7 @@ class _RenderLoop:
             record,
             samples,
             prompt_state(answers[-1].speech, self.engine),
-            before=partial(self._keep_opinion, job.step, opinion),
+            before_write=partial(self._keep_opinion, job.step, opinion),
         )
 
     def _keep_opinion(self, step: Step, opinion: Opinion | None, record: Record) -> None:
@@ -474,7 +474,11 @@ class _RenderLoop:
             keep_opinion = partial(self._keep_opinion, job.step, best.opinion)
             try:
                 record = self.store.settle(
-                    key, best.number, tries=attempts.request_count, wall=wall, before=keep_opinion
+                    key,
+                    best.number,
+                    tries=attempts.request_count,
+                    wall=wall,
+                    before_write=keep_opinion,
                 )
             except DamagedTake:  # the try was damaged on disk meanwhile
                 attempts.whole_answers.remove(best)

@@ -128,7 +128,8 @@ def request_of(
 ) -> Request:
     """Makes the request for a step's text or a part of it, with its prompt and reference.
 
-    `expected_seconds` of speech. `seed` replaces the step's own; `parameters` override the step's.
+    `expected_seconds` of speech; `attempt` number, from which the engine derives its noise. `seed`
+    replaces the step's own; `parameters` override the step's.
     """
     # a step whose parent was given up starts a new chain
     style = None if prompt else step.style or step.chunk.style or step.voice.style

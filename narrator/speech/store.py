@@ -305,15 +305,15 @@ class Store:
         samples: NDArray[np.float32],
         state: NDArray[Any] | None = None,
         *,
-        before: Callable[[Record], None] = lambda record: None,
+        before_write: Callable[[Record], None] = lambda record: None,
     ) -> Record:
         """Stores a take; returns its record with `content` filled in.
 
-        `before` is called with that record before the take is written, to store further data of the
-        take; if it fails, there is no take. Raises StorageError.
+        `before_write` is called with that record before the take is written, to store further data
+        of the take; if it fails, there is no take. Raises StorageError.
         """
         record, flac_bytes, state_bytes = _encode(record, samples, state)
-        before(record)
+        before_write(record)
         return self._write_take(record, flac_bytes, state_bytes)
 
     def _write_take(self, record: Record, flac_bytes: bytes, state: bytes) -> Record:
@@ -370,16 +370,16 @@ class Store:
         *,
         tries: int,
         wall: float,
-        before: Callable[[Record], None] = lambda record: None,
+        before_write: Callable[[Record], None] = lambda record: None,
     ) -> Record:
         """Makes the least bad try, with its faults, the take of its step; it also stays a try.
 
-        `tries` and `wall` are the step's, for its record; `before` as in `put`. Raises DamagedTake,
-        StorageError.
+        `tries` and `wall` are the step's, for its record; `before_write` as in `put`. Raises
+        DamagedTake, StorageError.
         """
         record, flac_bytes, state = self._read_try(key, number)
         record = replace(record, tries=tries, wall=wall)
-        before(record)
+        before_write(record)
         return self._write_take(record, flac_bytes, state)
 
     def mark(self, key: str, faults: tuple[str, ...]) -> Record:
@@ -474,11 +474,11 @@ class Store:
             self._flags[flag.key] = flag
             self._journal.append(_flag_row(flag))
 
-    def remove(self, unwanted: Iterable[str]) -> int:
+    def remove(self, take_keys: Iterable[str]) -> int:
         """Deletes takes; returns the bytes freed. Raises StorageError."""
         freed = 0
         with files.translating_errors(self.root):
-            for key in unwanted:
+            for key in take_keys:
                 tries = (self._try_path(key, number) for number in self._try_numbers(key))
                 for path in (self._path(key), *tries):
                     with contextlib.suppress(FileNotFoundError):
@@ -594,8 +594,8 @@ def _is_same_record(first: Record, second: Record) -> bool:
 def _encode(
     record: Record, samples: NDArray[np.float32], state: NDArray[Any] | None
 ) -> tuple[Record, bytes, bytes]:
-    """Returns the record with its content, sound as FLAC, and state as npy; no state is no
-    bytes."""
+    """Returns the record with its content hash, the sound as FLAC, and the state as npy (empty if
+    there is none)."""
     buffer = io.BytesIO()
     if state is not None:
         np.save(buffer, state, allow_pickle=False)

@@ -75,7 +75,7 @@ def test_a_full_disk_leaves_no_take_that_passes_for_heard(tmp_path):
 
     disk = faults.Disk(store.transcripts.path, 1, errno.ENOSPC)
     with faults.failing(disk), pytest.raises(Exception, match="the disk is full"):
-        store.put(record, samples, before=keep)
+        store.put(record, samples, before_write=keep)
     assert store.find(record.key) is None
 
 

@@ -241,12 +241,17 @@ def _align_gap(
     heard_span: tuple[int, int],
     language: str,
 ) -> list[_Move]:
-    """Returns the cheapest alignment of a gap."""
+    """Returns the cheapest alignment of a gap between equal runs, by dynamic programming.
+
+    `text_span` and `heard_span` are the gap's units of both sides.
+    """
     text_units, heard_units = all_text_units[slice(*text_span)], all_heard_units[slice(*heard_span)]
     if len(text_units) * len(heard_units) > _MAX_PAIRS:
         return _pair_in_order(text_span, heard_span)
-    best = [[0.0] * (len(heard_units) + 1) for _ in range(len(text_units) + 1)]
-    best_steps: dict[tuple[int, int], tuple[int, int]] = {}
+    costs = [[0.0] * (len(heard_units) + 1) for _ in range(len(text_units) + 1)]
+    """Least cost of aligning the first i units of the text with the first j heard ones."""
+    step_sizes: dict[tuple[int, int], tuple[int, int]] = {}
+    """Units of both sides that the last step of that alignment takes."""
     for i in range(len(text_units) + 1):
         for j in range(len(heard_units) + 1):
             if i or j:
@@ -255,37 +260,31 @@ def _align_gap(
                     heard_units[max(0, j - _MAX_JOINED_WORDS) : j],
                     language,
                 )
-                best[i][j], best_steps[i, j] = min(
-                    (best[i - step_size[0]][j - step_size[1]] + cost, step_size)
-                    for cost, step_size in options
+                costs[i][j], step_sizes[i, j] = min(
+                    (costs[i - text_count][j - heard_count] + cost, (text_count, heard_count))
+                    for cost, (text_count, heard_count) in options
                 )
     moves: list[_Move] = []
-    i, j = len(text_units), len(heard_units)
-    while i or j:
-        step_size = best_steps[i, j]
-        cost = best[i][j] - best[i - step_size[0]][j - step_size[1]]
-        spans = (
-            (text_span[0] + i - step_size[0], text_span[0] + i),
-            (heard_span[0] + j - step_size[1], heard_span[0] + j),
-        )
-        moves.append(_Move(*spans, round(cost, 6)))
-        i, j = i - step_size[0], j - step_size[1]
+    stop = len(text_units), len(heard_units)
+    while stop != (0, 0):
+        start = stop[0] - step_sizes[stop][0], stop[1] - step_sizes[stop][1]
+        cost = costs[stop[0]][stop[1]] - costs[start[0]][start[1]]
+        move_text = text_span[0] + start[0], text_span[0] + stop[0]
+        move_heard = heard_span[0] + start[1], heard_span[0] + stop[1]
+        moves.append(_Move(move_text, move_heard, round(cost, 6)))
+        stop = start
     return moves[::-1]
 
 
 def _pair_in_order(text_span: tuple[int, int], heard_span: tuple[int, int]) -> list[_Move]:
     """Pairs the units of a gap one to one; the surplus is missing or added."""
-    count = min(text_span[1] - text_span[0], heard_span[1] - heard_span[0])
-    a, b = text_span[0], heard_span[0]
-    moves = [_Move((a + n, a + n + 1), (b + n, b + n + 1), 1.0) for n in range(count)]
-    moves += [
-        _Move((n, n + 1), (heard_span[1], heard_span[1]), 1.0)
-        for n in range(a + count, text_span[1])
-    ]
-    return moves + [
-        _Move((text_span[1], text_span[1]), (n, n + 1), 1.0)
-        for n in range(b + count, heard_span[1])
-    ]
+    (text_start, text_stop), (heard_start, heard_stop) = text_span, heard_span
+    moves = []
+    for n in range(max(text_stop - text_start, heard_stop - heard_start)):
+        text_first, heard_first = min(text_start + n, text_stop), min(heard_start + n, heard_stop)
+        text_last, heard_last = min(text_first + 1, text_stop), min(heard_first + 1, heard_stop)
+        moves.append(_Move((text_first, text_last), (heard_first, heard_last), cost=1.0))
+    return moves
 
 
 def _step_options(

@@ -60,14 +60,14 @@ def map_to_words(
     spans = words(text, language)
     groups: list[tuple[int, TimedWord]] = []
     """Index of a span, and the time of the spans from it to the next group."""
-    place = 0
+    word_index = 0
     for engine_word in sorted(engine_words, key=lambda word: word.start):
-        while place + 1 < len(spans) and engine_word.first >= spans[place + 1][0]:
-            place += 1
-        if groups and groups[-1][0] == place:  # one word of the text in several
-            groups[-1] = place, replace(groups[-1][1], stop=engine_word.stop)
+        while word_index + 1 < len(spans) and engine_word.first >= spans[word_index + 1][0]:
+            word_index += 1
+        if groups and groups[-1][0] == word_index:  # one word of the text in several
+            groups[-1] = word_index, replace(groups[-1][1], stop=engine_word.stop)
         else:
-            groups.append((place if groups else 0, engine_word))
+            groups.append((word_index if groups else 0, engine_word))
     times = trim_words([time for _, time in groups], samples, rate)
     text_words: list[TimedWord] = []
     edges = [*(first for first, _ in groups), len(spans)]
