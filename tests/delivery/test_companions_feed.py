@@ -174,8 +174,9 @@ def test_companions_of_a_file_in_several_formats_are_its_own(folder: Path) -> No
 
 
 def test_a_parser_of_others_takes_the_feed(folder: Path) -> None:
-    found = episodes(folder)
-    data = feed.build_feed(SHOW, found, folder, "https://example.org/show")
+    address = "https://example.org/show"
+    data = feed.build_feed(SHOW, episodes(folder), folder, address)
+    assert data == feed.build_feed(SHOW, episodes(folder), folder, address)
     read = feedparser.parse(data)
     assert not read.bozo
     assert read.feed.title == SHOW.title
@@ -200,24 +201,11 @@ def test_chapters_can_be_the_episodes(folder: Path) -> None:
     assert found[0].published < found[1].published
 
 
-def test_the_same_files_give_the_same_bytes(folder: Path) -> None:
-    found = [episodes(folder) for _ in range(2)]
-    one, two = (feed.build_feed(SHOW, each, folder, "https://example.org/") for each in found)
-    assert one == two
-
-
-@pytest.mark.parametrize(
-    ("date", "day"),
-    [
-        ("2026", "2026-01-01T00:00:00+00:00"),
-        ("2026-03", "2026-03-01T00:00:00+00:00"),
-        ("2026-03-04", "2026-03-04T00:00:00+00:00"),
-    ],
-)
-def test_a_year_is_its_first_day(tmp_path: Path, date: str, day: str) -> None:
+@pytest.mark.parametrize("date", ["2026", "2026-03", "2026-03-04"])
+def test_a_year_or_month_is_its_first_day(tmp_path: Path, date: str) -> None:
     sound(tmp_path / "x.flac", codec="flac", title="One", date=date)  # ID3 knows no months
     (episode,) = episodes(tmp_path)
-    assert episode.published.isoformat() == day
+    assert episode.published.isoformat() == f"{date}-01-01"[:10] + "T00:00:00+00:00"
     assert episode.dated
 
 
@@ -316,10 +304,8 @@ def test_what_a_show_lacks_is_told(tmp_path: Path, facts: dict[str, str], messag
 
 
 def test_three_letters_of_a_language_become_two() -> None:
-    assert feed.two_letters("eng") == "en"
-    assert feed.two_letters("zho") == "zh"
-    assert feed.two_letters("en-GB") == "en-GB"
-    assert feed.two_letters("xyz") == "xyz"
+    codes = {"eng": "en", "zho": "zh", "en-GB": "en-GB", "xyz": "xyz"}
+    assert {code: feed.two_letters(code) for code in codes} == codes
 
 
 # -- the command -----------------------------------------------------------------------------------
@@ -343,11 +329,12 @@ def test_the_command_takes_what_the_files_agree_on(folder: Path) -> None:
 
 
 def test_the_command_says_what_is_missing(folder: Path, tmp_path: Path) -> None:
-    result = run(str(folder), "--base-url", "https://example.org/")
-    assert isinstance(result.exception, UserError)
-    assert "--description" in str(result.exception)
-    result = run(str(tmp_path), "--base-url", "https://example.org/")
-    assert "holds no finished books; try with --chapters" in str(result.exception)
+    for place, message in (
+        (folder, "--description"), (tmp_path, "holds no finished books; try with --chapters"),
+    ):  # fmt: skip
+        result = run(str(place), "--base-url", "https://example.org/")
+        assert isinstance(result.exception, UserError)
+        assert message in str(result.exception)
 
 
 def published(root: Path, *words: str) -> list[tuple[str, list[str]]]:

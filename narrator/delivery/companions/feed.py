@@ -383,33 +383,32 @@ def _add_item(
         relative_path = path.relative_to(folder).as_posix()
         return base.rstrip("/") + "/" + quote(os.fsencode(relative_path))
 
-    item_element = etree.SubElement(channel, "item")
-    _add_text(item_element, "title", episode.title)
-    _add_text(item_element, "description", episode.description)
-    etree.SubElement(
-        item_element,
-        "enclosure",
-        url=web_address(episode.path),
-        length=str(episode.bytes),
-        type=TYPES[episode.path.suffix.lower()],
-    )
-    guid = uuid.uuid5(uuid.UUID(show.identity), "\n".join(episode.identity))
-    etree.SubElement(item_element, "guid", isPermaLink="false").text = str(guid)
-    _add_text(item_element, "pubDate", format_datetime(episode.published))
-    _add_text(item_element, f"{{{_ITUNES}}}title", episode.title)
-    _add_text(item_element, f"{{{_ITUNES}}}author", episode.authors)
-    _add_text(item_element, f"{{{_ITUNES}}}duration", str(round(episode.seconds)))
-    _add_text(item_element, f"{{{_ITUNES}}}explicit", _format_bool(show.explicit))
-    _add_text(item_element, f"{{{_ITUNES}}}episodeType", "full")
     episode_number = episode.track if episode.track is not None else episode.part
     if episode.section:  # one number cannot state both the book of a series and its part
         episode_number = None if episode.part else episode.section
-    if season:
-        _add_text(item_element, f"{{{_ITUNES}}}season", str(season))
-        _add_text(item_element, f"{{{_PODCAST}}}season", str(season))
-    if episode_number:
-        _add_text(item_element, f"{{{_ITUNES}}}episode", str(episode_number))
-        _add_text(item_element, f"{{{_PODCAST}}}episode", str(episode_number))
+    guid = uuid.uuid5(uuid.UUID(show.identity), "\n".join(episode.identity))
+    enclosure = {
+        "url": web_address(episode.path),
+        "length": str(episode.bytes),
+        "type": TYPES[episode.path.suffix.lower()],
+    }
+    item_element = etree.SubElement(channel, "item")
+    _add_text(item_element, "title", episode.title)
+    _add_text(item_element, "description", episode.description)
+    etree.SubElement(item_element, "enclosure", enclosure)
+    etree.SubElement(item_element, "guid", isPermaLink="false").text = str(guid)
+    _add_text(item_element, "pubDate", format_datetime(episode.published))
+    for name, text in (
+        ("title", episode.title),
+        ("author", episode.authors),
+        ("duration", str(round(episode.seconds))),
+        ("explicit", _format_bool(show.explicit)),
+        ("episodeType", "full"),
+    ):
+        _add_text(item_element, f"{{{_ITUNES}}}{name}", text)
+    for name, number in (("season", season), ("episode", episode_number)):
+        for namespace in (_ITUNES, _PODCAST):
+            _add_text(item_element, f"{{{namespace}}}{name}", str(number or ""))
     for kind, media_type in _TRANSCRIPTS.items():
         if path := episode.companions.get(kind):
             attributes = {"url": web_address(path), "type": media_type, "rel": "captions"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from narrator.delivery.companions.captions import Caption
-from narrator.delivery.companions.vtt import clock
+from narrator.sound.clock import format_timecode
 
 LINE_WIDTH = 32
 
@@ -19,7 +19,9 @@ def text(captions: Sequence[Caption]) -> str:
     rows = []
     for number, caption in enumerate(captions, 1):
         rows.append(str(number))
-        rows.append(f"{clock(caption.start, ',')} --> {clock(caption.stop, ',')}")
+        rows.append(
+            f"{format_timecode(caption.start, ',')} --> {format_timecode(caption.stop, ',')}"
+        )
         rows += [*_lines(caption), ""]
     return "\n".join(rows)
 

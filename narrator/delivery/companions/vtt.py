@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from narrator.delivery.companions.captions import Caption
+from narrator.sound.clock import format_timecode
 
 LINE_WIDTH = 65
 
@@ -22,7 +23,7 @@ def text(captions: Sequence[Caption], title: str, *, ids: bool = False, words: b
     for caption in captions:
         if ids:
             rows.append(caption.chunk + (f"/{caption.part}" if caption.part > 1 else ""))
-        rows.append(f"{clock(caption.start)} --> {clock(caption.stop)}")
+        rows.append(f"{format_timecode(caption.start)} --> {format_timecode(caption.stop)}")
         rows.append(f"<v {_voice_name(caption.speaker)}>" + "".join(_caption_lines(caption, words)))
         rows.append("")
     return "\n".join(rows)
@@ -43,16 +44,9 @@ def _caption_lines(caption: Caption, words: bool) -> Iterator[str]:
     position, last_time = 0, caption.start
     for word_position, time in caption.words if words else ():
         if last_time < time < caption.stop:
-            yield f"{escaped(lines[position:word_position])}<{clock(time)}>"
+            yield f"{escaped(lines[position:word_position])}<{format_timecode(time)}>"
             position, last_time = word_position, time
     yield escaped(lines[position:])
-
-
-def clock(time_ms: int, decimal_mark: str = ".") -> str:
-    """Formats milliseconds as hours, minutes and seconds: 01:02:03.004."""
-    total_seconds, millis = divmod(time_ms, 1000)
-    hours, minutes, seconds = total_seconds // 3600, total_seconds // 60 % 60, total_seconds % 60
-    return f"{hours:02}:{minutes:02}:{seconds:02}{decimal_mark}{millis:03}"
 
 
 def escaped(line: str) -> str:

@@ -30,6 +30,7 @@ from narrator.delivery.export.encode import (
 )
 from narrator.delivery.export.tags import Cover
 from narrator.sound.audio import Samples, decode_frames
+from narrator.sound.clock import format_timecode
 from narrator.sound.formats import Codec, OutputFormat
 
 
@@ -94,9 +95,7 @@ def _write_marks(
     end_ms = round((starts[-1] + chapters[-1][1].samples) * 1000 / rate)
     if format.tags == "vorbis":  # FFmpeg rounds seconds up in these comments: 4.6 becomes 5.6
         for number, (title, start_ms) in enumerate(zip(titles, starts_ms, strict=True)):
-            seconds, millis = divmod(start_ms, 1000)
-            clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{millis:03}"
-            container.metadata[f"CHAPTER{number:03}"] = clock
+            container.metadata[f"CHAPTER{number:03}"] = format_timecode(start_ms)
             container.metadata[f"CHAPTER{number:03}NAME"] = title
         return
     container.set_chapters(

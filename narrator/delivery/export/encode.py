@@ -399,11 +399,13 @@ def _encode_to_target(
     plain = sound.figures(channels, measure_plain)
     if plain.integrated <= SILENT_LUFS:
         raise ExportError(f"chapter '{job.chapter.title}' is silent")
-    keeps_level = target.kind == "as it is"
-    level = target.level_of(plain)
-    gain = _GainControl(level if keeps_level else _target_level(job, sound, plain), level)
+    gain = _GainControl(
+        _target_level(job, sound, plain),
+        target.level_of(plain),
+        is_fixed=target.kind == "as it is",
+    )
     ceiling = target.true_peak - CODECS[job.encoding.codec].peak_margin_db
-    for _ in range(0 if keeps_level else MAX_LIMITER_ROUNDS):
+    for _ in range(MAX_LIMITER_ROUNDS):
         if plain.peak + gain.gain <= ceiling:
             break
         limited = sound.figures((channels, gain.gain, ceiling), measure_limited)
@@ -421,8 +423,7 @@ def _encode_to_target(
             )
         if target.accepts(encoded):
             return gain.gain, encoded_length, encoded
-        if not keeps_level:
-            gain.correct(target.level_of(encoded))
+        gain.correct(target.level_of(encoded))
         ceiling -= max(0.0, encoded.true_peak - target.true_peak + 0.1)
     raise _missed_target(job, plain, encoded)
 
@@ -465,9 +466,11 @@ def _target_level(job: EncodeJob, sound: _ChapterSamples, plain: Loudness) -> fl
     """Returns the level to bring a chapter to, whose figures are `plain` now.
 
     It brings the words to the target, as far as the target accepts the chapter with music and
-    pauses.
+    pauses. A target "as it is" leaves the level.
     """
     target, speech, channels = job.target, job.chapter.speech, job.encoding.channels
+    if target.kind == "as it is":
+        return target.level_of(plain)
     if target.kind == "LUFS" and speech is None:
         return target.level
     words_loudness = plain.integrated
@@ -487,17 +490,23 @@ def _target_level(job: EncodeJob, sound: _ChapterSamples, plain: Loudness) -> fl
 
 
 class _GainControl:
-    """Finds the gain that brings a chapter to a level; under a limiter a dB of gain yields less."""
+    """Finds the gain that brings a chapter to a level; under a limiter a dB of gain yields less.
 
-    def __init__(self, target_level: float, level: float) -> None:
+    A gain that `is_fixed` stays whatever level it gives.
+    """
+
+    def __init__(self, target_level: float, level: float, *, is_fixed: bool) -> None:
         self.target_level = target_level
         self.gain = target_level - level
+        self.is_fixed = is_fixed
         self.level_per_gain = 1.0
         """dB of level for a dB of gain."""
         self._previous: tuple[float, float] | None = None  # gain, and the level that it gave
 
     def correct(self, level: float) -> float:
         """Corrects the gain by the level that it gave; returns by how many dB that was off."""
+        if self.is_fixed:
+            return 0.0
         if self._previous and abs(self.gain - self._previous[0]) > 0.01:
             previous_gain, previous_level = self._previous
             slope = (level - previous_level) / (self.gain - previous_gain)
