@@ -41,6 +41,12 @@ _HEADING_CLASS = re.compile(
     re.IGNORECASE,
 )
 _CAPTION_CLASS = re.compile(r"\b(fig)?caption\b", re.IGNORECASE)
+_EM = word_set("em i cite dfn var")
+_STRONG = word_set("strong b")
+_EM_CLASS = re.compile(r"(?<!\S)(i|it|ital|italics?|em|emph|emphasis)(?!\S)", re.IGNORECASE)
+_STRONG_CLASS = re.compile(r"(?<!\S)(b|bold|strong)(?!\S)", re.IGNORECASE)
+_ITALIC = re.compile(r"font-style\s*:\s*(italic|oblique)", re.IGNORECASE)
+_BOLD = re.compile(r"font-weight\s*:\s*(bold|[6-9]00)", re.IGNORECASE)
 _MAX_VERSE_WORDS = 20
 """Maximum words of a line of verse."""
 _HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
@@ -141,6 +147,21 @@ def append_text(parent: etree._Element, text: str | None) -> None:
         last.tail = (last.tail or "") + text
     else:
         parent.text = (parent.text or "") + text
+
+
+def emphasis_of(element: etree._Element) -> tuple[bool, bool]:
+    """Returns whether an inline element is emphasised, and whether it is strong, by its name, or if
+    that says nothing by its class and style."""
+    name, classes, style = (
+        element_name(element),
+        element.get("class", ""),
+        element.get("style", ""),
+    )
+    if name not in ("span", "font", "a"):
+        return name in _EM, name in _STRONG
+    is_em = _EM_CLASS.search(classes) or _ITALIC.search(style)
+    is_strong = _STRONG_CLASS.search(classes) or _BOLD.search(style)
+    return bool(is_em), bool(is_strong)
 
 
 def spoken_formula(element: etree._Element, alt: str) -> str | None:

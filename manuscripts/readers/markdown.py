@@ -143,24 +143,11 @@ _KIND_BY_TOKEN: Mapping[str, BlockKind] = {"heading_open": "heading", "hr": "sce
 
 def _read_blocks(source: _MarkdownFile, tokens: Sequence[Token], text_start: int) -> list[Block]:
     """Returns the rows as blocks; front matter, up to `text_start`, is left out."""
-    rows = source.rows
-    block_starts: list[tuple[int, BlockKind, int, str]] = []
-    """First row, kind, level and title of each block."""
-    end = text_start
-    end_token = Token("end", "", 0, map=[len(rows), len(rows)])
-    for token, inline in pairwise((*tokens, end_token, end_token)):
-        if token.level == 0 and token.map:
-            # Rows that Markdown does not show: definitions of links.
-            unparsed_rows = (row for row in range(end, token.map[0]) if rows[row].strip())
-            block_starts += [(row, "gap", 0, "") for row in islice(unparsed_rows, 1)]
-            kind = _KIND_BY_TOKEN.get(token.type, "text")
-            level = int(token.tag[1]) if kind == "heading" else 0
-            words = "".join(child.content or " " for child in inline.children or ())
-            block_starts.append((token.map[0], kind, level, " ".join(words.split())))
-            end = token.map[1]
-    blocks = [source.block(0, text_start)] if text_start else []
-    for block in blocks:
-        block.omit("front matter: the facts of the book")
+    rows, blocks = source.rows, []
+    if text_start:
+        blocks.append(source.block(0, text_start))
+        blocks[0].omit("front matter: the facts of the book")
+    block_starts = _block_starts(rows, tokens, text_start)
     for (first_row, kind, level, title), (next_row, *_) in pairwise(block_starts):
         note_rows = [row for row in range(first_row + 1, next_row) if _NOTE.match(rows[row])]
         for begin, end in pairwise([first_row, *note_rows, next_row]):
@@ -170,8 +157,26 @@ def _read_blocks(source: _MarkdownFile, tokens: Sequence[Token], text_start: int
             references = _NOTE_REFERENCE.findall("\n".join(block.rows))
             block.note_references = () if block.note_keys else tuple(dict.fromkeys(references))
             blocks.append(block)
-            blocks += _leave_attributes(block)
+            blocks += _omit_attributes(block)
     return blocks
+
+
+def _block_starts(
+    rows: Sequence[str], tokens: Sequence[Token], text_start: int
+) -> Iterator[tuple[int, BlockKind, int, str]]:
+    """Yields first row, kind, level and title of each block, and of an empty one at the end."""
+    end = text_start
+    end_token = Token("end", "", 0, map=[len(rows), len(rows)])
+    for token, inline in pairwise((*tokens, end_token, end_token)):
+        if token.level == 0 and token.map:
+            # Rows that Markdown does not show: definitions of links.
+            unparsed_rows = (row for row in range(end, token.map[0]) if rows[row].strip())
+            yield from ((row, "gap", 0, "") for row in islice(unparsed_rows, 1))
+            kind = _KIND_BY_TOKEN.get(token.type, "text")
+            level = int(token.tag[1]) if kind == "heading" else 0
+            words = "".join(child.content or " " for child in inline.children or ())
+            yield token.map[0], kind, level, " ".join(words.split())
+            end = token.map[1]
 
 
 _NOTE = re.compile(r"^ {0,3}\[\^([^\]\s]+)\]:")
@@ -179,7 +184,7 @@ _NOTE_REFERENCE = re.compile(r"\[\^([^\[\]\s]{1,200})\](?!:)")
 _ATTRIBUTES = re.compile(r"[ \t]*\{:?[ \t]*[#.][^{}]*\}[ \t]*$")
 
 
-def _leave_attributes(block: Block) -> Iterator[Block]:
+def _omit_attributes(block: Block) -> Iterator[Block]:
     """Removes the attributes of a heading, `# Title {#name .class}`, and yields them as left
     out."""
     first_row, line_end, other_rows = (block.source_markdown or "").partition("\n")

@@ -33,6 +33,7 @@ from manuscripts.readers.elements import (
     block_texts,
     body_of,
     element_name,
+    emphasis_of,
     holds_verse_lines,
     is_code,
     is_heading,
@@ -82,8 +83,6 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _MAX_CELL_WORDS = 40
 """Maximum words of a cell of data; a table with longer ones is a layout."""
 _SECTIONS = word_set("article aside body div main section")
-_EM = word_set("em i cite dfn var")
-_STRONG = word_set("strong b")
 
 _NOTE_BODY = word_set("footnote endnote rearnote note doc-footnote doc-endnote")
 _NOTE_CLASS = re.compile(r"\b(foot|end)notes?(-?(body|text|content))?\b", re.IGNORECASE)
@@ -103,14 +102,10 @@ _SPACE_CLASS = re.compile(
 _VERSE = re.compile(r"\b(poem|poetry|verse|stanza|line-?group|lg|song|lyrics?)\b", re.IGNORECASE)
 _NUMBER_CLASS = re.compile(r"\b((chapter|chap|ch)?[-_]?num(ber)?|label|ordinal)\b", re.IGNORECASE)
 _BOILERPLATE = re.compile(r"\b(pg-boilerplate|pg-header|pg-footer|pgheader|pgfooter)\b")
-_ITALIC = re.compile(r"font-style\s*:\s*(italic|oblique)", re.IGNORECASE)
-_BOLD = re.compile(r"font-weight\s*:\s*(bold|[6-9]00)", re.IGNORECASE)
-_EM_CLASS = re.compile(r"(?<!\S)(i|it|ital|italics?|em|emph|emphasis)(?!\S)", re.IGNORECASE)
 _PICTURE_REASON = "picture"
 _MAX_LEAD_LENGTH = 80
 """Largest number of characters at the beginning of a paragraph that may be a name with its
 additions."""
-_STRONG_CLASS = re.compile(r"(?<!\S)(b|bold|strong)(?!\S)", re.IGNORECASE)
 
 
 def read_document(
@@ -540,23 +535,20 @@ class _BodyWalker:
         self, element: etree._Element, name: str, types: list[str], classes: str
     ) -> None:
         """Reads an element within a paragraph that may be emphasised, a link or a quotation."""
-        style, outer = element.get("style", ""), self.context
-        is_plain = name in ("span", "font", "a")
-        is_em = is_plain and (_EM_CLASS.search(classes) or _ITALIC.search(style))
-        is_strong = is_plain and (_STRONG_CLASS.search(classes) or _BOLD.search(style))
-        href = element.get("href", "")
+        outer, href = self.context, element.get("href", "")
         is_link = name == "a" and bool(href) and not _SCHEME.match(href)
+        is_em, is_strong = emphasis_of(element)
         is_first, first_span = not self.paragraph.has_words, len(self.paragraph.spans)
         self.context = replace(
             outer,
-            is_em=outer.is_em or name in _EM or bool(is_em),
-            is_strong=outer.is_strong or name in _STRONG or bool(is_strong),
+            is_em=outer.is_em or is_em,
+            is_strong=outer.is_strong or is_strong,
             is_direction=outer.is_direction or stage.is_direction(element),
             is_link=outer.is_link or is_link,
         )
-        self._add_foreign_text("“" if name == "q" else "")
+        self._add_inserted_text("“" if name == "q" else "")
         self.walk_children(element)
-        self._add_foreign_text("”" if name == "q" else "")
+        self._add_inserted_text("”" if name == "q" else "")
         if is_first:
             self._note_lead_words(element, first_span)
         self.context = outer
@@ -658,7 +650,7 @@ class _BodyWalker:
         if not text.isspace() or "\xa0" not in text or paragraph.spans:
             self._add_span(text)
 
-    def _add_foreign_text(self, text: str) -> None:
+    def _add_inserted_text(self, text: str) -> None:
         """Adds words that are not the source's."""
         if text:
             self._add_span(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from manuscripts import matter
@@ -30,6 +30,10 @@ from manuscripts.readers.office.looks import (
 
 _MAX_FRONT_LINES = 30
 """Lines from the top that are searched for a title page."""
+_MAX_CONTENTS_POSITION = 300
+"""Lines from the top that are searched for a table of contents."""
+_MIN_ENTRIES = 3
+"""Minimum entries of a table of contents."""
 _MAX_BYLINE_POSITION = 15
 """Number of lines at the top of which one may name the author."""
 _MAX_BYLINE_WORDS, _MAX_NAME_WORDS = 8, 6
@@ -84,35 +88,36 @@ def _omit_role_lines(lines: Sequence[ParagraphLine], first_page: FirstPage) -> N
 
 
 def omit_typed_contents(lines: Sequence[ParagraphLine]) -> None:
-    """Leaves out a typed table of contents: consecutive lines that are repeated below, in order."""
+    """Leaves out a typed table of contents, and its title."""
     text_lines = [line for line in lines if line.text]
-    keys = [_entry_key(line.text) for line in text_lines]
-    short_keys = [
-        key
-        for line, key in zip(text_lines, keys, strict=True)
-        if line.word_count <= MAX_HEADING_WORDS
-    ]
-    counts = Counter(short_keys)
-    last_positions = _last_positions(text_lines)
-    run: list[ParagraphLine] = []
-    last_repeat = 0
-    """Position where the last line of the run is repeated: entries are repeated in their order."""
-    for position, line in enumerate(text_lines[: 10 * _MAX_FRONT_LINES]):
-        repeat = last_positions.get(keys[position], position)
-        is_repeated = repeat > max(position, last_repeat if run else 0)
-        is_entry = is_repeated or (run and _ENTRY_PAGE.search(line.text))
-        if is_entry and _may_be_entry(line, counts[keys[position]]):
-            run.append(line)
-            last_repeat = repeat if is_repeated else last_repeat
-            continue
-        if len(run) > 2:
-            for entry in run:
-                omit_line(entry, CONTENTS)
-        run = []
+    for entries in _repeated_runs(text_lines):
+        for entry in entries if len(entries) >= _MIN_ENTRIES else ():
+            omit_line(entry, CONTENTS)
     for title_line, entry_line in pairwise(text_lines):
         is_above_entry = entry_line.element.get(OMISSION_ATTRIBUTE) == CONTENTS
         if is_above_entry and matter.kind_of_title(title_line.text) == "toc":
             omit_line(title_line, CONTENTS)
+
+
+def _repeated_runs(text_lines: Sequence[ParagraphLine]) -> Iterator[list[ParagraphLine]]:
+    """Yields runs of consecutive lines near the top that are repeated below, in order."""
+    short_lines = (line for line in text_lines if line.word_count <= MAX_HEADING_WORDS)
+    counts = Counter(_entry_key(line.text) for line in short_lines)
+    last_positions = _last_positions(text_lines)
+    run: list[ParagraphLine] = []
+    last_repeat = 0
+    """Position where the last line of the run is repeated: entries are repeated in their order."""
+    for position, line in enumerate(text_lines[:_MAX_CONTENTS_POSITION]):
+        key = _entry_key(line.text)
+        repeat = last_positions.get(key, position)
+        is_repeated = repeat > max(position, last_repeat if run else 0)
+        is_entry = is_repeated or (run and _ENTRY_PAGE.search(line.text))
+        if is_entry and _may_be_entry(line, counts[key]):
+            run.append(line)
+            last_repeat = repeat if is_repeated else last_repeat
+        else:
+            yield run
+            run = []
 
 
 def _may_be_entry(line: ParagraphLine, count: int) -> bool:

@@ -198,23 +198,28 @@ def _large_running_heads(
         interrupts_sentences = _count_interruptions(pages, slot_lines) >= min_interruptions
         if not headings.has_larger(size) and not interrupts_sentences:
             continue
-        pages_by_text: dict[str, list[int]] = defaultdict(list)
-        for line in slot_lines:
-            pages_by_text[_mask_numbers(line.text)].append(line.page)
-        numbered_ids = {
-            id(line)
-            for line in _lines_with_page_number(slot_lines, _MIN_PAGES)
-            if parse_numbering(line.text) is None
-        }
-        confirmed_pages = {
-            line.page
-            for line in slot_lines
-            if id(line) in numbered_ids
-            or headings.repeat_heading(line)
-            or any(0 < abs(p - line.page) <= 2 for p in pages_by_text[_mask_numbers(line.text)])
-        }
-        if 2 * len(confirmed_pages) >= slot_page_count:
+        if 2 * len(_confirmed_pages(slot_lines, headings)) >= slot_page_count:
             yield from slot_lines
+
+
+def _confirmed_pages(lines: Sequence[TextLine], headings: _LargeHeadings) -> set[int]:
+    """Returns the pages on which a line is a running head by its words: it is repeated on one of
+    the next pages, has the number of the page, or repeats a larger heading."""
+    pages_by_text: dict[str, list[int]] = defaultdict(list)
+    for line in lines:
+        pages_by_text[_mask_numbers(line.text)].append(line.page)
+    numbered_ids = {
+        id(line)
+        for line in _lines_with_page_number(lines, _MIN_PAGES)
+        if parse_numbering(line.text) is None
+    }
+    return {
+        line.page
+        for line in lines
+        if id(line) in numbered_ids
+        or headings.repeat_heading(line)
+        or any(0 < abs(p - line.page) <= 2 for p in pages_by_text[_mask_numbers(line.text)])
+    }
 
 
 def _count_interruptions(pages: Sequence[Sequence[TextLine]], lines: Iterable[TextLine]) -> int:

@@ -275,21 +275,17 @@ class _ScriptWriter:
 
     def _write_speech(self, script_item: ScriptItem) -> None:
         """Writes the name, the parentheticals and the paragraphs of a speech."""
-        name, bracket, remainder = script_item.text.partition("(")
-        label = in_ordinary_case(name.strip()).strip(" .")
-        may_be_label = any(map(str.isalnum, label)) and len(name.strip()) <= _MAX_NAME_CHARACTERS
+        name, extensions, asides = _parse_name_line(script_item.text)
+        label = in_ordinary_case(name).strip(" .")
+        may_be_label = any(map(str.isalnum, label)) and len(name) <= _MAX_NAME_CHARACTERS
         has_dialogue = any(text_of(part.runs) and not part.is_aside for part in script_item.parts)
         if not has_dialogue or not may_be_label:
             for runs in (script_item.runs, *(part.runs for part in script_item.parts)):
                 self._write_paragraph(script_item, runs, "direction")
             return
         self.dual_count += script_item.is_dual
-        brackets = [" ".join(text.split()) for text in _BRACKETED.findall(bracket + remainder)]
-        extensions = list(filter(is_extension, brackets))
-        trailing_text = _BRACKETED.sub("", bracket + remainder).strip()
-        asides = [text for text in (*brackets, trailing_text) if text and text not in extensions]
         name_runs = [
-            ScriptRun(name.strip()),
+            ScriptRun(name),
             *(ScriptRun(f" {text}", omission_reason=EXTENSION_REASON) for text in extensions),
             *(run for run in script_item.runs if run.omission_reason is not None),
         ]
@@ -330,6 +326,16 @@ class _ScriptWriter:
             element.set("class", css_class)
         for run in runs:
             _append_run(element, run)
+
+
+def _parse_name_line(text: str) -> tuple[str, list[str], list[str]]:
+    """Returns a speaker's name, its extensions, such as `(V.O.)`, and other texts after it."""
+    name, bracket, remainder = text.partition("(")
+    brackets = [" ".join(text.split()) for text in _BRACKETED.findall(bracket + remainder)]
+    trailing_text = _BRACKETED.sub("", bracket + remainder).strip()
+    extensions = list(filter(is_extension, brackets))
+    asides = [text for text in (*brackets, trailing_text) if text and text not in extensions]
+    return name.strip(), extensions, asides
 
 
 def _rejoin_parts(parts: Sequence[SpeechPart]) -> list[SpeechPart]:
