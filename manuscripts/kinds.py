@@ -205,7 +205,7 @@ LOCKED = Kind(
     "locked with a password",
     advice="unlock it first (in Word: File, Info, Protect Document)",
 )
-ARCHIVE = Kind("an archive without a manuscript that can be told", advice=_UNPACK_ADVICE)
+ARCHIVE = Kind("an archive without a manuscript of a known kind", advice=_UNPACK_ADVICE)
 LATEX = Kind(
     "LaTeX, whose commands would be read aloud",
     advice="`pandoc book.tex -o book.epub` first",

@@ -42,7 +42,7 @@ def kind_of(path: Path) -> Kind:
         raise ImportFailed(Problem(path, None, f"cannot be read: {error.strerror}")) from None
     kind = _kind_by_signature(path, head) or _kind_of_text(path, head)
     if kind is None:
-        message = f"is no manuscript that can be told; what can be imported: {kinds.IMPORTABLE}"
+        message = f"is not a manuscript of a known kind; what can be imported: {kinds.IMPORTABLE}"
         raise ImportFailed(Problem(path, None, message))
     if not kind.reader:
         raise ImportFailed(Problem(path, None, kind.refusal))

@@ -311,7 +311,7 @@ def _parse_yaml(source: _MarkdownFile, rows: Sequence[str]) -> object:
         problem_mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
         place = f"{file_name(source.path)}:{problem_mark.line + 2 if problem_mark else 1}"
     source.remarks.append(
-        f"{place}: front matter is no valid YAML; it was read row by row. Look at the facts."
+        f"{place}: front matter is not valid YAML; it was read row by row. Look at the facts."
     )
     pairs = (row.partition(":") for row in rows if re.match(r"[\w-]+:\s", row))
     return {key: text.strip().strip("\"'[]{}") for key, _, text in pairs}
@@ -334,11 +334,13 @@ def _read_cover(source: _MarkdownFile) -> CoverImage | None:
     try:
         content = files.read_bounded(source.path.parent / name, _MAX_COVER_SIZE)
     except (OSError, ValueError, files.TooLarge) as error:
-        reason = error.strerror if isinstance(error, OSError) else "too large, or no name of a file"
+        reason = (
+            error.strerror if isinstance(error, OSError) else "too large, or not the name of a file"
+        )
         source.remarks.append(f"The cover {name} is left out: it cannot be read: {reason}.")
         return None
-    cover, remark = cover_of(content, name)
-    source.remarks += filter(None, [remark])
+    cover, remarks = cover_of(content, name)
+    source.remarks += remarks
     return cover
 
 

@@ -145,7 +145,7 @@ def test_a_gif_becomes_a_jpeg(tmp_path: Path) -> None:
 
 
 def test_a_cover_that_is_no_image_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ImportFailed, match=r"OEBPS/c.jpg: the cover is no image"):
+    with pytest.raises(ImportFailed, match=r"OEBPS/c.jpg: the cover is not an image"):
         with_cover(tmp_path, "c.jpg", "<html>not found</html>")
 
 

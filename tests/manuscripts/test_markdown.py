@@ -110,7 +110,7 @@ def test_the_cover_of_front_matter_is_taken(tmp_path: Path) -> None:
     assert (book.cover.data, book.cover.suffix) == (PNG, ".png")
 
 
-@pytest.mark.parametrize(("data", "said"), [(b"words", "no JPEG"), (None, "cannot be read")])
+@pytest.mark.parametrize(("data", "said"), [(b"words", "not a JPEG"), (None, "cannot be read")])
 def test_a_cover_that_is_none_is_left_out_and_told(
     tmp_path: Path, data: bytes | None, said: str
 ) -> None:
@@ -124,7 +124,7 @@ def test_a_cover_that_is_none_is_left_out_and_told(
 def test_front_matter_that_is_no_yaml_is_read_row_by_row(tmp_path: Path) -> None:
     book = imported(tmp_path, "---\ntitle: The Sea: A Door\nauthor: [a\n---\n\nText\n")
     assert (book.title, book.authors) == ("The Sea: A Door", ("a",))
-    assert "the door.md:2: front matter is no valid YAML" in book.remarks[0]
+    assert "the door.md:2: front matter is not valid YAML" in book.remarks[0]
     assert book.chapters[0].markdown == "Text\n"
 
 

@@ -353,7 +353,10 @@ FLOOD = [Shown(50, 590 - n * 0.8, f"{n} {PROSE[:90]}", 1) for n in range(700)]
             [[n._replace(mode=3) for n in (HEADING, *FIRST)]],
             "The text was recognised from pictures",
         ),
-        ([[HEADING, *FIRST], FLOOD], "Pages that are damaged, or no pages of a book, and were not"),
+        (
+            [[HEADING, *FIRST], FLOOD],
+            "Pages that are damaged, or not pages of a book, and were not",
+        ),
     ],
     ids=["pages without text", "recognised text", "a page with more words than any"],
 )

@@ -51,42 +51,44 @@ _SIDE = r"(?<!\d)\d{1,9}(?:\.\d{1,9})?(?!\d)"
 _HREF_ATTRIBUTES = ("href", "{http://www.w3.org/1999/xlink}href")
 
 
-def read_cover(archive: Archive, declared: str) -> tuple[CoverImage | None, str | None]:
-    """Returns the cover that a book declares, and a remark on it.
+def read_cover(archive: Archive, declared: str) -> tuple[CoverImage | None, list[str]]:
+    """Returns the cover that a book declares, and remarks on it.
 
     `declared` is the path of a picture or a page that shows one. Raises ImportFailed if it is no
     picture.
     """
     name = archive.find(declared)
     if name is None:
-        return None, f"The book names a cover, {declared}, that it does not hold."
+        return None, [f"The book names a cover, {declared}, that it does not hold."]
     if re.search(r"\.x?html?$", name, re.IGNORECASE):
         picture_name = _first_picture(archive, name)
         if picture_name is None:
-            return None, None
+            return None, []
         name = picture_name
     content = archive.read(name)
     if _format_of(content):
         return cover_of(content, name)
     drawing = _safe_svg(archive, name)
     if drawing is None:
-        raise archive.failed("the cover is no image: neither JPEG, PNG, SVG, WebP nor GIF", name)
+        raise archive.failed(
+            "the cover is not an image: neither JPEG, PNG, SVG, WebP nor GIF", name
+        )
     svg, font_remark = drawing
     return _draw_cover(svg, "SVG", name, font_remark)
 
 
-def cover_of(content: bytes, name: str) -> tuple[CoverImage | None, str | None]:
-    """Returns the cover from the bytes of a picture, and a remark on it."""
+def cover_of(content: bytes, name: str) -> tuple[CoverImage | None, list[str]]:
+    """Returns the cover from the bytes of a picture, and remarks on it."""
     picture_format = _format_of(content)
     if picture_format is None:
-        return None, f"The cover ({name}) is left out: it is no JPEG, PNG, WebP or GIF."
+        return None, [f"The cover ({name}) is left out: it is not a JPEG, PNG, WebP or GIF."]
     if not picture_format.suffix:
         return _draw_cover(content, picture_format.name, name)
     try:
         require_decodable_size(content)
     except Unfit as error:
-        return None, f"The cover ({name}) is left out: it is {error}."
-    return CoverImage(content, picture_format.suffix), None
+        return None, [f"The cover ({name}) is left out: it is {error}."]
+    return CoverImage(content, picture_format.suffix), []
 
 
 def _format_of(content: bytes) -> _Format | None:
@@ -95,13 +97,13 @@ def _format_of(content: bytes) -> _Format | None:
 
 def _draw_cover(
     content: bytes, format_name: str, name: str, further_remark: str = ""
-) -> tuple[CoverImage | None, str | None]:
+) -> tuple[CoverImage | None, list[str]]:
     """Draws a picture as a JPEG cover; returns it with a remark, which `further_remark` ends."""
     jpeg = _draw_as_jpeg(content)
     if jpeg is None:
-        return None, f"The cover ({name}, {format_name}) could not be drawn, so it is left out."
+        return None, [f"The cover ({name}, {format_name}) could not be drawn, so it is left out."]
     drawn_remark = f"The cover was drawn as JPEG from {format_name} ({name}).{further_remark}"
-    return CoverImage(jpeg, ".jpg"), drawn_remark
+    return CoverImage(jpeg, ".jpg"), [drawn_remark]
 
 
 def _first_picture(archive: Archive, page: str) -> str | None:

@@ -18,8 +18,8 @@ def read_epub(path: Path, choices: Choices) -> Book:
         package = read_package(archive)
         remarks = list(package.remarks)
         pages = list(_read_documents(archive, package, remarks))
-        cover, cover_remark = read_cover(archive, package.cover) if package.cover else (None, None)
-        remarks += [*filter(None, [cover_remark]), *archive.remarks]
+        cover, cover_remarks = read_cover(archive, package.cover) if package.cover else (None, [])
+        remarks += [*cover_remarks, *archive.remarks]
     return read_pages(
         path,
         Pages(

@@ -135,7 +135,7 @@ def _read_spine(
         document = manifest_items.get(name)
         if document is None:
             raise archive.failed(
-                f"broken: the reading order names {name!r}, which is no item", path
+                f"broken: the reading order names {name!r}, which is not an item", path
             )
         document_path = archive.find(document.path)
         if document_path is None:

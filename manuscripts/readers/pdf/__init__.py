@@ -75,7 +75,9 @@ def _open_document(path: Path) -> Any:
         if error.err_code == _PASSWORD_ERROR:
             message = "needs a password; save a copy without one (print it to PDF), and import that"
         else:
-            message = "is damaged, or no PDF: it cannot be opened; make it anew, or mend it (qpdf)"
+            message = (
+                "is damaged, or not a PDF: it cannot be opened; make it anew, or mend it (qpdf)"
+            )
         raise ImportFailed(Problem(path, None, message)) from None
     except OSError as error:
         raise ImportFailed(Problem(path, None, f"cannot be read: {error.strerror}")) from None
@@ -154,7 +156,7 @@ class _PageReader:
     def remarks(self) -> list[str]:
         """Returns remarks on damaged and empty pages, recognised text and unmapped characters."""
         remarks = {
-            "Pages that are damaged, or no pages of a book, and were not read: "
+            "Pages that are damaged, or not pages of a book, and were not read: "
             f"{_format_numbers(self.unreadable)}.": bool(self.unreadable),
             f"Pages without text, empty or pictures: {_format_numbers(self.empty)}.": bool(
                 self.empty

@@ -129,7 +129,7 @@ def _read_xml_feed(text: str) -> tuple[Metadata, list[_FeedItem]]:
     is_atom = element_name(root) == "feed"
     channel = root if is_atom else next(root.iter("{*}channel"), None)
     if channel is None:
-        raise markup.BadMarkup(f"no feed, but <{element_name(root)}>")
+        raise markup.BadMarkup(f"not a feed, but <{element_name(root)}>")
     # Exports of blogs also contain pictures and menus.
     posts = [
         element

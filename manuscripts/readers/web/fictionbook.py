@@ -106,7 +106,7 @@ def _parse(text: str) -> tuple[str, etree._Element, list[str]]:
         remarks = [f"The file is {error}; it was read as well as it can be: look at its chapters."]
     markup.check_depth(root)
     if element_name(root) != "fictionbook":
-        raise markup.BadMarkup(f"no FB2, but <{element_name(root)}>")
+        raise markup.BadMarkup(f"not FB2, but <{element_name(root)}>")
     return text, root, remarks
 
 
@@ -179,8 +179,7 @@ def _find_cover(text: str, root: etree._Element) -> tuple[CoverImage | None, lis
             content = base64.b64decode("".join(encoded[:_COVER_LIMIT].split()), validate=False)
         except (binascii.Error, ValueError):
             return None, [f"The cover ({cover_id}) is broken, so it is left out."]
-        cover, remark = cover_of(content, cover_id)
-        return cover, [remark] if remark else []
+        return cover_of(content, cover_id)
     return None, [f"The book names a cover, {cover_id}, that it does not hold."]
 
 

@@ -70,8 +70,8 @@ def read_html_archive(path: Path, choices: Choices) -> Book:
         pages = _Site(path, choices, names, archive.read).build_pages()
         if package := archive.find("metadata.opf"):
             metadata, cover = metadata_of(archive.xml(package)), archive.find("cover.jpg")
-            cover_image, cover_remark = read_cover(archive, cover) if cover else (None, None)
-            remarks = (*pages.remarks, *filter(None, [cover_remark]))
+            cover_image, cover_remarks = read_cover(archive, cover) if cover else (None, [])
+            remarks = (*pages.remarks, *cover_remarks)
             pages = replace(pages, facts=metadata, cover=cover_image, remarks=remarks)
     return read_pages(path, pages, choices)
 
