@@ -20,7 +20,7 @@ from narrator.project import other_engine
 from narrator.report import pickups
 from narrator.studio import app
 from narrator.studio.events import Events
-from narrator.studio.guard import Keys
+from narrator.studio.guard import LinkKeys
 from narrator.studio.session import ProjectSession
 from tests.books import Watcher
 
@@ -150,7 +150,7 @@ class Opened:
 
     session: ProjectSession
     place: app.Endpoint
-    keys: Keys
+    keys: LinkKeys
     page: Visitor
     links: list[str]
     """Tokens of links that were shown after the first."""
@@ -166,7 +166,7 @@ class Opened:
 
     def look(self) -> None:
         """What the studio does every second."""
-        self.do(self.session.look)
+        self.do(self.session.refresh)
 
     def chapter(self, number: int = 1) -> Any:
         return self.page.get(f"/api/chapters/{number}").json
@@ -187,10 +187,10 @@ def opened(folder: Path, *, draft: bool = False) -> Iterator[Opened]:
     """A studio of a project, its errands in a thread instead of the main one."""
     with other_engine.speaking_with("draft" if draft else ""):
         session, links = ProjectSession(folder, Events()), []
-    keys = Keys(links.append)
+    keys = LinkKeys(links.append)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
-    session.begin(loop)
+    session.set_loop(loop)
     place = app.listen("127.0.0.1", 0)
     session.read()
     thread.start()

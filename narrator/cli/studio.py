@@ -35,7 +35,7 @@ def studio(
     from narrator.report import pickups as pages
     from narrator.studio import app as studios
     from narrator.studio.events import Events
-    from narrator.studio.guard import Keys
+    from narrator.studio.guard import LinkKeys
     from narrator.studio.session import ProjectSession
 
     session = ProjectSession(book, Events())
@@ -56,9 +56,9 @@ def studio(
             if show:
                 _open_browser(link(keys.token))
 
-        keys = Keys(lambda token: err.print(f"opened; for another browser: {link(token)}"))
+        keys = LinkKeys(lambda token: err.print(f"opened; for another browser: {link(token)}"))
         with without_progress_lines(), logging_to(session.view.project):
-            studios.work(studios.Studio(session, keys, place, pages.page), ready)
+            studios.serve_until_signal(studios.Studio(session, keys, place, pages.page), ready)
     err.print("the studio is closed")
 
 

@@ -93,7 +93,7 @@ class AnswerContext:
     """State that all answers share."""
 
     service: SpeechService
-    tell: Callable[[str], None]
+    on_message: Callable[[str], None]
     """Receives a line on each answer, without its text."""
     active: set[SpeechAnswer] = field(default_factory=set)
     """Answers that have not ended."""
@@ -131,7 +131,7 @@ class SpeechAnswer:
             await asyncio.gather(work, disconnect, return_exceptions=True)
             self._job.leave()
             self._context.active.discard(self)
-            self._context.tell(str(account))
+            self._context.on_message(str(account))
 
     async def _answer(
         self, scope: Scope, receive: Receive, send: Send, account: RequestLog
@@ -149,7 +149,7 @@ class SpeechAnswer:
             await self._send(send, first_piece, pieces, account)
         except NarratorError as error:
             account.end = f"; broken off: {error}"
-            if self._speech_request.events:
+            if self._speech_request.sends_events:
                 error_event: dict[str, object] = {
                     "type": "error",
                     "error": refusals.refusal_for(error).error,
@@ -175,19 +175,19 @@ class SpeechAnswer:
     @property
     def _is_single_piece(self) -> bool:
         """Returns whether the answer is one piece with a content length."""
-        return len(self._steps) == 1 and not self._speech_request.events
+        return len(self._steps) == 1 and not self._speech_request.sends_events
 
     def _headers(self, size: int) -> list[tuple[bytes, bytes]]:
         content_type = (
             "text/event-stream"
-            if self._speech_request.events
+            if self._speech_request.sends_events
             else MEDIA_TYPES[self._speech_request.format]
         )
         headers = {"content-type": content_type}
         if self._is_single_piece:
             headers["content-length"] = str(size)
         if ignored_fields := [
-            name[:40] for name in self._speech_request.ignored[:10] if name.isidentifier()
+            name[:40] for name in self._speech_request.ignored_fields[:10] if name.isidentifier()
         ]:
             headers["x-narrator-ignored"] = ", ".join(ignored_fields)
         if unspoken_parts := self._unspoken():
@@ -225,8 +225,8 @@ class SpeechAnswer:
             piece = await asyncio.to_thread(encode_samples, samples, position == step_count)
             self._job.mark_consumed()
             if piece:
-                yield _delta_event(piece) if self._speech_request.events else piece
-        if self._speech_request.events:
+                yield _delta_event(piece) if self._speech_request.sends_events else piece
+        if self._speech_request.sends_events:
             count = len(self._speech_request.text)
             usage = {"input_tokens": count, "output_tokens": 0, "total_tokens": count}
             yield _encode_event({"type": "speech.audio.done", "usage": usage})

@@ -33,7 +33,7 @@ from narrator.web.listening import Endpoint, running_server
 
 PORT = 4748
 """Default port, used if it is free."""
-GRACE = 30.0
+GRACE_SECONDS = 30.0
 """Seconds to finish running requests when the server stops."""
 
 
@@ -45,12 +45,12 @@ class SpeechServer:
     voices: VoiceBook
     parameters: EngineParameters
     lexicon: Lexicon = field(default_factory=Lexicon)
-    longest: int = asking.MAX_CHARACTERS
+    max_characters: int = asking.MAX_CHARACTERS
     """Most characters of a text."""
-    longest_speech: float = asking.MAX_SPEECH_SECONDS
+    max_speech_seconds: float = asking.MAX_SPEECH_SECONDS
     """Most expected seconds of speech of a text."""
-    stopping: bool = False
-    preparing: int = 0
+    is_stopping: bool = False
+    preparing_count: int = 0
     """Number of texts that are being cut and normalised."""
     preparers: ThreadPoolExecutor = field(
         default_factory=partial(ThreadPoolExecutor, 2, "serve-prepare")
@@ -80,21 +80,23 @@ class SpeechServer:
         )
 
     async def _speech(self, request: Request) -> SpeechAnswer:
-        if self.stopping:
+        if self.is_stopping:
             raise Refusal(503, "the server is about to stop", kind=SERVER_ERROR, code="stopping")
         engine = self.service.engine.name
-        speech_request = asking.parse_request(await bodies.read_json(request), engine, self.longest)
-        if self.service.count + self.preparing >= self.service.max_texts:
+        speech_request = asking.parse_request(
+            await bodies.read_json(request), engine, self.max_characters
+        )
+        if self.service.count + self.preparing_count >= self.service.max_texts:
             raise QueueFull(self.service.retry_seconds)
         client = request.client.host if request.client else ""
         takes = TakeQueue(asyncio.get_running_loop())
         prepare = partial(self._prepare_speech, speech_request, client, takes)
-        self.preparing += 1
+        self.preparing_count += 1
         try:
             loop = asyncio.get_running_loop()
             steps, job = await loop.run_in_executor(self.preparers, prepare)
         finally:
-            self.preparing -= 1
+            self.preparing_count -= 1
         return SpeechAnswer(self.context, speech_request, steps, job, takes)
 
     def _prepare_speech(
@@ -109,14 +111,14 @@ class SpeechServer:
             message = f"{engine.name} does not speak '{language}'{advice}"
             raise Refusal(400, message, param=param, code="invalid_value")
         speed = min(1.0, speech_request.speed * voice.voice.speed)
-        max_seconds = self.longest_speech * speed
+        max_seconds = self.max_speech_seconds * speed
         manner = SpeakingManner(
             self.parameters, language, speech_request.style, self.lexicon, max_seconds
         )
         try:
             steps = tuple(steps_of(speech_request.text, voice, manner, engine))
         except TooLong:
-            raise asking.make_too_long_refusal(self.longest_speech) from None
+            raise asking.make_too_long_refusal(self.max_speech_seconds) from None
         if not any(
             engine.can_say(step.text, language, step.utterance.spoken.pronunciations)
             for step in steps
@@ -139,21 +141,21 @@ class SpeechServer:
         return JSONResponse({"object": "list", "voices": names, "data": rows})
 
     def _models(self, request: Request) -> Response:
-        rows = [_row(name) for name in asking.models(self.service.engine.name)]
+        rows = [_model_row(name) for name in asking.models(self.service.engine.name)]
         return JSONResponse({"object": "list", "data": rows})
 
     def _model(self, request: Request) -> Response:
         name = request.path_params["model"]
         asking.check_model(name, self.service.engine.name)
-        return JSONResponse(_row(name))
+        return JSONResponse(_model_row(name))
 
     def _health(self, request: Request) -> Response:
-        status = "stopping" if self.stopping else self.service.state
+        status = "stopping" if self.is_stopping else self.service.state
         facts = {"status": status, "engine": self.service.engine.name, "texts": self.service.count}
         return JSONResponse(facts, 200 if status == "ok" else 503)
 
 
-def _row(model: str) -> dict[str, object]:
+def _model_row(model: str) -> dict[str, object]:
     return {"id": model, "object": "model", "created": 0, "owned_by": "narrator"}
 
 
@@ -174,19 +176,19 @@ def running_speech_server(
 def run_until_signal(
     server: SpeechServer, place: Endpoint, terms: AccessTerms, ready: Callable[[], None]
 ) -> None:
-    """Serves until a signal, then finishes running requests for up to `GRACE` seconds, or until
-    another signal. `ready` is called once requests are answered."""
-    asyncio.run(_work(server, place, terms, ready))
+    """Serves until a signal, then finishes running requests.
+
+    They have `GRACE_SECONDS`, or until another signal; `ready` is called once requests are
+    answered.
+    """
+    asyncio.run(_serve_until_signal(server, place, terms, ready))
 
 
-async def _work(
+async def _serve_until_signal(
     server: SpeechServer, place: Endpoint, terms: AccessTerms, ready: Callable[[], None]
 ) -> None:
-    loop, should_stop, should_stop_now = (
-        asyncio.get_running_loop(),
-        asyncio.Event(),
-        asyncio.Event(),
-    )
+    loop = asyncio.get_running_loop()
+    should_stop, should_stop_now = asyncio.Event(), asyncio.Event()
 
     def end() -> None:
         (should_stop_now if should_stop.is_set() else should_stop).set()
@@ -197,12 +199,12 @@ async def _work(
     with running_speech_server(server, place, terms):
         ready()
         await should_stop.wait()
-        server.stopping = True
+        server.is_stopping = True
         if count := server.count:
-            server.context.tell(
-                f"finishing {count}, for {GRACE:.0f} s at most; ctrl-C stops at once"
+            server.context.on_message(
+                f"finishing {count}, for {GRACE_SECONDS:.0f} s at most; ctrl-C stops at once"
             )
-        deadline = loop.time() + GRACE
+        deadline = loop.time() + GRACE_SECONDS
         while server.count and loop.time() < deadline and not should_stop_now.is_set():
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(should_stop_now.wait(), 0.1)

@@ -36,9 +36,9 @@ class SpeechRequest:
     style: str | None
     language: str | None
     """None for the voice's own."""
-    events: bool
+    sends_events: bool
     """True if the sound is sent as server-sent events."""
-    ignored: Sequence[str]
+    ignored_fields: Sequence[str]
     """Names of unknown fields."""
 
 
@@ -76,8 +76,8 @@ def parse_request(body: Mapping[str, Any], engine: str, max_characters: int) -> 
         speed=_speed_field(fields.get("speed", 1.0)),
         style=style if style not in ("", "None") else None,  # Home Assistant says None without one
         language=_language_field(fields),
-        events=_choice_field(fields, "stream_format", ("audio", "sse"), "audio") == "sse",
-        ignored=sorted(body.keys() - _FIELDS),
+        sends_events=_choice_field(fields, "stream_format", ("audio", "sse"), "audio") == "sse",
+        ignored_fields=sorted(body.keys() - _FIELDS),
     )
 
 

@@ -17,7 +17,7 @@ from narrator.errors import StorageError
 from narrator.studio import server
 from narrator.studio.cast_routes import CastRoutes
 from narrator.studio.edit_routes import EditRoutes, PickupsPage
-from narrator.studio.guard import Guard, Keys
+from narrator.studio.guard import Guard, LinkKeys
 from narrator.studio.jobs import Jobs
 from narrator.studio.session import POLL_SECONDS, ProjectSession
 from narrator.studio.view_routes import ViewRoutes
@@ -53,7 +53,7 @@ class Studio:
     """The parts of a studio."""
 
     session: ProjectSession
-    keys: Keys
+    keys: LinkKeys
     place: Endpoint
     print_pickups: PickupsPage | None = None
 
@@ -80,24 +80,24 @@ def serving_studio(studio: Studio) -> Iterator[None]:
             session.events.close()
 
 
-def work(studio: Studio, ready: Callable[[], None]) -> None:
-    """Serves until a signal; in the main thread, which reads the text.
+def serve_until_signal(studio: Studio, ready: Callable[[], None]) -> None:
+    """Serves until a signal. Runs in the main thread, which reads the text.
 
     `ready` is called once requests are answered.
     """
-    asyncio.run(_work(studio, ready))
+    asyncio.run(_serve_until_signal(studio, ready))
 
 
-async def _work(studio: Studio, ready: Callable[[], None]) -> None:
-    loop, ended = asyncio.get_running_loop(), asyncio.Event()
-    studio.session.begin(loop)
+async def _serve_until_signal(studio: Studio, ready: Callable[[], None]) -> None:
+    loop, should_stop = asyncio.get_running_loop(), asyncio.Event()
+    studio.session.set_loop(loop)
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:  # under nohup
-            loop.add_signal_handler(name, ended.set)
+            loop.add_signal_handler(name, should_stop.set)
     with serving_studio(studio):
         ready()
-        while not ended.is_set():
+        while not should_stop.is_set():
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(ended.wait(), POLL_SECONDS)
-            if not ended.is_set():
-                studio.session.look()
+                await asyncio.wait_for(should_stop.wait(), POLL_SECONDS)
+            if not should_stop.is_set():
+                studio.session.refresh()

@@ -13,9 +13,9 @@ from narrator.speech.plan import Step
 from narrator.text import speaker_files
 from narrator.text.speaker_files import NOBODY, Row
 
-_MARKS = " “”‘’„\"'«»‹›「」『』,.;:!?…—–-"
+_QUOTES_AND_PUNCTUATION = " “”‘’„\"'«»‹›「」『』,.;:!?…—–-"
 _MAX_LETTERS = 60
-"""Most letters of a search: rows quote no more of a long quotation's beginning."""
+"""Letters of a row that are searched for, since rows shorten long quotations."""
 
 
 def certainties_of(project: Project, number: int, steps: Sequence[Step]) -> Mapping[str, float]:
@@ -31,7 +31,8 @@ def certainties_of(project: Project, number: int, steps: Sequence[Step]) -> Mapp
 
 
 def _certainties(rows: Sequence[Row], steps: Sequence[Step]) -> dict[str, float]:
-    starts: list[tuple[int, str]] = []
+    """Finds the words of the rows in the chunks' text; both are in reading order."""
+    starts: list[tuple[int, str]] = []  # offset in the text, and id, of each chunk
     text = ""
     for step in steps:
         if not step.with_before:
@@ -40,7 +41,9 @@ def _certainties(rows: Sequence[Row], steps: Sequence[Step]) -> dict[str, float]
     certainties: dict[str, float] = {}
     position = index = 0
     for row in rows:
-        words = _collapse_spaces(row.words.partition(" … ")[0])[:_MAX_LETTERS].strip(_MARKS)
+        words = _collapse_spaces(row.words.partition(" … ")[0])[:_MAX_LETTERS].strip(
+            _QUOTES_AND_PUNCTUATION
+        )
         match_start = text.find(words, position) if words else -1
         if match_start < 0:
             continue
@@ -49,8 +52,8 @@ def _certainties(rows: Sequence[Row], steps: Sequence[Step]) -> dict[str, float]
             continue
         while index + 1 < len(starts) and starts[index + 1][0] <= match_start:
             index += 1
-        chunk = starts[index][1]
-        certainties[chunk] = min(row.sure, certainties.get(chunk, 1.0))
+        _, chunk_id = starts[index]
+        certainties[chunk_id] = min(row.sure, certainties.get(chunk_id, 1.0))
     return certainties
 
 

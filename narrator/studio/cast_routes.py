@@ -64,7 +64,7 @@ class CastRoutes:
             Route("/api/audition", self.audition, methods=["POST"]),
             Route("/api/clips/{name}", self.clip, methods=["PUT"]),
             Route("/sound/voices/{name}", self.preset),
-            Route("/sound/auditions/{name}", self.auditioned),
+            Route("/sound/auditions/{name}", self.job_sample),
         ]
 
     # -- who there is ------------------------------------------------------------------------------
@@ -102,9 +102,9 @@ class CastRoutes:
 
     async def names(self, request: Request) -> Response:
         """Lists words that are in no word list."""
-        return JSONResponse(await run_in_threadpool(self._unknown))
+        return JSONResponse(await run_in_threadpool(self._find_unknown_words))
 
-    def _unknown(self) -> dict[str, Any]:
+    def _find_unknown_words(self) -> dict[str, Any]:
         manuscript = self.session.view.book.manuscript
         if self._names and self._names[0] is manuscript:
             return self._names[1]
@@ -165,7 +165,7 @@ class CastRoutes:
 
         return Response(await run_in_threadpool(make_sound), media_type="audio/wav")
 
-    async def auditioned(self, request: Request) -> Response:
+    async def job_sample(self, request: Request) -> Response:
         """Serves a sample of the book's own engine, by the name in its job's outcome."""
 
         def read() -> bytes:

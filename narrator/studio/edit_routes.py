@@ -77,13 +77,13 @@ class EditRoutes:
             post("/api/redo", self.redo),
             post("/api/reviewed", self.review),
             post("/api/flags", self.flag),
-            post("/api/flags/done", self.tick),
-            post("/api/flags/gone", self.unflag),
+            post("/api/flags/done", self.mark_flag),
+            post("/api/flags/gone", self.remove_flags),
             Route("/api/doubts", self.doubts),
-            Route("/api/pickups", self.listed),
-            post("/api/pickups", self.brought),
-            Route("/pickups.csv", self.table),
-            Route("/pickups.html", self.printed),
+            Route("/api/pickups", self.list_pickups),
+            post("/api/pickups", self.import_pickups),
+            Route("/pickups.csv", self.pickups_table),
+            Route("/pickups.html", self.pickups_page),
             Route("/labels/{number}.txt", self.labels),
         ]
 
@@ -127,18 +127,19 @@ class EditRoutes:
         return self._edit_response(edit.title, undo_state)
 
     async def undo(self, request: Request) -> Response:
-        return await self._step_back(request, edits.undo, "there is nothing to undo")
+        return await self._undo_or_redo(request, edits.undo, "there is nothing to undo")
 
     async def redo(self, request: Request) -> Response:
-        return await self._step_back(request, edits.redo, "there is nothing to do again")
+        return await self._undo_or_redo(request, edits.redo, "there is nothing to do again")
 
-    async def _step_back(
-        self, request: Request, act: Callable[..., edits.PastEdit | None], empty_message: str
+    async def _undo_or_redo(
+        self, request: Request, move: Callable[..., edits.PastEdit | None], empty_message: str
     ) -> Response:
+        """Undoes or redoes one edit by `move`. Raises NotFound if there is none."""
         await bodies.read_json(request)
         past_edit, undo_state = await self.session.run(
             "changing the project's files",
-            lambda: (act(self.session.view.project), self._undo_state()),
+            lambda: (move(self.session.view.project), self._undo_state()),
         )
         if past_edit is None:
             raise NotFound(empty_message)
@@ -150,7 +151,7 @@ class EditRoutes:
     def _edit_response(self, description: str, undo_state: UndoState) -> Response:
         """Answers with the new undo and redo; the new reading is announced later, as an event."""
         version = self.session.view.version
-        self.session.later("reading the manuscript", self.session.look)
+        self.session.schedule("reading the manuscript", self.session.refresh)
         return JSONResponse({"what": description, "version": version, **undo_state})
 
     # -- who says what -----------------------------------------------------------------------------
@@ -170,7 +171,7 @@ class EditRoutes:
 
     def _current_proposal(self) -> Proposal:
         """Returns the proposal for the current texts. Runs in the main thread: it reads text."""
-        stamp = self.session.stamp()
+        stamp = self.session.text_stamp()
         if self._proposal is None or self._proposal[0] != stamp:
             self._proposal = stamp, attribution.propose(self.session.view.project)
         return self._proposal[1]
@@ -182,7 +183,7 @@ class EditRoutes:
         )
         proposal, edit = questions.answer_question(self._current_proposal(), question, speaker)
         edits.apply(proposal.project, edit)
-        self._proposal = self.session.stamp(), proposal
+        self._proposal = self.session.text_stamp(), proposal
         return edit
 
     # -- notes -------------------------------------------------------------------------------------
@@ -198,7 +199,7 @@ class EditRoutes:
             view = self.session.view
             with self._pickups_lock:
                 reviews.mark_reviewed(view.book, [view.step(name) for name in names], is_reviewed)
-            self.session.note()
+            self.session.read_notes()
 
         await run_in_threadpool(mark_reviewed)
         return JSONResponse({"version": self.session.view.version})
@@ -217,7 +218,7 @@ class EditRoutes:
 
         return JSONResponse({"added": await run_in_threadpool(add_flag)})
 
-    async def tick(self, request: Request) -> Response:
+    async def mark_flag(self, request: Request) -> Response:
         body = await bodies.read_json(request)
         name, note = bodies.text_field(body, "chunk", 40), bodies.text_field(body, "note", 2000)
         is_done = bodies.boolean_field(body, "done")
@@ -232,7 +233,7 @@ class EditRoutes:
             raise NotFound("this is not on the list any more")
         return JSONResponse({"done": ticked_count})
 
-    async def unflag(self, request: Request) -> Response:
+    async def remove_flags(self, request: Request) -> Response:
         """Removes flags that were made by mistake, without a trace."""
         body = await bodies.read_json(request)
         rows = body.get("flags")
@@ -255,12 +256,12 @@ class EditRoutes:
         """Changes the list of pickups, one request at a time."""
         with self._pickups_lock:
             outcome = change()
-        self.session.note()
+        self.session.read_notes()
         return outcome
 
     # -- lists -------------------------------------------------------------------------------------
 
-    async def listed(self, request: Request) -> Response:
+    async def list_pickups(self, request: Request) -> Response:
         rows, problems = await run_in_threadpool(
             lambda: pickups.read_pickups(self.session.view.book)
         )
@@ -268,7 +269,7 @@ class EditRoutes:
             {"rows": [asdict(row) for row in rows], "problems": list(map(str, problems))}
         )
 
-    async def brought(self, request: Request) -> Response:
+    async def import_pickups(self, request: Request) -> Response:
         """Adds an uploaded list of pickups."""
         list_bytes = await bodies.read_body(request, bodies.MAX_LIST_BYTES)
         chapter = request.query_params.get("chapter")
@@ -285,7 +286,7 @@ class EditRoutes:
 
         return JSONResponse(await run_in_threadpool(add_list))
 
-    async def table(self, request: Request) -> Response:
+    async def pickups_table(self, request: Request) -> Response:
         def make_table() -> bytes:
             return pickups.table_of(pickups.read_pickups(self.session.view.book)[0])
 
@@ -293,7 +294,7 @@ class EditRoutes:
         headers = {"content-disposition": f'attachment; filename="pickups{name}"'}
         return Response(await run_in_threadpool(make_table), 200, headers, "text/csv")
 
-    async def printed(self, request: Request) -> Response:
+    async def pickups_page(self, request: Request) -> Response:
         if self._print is None:
             raise NotFound("the page to print needs the extra `report`")
         print_page = self._print

@@ -14,7 +14,7 @@ from typing import Any
 
 _MAX_QUEUED = 256
 """Most waiting events of one page."""
-_HEARTBEAT = 15.0
+_HEARTBEAT_S = 15.0
 """Seconds between comments on a silent line, which reveal closed pages."""
 MAX_PAGES = 24
 
@@ -69,7 +69,7 @@ class Events:
             yield b": hello\n\n"
             while not self._closed:
                 try:
-                    line = await asyncio.wait_for(listener.queue.get(), _HEARTBEAT)
+                    line = await asyncio.wait_for(listener.queue.get(), _HEARTBEAT_S)
                 except TimeoutError:
                     yield b": still here\n\n"
                     continue

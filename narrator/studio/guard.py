@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from narrator.web.hosts import Hosts
 
-_SEALED = {
+_SECURITY_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; media-src 'self' blob:; connect-src 'self'; form-action 'none'; "
     "base-uri 'none'; frame-ancestors 'none'",
@@ -31,7 +31,7 @@ _SEALED = {
 }
 """Security headers of every answer."""
 
-_LOCKED = """<!doctype html>
+_LOCKED_PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>narrator studio</title>
 <h1>Open the studio's link again</h1>
 <p>This browser has no key to the studio. The terminal that <code>narrator studio</code> runs in
@@ -40,12 +40,12 @@ shows a link that has one; each link opens it once.</p>
 """
 
 
-class Keys:
+class LinkKeys:
     """The token of the next link, and the cookies issued for earlier ones."""
 
-    def __init__(self, used: Callable[[str], None]) -> None:
-        """`used` is called with the token of the next link once a link has been used."""
-        self._used, self._mutex = used, threading.Lock()
+    def __init__(self, on_used: Callable[[str], None]) -> None:
+        """`on_used` is called with the token of the next link once a link has been used."""
+        self._on_used, self._mutex = on_used, threading.Lock()
         self._sessions: set[str] = set()
         self.token = secrets.token_urlsafe(32)
 
@@ -56,23 +56,22 @@ class Keys:
                 return None
             session, self.token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
             self._sessions.add(session)
-            following = self.token
-        self._used(following)
+            next_token = self.token
+        self._on_used(next_token)
         return session
 
-    def fits(self, session: str) -> bool:
+    def is_valid(self, session: str) -> bool:
         """True if a cookie was issued here."""
-        key = session.encode()
-        fits = False
-        for one in self._sessions:  # all of them, so that the time taken says nothing
-            fits |= secrets.compare_digest(key, one.encode())
-        return fits
+        is_valid = False
+        for issued in self._sessions:  # all of them, so that the time taken says nothing
+            is_valid |= secrets.compare_digest(session.encode(), issued.encode())
+        return is_valid
 
 
 class Guard:
     """Admits requests with the cookie that come from this page, or from no page at all."""
 
-    def __init__(self, app: ASGIApp, keys: Keys, hosts: Hosts) -> None:
+    def __init__(self, app: ASGIApp, keys: LinkKeys, hosts: Hosts) -> None:
         self._app, self._keys, self._hosts = app, keys, hosts
         self.cookie = f"narrator-{hosts.port}"
         """The cookie's name has the port: cookies are shared by all ports of a host."""
@@ -84,15 +83,15 @@ class Guard:
         if scope["type"] != "http":
             return
 
-        async def sealed(message: Message) -> None:
+        async def send_with_security_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _SEALED.items():
+                for name, value in _SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
         answer = self._refusal(scope)
-        await (answer or self._app)(scope, receive, sealed)
+        await (answer or self._app)(scope, receive, send_with_security_headers)
 
     def _refusal(self, scope: Scope) -> Response | None:
         """Returns the answer to a request that is refused or redirected; None admits it."""
@@ -103,7 +102,7 @@ class Guard:
                 403, "this server is not called so; open the link that the terminal shows"
             )
         is_page = path == "/" and method in ("GET", "HEAD")
-        if not is_page and (why := _foreign(headers, method, f"http://{host}".casefold())):
+        if not is_page and (why := _foreign_reason(headers, method, f"http://{host}".casefold())):
             return _error(403, why)
         if is_page and (tokens := parse_qs(scope["query_string"].decode("latin-1")).get("token")):
             if session := self._keys.redeem(tokens[0]):
@@ -115,27 +114,26 @@ class Guard:
         if self._is_known(headers):
             return None
         if is_page:
-            return Response(_LOCKED, 401, media_type="text/html")
+            return Response(_LOCKED_PAGE, 401, media_type="text/html")
         return _error(401, "open the link again that the terminal shows")
 
     def _is_known(self, headers: Headers) -> bool:
         """True if a request holds a cookie that was issued here."""
         try:
-            found = SimpleCookie("; ".join(headers.getlist("cookie"))).get(self.cookie)
+            cookie = SimpleCookie("; ".join(headers.getlist("cookie"))).get(self.cookie)
         except CookieError:
             return False
-        return found is not None and self._keys.fits(found.value)
+        return cookie is not None and self._keys.is_valid(cookie.value)
 
 
-def _foreign(headers: Headers, method: str, own: str) -> str:
+def _foreign_reason(headers: Headers, method: str, own_origin: str) -> str:
     """Returns why a request seems to come from another site; empty if it does not."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-    if origin is not None and origin.casefold() != own:
+    is_foreign_origin = origin is not None and origin.casefold() != own_origin
+    if is_foreign_origin or site not in (None, "same-origin", "none"):
         return "this comes from a page of another site"
-    if site not in (None, "same-origin", "none"):
-        return "this comes from a page of another site"
-    asks = method in ("GET", "HEAD")
-    if not asks and origin is None and site != "same-origin":
+    changes_something = method not in ("GET", "HEAD")
+    if changes_something and origin is None and site != "same-origin":
         return "what changes something must say where it comes from: an Origin is missing"
     return ""
 

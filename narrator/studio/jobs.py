@@ -21,9 +21,9 @@ from narrator.pipeline.jobs.protocol import Event, Job, job_row
 from narrator.pipeline.jobs.publishing import MALFORMED_EVENT_ERRORS
 from narrator.studio.session import ProjectSession
 
-_OWNER_POLL = 1.0
+_OWNER_POLL_S = 1.0
 """Seconds between two searches for an owner of the project."""
-_NOTICE_INTERVAL = 0.7
+_NOTICE_INTERVAL_S = 0.7
 """Seconds between two notices of new takes in chapters."""
 
 
@@ -138,11 +138,11 @@ class Jobs:
         while not self._closing.is_set():
             link = self._open_link(start=False)
             if link is None:
-                self._link_ready.wait(_OWNER_POLL)
+                self._link_ready.wait(_OWNER_POLL_S)
                 continue
             self._link_ready.clear()
             try:
-                event = link.read(_NOTICE_INTERVAL)
+                event = link.read(_NOTICE_INTERVAL_S)
             except EOFError:
                 self._handle_owner_end(link)
                 continue
@@ -162,10 +162,8 @@ class Jobs:
         Jobs in progress are lost, and not repeated.
         """
         with self._mutex:
-            started_jobs, waiting_jobs = (
-                self._started_jobs if self._link is link else [],
-                dict(link.unfinished),
-            )
+            started_jobs = self._started_jobs if self._link is link else []
+            waiting_jobs = dict(link.unfinished)
             self._drop(link)
             for lost_job in started_jobs:
                 self._last = {
@@ -175,17 +173,18 @@ class Jobs:
                 waiting_jobs.pop(str(lost_job["id"]), None)
         link.close()
         self._send_event({"event": "gone", "lost": [lost_job["id"] for lost_job in started_jobs]})
-        self._session.later("reading the takes", self._session.replan)
+        self._session.schedule("reading the takes", self._session.replan)
         for id, job in waiting_jobs.items() if not self._closing.is_set() else ():
             try:
                 self.submit(job, id)
-            except NarratorError as error:  # the page goes on: another may own it by and by
+            except NarratorError as error:  # the page goes on: another owner may start later
                 with self._mutex:
                     self._last = {"kind": job.kind, "exit": error.exit_code, "text": "",
                                   "error": str(error)}  # fmt: skip
                 self._send_event({"event": "gone", "lost": [id]})
 
     def _handle_event(self, event: Event) -> None:
+        """Follows the jobs of this manifest by an event, and sends it to the pages."""
         with self._mutex, contextlib.suppress(*MALFORMED_EVENT_ERRORS):
             if self._is_other_manifest(event.get("job")):
                 return
@@ -193,16 +192,14 @@ class Jobs:
                 case "hello":
                     self._other_ids.clear()
                     self._concurrent.clear()
-                    own_jobs = [
-                        queued_job
-                        for queued_job in event["queue"]
-                        if not self._is_other_manifest(queued_job)
+                    self._queue = [
+                        job for job in event["queue"] if not self._is_other_manifest(job)
                     ]
-                    running = (
-                        None if self._is_other_manifest(event["running"]) else event["running"]
-                    )
-                    self._running, self._queue = running, own_jobs
-                    self._progress = event["progress"] if running else None
+                    running = event["running"]
+                    self._running = None if self._is_other_manifest(running) else running
+                    self._progress = event["progress"] if self._running else None
+                    event = {**event, "running": self._running, "queue": list(self._queue),
+                             "progress": self._progress}  # fmt: skip
                 case "queued":
                     self._remove_waiting(event["job"]["id"])
                     self._queue.append(event["job"])
@@ -220,20 +217,18 @@ class Jobs:
                     self._mark_touched(str(event["chunk"]))
                 case "ended":
                     self._finish_job(event)
-            if event.get("event") == "hello":
-                event = {**event, "running": self._running, "queue": list(self._queue),
-                         "progress": self._progress}  # fmt: skip
         self._send_event(event)
 
     def _is_other_manifest(self, job: object) -> bool:
         """True if a job, given as a row or an id, belongs to another manifest."""
         if isinstance(job, str):
             return job in self._other_ids
-        book = job.get("book") if isinstance(job, Mapping) else None
-        if isinstance(job, Mapping) and book not in (None, self._session.view.project.path.name):
+        if not isinstance(job, Mapping):
+            return False
+        is_other = job.get("book") not in (None, self._session.view.project.path.name)
+        if is_other:
             self._other_ids.add(str(job.get("id")))
-            return True
-        return False
+        return is_other
 
     def _remove_waiting(self, job_id: str) -> None:
         """Removes a job from the waiting and concurrent ones."""
@@ -251,7 +246,7 @@ class Jobs:
             self._running = self._progress = None
         self._remove_waiting(event["job"])
         self._touched_chapters.clear()
-        self._session.later("reading the takes", self._session.replan)
+        self._session.schedule("reading the takes", self._session.replan)
 
     def _mark_touched(self, chunk: str) -> None:
         step = self._session.view.steps.get(chunk)
@@ -260,11 +255,11 @@ class Jobs:
 
     def _send_touched(self) -> None:
         """Sends notices of chapters with new takes, at intervals."""
-        if self._touched_chapters and time.monotonic() - self._last_notice >= _NOTICE_INTERVAL:
+        if self._touched_chapters and time.monotonic() - self._last_notice >= _NOTICE_INTERVAL_S:
             chapters, self._touched_chapters = self._touched_chapters, set()
             self._last_notice = time.monotonic()
             for chapter in chapters:
-                self._session.touched(chapter)
+                self._session.forget_takes(chapter)
 
     def _send_event(self, event: Event) -> None:
         self._session.events.send({"type": "job", **event})
@@ -273,8 +268,8 @@ class Jobs:
 def _summarize_job(summary: Mapping[str, Any]) -> str:
     """Summarises the outcome of a job in a line."""
     if "retaken" in summary:
-        good = sum(row.get("pinned") is not None for row in summary["retaken"])
-        return f"a good take for {good} of {len(summary['retaken'])}"
+        good_count = sum(row.get("pinned") is not None for row in summary["retaken"])
+        return f"a good take for {good_count} of {len(summary['retaken'])}"
     files = summary.get("files", ())
     rendered = summary.get("rendered", 0)
     parts = [

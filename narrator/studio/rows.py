@@ -5,8 +5,8 @@ Knows no requests; changes nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from narrator.errors import Problem
@@ -17,14 +17,14 @@ from narrator.pipeline.manuscript import find_unspoken
 from narrator.pipeline.retakes import Try
 from narrator.sound.assemble import Timeline
 from narrator.speech.plan import Step
-from narrator.speech.reasons import REASON_TEXTS, Reason
+from narrator.speech.reasons import REASON_TEXTS
 from narrator.speech.store import Record
 from narrator.studio.attribution import certainties_of
 from narrator.studio.chunk_states import RENDERED, ChunkState
 from narrator.studio.session import PlayedChapter, ProjectSnapshot
 from narrator.text.chunks import group_unison
 
-COLOURS = 12
+_COLOUR_COUNT = 12
 _MAX_WARNINGS = 100
 Row = dict[str, Any]
 
@@ -32,11 +32,11 @@ Row = dict[str, Any]
 # -- the book --------------------------------------------------------------------------------------
 
 
-Takes = Callable[[int], Mapping[str, ChunkState]]
+FindChunkStates = Callable[[int], Mapping[str, ChunkState]]
 """Returns the state of a chapter's chunks; the chapter is counted from 0."""
 
 
-def book(view: ProjectSnapshot, takes: Takes) -> Row:
+def book(view: ProjectSnapshot, takes: FindChunkStates) -> Row:
     """Returns the row of the whole book."""
     plan, manifest = view.book, view.project.manifest
     facts = view.project.facts
@@ -49,9 +49,9 @@ def book(view: ProjectSnapshot, takes: Takes) -> Row:
         "manifest": view.project.path.name,
         "draft": view.draft,
         "formats": list(manifest.output.formats),
-        "can": dict(view.can),
+        "can": dict(view.available_voices),
         "chapters": [
-            _chapter_line(view, number, takes(number)) for number in range(len(plan.chapters))
+            _chapter_row(view, number, takes(number)) for number in range(len(plan.chapters))
         ],
         "speakers": speakers(plan),
         "todo": _pending_row(plan, takes),
@@ -62,9 +62,7 @@ def book(view: ProjectSnapshot, takes: Takes) -> Row:
     }
 
 
-def _chapter_line(
-    view: ProjectSnapshot, number: int, chunk_states: Mapping[str, ChunkState]
-) -> Row:
+def _chapter_row(view: ProjectSnapshot, number: int, chunk_states: Mapping[str, ChunkState]) -> Row:
     steps = view.chapters.get(number, ())
     states = [chunk_states[step.id].state for step in steps]
     first_voices = [step for step in steps if not step.with_before]
@@ -80,12 +78,12 @@ def _chapter_line(
         "flagged": sum(any(not row.done for row in flags.get(step.id, ())) for step in steps),
         "reviewed": sum(step.key in reviewed for step in steps),
         "seconds": round(sum(take.seconds for _, take in step_takes if take), 1),
-        "length": round(sum(_length(step, take) for step, take in step_takes), 1),
+        "length": round(sum(_seconds_of(step, take) for step, take in step_takes), 1),
         "current": bool(states) and all(state in RENDERED for state in states),
     }
 
 
-def _length(step: Step, take: Record | None) -> float:
+def _seconds_of(step: Step, take: Record | None) -> float:
     """Returns the seconds of a chunk; the expected ones while it has no take."""
     return take.seconds if take else step.expected
 
@@ -95,38 +93,40 @@ def speakers(plan: BookPlan) -> list[Row]:
 
     The narrator has the first colour; then those who speak most.
     """
-    counts: dict[str, list[float]] = {name: [0, 0.0, 0] for name in plan.cast}
+    chunk_counts: Counter[str] = Counter()
+    word_counts: Counter[str] = Counter()
+    seconds = dict.fromkeys(plan.cast, 0.0)
     for step in plan.steps:
-        row = counts[step.chunk.speaker]
-        row[0] += 1
-        row[1] += step.expected
-        row[2] += len(step.chunk.text.split())
-    total_seconds = sum(row[1] for row in counts.values()) or 1.0
-    speaker_settings = plan.project.speakers
+        name = step.chunk.speaker
+        chunk_counts[name] += 1
+        word_counts[name] += len(step.chunk.text.split())
+        seconds[name] += step.expected
+    total_seconds = sum(seconds.values()) or 1.0
+    settings = plan.project.speakers
     shown_names = [
-        n
-        for n, row in counts.items()
-        if row[0] or not (n in speaker_settings and speaker_settings[n].plays)
+        name
+        for name in plan.cast
+        if chunk_counts[name] or not (name in settings and settings[name].plays)
     ]
     narrator = plan.project.narrator
-    ranked = sorted(shown_names, key=lambda name: (name != narrator, -counts[name][1]))
+    ranked = sorted(shown_names, key=lambda name: (name != narrator, -seconds[name]))
     return [
         {
             "name": name,
-            "color": _colour(ranked.index(name)),
-            "chunks": int(counts[name][0]),
-            "seconds": round(counts[name][1], 1),
-            "share": round(counts[name][1] / total_seconds, 4),
+            "color": _colour_index(ranked.index(name)),
+            "chunks": chunk_counts[name],
+            "seconds": round(seconds[name], 1),
+            "share": round(seconds[name] / total_seconds, 4),
             "voice": voice_description(plan, name),
-            "words": int(counts[name][2]),
+            "words": word_counts[name],
         }
         for name in shown_names
     ]
 
 
-def _colour(rank: int) -> int:
-    """Returns a colour by rank; the narrator's is nobody else's."""
-    return 1 + (rank - 1) % (COLOURS - 1) if rank else 0
+def _colour_index(rank: int) -> int:
+    """Returns the index of a colour by rank; the first one is only the narrator's."""
+    return 1 + (rank - 1) % (_COLOUR_COUNT - 1) if rank else 0
 
 
 def voice_description(plan: BookPlan, name: str) -> str:
@@ -145,15 +145,12 @@ def _describe_voice(plan: BookPlan, name: str) -> str:
     return voice.description or "none yet: one is drawn"
 
 
-def _pending_row(plan: BookPlan, takes: Takes) -> Row:
+def _pending_row(plan: BookPlan, takes: FindChunkStates) -> Row:
     """Summarises what a render would speak, without the takes made since planning."""
     steps = [s for s in plan.todo if takes(s.chapter)[s.id].state not in RENDERED]
     seconds = sum(step.expected for step in steps)
     wall = total_wall_seconds(shares_of(plan, steps))
-    reasons: dict[Reason, int] = {}
-    for step in steps:
-        reason = plan.why[step.key].reason
-        reasons[reason] = reasons.get(reason, 0) + 1
+    reasons = Counter(plan.why[step.key].reason for step in steps)
     return {
         "chunks": len(steps),
         "seconds": round(seconds, 1),
@@ -203,37 +200,32 @@ def chapter(
     steps = view.chapters.get(number, ())
     times = _cue_times(sound.timeline) if sound else {}
     certainties = certainties_of(view.project, number, steps)
-    scenes: dict[int, int] = {}
-    files = {
-        path: places.relative_path(path, view.book) for path in {_path_of(step) for step in steps}
-    }
+    scene_indices: dict[int, int] = {}
+    paths = {step.chunk.pieces[0].line.path for step in steps}
+    file_names = {path: places.relative_path(path, view.book) for path in paths}
     rows, paragraph = [], -1
     for group in group_unison(steps):
         first = group[0]
         piece = first.chunk.pieces[0]
         if piece.start == 0 and not piece.line.continues_previous:
             paragraph += 1
-        row = _chunk_line(view, group, times, chunk_states)
-        row["source"] = f"{files[piece.line.path]}:{piece.line.line}"
+        row = _chunk_row(view, group, times, chunk_states)
+        row["source"] = f"{file_names[piece.line.path]}:{piece.line.line}"
         row["paragraph"] = max(0, paragraph)
         row["sure"] = certainties.get(first.id)
-        row["scene"] = scenes.setdefault(first.utterance.scene, len(scenes))
+        row["scene"] = scene_indices.setdefault(first.utterance.scene, len(scene_indices))
         rows.append(row)
     return {
         "version": view.version,
         "number": number + 1,
         "title": view.book.chapters[number].title,
         "seconds": round(sound.timeline.seconds, 3) if sound else 0.0,
-        "sound": sound_line(view, number, sound),
+        "sound": sound_row(view, number, sound),
         "chunks": rows,
     }
 
 
-def _path_of(step: Step) -> Path:
-    return step.chunk.pieces[0].line.path
-
-
-def sound_line(view: ProjectSnapshot, number: int, sound: PlayedChapter | None) -> Row:
+def sound_row(view: ProjectSnapshot, number: int, sound: PlayedChapter | None) -> Row:
     """Describes the sound of a chapter."""
     voice_label = "the draft voice" if view.draft else f"the model ({view.book.engine_names})"
     if sound is None:
@@ -254,7 +246,7 @@ def _cue_times(timeline: Timeline) -> Mapping[str, tuple[float, float]]:
     return {cue.chunk: (cue.start / rate, cue.stop / rate) for cue in timeline.cues}
 
 
-def _chunk_line(
+def _chunk_row(
     view: ProjectSnapshot,
     group: Sequence[Step],
     times: Mapping[str, tuple[float, float]],
@@ -326,12 +318,12 @@ def chunk(view: ProjectSnapshot, step: Step, chunk_state: ChunkState) -> Row:
         "expected": round(step.expected, 2),
         "retakes": "seed" in plan.engines[step.chunk.speaker].sound_parameters,
         "tries": [
-            _try_line(try_folder_key, chunk_try) for chunk_try in retakes.tries_of(plan, step)
+            _try_row(try_folder_key, chunk_try) for chunk_try in retakes.tries_of(plan, step)
         ],
     }
 
 
-def _try_line(try_folder_key: str, chunk_try: Try) -> Row:
+def _try_row(try_folder_key: str, chunk_try: Try) -> Row:
     record = chunk_try.record
     return {
         "number": chunk_try.number,

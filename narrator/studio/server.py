@@ -18,7 +18,7 @@ from narrator.errors import EnvironmentFailed, FileChanged, NarratorError, Usage
 from narrator.studio.session import NotFound
 from narrator.web import bodies
 
-_LINES = 3
+_MAX_ERROR_LINES = 3
 """Most lines of an error in an answer."""
 
 
@@ -27,19 +27,21 @@ def app(routes: list[Route]) -> Starlette:
     return Starlette(
         routes=routes,
         exception_handlers={
-            NotFound: _answering(404),
-            FileChanged: _changed,
-            UsageError: _answering(400),
-            UserError: _answering(422),
-            EnvironmentFailed: _answering(503),
-            NarratorError: _answering(409),
-            OSError: _answering(503),
-            files.TooLarge: _closing(413, "this is more than is taken here"),
-            bodies.BodyTimeout: _closing(408, "what was sent did not come to its end"),
-            bodies.UnsupportedMediaType: _closing(415, "this is taken as application/json alone"),
-            ClientDisconnect: _closing(400, "who sent it has gone"),
-            HTTPException: _http,
-            Exception: _fault,
+            NotFound: _error_handler(404),
+            FileChanged: _handle_changed_file,
+            UsageError: _error_handler(400),
+            UserError: _error_handler(422),
+            EnvironmentFailed: _error_handler(503),
+            NarratorError: _error_handler(409),
+            OSError: _error_handler(503),
+            files.TooLarge: _closing_handler(413, "this is more than is taken here"),
+            bodies.BodyTimeout: _closing_handler(408, "what was sent did not come to its end"),
+            bodies.UnsupportedMediaType: _closing_handler(
+                415, "this is taken as application/json alone"
+            ),
+            ClientDisconnect: _closing_handler(400, "who sent it has gone"),
+            HTTPException: _handle_http_error,
+            Exception: _handle_internal_error,
         },
     )
 
@@ -47,16 +49,18 @@ def app(routes: list[Route]) -> Starlette:
 _Handler = Callable[[Request, Exception], Response]
 
 
-def _answering(status: int) -> _Handler:
+def _error_handler(status: int) -> _Handler:
     def answer(request: Request, error: Exception) -> Response:
         lines = str(error).splitlines()
-        more = f" (and {len(lines) - _LINES} more)" if len(lines) > _LINES else ""
-        return _error(status, "\n".join(lines[:_LINES]) + more)
+        more = (
+            f" (and {len(lines) - _MAX_ERROR_LINES} more)" if len(lines) > _MAX_ERROR_LINES else ""
+        )
+        return _error(status, "\n".join(lines[:_MAX_ERROR_LINES]) + more)
 
     return answer
 
 
-def _closing(status: int, message: str) -> _Handler:
+def _closing_handler(status: int, message: str) -> _Handler:
     """Handles errors of request bodies that are not read to their end."""
 
     def answer(request: Request, error: Exception) -> Response:
@@ -65,19 +69,19 @@ def _closing(status: int, message: str) -> _Handler:
     return answer
 
 
-def _changed(request: Request, error: Exception) -> Response:
+def _handle_changed_file(request: Request, error: Exception) -> Response:
     assert isinstance(error, FileChanged)
     facts = {"error": str(error), "there": error.present_text, "wanted": error.intended_text}
     return JSONResponse(facts, 409)
 
 
-def _http(request: Request, error: Exception) -> Response:
+def _handle_http_error(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     message = {404: "there is no such address", 405: "this is asked otherwise"}
     return _error(status, message.get(status, "this cannot be asked"))
 
 
-def _fault(request: Request, error: Exception) -> Response:
+def _handle_internal_error(request: Request, error: Exception) -> Response:
     return _error(500, f"a fault of narrator's own: {type(error).__name__}; its log has more")
 
 

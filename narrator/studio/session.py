@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import operator
 import threading
 import time
 from collections import OrderedDict
@@ -35,7 +36,7 @@ from narrator.speech.store import JOURNAL, PINS, Store
 from narrator.studio import chunk_states
 from narrator.studio.chunk_states import RENDERED, ChunkState
 from narrator.studio.events import Events
-from narrator.studio.sounds import PLAYABLE_TYPES, Cache, FileBytes, WordsBytes
+from narrator.studio.sounds import PLAYABLE_TYPES, FileBytes, TakeCache, TakesBytes
 from narrator.text import speaker_files
 
 _T = TypeVar("_T")
@@ -48,7 +49,7 @@ _MIN_TAKES_AGE = 5.0
 _MAX_TAKES_AGE = 60.0
 """Seconds after which takes are checked again in any case: a file may have been removed."""
 _MAX_CACHED_CLIPS = 60_000
-"""Most takes in cached chapter sounds: a book of 20 hours has 15,000."""
+"""Takes in all cached chapter sounds: a book of 20 hours has 15,000."""
 
 
 class NotFound(Exception):
@@ -76,12 +77,12 @@ class ProjectSnapshot:
 
     version: int
     book: BookPlan
-    shared: BookSound
+    book_sound: BookSound
     chapters: Mapping[int, tuple[Step, ...]]
     """Steps by chapter, counted from 0."""
     steps: Mapping[str, Step]
     """Steps by id."""
-    can: Mapping[str, object]
+    available_voices: Mapping[str, object]
     notes: Notes
     trouble: str = ""
     """The error that keeps the project on disk from being read; this snapshot is an older one."""
@@ -116,7 +117,7 @@ class PlayedChapter:
 
     kind: str
     """"mastered", "takes"."""
-    bytes: FileBytes | WordsBytes
+    bytes: FileBytes | TakesBytes
     timeline: Timeline
     gain: float
     """Additional gain of the takes, in dB."""
@@ -137,7 +138,7 @@ class ProjectSession:
         self._manuscript: Manuscript | None = None
         self._readings = Readings()
         # Stamps of files: of texts (a change reads the book again), of what decides the sound (a
-        # change plans it again), of notes (a change reads them again). `look` compares them.
+        # change plans it again), of notes (a change reads them again). `refresh` compares them.
         self._text_stamps: _Stamps = {}
         self._sound_stamps: _Stamps = {}
         self._note_stamps: _Stamps = {}
@@ -146,12 +147,12 @@ class ProjectSession:
         """By chapter and tag, the most recently heard last; the oldest are dropped. The sound under
         a tag never changes."""
         self._newest_sounds: dict[int, tuple[tuple[object, ...], str]] = {}
-        """By chapter: the inputs of its sound, and its tag. Cleared by a new plan, and by `touched`
-        for one chapter."""
+        """By chapter: the inputs of its sound, and its tag. Cleared by a new plan, and for one chapter
+        by `forget_takes`."""
         self._chapter_takes: dict[int, tuple[Mapping[str, ChunkState], _Stamps, float]] = {}
         """Takes by chapter, with the journal's stamp and the time: cleared like `_newest_sounds`,
         and read again by age."""
-        self._cache = Cache()
+        self._cache = TakeCache()
         self._store: Store | None = None
         self._mutex = threading.RLock()
         self._notes_lock = threading.Lock()
@@ -165,7 +166,7 @@ class ProjectSession:
 
     # -- tasks in the main thread ------------------------------------------------------------------
 
-    def begin(self, loop: asyncio.AbstractEventLoop) -> None:
+    def set_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         """Sets the main thread's event loop, which runs all tasks."""
         self._loop = loop
 
@@ -176,22 +177,22 @@ class ProjectSession:
         """
         assert self._loop is not None
 
-        async def errand() -> _T:
+        async def run_action() -> _T:
             with self._busy_with(description):
                 return action()
 
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(errand(), self._loop))
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run_action(), self._loop))
 
-    def later(self, description: str, action: Callable[[], None]) -> None:
+    def schedule(self, description: str, action: Callable[[], None]) -> None:
         """Schedules an action in the main thread without waiting; from any thread."""
         assert self._loop is not None
 
-        def errand() -> None:
+        def run_action() -> None:
             with self._busy_with(description):
                 action()
 
         with contextlib.suppress(RuntimeError):  # the studio has closed meanwhile
-            self._loop.call_soon_threadsafe(errand)
+            self._loop.call_soon_threadsafe(run_action)
 
     @contextlib.contextmanager
     def _busy_with(self, description: str) -> Iterator[None]:
@@ -206,7 +207,7 @@ class ProjectSession:
         self.busy = description
         self.events.send({"type": "book", "version": self._version, "busy": description})
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Reads again the files that have changed on disk; in the main thread."""
         view = self.view
         if _read_stamps(_text_files(view.project)) != self._text_stamps:
@@ -215,9 +216,9 @@ class ProjectSession:
         elif _read_stamps(_sound_files(view.project)) != self._sound_stamps:
             self.replan()
         elif _read_stamps(_note_files(view.project)) != self._note_stamps:
-            self.note()
+            self.read_notes()
 
-    def stamp(self) -> object:
+    def text_stamp(self) -> object:
         """Returns a stamp of the project's texts on disk, to detect changes."""
         return _read_stamps(_text_files(self.view.project))
 
@@ -245,8 +246,8 @@ class ProjectSession:
     def _show_error(self, error: NarratorError) -> None:
         self._set_view(replace(self.view, version=self._version + 1, trouble=str(error)))
 
-    def look_at(self, draft: bool) -> None:
-        """Switches between the draft's and the model's takes. Raises NarratorError."""
+    def choose_voice(self, draft: bool) -> None:
+        """Switches between the takes of the draft voice and the model's. Raises NarratorError."""
         previous_engine, self.engine = self.engine, "draft" if draft else self.model_engine
         assert self._manuscript is not None
         try:
@@ -287,21 +288,21 @@ class ProjectSession:
         notes = _read_notes(book)
         shared, voices = layout.book_sound(book), _available_voices(own_project)
         with self._mutex:
-            # with the view: `note` may have read newer notes meanwhile, which `look` reads again
+            # with the view: if `read_notes` has read newer notes meanwhile, `refresh` reads them
             self._sound_stamps, self._note_stamps = sound_stamps, note_stamps
             self._set_view(
                 ProjectSnapshot(
                     version=self._version + 1,
                     book=book,
-                    shared=shared,
+                    book_sound=shared,
                     chapters=chapters,
                     steps={step.id: step for step in book.steps},
-                    can=voices,
+                    available_voices=voices,
                     notes=notes,
                 )
             )
 
-    def note(self) -> None:
+    def read_notes(self) -> None:
         """Reads people's notes again; from any thread."""
         with self._notes_lock:
             view = self.view
@@ -321,16 +322,15 @@ class ProjectSession:
             self._version, self._view = view.version, view
         self.events.send({"type": "book", "version": view.version, "busy": self.busy})
 
-    def seen(self, chapter: int) -> Mapping[str, ChunkState]:
+    def chunk_states(self, chapter: int) -> Mapping[str, ChunkState]:
         """Returns the state of a chapter's chunks, by id; the chapter is counted from 0."""
         with self._mutex:
             view, cached = self.view, self._chapter_takes.get(chapter)
         journal = _read_stamps(iter((view.book.store.root / JOURNAL,)))
         if cached is not None:
             chapter_takes, cached_journal, cached_at = cached
-            if time.monotonic() - cached_at < (
-                _MAX_TAKES_AGE if cached_journal == journal else _MIN_TAKES_AGE
-            ):
+            max_age = _MAX_TAKES_AGE if cached_journal == journal else _MIN_TAKES_AGE
+            if time.monotonic() - cached_at < max_age:
                 return chapter_takes
         view.book.store.refresh()
         chapter_takes = chunk_states.chunk_states(view.book, view.chapters.get(chapter, ()))
@@ -339,13 +339,13 @@ class ProjectSession:
                 self._chapter_takes[chapter] = chapter_takes, journal, time.monotonic()
         return chapter_takes
 
-    def touched(self, chapter: int) -> None:
+    def forget_takes(self, chapter: int) -> None:
         """Notes that takes of a chapter, counted from 0, were added or removed."""
         with self._mutex:
             self._newest_sounds.pop(chapter, None)
             self._chapter_takes.pop(chapter, None)
-            if not self.view.shared.rate:
-                self._view = replace(self.view, shared=layout.book_sound(self.view.book))
+            if not self.view.book_sound.rate:
+                self._view = replace(self.view, book_sound=layout.book_sound(self.view.book))
         self.events.send({"type": "chapter", "number": chapter + 1})
 
     # -- sound -------------------------------------------------------------------------------------
@@ -354,23 +354,20 @@ class ProjectSession:
         """Returns the current sound of a chapter, counted from 0, or None."""
         view = self.view
         steps = view.chapters.get(chapter, ())
-        chapter_takes = self.seen(chapter)
-        stamp = (view.book, chapter_takes)
+        chapter_takes = self.chunk_states(chapter)
+        inputs = (view.book, chapter_takes)
         with self._mutex:
             newest = self._newest_sounds.get(chapter)
-            if newest and all(
-                chunk_state is current
-                for chunk_state, current in zip(newest[0], stamp, strict=True)
-            ):
+            if newest and all(map(operator.is_, newest[0], inputs)):
                 return self._cached_sound(chapter, newest[1])
-        is_whole = all(chunk_state.state in RENDERED for chunk_state in chapter_takes.values())
-        played = (self._mastered_sound(view, chapter) if is_whole else None) or self._takes_sound(
-            view, steps
-        )
+        is_complete = all(chunk_state.state in RENDERED for chunk_state in chapter_takes.values())
+        played = self._mastered_sound(view, chapter) if is_complete else None
+        if played is None:
+            played = self._takes_sound(view, steps)
         if played is None:
             return None
         with self._mutex:
-            self._newest_sounds[chapter] = stamp, played.bytes.tag
+            self._newest_sounds[chapter] = inputs, played.bytes.tag
             self._sounds[chapter, played.bytes.tag] = played
             self._sounds.move_to_end((chapter, played.bytes.tag))
             while (
@@ -382,7 +379,7 @@ class ProjectSession:
                     del self._newest_sounds[dropped_key[0]]
         return played
 
-    def sound_named(self, chapter: int, tag: str) -> PlayedChapter | None:
+    def find_sound(self, chapter: int, tag: str) -> PlayedChapter | None:
         """Returns the sound of a chapter by its tag, current or recent, or None."""
         with self._mutex:
             played = self._cached_sound(chapter, tag)
@@ -401,7 +398,7 @@ class ProjectSession:
         if next(view.book.folders.work("encoded").glob("*.json"), None) is None:
             return None  # the check below takes a second for a very long chapter
         try:
-            encoded = finish.load_encoded_chapter(view.book, chapter, view.shared)
+            encoded = finish.load_encoded_chapter(view.book, chapter, view.book_sound)
         except (NarratorError, DamagedTake):
             return None  # missing music, for example: an export reports it
         if encoded is None:
@@ -416,32 +413,32 @@ class ProjectSession:
         return PlayedChapter("mastered", file_bytes, sound.timeline, best.gain)
 
     def _takes_sound(self, view: ProjectSnapshot, steps: tuple[Step, ...]) -> PlayedChapter | None:
-        words = layout.lay_out_words(view.book, steps, view.shared) if steps else None
+        words = layout.lay_out_words(view.book, steps, view.book_sound) if steps else None
         if words is None:
             return None
-        takes_bytes = WordsBytes(
-            words, view.book.store, self._cache, partial(self.touched, steps[0].chapter)
+        takes_bytes = TakesBytes(
+            words, view.book.store, self._cache, partial(self.forget_takes, steps[0].chapter)
         )
         return PlayedChapter("takes", takes_bytes, words.timeline, 0.0, len(words.timeline.takes))
 
 
 def _best_encoding(files: list[Encoded]) -> Encoded | None:
-    ranks = list(PLAYABLE_TYPES)
+    """Returns the encoding that browsers seek best in, if they can play any."""
+    suffixes = list(PLAYABLE_TYPES)
     playable = [file for file in files if file.path.suffix in PLAYABLE_TYPES]
-    return min(playable, key=lambda one: ranks.index(one.path.suffix), default=None)
+    return min(playable, key=lambda file: suffixes.index(file.path.suffix), default=None)
 
 
 def _available_voices(project: Project) -> Mapping[str, object]:
     """Returns the voices (draft, model) that a book can be shown in, and why not."""
     has_model = any(spec.name != "draft" for spec in book_engines.specs_of(project).values())
-    availability: dict[str, object] = {"draft": True, "model": has_model}
-    why = "the book's own engine is the draft voice" if not availability["model"] else ""
-    if availability["model"]:
+    problem = "" if has_model else "the book's own engine is the draft voice"
+    if has_model:
         try:
             book_engines.engines_for(project)
         except NarratorError as error:
-            availability["model"], why = False, str(error)
-    return {**availability, "why_not": why}
+            problem = str(error)
+    return {"draft": True, "model": not problem, "why_not": problem}
 
 
 # -- changed files ------------------------------------------------------------------------------

@@ -27,9 +27,9 @@ from narrator.speech.store import Store
 
 PLAYABLE_TYPES = {suffix: MEDIA_TYPES[suffix] for suffix in (".m4a", ".mp3", ".flac")}
 """Media types that browsers play, by file ending; those that seek best come first."""
-_PIECE_SIZE = 65536
+_PIECE_SAMPLES = 65536
 """Samples that are sent at a time."""
-_LARGEST_RIFF = 0xFFFFFFFF - 256
+_MAX_RIFF_BYTES = 0xFFFFFFFF - 256
 """Most bytes of samples in a WAV file; longer ones become RF64."""
 
 
@@ -46,7 +46,7 @@ class FileBytes:
         """Yields a range of the file. Raises OSError if it is missing, EOFError if it shrank."""
         with self.path.open("rb") as file:
             while start < stop:
-                piece = os.pread(file.fileno(), min(4 * _PIECE_SIZE, stop - start), start)
+                piece = os.pread(file.fileno(), min(4 * _PIECE_SAMPLES, stop - start), start)
                 if not piece:
                     raise EOFError(f"{self.path}: shorter than it was")
                 yield piece
@@ -54,7 +54,7 @@ class FileBytes:
 
 
 @dataclass(slots=True)
-class Cache:
+class TakeCache:
     """Decoded takes as they sound in a chapter; the least recently used are dropped."""
 
     max_bytes: int = 48_000_000
@@ -79,13 +79,13 @@ class Cache:
 
 
 @dataclass(frozen=True, slots=True)
-class WordsBytes:
+class TakesBytes:
     """The takes of a chapter as a 16-bit WAV file, produced as it is read."""
 
     words: ChapterWords
     store: Store
-    cache: Cache
-    damaged: Callable[[], None] = lambda: None
+    cache: TakeCache
+    on_damage: Callable[[], None] = lambda: None
     """Called if a take has changed or is missing."""
     _spans: list[Span] = field(init=False)
     _starts: list[int] = field(init=False)
@@ -113,16 +113,15 @@ class WordsBytes:
 
     def read(self, start: int, stop: int) -> Iterator[bytes]:
         """Yields a range of the file. Raises DamagedTake if a take has changed since the layout."""
-        head = self._wav_header
-        if start < len(head):
-            yield head[start : min(stop, len(head))]
-        start, stop = max(0, start - len(head)), stop - len(head)
-        while start < stop:
-            first = start // 2
-            last = min(first + _PIECE_SIZE, -(-stop // 2))
-            piece = to_pcm16(self.samples(first, last))
-            yield piece[start - 2 * first : stop - 2 * first]
-            start = 2 * last
+        header = self._wav_header
+        yield header[start:stop]
+        position, end = max(0, start - len(header)), stop - len(header)  # bytes of samples
+        while position < end:
+            first_sample = position // 2
+            last_sample = min(first_sample + _PIECE_SAMPLES, -(-end // 2))
+            piece = to_pcm16(self.samples(first_sample, last_sample))
+            yield piece[position - 2 * first_sample : end - 2 * first_sample]
+            position = 2 * last_sample
 
     def samples(self, start: int, stop: int) -> Samples:
         """Returns the samples `start` to `stop` of `assemble.stream`. Raises DamagedTake."""
@@ -156,7 +155,7 @@ class WordsBytes:
                 raise DamagedTake(f"take {clip.key} is another now")
             return self.words.read(clip)
         except DamagedTake:
-            self.damaged()
+            self.on_damage()
             raise
 
 

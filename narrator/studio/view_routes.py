@@ -67,7 +67,7 @@ class ViewRoutes:
 
     async def book(self, request: Request) -> Response:
         def make_row(view: ProjectSnapshot) -> rows.Row:
-            return rows.book(view, self.session.seen) | {
+            return rows.book(view, self.session.chunk_states) | {
                 "busy": self.session.busy,
                 "jobs": self.jobs.state(),
             }
@@ -77,21 +77,23 @@ class ViewRoutes:
     async def chapter(self, request: Request) -> Response:
         def make_row(view: ProjectSnapshot) -> rows.Row:
             number = view.number(request.path_params["number"])
-            return rows.chapter(view, number, self.session.sound(number), self.session.seen(number))
+            return rows.chapter(
+                view, number, self.session.sound(number), self.session.chunk_states(number)
+            )
 
         return await self._row_response(make_row)
 
     async def chunk(self, request: Request) -> Response:
         def make_row(view: ProjectSnapshot) -> rows.Row:
             step = view.step(request.path_params["id"])
-            chunk_state = self.session.seen(step.chapter)[step.id]
+            chunk_state = self.session.chunk_states(step.chapter)[step.id]
             return rows.chunk(view, step, chunk_state) | {"paragraph": _paragraph_row(view, step)}
 
         return await self._row_response(make_row)
 
     async def draft(self, request: Request) -> Response:
         is_draft = bodies.boolean_field(await bodies.read_json(request), "draft")
-        await self.session.run("reading the takes", lambda: self.session.look_at(is_draft))
+        await self.session.run("reading the takes", lambda: self.session.choose_voice(is_draft))
         return JSONResponse(
             {"draft": self.session.view.draft, "version": self.session.view.version}
         )
@@ -107,7 +109,7 @@ class ViewRoutes:
     async def chapter_sound(self, request: Request) -> Response:
         number = self.session.view.number(request.path_params["number"])
         key = request.path_params["key"]
-        played = await run_in_threadpool(self.session.sound_named, number, key)
+        played = await run_in_threadpool(self.session.find_sound, number, key)
         if played is None:
             raise NotFound("this chapter sounds otherwise now; ask for it again")
         return ranges.answer(request, played.bytes)
@@ -120,7 +122,7 @@ class ViewRoutes:
             number = view.number(request.path_params["number"])
             sound = self.session.sound(number)
             steps = view.chapters.get(number, ())
-            words = layout.lay_out_words(view.book, steps, view.shared) if sound else None
+            words = layout.lay_out_words(view.book, steps, view.book_sound) if sound else None
             if (
                 sound is None
                 or words is None

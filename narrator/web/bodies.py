@@ -41,7 +41,7 @@ class UnsupportedMediaType(Exception):
 async def stream_body(
     request: Request, max_bytes: int, max_seconds: float = _MAX_SECONDS
 ) -> AsyncIterator[bytes]:
-    """Yields a body as it arrives. Raises TooLarge (at once if its length says so), TooSlow."""
+    """Yields a body as it arrives. Raises TooLarge (at once if its length says so), BodyTimeout."""
     announced_size = request.headers.get("content-length", "0")
     if not announced_size.isdecimal() or int(announced_size) > max_bytes:
         raise TooLarge
@@ -63,12 +63,15 @@ async def stream_body(
 
 
 async def read_body(request: Request, max_bytes: int, max_seconds: float = _MAX_SECONDS) -> bytes:
-    """Reads all of a small body. Raises TooLarge, TooSlow."""
+    """Reads all of a small body. Raises TooLarge, BodyTimeout."""
     return b"".join([piece async for piece in stream_body(request, max_bytes, max_seconds)])
 
 
 async def read_json(request: Request) -> Mapping[str, Any]:
-    """Reads a JSON object. Raises TooLarge, TooSlow, NotTaken, UsageError for malformed JSON."""
+    """Reads a JSON object.
+
+    Raises TooLarge, BodyTimeout, UnsupportedMediaType, UsageError for malformed JSON.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0]
     if kind.strip().casefold() != "application/json":
         raise UnsupportedMediaType
@@ -82,7 +85,7 @@ async def read_json(request: Request) -> Mapping[str, Any]:
 
 
 async def save_body(request: Request, path: Path, max_bytes: int) -> int:
-    """Writes a body to a file and returns its size. Raises TooLarge, TooSlow, OSError."""
+    """Writes a body to a file and returns its size. Raises TooLarge, BodyTimeout, OSError."""
     size = 0
     with path.open("wb") as file:
         async for piece in stream_body(request, max_bytes):

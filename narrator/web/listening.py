@@ -53,17 +53,17 @@ class Endpoint:
 
 
 def listen(address: str, ports: Sequence[int]) -> Endpoint:
-    """Binds the first of these ports that is free; 0 is any.
+    """Binds the first of these ports that is free; 0 is any port.
 
-    Raises UsageError if none is.
+    Raises UsageError if none is free.
     """
     for port in ports:
         try:
             return _bind(address, port)
         except OSError as error:
-            if error.errno == errno.EADDRINUSE and port != ports[-1]:
-                continue
             if error.errno == errno.EADDRINUSE:
+                if port != ports[-1]:
+                    continue
                 raise UsageError(
                     f"port {port} is in use: name another with --port, or none"
                 ) from None
@@ -95,7 +95,7 @@ class _Connection(H11Protocol):
     _deadline: asyncio.TimerHandle | None = None
     _waits_since = 0.0
     """When the wait for its latest request began, by the loop's clock."""
-    most = _MAX_CONNECTIONS
+    max_connections = _MAX_CONNECTIONS
     """Connections at a time."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -133,13 +133,16 @@ class _Connection(H11Protocol):
         open_connections = [
             connection for connection in connections if not connection.transport.is_closing()
         ]
-        if len(open_connections) > self.most:
+        if len(open_connections) > self.max_connections:
             waiting = (
                 connection
                 for connection in open_connections
                 if connection is not self and not connection._has_request
             )
-            min(waiting, key=lambda one: one._waits_since, default=self).transport.abort()
+            longest_waiting = min(
+                waiting, key=lambda connection: connection._waits_since, default=self
+            )
+            longest_waiting.transport.abort()
 
     def _start_deadline(self) -> None:
         if self._deadline is None:
@@ -157,19 +160,27 @@ class _Connection(H11Protocol):
             self.transport.close()
 
 
-def _connection_limit(connections: int) -> int:
+def _connection_limit(max_connections: int) -> int:
     """Limits connections to half of the files that the system allows this process."""
     max_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return connections if max_files == resource.RLIM_INFINITY else min(connections, max_files // 2)
+    return (
+        max_connections
+        if max_files == resource.RLIM_INFINITY
+        else min(max_connections, max_files // 2)
+    )
 
 
 @contextlib.contextmanager
 def running_server(
-    app: ASGIApp, place: Endpoint, name: str, connections: int = _MAX_CONNECTIONS
+    app: ASGIApp, place: Endpoint, name: str, max_connections: int = _MAX_CONNECTIONS
 ) -> Iterator[None]:
-    """Runs an application on a thread of this name until the block ends, with up to `connections`
-    at a time. Beyond these, one without a complete request is closed."""
-    protocol = type("Connection", (_Connection,), {"most": _connection_limit(connections)})
+    """Runs an application on a thread of this name until the block ends.
+
+    Beyond `max_connections`, a connection without a complete request is closed.
+    """
+    protocol = type(
+        "Connection", (_Connection,), {"max_connections": _connection_limit(max_connections)}
+    )
     config = uvicorn.Config(
         app,
         http=protocol,

@@ -77,7 +77,7 @@ def test_a_second_interrupt_stops_it_at_once() -> None:
 
 
 def test_it_waits_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "GRACE", 0.05)
+    monkeypatch.setattr(app, "GRACE_SECONDS", 0.05)
 
     def act(served: Served, engine: GatedEngine) -> None:
         with contextlib.closing(begun(served)) as wire:

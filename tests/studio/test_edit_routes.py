@@ -340,7 +340,7 @@ def test_pages_hear_of_what_another_changes(studio: Opened) -> None:
 
 
 def test_pages_hear_of_new_takes(studio: Opened) -> None:
-    (said,) = studio.page.told(lambda: studio.session.touched(1), lambda event: True)
+    (said,) = studio.page.told(lambda: studio.session.forget_takes(1), lambda event: True)
     assert said == {"type": "chapter", "number": 2}
 
 
@@ -356,10 +356,10 @@ def test_a_note_that_is_written_while_the_book_is_planned_is_shown(
         monkeypatch.setattr(sessions, "_read_notes", read_notes)
         row = Pickup("1", "", "1.3", "Ada", "out.md:5", "Not far now.", "too loud")
         pickups.write(pickups.path_of(book.project), [row])
-        session.note()
+        session.read_notes()
         return notes
 
     monkeypatch.setattr(sessions, "_read_notes", flag_meanwhile)
     session.replan()
-    session.look()
+    session.refresh()
     assert "1.3" in session.view.notes.flags

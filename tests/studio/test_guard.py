@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from narrator.studio.guard import Keys
+from narrator.studio.guard import LinkKeys
 from narrator.web import bodies, listening
 from narrator.web.hosts import Hosts
 from tests.studios import Opened, Visitor
@@ -296,7 +296,7 @@ def test_an_address_of_this_machine_is_local() -> None:
 
 def test_a_key_that_was_used_is_followed_by_another() -> None:
     shown: list[str] = []
-    keys = Keys(shown.append)
+    keys = LinkKeys(shown.append)
     first = keys.token
     session = keys.redeem(first)
     assert session is not None

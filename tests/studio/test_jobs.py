@@ -90,7 +90,7 @@ def owners(monkeypatch: pytest.MonkeyPatch) -> list[Owner]:
         found.append(Owner())
         return found[-1]
 
-    monkeypatch.setattr(jobs, "_OWNER_POLL", 0.01)
+    monkeypatch.setattr(jobs, "_OWNER_POLL_S", 0.01)
     monkeypatch.setattr(client, "connect", lambda project: None)
     monkeypatch.setattr(client, "connect_or_start", started)
     return found

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from narrator.delivery import layout
 from narrator.sound.audio import wav_header
 from narrator.studio import sounds
-from narrator.studio.sounds import Cache, WordsBytes
+from narrator.studio.sounds import TakeCache, TakesBytes
 from tests import studios
 from tests.studios import Opened
 
@@ -35,7 +35,7 @@ def taken(studio: Opened) -> Opened:
 def whole(studio: Opened, chapter: int = 0) -> tuple[layout.ChapterWords, bytes]:
     """A chapter's takes as they are streamed, as a WAV file."""
     view = studio.session.view
-    words = layout.lay_out_words(view.book, view.chapters[chapter], view.shared)
+    words = layout.lay_out_words(view.book, view.chapters[chapter], view.book_sound)
     assert words is not None
     blocks = words.blocks()
     return words, sounds.wav(np.concatenate(list(blocks)), words.timeline.sample_rate)
@@ -119,7 +119,7 @@ def test_what_is_missing_is_passed_over(taken: Opened) -> None:
     rows = taken.chapter()["chunks"]
     key = rows[2]["key"]
     (taken.session.path / "build" / "store" / key[:2] / f"{key}.take").unlink()
-    taken.session.touched(0)
+    taken.session.forget_takes(0)
     left = taken.chapter()
     assert [row["start"] is None for row in left["chunks"]] == [n == 2 for n in range(5)]
     assert left["seconds"] < rows[-1]["stop"] + 2
@@ -129,7 +129,7 @@ def test_what_is_missing_is_passed_over(taken: Opened) -> None:
 def test_where_the_first_of_a_chorus_is_missing_the_others_are_heard(taken: Opened) -> None:
     row = taken.chapter()["chunks"][3]
     (taken.session.path / "build" / "store" / row["key"][:2] / f"{row['key']}.take").unlink()
-    taken.session.touched(0)
+    taken.session.forget_takes(0)
     words, _ = whole(taken)
     assert [cue.chunk for cue in words.timeline.cues] == ["1.1", "1.2", "1.3", "1.5", "1.6"]
     starts = [cue.start for cue in words.timeline.cues]
@@ -145,7 +145,7 @@ def test_the_sound_of_before_is_heard_on_while_its_takes_are_there(taken: Opened
     key = taken.chapter()["chunks"][4]["key"]
     path = taken.session.path / "build" / "store" / key[:2] / f"{key}.take"
     path.unlink()
-    taken.session.touched(0)
+    taken.session.forget_takes(0)
     now = taken.chapter()["sound"]["url"]
     assert now != before
     # what overlaps no take that has gone
@@ -157,7 +157,7 @@ def test_a_take_that_became_another_is_never_heard_under_the_old_name(taken: Ope
     view = taken.session.view
     step = view.steps["1.1"]
     samples, rate = view.book.store.read(step.key)
-    sound = WordsBytes(words, view.book.store, Cache())
+    sound = TakesBytes(words, view.book.store, TakeCache())
     record = view.book.store.find(step.key)
     assert record is not None
     view.book.store.put(record, samples * np.float32(0.5))
@@ -193,7 +193,7 @@ def test_only_what_overlaps_is_decoded(taken: Opened, monkeypatch: pytest.Monkey
         return own(store, key)
 
     monkeypatch.setattr(type(store), "read", noting)
-    sound = WordsBytes(words, store, Cache())
+    sound = TakesBytes(words, store, TakeCache())
     cue = words.timeline.cues[2]
     sound.samples(cue.start + 10, cue.start + 20)
     assert read == [cue.key]
@@ -202,7 +202,7 @@ def test_only_what_overlaps_is_decoded(taken: Opened, monkeypatch: pytest.Monkey
 
 
 def test_a_cache_forgets_what_it_has_no_room_for() -> None:
-    cache = Cache(max_bytes=1000)
+    cache = TakeCache(max_bytes=1000)
     for number in range(5):
         cache.keep((number,), np.zeros(100, np.float32))
     assert [cache.find((number,)) is not None for number in range(5)] == [False] * 3 + [True] * 2
@@ -222,11 +222,11 @@ def test_the_head_of_a_wav_file_says_its_length(length: int, rate: int) -> None:
 
 def test_a_large_file_is_one_that_others_read() -> None:
     samples = np.linspace(-1, 1, 1000, dtype=np.float32)
-    most, sounds._LARGEST_RIFF = sounds._LARGEST_RIFF, 10
+    most, sounds._MAX_RIFF_BYTES = sounds._MAX_RIFF_BYTES, 10
     try:
         data = sounds.wav(samples, 8000)
     finally:
-        sounds._LARGEST_RIFF = most
+        sounds._MAX_RIFF_BYTES = most
     read, rate = soundfile.read(io.BytesIO(data), dtype="float32")
     assert (rate, len(read)) == (8000, 1000)
     assert np.abs(read - samples).max() < 1e-4

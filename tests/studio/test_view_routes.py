@@ -94,7 +94,7 @@ def test_takes_that_are_gone_are_missing_at_once(studio: Opened) -> None:
     key = studio.chapter(2)["chunks"][0]["key"]
     store = studio.session.path / "build" / "store"
     (store / key[:2] / f"{key}.take").unlink()
-    studio.session.touched(1)
+    studio.session.forget_takes(1)
     chapter = studio.chapter(2)
     assert [row["state"] for row in chapter["chunks"]] == ["missing", "good"]
     assert chapter["sound"]["kind"] == "takes"
