@@ -38,11 +38,11 @@ TEXTS = _LISTS.table("texts")
 NEAREST_LANGUAGES = _LISTS.meanings("nearest")
 """The nearest of these languages for other languages."""
 _SAME_LANGUAGES = frozenset(_LISTS.words("same"))
-COUNT = 3
+CANDIDATE_COUNT = 3
 """Candidates for a voice: with one bad take in twenty, all of them fail once in 8,000 voices."""
 CLEAN_NOISE_DISTANCE = 40.0
 """dB between voice and background above which less noise no longer counts."""
-MAX_SECONDS = 15.0
+MAX_AUDITION_SECONDS = 15.0
 """Seconds of an audition."""
 
 
@@ -80,7 +80,7 @@ def seed_of(voice: Voice, number: int) -> int:
     return keys.number(f"casting {CASTING} {voice.seed} {number}{speaker_suffix}") % 2**32
 
 
-def key(voice: Voice, engine: Engine, *, count: int = COUNT) -> str:
+def key(voice: Voice, engine: Engine, *, count: int = CANDIDATE_COUNT) -> str:
     """Returns the key of a casting, made of everything that can change the sound of its winner."""
     audition_text = text_for(voice.language or "")
     return keys.key(
@@ -139,7 +139,7 @@ def cast(
     engine: Engine,
     voices: Sequence[Voice],
     *,
-    count: int = COUNT,
+    count: int = CANDIDATE_COUNT,
     on_progress: Callable[[int, int], None] = lambda done_count, total_count: None,
     cancel: Event | None = None,
 ) -> list[list[Candidate]]:
@@ -173,7 +173,7 @@ def cast(
     ]
 
 
-def at_once(slots: int, count: int = COUNT) -> int:
+def at_once(slots: int, count: int = CANDIDATE_COUNT) -> int:
     """Returns the number of voices to cast at a time: the fewest that keep the slots full."""
     return max(1, math.ceil(slots / count))
 
@@ -324,7 +324,9 @@ class Audition:
         """Returns the first requests."""
         if self.uncast is None:
             return (self.line,)
-        requests_by_number = {n: _request(self.uncast, n, self.engine) for n in range(1, COUNT + 1)}
+        requests_by_number = {
+            n: _request(self.uncast, n, self.engine) for n in range(1, CANDIDATE_COUNT + 1)
+        }
         self._numbers = {request.key: number for number, request in requests_by_number.items()}
         return list(requests_by_number.values())
 
@@ -358,7 +360,7 @@ class Audition:
         return answer.speech, list(map(str, answer.faults))
 
 
-def line(
+def make_request(
     voice: Voice,
     text: str,
     language: str,
@@ -373,10 +375,10 @@ def line(
     if not any(map(str.isalnum, text)):
         raise UsageError("there is nothing to say in this text")
     expected = expected_seconds(text, language)
-    if expected > MAX_SECONDS:
+    if expected > MAX_AUDITION_SECONDS:
         raise UsageError(
             f"this text takes about {expected:.0f} s; an audition is a sentence or two, "
-            f"{MAX_SECONDS:.0f} s at most"
+            f"{MAX_AUDITION_SECONDS:.0f} s at most"
         )
     return Request(
         key=keys.key({"audition": text, "voice": voice.content, "style": voice.style}),

@@ -28,12 +28,12 @@ from textbase.files import Unfit
 PREPARATION = 1
 """Version of the preparation, part of a clip's content; increased when the same recording gives
 other samples."""
-RATE = 48_000
+RATE_HZ = 48_000
 """Hertz of prepared sound: no recording of speech loses by it."""
 
-MIN_SECONDS, LONGEST = 3.0, 30.0
+MIN_SECONDS, MAX_SECONDS = 3.0, 30.0
 """Seconds of speech. Less shows too little of a voice; the model was trained within about 30 s."""
-ADVISED = (5.0, 10.0)
+ADVISED_SECONDS = (5.0, 10.0)
 """Least and greatest seconds of speech. Reference, prompt and speech may share the 30 s: with a
 clip of 22 s every take broke off at the same place, with 10 s none did (OpenBMB/VoxCPM#244)."""
 MAX_FILE_SECONDS = 600.0
@@ -46,7 +46,7 @@ MAX_PEAK = -3.0
 """Largest sample in dB. A clip with higher peaks stays quieter, since a limiter would be imitated.
 """
 
-LEAD, TAIL = 0.05, 0.25
+LEAD_SECONDS, TAIL_SECONDS = 0.05, 0.25
 """Seconds of pause before and after the speech. A continuation begins where a prompt ends: without
 a short pause there, its first sound chirps."""
 
@@ -61,9 +61,9 @@ MIN_TONE_DISTANCE = 15.0
 """dB by which a steady tone exceeds the noise around it; white noise itself stays under 9."""
 MAX_PAUSE_SPREAD = 12.0
 """dB between loud and faint moments of pauses above which they hold no steady tone."""
-MAX_GAP = 1.2
+MAX_GAP_SECONDS = 1.2
 """Seconds of silence inside a clip: the model takes a longer pause for part of the manner."""
-MIN_BANDWIDTH = 7000.0
+MIN_BANDWIDTH_HZ = 7000.0
 """Hertz. The model reads references up to 8,000."""
 MIN_CLIPPED_PEAKS, MAX_CLIPPED_SHARE = 8, 0.005
 """Flat tops from which on a clip counts as clipped; the share of samples in them that is too many.
@@ -108,7 +108,7 @@ class ClipFigures:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clip:
-    """A prepared reference clip: mono samples at `RATE`, its figures and findings."""
+    """A prepared reference clip: mono samples at `RATE_HZ`, its figures and findings."""
 
     samples: Samples
     transcript: str
@@ -129,10 +129,10 @@ def load(path: Path, transcript: str, language: str) -> Clip:
 
     Raises UserError with every objection: no such file, no sound, or refusals.
     """
-    return accepted(prepare(read(path), transcript, language), path)
+    return require_usable(prepare(read(path), transcript, language), path)
 
 
-def accepted(clip: Clip, path: Path) -> Clip:
+def require_usable(clip: Clip, path: Path) -> Clip:
     """Returns a clip of a file unless it is refused. Raises UserError with every refusal."""
     if clip.refusals:
         raise UserError([Problem(path, None, finding.message) for finding in clip.refusals])
@@ -207,9 +207,9 @@ def prepare(recording: Recording, transcript: str | None, language: str) -> Clip
             transcript, message if len(channels) else "there is no sound in this file"
         )
     mono, findings = _mix_channels(channels)
-    mono = _remove_rumble(audio.resample(mono, recording.rate, RATE))
-    start, stop = audio.speech_bounds(mono, RATE)
-    level, _ = audio.measure_level(mono[start:stop], RATE)
+    mono = _remove_rumble(audio.resample(mono, recording.rate, RATE_HZ))
+    start, stop = audio.speech_bounds(mono, RATE_HZ)
+    level, _ = audio.measure_level(mono[start:stop], RATE_HZ)
     if stop <= start or level < -65:
         return _refused_clip(transcript, "no speech in it: it is silent, or next to it", *findings)
     levels = _Levels.of(mono, start, stop)
@@ -226,20 +226,19 @@ def prepare(recording: Recording, transcript: str | None, language: str) -> Clip
     return Clip(samples, transcript, figures, tuple(findings))
 
 
-def speech_of(recording: Recording) -> tuple[float, float, list[tuple[float, float]]]:
+def find_speech(recording: Recording) -> tuple[float, float, list[tuple[float, float]]]:
     """Returns start and end of the speech in a recording and the pauses inside of it, in
     seconds."""
     if not len(recording.channels) or not np.isfinite(recording.channels).all():
         return 0.0, 0.0, []
     mono, _ = _mix_channels(recording.channels)
-    mono = _remove_rumble(audio.resample(mono, recording.rate, RATE))
-    start, stop = audio.speech_bounds(mono, RATE)
+    mono = _remove_rumble(audio.resample(mono, recording.rate, RATE_HZ))
+    start, stop = audio.speech_bounds(mono, RATE_HZ)
     if stop <= start:
         return 0.0, 0.0, []
     levels = _Levels.of(mono, start, stop)
-    inner = [(a, b) for a, b in levels.pauses() if levels.first < a and b < levels.last]
-    pauses = [(a * FRAME_SECONDS, b * FRAME_SECONDS) for a, b in inner]
-    return start / RATE + audio.SPEECH_LEAD, stop / RATE - audio.SPEECH_TAIL, pauses
+    pauses = [(a * FRAME_SECONDS, b * FRAME_SECONDS) for a, b in levels.inner_pauses()]
+    return start / RATE_HZ + audio.SPEECH_LEAD, stop / RATE_HZ - audio.SPEECH_TAIL, pauses
 
 
 def _refused_clip(transcript: str, message: str, *findings: ClipFinding) -> Clip:
@@ -276,7 +275,7 @@ def _mix_channels(channels: NDArray[np.float32]) -> tuple[Samples, list[ClipFind
     return mono, []
 
 
-_MIN_VOICE_FREQUENCY = 30.0
+_MIN_VOICE_HZ = 30.0
 """Hertz below which there is no voice."""
 
 
@@ -286,22 +285,20 @@ def _remove_rumble(mono: Samples) -> Samples:
     Subtracting the mean is not enough: speech is lopsided, and that moves its pauses away from 0.
     """
     mono = mono - mono.mean(dtype=np.float64).astype(np.float32)  # avoids a step at the edges
-    size = 1 << (len(mono) + RATE).bit_length()
-    hertz = np.fft.rfftfreq(size, 1 / RATE)
-    filter_gain = (1 / (1 + (_MIN_VOICE_FREQUENCY / np.maximum(hertz, 1e-3)) ** 4)).astype(
-        np.float32
-    )
+    size = 1 << (len(mono) + RATE_HZ).bit_length()
+    hertz = np.fft.rfftfreq(size, 1 / RATE_HZ)
+    filter_gain = (1 / (1 + (_MIN_VOICE_HZ / np.maximum(hertz, 1e-3)) ** 4)).astype(np.float32)
     return np.fft.irfft(np.fft.rfft(mono, size) * filter_gain, size)[: len(mono)].astype(np.float32)
 
 
 def _trim(mono: Samples, start: int, stop: int) -> Samples:
     """Returns speech with a short pause on both sides, from the recording itself if it has one."""
-    lead_length, tail_length = round(LEAD * RATE), round(TAIL * RATE)
+    lead_length, tail_length = round(LEAD_SECONDS * RATE_HZ), round(TAIL_SECONDS * RATE_HZ)
     # The margin that `speech_bounds` leaves after the last sound is part of the pause.
-    end = min(len(mono), max(stop, stop - round(audio.SPEECH_TAIL * RATE) + tail_length))
-    begin = max(0, min(start, start + round(audio.SPEECH_LEAD * RATE) - lead_length))
-    missing = max(0, tail_length - (end - (stop - round(audio.SPEECH_TAIL * RATE))))
-    return np.concatenate([audio.fade(mono[begin:end], RATE), np.zeros(missing, np.float32)])
+    end = min(len(mono), max(stop, stop - round(audio.SPEECH_TAIL * RATE_HZ) + tail_length))
+    begin = max(0, min(start, start + round(audio.SPEECH_LEAD * RATE_HZ) - lead_length))
+    missing = max(0, tail_length - (end - (stop - round(audio.SPEECH_TAIL * RATE_HZ))))
+    return np.concatenate([audio.fade(mono[begin:end], RATE_HZ), np.zeros(missing, np.float32)])
 
 
 def _apply_level(samples: Samples, level: float) -> tuple[Samples, float]:
@@ -314,7 +311,7 @@ def _apply_level(samples: Samples, level: float) -> tuple[Samples, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Levels:
-    """Level readings of a mono recording at `RATE`, with the bounds of its speech."""
+    """Level readings of a mono recording at `RATE_HZ`, with the bounds of its speech."""
 
     mono: Samples
     levels: NDArray[np.float64]
@@ -332,7 +329,7 @@ class _Levels:
 
     @classmethod
     def of(cls, mono: Samples, start: int, stop: int) -> _Levels:
-        size = round(FRAME_SECONDS * RATE)
+        size = round(FRAME_SECONDS * RATE_HZ)
         count = max(1, len(mono) // size)
         frames = mono[: count * size].reshape(count, -1)
         power = np.square(frames, dtype=np.float64).mean(axis=1)
@@ -344,26 +341,31 @@ class _Levels:
         audible_frames = np.flatnonzero(levels > -95)  # editors and codecs add silence at the edges
         floor = float(np.percentile(levels[audible_frames[0] : audible_frames[-1] + 1], 3))
         noise = min(90.0, 10 * math.log10(float(active.mean())) - floor)
-        seconds = (stop - start) / RATE - audio.SPEECH_LEAD - audio.SPEECH_TAIL
+        seconds = (stop - start) / RATE_HZ - audio.SPEECH_LEAD - audio.SPEECH_TAIL
         return cls(mono, levels, first, last, max(0.0, seconds), loud, floor, noise)
 
     def pauses(self) -> list[tuple[int, int]]:
         """Returns the runs of frames without speech, as (start, stop)."""
-        quiet = self.levels < max(self.floor + 6, self.loud - 40)
-        return [(start, stop) for start, stop in audio.find_runs(quiet).tolist()]
+        is_quiet = self.levels < max(self.floor + 6, self.loud - 40)
+        return [(start, stop) for start, stop in audio.find_runs(is_quiet).tolist()]
+
+    def inner_pauses(self) -> list[tuple[int, int]]:
+        """Returns the pauses between the first and the last speech."""
+        return [(a, b) for a, b in self.pauses() if self.first < a and b < self.last]
 
 
-_ADVISED_RANGE = f"{ADVISED[0]:.0f} to {ADVISED[1]:.0f} s"
+_ADVISED_RANGE = f"{ADVISED_SECONDS[0]:.0f} to {ADVISED_SECONDS[1]:.0f} s"
 _CUT_ADVICE = "`narrator voices add NAME CLIP --cut` cuts it at a pause"
 
 
-def too_long(seconds: float) -> str:
-    """Returns a warning for more speech than is advised; "" for less."""
-    if seconds <= ADVISED[1]:
+def length_warning(seconds: float) -> str:
+    """Returns a warning for more speech than is advised; an empty text for less."""
+    if seconds <= ADVISED_SECONDS[1]:
         return ""
     return (
         f"{seconds:.1f} s of speech, {_ADVISED_RANGE} are advised: reference, prompt and speech "
-        f"may share the model's {LONGEST:.0f} s, and takes may break off at its end; {_CUT_ADVICE}"
+        f"may share the model's {MAX_SECONDS:.0f} s, and takes may break off at its end; "
+        f"{_CUT_ADVICE}"
     )
 
 
@@ -375,17 +377,17 @@ def _length_findings(levels: _Levels) -> list[ClipFinding]:
             f"{MIN_SECONDS:.0f} s are the least, {_ADVISED_RANGE} are best"
         )
         findings.append(ClipFinding("refuse", message))
-    elif seconds > LONGEST:
+    elif seconds > MAX_SECONDS:
         message = (
-            f"{seconds:.1f} s of speech, more than the model can hold ({LONGEST:.0f} s); "
+            f"{seconds:.1f} s of speech, more than the model can hold ({MAX_SECONDS:.0f} s); "
             f"cut {_ADVISED_RANGE} out of it, with their transcript: {_CUT_ADVICE}"
         )
         findings.append(ClipFinding("refuse", message))
-    elif message := too_long(seconds):
+    elif message := length_warning(seconds):
         findings.append(ClipFinding("warn", message))
-    inner_pauses = [b - a for a, b in levels.pauses() if levels.first < a and b < levels.last]
-    longest_gap = max(inner_pauses, default=0) * FRAME_SECONDS
-    if longest_gap > MAX_GAP:
+    gap_frames = [stop - start for start, stop in levels.inner_pauses()]
+    longest_gap = max(gap_frames, default=0) * FRAME_SECONDS
+    if longest_gap > MAX_GAP_SECONDS:
         message = (
             f"{longest_gap:.1f} s of silence inside it; shorten the pause to half a second, "
             "or every take may pause like that"
@@ -396,31 +398,23 @@ def _length_findings(levels: _Levels) -> list[ClipFinding]:
 
 def _transcript_findings(seconds: float, transcript: str, language: str) -> list[ClipFinding]:
     """Checks whether so many seconds can hold the transcript."""
-    expected_length = expected_seconds(transcript, language)
+    expected = expected_seconds(transcript, language)
     if not any(map(str.isalnum, transcript)):
         return [
             ClipFinding("refuse", "its transcript is empty; write down every word that is spoken")
         ]
-    ratio = seconds / expected_length
+    ratio = seconds / expected
     if 1 / USUAL_PACE_RATIO <= ratio <= USUAL_PACE_RATIO:
         return []
-    message = (
-        f"{seconds:.1f} s of speech, but its transcript takes about {expected_length:.1f} s: "
-        + ("words are missing from the transcript" if ratio > 1 else "it says more than the clip")
+    message = f"{seconds:.1f} s of speech, but its transcript takes about {expected:.1f} s: " + (
+        "words are missing from the transcript" if ratio > 1 else "it says more than the clip"
     )
     if ratio > MAX_PACE_RATIO or ratio < 1 / MAX_PACE_RATIO:
         return [
             ClipFinding("refuse", f"{message}; write down exactly what is spoken, no more, no less")
         ]
-    return [
-        ClipFinding(
-            "warn", f"{message}, or the speaker is very {_pace_word(ratio)}; compare the two"
-        )
-    ]
-
-
-def _pace_word(ratio: float) -> str:
-    return "slow" if ratio > 1 else "fast"
+    pace = "slow" if ratio > 1 else "fast"
+    return [ClipFinding("warn", f"{message}, or the speaker is very {pace}; compare the two")]
 
 
 def _clipping_findings(channels: NDArray[np.float32], rate: int) -> list[ClipFinding]:
@@ -432,10 +426,8 @@ def _clipping_findings(channels: NDArray[np.float32], rate: int) -> list[ClipFin
             runs = np.diff(audio.find_runs(is_high))[:, 0]
             # At high rates, the top of a slow wave is flat for three samples.
             flat_runs = runs[runs >= max(3, rate // 12_000)]
-            top_count, clipped_samples = (
-                top_count + len(flat_runs),
-                clipped_samples + int(flat_runs.sum()),
-            )
+            top_count += len(flat_runs)
+            clipped_samples += int(flat_runs.sum())
     if top_count < MIN_CLIPPED_PEAKS:
         return []
     share = clipped_samples / channels.size
@@ -469,25 +461,25 @@ def _background_findings(levels: _Levels) -> list[ClipFinding]:
     return []
 
 
-_WINDOW_SIZE = 4096
+_WINDOW_SAMPLES = 4096
 
 
 def _find_tone(levels: _Levels) -> tuple[float, float] | None:
     """Returns hertz and dB above its surroundings of a steady tone in the pauses; None without
     one."""
-    size = round(FRAME_SECONDS * RATE)
-    window = np.hanning(_WINDOW_SIZE)
+    size = round(FRAME_SECONDS * RATE_HZ)
+    window = np.hanning(_WINDOW_SAMPLES)
     spectra: list[NDArray[np.float64]] = []
     audible_frames = np.flatnonzero(levels.levels > -95)
     for first, last in levels.pauses():
-        first, last = max(first, int(audible_frames[0])), min(last, int(audible_frames[-1]))
-        pause = levels.mono[first * size : last * size]
-        for start in range(0, len(pause) - _WINDOW_SIZE + 1, _WINDOW_SIZE // 2):
-            piece = pause[start : start + _WINDOW_SIZE]
+        audible_first, audible_last = max(first, audible_frames[0]), min(last, audible_frames[-1])
+        pause = levels.mono[audible_first * size : audible_last * size]
+        for start in range(0, len(pause) - _WINDOW_SAMPLES + 1, _WINDOW_SAMPLES // 2):
+            piece = pause[start : start + _WINDOW_SAMPLES]
             spectra.append(np.square(np.abs(np.fft.rfft(piece * window))))
     if len(spectra) < 4:
         return None
-    lowest_bin, highest_bin = (round(edge * _WINDOW_SIZE / RATE) for edge in (45, 5000))
+    lowest_bin, highest_bin = (round(edge * _WINDOW_SAMPLES / RATE_HZ) for edge in (45, 5000))
     powers = 10 * np.log10(
         np.sum([frame_spectrum[lowest_bin:highest_bin] for frame_spectrum in spectra], axis=1)
         + 1e-12
@@ -496,18 +488,16 @@ def _find_tone(levels: _Levels) -> tuple[float, float] | None:
     if strong_power - faint_power > MAX_PAUSE_SPREAD:  # reverberation of the voice, which decays
         return None
     spectrum = np.mean(spectra, axis=0)
-    hertz = np.fft.rfftfreq(_WINDOW_SIZE, 1 / RATE)
+    hertz = np.fft.rfftfreq(_WINDOW_SAMPLES, 1 / RATE_HZ)
     neighbourhood = np.lib.stride_tricks.sliding_window_view(np.pad(spectrum, 25, mode="edge"), 51)
     prominence = 10 * np.log10((spectrum + 1e-15) / (np.median(neighbourhood, axis=1) + 1e-15))
     peak_bin = lowest_bin + int(prominence[lowest_bin:highest_bin].argmax())
-    return (
-        (float(hertz[peak_bin]), float(prominence[peak_bin]))
-        if prominence[peak_bin] > MIN_TONE_DISTANCE
-        else None
-    )
+    if prominence[peak_bin] <= MIN_TONE_DISTANCE:
+        return None
+    return float(hertz[peak_bin]), float(prominence[peak_bin])
 
 
-_BAND_WIDTH = 500.0
+_BAND_WIDTH_HZ = 500.0
 
 
 def _bandwidth(speech: Samples) -> float:
@@ -519,16 +509,16 @@ def _bandwidth(speech: Samples) -> float:
         return 0.0
     frames = speech[: count * size].reshape(count, size) * np.hanning(size).astype(np.float32)
     power = np.square(np.abs(np.fft.rfft(frames, axis=1)))
-    width = round(_BAND_WIDTH * size / RATE)
+    width = round(_BAND_WIDTH_HZ * size / RATE_HZ)
     bands = power[:, 1:].reshape(count, -1)
     bands = bands[:, : bands.shape[1] // width * width].reshape(count, -1, width).mean(axis=2)
     loud_power = np.percentile(bands, 95, axis=0)
     audible_bands = np.flatnonzero(loud_power > loud_power.max() * 1e-6)
-    return float((audible_bands[-1] + 1) * width * RATE / size) if len(audible_bands) else 0.0
+    return float((audible_bands[-1] + 1) * width * RATE_HZ / size) if len(audible_bands) else 0.0
 
 
 def _bandwidth_findings(band: float, rate: int) -> list[ClipFinding]:
-    if band >= MIN_BANDWIDTH:
+    if band >= MIN_BANDWIDTH_HZ:
         return []
     message = (
         f"no sound above {band / 1000:.1f} kHz (the file has {rate / 1000:g} kHz): the voice will "

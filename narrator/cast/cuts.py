@@ -16,7 +16,7 @@ from narrator.cast.clips import Recording
 from narrator.text.pace import expected_seconds
 from narrator.text.sentences import sentences
 
-MIN_PAUSE = 0.2
+MIN_PAUSE_SECONDS = 0.2
 """Seconds; the closure of a consonant is shorter."""
 MAX_DRIFT = 0.05
 """Share of a clip by which word positions are off if its pace is even."""
@@ -54,12 +54,14 @@ def find(recording: Recording, transcript: str, language: str) -> Cut | None:
     """Returns the best place to cut a recording within the advised length; None if there is
     none."""
     transcript = " ".join(transcript.split())
-    speech_start, speech_end, silences = clips.speech_of(recording)
+    speech_start, speech_end, silences = clips.find_speech(recording)
     gaps = _find_gaps(speech_start, silences)
     word_seconds = speech_end - speech_start - sum(gap.length for gap in gaps)
     word_seconds_by_end = _sentence_ends(transcript, language, word_seconds)
     gaps_in_range = [
-        gap for gap in gaps if clips.ADVISED[0] <= gap.start - speech_start <= clips.ADVISED[1]
+        gap
+        for gap in gaps
+        if clips.ADVISED_SECONDS[0] <= gap.start - speech_start <= clips.ADVISED_SECONDS[1]
     ]
     if not gaps_in_range or not word_seconds_by_end:
         return None
@@ -93,7 +95,7 @@ def _find_gaps(speech_start: float, silences: Sequence[tuple[float, float]]) -> 
     """Returns pauses longer than those within words; speech begins at `speech_start`."""
     gaps, pause_seconds = list[_Gap](), 0.0
     for start, stop in silences:
-        if stop - start >= MIN_PAUSE:
+        if stop - start >= MIN_PAUSE_SECONDS:
             gaps.append(_Gap(start, stop, start - speech_start - pause_seconds))
             pause_seconds += stop - start
     return gaps

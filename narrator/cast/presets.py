@@ -43,7 +43,7 @@ FORMAT = 1
 """Version of the file; increased when older programs could not read it."""
 MAX_FILE_SIZE = 64 << 20
 """Bytes of a preset file: sound of 30 s takes 6 MB at most, latents some 200 kB an encoder."""
-MAX_SECONDS = clips.LONGEST + 5
+MAX_SECONDS = clips.MAX_SECONDS + 5
 """Seconds of prepared sound."""
 
 _NAME = re.compile(r"[^\W_](?:[\w -]{0,62}[\w-])?")
@@ -103,7 +103,7 @@ class Preset:
         return float(soundfile.info(io.BytesIO(self.sound)).duration)
 
     def to_reference(self) -> Reference:
-        return Reference(self.content, self.samples, clips.RATE, self.transcript, self.latents)
+        return Reference(self.content, self.samples, clips.RATE_HZ, self.transcript, self.latents)
 
     def with_latents(self, fingerprint: str, latents: NDArray[np.float32]) -> Preset:
         """Returns a copy with an encoder's latents of the reference.
@@ -131,7 +131,7 @@ def of_clip(
         name=validate_name(name),
         transcript=clip.transcript,
         language=language,
-        sound=audio.encode_flac(clip.samples, clips.RATE),
+        sound=audio.encode_flac(clip.samples, clips.RATE_HZ),
         description=description,
         style=style,
         seed=seed,
@@ -144,7 +144,7 @@ def of_clip(
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class ReferenceFacts:
     """The facts about a reference that a plan needs."""
 
     content: str
@@ -154,30 +154,32 @@ class Glance:
 
 def content_of(path: Path, transcript: str | None) -> str:
     """Returns `Glance.content` of a reference. Raises UserError."""
-    return glance(path, transcript).content
+    return read_facts(path, transcript).content
 
 
-def glance(path: Path, transcript: str | None) -> Glance:
+def read_facts(path: Path, transcript: str | None) -> ReferenceFacts:
     """Returns the facts that a plan needs about a reference; reads the file once, without decoding
     it.
 
     The content of a preset is `Preset.content`; that of a clip is a hash of the file's bytes, its
-    transcript and the version of `clips.prepare`, as in `reference_of`. Raises UserError.
+    transcript and the version of `clips.prepare`, as in `load_reference`. Raises UserError.
     """
     if path.suffix == SUFFIX:
         card, sound, _ = _read_parts(path, with_latents=False)
         _check_transcript(path, transcript, card.transcript)
-        return Glance(_content(sound, card.transcript), card.style)
+        return ReferenceFacts(_content(sound, card.transcript), card.style)
     try:
         file_hash = keys.file_content(path)
     except OSError as error:
         raise UserError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
     plain_transcript = " ".join((transcript or "").split())
     version = str(clips.PREPARATION).encode()
-    return Glance(keys.content(b"clip", version, file_hash.encode(), plain_transcript.encode()))
+    return ReferenceFacts(
+        keys.content(b"clip", version, file_hash.encode(), plain_transcript.encode())
+    )
 
 
-def reference_of(
+def load_reference(
     voice: Voice, language: str, tell: Callable[[str], None] | None = None
 ) -> Reference | None:
     """Returns the reference of a voice; None if it must be cast.
@@ -191,7 +193,11 @@ def reference_of(
     if path.suffix == SUFFIX:
         preset = read(path)
         _check_transcript(path, voice.transcript, preset.transcript)
-        if tell and (warning := clips.too_long(preset.seconds - clips.LEAD - clips.TAIL)):
+        if tell and (
+            warning := clips.length_warning(
+                preset.seconds - clips.LEAD_SECONDS - clips.TAIL_SECONDS
+            )
+        ):
             tell(f"{path.name}: {warning}")
         return preset.to_reference()
     clip = clips.load(path, voice.transcript or "", voice.language or language)
@@ -199,7 +205,7 @@ def reference_of(
         assert tell
         tell(f"{path.name}: {finding}")
     content = content_of(path, voice.transcript)
-    return Reference(content, clip.samples, clips.RATE, clip.transcript)
+    return Reference(content, clip.samples, clips.RATE_HZ, clip.transcript)
 
 
 def _check_transcript(path: Path, manifest_transcript: str | None, preset_transcript: str) -> None:
@@ -374,7 +380,7 @@ def _read_parts(path: Path, *, with_latents: bool) -> tuple[_Card, bytes, _Packe
         if len(content) > MAX_FILE_SIZE:
             raise _Damage(f"it is larger than {MAX_FILE_SIZE >> 20} MB")
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            names = [_checked_name(part_info) for part_info in archive.infolist()]
+            names = [_check_part(part_info) for part_info in archive.infolist()]
             if len(set(names)) != len(names):
                 raise _Damage("it holds two files of one name")
             if sum(part_info.file_size for part_info in archive.infolist()) > MAX_FILE_SIZE:
@@ -400,7 +406,7 @@ def _read_parts(path: Path, *, with_latents: bool) -> tuple[_Card, bytes, _Packe
         raise UserError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
 
 
-def _checked_name(part_info: zipfile.ZipInfo) -> str:
+def _check_part(part_info: zipfile.ZipInfo) -> str:
     """Returns a part's name. A part must be stored and unencrypted, so that it needs no more room
     than the file."""
     if part_info.compress_type != zipfile.ZIP_STORED or part_info.flag_bits & 1:
@@ -429,9 +435,9 @@ def _check_sound(sound: bytes) -> None:
     """Checks the length before decoding, then that the sound is complete."""
     try:
         with soundfile.SoundFile(io.BytesIO(sound)) as file:
-            if (file.format, file.channels, file.samplerate) != ("FLAC", 1, clips.RATE):
-                raise _Damage(f"its sound is not mono FLAC at {clips.RATE} Hz")
-            if not 0 < file.frames <= MAX_SECONDS * clips.RATE:
+            if (file.format, file.channels, file.samplerate) != ("FLAC", 1, clips.RATE_HZ):
+                raise _Damage(f"its sound is not mono FLAC at {clips.RATE_HZ} Hz")
+            if not 0 < file.frames <= MAX_SECONDS * clips.RATE_HZ:
                 raise _Damage(f"its sound is not 1 to {MAX_SECONDS:.0f} s long")
             frame_count = file.frames
         if len(audio.decode_flac(sound)[0]) != frame_count:

@@ -16,7 +16,7 @@ from threading import Event
 
 from narrator import files
 from narrator.cast import auditions, presets
-from narrator.cast.presets import Glance
+from narrator.cast.presets import ReferenceFacts
 from narrator.engines import Engine
 from narrator.engines.voice import Cast, Reference, Voice
 from narrator.errors import Problem, StorageError, UserError
@@ -44,7 +44,7 @@ class Voices:
         voice = self.cast[speaker]
         path = self.files.get(speaker)
         if path is None:
-            reference = presets.reference_of(voice, voice.language or self.language, tell)
+            reference = presets.load_reference(voice, voice.language or self.language, tell)
         elif path.is_file():
             with _damage_advice():
                 reference = presets.read(path).to_reference()
@@ -66,42 +66,42 @@ class Voices:
         return preset.to_reference()
 
 
-def settle(project: Project, cast: Cast, engines: Mapping[str, Engine]) -> Voices:
+def resolve_references(project: Project, cast: Cast, engines: Mapping[str, Engine]) -> Voices:
     """Finds the references that voices need; `engines` go by speaker.
 
     Raises UserError.
     """
     language = project.manifest.language
-    settled_voices: dict[str, Voice] = {}
+    resolved_voices: dict[str, Voice] = {}
     contents: dict[str, str | None] = {}
     cast_files: dict[str, Path] = {}
-    glances: dict[tuple[Path, str | None], Glance] = {}
+    glances: dict[tuple[Path, str | None], ReferenceFacts] = {}
 
-    def glance(path: Path, transcript: str | None) -> Glance:
+    def glance(path: Path, transcript: str | None) -> ReferenceFacts:
         """Reads each file once, however many speakers share it."""
         if (path, transcript) not in glances:
-            glances[path, transcript] = presets.glance(path, transcript)
+            glances[path, transcript] = presets.read_facts(path, transcript)
         return glances[path, transcript]
 
     for name, voice in cast.items():
         engine, path = engines[name], voice.reference
         if not engine.needs_reference(voice):
-            settled_voices[name] = voice
+            resolved_voices[name] = voice
             continue
         if path is not None:
             file_glance = glance(path, voice.transcript)
             style = file_glance.style if voice.style is None else voice.style
-            settled_voices[name] = replace(voice, content=file_glance.content, style=style)
+            resolved_voices[name] = replace(voice, content=file_glance.content, style=style)
             contents[name] = file_glance.content
             continue
-        settled_voices[name] = replace(voice, language=voice.language or language)
-        key = auditions.key(settled_voices[name], engine)
+        resolved_voices[name] = replace(voice, language=voice.language or language)
+        key = auditions.key(resolved_voices[name], engine)
         cast_files[name] = project.build / "cast" / f"{key}{presets.SUFFIX}"
         contents[name] = None
         if cast_files[name].is_file():
             with _damage_advice():
                 contents[name] = glance(cast_files[name], None).content
-    return Voices(settled_voices, language, contents, cast_files)
+    return Voices(resolved_voices, language, contents, cast_files)
 
 
 def cast_missing(
@@ -156,7 +156,7 @@ def _damage_advice() -> Iterator[None]:
         ) from None
 
 
-def sweep(project: Project) -> None:
+def remove_temporary_files(project: Project) -> None:
     """Removes files that killed processes left half written where voices are stored.
 
     Covers the project's cast, encoded references and presets, and the user's library. Files that

@@ -78,7 +78,7 @@ class VoiceBook:
         self._voices: references.Voices | None = None
         if project is not None:
             cast = resolve(project)
-            self._voices = references.settle(project, cast, dict.fromkeys(cast, engine))
+            self._voices = references.resolve_references(project, cast, dict.fromkeys(cast, engine))
             self._cast = self._voices.cast
         self._root = None if project is None else project.root
         self._voice_by_path: dict[Path, tuple[tuple[int, int], Speaking]] = {}
@@ -186,7 +186,7 @@ class VoiceBook:
             if cached is None or cached[0] != stamp:
                 cached = self._voice_by_path[path] = (
                     stamp,
-                    _speaking_in(presets.read(path), path, self._engine.clones),
+                    _speaking_preset(presets.read(path), path, self._engine.clones),
                 )
         return replace(cached[1], voice=replace(cached[1].voice, speaker=entry.name))
 
@@ -195,7 +195,7 @@ def _by_folded_name(entries: Mapping[str, VoiceEntry]) -> Mapping[str, VoiceEntr
     return {name.casefold(): entries[name] for name in reversed(list(entries))}
 
 
-def _speaking_in(preset: presets.Preset, path: Path, is_cloned: bool) -> Speaking:
+def _speaking_preset(preset: presets.Preset, path: Path, is_cloned: bool) -> Speaking:
     voice = Voice(
         preset.name,
         reference=path,

@@ -136,7 +136,7 @@ def audition(
     _check_problems(engine, voice, language)
     engine_parameters = sound_parameters_of(engine, load_speech_settings(root).engine.model_dump())
     mode: Mode = "reference" if reference else "zero-shot"
-    line = auditions.line(voice, spoken_text, language, engine_parameters, reference, mode)
+    line = auditions.make_request(voice, spoken_text, language, engine_parameters, reference, mode)
     audition = auditions.Audition(engine, line)
     auditions.speak_line(audition, err.print)
     speech, faults = audition.heard()

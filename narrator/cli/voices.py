@@ -179,7 +179,7 @@ def add(
     transcript_text = _read_transcript(transcript, transcript_file)
     spoken_language = choose_language(root, language)
     voice.check()
-    sound = clips.accepted(
+    sound = clips.require_usable(
         _prepare_clip(voice.name, clip, transcript_text, spoken_language, cut), clip
     )
     for finding in sound.warnings:
@@ -208,7 +208,7 @@ def _prepare_clip(name: str, path: Path, transcript: str, language: str, cut: st
         )
         return clips.prepare(recording, transcript, language)
     full_clip = clips.prepare(recording, transcript, language)
-    if not clips.too_long(full_clip.figures.seconds):
+    if not clips.length_warning(full_clip.figures.seconds):
         return full_clip
     best_cut = cuts.find(recording, transcript, language)
     if best_cut is None:
@@ -228,7 +228,7 @@ def _prepare_clip(name: str, path: Path, transcript: str, language: str, cut: st
     )
     if cut is None and sys.stdin.isatty() and err.is_terminal:
         doubt = "" if best_cut.sure else " (not sure: is this what is heard before it?)"
-        err.print(f"{display_path(path)}: {clips.too_long(full_clip.figures.seconds)}")
+        err.print(f"{display_path(path)}: {clips.length_warning(full_clip.figures.seconds)}")
         err.print(f"{proposal}{doubt}")
         agreed = typer.confirm("Cut it there?", default=best_cut.sure)
     elif cut is None:

@@ -88,14 +88,14 @@ def begin(
     if speaker not in project.speakers:
         raise UsageError(f"“{excerpt(speaker)}” is not in the cast")
     cast = {speaker: resolve(project)[speaker]}
-    voices = references.settle(project, cast, {speaker: engine})
+    voices = references.resolve_references(project, cast, {speaker: engine})
     spoken_by = voices.cast[speaker]
     language = spoken_by.language or voices.language
     if problems := engine.problems({speaker: spoken_by}, [language]):
         raise UserError(problems)
     needs_reference = speaker in voices.contents
     has_reference = not needs_reference or voices.contents[speaker] is not None
-    line = auditions.line(
+    line = auditions.make_request(
         spoken_by,
         normalize(text, language=language, speaker=speaker, lexicon=lexicon_of(project)[0]).text,
         language,

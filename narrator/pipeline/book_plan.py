@@ -226,7 +226,7 @@ def plan(
             ]
         )
     manuscript = leave_out_unspeakable(manuscript, engines)
-    voices = references.settle(project, manuscript.cast, engines)
+    voices = references.resolve_references(project, manuscript.cast, engines)
     store = store or Store.open(project.takes, writing=writing)
     pins = _pins_by_take(store)
     active_pins = [p for p in pins.values() if p.place not in unpinned and store.find(p.take)]

@@ -74,7 +74,7 @@ def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Man
     problems: list[Problem] = []
     for voice in manuscript.cast.values():
         try:
-            presets.reference_of(voice, project.manifest.language, tell)
+            presets.load_reference(voice, project.manifest.language, tell)
         except UserError as error:
             problems += error.problems
     if problems:

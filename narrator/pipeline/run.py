@@ -170,7 +170,7 @@ def _prepare(project: Project, sink: ProgressSink) -> None:
     timeline_folders = (project.build / "timeline").glob("*")
     for folder in (project.root, *text_folders, project.build, *timeline_folders):
         files.sweep(folder)
-    references.sweep(project)
+    references.remove_temporary_files(project)
     if project.manifest.music:
         sink(Starting("measuring the music"))
         music.measure_tunes(

@@ -96,7 +96,7 @@ class CastRoutes:
                 path = presets.find(request.path_params["name"], self.session.view.project.root)
             except UsageError as error:
                 raise NotFound(str(error)) from None
-            return sounds.wav(presets.read(path).samples, clips.RATE)
+            return sounds.wav(presets.read(path).samples, clips.RATE_HZ)
 
         return Response(await run_in_threadpool(read_recording), media_type="audio/wav")
 

@@ -57,7 +57,7 @@ class Events:
                     listener.loop.call_soon_threadsafe(listener.put, line)
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         return len(self._listeners) >= MAX_PAGES
 
     async def listen(self) -> AsyncIterator[bytes]:

@@ -147,8 +147,8 @@ class ProjectSession:
         """By chapter and tag, the most recently heard last; the oldest are dropped. The sound under
         a tag never changes."""
         self._newest_sounds: dict[int, tuple[tuple[object, ...], str]] = {}
-        """By chapter: the inputs of its sound, and its tag. Cleared by a new plan, and for one chapter
-        by `forget_takes`."""
+        """By chapter: the inputs of its sound, and its tag. Cleared by a new plan, and for one
+        chapter by `forget_takes`."""
         self._chapter_takes: dict[int, tuple[Mapping[str, ChunkState], _Stamps, float]] = {}
         """Takes by chapter, with the journal's stamp and the time: cleared like `_newest_sounds`,
         and read again by age."""

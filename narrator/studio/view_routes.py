@@ -59,7 +59,7 @@ class ViewRoutes:
         return Response(content, media_type=media_type)
 
     async def events(self, request: Request) -> Response:
-        if self.session.events.full:
+        if self.session.events.is_full:
             return JSONResponse({"error": "too many pages are open: close some"}, 503)
         return StreamingResponse(self.session.events.listen(), media_type="text/event-stream")
 

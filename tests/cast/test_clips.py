@@ -10,7 +10,7 @@ import pytest
 import soundfile
 
 from narrator.cast import clips
-from narrator.cast.clips import RATE, Clip, Recording, prepare
+from narrator.cast.clips import RATE_HZ, Clip, Recording, prepare
 from narrator.errors import UserError
 from narrator.sound import audio
 from tests import spoken
@@ -59,7 +59,7 @@ def test_a_good_clip_has_no_findings(speech):
 @pytest.mark.parametrize("level", [-40, -6])
 def test_loud_and_quiet_clips_come_out_equally_loud(speech, level):
     clip = judged(speech * np.float32(10 ** (level / 20)))
-    measured, peak = audio.measure_level(clip.samples, RATE)
+    measured, peak = audio.measure_level(clip.samples, RATE_HZ)
     assert measured == pytest.approx(clips.TARGET_LEVEL, abs=0.3)
     assert peak <= clips.MAX_PEAK + 0.01
 
@@ -68,7 +68,7 @@ def test_a_clip_of_high_peaks_stays_quieter_instead_of_being_limited(speech):
     spiked = speech * np.float32(0.1)
     spiked[np.abs(spiked).argmax()] = 0.8
     clip = judged(spiked)
-    measured, peak = audio.measure_level(clip.samples, RATE)
+    measured, peak = audio.measure_level(clip.samples, RATE_HZ)
     assert peak == pytest.approx(clips.MAX_PEAK, abs=0.05)
     assert measured < clips.TARGET_LEVEL - 1
 
@@ -76,18 +76,18 @@ def test_a_clip_of_high_peaks_stays_quieter_instead_of_being_limited(speech):
 def test_edges_are_trimmed_to_a_short_pause(speech):
     still = np.zeros(2 * AT, np.float32)
     clip = judged(np.concatenate([still, speech, still]))
-    start, stop = audio.speech_bounds(clip.samples, RATE)
-    assert start / RATE < 0.1
+    start, stop = audio.speech_bounds(clip.samples, RATE_HZ)
+    assert start / RATE_HZ < 0.1
     # `stop` lies a little after the last sound
-    pause = (len(clip.samples) - stop) / RATE + audio.SPEECH_TAIL
-    assert pause == pytest.approx(clips.TAIL, abs=0.03)
+    pause = (len(clip.samples) - stop) / RATE_HZ + audio.SPEECH_TAIL
+    assert pause == pytest.approx(clips.TAIL_SECONDS, abs=0.03)
 
 
 def test_a_clip_that_was_cut_tight_gets_its_pause(speech):
     start, stop = audio.speech_bounds(speech, AT)
     tight = judged(speech[start : stop - round(0.06 * AT)])
-    assert np.abs(tight.samples[-round(0.15 * RATE) :]).max() < 1e-4
-    assert len(tight.samples) == pytest.approx(len(judged(speech).samples), abs=0.06 * RATE)
+    assert np.abs(tight.samples[-round(0.15 * RATE_HZ) :]).max() < 1e-4
+    assert len(tight.samples) == pytest.approx(len(judged(speech).samples), abs=0.06 * RATE_HZ)
 
 
 def test_a_constant_offset_is_taken_off(speech):
@@ -277,7 +277,7 @@ def test_files_of_libsndfile_are_read(tmp_path, speech, name, form):
     soundfile.write(tmp_path / name, np.stack([speech, speech], axis=1), AT, **form)
     clip = clips.load(tmp_path / name, TEXT, "en")
     assert clip.findings == ()
-    assert len(clip.samples) == pytest.approx(len(judged(speech).samples), abs=0.02 * RATE)
+    assert len(clip.samples) == pytest.approx(len(judged(speech).samples), abs=0.02 * RATE_HZ)
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ def test_files_of_libsndfile_are_read(tmp_path, speech, name, form):
 def test_lossy_files_are_read(tmp_path, speech, name, codec, rate, layout):
     clip = clips.load(encode(tmp_path / name, speech, codec, rate, layout), TEXT, "en")
     assert clip.findings == ()
-    assert len(clip.samples) == pytest.approx(len(judged(speech).samples), abs=0.1 * RATE)
+    assert len(clip.samples) == pytest.approx(len(judged(speech).samples), abs=0.1 * RATE_HZ)
 
 
 def test_refusals_are_one_line_each_with_the_file(tmp_path, speech):

@@ -39,7 +39,7 @@ def test_a_cut_lies_in_the_pause_after_a_sentence():
     assert found.sure
     assert found.transcript == FIRST
     assert found.seconds == pytest.approx(0.3 + seconds(one) + 0.3, abs=0.1)
-    assert clips.ADVISED[0] <= found.speech <= clips.ADVISED[1]
+    assert clips.ADVISED_SECONDS[0] <= found.speech <= clips.ADVISED_SECONDS[1]
 
 
 @pytest.mark.parametrize("pace", [0.8, pytest.param(1.3, marks=pytest.mark.slow)])

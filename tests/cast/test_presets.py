@@ -56,7 +56,7 @@ def test_what_is_written_is_read(kept, ada):
                  "source", "made", "content"):  # fmt: skip
         assert getattr(found, name) == getattr(ada, name)
     assert np.array_equal(found.latents["enc-1"], LATENTS)
-    assert found.seconds == pytest.approx(len(found.samples) / clips.RATE, abs=1e-6)
+    assert found.seconds == pytest.approx(len(found.samples) / clips.RATE_HZ, abs=1e-6)
 
 
 def test_equal_presets_are_equal_bytes(ada):
@@ -73,7 +73,7 @@ def test_content_is_sound_and_transcript_alone(ada):
     assert {preset.content for preset in same} == {ada.content}
     assert replace(ada, transcript=f"{TEXT} More.").content != ada.content
     silent = io.BytesIO()
-    soundfile.write(silent, np.zeros(99), clips.RATE, format="FLAC")
+    soundfile.write(silent, np.zeros(99), clips.RATE_HZ, format="FLAC")
     assert replace(ada, sound=silent.getvalue()).content != ada.content
 
 
@@ -115,7 +115,7 @@ def test_another_encoder_s_seal_is_no_seal(kept):
 
 def test_the_reference_is_what_is_kept(kept, ada):
     reference = presets.read(kept).to_reference()
-    assert (reference.content, reference.rate) == (ada.content, clips.RATE)
+    assert (reference.content, reference.rate) == (ada.content, clips.RATE_HZ)
     assert reference.transcript == TEXT
     assert np.array_equal(reference.samples, ada.samples)
     assert list(reference.latents) == ["enc-1"]
@@ -131,7 +131,7 @@ def test_a_text_that_is_too_long_is_said_before_anything_is_written(tmp_path, ad
 
 
 def test_a_plan_knows_a_preset_by_the_content_that_a_render_uses(kept):
-    reference = presets.reference_of(Voice("ada", reference=kept), "en")
+    reference = presets.load_reference(Voice("ada", reference=kept), "en")
     assert reference is not None
     assert reference.content == presets.content_of(kept, None) == presets.read(kept).content
 
@@ -140,7 +140,7 @@ def test_a_glance_has_content_and_style_and_decodes_nothing(kept, monkeypatch):
     whole = presets.read(kept)
     monkeypatch.setattr(presets.soundfile, "SoundFile", None)
     monkeypatch.setattr(presets.audio, "decode_flac", None)
-    assert presets.glance(kept, None) == presets.Glance(whole.content, "amused")
+    assert presets.read_facts(kept, None) == presets.ReferenceFacts(whole.content, "amused")
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def recording(tmp_path):
 
 def test_a_plan_knows_a_clip_by_the_content_that_a_render_uses(recording):
     voice = Voice("ada", reference=recording, transcript=TEXT)
-    reference = presets.reference_of(voice, "en")
+    reference = presets.load_reference(voice, "en")
     assert reference is not None
     assert reference.content == presets.content_of(recording, TEXT)
     assert reference.transcript == TEXT
@@ -162,7 +162,7 @@ def test_a_clip_s_content_is_bytes_transcript_and_preparation(recording, tmp_pat
     content = presets.content_of(recording, TEXT)
     moved = shutil.copy(recording, tmp_path / "eve.wav")
     assert presets.content_of(moved, TEXT) == content
-    assert presets.glance(moved, TEXT) == presets.Glance(content, None)
+    assert presets.read_facts(moved, TEXT) == presets.ReferenceFacts(content, None)
     assert presets.content_of(recording, f"  {TEXT}\n") == content
     assert presets.content_of(recording, TEXT[:-1]) != content
     monkeypatch.setattr(clips, "PREPARATION", 99)
@@ -170,7 +170,7 @@ def test_a_clip_s_content_is_bytes_transcript_and_preparation(recording, tmp_pat
 
 
 def test_a_voice_without_a_reference_is_to_be_cast():
-    assert presets.reference_of(Voice("ada", description="A girl"), "en") is None
+    assert presets.load_reference(Voice("ada", description="A girl"), "en") is None
 
 
 def test_what_is_odd_about_a_clip_is_told(tmp_path):
@@ -178,14 +178,14 @@ def test_what_is_odd_about_a_clip_is_told(tmp_path):
     noise = np.random.default_rng(1).standard_normal(len(spoken.draft())) * 0.02
     soundfile.write(path, spoken.draft() + noise, spoken.RATE)
     told: list[str] = []
-    presets.reference_of(Voice("ada", reference=path, transcript=TEXT), "en", told.append)
+    presets.load_reference(Voice("ada", reference=path, transcript=TEXT), "en", told.append)
     assert len(told) == 1
     assert told[0].startswith("hiss.wav: noisy")
 
 
 def test_a_clip_that_is_refused_is_an_error(recording):
     with pytest.raises(UserError, match="missing from the transcript"):
-        presets.reference_of(Voice("ada", reference=recording, transcript="Early."), "en")
+        presets.load_reference(Voice("ada", reference=recording, transcript="Early."), "en")
 
 
 def test_a_missing_clip_is_one_line(tmp_path):
@@ -197,7 +197,7 @@ def test_another_transcript_beside_a_preset_is_an_error(kept):
     with pytest.raises(UserError, match="has its own transcript"):
         presets.content_of(kept, "Something else.")
     with pytest.raises(UserError, match="has its own transcript"):
-        presets.reference_of(Voice("ada", reference=kept, transcript="Something else."), "en")
+        presets.load_reference(Voice("ada", reference=kept, transcript="Something else."), "en")
 
 
 # -- names and folders -----------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def card(**changes) -> bytes:
     return json.dumps({k: v for k, v in whole.items() if v is not None}).encode()
 
 
-def flac(samples, rate=clips.RATE, form="FLAC") -> bytes:
+def flac(samples, rate=clips.RATE_HZ, form="FLAC") -> bytes:
     buffer = io.BytesIO()
     soundfile.write(buffer, samples, rate, format=form, subtype="PCM_16")
     return buffer.getvalue()
@@ -309,7 +309,7 @@ def huge(shape) -> bytes:
         ({"reference.flac": flac(np.zeros(99), form="WAV")}, "mono FLAC at 48000 Hz"),
         ({"reference.flac": flac(np.zeros(99), rate=16000)}, "mono FLAC at 48000 Hz"),
         ({"reference.flac": flac(np.zeros((99, 2)))}, "mono FLAC at 48000 Hz"),
-        ({"reference.flac": flac(np.zeros(36 * clips.RATE))}, "1 to 35 s long"),
+        ({"reference.flac": flac(np.zeros(36 * clips.RATE_HZ))}, "1 to 35 s long"),
         ({"latents/enc-1.npy": b"x"}, "latents cannot be read"),
         ({"latents/enc-1.npy": npy(np.array([{}]))}, "not what an encoder gives"),
         ({"latents/enc-1.npy": npy(np.zeros(3))}, "not what an encoder gives"),

@@ -49,13 +49,13 @@ def drawn(folder: Path, names: tuple[str, ...] = NAMES) -> Project:
 
 def settled(book: Project, engine: StageEngine) -> Voices:
     cast = resolve(book)
-    return references.settle(book, cast, dict.fromkeys(cast, engine))
+    return references.resolve_references(book, cast, dict.fromkeys(cast, engine))
 
 
 def preset(path: Path, style: str | None = None) -> None:
-    sound = audio.resample(sounds.voice(4.0, seed=1) * np.float32(0.3), sounds.RATE, clips.RATE)
+    sound = audio.resample(sounds.voice(4.0, seed=1) * np.float32(0.3), sounds.RATE, clips.RATE_HZ)
     sealed = presets.Preset(
-        "nar", "A b c.", "en", audio.encode_flac(sound, clips.RATE), style=style
+        "nar", "A b c.", "en", audio.encode_flac(sound, clips.RATE_HZ), style=style
     )
     presets.write(sealed, path)
 
@@ -89,7 +89,7 @@ def test_voices_are_cast_and_kept_a_few_at_a_time(tmp_path: Path) -> None:
 
     engine = StageEngine(slots=4, fault=look)
     casting_.run(engine)
-    count = auditions.COUNT
+    count = auditions.CANDIDATE_COUNT
     # two voices fill four slots: six candidates, then both are kept before the next are asked for
     assert there == [0] * 2 * count + [2] * 2 * count
     assert casting_.kept() == 4
@@ -102,7 +102,7 @@ def test_a_casting_that_breaks_off_keeps_what_was_complete(tmp_path: Path) -> No
 
     def breaks(request: Request) -> None:
         calls.append(request)
-        if len(calls) == 2 * auditions.COUNT + 1:
+        if len(calls) == 2 * auditions.CANDIDATE_COUNT + 1:
             raise EngineUnavailable("out of memory")
 
     casting_ = Casting(drawn(tmp_path / "book"))
@@ -112,7 +112,7 @@ def test_a_casting_that_breaks_off_keeps_what_was_complete(tmp_path: Path) -> No
     again = StageEngine()
     casting_.run(again)
     assert casting_.kept() == 4
-    assert len(again.requests) == 2 * auditions.COUNT
+    assert len(again.requests) == 2 * auditions.CANDIDATE_COUNT
 
 
 def test_a_casting_that_is_stopped_keeps_what_is_complete_and_returns(tmp_path: Path) -> None:
@@ -121,7 +121,9 @@ def test_a_casting_that_is_stopped_keeps_what_is_complete_and_returns(tmp_path: 
 
     def stop(request: Request) -> None:
         calls.append(request)
-        if len(calls) == auditions.COUNT + 1:  # one voice is complete, of another one a candidate
+        if (
+            len(calls) == auditions.CANDIDATE_COUNT + 1
+        ):  # one voice is complete, of another one a candidate
             casting_.cancel.set()
 
     casting_.run(StageEngine(slots=2, fault=stop))
@@ -137,7 +139,7 @@ def test_a_part_of_a_group_that_is_complete_when_stopped_is_kept(tmp_path: Path)
     def stop(request: Request) -> None:
         name = request.voice.speaker
         spoken[name] = spoken.get(name, 0) + 1
-        if spoken[name] == auditions.COUNT:
+        if spoken[name] == auditions.CANDIDATE_COUNT:
             casting_.cancel.set()
 
     casting_.run(StageEngine(slots=6, fault=stop))
@@ -195,13 +197,13 @@ def test_a_plan_reads_each_preset_once_and_decodes_none(
     (tmp_path / "book" / "voices").mkdir(parents=True)
     preset(tmp_path / "book" / "voices" / "nar.voice", style="softly")
     book = project(tmp_path / "book", cast.replace("bea: {", "bea: {style: loudly, "))
-    glance, read = presets.glance, list[Path]()
+    glance, read = presets.read_facts, list[Path]()
 
-    def counted(path: Path, transcript: str | None) -> presets.Glance:
+    def counted(path: Path, transcript: str | None) -> presets.ReferenceFacts:
         read.append(path)
         return glance(path, transcript)
 
-    monkeypatch.setattr(presets, "glance", counted)
+    monkeypatch.setattr(presets, "read_facts", counted)
     monkeypatch.setattr(presets, "read", None)
     found = settled(book, StageEngine())
     assert len(read) == 1
@@ -230,13 +232,13 @@ def test_what_killed_writers_left_is_swept_wherever_voices_are_kept(
     left = [abandoned(folder) for folder in folders]
     mine = book.root / "voices" / ".my-notes.part"
     mine.write_bytes(b"mine")
-    references.sweep(book)
+    references.remove_temporary_files(book)
     assert not any(path.exists() for path in left)
     assert mine.exists()
 
 
 def test_sweeping_folders_that_are_not_there_makes_none(tmp_path: Path, library: Path) -> None:
     book = drawn(tmp_path / "book")
-    references.sweep(book)
+    references.remove_temporary_files(book)
     assert not library.exists()
     assert not book.build.exists()

@@ -22,8 +22,8 @@ from tests.stage import StageEngine
 
 
 def preset(name: str, **more: object) -> Preset:
-    noise = np.random.default_rng(1).normal(0, 0.05, clips.RATE).astype(np.float32)
-    made = Preset(name, f"I am {name}.", "de", audio.encode_flac(noise, clips.RATE))
+    noise = np.random.default_rng(1).normal(0, 0.05, clips.RATE_HZ).astype(np.float32)
+    made = Preset(name, f"I am {name}.", "de", audio.encode_flac(noise, clips.RATE_HZ))
     return replace(made, **more)  # type: ignore[arg-type]
 
 

@@ -300,8 +300,8 @@ def test_a_key_that_was_used_is_followed_by_another() -> None:
     first = keys.token
     session = keys.redeem(first)
     assert session is not None
-    assert keys.fits(session)
+    assert keys.is_valid(session)
     assert keys.redeem(first) is None
     assert shown == [keys.token]
-    assert not keys.fits("")
+    assert not keys.is_valid("")
     assert json.dumps(session)

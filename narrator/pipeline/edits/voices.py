@@ -148,7 +148,7 @@ def _judge_recording(path: Path, project: Project) -> clips.Clip:
     """Judge a recording. Raises UserError without the path, since the file may be temporary."""
     try:
         clip = clips.prepare(clips.read(path), None, project.manifest.language)
-        return clips.accepted(clip, path)
+        return clips.require_usable(clip, path)
     except UserError as error:
         raise UserError(
             [Problem(None, None, problem.message) for problem in error.problems]
