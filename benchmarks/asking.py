@@ -152,7 +152,7 @@ class Row:
 def measured(novel: Novel, model: reader.LanguageModel | None, options: argparse.Namespace) -> Row:
     """Attributes the speech of a novel, and returns the figures."""
     rules = attribute([novel.paragraphs], novel.cast, language="en")
-    limits = asking.Limits(weak=options.weak, window=options.window)
+    limits = asking.Limits(weak_certainty=options.weak, window_tokens=options.window)
     stub = Stub(options.right)
     asked_model = model or stub
     before = model.read if model else 0
@@ -161,11 +161,11 @@ def measured(novel: Novel, model: reader.LanguageModel | None, options: argparse
     truth = (
         [novel.speaker(piece) for piece in rules.said] if novel.gold else [None] * len(rules.said)
     )
-    stub.answers = iter([(w, [truth[rows[0]] for rows in w.asked]) for w in windows])
+    stub.answers = iter([(w, [truth[rows[0]] for rows in w.rows_by_question]) for w in windows])
     after = asking.ask([novel.paragraphs], rules, asked_model, limits=limits)
     row = Row(novel.name, sum(len(text.split()) for text in novel.paragraphs), len(rules.said))
     row.seconds = time.monotonic() - began
-    row.windows, row.asked = len(windows), sum(len(window.asked) for window in windows)
+    row.windows, row.asked = len(windows), sum(len(window.rows_by_question) for window in windows)
     row.read, row.plain = (model.read - before, 0) if model else (stub.read, stub.plain)
     count(row, windows, rules, after, truth)
     return row
@@ -179,7 +179,7 @@ def count(
     truth: Sequence[str | None],
 ) -> None:
     """Right ones among those that were asked, before and after."""
-    names = {place: w.names for w in windows for rows in w.asked for place in rows}
+    names = {place: w.names for w in windows for rows in w.rows_by_question for place in rows}
     row.weak = len(names)
     for place, (old, new, speaker) in enumerate(zip(rules.said, after.said, truth, strict=True)):
         if place not in names:

@@ -101,25 +101,27 @@ def attribute(
 def _decision_rows(
     decision: ranking.Decision, names: KnownNames, has_found_cast: bool
 ) -> Iterator[AttributedQuotation]:
-    """Yields a row for each piece of a decision's quotation."""
-    character_index = decision.character
+    """Yields an attributed quotation for each piece of the speech that a decision is about."""
+    speaker = None if decision.character is None else names.cast[decision.character].name
+    certainty = ranking.certainty(decision.by, decision.odds, has_found_cast=has_found_cast)
+    others = tuple((names.cast[candidate].name, odds) for candidate, odds in decision.others)
     for index, piece in enumerate(decision.turn.pieces):
         yield AttributedQuotation(
             decision.turn.passage.chapter,
             piece,
-            None if character_index is None else names.cast[character_index].name,
-            ranking.certainty(decision.by, decision.odds, has_found_cast=has_found_cast),
+            speaker,
+            certainty,
             decision.by,
-            index > 0 or decision.by == "goes-on",
-            decision.odds,
-            tuple((names.cast[candidate].name, odds) for candidate, odds in decision.others),
+            continues_previous=index > 0 or decision.by == "goes-on",
+            odds=decision.odds,
+            others=others,
         )
 
 
 def _new_characters(
     found_characters: Sequence[Character], known_characters: Sequence[Character]
 ) -> list[Character]:
-    """Returns the found characters that share no name with the known ones."""
+    """Returns the characters found in the text that share no name with the known ones."""
     known_names = {
         name_words(name) for member in known_characters for name in (member.name, *member.aliases)
     }

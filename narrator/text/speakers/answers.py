@@ -34,8 +34,8 @@ class Reader(Protocol):
         """Returns the probabilities of the options for each question after a shared prompt."""
         ...
 
-    def write(self, message: str, most: int) -> str:
-        """Returns a line of at most `most` tokens in answer to a message."""
+    def write(self, message: str, max_tokens: int) -> str:
+        """Returns a line of at most `max_tokens` tokens in answer to a message."""
         ...
 
 
@@ -63,7 +63,7 @@ class Answers:
     def likelihoods(
         self, reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> list[list[float]]:
-        """Returns the reader's probabilities, asking it only the missing questions, and save them.
+        """Returns the reader's probabilities, asking it only the missing questions, and saves them.
 
         Raises what the reader raises, and StorageError.
         """
@@ -86,18 +86,19 @@ class Answers:
             if not self._is_answered(answer_key, len(options))
         ]
 
-    def line(self, reader: Reader, message: str, most: int) -> str:
+    def line(self, reader: Reader, message: str, max_tokens: int) -> str:
         """Returns the reader's line for a message, stored or new."""
-        (answer_key,) = _answer_keys(reader, message, [""], most)
+        (answer_key,) = _answer_keys(reader, message, [""], max_tokens)
         if not isinstance(self._answers.get(answer_key), str):
-            self._save(answer_key, reader.write(message, most))
+            self._save(answer_key, reader.write(message, max_tokens))
         return str(self._answers[answer_key])
 
     def _is_answered(self, answer_key: str, option_count: int) -> bool:
-        row = self._answers.get(answer_key)
-        if not isinstance(row, list) or len(row) != option_count:
+        """Returns whether a valid answer, with a probability for each option, is stored."""
+        answer = self._answers.get(answer_key)
+        if not isinstance(answer, list) or len(answer) != option_count:
             return False
-        return all(type(probability) in (int, float) for probability in row)
+        return all(type(probability) in (int, float) for probability in answer)
 
     def _save(self, answer_key: str, answer: list[float] | str) -> None:
         """Keeps an answer. Raises StorageError."""
@@ -107,7 +108,7 @@ class Answers:
         with files.translating_errors(self._journal.path):
             self._journal.path.parent.mkdir(parents=True, exist_ok=True)
             if self._journal.damaged:
-                rows = ({"key": key, "answer": kept} for key, kept in self._answers.items())
+                rows = ({"key": key, "answer": saved} for key, saved in self._answers.items())
                 self._journal.rewrite(files.sealed_row(row)[:-1] for row in rows)
             else:
                 self._journal.append({"key": answer_key, "answer": answer})

@@ -22,8 +22,8 @@ from narrator.text.speakers import AttributedQuotation, Attribution, Character
 from narrator.text.speakers.answers import Answers, Reader
 
 MODEL = "model:"
-"""Prefix of `Said.by` for decisions of a model; the model's name follows. Without a speaker it
-found that the quotation is nobody's speech."""
+"""Prefix of `AttributedQuotation.by` for decisions of a model; the model's name follows. Without a
+speaker the model has decided that the quotation is nobody's speech."""
 _HUMAN_ORIGINS = "you", "print"
 """Other deciders, whose decisions no model is asked about."""
 _MAX_PEOPLE = len(string.ascii_uppercase) - 2
@@ -33,16 +33,14 @@ _MIN_PEOPLE = 10
 """Minimum length of the list if the book has as many: those who speak most in the book."""
 _ALWAYS_LISTED = 3
 """Number of the most frequent speakers that are in every list, besides people of the window."""
-_SOMEBODY_ELSE, _NO_SPEAKER = (
-    "somebody else",
-    "nobody: no speech, but a title, writing or a word quoted",
-)
-_MAX_PARAGRAPH = 6000
+_SOMEBODY_ELSE = "somebody else"
+_NO_SPEAKER = "nobody: no speech, but a title, writing or a word quoted"
+_MAX_PARAGRAPH_LENGTH = 6000
 """Characters of a paragraph that are never split."""
 _EXCERPT_LENGTH = 60
 """Characters of a quotation that its question repeats."""
 _MIN_ODDS = 0.002
-"""Minimum odds: a model's certainty is no proof."""
+"""Minimum odds: a model's certainty proves nothing."""
 _MAX_LONE_CERTAINTY = 0.85
 """Maximum certainty of a model that contradicts the rules: nobody has compared how certain models
 are with how often they are right, so a person should look."""
@@ -64,19 +62,19 @@ in the list.
 class Limits:
     """Limits of questions, and the weight of answers."""
 
-    weak: float = 0.9
+    weak_certainty: float = 0.9
     """Certainty below which a quotation is asked about."""
-    window: int = 4000
+    window_tokens: int = 4000
     """Tokens of running text."""
-    before: int = 800
+    tokens_before: int = 800
     """Tokens of it before the first quotation asked about."""
-    after: int = 400
+    tokens_after: int = 400
     """Tokens of it after the last quotation asked about."""
-    trust: float = 0.6
+    model_weight: float = 0.6
     """Weight of the model's odds against the rules', 0 to 1."""
 
 
-USUAL = Limits()
+DEFAULT_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ class AskedStretch:
     shared: str
     """The part of the prompt that all its questions share."""
     questions: tuple[str, ...]
-    asked: tuple[tuple[int, ...], ...]
+    rows_by_question: tuple[tuple[int, ...], ...]
     """Indices in `Attribution.said` of the pieces of each question."""
     names: tuple[str, ...]
     """People to choose from; the two further options are somebody else and nobody."""
@@ -123,17 +121,17 @@ def ask(
     attribution: Attribution,
     reader: Reader,
     *,
-    limits: Limits = USUAL,
+    limits: Limits = DEFAULT_LIMITS,
     answers: Answers | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
     cancel: Event | None = None,
 ) -> Attribution:
     """Returns the attribution with a model's decisions on weak rows; all others stay as they are.
 
-    The model's odds and the rules' are pooled: p ∝ model^trust · rules^(1 - trust); the rules' odds
-    of nobody in particular are shared evenly. Where the two disagree, the certainty is at most
-    0.85. Where a model means somebody who is not in its list, the rules' decision stays, less
-    certain.
+    The model's odds and the rules' are pooled: p ∝ model^w · rules^(1 - w), where w is
+    `limits.model_weight`; the rules' odds of nobody in particular are shared evenly. Where the two
+    disagree, the certainty is at most 0.85. Where a model means somebody who is not in its list,
+    the rules' decision stays, less certain.
 
     `answers` are looked up first, and saved after each window, so an interrupted run resumes.
     `on_progress` receives the tokens read and the total. When `cancel` is set, it ends after the
@@ -148,10 +146,10 @@ def ask(
         if cancel and cancel.is_set():
             break
         answer_odds = answers.likelihoods(reader, window.shared, window.questions, window.options)
-        for rows, odds in zip(window.asked, answer_odds, strict=True):
+        for rows, odds in zip(window.rows_by_question, answer_odds, strict=True):
             for row in rows:
                 rows_so_far[row] = _apply_answer(
-                    rows_so_far[row], window.names, odds, reader, limits.trust
+                    rows_so_far[row], window.names, odds, reader, limits.model_weight
                 )
         if token_cost:
             tokens_read += token_cost
@@ -172,7 +170,7 @@ def windows(
     chapters: Sequence[Sequence[str]],
     attribution: Attribution,
     reader: Reader,
-    limits: Limits = USUAL,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> list[AskedStretch]:
     """Returns the stretches to ask about, in the order of the book: every weak utterance once."""
     names = _names_by_first_word(attribution.cast)
@@ -181,7 +179,7 @@ def windows(
         chapter_rows[row.chapter].append(row_index)
     stretches: list[AskedStretch] = []
     for paragraphs, rows in zip(chapters, chapter_rows, strict=True):
-        utterances = _group_utterances(attribution.said, rows, limits.weak)
+        utterances = _group_utterances(attribution.said, rows, limits.weak_certainty)
         if attribution.cast and any(utterance.is_weak for utterance in utterances):
             chapter = _WindowBuilder(paragraphs, attribution, utterances, names, reader)
             stretches += chapter.windows(limits)
@@ -210,8 +208,7 @@ def _group_utterances(
 
 
 def _is_weak(pieces: Sequence[AttributedQuotation], weak: float) -> bool:
-    """Returns whether no rule is certain of an utterance, apart from that its pieces belong
-    together."""
+    """Returns whether no rule is certain who says an utterance, and no person or print says so."""
     leading_rows = [
         row for index, row in enumerate(pieces) if not (index and row.continues_previous)
     ]
@@ -261,15 +258,17 @@ class _WindowBuilder:
 
     def windows(self, limits: Limits) -> list[AskedStretch]:
         """Returns windows that ask about every weak utterance once."""
-        size = min(limits.window, self.max_window)
-        before, after = (min(part, size // 4) for part in (limits.before, limits.after))
+        max_tokens = min(limits.window_tokens, self.max_window)
+        tokens_before, tokens_after = (
+            min(tokens, max_tokens // 4) for tokens in (limits.tokens_before, limits.tokens_after)
+        )
         stretches: list[AskedStretch] = []
         weak_index = 0
         while weak_index < len(self.weak_utterances):
             first_unit = self.weak_utterances[weak_index][0]
             start_unit = first_unit
             token_count = self.units[first_unit].tokens
-            budget = before
+            budget = tokens_before
             while start_unit > 0 and (budget := budget - self.units[start_unit - 1].tokens) >= 0:
                 start_unit -= 1
                 token_count += self.units[start_unit].tokens
@@ -277,19 +276,20 @@ class _WindowBuilder:
             last_unit = first_unit
             while weak_index < len(self.weak_utterances):
                 unit_index, utterance_index = self.weak_utterances[weak_index]
-                gap = sum(unit.tokens for unit in self.units[last_unit + 1 : unit_index])
+                gap_tokens = sum(unit.tokens for unit in self.units[last_unit + 1 : unit_index])
                 extra_tokens = sum(
                     unit.tokens for unit in self.units[last_unit + 1 : unit_index + 1]
                 )
                 # a long gap between questions costs more tokens than another window
                 if asked_utterances and (
-                    gap > before + after or token_count + extra_tokens > size - after
+                    gap_tokens > tokens_before + tokens_after
+                    or token_count + extra_tokens > max_tokens - tokens_after
                 ):
                     break
                 token_count, last_unit = token_count + extra_tokens, unit_index
                 asked_utterances.append(utterance_index)
                 weak_index += 1
-            budget = after
+            budget = tokens_after
             stop_unit = last_unit + 1
             while (
                 stop_unit < len(self.units)
@@ -345,14 +345,12 @@ class _WindowBuilder:
             offset = start
         return "".join((*parts, paragraph[offset : unit.stop]))
 
-    def _known_speaker(self, utterance: int) -> str:
-        """Returns the suffix with the speaker of a decided utterance, or nothing."""
-        utterance_pieces = self.utterances[utterance]
-        return (
-            ""
-            if utterance_pieces.is_weak
-            else f": {self.said[utterance_pieces.rows[0]].speaker or 'nobody'}"
-        )
+    def _known_speaker(self, utterance_index: int) -> str:
+        """Returns `: ` and the speaker of a decided utterance; "" for one that is weak."""
+        utterance = self.utterances[utterance_index]
+        if utterance.is_weak:
+            return ""
+        return f": {self.said[utterance.rows[0]].speaker or 'nobody'}"
 
     def _choose_people(
         self, text: str, shown_numbers: Mapping[int, int], asked_utterances: set[int]
@@ -362,28 +360,28 @@ class _WindowBuilder:
         These are the candidates of the rules, the speakers and the people named there, as many as
         there are codes.
         """
-        places = {member.name: character_index for character_index, member in enumerate(self.cast)}
+        cast_indexes = {member.name: index for index, member in enumerate(self.cast)}
         weights = defaultdict[str, float](float)
         for utterance in shown_numbers:
             row = self.said[self.utterances[utterance].rows[0]]
-            weight = 10.0 if utterance in asked_utterances else 1.0
+            utterance_weight = 10.0 if utterance in asked_utterances else 1.0
             for name, odds in ((row.speaker, max(row.sure, 0.1)), *row.others):
-                if name in places:
-                    weights[name] += weight * odds
+                if name in cast_indexes:
+                    weights[name] += utterance_weight * odds
         for word in re.finditer(r"\w+", text):
             for name, bearers in self.names.get(word[0], ()):
                 if text.startswith(name, word.start()):
                     for character_index in bearers:
                         weights[self.cast[character_index].name] += 0.25 / len(bearers)
                     break
-        ranked = sorted(weights, key=lambda name: (-weights[name], places[name]))
+        ranked = sorted(weights, key=lambda name: (-weights[name], cast_indexes[name]))
         relevant_names = list(dict.fromkeys((*self.frequent_names[:_ALWAYS_LISTED], *ranked)))[
             :_MAX_PEOPLE
         ]
         extra_names = [name for name in self.frequent_names if name not in relevant_names][
             : max(0, _MIN_PEOPLE - len(relevant_names))
         ]
-        return sorted(places[name] for name in (*relevant_names, *extra_names))
+        return sorted(cast_indexes[name] for name in (*relevant_names, *extra_names))
 
     def _describe(self, character_index: int) -> str:
         """Returns the entry of a person in the list: name, pronoun, aliases."""
@@ -393,6 +391,7 @@ class _WindowBuilder:
         return f"{member.name} ({details})" if details else member.name
 
     def _question(self, utterance: int, shown_number: int) -> str:
+        """Returns the question who says an utterance, by its number and its first words."""
         piece = self.said[self.utterances[utterance].rows[0]].quotation
         words = " ".join(self.paragraphs[piece.paragraph][piece.start : piece.stop].split())
         excerpt = words if len(words) <= _EXCERPT_LENGTH else f"{words[:_EXCERPT_LENGTH]}…"
@@ -402,8 +401,8 @@ class _WindowBuilder:
 def _split_paragraph(paragraph_index: int, text: str, reader: Reader) -> list[_Unit]:
     """Returns a paragraph as a unit, or as several if it is longer than a page or two."""
     ends = [0]
-    while len(text) - ends[-1] > _MAX_PARAGRAPH:
-        max_end = ends[-1] + _MAX_PARAGRAPH
+    while len(text) - ends[-1] > _MAX_PARAGRAPH_LENGTH:
+        max_end = ends[-1] + _MAX_PARAGRAPH_LENGTH
         ends.append(text.rfind(" ", ends[-1] + 1, max_end) + 1 or max_end)
     parts = zip(ends, (*ends[1:], len(text)), strict=True)
     return [
@@ -442,10 +441,10 @@ def _apply_answer(
     names: Sequence[str],
     odds: Sequence[float],
     reader: Reader,
-    trust: float,
+    model_weight: float,
 ) -> AttributedQuotation:
     """Returns a row with the model's decision applied."""
-    pooled_odds = pooled(row, names, odds, trust)
+    pooled_odds = pooled(row, names, odds, model_weight)
     options = (*names, None, None)
     best_index = max(range(len(pooled_odds)), key=pooled_odds.__getitem__)
     if best_index == len(names):  # somebody else, whom it cannot name
@@ -469,9 +468,9 @@ def _apply_answer(
 
 
 def pooled(
-    row: AttributedQuotation, names: Sequence[str], odds: Sequence[float], trust: float
+    row: AttributedQuotation, names: Sequence[str], odds: Sequence[float], model_weight: float
 ) -> list[float]:
-    """Pool the rules' and the model's odds of names, somebody else and nobody; they sum to 1."""
+    """Pools the rules' and the model's odds of names, somebody else and nobody; they sum to 1."""
     known_odds = {
         name: probability for name, probability in _calibrated_odds(row).items() if name in names
     }
@@ -479,8 +478,8 @@ def pooled(
     remaining_odds = max(0.0, 1 - sum(known_odds.values())) / max(1, unknown_count)
     rule_odds = [known_odds.get(name, remaining_odds) for name in (*names, "", "")]
     products = [
-        max(model_odds_of_name, _MIN_ODDS) ** trust
-        * max(rule_odds_of_name, _MIN_ODDS) ** (1 - trust)
+        max(model_odds_of_name, _MIN_ODDS) ** model_weight
+        * max(rule_odds_of_name, _MIN_ODDS) ** (1 - model_weight)
         for model_odds_of_name, rule_odds_of_name in zip(odds, rule_odds, strict=True)
     ]
     total = sum(products)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 from threading import Event
 
 from narrator.text.sentences import sentences
@@ -85,7 +86,7 @@ class Style:
     """0 to 1."""
 
 
-Tell = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """Receives the number of finished steps and the total."""
 
 
@@ -96,10 +97,10 @@ def propose_descriptions(
     answers: Answers,
     *,
     language: str,
-    on_progress: Tell = lambda done, total: None,
+    on_progress: ProgressCallback = lambda done, total: None,
     cancel: Event | None = None,
 ) -> list[Description]:
-    """Describe the voice of every character with MIN_QUOTATIONS quotations, the most frequent
+    """Describes the voice of every character with MIN_QUOTATIONS quotations, the most frequent
     first.
 
     Characters without a usable line are left out. Raises what `reader` and `answers` raise.
@@ -137,7 +138,7 @@ def propose_descriptions(
 
 
 def clean_description(reply: str, name: str = "") -> str:
-    """Reduce a model's reply to one line without markup, cut at the end of a sentence or a word.
+    """Reduces a model's reply to one line without markup, cut at the end of a sentence or a word.
 
     Returns "" if nothing usable is left.
     """
@@ -149,13 +150,7 @@ def clean_description(reply: str, name: str = "") -> str:
     if len(line) > MAX_DESCRIPTION:
         clipped = line[: MAX_DESCRIPTION + 1]
         end = max(clipped.rfind(mark) for mark in (". ", "; "))
-        line = (
-            clipped[:end]
-            if end > MAX_DESCRIPTION // 3
-            else clipped[: clipped.rfind(" ")]
-            if " " in clipped
-            else ""
-        )
+        line = clipped[:end] if end > MAX_DESCRIPTION // 3 else clipped.rpartition(" ")[0]
     line = line.rstrip(" ,;:-–—.")
     return line if sum(character.isalpha() for character in line) > len(line) / 2 else ""
 
@@ -166,10 +161,10 @@ def propose_styles(
     reader: Reader,
     answers: Answers,
     *,
-    on_progress: Tell = lambda done, total: None,
+    on_progress: ProgressCallback = lambda done, total: None,
     cancel: Event | None = None,
 ) -> list[Style]:
-    """Propose styles for lines whose own paragraph tells how they are spoken, in the order of the
+    """Proposes styles for lines whose own paragraph tells how they are spoken, in the order of the
     book.
 
     Raises what `reader` and `answers` raise.
@@ -260,15 +255,9 @@ def _sentences_about(
 
 def _join_fitting(texts: Sequence[str], max_characters: int) -> str:
     """Joins as many texts as fit into `max_characters`, a line each."""
-    return "\n".join(_take_fitting(texts, max_characters)) or "(nothing)"
-
-
-def _take_fitting(texts: Sequence[str], max_characters: int) -> Iterator[str]:
-    for text in texts:
-        max_characters -= len(text) + 1
-        if max_characters < 0:
-            return
-        yield text
+    lengths = accumulate(len(text) + 1 for text in texts)
+    fitting = takewhile(lambda pair: pair[1] <= max_characters, zip(texts, lengths, strict=True))
+    return "\n".join(text for text, _ in fitting) or "(nothing)"
 
 
 def _sample_evenly(texts: Sequence[str], count: int) -> list[str]:

@@ -59,7 +59,7 @@ def learnt_tables() -> Mapping[str, Any]:
 
 
 def decide(situations: Sequence[Situation], book: Story) -> list[Decision]:
-    """Decide the likeliest speakers of all turns."""
+    """Decides the likeliest speakers of all turns."""
     scenes: dict[int, list[Situation]] = {}
     for situation in situations:
         scenes.setdefault(situation.turn.passage.scene, []).append(situation)
@@ -201,10 +201,10 @@ def _rank_candidates(
             features(situation, character, book, history, next_situations) for character in options
         )
     ]
-    top = max(scores)
-    odds = [math.exp(score - top) for score in scores]
+    highest_score = max(scores)
+    odds = [math.exp(score - highest_score) for score in scores]
     total = sum(odds)
-    ranked = zip(options, (weight / total for weight in odds), strict=True)
+    ranked = zip(options, (share / total for share in odds), strict=True)
     return sorted(ranked, key=lambda pair: -pair[1])
 
 
@@ -333,7 +333,7 @@ def _add_mention_features(
 def _add_word_features(
     feature_values: Features, situation: Situation, character: int, book: Story
 ) -> None:
-    """Adds if the words themselves name the candidate, and how often the book does."""
+    """Adds whether the words themselves name the candidate, and how often the book does."""
     if character in situation.turn.vocatives:
         feature_values["addressed in it"] = 1
     if character in situation.turn.named_characters:
@@ -353,15 +353,8 @@ def _add_turn_features(
     """Adds previous speakers: people alternate, and answer to their names."""
     if not history:
         return
-    gap_label = (
-        "0"
-        if situation.gap == 0
-        else "1"
-        if situation.gap == 1
-        else "2+"
-        if situation.gap < 5
-        else "far"
-    )
+    gap = situation.gap
+    gap_label = str(gap) if gap < 2 else "2+" if gap < 5 else "far"
     last_speaker, previous = history[-1]
     if previous.turn.passage is situation.turn.passage:
         feature_values["same as last, same passage"] = float(last_speaker == character)
@@ -401,7 +394,7 @@ def _add_next_features(
     book: Story,
     next_situations: Sequence[Situation],
 ) -> None:
-    """Adds what the directly following turns tell."""
+    """Adds what the directly following turns tell of the speaker: names, vocatives, pronouns."""
     if not next_situations or next_situations[0].gap != 0:
         return
     next_situation = next_situations[0]

@@ -123,7 +123,7 @@ def test_what_a_person_or_the_print_decided_is_never_asked(by):
 def test_how_weak_is_asked_is_an_option():
     model = Stub(by_words)
     before = attributed([TALK], weakly)
-    assert asking.ask([TALK], before, model, limits=asking.Limits(weak=0.3)) == before
+    assert asking.ask([TALK], before, model, limits=asking.Limits(weak_certainty=0.3)) == before
     assert not model.asked
 
 
@@ -215,9 +215,9 @@ def unsure(words):
 def test_every_weak_quotation_of_a_long_chapter_is_asked_once():
     chapter = novel()
     before = attributed([chapter, chapter[:7]], unsure)
-    limits = asking.Limits(window=400, before=80, after=40)
+    limits = asking.Limits(window_tokens=400, tokens_before=80, tokens_after=40)
     found = asking.windows([chapter, chapter[:7]], before, Stub(by_words), limits)
-    asked = [place for window in found for rows in window.asked for place in rows]
+    asked = [place for window in found for rows in window.rows_by_question for place in rows]
     assert asked == list(range(len(before.said)))
     assert len(found) > 5
     assert all(window.tokens <= 400 for window in found)
@@ -225,7 +225,7 @@ def test_every_weak_quotation_of_a_long_chapter_is_asked_once():
 
 def test_a_window_has_context_before_and_behind():
     chapter = novel()
-    limits = asking.Limits(window=400, before=80, after=40)
+    limits = asking.Limits(window_tokens=400, tokens_before=80, tokens_after=40)
     found = asking.windows([chapter], attributed([chapter], unsure), Stub(by_words), limits)
     middle = found[3]
     first = int(re.search(r"line (\d+)", middle.questions[0])[1])
