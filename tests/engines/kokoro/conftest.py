@@ -13,7 +13,7 @@ from narrator.engines.kokoro.engine import KokoroEngine
 from narrator.engines.kokoro.settings import KokoroSettings
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kokoro" / "kokoro_s0"
-NAMES = ("af_heart", "af_bella", "am_adam", "bf_emma", "bf_isabella", "bm_george")
+NAMES = ("af_heart", "af_bella", "am_adam", "bf_emma", "bf_isabella", "bm_fable", "bm_george")
 
 
 def make_checkpoint(folder: Path) -> Path:
