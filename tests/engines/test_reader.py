@@ -205,7 +205,7 @@ def test_a_hub_id_is_what_lies_in_the_cache(tmp_path, folder, monkeypatch):
 
 def test_a_model_that_speaks_is_none_that_reads_and_the_other_way_round(tmp_path, folder):
     spoken = hubs.checkpoint(tmp_path / "spoken")
-    assert "no language model" in models.find_language(str(spoken)).note
+    assert "is not a language model" in models.find_language(str(spoken)).note
     assert models.find(FAMILY, str(folder)).path is None
     assert not replace(models.find_language(str(folder)), note="").note
 
