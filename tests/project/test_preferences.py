@@ -123,7 +123,7 @@ def test_a_command_may_name_the_certificate_alone(ours):
 
 
 def test_what_a_command_says_wrongly_is_its_own_mistake():
-    with pytest.raises(UsageError, match="is no address"):
+    with pytest.raises(UsageError, match="is not the address"):
         ClusterOptions("tcp://").place()
 
 
