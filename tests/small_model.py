@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -35,6 +35,7 @@ from narrator.engines.voxcpm2.engine import VoxCPM2Engine
 from narrator.pipeline import book_engines, book_plan, manuscript, run
 from narrator.sound import audio
 from narrator.speech import checks
+from narrator.speech.plan import Step
 from narrator.speech.store import Store
 from tests import books, sounds
 from tests.voxcpm2.conftest import Golden
@@ -132,6 +133,40 @@ def write(
     text = manifest.format(model=model, slots=slots, said=CLIP_SAYS)
     path.write_text(text, encoding="utf-8")
     return path
+
+
+@dataclass(frozen=True)
+class RenderedBook:
+    """A book that was rendered once, with what the model was asked."""
+
+    path: Path
+    report: run.Report
+    rows: list[Any]
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return self.report.plan.steps
+
+    @property
+    def store(self) -> Store:
+        return Store.open(self.path.parent / "build" / "store")
+
+    def said(self, name: str) -> list[Step]:
+        return [step for step in self.steps if step.chunk.speaker == name]
+
+
+def render_watched(path: Path, batch_type: Any) -> RenderedBook:
+    """Renders a book, and notes the rows that are added to the model's batches."""
+    rows: list[Any] = []
+    add = batch_type.add
+
+    def noted(batch: Any, request: Any) -> Any:
+        rows.append(add(batch, request))
+        return rows[-1]
+
+    with mock.patch.object(batch_type, "add", noted):
+        report, _ = render(path)
+    return RenderedBook(path, report, rows)
 
 
 def copy(path: Path, folder: Path, *, slots: int = 3) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
@@ -13,10 +12,10 @@ import pytest
 
 import cosyvoice2
 from narrator.errors import ManifestError
-from narrator.pipeline import book_engines, book_plan, checking, manuscript, run
-from narrator.speech.plan import Step
+from narrator.pipeline import book_engines, book_plan, checking, manuscript
 from narrator.speech.store import Store
 from tests import books, small_model
+from tests.small_model import RenderedBook
 
 CHECKPOINT = Path(__file__).parent / "golden" / "cosyvoice2" / "cosy_s0" / "checkpoint"
 MANIFEST = """\
@@ -40,26 +39,6 @@ output: {{formats: [wav], files: chapters}}
 """
 
 
-@dataclass
-class CosyBook:
-    """A book that was rendered once, with what the model was asked."""
-
-    path: Path
-    report: run.Report
-    rows: list[cosyvoice2.Row]
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        return self.report.plan.steps
-
-    @property
-    def store(self) -> Store:
-        return Store.open(self.path.parent / "build" / "store")
-
-    def said(self, name: str) -> list[Step]:
-        return [step for step in self.steps if step.chunk.speaker == name]
-
-
 @pytest.fixture(scope="module", autouse=True)
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with mock.patch.dict("os.environ", NARRATOR_HOME=str(tmp_path_factory.mktemp("library"))):
@@ -67,22 +46,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def rendered(tmp_path_factory: pytest.TempPathFactory) -> CosyBook:
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> RenderedBook:
     folder = tmp_path_factory.mktemp("book") / "book"
     path = small_model.write(folder, CHECKPOINT, manifest=MANIFEST, clips=(3.2, 3.2))
-    rows: list[cosyvoice2.Row] = []
-    add = cosyvoice2.Batch.add
-
-    def spy(batch: cosyvoice2.Batch, request: cosyvoice2.Request) -> cosyvoice2.Row:
-        rows.append(add(batch, request))
-        return rows[-1]
-
-    with mock.patch.object(cosyvoice2.Batch, "add", spy):
-        report, _ = small_model.render(path)
-    return CosyBook(path, report, rows)
+    return small_model.render_watched(path, cosyvoice2.Batch)
 
 
-def same_takes(book: CosyBook, path: Path, chapters: Collection[int] = (0, 1, 2)) -> None:
+def same_takes(book: RenderedBook, path: Path, chapters: Collection[int] = (0, 1, 2)) -> None:
     other = Store.open(path.parent / "build" / "store")
     for step in book.steps:
         if step.chapter in chapters:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -16,41 +15,16 @@ import pytest
 
 import voxcpm2
 from narrator.engines.mlx import worker_process
-from narrator.pipeline import book_engines, manuscript, run
+from narrator.pipeline import book_engines, manuscript
 from narrator.progress import ChunkRendered, ProgressEvent
 from narrator.speech.plan import Step
 from narrator.speech.store import Record, Store
 from tests import books, small_model
+from tests.small_model import RenderedBook
 from voxcpm2.prompt import Continuation, Reference, Text, build_tokens
 
 TOLERANCE = 1e-3
 """Of latents, relative: a chain of takes carries the rounding of different batches on."""
-
-
-@dataclass
-class Rendered:
-    """A book that was rendered once, with what the model was asked."""
-
-    path: Path
-    report: run.Report
-    watcher: books.Watcher
-    rows: list[voxcpm2.Row]
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        return self.report.plan.steps
-
-    @property
-    def store(self) -> Store:
-        return Store.open(self.path.parent / "build" / "store")
-
-    def record(self, step: Step) -> Record:
-        record = self.store.find(step.key)
-        assert record
-        return record
-
-    def said(self, name: str) -> list[Step]:
-        return [step for step in self.steps if step.chunk.speaker == name]
 
 
 @pytest.fixture(scope="module")
@@ -65,21 +39,18 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def rendered(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Rendered:
+def rendered(model: Path, tmp_path_factory: pytest.TempPathFactory) -> RenderedBook:
     path = small_model.write(tmp_path_factory.mktemp("book") / "book", model)
-    rows: list[voxcpm2.Row] = []
-    add = voxcpm2.Batch.add
-
-    def spy(batch: voxcpm2.Batch, request: voxcpm2.Request) -> voxcpm2.Row:
-        rows.append(add(batch, request))
-        return rows[-1]
-
-    with mock.patch.object(voxcpm2.Batch, "add", spy):
-        report, watcher = small_model.render(path)
-    return Rendered(path, report, watcher, rows)
+    return small_model.render_watched(path, voxcpm2.Batch)
 
 
-def same_takes(book: Rendered, path: Path, chapters: Collection[int] = (0, 1, 2)) -> None:
+def record_of(book: RenderedBook, step: Step) -> Record:
+    record = book.store.find(step.key)
+    assert record
+    return record
+
+
+def same_takes(book: RenderedBook, path: Path, chapters: Collection[int] = (0, 1, 2)) -> None:
     other = Store.open(path.parent / "build" / "store")
     for step in book.steps:
         if step.chapter not in chapters:
@@ -103,15 +74,15 @@ def test_every_take_names_its_mode_prompt_voice_seed_and_tries(rendered):
     voices = rendered.report.plan.voices
     by_key = {step.key: step for step in rendered.steps}
     for step in rendered.steps:
-        record = rendered.record(step)
-        parent = rendered.record(by_key[step.parent]) if step.parent else None
+        record = record_of(rendered, step)
+        parent = record_of(rendered, by_key[step.parent]) if step.parent else None
         assert record.mode == step.mode
         assert record.prompted_by == (parent.content if parent else None)
         assert record.voiced_by == voices.contents[step.chunk.speaker]
         assert record.seed == 7
         assert (record.tries, record.attempt) == (1, 0)
         assert dict(record.parameters) == {"steps": 2, "cfg": 2.0, "earliest_stop": 0.1}
-    noises = {rendered.record(step).noise for step in rendered.steps}
+    noises = {record_of(rendered, step).noise for step in rendered.steps}
     assert len(noises) == len(rendered.steps)
 
 
@@ -253,7 +224,7 @@ def test_a_model_in_a_process_of_its_own_may_be_killed(rendered, tmp_path, monke
     assert len(processes) == 2
 
 
-def killed(rendered: Rendered, folder: Path, kills: int, seed: int) -> None:
+def killed(rendered: RenderedBook, folder: Path, kills: int, seed: int) -> None:
     path = small_model.copy(rendered.path, folder / "book")
     draw = random.Random(seed)
     for _ in range(kills):
