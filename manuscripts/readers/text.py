@@ -110,7 +110,7 @@ class _TextFile:
 
     def book(self, characters: int, rules: ChapterRules) -> Book:
         """Returns the book, with every paragraph in its place."""
-        self._leave_asides()
+        self._omit_asides()
         self._find_headings()
         outline = Outline(
             self.blocks, BookContext(title_from_file_name(self.path)), facts=self.facts
@@ -225,7 +225,7 @@ class _TextFile:
             and label_of(row, self.label_keys, is_within_paragraph) is not None
         )
 
-    def _leave_asides(self) -> None:
+    def _omit_asides(self) -> None:
         """Leaves out bracketed captions, footnotes and transcribers' notes."""
         for index, block in enumerate(self.blocks):
             if index == 0 and _PRODUCTION_CREDIT.match(block.text):
@@ -241,9 +241,9 @@ class _TextFile:
                 if mark := _FOOTNOTE.match(block.text):
                     part.note_keys = (f"[{mark[1].strip()}]",)
                     self.note_marks.update(part.note_keys)
-        self._leave_notes()
+        self._omit_notes()
 
-    def _leave_notes(self) -> None:
+    def _omit_notes(self) -> None:
         """Leaves out paragraphs that begin with a mark to which a paragraph above refers."""
         referred_marks: set[str] = set()
         for block in self.blocks:
@@ -317,7 +317,7 @@ class _TextFile:
         removed_characters = count_characters("".join(rows)) - count_characters(text)
         references: list[Block] = []
 
-        def leave_reference(reference: re.Match[str]) -> str:
+        def omit_reference(reference: re.Match[str]) -> str:
             """Returns "" for a reference to a note, and notes it; other marks stay."""
             mark = reference["mark"]
             if mark not in self.note_marks:
@@ -328,7 +328,7 @@ class _TextFile:
             references[-1].note_references = (mark,)
             return ""
 
-        text = _REFERENCE.sub(leave_reference, text)
+        text = _REFERENCE.sub(omit_reference, text)
         for lines in split_paragraphs(emphasized_spans(text)):
             paragraph = block_of_lines("text", block.source, lines)
             paragraph.containers = (Container("> ", "> "),) if is_quoted else ()

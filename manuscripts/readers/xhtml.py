@@ -209,7 +209,7 @@ class _BodyWalker:
         self.source = element.get(SOURCE_ATTRIBUTE) or self.source
         name, types = element_name(element), types_of(element)
         if reason := self._omission_reason(element, name, types.split()):
-            self.leave_out(element, reason)
+            self.omit(element, reason)
             return
         if is_row:
             self.paragraph.spans.append(StyledSpan(" "))
@@ -221,7 +221,7 @@ class _BodyWalker:
         # Whether it is a part of the enclosing section rather than a sibling.
         is_nested = self.sections[-1][0] not in (None, "part", "volume") and kind != "chapter"
         if is_nested and kind and (reason := omission_reason(kind)):
-            self.leave_out(element, reason)
+            self.omit(element, reason)
             return
         if kind and not is_nested:
             self.section_count += 1
@@ -377,7 +377,7 @@ class _BodyWalker:
         if len(cells) <= len(rows) or not has_short_cells or inner_table is not None:
             self.walk_children(element)
         elif self.choices.tables == "omit":
-            self.leave_out(element, "table")
+            self.omit(element, "table")
         else:
             self._read_rows(element)
 
@@ -397,7 +397,7 @@ class _BodyWalker:
         """Reads a row of data as a paragraph."""
         self.end_paragraph()
         if reason := row.get(OMISSION_ATTRIBUTE) or ("note" if row in self.note_elements else None):
-            self.leave_out(row, reason)
+            self.omit(row, reason)
             return
         self._add_anchors(row)
         outer, self.context = self.context, replace(self.context, is_row=True)
@@ -527,7 +527,7 @@ class _BodyWalker:
         if is_picture and not stated_reason:
             self._read_picture(element, name)
         elif reason:
-            self.leave_out(element, reason)
+            self.omit(element, reason)
         else:
             self._read_styled(element, name, types, classes)
 
@@ -574,13 +574,13 @@ class _BodyWalker:
             if not is_within_paragraph:
                 self.end_paragraph()
         else:
-            self.leave_out(element, _PICTURE_REASON)
+            self.omit(element, _PICTURE_REASON)
 
     def _read_formula(self, element: etree._Element, alt: str) -> None:
         """Reads a formula by its alternative text, or by its signs if it is a plain row of them."""
         spoken_text = spoken_formula(element, alt)
         if spoken_text is None:
-            self.leave_out(element, INCOMPLETE_REASON)
+            self.omit(element, INCOMPLETE_REASON)
             return
         self._add_span(f" {spoken_text} ")
         if element_name(element) in SPOKEN_PICTURES:
@@ -589,12 +589,12 @@ class _BodyWalker:
         if is_plain_formula(element) and not alt:
             self.paragraph.added_characters -= sum(map(count_characters, texts_of(element)))
         else:
-            self.leave_out(element, "formula, spoken by its alternative text")
+            self.omit(element, "formula, spoken by its alternative text")
 
-    def leave_out(self, element: etree._Element, reason: str) -> None:
+    def omit(self, element: etree._Element, reason: str) -> None:
         """Leaves out the words of `element`."""
         if reason == "note" and self._holds_notes(element):
-            self._leave_out_notes(element)
+            self._omit_notes(element)
             return
         text = strip_invisible(" ".join(block_texts(element)))
         block = left_out_block(self.source, hyphens.join(text, self.known_words), reason)
@@ -621,12 +621,12 @@ class _BodyWalker:
         is_headed = element not in self.note_elements and holds_heading(element)
         return note_count > 1 or (note_count == 1 and is_headed)
 
-    def _leave_out_notes(self, element: etree._Element) -> None:
+    def _omit_notes(self, element: etree._Element) -> None:
         """Leaves out the notes of an element, each by itself."""
         self._add_block(left_out_block(self.source, strip_invisible(element.text or ""), "note"))
         for child in element:
             if element_name(child):
-                self.leave_out(child, "note")
+                self.omit(child, "note")
             self._add_block(left_out_block(self.source, strip_invisible(child.tail or ""), "note"))
 
     def _add_source_text(self, text: str | None) -> None:

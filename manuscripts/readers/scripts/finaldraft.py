@@ -24,7 +24,7 @@ from manuscripts.readers.scripts.script import (
     ScriptItem,
     ScriptRun,
     SpeechPart,
-    leave_runs,
+    omit_runs,
     omitted_item,
     parse_title_page,
     read_items,
@@ -66,7 +66,7 @@ def read_finaldraft(path: Path, choices: Choices) -> Book:
     body = list(_paragraphs(source.find("Content")))
     title_runs = [_read_runs(paragraph) for paragraph in title_paragraphs]
     title_items = [
-        ScriptItem("omitted", leave_runs(runs, "title page"), name) for runs in title_runs if runs
+        ScriptItem("omitted", omit_runs(runs, "title page"), name) for runs in title_runs if runs
     ]
     texts = [text.text or "" for p in (*title_paragraphs, *body) for text in p.iter("{*}Text")]
     return read_items(
@@ -109,7 +109,7 @@ def _read_items(
         elif runs:
             if role == "action" and match_transition(text_of(runs)):
                 role, reason = "omitted", "transition"
-            runs = leave_runs(runs, reason) if role == "omitted" else runs
+            runs = omit_runs(runs, reason) if role == "omitted" else runs
             yield ScriptItem(_ITEM_KINDS.get(role, "action"), runs, name, level=1)
         for member in group:
             yield from _nested_items(member, name)

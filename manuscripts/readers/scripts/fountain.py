@@ -21,7 +21,7 @@ from manuscripts.readers.scripts.script import (
     ScriptRun,
     SpeechPart,
     begins_mid_sentence,
-    leave_runs,
+    omit_runs,
     omitted_item,
     read_items,
     read_script,
@@ -295,7 +295,7 @@ class _Screenplay:
         return ScriptItem(kind, self._styled_runs(text), self._source(row), level)
 
     def _omitted_item(self, text: str, reason: str, row: _SourceRow) -> ScriptItem:
-        return ScriptItem("omitted", leave_runs(self._styled_runs(text), reason), self._source(row))
+        return ScriptItem("omitted", omit_runs(self._styled_runs(text), reason), self._source(row))
 
     def _source(self, row: _SourceRow) -> str:
         return f"{self.name}:{row.number}"

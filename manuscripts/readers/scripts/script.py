@@ -132,7 +132,7 @@ def read_script(path: Path, encoding: str | None) -> Decoded:
     return decoded
 
 
-def leave_runs(runs: Runs, reason: str) -> list[ScriptRun]:
+def omit_runs(runs: Runs, reason: str) -> list[ScriptRun]:
     """Returns runs that are left out, for a reason unless they state their own."""
     return [replace(run, omission_reason=run.omission_reason or reason) for run in runs]
 
@@ -258,7 +258,7 @@ class _ScriptWriter:
             self._write_paragraph(script_item, _lower_capitals(plain_runs), tag="h1")
         elif script_item.kind == "section":
             reason = "heading of an outline, which is not printed"
-            self._write_paragraph(script_item, leave_runs(script_item.runs, reason))
+            self._write_paragraph(script_item, omit_runs(script_item.runs, reason))
         elif script_item.kind == "scene":
             etree.SubElement(self.body, "hr")
             runs = _lower_capitals(script_item.runs)
@@ -313,7 +313,7 @@ class _ScriptWriter:
             self._write_paragraph(script_item, runs, "direction")
             return True
         reason = EXTENSION_REASON if is_extension(text) else PARENTHETICAL_REASON
-        self._write_paragraph(script_item, leave_runs(runs, reason))
+        self._write_paragraph(script_item, omit_runs(runs, reason))
         return is_styled
 
     def _write_paragraph(

@@ -29,7 +29,7 @@ from manuscripts.readers.scripts.script import (
     ScriptItem,
     ScriptRun,
     SpeechPart,
-    leave_runs,
+    omit_runs,
     omitted_item,
     read_items,
     read_script,
@@ -150,7 +150,7 @@ def _omit_rolled_up_rows(cues: Sequence[SubtitleCue]) -> int:
     if repeating_cues < max(2, _MIN_ROLL_UP_SHARE * len(cues)):
         return 0
     for line in repeated_lines:
-        line.runs = leave_runs(line.runs, "shown again")
+        line.runs = omit_runs(line.runs, "shown again")
     return len(repeated_lines)
 
 
