@@ -64,8 +64,8 @@ def server(
     *,
     project: Project | None = None,
     most: int = 128,
-    longest: int = 20_000,
-    longest_speech: float = 1800.0,
+    max_characters: int = 20_000,
+    max_speech_seconds: float = 1800.0,
 ) -> tuple[app.SpeechServer, list[str]]:
     """One that is not at work yet, and what it tells."""
     lines: list[str] = []
@@ -74,7 +74,7 @@ def server(
     context = AnswerContext(SpeechService(engine, most), lines.append)
     own = sound_parameters_of(engine, {"seed": 0, "cfg": 2.0, "steps": 10, **settings.model_dump()})
     return app.SpeechServer(
-        context, voices, own, longest=longest, longest_speech=longest_speech
+        context, voices, own, max_characters=max_characters, max_speech_seconds=max_speech_seconds
     ), lines
 
 
@@ -89,10 +89,12 @@ def opened(
     token: str | None = None,
     origins: Sequence[str] = (),
     most: int = 128,
-    longest: int = 20_000,
-    longest_speech: float = 1800.0,
+    max_characters: int = 20_000,
+    max_speech_seconds: float = 1800.0,
 ) -> Iterator[Served]:
-    made, lines = server(engine, most=most, longest=longest, longest_speech=longest_speech)
+    made, lines = server(
+        engine, most=most, max_characters=max_characters, max_speech_seconds=max_speech_seconds
+    )
     with contextlib.closing(listening.listen("127.0.0.1", (0,))) as place:
         made.service.start()
         with app.running_speech_server(made, place, terms(place, token, origins)):

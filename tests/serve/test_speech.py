@@ -281,7 +281,7 @@ def test_a_text_of_too_much_speech_is_refused_before_any_is_spoken() -> None:
 
 @pytest.mark.parametrize(("speed", "status"), [(0.25, 400), (1.0, 200), (4.0, 200)])
 def test_slow_speech_is_longer(speed: float, status: int) -> None:
-    with serving.opened(HumEngine(), longest_speech=6.0) as served:
+    with serving.opened(HumEngine(), max_speech_seconds=6.0) as served:
         assert served.say(model="hum", speed=speed).status == status
 
 
@@ -295,9 +295,9 @@ def test_the_length_of_speech_can_be_set(narrator: Callable[..., tuple[int, str,
 
 def test_texts_that_are_prepared_have_a_place() -> None:
     with serving.opened(HumEngine(), most=2) as served:
-        served.server.preparing = 2
+        served.server.preparing_count = 2
         assert served.say(model="hum").status == 429
-        served.server.preparing = 1
+        served.server.preparing_count = 1
         assert served.say(model="hum").status == 200
 
 
@@ -458,7 +458,7 @@ def test_one_who_takes_nothing_is_spoken_to_a_little_ahead_and_then_given_up(
 ) -> None:
     monkeypatch.setattr("narrator.serve.answering.SEND_TIMEOUT", 0.3)
     engine = HumEngine(continues=False)
-    with serving.opened(engine, longest=100_000) as served:
+    with serving.opened(engine, max_characters=100_000) as served:
         with contextlib.closing(begun(served, LONG * 30, response_format="flac")):
             assert last(served).endswith("; broken off: nobody takes it")
         assert served.server.service.count == 0
@@ -483,13 +483,13 @@ def test_many_at_once_each_hear_their_own(shared: Served) -> None:
 
 
 def test_a_server_that_is_about_to_stop_takes_no_more(shared: Served) -> None:
-    shared.server.stopping = True
+    shared.server.is_stopping = True
     try:
         answer = shared.say()
         assert (answer.status, answer.json["error"]["code"]) == (503, "stopping")
         assert shared.client.get("/health").json["status"] == "stopping"
     finally:
-        shared.server.stopping = False
+        shared.server.is_stopping = False
 
 
 def test_a_preset_that_is_damaged_is_said(shared: Served) -> None:

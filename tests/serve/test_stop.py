@@ -53,7 +53,7 @@ def test_what_is_being_spoken_is_finished_and_nothing_new_is_begun() -> None:
         with contextlib.closing(begun(served)) as wire:
             until(lambda: engine.requests)
             interrupt()
-            until(lambda: served.server.stopping)
+            until(lambda: served.server.is_stopping)
             assert served.say(model="hum").status == 503
             engine.gate.set()
             answer = wire.getresponse()
