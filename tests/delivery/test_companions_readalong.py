@@ -20,6 +20,7 @@ from lxml import etree
 from manuscripts.errors import ImportFailed
 from narrator.delivery import companions
 from narrator.delivery.companions import SpokenChapter, sanitize
+from narrator.delivery.export import ListenerFile
 from narrator.errors import UserError
 from narrator.importing import import_book
 from narrator.project.facts import BookFacts
@@ -143,11 +144,13 @@ def make(
     source: Path | None = None,
     *formats: str,
     words: bool = False,
+    tags: BookFacts = TAGS,
+    files: list[ListenerFile] | None = None,
 ) -> tuple[Book, tuple[str, ...]]:
-    files = delivered(folder, chapters, *(formats or ("mp3",)), book=False, each=True)
+    files = files or delivered(folder, chapters, *(formats or ("mp3",)), book=False, each=True)
     path = folder / "Read Along.epub"
     made = companions.write(
-        chapters, files, ["readalong"], tags=TAGS, book=path, source=source, words=words
+        chapters, files, ["readalong"], tags=tags, book=path, source=source, words=words
     )
     assert made.paths == (path,)
     return Book(path), made.remarks
@@ -287,11 +290,7 @@ def test_the_package_says_who_reads_and_what_lights(tmp_path: Path) -> None:
 
 def test_right_to_left_books_are(tmp_path: Path) -> None:
     one = spoken("שלום לכולם. היום נלך אל הנהר.", language="he")
-    files = delivered(tmp_path, [one], "mp3")
-    path = tmp_path / "b.epub"
-    tags = BookFacts(title="ספר", language="he")
-    companions.write([one], files, ["readalong"], tags=tags, book=path)
-    book = Book(path)
+    book, _ = make(tmp_path, [one], tags=BookFacts(title="ספר", language="he"))
     check(book, [one])
     assert book.opf.find("o:spine", NS).get("page-progression-direction") == "rtl"
     assert etree.fromstring(book.files["EPUB/chapter-001.xhtml"]).get("dir") == "rtl"
@@ -300,11 +299,8 @@ def test_right_to_left_books_are(tmp_path: Path) -> None:
 def test_the_cover_is_in_the_book(tmp_path: Path) -> None:
     cover = tmp_path / "c.png"
     cover.write_bytes(PNG)
-    one = spoken("One.")
-    files = delivered(tmp_path, [one], "mp3")
     tags = BookFacts(title="B", language="en", cover=cover)
-    companions.write([one], files, ["readalong"], tags=tags, book=tmp_path / "b.epub")
-    book = Book(tmp_path / "b.epub")
+    book, _ = make(tmp_path, [spoken("One.")], tags=tags)
     (item,) = [i for i in book.items.values() if i.get("properties") == "cover-image"]
     assert book.files[f"EPUB/{item.get('href')}"] == PNG
 
@@ -314,19 +310,17 @@ def test_the_cover_is_in_the_book(tmp_path: Path) -> None:
 
 def test_sound_of_one_file_for_the_whole_book(tmp_path: Path) -> None:
     (file,) = delivered(tmp_path, chapters(), "m4b", shift=0.5)
-    path = tmp_path / "b.epub"
-    companions.write(chapters(), [file], ["readalong"], tags=TAGS, book=path)
-    rows = list(Book(path).overlays().values())
+    book, _ = make(tmp_path, chapters(), files=[file])
+    rows = list(book.overlays().values())
     assert {row[2] for part in rows for row in part} == {"EPUB/read-along/audio/book-1.m4a"}
     assert [part[0][3] for part in rows] == pytest.approx(list(file.starts), abs=0.001)
-    assert Book(path).files["EPUB/read-along/audio/book-1.m4a"] == file.path.read_bytes()
+    assert book.files["EPUB/read-along/audio/book-1.m4a"] == file.path.read_bytes()
 
 
 def test_chapters_of_their_own_are_preferred(tmp_path: Path) -> None:
     files = delivered(tmp_path, chapters(), "m4b", "mp3", each=True)
-    path = tmp_path / "b.epub"
-    companions.write(chapters(), files, ["readalong"], tags=TAGS, book=path)
-    names = sorted(name for name in Book(path).names if "/audio/" in name)
+    book, _ = make(tmp_path, chapters(), files=files)
+    names = sorted(name for name in book.names if "/audio/" in name)
     assert names == [f"EPUB/read-along/audio/00{n}.mp3" for n in (1, 2)]
 
 
