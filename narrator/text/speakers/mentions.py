@@ -40,7 +40,7 @@ class Mention:
 
 
 @dataclass(slots=True)
-class Prose:
+class Passage:
     """A paragraph with its words, quotations and mentions."""
 
     number: int
@@ -88,9 +88,9 @@ def passages(
     quoted: Sequence[Sequence[Quotation]],
     names: KnownNames,
     language: str,
-) -> list[Prose]:
-    """Analyse the paragraphs of all chapters, given their quotations."""
-    all_passages: list[Prose] = []
+) -> list[Passage]:
+    """Analyses the paragraphs of all chapters; `quoted` are the quotations of each chapter."""
+    all_passages: list[Passage] = []
     scene = 0
     for chapter_index, (paragraphs, quotations) in enumerate(zip(chapters, quoted, strict=True)):
         pieces: dict[int, list[Quotation]] = {}
@@ -98,7 +98,7 @@ def passages(
             pieces.setdefault(quotation.paragraph, []).append(quotation)
         for index, text in enumerate(paragraphs):
             paragraph_pieces = pieces.get(index, [])
-            passage = Prose(
+            passage = Passage(
                 len(all_passages),
                 chapter_index,
                 scene,
@@ -133,11 +133,12 @@ _ACTION_WORDS = frozenset(
 class _MentionFinder:
     """Finds the mentions of one passage."""
 
-    def __init__(self, passage: Prose, names: KnownNames) -> None:
+    def __init__(self, passage: Passage, names: KnownNames) -> None:
         self.passage = passage
         self.words, self.text = passage.words, passage.text
         self.names = names
-        self._piece = 0
+        self._piece_index = 0
+        """Index of the first quotation that does not end before the current word."""
 
     def mentions(self) -> Iterator[Mention]:
         """Yields the mentions of the passage in order."""
@@ -152,10 +153,11 @@ class _MentionFinder:
             index = mention.last if mention is not None else index + 1
 
     def _is_quoted(self, start: int) -> bool:
+        """Returns whether an offset lies in a quotation; offsets must rise from call to call."""
         pieces = self.passage.pieces
-        while self._piece < len(pieces) and pieces[self._piece].stop <= start:
-            self._piece += 1
-        return self._piece < len(pieces) and pieces[self._piece].start <= start
+        while self._piece_index < len(pieces) and pieces[self._piece_index].stop <= start:
+            self._piece_index += 1
+        return self._piece_index < len(pieces) and pieces[self._piece_index].start <= start
 
     def _match_name(self, index: int, is_quoted: bool) -> Mention | None:
         """Matches a name of the cast at a word."""

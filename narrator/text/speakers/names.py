@@ -68,6 +68,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def name_words(name: str) -> Words:
+    """Returns a name in comparable form."""
     return tuple(SHORT.get(token.norm, token.norm) for token in tokens(name))
 
 
@@ -102,7 +103,9 @@ class KnownNames:
                 tuple(bearers), _is_common(form, needs_article), needs_article
             )
             sizes.setdefault(form[0], set()).add(len(form))
-        self._sizes = {first: sorted(lengths, reverse=True) for first, lengths in sizes.items()}
+        self._word_counts_by_first_word = {
+            first: sorted(lengths, reverse=True) for first, lengths in sizes.items()
+        }
         """First word of a name -> lengths of such names, the longest first."""
 
     def find(self, name: str) -> int | None:
@@ -112,7 +115,7 @@ class KnownNames:
     def match_at(self, words: Sequence[Token], index: int, text: str) -> tuple[int, Entry] | None:
         """Returns the longest name that begins at a word: its number of words, and its entry."""
         norm = words[index].norm
-        for word_count in self._sizes.get(SHORT.get(norm, norm), ()):
+        for word_count in self._word_counts_by_first_word.get(SHORT.get(norm, norm), ()):
             run = words[index : index + word_count]
             entry = self._entries.get(tuple(SHORT.get(word.norm, word.norm) for word in run))
             if entry is None or len(run) < word_count or not _is_contiguous(run, text):
@@ -126,9 +129,9 @@ class KnownNames:
                 or (entry.is_noun and _has_article(words, index, text))
             ):
                 return word_count, entry
-        return self._of_two(words, index)
+        return self._match_shared_surname(words, index)
 
-    def _of_two(self, words: Sequence[Token], index: int) -> tuple[int, Entry] | None:
+    def _match_shared_surname(self, words: Sequence[Token], index: int) -> tuple[int, Entry] | None:
         """Matches the first of "Mr. and Mrs. Hart"."""
         if words[index].norm not in TITLES:
             return None
@@ -241,16 +244,20 @@ def _name_parts(member: Character) -> Iterator[Words]:
 
 def _word_parts(words: Words) -> Iterator[Words]:
     """Yields the parts of one name: title, name without title, first and last word."""
-    bare = tuple(word for word in words if word not in TITLES)
-    titles = words[: len(words) - len(bare)]
+    words_without_title = tuple(word for word in words if word not in TITLES)
+    titles = words[: len(words) - len(words_without_title)]
     if titles and titles[0] in _STANDALONE_TITLES:
         yield titles[:1]
-    if bare:
-        yield bare
-    if len(bare) > 1:
-        yield bare[:1]
-        yield bare[-1:]
-        yield from ((titles[0], bare[-1]), (titles[0], bare[0])) if titles else ()
+    if words_without_title:
+        yield words_without_title
+    if len(words_without_title) > 1:
+        yield words_without_title[:1]
+        yield words_without_title[-1:]
+        yield from (
+            ((titles[0], words_without_title[-1]), (titles[0], words_without_title[0]))
+            if titles
+            else ()
+        )
 
 
 def _is_contiguous(run: Sequence[Token], text: str) -> bool:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from narrator.text.speakers.situations import Situation, Story
-from narrator.text.speakers.tags import Talk
+from narrator.text.speakers.tags import SpeechTurn
 
 Features = dict[str, float]
 History = Sequence[tuple[int, Situation]]
@@ -36,7 +36,7 @@ _NOBODY = -1
 class Decision:
     """The decided speaker of a turn."""
 
-    turn: Talk
+    turn: SpeechTurn
     character: int | None
     """Index in the cast; None for nobody."""
     odds: float

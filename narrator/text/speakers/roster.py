@@ -501,12 +501,14 @@ def _may_be_person(form: _NameForm, person: _Person) -> bool:
             set(form.words_without_title) == set(person_form.words_without_title)
             for person_form in person.forms
         )
-    by_given = any(_is_same_given_name(first, given_name) for given_name in person.given_names)
+    has_same_given_name = any(
+        _is_same_given_name(first, given_name) for given_name in person.given_names
+    )
     if len(form.words_without_title) > 1:
-        return by_given and not _are_rivals(form, person)
+        return has_same_given_name and not _are_rivals(form, person)
     if form.title in _BEFORE_SURNAMES:
         return _fits_title(form, person)
-    return by_given or (first == person.surname and not _is_lady(person))
+    return has_same_given_name or (first == person.surname and not _is_lady(person))
 
 
 def _is_lady(person: _Person) -> bool:

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from narrator.text.speakers.mentions import Mention, Prose
+from narrator.text.speakers.mentions import Mention, Passage
 from narrator.text.speakers.names import KnownNames
-from narrator.text.speakers.tags import Talk
+from narrator.text.speakers.tags import SpeechTurn
 
 NO_GAP = 99
 """Gap to the last turn at the beginning of a scene, in passages."""
@@ -20,7 +20,7 @@ class Story:
     """Facts on the characters from the whole book."""
 
     def __init__(
-        self, passages: Sequence[Prose], names: KnownNames, groups: Sequence[Talk]
+        self, passages: Sequence[Passage], names: KnownNames, groups: Sequence[SpeechTurn]
     ) -> None:
         self.names = names
         self.narration_counts = Counter[int]()
@@ -43,7 +43,7 @@ class Story:
         self.first_person: int | None = None
         """Index of the character who narrates the book as "I", or None."""
 
-    def find_first_person(self, passages: Sequence[Prose], groups: Sequence[Talk]) -> None:
+    def find_first_person(self, passages: Sequence[Passage], groups: Sequence[SpeechTurn]) -> None:
         """Finds the narrator: a character addressed by name right before or after words of the
         narrator's I."""
         first_person_chapters = {
@@ -68,7 +68,7 @@ class Story:
             self.first_person = likeliest
 
 
-def _count_calls_near_i(groups: Sequence[Talk]) -> Counter[int]:
+def _count_calls_near_i(groups: Sequence[SpeechTurn]) -> Counter[int]:
     """Counts characters addressed by name just before or after words of the narrator's I."""
     calls = Counter[int]()
     for index, group in enumerate(groups):
@@ -80,7 +80,7 @@ def _count_calls_near_i(groups: Sequence[Talk]) -> Counter[int]:
     return calls
 
 
-def _first_person_shares(passages: Sequence[Prose]) -> dict[int, float]:
+def _first_person_shares(passages: Sequence[Passage]) -> dict[int, float]:
     """Returns for each chapter the share of the narrator's I in its narration."""
     first_person_counts, word_counts = Counter[int](), Counter[int]()
     for passage in passages:
@@ -94,11 +94,11 @@ def _first_person_shares(passages: Sequence[Prose]) -> dict[int, float]:
     }
 
 
-def _all_mentions(passages: Sequence[Prose]) -> Iterator[Mention]:
+def _all_mentions(passages: Sequence[Passage]) -> Iterator[Mention]:
     return (mention for passage in passages for mention in passage.mentions)
 
 
-def _drop_unnamed_bearers(passages: Sequence[Prose]) -> None:
+def _drop_unnamed_bearers(passages: Sequence[Passage]) -> None:
     """Removes from ambiguous mentions the characters that no other name ever mentions."""
     sole_bearers = {
         mention.characters[0] for mention in _all_mentions(passages) if len(mention.characters) == 1
@@ -111,7 +111,7 @@ def _drop_unnamed_bearers(passages: Sequence[Prose]) -> None:
             mention.characters = known_bearers or mention.characters
 
 
-def _pronouns(passages: Sequence[Prose], names: KnownNames) -> Iterator[str | None]:
+def _pronouns(passages: Sequence[Passage], names: KnownNames) -> Iterator[str | None]:
     """Yields each character's pronoun: given, implied by names, or as the narration continues after
     them."""
     votes: list[Counter[str]] = [Counter() for _ in names.cast]
@@ -126,7 +126,7 @@ def _pronouns(passages: Sequence[Prose], names: KnownNames) -> Iterator[str | No
             yield "he" if he_votes > she_votes else "she"
 
 
-def _pronouns_after_names(passage: Prose) -> Iterator[tuple[int, str]]:
+def _pronouns_after_names(passage: Passage) -> Iterator[tuple[int, str]]:
     """Yields characters with the pronoun that follows their name in the same sentence, without
     anybody between."""
     last_name: Mention | None = None
@@ -152,7 +152,7 @@ def _pronouns_after_names(passage: Prose) -> Iterator[tuple[int, str]]:
 class Situation:
     """The evidence on a turn before any decision."""
 
-    turn: Talk
+    turn: SpeechTurn
     kind: str
     """Type of its tag: "name", "self", "pronoun", "noun", or "bare" without a tag."""
     named_characters: tuple[int, ...] = ()
@@ -192,14 +192,15 @@ class _MentionTracker:
         self.begin()
 
     def begin(self) -> None:
-        """Forget the mentions of the last scene."""
+        """Begins a scene: forgets the mentions of the one before."""
         self.last_seen: dict[int, tuple[int, int]] = {}
-        self.mentions = 0
+        """Character -> number of the passage, and count of mentions, at its last mention."""
+        self.mention_count = 0
         self.subjects: list[int] = []
         self.gap = NO_GAP
         self.lead: tuple[int, ...] = ()
 
-    def situation(self, group: Talk) -> Situation:
+    def situation(self, group: SpeechTurn) -> Situation:
         """Returns the situation of a turn, by what was read so far."""
         number = group.passage.number
         tag = group.tag
@@ -208,8 +209,8 @@ class _MentionTracker:
             "bare",
             gap=self.gap,
             recent={
-                character: (number - passage, self.mentions - mention_count)
-                for character, (passage, mention_count) in self.last_seen.items()
+                character: (number - passage, self.mention_count - count_then)
+                for character, (passage, count_then) in self.last_seen.items()
             },
             subjects=tuple(self.subjects[:4]),
             nearby_characters=self._nearby_characters(group),
@@ -240,7 +241,7 @@ class _MentionTracker:
         )
         return (likeliest,)
 
-    def _nearby_characters(self, group: Talk) -> dict[int, str]:
+    def _nearby_characters(self, group: SpeechTurn) -> dict[int, str]:
         """Maps characters mentioned in the turn's passage to their position."""
         positions: dict[int, str] = {}
         tag = group.tag
@@ -263,7 +264,7 @@ class _MentionTracker:
                 positions.setdefault(character, side)
         return positions
 
-    def read(self, passage: Prose) -> None:
+    def read(self, passage: Passage) -> None:
         """Records the mentions in a passage's narration."""
         last_named: int | None = None
         for mention in passage.mentions:
@@ -271,8 +272,8 @@ class _MentionTracker:
             if character is None:
                 continue
             if mention.kind != "pronoun":
-                self.mentions += 1
-                self.last_seen[character] = (passage.number, self.mentions)
+                self.mention_count += 1
+                self.last_seen[character] = (passage.number, self.mention_count)
                 last_named = character if mention.characters else last_named
             if (
                 mention.kind != "self"
@@ -314,7 +315,7 @@ _MENTION_REACH = 100
 """Mentions of a passage that are considered before and after a turn."""
 
 
-def _surrounding_mentions(group: Talk) -> list[Mention]:
+def _surrounding_mentions(group: SpeechTurn) -> list[Mention]:
     """Returns the mentions around a turn in its passage."""
     passage = group.passage
     words = passage.between(group.pieces[0].start, group.pieces[-1].stop)
@@ -326,7 +327,7 @@ def _surrounding_mentions(group: Talk) -> list[Mention]:
 _CLAUSE_OPENERS = frozenset("and then but when as while so for that".split())
 
 
-def _is_subject(passage: Prose, mention: Mention) -> bool:
+def _is_subject(passage: Passage, mention: Mention) -> bool:
     """Returns whether a mention begins a sentence or a clause."""
     if mention.first == 0:
         return True
@@ -337,16 +338,18 @@ def _is_subject(passage: Prose, mention: Mention) -> bool:
     )
 
 
-def situations(passages: Sequence[Prose], groups: Sequence[Talk], book: Story) -> list[Situation]:
+def situations(
+    passages: Sequence[Passage], turns: Sequence[SpeechTurn], book: Story
+) -> list[Situation]:
     """Returns the situations of all turns."""
-    by_passage: dict[int, list[Talk]] = {}
-    for group in groups:
-        by_passage.setdefault(group.passage.number, []).append(group)
+    turns_by_passage: dict[int, list[SpeechTurn]] = {}
+    for group in turns:
+        turns_by_passage.setdefault(group.passage.number, []).append(group)
     all_situations: list[Situation] = []
-    follower = _MentionTracker(book)
+    tracker = _MentionTracker(book)
     for index, passage in enumerate(passages):
         if index and passage.scene != passages[index - 1].scene:
-            follower.begin()
-        all_situations += map(follower.situation, by_passage.get(passage.number, ()))
-        follower.read(passage)
+            tracker.begin()
+        all_situations += map(tracker.situation, turns_by_passage.get(passage.number, ()))
+        tracker.read(passage)
     return all_situations

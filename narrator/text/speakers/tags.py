@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from narrator.text.quotations import Quotation
-from narrator.text.speakers.mentions import Mention, Prose, is_title
+from narrator.text.speakers.mentions import Mention, Passage, is_title
 from narrator.text.speakers.names import Token
 from narrator.text.speakers.words import ADDRESSED, SAID, SAYING, SURE_SAID
 from narrator.text.speech_verbs import Subject, named_in_tag
@@ -32,10 +32,10 @@ class SpeechTag:
 
 
 @dataclass(slots=True)
-class Talk:
+class SpeechTurn:
     """The words of one speaker in one passage: a quotation, in one piece or more."""
 
-    passage: Prose
+    passage: Passage
     pieces: list[Quotation]
     tag: SpeechTag | None = None
     vocatives: set[int] = field(default_factory=set)
@@ -46,9 +46,9 @@ class Talk:
     """Characters mentioned in it."""
 
 
-def turns(passages: Sequence[Prose]) -> list[Talk]:
+def turns(passages: Sequence[Passage]) -> list[SpeechTurn]:
     """Returns the turns of all passages, in order."""
-    all_turns: list[Talk] = []
+    all_turns: list[SpeechTurn] = []
     for index, passage in enumerate(passages):
         previous = passages[index - 1] if index else None
         if previous is not None and previous.scene != passage.scene:
@@ -58,23 +58,25 @@ def turns(passages: Sequence[Prose]) -> list[Talk]:
     return all_turns
 
 
-def _turns_in(passage: Prose, previous: Prose | None) -> list[Talk]:
+def _turns_in(passage: Passage, previous: Passage | None) -> list[SpeechTurn]:
     """Returns the turns of a passage, split where its tags name another speaker."""
-    groups: list[Talk] = []
+    turns_so_far: list[SpeechTurn] = []
     for index, piece in enumerate(passage.pieces):
         tag = _find_tag(passage, index)
-        if groups and not _is_another(groups[-1], tag, piece):
-            groups[-1].pieces.append(piece)
-            if tag and (groups[-1].tag is None or _tag_weight(tag) > _tag_weight(groups[-1].tag)):
-                groups[-1].tag = tag
+        if turns_so_far and not _has_another_speaker(turns_so_far[-1], tag, piece):
+            turns_so_far[-1].pieces.append(piece)
+            if tag and (
+                turns_so_far[-1].tag is None or _tag_weight(tag) > _tag_weight(turns_so_far[-1].tag)
+            ):
+                turns_so_far[-1].tag = tag
         else:
-            groups.append(Talk(passage, [piece], tag))
-    begins_with_speech = not passage.text[: groups[0].pieces[0].start].strip()
-    if groups[0].tag is None and previous is not None and begins_with_speech:
-        groups[0].tag = _lead_in_tag(previous)
-    for group in groups:
-        _note_names(group)
-    return groups
+            turns_so_far.append(SpeechTurn(passage, [piece], tag))
+    begins_with_speech = not passage.text[: turns_so_far[0].pieces[0].start].strip()
+    if turns_so_far[0].tag is None and previous is not None and begins_with_speech:
+        turns_so_far[0].tag = _lead_in_tag(previous)
+    for group in turns_so_far:
+        _record_names(group)
+    return turns_so_far
 
 
 _KIND_WEIGHTS = {"name": 3, "self": 3, "noun": 2, "pronoun": 1}
@@ -84,14 +86,16 @@ def _tag_weight(tag: SpeechTag) -> int:
     return _KIND_WEIGHTS[tag.mention.kind] + 4 * tag.is_explicit
 
 
-def _is_another(group: Talk, tag: SpeechTag | None, piece: Quotation) -> bool:
+def _has_another_speaker(
+    previous_turn: SpeechTurn, tag: SpeechTag | None, piece: Quotation
+) -> bool:
     """Returns whether a piece has another speaker than the pieces before it in the passage."""
-    text = group.passage.text
-    if tag is None or group.tag is None or tag.mention is group.tag.mention:
+    text = previous_turn.passage.text
+    if tag is None or previous_turn.tag is None or tag.mention is previous_turn.tag.mention:
         # two quotations side by side, without a word between
-        last_stop = group.pieces[-1].stop
+        last_stop = previous_turn.pieces[-1].stop
         return not text[last_stop : piece.start].strip(" \n-—") and text[last_stop - 1] in '"”’»'
-    group_mention, tag_mention = group.tag.mention, tag.mention
+    group_mention, tag_mention = previous_turn.tag.mention, tag.mention
     if group_mention.characters and tag_mention.characters:
         return not set(group_mention.characters) & set(tag_mention.characters)
     if "self" in (group_mention.kind, tag_mention.kind):
@@ -103,7 +107,7 @@ def _is_another(group: Talk, tag: SpeechTag | None, piece: Quotation) -> bool:
     )
 
 
-def _find_tag(passage: Prose, index: int) -> SpeechTag | None:
+def _find_tag(passage: Passage, index: int) -> SpeechTag | None:
     """Returns the tag of a piece: before it if that leads to the piece, else after it."""
     if not passage.is_english:
         return _foreign_tag(passage, index)
@@ -118,7 +122,7 @@ def _find_tag(passage: Prose, index: int) -> SpeechTag | None:
     return tag_before
 
 
-def _lead_in_tag(passage: Prose) -> SpeechTag | None:
+def _lead_in_tag(passage: Passage) -> SpeechTag | None:
     """Returns the tag at the end of the paragraph before a quotation: "Ada said" and a new line."""
     last_mark = passage.text.rstrip()[-1:]
     if last_mark not in ":,—-" and not last_mark.isalnum():
@@ -128,7 +132,7 @@ def _lead_in_tag(passage: Prose) -> SpeechTag | None:
     return tag if tag is not None and tag.is_explicit else None
 
 
-def _foreign_tag(passage: Prose, index: int) -> SpeechTag | None:
+def _foreign_tag(passage: Passage, index: int) -> SpeechTag | None:
     """Returns the tag of a piece in a language with known verbs of speech and pronouns."""
     piece = passage.pieces[index]
     previous_stop = passage.pieces[index - 1].stop if index else 0
@@ -144,7 +148,7 @@ def _foreign_tag(passage: Prose, index: int) -> SpeechTag | None:
     return None
 
 
-def _mention_of_subject(passage: Prose, narration_start: int, subject: Subject) -> Mention:
+def _mention_of_subject(passage: Passage, narration_start: int, subject: Subject) -> Mention:
     """Returns the mention at the subject of a tag, or a new one."""
     start_offset, stop_offset = narration_start + subject.start, narration_start + subject.stop
     for mention in passage.mentions:
@@ -164,7 +168,7 @@ _OPENERS = frozenset("then here again so at thus next now presently suddenly".sp
 _PARTICLES = frozenset("in out up on back forth off".split())
 
 
-def _tag_after(passage: Prose, index: int) -> SpeechTag | None:
+def _tag_after(passage: Passage, index: int) -> SpeechTag | None:
     """Finds a tag after a quotation: `…,” said Ada` and `…,” Ada said`."""
     text = passage.text
     start = passage.pieces[index].stop
@@ -185,7 +189,7 @@ def _tag_after(passage: Prose, index: int) -> SpeechTag | None:
 
 
 def _tag_with_verb_first(
-    passage: Prose, words: range, verbs: Sequence[int], mentions: Sequence[Mention]
+    passage: Passage, words: range, verbs: Sequence[int], mentions: Sequence[Mention]
 ) -> SpeechTag | None:
     """Matches `said Ada`, `then said the old man`, `broke in Ada`."""
     first_word = passage.words[words[0]]
@@ -204,7 +208,7 @@ def _tag_with_verb_first(
     return _tag_near_verb(passage, verb, mentions)
 
 
-def _tag_near_verb(passage: Prose, verb: int, mentions: Sequence[Mention]) -> SpeechTag | None:
+def _tag_near_verb(passage: Passage, verb: int, mentions: Sequence[Mention]) -> SpeechTag | None:
     """Returns a tag with a person within three words of a verb: `said at last the good Ada`."""
     for mention in mentions:
         if (
@@ -217,7 +221,7 @@ def _tag_near_verb(passage: Prose, verb: int, mentions: Sequence[Mention]) -> Sp
 
 
 def _tag_with_subject_first(
-    passage: Prose, words: range, verbs: Sequence[int], mentions: Sequence[Mention], start: int
+    passage: Passage, words: range, verbs: Sequence[int], mentions: Sequence[Mention], start: int
 ) -> SpeechTag | None:
     """Matches `Ada said`, `she, turning round, replied`."""
     if not verbs:
@@ -258,14 +262,14 @@ def _is_abbreviation(text: str, start: int, stop: int) -> bool:
 # -- before a quotation
 
 
-def _tag_before(passage: Prose, index: int) -> SpeechTag | None:
+def _tag_before(passage: Passage, index: int) -> SpeechTag | None:
     """Finds a tag before a quotation: `Ada said, “…`, `Then Ada, turning round, cried: “…`, `Ada
     nodded. “…`"""
     begin = passage.pieces[index - 1].stop if index else 0
     return _tag_ending_at(passage, begin, passage.pieces[index].start)
 
 
-def _tag_ending_at(passage: Prose, begin: int, stop: int) -> SpeechTag | None:
+def _tag_ending_at(passage: Passage, begin: int, stop: int) -> SpeechTag | None:
     """Returns the tag or the beat that ends at `stop`."""
     sentence = _last_sentence(passage.text, begin, stop)
     words = passage.between(sentence, stop)
@@ -283,7 +287,7 @@ def _tag_ending_at(passage: Prose, begin: int, stop: int) -> SpeechTag | None:
     return SpeechTag(subject, "colon" if leads_in else "beat")
 
 
-def _tag_by_verb(passage: Prose, words: range, mentions: Sequence[Mention]) -> SpeechTag | None:
+def _tag_by_verb(passage: Passage, words: range, mentions: Sequence[Mention]) -> SpeechTag | None:
     """Returns the tag of a sentence that leads to a quotation, by its last verb of speech."""
     verbs = [word for word in words if passage.norm(word) in SAID or passage.norm(word) in SAYING]
     if not verbs:
@@ -327,12 +331,12 @@ _CONJUNCTIONS = frozenset(
 )
 
 
-def _is_object(passage: Prose, mention: Mention) -> bool:
+def _is_object(passage: Passage, mention: Mention) -> bool:
     return passage.norm(mention.first - 1) in _PREPOSITIONS
 
 
 def _subject_of(
-    passage: Prose, mentions: Sequence[Mention], first: int, verb: int
+    passage: Passage, mentions: Sequence[Mention], first: int, verb: int
 ) -> Mention | None:
     """Returns the subject of a verb: the last person before it that begins a clause."""
     possible_subjects = [
@@ -355,13 +359,13 @@ def _subject_of(
     )
 
 
-def _begins_clause(passage: Prose, mention: Mention) -> bool:
+def _begins_clause(passage: Passage, mention: Mention) -> bool:
     previous_word = passage.words[mention.first - 1]
     gap_text = passage.text[previous_word.stop : mention.start].strip()
     return bool(gap_text) or previous_word.norm in _CONJUNCTIONS
 
 
-def _resolve_voice(passage: Prose, mention: Mention, mentions: Sequence[Mention]) -> Mention:
+def _resolve_voice(passage: Passage, mention: Mention, mentions: Sequence[Mention]) -> Mention:
     """Returns Ada for "the muffled voice of Ada" and "Ada's voice"."""
     end = mention.last
     if passage.norm(end - 1) == "voice" and passage.norm(end) == "of":
@@ -382,22 +386,22 @@ _BEFORE_CALL = re.compile(
 _AFTER_CALL = re.compile(r"\s*(?:[,;:.!?—\"”’]|-|\Z)")
 
 
-def _note_names(group: Talk) -> None:
+def _record_names(turn: SpeechTurn) -> None:
     """Records the characters addressed and mentioned in a turn."""
-    passage = group.passage
-    for piece in group.pieces:
+    passage = turn.passage
+    for piece in turn.pieces:
         words = passage.between(piece.start, piece.stop)
         for mention in passage.mentions_in(words):
             if not mention.characters:
                 continue
             if not mention.is_possessive and _is_call(passage.text, mention, piece):
-                group.vocatives |= set(mention.characters)
+                turn.vocatives |= set(mention.characters)
             else:
-                group.named_characters |= set(mention.characters)
+                turn.named_characters |= set(mention.characters)
         for word in words:
             token = passage.words[word]
             if token.norm in ADDRESSED and _is_call(passage.text, token, piece):
-                group.address = ADDRESSED[token.norm]
+                turn.address = ADDRESSED[token.norm]
 
 
 def _is_call(text: str, call: Mention | Token, piece: Quotation) -> bool:
