@@ -29,8 +29,6 @@ PLAYABLE_TYPES = {suffix: MEDIA_TYPES[suffix] for suffix in (".m4a", ".mp3", ".f
 """Media types that browsers play, by file ending; those that seek best come first."""
 _PIECE_SAMPLES = 65536
 """Samples that are sent at a time."""
-_MAX_RIFF_BYTES = 0xFFFFFFFF - 256
-"""Most bytes of samples in a WAV file; longer ones become RF64."""
 
 
 @dataclass(frozen=True, slots=True)
