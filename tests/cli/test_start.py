@@ -28,7 +28,11 @@ RARE = {"num2words", "psutil", "rich.progress", "ssl"}
 @pytest.mark.parametrize(
     ("command", "most", "without"),
     [
-        ("--help", 400, MODELS | READERS | SERVERS | {"av", "numpy", "pydantic", "soundfile"}),
+        (
+            "--help",
+            330,
+            MODELS | READERS | SERVERS | RARE | {"av", "numpy", "pydantic", "soundfile"},
+        ),
         ("check", 870, MODELS | READERS | SERVERS | RARE),
         ("status", 870, MODELS | READERS | SERVERS | RARE),
         ("render --draft", 1150, MODELS | READERS | SERVERS),
