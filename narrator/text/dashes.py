@@ -11,7 +11,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from narrator.text.marks import stripped_end
-from narrator.text.speech_verbs import WORD, SpeechWords, folded_words, named_in_tag, speech_of
+from narrator.text.speech_verbs import (
+    NO_ABBREVIATION,
+    WORD,
+    SpeechWords,
+    folded_words,
+    named_in_tag,
+    speech_of,
+)
 
 _LEADING_DASH = re.compile(
     r"\s*[_*]*(?:[—–―]+|--+|-(?=[^\W\d_]|[¿¡«\"“ \u00a0]))(?![-—–―])[_*]*\s*"
@@ -147,10 +154,7 @@ def _narration_score(part: str, previous_character: str, words: SpeechWords) -> 
 _REFLEXIVE = frozenset("s se me m lui le les gli lhe".split())
 """Pronouns before the verb of a tag: s'écria, lui dit, le dijo."""
 _TAG_START = re.compile(r"[,!?….»”]\s+(?=[^\W\d_])")
-_CLAUSE_END = re.compile(
-    r"(?<!\b[^\W\d_])(?<!\bMme)(?<!\bMlle)(?<!\bDr)(?<!\bSr)(?<!\bSra)\.(?=\s|\Z)|[!?…](?=\s|\Z)"
-    r"|[,;:](?=\s)|\Z"
-)
+_CLAUSE_END = re.compile(NO_ABBREVIATION + r"\.(?=\s|\Z)|[!?…](?=\s|\Z)|[,;:](?=\s)|\Z")
 _CLAUSE_MARKS = re.compile(r"[,.;:!?…]")
 
 

@@ -113,10 +113,16 @@ def test_the_cast_is_found_in_other_languages() -> None:
     assert [one.speaker for one in found.said][:2] == ["Anna", "Herr Huber"]
 
 
-def test_given_names_are_english_in_english_alone() -> None:
-    story = ["« Bonjour », dit Jean.", "« Viens », dit Jean.", "Marie vit Jean."]
-    (jean,) = [one for one in attribute([story], language="fr").cast if one.name == "Jean"]
-    assert jean.pronoun is None
+def test_given_names_imply_the_pronoun_of_their_language() -> None:
+    french = ["« Bonjour », dit Jean.", "« Viens », dit Jean.", "Marie vit Jean."]
+    english = ["“Hello,” said Jean.", "“Come,” said Jean.", "Mary saw Jean."]
+    pronouns = [
+        member.pronoun
+        for story, language in ((french, "fr"), (english, "en"))
+        for member in attribute([story], language=language).cast
+        if member.name == "Jean"
+    ]
+    assert pronouns == ["he", "she"]
 
 
 def test_who_is_called_esquire_is_the_same() -> None:

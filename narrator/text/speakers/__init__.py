@@ -75,10 +75,11 @@ def attribute(
     ]
     has_found_cast = was_found or find or not cast
     if find or not cast:
-        cast = (*cast, *_new_characters(roster(chapters, chapter_speech, language), cast))
+        cast = (*cast, *_new_characters(roster(chapters, chapter_speech, language), cast, language))
     names = KnownNames(cast, language)
     passages = mentions.passages(chapters, chapter_speech, names, language)
     groups = tags.turns(passages)
+    names.learn_pronouns(tags.count_pronouns(groups))
     story = Story(passages, names, groups)
     if first_person is not None:
         story.first_person = names.find(first_person)
@@ -119,14 +120,14 @@ def _decision_rows(
 
 
 def _new_characters(
-    found_characters: Sequence[Character], known_characters: Sequence[Character]
+    found_characters: Sequence[Character], known_characters: Sequence[Character], language: str
 ) -> list[Character]:
     """Returns the characters found in the text that share no name with the known ones."""
     known_names = {
-        name_words(name) for member in known_characters for name in (member.name, *member.aliases)
+        name_words(name, language) for member in known_characters for name in member.names
     }
     return [
         member
         for member in found_characters
-        if not any(name_words(name) in known_names for name in (member.name, *member.aliases))
+        if not any(name_words(name, language) in known_names for name in member.names)
     ]

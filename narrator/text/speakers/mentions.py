@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from narrator.text.quotations import Quotation
-from narrator.text.speakers.names import KnownNames, Token, tokens
+from narrator.text.speakers.names import KnownNames, Token, elides, tokens
 from narrator.text.speakers.words import PERSONS, PRONOUNS, SAID, SUBJECTS, TITLES
+from narrator.text.speech_verbs import speech_of
 from textbase.languages import primary
 
 
@@ -58,7 +59,7 @@ class Passage:
 
     @property
     def is_english(self) -> bool:
-        """True if all rules know its words; in other languages only explicit tags are found."""
+        """True if all rules know its words; other languages have tags, nouns and pronouns."""
         return primary(self.language) == "en"
 
     def between(self, start: int, stop: int) -> range:
@@ -80,7 +81,10 @@ class Passage:
         """Returns whether a mention's form allows it to be the subject of a verb."""
         if mention.is_possessive:
             return False
-        return mention.kind in ("name", "noun") or self.norm(mention.first) in SUBJECTS
+        if mention.kind in ("name", "noun"):
+            return True
+        pronouns = SUBJECTS if self.is_english else speech_of(self.language).pronouns
+        return self.norm(mention.first) in pronouns
 
 
 def passages(
@@ -103,7 +107,7 @@ def passages(
                 chapter_index,
                 scene,
                 text,
-                tokens(text),
+                tokens(text, elides=elides(language)),
                 paragraph_pieces,
                 [],
                 language,
@@ -139,6 +143,7 @@ class _MentionFinder:
         self.names = names
         self._piece_index = 0
         """Index of the first quotation that does not end before the current word."""
+        self.speech = speech_of(passage.language)
 
     def mentions(self) -> Iterator[Mention]:
         """Yields the mentions of the passage in order."""
@@ -146,8 +151,12 @@ class _MentionFinder:
         while index < len(self.words):
             is_quoted = self._is_quoted(self.words[index].start)
             mention = self._match_name(index, is_quoted)
-            if mention is None and not is_quoted and self.passage.is_english:
-                mention = self._match_noun(index) or self._match_pronoun(index)
+            if mention is None and not is_quoted:
+                mention = (
+                    self._match_noun(index) or self._match_pronoun(index)
+                    if self.passage.is_english
+                    else self._match_foreign_noun(index) or self._match_foreign_pronoun(index)
+                )
             if mention is not None:
                 yield mention
             index = mention.last if mention is not None else index + 1
@@ -163,7 +172,7 @@ class _MentionFinder:
         """Matches a name of the cast at a word."""
         name_match = self.names.match_at(self.words, index, self.text)
         if name_match is None:
-            return None
+            return self._match_inflected_name(index, is_quoted)
         word_count, entry = name_match
         first_word, last_word = self.words[index], self.words[index + word_count - 1]
         if word_count == 1 and first_word.norm in _AMBIGUOUS_NAMES and self._is_word(index):
@@ -184,6 +193,64 @@ class _MentionFinder:
             entry.characters,
             (PERSONS[last_word.norm] or None) if is_loose else None,
             last_word.is_possessive,
+        )
+
+    def _match_inflected_name(self, index: int, is_quoted: bool) -> Mention | None:
+        """Matches a name in a case of an object, which like a possessive is no subject."""
+        entry = self.names.match_inflected(self.words, index)
+        if entry is None:
+            return None
+        word = self.words[index]
+        return Mention(
+            "name", word.start, word.stop, index, index + 1, is_quoted, entry.characters, None, True
+        )
+
+    def _match_foreign_noun(self, index: int) -> Mention | None:
+        """Matches a noun for a person with its article, and up to two words between; in languages
+        without articles, the noun alone."""
+        speech, words = self.speech, self.words
+        first, article_pronoun = index, None
+        if words[index].norm in speech.articles:
+            article_pronoun = speech.articles[words[index].norm]
+            first += 1
+        elif "bare-noun" not in speech.traits:
+            return None
+        for word_index in range(first, min(first + (3 if first > index else 1), len(words))):
+            word = words[word_index]
+            text_before = self.text[words[word_index - 1].stop : word.start]
+            if word_index > index and text_before.strip(" '’"):
+                return None
+            if name_mention := self._match_name(word_index, False):  # the brave Ada
+                return replace(name_mention, start=words[index].start, first=index)
+            if word.norm in speech.nouns:
+                stop_index = word_index + 1
+                is_joined = (
+                    stop_index < len(words)
+                    and self.text[word.stop : words[stop_index].start] == " "
+                )
+                if is_joined and (name_mention := self._match_name(stop_index, False)):
+                    return replace(name_mention, start=words[index].start, first=index)
+                pronoun = speech.nouns[word.norm] or article_pronoun
+                start = words[index].start
+                return Mention("noun", start, word.stop, index, stop_index, False, (), pronoun)
+        return None
+
+    def _match_foreign_pronoun(self, index: int) -> Mention | None:
+        """Matches a pronoun that can be a subject, or the narrator's I."""
+        word = self.words[index]
+        pronoun = self.speech.pronouns.get(word.norm)
+        if pronoun is None or self.speech.is_unspaced:
+            return None
+        kind = "self" if pronoun == "I" else "pronoun"
+        return Mention(
+            kind,
+            word.start,
+            word.stop,
+            index,
+            index + 1,
+            False,
+            (),
+            "i" if kind == "self" else pronoun,
         )
 
     def _is_word(self, index: int) -> bool:

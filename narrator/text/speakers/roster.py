@@ -1,4 +1,4 @@
-"""Finds the characters of a book in its text: names, groups of names of one person, and nouns.
+"""Finds the characters of an English book in its text: names, groups of names, and nouns.
 
 A run of capitalised words is a name if a title comes before it, if it is the subject of a verb of
 speech next to a quotation, or if somebody is addressed by it; names are then grouped by their parts
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from narrator.text.quotations import Quotation
 from narrator.text.speakers.names import Character, Token, Words, tokens
+from narrator.text.speakers.roster_by_tags import roster_by_tags
 from narrator.text.speakers.words import (
     HE_NAMES,
     NICKNAMES,
@@ -25,7 +26,6 @@ from narrator.text.speakers.words import (
     SURE_SAID,
     TITLES,
 )
-from narrator.text.speech_verbs import named_in_tag
 from textbase.languages import primary
 
 _NAME_PARTICLES = frozenset("of de du la le van von der da di".split())
@@ -67,8 +67,6 @@ class _NameForm:
     """Uses within a sentence, not at its beginning."""
     is_noun: bool = False
     """True for a common noun with an article."""
-    is_english: bool = True
-    """True if given names imply a pronoun: Jean is a man in French."""
 
     @property
     def spelling(self) -> str:
@@ -95,7 +93,7 @@ class _NameForm:
         if self.title in _MALE_TITLES:
             return "he"
         names = self.words_without_title
-        if self.is_english and (len(names) > 1 or not self.title):
+        if len(names) > 1 or not self.title:
             is_male, is_female = names[0] in HE_NAMES, names[0] in SHE_NAMES
             if is_male != is_female:
                 return "he" if is_male else "she"
@@ -120,7 +118,9 @@ def roster(
     chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]], language: str
 ) -> tuple[Character, ...]:
     """Finds the characters of a book in `language` (a BCP 47 tag), the most frequent first."""
-    forms = _collect_forms(chapters, quoted, language)
+    if primary(language) != "en":
+        return roster_by_tags(chapters, quoted, language)
+    forms = _collect_forms(chapters, quoted)
     people = _group_people([form for form in forms if _is_person(form)])
     people.sort(key=lambda person: -person.count)
     return tuple(_make_character(person) for person in people)
@@ -181,12 +181,11 @@ _PLACE_WORDS = frozenset(
 
 
 def _collect_forms(
-    chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]], language: str
+    chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]]
 ) -> list[_NameForm]:
     """Collects all name forms of a text with their counts."""
     forms: dict[Words, _NameForm] = {}
     lower_case_counts = Counter[str]()
-    is_english = primary(language) == "en"
     for paragraphs in chapters:
         for text in paragraphs:
             lower_case_counts.update(
@@ -198,35 +197,17 @@ def _collect_forms(
             pieces[quotation.paragraph].append(quotation)
         for index, text in enumerate(paragraphs):
             paragraph_pieces = pieces.get(index, [])
-            tag_spans = (
-                None if is_english else list(_tag_subjects(text, paragraph_pieces, language))
-            )
-            _count_names(text, paragraph_pieces, tag_spans, forms, lower_case_counts)
-    for form in forms.values():
-        form.is_english = is_english
+            _count_names(text, paragraph_pieces, forms, lower_case_counts)
     return list(forms.values())
-
-
-def _tag_subjects(
-    text: str, pieces: Sequence[Quotation], language: str
-) -> Iterator[tuple[int, int]]:
-    """Yields the spans of the subjects of a paragraph's tags, in any language with known verbs."""
-    ends = [0, *(piece.stop for piece in pieces)]
-    for start, stop in zip(ends, [*(piece.start for piece in pieces), len(text)], strict=True):
-        leads_in = text[start:stop].rstrip()[-1:] in (":", ",")
-        subject = named_in_tag(text[start:stop], language) if start or leads_in else None
-        if pieces and subject is not None:
-            yield start + subject.start, start + subject.stop
 
 
 def _count_names(
     text: str,
     pieces: Sequence[Quotation],
-    tag_spans: Sequence[tuple[int, int]] | None,
     forms: dict[Words, _NameForm],
     lower_case_counts: Counter[str],
 ) -> None:
-    """Counts the names of a paragraph; `tag_spans` are the subjects of its tags, if known."""
+    """Counts the names of a paragraph."""
     words = tokens(text)
     starts = [piece.start for piece in pieces]
     stops = [piece.stop for piece in pieces]
@@ -247,17 +228,11 @@ def _count_names(
             form.vocative_count += is_closed and (not mark_before or mark_before in ',!?."“‘—')
         else:
             form.narration_count += 1
-            if tag_spans is None:
-                first_piece = bisect_left(stops, run[0].start - 39)
-                last_piece = bisect_left(starts, run[-1].stop + 60)
-                form.tag_count += _is_tag_subject(
-                    words, first, last, text, pieces[first_piece:last_piece]
-                )
-            else:
-                form.tag_count += any(
-                    tag_start < run[-1].stop and run[0].start < tag_stop
-                    for tag_start, tag_stop in tag_spans
-                )
+            first_piece = bisect_left(stops, run[0].start - 39)
+            last_piece = bisect_left(starts, run[-1].stop + 60)
+            form.tag_count += _is_tag_subject(
+                words, first, last, text, pieces[first_piece:last_piece]
+            )
 
 
 _OPENING = ".!?:;\"“”‘’'—-…"

@@ -7,6 +7,7 @@ a beat is a sentence of narration in the same paragraph (`Ada laughed. “…”
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,7 +15,7 @@ from narrator.text.quotations import Quotation
 from narrator.text.speakers.mentions import Mention, Passage, is_title
 from narrator.text.speakers.names import Token
 from narrator.text.speakers.words import ADDRESSED, SAID, SAYING, SURE_SAID
-from narrator.text.speech_verbs import Subject, named_in_tag
+from narrator.text.speech_verbs import Subject, named_in_tag, speech_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,41 +126,131 @@ def _find_tag(passage: Passage, index: int) -> SpeechTag | None:
 def _lead_in_tag(passage: Passage) -> SpeechTag | None:
     """Returns the tag at the end of the paragraph before a quotation: "Ada said" and a new line."""
     last_mark = passage.text.rstrip()[-1:]
-    if last_mark not in ":,—-" and not last_mark.isalnum():
-        return None
+    leads_in = last_mark in (*_LEADING_MARKS, "—", "-") or last_mark.isalnum()
     narration_start = passage.pieces[-1].stop if passage.pieces else 0
+    if not passage.is_english:
+        return _foreign_lead_in(passage, narration_start, leads_in=leads_in)
+    if not leads_in:
+        return None
     tag = _tag_ending_at(passage, narration_start, len(passage.text))
     return tag if tag is not None and tag.is_explicit else None
+
+
+_LEADING_MARKS = (":", ",", "：", "，", "、")
+"""Marks at the end of narration that leads to a quotation."""
+
+
+def _foreign_lead_in(passage: Passage, start: int, *, leads_in: bool) -> SpeechTag | None:
+    """Returns the tag at the end of a paragraph of another language before a quotation."""
+    text = passage.text[start:]
+    if not leads_in:
+        # a Japanese sentence ends with its verb: 先生がまた言いました。
+        is_verb_last = "subject-particle" in speech_of(passage.language).traits
+        if not is_verb_last or passage.pieces:
+            return None
+        text = "\u3000" + text.lstrip("\u3000")
+        start -= len(text) - len(passage.text[start:])
+    sentence = _last_sentence(passage.text, max(0, start), len(passage.text))
+    subject = named_in_tag(text, passage.language)
+    if subject is not None:
+        return SpeechTag(_mention_of_subject(passage, start, subject, sentence), "before")
+    if not leads_in:
+        return None
+    mention = _sentence_subject(passage, sentence, len(passage.text))
+    return SpeechTag(mention, "colon") if mention is not None else None
 
 
 def _foreign_tag(passage: Passage, index: int) -> SpeechTag | None:
     """Returns the tag of a piece in a language with known verbs of speech and pronouns."""
     piece = passage.pieces[index]
     previous_stop = passage.pieces[index - 1].stop if index else 0
-    next_start = passage.pieces[index + 1].start if index + 1 < len(passage.pieces) else None
-    gaps = ((previous_stop, piece.start, "before"), (piece.stop, next_start, "after"))
-    for start, stop, rule in gaps:
-        text = passage.text[start:stop]
-        if rule == "before" and text.rstrip()[-1:] not in (":", ","):
-            continue
-        subject = named_in_tag(text, passage.language)
+    next_start = (
+        passage.pieces[index + 1].start if index + 1 < len(passage.pieces) else len(passage.text)
+    )
+    before = passage.text[previous_stop : piece.start]
+    if before.rstrip(" \n\u00a0—–-")[-1:] in _LEADING_MARKS:
+        subject = named_in_tag(before, passage.language)
+        sentence = _last_sentence(passage.text, previous_stop, piece.start)
         if subject is not None:
-            return SpeechTag(_mention_of_subject(passage, start, subject), rule)
+            return SpeechTag(
+                _mention_of_subject(passage, previous_stop, subject, sentence), "before"
+            )
+    after = passage.text[piece.stop : next_start]
+    if after.rstrip()[-1:] in (":", "："):  # its last sentence leads to the next piece
+        after = after[: _last_sentence(passage.text, piece.stop, next_start) - piece.stop]
+    subject = named_in_tag(after, passage.language)
+    if subject is not None:
+        return SpeechTag(_mention_of_subject(passage, piece.stop, subject, piece.stop), "after")
+    if index == 0 and before.strip():
+        sentence = _last_sentence(passage.text, 0, piece.start)
+        mention = _sentence_subject(passage, sentence, piece.start)
+        if mention is not None:
+            leads_in = before.rstrip()[-1:] in _LEADING_MARKS
+            return SpeechTag(mention, "colon" if leads_in else "beat")
     return None
 
 
-def _mention_of_subject(passage: Passage, narration_start: int, subject: Subject) -> Mention:
-    """Returns the mention at the subject of a tag, or a new one."""
-    start_offset, stop_offset = narration_start + subject.start, narration_start + subject.stop
-    for mention in passage.mentions:
-        if mention.start < stop_offset and start_offset < mention.stop:
+def _sentence_subject(passage: Passage, start: int, stop: int) -> Mention | None:
+    """Returns the person with whom a sentence of another language begins, or None."""
+    words = passage.between(start, stop)
+    speech = speech_of(passage.language)
+    for mention in passage.mentions_in(words):
+        words_before = [passage.norm(word) for word in range(words.start, mention.first)]
+        if speech.is_unspaced:
+            is_first = mention.kind == "name" and (
+                "subject-particle" not in speech.traits
+                or passage.text[mention.stop : mention.stop + 1] in speech.particles
+            )
+        else:
+            is_first = len(words_before) <= 3 and all(
+                word in speech.openers
+                or word in speech.articles
+                or word in speech.nouns
+                or word in speech.address
+                for word in words_before
+            )
+        if is_first and passage.is_subject_form(mention):
             return mention
+    return None
+
+
+def _mention_of_subject(
+    passage: Passage, narration_start: int, subject: Subject, sentence: int
+) -> Mention:
+    """Returns the mention at the subject of a tag, or a new one; if only a verb's form tells the
+    subject, the person with whom the tag's sentence begins."""
+    start_offset, stop_offset = narration_start + subject.start, narration_start + subject.stop
+    if start_offset == stop_offset:
+        mention = _sentence_subject(passage, sentence, stop_offset)
+        if mention is not None and mention.kind == "name":
+            return mention
+    for mention in passage.mentions:
+        if (
+            mention.start < stop_offset
+            and start_offset < mention.stop
+            and (mention.kind in ("name", "noun"))
+        ):
+            return replace(mention, pronoun=mention.pronoun or subject.pronoun, is_possessive=False)
     words = passage.between(start_offset, stop_offset)
     kind = "pronoun" if subject.is_pronoun else "noun"
     kind = "self" if subject.pronoun == "I" else kind
-    return Mention(
-        kind, start_offset, stop_offset, words.start, words.stop, False, pronoun=subject.pronoun
-    )
+    pronoun = "i" if kind == "self" else subject.pronoun
+    return Mention(kind, start_offset, stop_offset, words.start, words.stop, False, pronoun=pronoun)
+
+
+def count_pronouns(turns: Sequence[SpeechTurn]) -> dict[int, Counter[str]]:
+    """Counts the pronouns that tags imply for the characters they name: сказала Анна."""
+    counts: dict[int, Counter[str]] = {}
+    for turn in turns:
+        mention = turn.tag.mention if turn.tag is not None else None
+        if (
+            mention is not None
+            and mention.kind == "name"
+            and len(mention.characters) == 1
+            and mention.pronoun in ("he", "she")
+        ):
+            counts.setdefault(mention.characters[0], Counter())[mention.pronoun] += 1
+    return counts
 
 
 # -- after a quotation
@@ -304,7 +395,7 @@ def _tag_by_verb(passage: Passage, words: range, mentions: Sequence[Mention]) ->
     return SpeechTag(subject, "before" if words[-1] - verb <= 8 else "colon")
 
 
-_SENTENCE = re.compile(r"[.!?](?=[\s\"”])")
+_SENTENCE = re.compile(r"[.!?](?=[\s\"”])|[。！？]")
 
 
 def _last_sentence(text: str, begin: int, stop: int) -> int:
@@ -379,11 +470,11 @@ def _resolve_voice(passage: Passage, mention: Mention, mentions: Sequence[Mentio
 # -- within a quotation
 
 _BEFORE_CALL = re.compile(
-    r"(?:[,;:.!?—-]|\A|[\"“‘'])\s*(?:(?:my|dear|dearest|poor|oh|o|and|but|no|yes|well|ah|come|now|"
+    r"(?:[,;:.!?—¡¿，。！？、…–-]|\A|[\"“‘'«»„「『])\s*(?:(?:my|dear|dearest|poor|oh|o|and|but|no|yes|well|ah|come|now|"
     r"good|old|why|thank you|sir|miss)[\s,]+){0,3}\Z",
     re.IGNORECASE,
 )
-_AFTER_CALL = re.compile(r"\s*(?:[,;:.!?—\"”’]|-|\Z)")
+_AFTER_CALL = re.compile(r"(?:さん|君|様|ちゃん)?\s*(?:[,;:.!?—\"”’“»«，。！？、…」–]|-|\Z)")
 
 
 def _record_names(turn: SpeechTurn) -> None:

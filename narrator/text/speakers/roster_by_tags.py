@@ -1,0 +1,384 @@
+"""Finds the characters of a book in a language other than English: names and nouns in its tags.
+
+A run of capitalised words is a name if a tag names it (« dit Anna »), if a title comes before it,
+or if somebody is addressed by it; words that the language or the book uses in lower case are not.
+Chinese and Japanese names are those that tags name again and again. Knows no single language:
+`speech_words.txt` has the words.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from narrator.text.quotations import Quotation
+from narrator.text.speakers.names import Character, Token, Words, elides, tokens
+from narrator.text.speech_verbs import SpeechWords, Subject, named_in_tag, speech_of
+
+_MIN_NAME_USES = 2
+"""Uses of a name that is neither titled nor a known given name, if it is one person's."""
+_MIN_ROLE_TAGS = 3
+"""Tags that name a role like “le notaire”, if it belongs to the cast."""
+_MIN_FREQUENT_ROLE_USES = 4
+"""Uses of a role from which one tag less is enough."""
+_LEADING_MARKS = (":", ",", "：", "，", "、")
+_SENTENCE_OPENERS = ".!?:;\"“”„«»‘’'—–-…¿¡"
+"""Marks after which a sentence begins."""
+_NAME_PARTICLES = frozenset(
+    "von van der den zu zur de du des d la le les di da del della dello degli dos das do af "
+    "av".split()
+)
+
+
+@dataclass(slots=True)
+class _Form:
+    """A name or noun in one form, with counts of its uses."""
+
+    words: Words
+    """Folded words without an article."""
+    is_noun: bool = False
+    """True for a noun in lower case, or a German one with an article."""
+    written: Counter[str] = field(default_factory=Counter)
+    count: int = 0
+    tag_count: int = 0
+    inner_count: int = 0
+    """Uses within a sentence, not at its beginning."""
+    article_count: int = 0
+    vocative_count: int = 0
+    pronouns: Counter[str] = field(default_factory=Counter)
+    """Pronouns that its tags and articles imply."""
+
+    @property
+    def spelling(self) -> str:
+        return self.written.most_common(1)[0][0]
+
+
+@dataclass(slots=True)
+class _Person:
+    forms: list[_Form]
+    pronoun: str | None
+
+    @property
+    def count(self) -> int:
+        return sum(form.count for form in self.forms)
+
+
+def roster_by_tags(
+    chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]], language: str
+) -> tuple[Character, ...]:
+    """Finds the characters of a book in `language` (a BCP 47 tag), the most frequent first."""
+    speech = speech_of(language)
+    paragraphs = list(_paragraphs(chapters, quoted))
+    if speech.is_unspaced:
+        people = _unspaced_people(paragraphs, language)
+    else:
+        people = _group_people(_FormCounter(paragraphs, language).characters(), speech)
+    people.sort(key=lambda person: -person.count)
+    return tuple(_make_character(person, speech) for person in people)
+
+
+def _paragraphs(
+    chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]]
+) -> Iterator[tuple[str, list[Quotation]]]:
+    """Yields the paragraphs of a book with their quotations."""
+    for paragraphs, quotations in zip(chapters, quoted, strict=True):
+        pieces: dict[int, list[Quotation]] = defaultdict(list)
+        for quotation in quotations:
+            pieces[quotation.paragraph].append(quotation)
+        for index, text in enumerate(paragraphs):
+            yield text, pieces.get(index, [])
+
+
+def tag_subjects(
+    text: str, pieces: Sequence[Quotation], language: str
+) -> Iterator[tuple[int, Subject]]:
+    """Yields the subjects of a paragraph's tags, each with the offset of its narration."""
+    ends = [0, *(piece.stop for piece in pieces)]
+    for start, stop in zip(ends, [*(piece.start for piece in pieces), len(text)], strict=True):
+        narration = text[start:stop]
+        leads_in = narration.rstrip()[-1:] in _LEADING_MARKS
+        if not (leads_in or start):
+            continue
+        subject = named_in_tag(narration, language)
+        if subject is not None and not subject.is_pronoun:
+            yield start, subject
+
+
+class _FormCounter:
+    """Counts the forms of names in the paragraphs of a book."""
+
+    def __init__(self, paragraphs: Sequence[tuple[str, list[Quotation]]], language: str) -> None:
+        self.language = language
+        self.speech = speech_of(language)
+        self.forms: dict[tuple[Words, bool], _Form] = {}
+        self.lower_case_counts = Counter[str]()
+        words_by_paragraph = [tokens(text, elides=elides(language)) for text, _ in paragraphs]
+        for words in words_by_paragraph:
+            self.lower_case_counts.update(w.norm for w in words if not w.is_capitalised)
+        for (text, pieces), words in zip(paragraphs, words_by_paragraph, strict=True):
+            self._count_tags(text, pieces, words)
+        for (text, pieces), words in zip(paragraphs, words_by_paragraph, strict=True):
+            self._count_uses(text, pieces, words)
+
+    def characters(self) -> list[_Form]:
+        """Returns the forms that name characters."""
+        return [
+            form
+            for form in self.forms.values()
+            if (self._is_role(form) if form.is_noun else self._is_name(form))
+        ]
+
+    def _count_tags(self, text: str, pieces: Sequence[Quotation], words: Sequence[Token]) -> None:
+        """Counts the names and nouns that are subjects of tags."""
+        for offset, subject in tag_subjects(text, pieces, self.language):
+            start, stop = offset + subject.start, offset + subject.stop
+            span = [n for n, word in enumerate(words) if start <= word.start and word.stop <= stop]
+            has_article = bool(span) and words[span[0]].norm in self.speech.articles
+            span = span[has_article:]
+            if not span:
+                continue
+            has_name = any(words[n].is_capitalised for n in span)
+            is_noun = not has_name or ("capital-nouns" in self.speech.traits and has_article)
+            if is_noun:
+                run = words[span[-1] : span[-1] + 1]
+            else:
+                first = next(n for n in span if words[n].is_capitalised or self._is_title(words[n]))
+                run = words[first : self._run_end(words, first, text)]
+            if not run:
+                continue
+            form = self._form(tuple(word.norm for word in run), is_noun=is_noun)
+            form.tag_count += 1
+            if subject.pronoun in ("he", "she"):
+                form.pronouns[subject.pronoun] += 1
+            if is_noun:
+                spelling = " ".join(text[start:stop].split())
+                form.written[spelling[:1].lower() + spelling[1:]] += 1
+
+    def _form(self, words: Words, *, is_noun: bool) -> _Form:
+        return self.forms.setdefault((words, is_noun), _Form(words, is_noun))
+
+    def _count_uses(self, text: str, pieces: Sequence[Quotation], words: Sequence[Token]) -> None:
+        """Counts all uses of names, and of the nouns that tags name."""
+        starts = [piece.start for piece in pieces]
+        index = 0
+        while index < len(words):
+            noun = self.forms.get(((words[index].norm,), True))
+            if noun is not None:
+                noun.count += 1
+            end = self._run_end(words, index, text)
+            if end > index:
+                self._count_name(text, pieces, starts, words, index, end)
+            index = max(end, index + 1)
+
+    def _run_end(self, words: Sequence[Token], index: int, text: str) -> int:
+        """Returns the index after the name that begins at a word; the word's own index if none."""
+        first = words[index]
+        is_titled = self._is_title(first) and index + 1 < len(words)
+        if is_titled and _joins(words[index], words[index + 1], text):
+            end = self._run_end(words, index + 1, text)
+            return end if end > index + 1 else index
+        if not first.is_capitalised or first.norm in self.speech.function_words:
+            return index
+        end = index + 1
+        while end < len(words) and _joins(words[end - 1], words[end], text):
+            word = words[end]
+            if word.is_capitalised and word.norm not in self.speech.function_words:
+                end += 1
+            elif (
+                word.norm in _NAME_PARTICLES
+                and end + 1 < len(words)
+                and words[end + 1].is_capitalised
+                and _joins(word, words[end + 1], text)
+            ):
+                end += 2
+            else:
+                break
+        return end
+
+    def _is_title(self, word: Token) -> bool:
+        return word.norm in self.speech.address
+
+    def _count_name(
+        self,
+        text: str,
+        pieces: Sequence[Quotation],
+        starts: Sequence[int],
+        words: Sequence[Token],
+        first: int,
+        end: int,
+    ) -> None:
+        """Counts one use of a name."""
+        run = words[first:end]
+        form = self._form(tuple(word.norm for word in run), is_noun=False)
+        article = (
+            words[first - 1] if first and words[first - 1].norm in self.speech.articles else None
+        )
+        if article is not None and not _joins(article, run[0], text):
+            article = None
+        mark_before = _mark_before(text, (article or run[0]).start)
+        form.count += 1
+        form.article_count += article is not None
+        form.inner_count += bool(mark_before) and mark_before not in _SENTENCE_OPENERS
+        spelling = " ".join(text[run[0].start : run[-1].stop].split())
+        if article is not None and "capital-nouns" not in self.speech.traits:
+            written = text[article.start : run[0].start]
+            spelling = written.lower() + spelling
+            if (pronoun := self.speech.articles[article.norm]) in ("he", "she"):
+                form.pronouns[pronoun] += 1
+        form.written[spelling] += 1
+        piece = bisect_right(starts, run[0].start) - 1
+        if piece >= 0 and run[0].start < pieces[piece].stop and article is None:
+            is_closed = text[run[-1].stop : run[-1].stop + 1] in tuple(",!?.;…")
+            form.vocative_count += is_closed and (not mark_before or mark_before in ",!¡¿.“«„»—–-")
+
+    def _is_name(self, form: _Form) -> bool:
+        """Returns whether the uses of a name show that it names a person."""
+        speech = self.speech
+        bare = tuple(word for word in form.words if word not in speech.address)
+        if not bare or len(bare[-1]) < 2:
+            return False
+        if len(bare) == 1 and not self._is_always_capitalised(form, bare[0]):
+            return False
+        if "capital-nouns" in speech.traits and 2 * form.article_count > form.count:
+            return False
+        is_titled, is_known = len(bare) < len(form.words), bare[0] in speech.given_names
+        if form.tag_count:
+            return is_titled or is_known or form.count >= _MIN_NAME_USES
+        if form.count < _MIN_NAME_USES:
+            return False
+        if is_titled or is_known:
+            return form.inner_count > 0
+        # elsewhere a noun or a name in another case may follow a comma too
+        can_call = "capital-nouns" not in speech.traits and not speech.case_endings
+        return can_call and form.vocative_count >= 2 and form.inner_count >= 2
+
+    def _is_always_capitalised(self, form: _Form, word: str) -> bool:
+        return 4 * self.lower_case_counts[word] <= form.count
+
+    def _is_role(self, form: _Form) -> bool:
+        """Returns whether a noun like “le notaire” speaks often enough to be in the cast."""
+        noun = form.words[-1]
+        if noun in self.speech.generic_nouns or noun in self.speech.function_words - {noun}:
+            return False
+        is_frequent = form.count >= _MIN_FREQUENT_ROLE_USES
+        return form.tag_count >= _MIN_ROLE_TAGS - is_frequent
+
+
+def _joins(word: Token, next_word: Token, text: str) -> bool:
+    """Returns whether only a space, a hyphen or a title's full stop stands between two words."""
+    gap = text[word.stop : next_word.start]
+    return gap in ("", " ", "-", "\u00a0") or (gap.strip() == "." and len(word.norm) < 5)
+
+
+def _mark_before(text: str, start: int) -> str:
+    """Returns the last character before an offset that is not white space."""
+    return text[:start].rstrip()[-1:]
+
+
+# -- which forms are one person's
+
+
+def _group_people(forms: Sequence[_Form], speech: SpeechWords) -> list[_Person]:
+    """Groups forms into people: full names first, then their parts."""
+    people: list[_Person] = []
+    ordered_forms = sorted(
+        forms, key=lambda form: (form.is_noun, -len(_bare(form, speech)), -form.count)
+    )
+    for form in ordered_forms:
+        pronoun = _pronoun(form, speech)
+        matching = [person for person in people if _may_be(form, pronoun, person, speech)]
+        if matching and not form.is_noun:
+            person = max(matching, key=lambda person: person.count)
+            person.forms.append(form)
+            person.pronoun = person.pronoun or pronoun
+        else:
+            people.append(_Person([form], pronoun))
+    return people
+
+
+def _bare(form: _Form, speech: SpeechWords) -> Words:
+    """Returns a name without its titles."""
+    return tuple(word for word in form.words if word not in speech.address) or form.words
+
+
+def _pronoun(form: _Form, speech: SpeechWords) -> str | None:
+    """Returns the pronoun of a form, by its titles, else by its tags, else by its given name."""
+    for word in form.words[:-1]:
+        if speech.address.get(word):
+            return speech.address[word]
+    if form.pronouns:
+        return form.pronouns.most_common(1)[0][0]
+    if form.is_noun:
+        return speech.nouns.get(form.words[-1])
+    return speech.pronoun_of_given_name(_bare(form, speech)[0])
+
+
+def _may_be(form: _Form, pronoun: str | None, person: _Person, speech: SpeechWords) -> bool:
+    """Returns whether a form may be another name of a person: a part of a longer one."""
+    if pronoun and person.pronoun and pronoun != person.pronoun:
+        return False
+    bare = _bare(form, speech)
+    for other in person.forms:
+        other_bare = _bare(other, speech)
+        if other.is_noun or len(bare) > len(other_bare):
+            continue
+        is_part = len(bare) > 1 and set(bare) <= set(other_bare)
+        if (
+            bare == other_bare
+            or is_part
+            or (len(bare) == 1 and bare[0] in (other_bare[0], other_bare[-1]))
+        ):
+            return True
+    return False
+
+
+def _make_character(person: _Person, speech: SpeechWords) -> Character:
+    """Converts a group of forms to a character: the fullest name that is not rare, and aliases."""
+    commonest = max(person.forms, key=lambda form: form.count)
+    full_forms = [
+        form
+        for form in person.forms
+        if len(_bare(form, speech)) > 1 and form.count * 20 >= commonest.count
+    ]
+    main_form = max(full_forms, key=lambda form: form.count) if full_forms else commonest
+    names = dict.fromkeys(
+        form.spelling for form in sorted(person.forms, key=lambda form: -form.count)
+    )
+    aliases = tuple(name for name in names if name != main_form.spelling)
+    return Character(main_form.spelling, aliases, person.pronoun)
+
+
+# -- names without white space
+
+
+def _unspaced_people(
+    paragraphs: Sequence[tuple[str, list[Quotation]]], language: str
+) -> list[_Person]:
+    """Finds the people of a Chinese or Japanese book: names that tags name again and again."""
+    speech = speech_of(language)
+    tag_counts = Counter[str]()
+    for text, pieces in paragraphs:
+        for offset, subject in tag_subjects(text, pieces, language):
+            name = text[offset + subject.start : offset + subject.stop]
+            for honorific in speech.honorifics:
+                name = name.removesuffix(honorific) or name
+            tag_counts[name] += 1
+    book_text = "\n".join(text for text, _ in paragraphs)
+    forms = []
+    for name, tag_count in tag_counts.items():
+        count = book_text.count(name)
+        is_name = name not in speech.function_words and len(name) > 1
+        if is_name and (tag_count >= 2 or count >= _MIN_FREQUENT_ROLE_USES):
+            form = _Form((name,), written=Counter([name]), count=count, tag_count=tag_count)
+            forms.append(form)
+    people: list[_Person] = []
+    for form in sorted(forms, key=lambda form: (-len(form.words[0]), -form.count)):
+        # 黛玉 is 林黛玉
+        person = next((p for p in people if p.forms[0].words[0].endswith(form.words[0])), None)
+        if person is not None:
+            person.forms.append(form)
+        else:
+            people.append(_Person([form], None))
+    return people
