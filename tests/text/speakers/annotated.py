@@ -1,8 +1,8 @@
 """Annotated chapters of novels in several languages: their format, and how an attribution scores.
 
 A file of `chapters/` has a header (title, author, language, source, who says "I", and a line
-`A = Ada Bell; Ada` for each speaker with its aliases), an empty line, and the text, a paragraph to a
-line. `{A}` begins speech of Ada, `{}` narration; a paragraph ends its speech. An empty line is a
+`A = Ada Bell; Ada` for each speaker with its aliases), an empty line, and the text, a paragraph to
+a line. `{A}` begins speech of Ada, `{}` narration; a paragraph ends its speech. An empty line is a
 scene break. `{X}` is somebody outside the cast, whose words are not scored.
 """
 
