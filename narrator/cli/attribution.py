@@ -208,8 +208,15 @@ def _summarize_certainty(quotes: Sequence[Quote]) -> str:
 
 
 def _print_doubtful(proposal: Proposal, max_rows: int | None) -> None:
-    """Prints groups of doubtful quotations, the least sure first."""
-    groups = proposal.doubtful
+    """Prints groups of doubtful quotations, the least sure first; none in languages of which the
+    rules know nothing."""
+    from narrator.text.speakers import knows_tags
+
+    groups = [
+        group
+        for group in proposal.doubtful
+        if knows_tags(proposal.chapters[group[0].chapter].language)
+    ]
     for group in groups[:max_rows]:
         out.print(_describe_doubt(group[0]))
     if max_rows is not None and len(groups) > max_rows:

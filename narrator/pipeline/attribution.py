@@ -23,7 +23,14 @@ from narrator.text.labels import Roles
 from narrator.text.line_splitting import NarrationQuote
 from narrator.text.lines import Chapter, Line
 from narrator.text.speaker_files import NOBODY, UNKNOWN, Row, SpeakerFile
-from narrator.text.speakers import NO_SPEECH, AttributedQuotation, Attribution, Character, attribute
+from narrator.text.speakers import (
+    NO_SPEECH,
+    AttributedQuotation,
+    Attribution,
+    Character,
+    attribute,
+    knows_tags,
+)
 from narrator.text.speakers.asking import MODEL
 from textbase.languages import primary
 
@@ -209,7 +216,7 @@ def _merge_decisions(
         rulings_by_chapter.setdefault(ruling.chapter, []).append(ruling)
     quotes: list[Quote] = []
     files: dict[int, SpeakerFile] = {}
-    warnings = find_orphaned_files(project)
+    warnings = find_orphaned_files(project) + _find_unknown_languages(project, chapters)
     for number, path in _speaker_files(project).items():
         old_file = speaker_files.read(path)
         warnings += old_file.problems
@@ -250,6 +257,20 @@ def _merge_decisions(
         warnings=tuple(dict.fromkeys(warnings)),
         lines=lines,
     )
+
+
+def _find_unknown_languages(project: Project, chapters: Sequence[Chapter]) -> list[Problem]:
+    """Returns a problem for each language of which the rules do not know who speaks."""
+    languages = dict.fromkeys(
+        primary(chapter.language) for chapter in chapters if not knows_tags(chapter.language)
+    )
+    return [Problem(project.path, None, _UNKNOWN_LANGUAGE.format(code)) for code in languages]
+
+
+_UNKNOWN_LANGUAGE = (
+    "narrator does not know how a text in the language '{}' tells who speaks: the narrator speaks "
+    "all of it. Label lines with their speakers, or use --review"
+)
 
 
 def _fill_in_decisions(proposal: Proposal) -> Attribution:

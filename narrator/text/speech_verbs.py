@@ -60,6 +60,8 @@ class SpeechWords:
     case_endings: tuple[str, ...]
     """The longest first."""
     not_names: frozenset[str]
+    name_particles: frozenset[str]
+    """Words within names, before another capitalised one: de, von."""
     particles: frozenset[str]
     honorifics: Mapping[str, str | None]
     adverbs: frozenset[str]
@@ -75,10 +77,14 @@ class SpeechWords:
         return "unspaced" in self.traits
 
     @functools.cached_property
+    def never_names(self) -> frozenset[str]:
+        """Words that are never names, however they are written."""
+        return self.function_words | self.not_names
+
+    @functools.cached_property
     def function_words(self) -> frozenset[str]:
-        """Words that are never names."""
+        """Verbs of tags, and words of grammar."""
         return frozenset().union(
-            self.not_names,
             self.verbs,
             self.pronouns,
             self.articles,
@@ -148,6 +154,7 @@ def speech_of(language: str) -> SpeechWords:
         pronouns("name genders"),
         tuple(sorted(words("case endings"), key=lambda ending: (-len(ending), ending))),
         words("not names"),
+        words("name particles"),
         words("particles"),
         pronouns("honorifics"),
         words("adverbs"),
@@ -191,7 +198,7 @@ def named_in_tag(narration: str, language: str) -> Subject | None:
     if verb is None:
         return None
     words_before = [word for word in folded_words[:verb] if word not in speech.openers]
-    places_after = range(verb + 1, len(words))[:_MAX_TAG_WORDS]
+    places_after = range(verb + 1, _clause_stop(words, verb))[:_MAX_TAG_WORDS]
     places_before = range(verb - 1, -1, -1)[:_MAX_TAG_WORDS]
     follows_at_once = verb + 1 < len(words) and (
         folded_words[verb + 1] in speech.pronouns
@@ -315,6 +322,14 @@ def _tag_clause(text: str) -> tuple[int, int]:
     return begin, match.start() if match else len(text)
 
 
+def _clause_stop(words: Sequence[re.Match[str]], verb: int) -> int:
+    """Returns the index of the first word after a verb that a comma separates from it."""
+    for index in range(verb + 1, len(words)):
+        if "," in words[index].string[words[index - 1].end() : words[index].start()]:
+            return index
+    return len(words)
+
+
 def _find_subject(
     words: Sequence[re.Match[str]], folded_words: Sequence[str], places: range, speech: SpeechWords
 ) -> Subject | None:
@@ -337,8 +352,12 @@ def _subject_at(
     first = begin + (folded_words[begin] in speech.articles)
     if word_before in speech.prepositions or first >= len(words):
         return None
-    is_name = words[first][0][0].isupper() and folded_words[first] not in speech.function_words
-    is_noun = first > begin and _are_adjacent(words[begin], words[first])
+    is_name = words[first][0][0].isupper() and folded_words[first] not in speech.never_names
+    is_noun = (
+        first > begin
+        and _are_adjacent(words[begin], words[first])
+        and folded_words[first] not in speech.function_words
+    )
     is_bare_noun = "bare-noun" in speech.traits and folded_words[begin] in speech.nouns
     if not (is_name or is_noun or is_bare_noun or folded_words[begin] in speech.address):
         return None
@@ -365,7 +384,7 @@ def _name_start(
         place
         and words[place][0][0].isupper()
         and words[place - 1][0][0].isupper()
-        and folded_words[place - 1] not in speech.function_words
+        and folded_words[place - 1] not in speech.never_names
         and _are_adjacent(words[place - 1], words[place])
     ):
         place -= 1
@@ -401,7 +420,7 @@ def _name_end(
         if words[end][0][0].isupper() and folded_words[end] not in speech.pronouns:
             end += 1
         elif (
-            folded_words[end] in _PARTICLES
+            folded_words[end] in speech.name_particles
             and is_adjacent(end + 1)
             and words[end + 1][0][0].isupper()
         ):

@@ -210,6 +210,18 @@ def test_a_book_without_quotations_says_so(narrator: Narrator, book: Path) -> No
     assert "no quotation in its narration" in said
 
 
+def test_a_language_whose_tags_are_not_known_is_the_narrators(
+    narrator: Narrator, tmp_path: Path
+) -> None:
+    manifest = MANIFEST.replace("author: A. Author", "author: A. Author\nlanguage: ko")
+    path = books.write(tmp_path, manifest, "“가자.” 그가 말했다.\n", "비가 왔다.\n")
+    code, said, problems = narrator("cast", path)
+    assert code == 0
+    assert "0 sure, 0 doubtful, 1 unknown" in said
+    assert "nobody known" not in said
+    assert "'ko' tells who speaks: the narrator speaks all of it" in " ".join(problems.split())
+
+
 def test_a_book_in_one_voice_says_what_finds_who_speaks(narrator: Narrator, tmp_path: Path) -> None:
     one = "It rained.\n\n" + "“The tea is cold.”\n\n" * 20
     manifest = MANIFEST.replace("  Ada: {aliases: [Miss Lovell], pronoun: she}\n", "")

@@ -113,6 +113,54 @@ def test_the_cast_is_found_in_other_languages() -> None:
     assert [one.speaker for one in found.said][:2] == ["Anna", "Herr Huber"]
 
 
+SANCHO = (
+    "-Dime, Sancho amigo, ¿qué rumor es ése? -preguntó don Quijote.",
+    "-No sé, señor -respondió Sancho-. Alguna cosa nueva debe de ser.",
+    "-Paréceme, Sancho -dijo don Quijote-, que tienes mucho miedo.",
+    "Y respondiéronle los dos con risa. Y luego callaron. Sancho miraba a don Quijote.",
+    "-Mira, señor, que viene gente por la Calle Mayor de Toledo.",
+)
+
+
+def test_verbs_imperatives_and_streets_are_no_characters() -> None:
+    found = attribute([SANCHO], language="es")
+    assert {member.name for member in found.cast} == {"don Quijote", "Sancho"}
+    speakers_found = [row.speaker for row in found.said if not row.continues_previous]
+    assert speakers_found[:3] == ["don Quijote", "Sancho", "don Quijote"]
+
+
+def test_names_in_other_cases_are_one_character() -> None:
+    story = [
+        "— Где Анна? — спросил Иван.", "— Здесь, — сказала Анна.", "Иван поцеловал Анну и Ивана.",
+        "— Иди с Анной, — сказал Иван.", "— Иду, — ответила Анна.",
+    ]  # fmt: skip
+    found = attribute([story], language="ru")
+    assert {(member.name, member.pronoun) for member in found.cast} == {
+        ("Анна", "she"), ("Иван", "he"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("language", "paragraph", "speaker"),
+    [
+        ("zh", "宋江笑道：“兄弟，你来了。”", "宋江"),
+        ("zh", "“兄弟，你来了。”宋江说。", "宋江"),
+        ("ja", "「うん」と太郎は言った。", "太郎"),
+        ("ja", "太郎は、\n「うん」と言った。", "太郎"),
+    ],
+)
+def test_tags_without_white_space_name_their_speaker(
+    language: str, paragraph: str, speaker: str
+) -> None:
+    cast = (Character("宋江"), Character("太郎"), Character("武松"))
+    found = attribute([paragraph.split("\n")], cast, language=language)
+    assert [row.speaker for row in found.said] == [speaker]
+
+
+def test_nothing_is_attributed_in_a_language_whose_tags_are_not_known() -> None:
+    assert attribute([["“가자.” 그가 말했다."]], (Character("그"),), language="ko").said == ()
+
+
 def test_given_names_imply_the_pronoun_of_their_language() -> None:
     french = ["« Bonjour », dit Jean.", "« Viens », dit Jean.", "Marie vit Jean."]
     english = ["“Hello,” said Jean.", "“Come,” said Jean.", "Mary saw Jean."]

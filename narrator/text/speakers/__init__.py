@@ -15,8 +15,17 @@ from narrator.text.speakers import mentions, ranking, tags
 from narrator.text.speakers.names import Character, KnownNames, name_words
 from narrator.text.speakers.roster import roster
 from narrator.text.speakers.situations import Story, situations
+from narrator.text.speech_verbs import speech_of
+from textbase.languages import primary
 
-__all__ = ["NO_SPEECH", "AttributedQuotation", "Attribution", "Character", "attribute"]
+__all__ = [
+    "NO_SPEECH",
+    "AttributedQuotation",
+    "Attribution",
+    "Character",
+    "attribute",
+    "knows_tags",
+]
 
 NO_SPEECH = "no-speech"
 """The rule for a quotation that is a title, an inscription or words in scare quotes."""
@@ -53,6 +62,11 @@ class Attribution:
     """Quotations in the order of the book."""
 
 
+def knows_tags(language: str) -> bool:
+    """Returns whether the rules know how a language (a BCP 47 tag) tells who speaks."""
+    return primary(language) == "en" or speech_of(language).is_known
+
+
 def attribute(
     chapters: Sequence[Sequence[str]],
     cast: Sequence[Character] = (),
@@ -65,9 +79,12 @@ def attribute(
     """Attributes the quotations of a book, whose chapters are sequences of paragraphs.
 
     `cast` are the known characters; others are searched for if there are none, or with `find`.
-    `first_person` is the narrator who says "I". `was_found`: the cast comes from an earlier search,
+    `first_person` is the narrator who says "I". In a language whose tags are not known, nothing is
+    attributed. `was_found`: the cast comes from an earlier search,
     which makes decisions less certain than a cast that a person gave.
     """
+    if not knows_tags(language):
+        return Attribution(tuple(cast), ())
     chapter_quotations = [quotations(paragraphs, language) for paragraphs in chapters]
     chapter_speech = [
         [quotation for quotation in chapter_group if quotation.is_speech]

@@ -128,7 +128,7 @@ class KnownNames:
         """Pronouns of the characters, given or implied by their names."""
         self._articles = ARTICLES if is_english else frozenset(speech_of(language).articles)
         self._whole_names = _index_whole_names(cast, self._articles, language)
-        generic_words = _GENERIC_WORDS if is_english else speech_of(language).function_words
+        generic_words = _GENERIC_WORDS if is_english else speech_of(language).never_names
         forms = _add_name_parts(cast, self._whole_names, self._articles, generic_words, language)
         _leave_surnames_to_men(forms, self._whole_names, self.pronouns)
         self._entries: dict[Words, Entry] = {}

@@ -23,13 +23,15 @@ _MIN_ROLE_TAGS = 3
 """Tags that name a role like “le notaire”, if it belongs to the cast."""
 _MIN_FREQUENT_ROLE_USES = 4
 """Uses of a role from which one tag less is enough."""
+_MIN_UNKNOWN_ROLE_TAGS = 4
+"""The same for a noun that the language's list of nouns lacks, if it hardly does anything else."""
+_MIN_ALIAS_USES, _MIN_ALIAS_SHARE = 2, 0.01
+"""Uses of an alias, and their share of those of its person."""
+_MAX_CHANCE_USES = 2
+"""Uses up to which two names side by side may be two people's."""
 _LEADING_MARKS = (":", ",", "：", "，", "、")
 _SENTENCE_OPENERS = ".!?:;\"“”„«»‘’'—–-…¿¡"
 """Marks after which a sentence begins."""
-_NAME_PARTICLES = frozenset(
-    "von van der den zu zur de du des d la le les di da del della dello degli dos das do af "
-    "av".split()
-)
 
 
 @dataclass(slots=True)
@@ -128,7 +130,16 @@ class _FormCounter:
             form
             for form in self.forms.values()
             if (self._is_role(form) if form.is_noun else self._is_name(form))
+            and not self._is_followed_by_name(form)
         ]
+
+    def _is_followed_by_name(self, form: _Form) -> bool:
+        """Returns whether a rare form is a name and another word after it: “Ana Ruiz Pedro”."""
+        prefix = self.forms.get((form.words[:-1], False))
+        if prefix is None or len(form.words) < 2:
+            return False
+        is_rare = form.count <= _MAX_CHANCE_USES and prefix.count > form.count
+        return is_rare and (len(prefix.words) > 1 or form.count * 20 < prefix.count)
 
     def _count_tags(self, text: str, pieces: Sequence[Quotation], words: Sequence[Token]) -> None:
         """Counts the names and nouns that are subjects of tags."""
@@ -140,7 +151,9 @@ class _FormCounter:
             if not span:
                 continue
             has_name = any(words[n].is_capitalised for n in span)
-            is_noun = not has_name or ("capital-nouns" in self.speech.traits and has_article)
+            is_given = words[span[-1]].norm in self.speech.given_names
+            has_capital_noun = "capital-nouns" in self.speech.traits and has_article
+            is_noun = not has_name or (has_capital_noun and not is_given)
             if is_noun:
                 run = words[span[-1] : span[-1] + 1]
             else:
@@ -149,12 +162,18 @@ class _FormCounter:
             if not run:
                 continue
             form = self._form(tuple(word.norm for word in run), is_noun=is_noun)
-            form.tag_count += 1
+            form.tag_count += self._is_next_to_verb(words, span)
             if subject.pronoun in ("he", "she"):
                 form.pronouns[subject.pronoun] += 1
             if is_noun:
                 spelling = " ".join(text[start:stop].split())
                 form.written[spelling[:1].lower() + spelling[1:]] += 1
+
+    def _is_next_to_verb(self, words: Sequence[Token], span: Sequence[int]) -> bool:
+        """Returns whether at most one word parts a tag's verb from its subject."""
+        first, last = span[0], span[-1]
+        near = (*words[max(0, first - 3) : first], *words[last + 1 : last + 3])
+        return any(word.norm in self.speech.verbs for word in near)
 
     def _form(self, words: Words, *, is_noun: bool) -> _Form:
         return self.forms.setdefault((words, is_noun), _Form(words, is_noun))
@@ -176,21 +195,26 @@ class _FormCounter:
         """Returns the index after the name that begins at a word; the word's own index if none."""
         first = words[index]
         is_titled = self._is_title(first) and index + 1 < len(words)
-        if is_titled and _joins(words[index], words[index + 1], text):
+        if is_titled and _joins(words[index], words[index + 1], text, self.speech):
             end = self._run_end(words, index + 1, text)
             return end if end > index + 1 else index
-        if not first.is_capitalised or first.norm in self.speech.function_words:
+        if not first.is_capitalised or first.norm in self.speech.never_names:
             return index
+        if self.lower_case_counts[first.norm] and _mark_before(text, first.start) in (
+            "",
+            *_SENTENCE_OPENERS,
+        ):
+            return index  # an ordinary word begins the sentence, perhaps before a name
         end = index + 1
-        while end < len(words) and _joins(words[end - 1], words[end], text):
+        while end < len(words) and _joins(words[end - 1], words[end], text, self.speech):
             word = words[end]
-            if word.is_capitalised and word.norm not in self.speech.function_words:
+            if word.is_capitalised and word.norm not in self.speech.never_names:
                 end += 1
             elif (
-                word.norm in _NAME_PARTICLES
+                word.norm in self.speech.name_particles
                 and end + 1 < len(words)
                 and words[end + 1].is_capitalised
-                and _joins(word, words[end + 1], text)
+                and _joins(word, words[end + 1], text, self.speech)
             ):
                 end += 2
             else:
@@ -215,7 +239,7 @@ class _FormCounter:
         article = (
             words[first - 1] if first and words[first - 1].norm in self.speech.articles else None
         )
-        if article is not None and not _joins(article, run[0], text):
+        if article is not None and not _joins(article, run[0], text, self.speech):
             article = None
         mark_before = _mark_before(text, (article or run[0]).start)
         form.count += 1
@@ -237,19 +261,23 @@ class _FormCounter:
         """Returns whether the uses of a name show that it names a person."""
         speech = self.speech
         bare = tuple(word for word in form.words if word not in speech.address)
-        if not bare or len(bare[-1]) < 2:
+        is_titled = len(bare) < len(form.words)
+        is_known = bool(speech.given_names.get(bare[0] if bare else ""))
+        if not form.count or not (form.inner_count or is_titled) or not bare or len(bare[-1]) < 2:
             return False
         if len(bare) == 1 and not self._is_always_capitalised(form, bare[0]):
             return False
-        if "capital-nouns" in speech.traits and 2 * form.article_count > form.count:
+        if bare[0] in speech.generic_nouns:
             return False
-        is_titled, is_known = len(bare) < len(form.words), bare[0] in speech.given_names
+        is_noun_like = "capital-nouns" in speech.traits and 2 * form.article_count > form.count
+        if is_noun_like and not is_known:
+            return False
         if form.tag_count:
             return is_titled or is_known or form.count >= _MIN_NAME_USES
         if form.count < _MIN_NAME_USES:
             return False
         if is_titled or is_known:
-            return form.inner_count > 0
+            return True
         # elsewhere a noun or a name in another case may follow a comma too
         can_call = "capital-nouns" not in speech.traits and not speech.case_endings
         return can_call and form.vocative_count >= 2 and form.inner_count >= 2
@@ -259,17 +287,21 @@ class _FormCounter:
 
     def _is_role(self, form: _Form) -> bool:
         """Returns whether a noun like “le notaire” speaks often enough to be in the cast."""
-        noun = form.words[-1]
-        if noun in self.speech.generic_nouns or noun in self.speech.function_words - {noun}:
+        speech, noun = self.speech, form.words[-1]
+        if noun in speech.generic_nouns or noun in speech.never_names or len(noun) <= 3:
             return False
+        is_known = noun in speech.nouns or noun in speech.address or noun in speech.given_names
+        if not is_known:
+            return form.tag_count >= _MIN_UNKNOWN_ROLE_TAGS and 3 * form.tag_count >= form.count
         is_frequent = form.count >= _MIN_FREQUENT_ROLE_USES
         return form.tag_count >= _MIN_ROLE_TAGS - is_frequent
 
 
-def _joins(word: Token, next_word: Token, text: str) -> bool:
+def _joins(word: Token, next_word: Token, text: str, speech: SpeechWords) -> bool:
     """Returns whether only a space, a hyphen or a title's full stop stands between two words."""
     gap = text[word.stop : next_word.start]
-    return gap in ("", " ", "-", "\u00a0") or (gap.strip() == "." and len(word.norm) < 5)
+    is_abbreviation = word.norm in speech.address or len(word.norm) == 1
+    return gap in ("", " ", "-", "\u00a0") or (gap.strip() == "." and is_abbreviation)
 
 
 def _mark_before(text: str, start: int) -> str:
@@ -284,7 +316,7 @@ def _group_people(forms: Sequence[_Form], speech: SpeechWords) -> list[_Person]:
     """Groups forms into people: full names first, then their parts."""
     people: list[_Person] = []
     ordered_forms = sorted(
-        forms, key=lambda form: (form.is_noun, -len(_bare(form, speech)), -form.count)
+        forms, key=lambda form: (form.is_noun, -len(_bare(form, speech)), -form.tag_count)
     )
     for form in ordered_forms:
         pronoun = _pronoun(form, speech)
@@ -317,11 +349,14 @@ def _pronoun(form: _Form, speech: SpeechWords) -> str | None:
 
 def _may_be(form: _Form, pronoun: str | None, person: _Person, speech: SpeechWords) -> bool:
     """Returns whether a form may be another name of a person: a part of a longer one."""
+    stems = tuple(map(speech.stem, form.words))
+    if speech.case_endings and any(stems == tuple(map(speech.stem, f.words)) for f in person.forms):
+        return True
     if pronoun and person.pronoun and pronoun != person.pronoun:
         return False
-    bare = _bare(form, speech)
+    bare = tuple(map(speech.stem, _bare(form, speech)))
     for other in person.forms:
-        other_bare = _bare(other, speech)
+        other_bare = tuple(map(speech.stem, _bare(other, speech)))
         if other.is_noun or len(bare) > len(other_bare):
             continue
         is_part = len(bare) > 1 and set(bare) <= set(other_bare)
@@ -336,18 +371,31 @@ def _may_be(form: _Form, pronoun: str | None, person: _Person, speech: SpeechWor
 
 def _make_character(person: _Person, speech: SpeechWords) -> Character:
     """Converts a group of forms to a character: the fullest name that is not rare, and aliases."""
-    commonest = max(person.forms, key=lambda form: form.count)
+    nominative_forms = _without_cases(person.forms, speech)
+    commonest = max(nominative_forms, key=lambda form: form.count)
     full_forms = [
         form
-        for form in person.forms
+        for form in nominative_forms
         if len(_bare(form, speech)) > 1 and form.count * 20 >= commonest.count
     ]
     main_form = max(full_forms, key=lambda form: form.count) if full_forms else commonest
+    min_uses = max(_MIN_ALIAS_USES, _MIN_ALIAS_SHARE * person.count)
     names = dict.fromkeys(
-        form.spelling for form in sorted(person.forms, key=lambda form: -form.count)
+        form.spelling
+        for form in sorted(nominative_forms, key=lambda form: -form.count)
+        if form.count >= min_uses
     )
-    aliases = tuple(name for name in names if name != main_form.spelling)
-    return Character(main_form.spelling, aliases, person.pronoun)
+    main_name = main_form.spelling
+    aliases = {name.casefold(): name for name in names if name.casefold() != main_name.casefold()}
+    return Character(main_name, tuple(aliases.values()), person.pronoun)
+
+
+def _without_cases(forms: Sequence[_Form], speech: SpeechWords) -> list[_Form]:
+    """Returns the forms without those that are another one in the case of an object: Анной."""
+    by_stems: dict[Words, _Form] = {}
+    for form in sorted(forms, key=lambda form: (-form.tag_count, -form.count)):
+        by_stems.setdefault(tuple(map(speech.stem, form.words)), form)
+    return list(by_stems.values())
 
 
 # -- names without white space
@@ -369,7 +417,7 @@ def _unspaced_people(
     forms = []
     for name, tag_count in tag_counts.items():
         count = book_text.count(name)
-        is_name = name not in speech.function_words and len(name) > 1
+        is_name = name not in speech.never_names and len(name) > 1
         if is_name and (tag_count >= 2 or count >= _MIN_FREQUENT_ROLE_USES):
             form = _Form((name,), written=Counter([name]), count=count, tag_count=tag_count)
             forms.append(form)
