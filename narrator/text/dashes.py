@@ -238,11 +238,31 @@ def _skip_narration(text: str, offset: int, stop: int, words: SpeechWords) -> in
     return stop
 
 
+_DASHED_TAG = re.compile(r"\s(?:--|[—–-])(?=[^\W\d_])(.+?)(?:--|[—–-])(?=[\s,.;:!?…])[,.;:]?\s*")
+"""A tag between dashes that touch its words: «Ven -dijo Ana-, que es tarde»."""
+
+
+def _split_off_dashed_tags(
+    text: str, start: int, stop: int, words: SpeechWords
+) -> Iterator[tuple[int, int]]:
+    """Yields the pieces of speech between two marks, without the tags between dashes."""
+    piece_start = start
+    for match in _DASHED_TAG.finditer(text, start, stop):
+        if words.verbs.intersection(folded_words(match[1])[:2]):
+            yield piece_start, match.start()
+            piece_start = match.end()
+    yield piece_start, stop
+
+
 def speech_between_marks(text: str, start: int, stop: int, language: str) -> list[tuple[int, int]]:
     """Returns the pieces of speech between two marks, without the tags in it."""
     words = speech_of(language)
     if "comma-tag" in words.traits:
-        return list(split_off_tags(text, start, stop, language, in_marks=True)) or [(start, stop)]
+        return [
+            piece
+            for part in _split_off_dashed_tags(text, start, stop, words)
+            for piece in split_off_tags(text, *part, language, in_marks=True)
+        ] or [(start, stop)]
     if "dash-tag" not in words.traits:
         return [(start, stop)]
     pieces: list[tuple[int, int]] = []

@@ -181,6 +181,8 @@ def _foreign_tag(passage: Passage, index: int) -> SpeechTag | None:
     subject = named_in_tag(after, passage.language)
     if subject is not None:
         return SpeechTag(_mention_of_subject(passage, piece.stop, subject, piece.stop), "after")
+    if (mention := _inverted_subject(passage, piece.stop, next_start)) is not None:
+        return SpeechTag(mention, "after")
     if index == 0 and before.strip():
         sentence = _last_sentence(passage.text, 0, piece.start)
         mention = _sentence_subject(passage, sentence, piece.start)
@@ -188,6 +190,26 @@ def _foreign_tag(passage: Passage, index: int) -> SpeechTag | None:
             leads_in = before.rstrip()[-1:] in _LEADING_MARKS
             return SpeechTag(mention, "colon" if leads_in else "beat")
     return None
+
+
+def _inverted_subject(passage: Passage, start: int, stop: int) -> Mention | None:
+    """Returns the name right after the first word of narration that follows a quotation: that
+    word is a verb, though perhaps no known one (« ironisa Anna »)."""
+    words = passage.between(start, stop)
+    speech = speech_of(passage.language)
+    if not words or speech.is_unspaced:
+        return None
+    verb = passage.words[words[0]]
+    if verb.is_capitalised or verb.norm in speech.never_names or verb.norm in speech.nouns:
+        return None
+    mention = next((m for m in passage.mentions_in(words) if m.kind == "name"), None)
+    if mention is None or mention.is_possessive:
+        return None
+    words_between = range(words[0] + 1, mention.first)
+    gap = passage.text[verb.stop : mention.start]
+    is_near = len(words_between) <= 2 and not set(gap) & set(",;.:!?")
+    has_preposition = any(passage.norm(word) in speech.prepositions for word in words_between)
+    return mention if is_near and not has_preposition else None
 
 
 def _sentence_subject(passage: Passage, start: int, stop: int) -> Mention | None:
@@ -221,18 +243,24 @@ def _mention_of_subject(
     subject, the person with whom the tag's sentence begins."""
     start_offset, stop_offset = narration_start + subject.start, narration_start + subject.stop
     if start_offset == stop_offset:
-        mention = _sentence_subject(passage, sentence, stop_offset)
-        if mention is not None and mention.kind == "name":
-            return mention
+        begins = (sentence, _last_sentence(passage.text, narration_start, sentence))
+        for begin in begins if sentence > narration_start else begins[:1]:
+            mention = _sentence_subject(passage, begin, stop_offset)
+            if mention is not None and mention.kind == "name":
+                return mention
     for mention in passage.mentions:
         if (
             mention.start < stop_offset
             and start_offset < mention.stop
-            and (mention.kind in ("name", "noun"))
+            and mention.kind in ("name", "noun")
         ):
+            if mention.is_possessive and speech_of(passage.language).case_endings:
+                break  # the object: спросила Ивана
             return replace(mention, pronoun=mention.pronoun or subject.pronoun, is_possessive=False)
+    else:
+        mention = None
     words = passage.between(start_offset, stop_offset)
-    kind = "pronoun" if subject.is_pronoun else "noun"
+    kind = "pronoun" if subject.is_pronoun or mention is not None else "noun"
     kind = "self" if subject.pronoun == "I" else kind
     pronoun = "i" if kind == "self" else subject.pronoun
     return Mention(kind, start_offset, stop_offset, words.start, words.stop, False, pronoun=pronoun)
