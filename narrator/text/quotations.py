@@ -203,8 +203,10 @@ class _QuotationFinder:
         spans = list(reading.spans)
         if not is_main_family:
             return _sure_pairs(text, spans, marks)
+        # « Viens, dit-elle, je… and the answer after a dash: its tags are found like all others
+        is_answered = self.uses_dashes and dashes.speech_start(next_text) > 0
         for index, span in enumerate(spans):
-            continues = reopens_next and not span.is_cut
+            continues = (reopens_next or is_answered) and not span.is_cut
             # a tale over many paragraphs has tags of its own
             if not span.is_closed and not (continues and self.previous_open_family == family):
                 spans[index] = self._close_unclosed(text, span, only_at_end=continues)
