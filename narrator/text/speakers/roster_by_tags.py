@@ -158,6 +158,9 @@ class _FormCounter:
                 run = words[span[-1] : span[-1] + 1]
             else:
                 first = next(n for n in span if words[n].is_capitalised or self._is_title(words[n]))
+                word_before = words[first - 1].norm if first > span[0] else ""
+                if word_before in self.speech.prepositions | self.speech.name_particles:
+                    continue  # the mayor of Toledo
                 run = words[first : self._run_end(words, first, text)]
             if not run:
                 continue
