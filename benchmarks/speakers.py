@@ -37,7 +37,7 @@ BINS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995)
 FEW = 25
 """Decisions that a bin has at least; smaller ones join the one below."""
 
-_CHAPTER = re.compile(r"((chapter|book|part|volume)\b.{0,60}|[IVXLC]+\.?)", re.IGNORECASE)
+CHAPTER_HEADING = re.compile(r"((chapter|book|part|volume)\b.{0,60}|[IVXLC]+\.?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def chapters_of(text: str) -> list[list[str]]:
     chapters: list[list[str]] = [[]]
     for block in re.split(r"\n\s*\n", text):
         paragraph = " ".join(block.split())
-        if len(paragraph) < 70 and _CHAPTER.fullmatch(paragraph):
+        if len(paragraph) < 70 and CHAPTER_HEADING.fullmatch(paragraph):
             chapters.append([])
         elif paragraph:
             chapters[-1].append(paragraph)

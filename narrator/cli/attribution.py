@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from narrator.cli.progress import stage
-from narrator.cli.reading import load_reader, print_proposals, proposals_json
+from narrator.cli.reading import ChatServer, load_reader, print_proposals, proposals_json
 from narrator.cli.shared import (
     AsJson,
     Book,
@@ -57,8 +57,26 @@ def find_cast(
     ] = False,
     model: Annotated[
         str | None,
-        typer.Option(help="A language model to ask where rules are not sure: auto, DIR, a hub id."),
+        typer.Option(
+            help="A language model to ask where rules are not sure: auto, DIR, a hub id; "
+            "with --url the server's name for it."
+        ),
     ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(help="With --model: a server with OpenAI's chat API that has the model."),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(help="With --url: the environment variable that holds the server's key."),
+    ] = None,
+    price: Annotated[
+        str | None,
+        typer.Option(help="With --url: the price of a million tokens, as '0.15 USD'."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="With --url: send the text without asking.")
+    ] = False,
     describe: Annotated[
         bool, typer.Option("--describe", help="With --model: propose voices, and styles of lines.")
     ] = False,
@@ -72,12 +90,16 @@ def find_cast(
         asking.require_terminal()
         if as_json:
             raise UsageError("--review asks and --json answers: one at a time")
-    if describe and model is None:
-        raise UsageError("--describe asks a language model: add --model auto, or name one")
+    if describe and (model is None or url is not None):
+        raise UsageError(
+            "--describe asks a language model on this machine, without --url: add --model auto, or "
+            "name one"
+        )
+    server = _chat_server(model, url, key, price, is_agreed=yes)
     project = load(book)
     voices: list[Description] = []
     styles: list[Style] = []
-    with load_reader(model, project) if model else contextlib.nullcontext() as reader:
+    with load_reader(model, project, server) if model else contextlib.nullcontext() as reader:
         proposal = _propose_cast(project, find=find, write=write, reader=reader)
         if describe and reader is not None:
             voices, styles = reader.proposals(project.manifest.language)
@@ -95,6 +117,20 @@ def find_cast(
     if describe:
         print_proposals(proposal, voices, styles)
     _print_next(proposal, book, write, project)
+
+
+def _chat_server(
+    model: str | None, url: str | None, key: str | None, price: str | None, *, is_agreed: bool
+) -> ChatServer | None:
+    """Returns the server that options name, or None. Raises UsageError for a part of them."""
+    if url is not None and model is None:
+        raise UsageError("--url has a model by name: add --model NAME, as the server calls it")
+    if url is None:
+        options = {"--key": key is not None, "--price": price is not None, "--yes": is_agreed}
+        if unused := [name for name, is_set in options.items() if is_set]:
+            raise UsageError(f"{unused[0]} is about a server: add --url, its address")
+        return None
+    return ChatServer(url, key, price, is_agreed)
 
 
 def _propose_cast(project: Project, *, find: bool, write: bool, reader: Refine | None) -> Proposal:

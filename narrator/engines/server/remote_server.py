@@ -79,11 +79,7 @@ class RemoteServer:
 
     def describe_setback(self, setback: Setback) -> str:
         """Explains why it does not speak, and what to do."""
-        prefix = "" if str(self.wire.address) in setback.message else f"{self.wire.address}: "
-        advice = ""
-        if setback.category == "gone":
-            advice = ": is it running there? Look at `engine.url`"
-        return f"speech server: {prefix}{setback.message}{advice}"
+        return f"speech server: {self.wire.explain(setback)}"
 
     def request_facts(self) -> Mapping[str, Any]:
         """Asks the server for facts about itself, to show and to compare; empty if it reports none.

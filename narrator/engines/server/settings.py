@@ -50,9 +50,12 @@ class Address:
             return self.host == "localhost"
 
 
-def parse_address(url: str) -> Address:
+_ENDPOINTS = "/audio/speech", "/generate", "/chat/completions"
+
+
+def parse_address(url: str, *, key_setting: str = "`engine.key`") -> Address:
     """Parses the URL of a server. Raises ValueError for an invalid one, and for one with a password
-    or a query."""
+    or a query; then it names the setting in which a key belongs."""
     # messages never contain the URL, since a part of it may be a key
     if any(not "!" <= letter <= "~" for letter in url):
         raise ValueError("an address has no spaces and no letters beyond ASCII")
@@ -60,16 +63,16 @@ def parse_address(url: str) -> Address:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("must be an address, as http://127.0.0.1:8000 or https://host/v1")
     if parts.username is not None or parts.password is not None:
-        raise ValueError("names and passwords do not go into an address: see `engine.key`")
+        raise ValueError(f"names and passwords do not go into an address: see {key_setting}")
     if parts.query or parts.fragment:
-        raise ValueError("an address ends before ? and #; for keys see `engine.key`")
+        raise ValueError(f"an address ends before ? and #; for keys see {key_setting}")
     secure = parts.scheme == "https"
     port = (443 if secure else 80) if parts.port is None else parts.port  # ValueError: not a port
     if port == 0:
         raise ValueError("nothing listens at port 0")
     path = parts.path.rstrip("/")
-    if path.endswith(("/audio/speech", "/generate")):
-        raise ValueError("an address ends before /audio/speech or /generate, as https://host/v1")
+    if endpoint := next((end for end in _ENDPOINTS if path.endswith(end)), ""):
+        raise ValueError(f"an address ends before {endpoint}, as https://host/v1")
     return Address(secure, parts.hostname, port, path.removesuffix("/v1"))
 
 
@@ -78,7 +81,8 @@ def _check_url(url: str) -> str:
     return url
 
 
-def _check_key_name(name: str) -> str:
+def check_key_name(name: str) -> str:
+    """Returns the name of an environment variable. Raises ValueError for anything else."""
     if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", name):
         # without the text itself, which may be a key
         raise ValueError(
@@ -88,17 +92,18 @@ def _check_key_name(name: str) -> str:
     return name
 
 
-def _check_price(price: str) -> str:
+def check_price(price: str) -> str:
+    """Returns a price as "15 USD". Raises ValueError for anything else."""
     if not _PRICE.fullmatch(price):
         raise ValueError("must be a number and a currency, as 15 USD")
     return price
 
 
-def cost(price: str, characters: int) -> str:
-    """Describes the cost of so many characters: "about 0.19 USD at 15 USD a million"."""
+def cost(price: str, count: int) -> str:
+    """Describes the cost of so many characters or tokens: "about 0.19 USD at 15 USD a million"."""
     match = _PRICE.fullmatch(price)
     assert match is not None
-    amount = Decimal(match[1]) * characters / 1_000_000
+    amount = Decimal(match[1]) * count / 1_000_000
     currency = f" {match[2].strip()}" if match[2] else ""
     return f"about {amount:.2f}{currency} at {price} a million"
 
@@ -120,7 +125,7 @@ class ServerSettings(EngineSettings):
     """Part of the keys of takes: changing it renders the server's takes again."""
     known_as: Text | None = None
     """Name of the server in the keys of takes, instead of its address, if the address changes."""
-    key: Annotated[Text, AfterValidator(_check_key_name)] | None = None
+    key: Annotated[Text, AfterValidator(check_key_name)] | None = None
     """Name of the environment variable that holds the server's key; never the key itself."""
     slots: Literal["auto"] | Annotated[int, Field(ge=1, le=256)] = "auto"
     """Most concurrent requests; auto is 32. The number starts at two and adapts to the server."""
@@ -136,7 +141,7 @@ class ServerSettings(EngineSettings):
     """Guidance scale: how closely text and voice are followed."""
     seed: int = Field(default=0, ge=0, lt=2**32)
     """Seed of the noise: another one speaks everything slightly differently."""
-    price: Annotated[Text, AfterValidator(_check_price)] | None = None
+    price: Annotated[Text, AfterValidator(check_price)] | None = None
     """Price of a million characters, with its currency (15 USD), for `plan`."""
 
 

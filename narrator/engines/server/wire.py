@@ -1,9 +1,9 @@
-"""One request to a speech server, and its complete answer or a `Setback`.
+"""One request to a server, and its complete answer or a `Setback`.
 
 HTTP/1.1 with the standard library. It follows no redirect and ignores proxies of the environment,
-since keys and clips are sent only to the address in the manifest. Every request has its own
+since keys, clips and texts are sent only to the address that was named. Every request has its own
 connection, since it takes seconds anyway and a kept one may be dead. Every answer is limited in
-time and size. Knows nothing of speech.
+time and size. Knows nothing of speech, nor of language models.
 """
 
 from __future__ import annotations
@@ -49,12 +49,30 @@ _BUSY_STATUSES = frozenset((429,))
 _GONE_STATUSES = frozenset((502, 503, 504, 520, 521, 522, 523, 524, 529))
 _CLOSED_REASONS = {
     402: "asks to be paid: look at the account",
-    404: "has no such address, model or voice: look at `engine.url`, `engine.dialect`, "
-    "`engine.model` and the voices",
-    405: "does not take this here: look at `engine.url` and `engine.dialect`",
+    404: "has no such {names.parts}: look at {names.target}",
+    405: "does not take this here: look at {names.api}",
     407: "is behind a proxy, which is not used",
-    410: "has this no more: look at `engine.url` and `engine.model`",
+    410: "has this no more: look at {names.url} and {names.model}",
 }
+"""HTTP status -> why no other request can succeed; `names` are SettingNames."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingNames:
+    """Names of a server's settings in messages: by default, those in a manifest."""
+
+    url: str = "`engine.url`"
+    key: str = "`engine.key`"
+    model: str = "`engine.model`"
+    api: str = "`engine.url` and `engine.dialect`"
+    """The settings that choose the server's API."""
+    target: str = "`engine.url`, `engine.dialect`, `engine.model` and the voices"
+    """The settings that choose what is asked of the server."""
+    parts: str = "address, model or voice"
+    """Parts of a request that a server may not have."""
+
+
+MANIFEST_NAMES = SettingNames()
 
 
 class Setback(Exception):
@@ -98,9 +116,17 @@ class Wire:
     key: str | None = None
     """Sent in the header of each request, and never part of a message."""
     context: ssl.SSLContext = field(default_factory=ssl.create_default_context)
+    names: SettingNames = MANIFEST_NAMES
 
     def call(self, method: str, path: str, *, timeout: float) -> Call:
         return Call(self, method, path, timeout)
+
+    def explain(self, setback: Setback) -> str:
+        """Explains a setback by the address, and what to do."""
+        prefix = "" if str(self.address) in setback.message else f"{self.address}: "
+        is_gone = setback.category == "gone"
+        advice = f": is it running there? Look at {self.names.url}" if is_gone else ""
+        return f"{prefix}{setback.message}{advice}"
 
     def clean(self, text: str) -> str:
         """Cleans a server's text for a message: one line, without the key that it may repeat."""
@@ -108,15 +134,16 @@ class Wire:
         return excerpt(" ".join(text.split()), 200)
 
 
-def key_from(name: str | None) -> str | None:
-    """Reads the key from an environment variable. Raises EngineUnavailable, without its value."""
+def key_from(name: str | None, setting: str = "engine.key") -> str | None:
+    """Reads the key from the environment variable that a setting names. Raises EngineUnavailable,
+    without its value."""
     if name is None:
         return None
     key = os.environ.get(name, "").strip()
     if not key:
-        raise EngineUnavailable(f"engine.key: the environment has no {name}: `export {name}=…`")
+        raise EngineUnavailable(f"{setting}: the environment has no {name}: `export {name}=…`")
     if not re.fullmatch("[!-~]+", key):
-        raise EngineUnavailable(f"engine.key: {name} does not hold a key: it has other characters")
+        raise EngineUnavailable(f"{setting}: {name} does not hold a key: it has other characters")
     return key
 
 
@@ -254,17 +281,17 @@ class Call:
         if status // 100 == 3:
             host = self._wire.clean(urlsplit(headers.get("location", "")).netloc)
             destination = f" to {host}" if host else ""
-            advice = "which is not followed: name the right address in `engine.url`"
+            advice = f"which is not followed: name the right address in {self._wire.names.url}"
             return f"the server sends elsewhere{destination} ({status}), {advice}"
         if status in (401, 403):  # the server's message may contain a part of the key
-            return f"the server refuses the key ({status}): look at `engine.key` and its variable"
+            names = self._wire.names
+            return f"the server refuses the key ({status}): look at {names.key} and its variable"
         if status == 429 and b"insufficient_quota" in body:
             return f"the account has nothing left ({message})"
-        return (
-            f"the server {_CLOSED_REASONS[status]} ({message})"
-            if status in _CLOSED_REASONS
-            else None
-        )
+        if status not in _CLOSED_REASONS:
+            return None
+        reason = _CLOSED_REASONS[status].format(names=self._wire.names)
+        return f"the server {reason} ({message})"
 
 
 def _read_body(response: http.client.HTTPResponse, max_bytes: int) -> bytes:

@@ -31,8 +31,13 @@ class Reader(Protocol):
     def likelihoods(
         self, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> Sequence[Sequence[float]]:
-        """Returns the probabilities of the options for each question after a shared prompt."""
+        """Returns the probabilities of the options for each question after a shared prompt; none
+        for a question to which it has no valid answer."""
         ...
+
+
+class Writer(Reader, Protocol):
+    """The interface of a language model that may also write."""
 
     def write(self, message: str, max_tokens: int) -> str:
         """Returns a line of at most `max_tokens` tokens in answer to a message."""
@@ -65,15 +70,20 @@ class Answers:
     ) -> list[list[float]]:
         """Returns the reader's probabilities, asking it only the missing questions, and saves them.
 
-        Raises what the reader raises, and StorageError.
+        A question without a valid answer has none, and remains missing. Raises what the reader
+        raises, and StorageError.
         """
         answer_keys = _answer_keys(reader, shared, questions, options)
         missing = self.missing(reader, shared, questions, options)
         if missing:
             new_odds = reader.likelihoods(shared, [questions[index] for index in missing], options)
             for index, odds in zip(missing, new_odds, strict=True):
-                self._save(answer_keys[index], [round(probability, 6) for probability in odds])
-        return [self._answers[answer_key] for answer_key in answer_keys]
+                if odds:
+                    self._save(answer_keys[index], [round(probability, 6) for probability in odds])
+        return [
+            self._answers[answer_key] if self._is_answered(answer_key, len(options)) else []
+            for answer_key in answer_keys
+        ]
 
     def missing(
         self, reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str]
@@ -86,7 +96,7 @@ class Answers:
             if not self._is_answered(answer_key, len(options))
         ]
 
-    def line(self, reader: Reader, message: str, max_tokens: int) -> str:
+    def line(self, reader: Writer, message: str, max_tokens: int) -> str:
         """Returns the reader's line for a message, stored or new."""
         (answer_key,) = _answer_keys(reader, message, [""], max_tokens)
         if not isinstance(self._answers.get(answer_key), str):

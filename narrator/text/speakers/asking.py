@@ -2,9 +2,9 @@
 
 It reads windows of running text, in which quotations are numbered and those already decided show
 their speakers' names, and a list of people, each with a code. It answers a question with the
-probability of each code, so it can say nothing else, and no text comes from it. Decisions that were
-not made by rules are never asked. No window shows the answers of another: the order of asking
-changes nothing, and an edit repeats only its own window.
+probability of each code, or not at all, so it can say nothing else, and no text comes from it.
+Decisions that were not made by rules are never asked. No window shows the answers of another: the
+order of asking changes nothing, and an edit repeats only its own window.
 
 Knows no particular model, only a `Reader`.
 """
@@ -14,9 +14,10 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Event
+from types import MappingProxyType
 
 from narrator.text.speakers import AttributedQuotation, Attribution, Character
 from narrator.text.speakers.answers import Answers, Reader
@@ -30,9 +31,10 @@ _MAX_PEOPLE = len(string.ascii_uppercase) - 2
 """Maximum length of the list of people: a letter for each, which is one token of any model, and two
 to spare."""
 _MIN_PEOPLE = 10
-"""Minimum length of the list if the book has as many: those who speak most in the book."""
+"""Minimum length of the list if the chapter has as many: those who speak most in it."""
 _ALWAYS_LISTED = 3
-"""Number of the most frequent speakers that are in every list, besides people of the window."""
+"""Number of the chapter's most frequent speakers that are in every list, besides people of the
+window."""
 _SOMEBODY_ELSE = "somebody else"
 _NO_SPEAKER = "nobody: no speech, but a title, writing or a word quoted"
 _MAX_PARAGRAPH_LENGTH = 6000
@@ -58,6 +60,9 @@ in the list.
 """
 
 
+NO_DESCRIPTIONS: Mapping[str, str] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of questions, and the weight of answers."""
@@ -75,6 +80,9 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+EXCHANGE_LIMITS = Limits(window_tokens=1500, tokens_before=250, tokens_after=100)
+"""Limits for a model that answers all questions of a window at once: a window is an exchange, or a
+part of a long one, and fits with its questions into small contexts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +130,7 @@ def ask(
     reader: Reader,
     *,
     limits: Limits = DEFAULT_LIMITS,
+    descriptions: Mapping[str, str] = NO_DESCRIPTIONS,
     answers: Answers | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
     cancel: Event | None = None,
@@ -131,14 +140,15 @@ def ask(
     The model's odds and the rules' are pooled: p ∝ model^w · rules^(1 - w), where w is
     `limits.model_weight`; the rules' odds of nobody in particular are shared evenly. Where the two
     disagree, the certainty is at most 0.85. Where a model means somebody who is not in its list,
-    the rules' decision stays, less certain.
+    the rules' decision stays, less certain; where it has no valid answer, the row stays as it is.
 
-    `answers` are looked up first, and saved after each window, so an interrupted run resumes.
-    `on_progress` receives the tokens read and the total. When `cancel` is set, it ends after the
-    current window. Raises what `reader` and `answers` raise.
+    `descriptions` of characters, by name, are in the list of people. `answers` are looked up first,
+    and saved after each window, so an interrupted run resumes. `on_progress` receives the tokens
+    read and the total. When `cancel` is set, it ends after the current window. Raises what `reader`
+    and `answers` raise.
     """
     answers = Answers() if answers is None else answers
-    stretches = windows(chapters, attribution, reader, limits)
+    stretches = windows(chapters, attribution, reader, limits, descriptions)
     costs = [_token_cost(window, reader, answers) for window in stretches]
     tokens_read, total = 0, sum(costs)
     rows_so_far = list(attribution.said)
@@ -157,6 +167,17 @@ def ask(
     return replace(attribution, said=tuple(rows_so_far))
 
 
+def pending(
+    stretches: Iterable[AskedStretch], reader: Reader, answers: Answers
+) -> list[tuple[str, list[str]]]:
+    """Returns the shared text and the questions of each stretch that are still to be asked."""
+    return [
+        (window.shared, [window.questions[index] for index in missing])
+        for window in stretches
+        if (missing := answers.missing(reader, window.shared, window.questions, window.options))
+    ]
+
+
 def _token_cost(window: AskedStretch, reader: Reader, answers: Answers) -> int:
     """Returns the number of tokens still to be read for a window."""
     missing = answers.missing(reader, window.shared, window.questions, window.options)
@@ -171,6 +192,7 @@ def windows(
     attribution: Attribution,
     reader: Reader,
     limits: Limits = DEFAULT_LIMITS,
+    descriptions: Mapping[str, str] = NO_DESCRIPTIONS,
 ) -> list[AskedStretch]:
     """Returns the stretches to ask about, in the order of the book: every weak utterance once."""
     names = _names_by_first_word(attribution.cast)
@@ -181,7 +203,9 @@ def windows(
     for paragraphs, rows in zip(chapters, chapter_rows, strict=True):
         utterances = _group_utterances(attribution.said, rows, limits.weak_certainty)
         if attribution.cast and any(utterance.is_weak for utterance in utterances):
-            chapter = _WindowBuilder(paragraphs, attribution, utterances, names, reader)
+            chapter = _WindowBuilder(
+                paragraphs, attribution, utterances, names, reader, descriptions
+            )
             stretches += chapter.windows(limits)
     return stretches
 
@@ -227,14 +251,26 @@ class _WindowBuilder:
         utterances: Sequence[_Utterance],
         names: Mapping[str, Sequence[tuple[str, Sequence[int]]]],
         reader: Reader,
+        descriptions: Mapping[str, str],
     ) -> None:
-        self.paragraphs, self.names = paragraphs, names
+        self.paragraphs, self.names, self.descriptions = paragraphs, names, descriptions
         self.cast, self.said, self.utterances = attribution.cast, attribution.said, utterances
         self.max_window = max(_RESERVED_TOKENS, reader.longest - _RESERVED_TOKENS)
-        line_counts = Counter(row.speaker for row in self.said)
-        self.frequent_names = sorted(
-            (member.name for member in self.cast), key=lambda name: -line_counts[name]
-        )
+        rows = [self.said[utterance.rows[0]] for utterance in utterances]
+        line_counts = Counter(row.speaker for row in rows)
+        present_names = {*line_counts, *(name for row in rows for name, _ in row.others)}
+        present_names |= {
+            self.cast[character_index].name
+            for text in paragraphs
+            for bearers in self._find_named(text)
+            for character_index in bearers
+        }
+        cast_names = [member.name for member in self.cast]
+        listable_names = [name for name in cast_names if name in present_names]
+        if len(listable_names) < 2:  # talk between people whom the chapter does not name
+            listable_names = cast_names
+        self.frequent_names = sorted(listable_names, key=lambda name: -line_counts[name])
+        """Those who speak, may speak or are named in the chapter, the most frequent first."""
         self.units = [
             unit
             for index, text in enumerate(paragraphs)
@@ -368,12 +404,9 @@ class _WindowBuilder:
             for name, odds in ((row.speaker, max(row.sure, 0.1)), *row.others):
                 if name in cast_indexes:
                     weights[name] += utterance_weight * odds
-        for word in re.finditer(r"\w+", text):
-            for name, bearers in self.names.get(word[0], ()):
-                if text.startswith(name, word.start()):
-                    for character_index in bearers:
-                        weights[self.cast[character_index].name] += 0.25 / len(bearers)
-                    break
+        for bearers in self._find_named(text):
+            for character_index in bearers:
+                weights[self.cast[character_index].name] += 0.25 / len(bearers)
         ranked = sorted(weights, key=lambda name: (-weights[name], cast_indexes[name]))
         relevant_names = list(dict.fromkeys((*self.frequent_names[:_ALWAYS_LISTED], *ranked)))[
             :_MAX_PEOPLE
@@ -383,11 +416,20 @@ class _WindowBuilder:
         ]
         return sorted(cast_indexes[name] for name in (*relevant_names, *extra_names))
 
+    def _find_named(self, text: str) -> Iterator[Sequence[int]]:
+        """Yields the indices of all bearers of each name in a text."""
+        for word in re.finditer(r"\w+", text):
+            for name, bearers in self.names.get(word[0], ()):
+                if text.startswith(name, word.start()):
+                    yield bearers
+                    break
+
     def _describe(self, character_index: int) -> str:
-        """Returns the entry of a person in the list: name, pronoun, aliases."""
+        """Returns the entry of a person in the list: name, pronoun, aliases, description."""
         member = self.cast[character_index]
         alias_note = f"also {', '.join(member.aliases[:4])}" if member.aliases else ""
-        details = "; ".join(filter(None, (member.pronoun, alias_note)))
+        description = " ".join(self.descriptions.get(member.name, "").split())
+        details = "; ".join(filter(None, (member.pronoun, alias_note, description)))
         return f"{member.name} ({details})" if details else member.name
 
     def _question(self, utterance: int, shown_number: int) -> str:
@@ -443,7 +485,9 @@ def _apply_answer(
     reader: Reader,
     model_weight: float,
 ) -> AttributedQuotation:
-    """Returns a row with the model's decision applied."""
+    """Returns a row with the model's decision applied, or as it is without `odds`."""
+    if not odds:
+        return row
     pooled_odds = pooled(row, names, odds, model_weight)
     options = (*names, None, None)
     best_index = max(range(len(pooled_odds)), key=pooled_odds.__getitem__)

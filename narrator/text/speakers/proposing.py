@@ -16,7 +16,7 @@ from threading import Event
 
 from narrator.text.sentences import sentences
 from narrator.text.speakers import AttributedQuotation, Attribution
-from narrator.text.speakers.answers import Answers, Reader
+from narrator.text.speakers.answers import Answers, Reader, Writer
 from textbase.characters import strip_invisible
 
 MAX_DESCRIPTION = 200
@@ -93,7 +93,7 @@ ProgressCallback = Callable[[int, int], None]
 def propose_descriptions(
     chapters: Sequence[Sequence[str]],
     attribution: Attribution,
-    reader: Reader,
+    reader: Writer,
     answers: Answers,
     *,
     language: str,
@@ -184,7 +184,7 @@ def propose_styles(
         for row, odds in zip(
             batch, answers.likelihoods(reader, shared, questions, codes), strict=True
         ):
-            best_index = max(range(len(odds)), key=odds.__getitem__)
+            best_index = max(range(len(odds)), key=odds.__getitem__, default=len(_STYLES))
             if best_index < len(_STYLES) and odds[best_index] >= _MIN_STYLE_ODDS:
                 proposals.append(Style(row, _STYLES[best_index], odds[best_index]))
         on_progress(start + len(batch), len(styled_rows))

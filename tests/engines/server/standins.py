@@ -1,4 +1,5 @@
-"""Speech servers for tests, on loopback: one of each dialect, and what goes wrong with them.
+"""Servers for tests, on loopback: one of each dialect of speech and one of OpenAI's chat API, and
+what goes wrong with them.
 
 Their forms are rebuilt from the servers' own sources (nano-vllm-voxcpm 0ef61b0,
 `deployment/app/schemas/http.py` and `api/routes/generate.py`; vLLM-Omni 0.30,
@@ -84,7 +85,26 @@ class NanoSpeech(BaseModel):
     response_format: Literal["mp3", "pcm"] = "mp3"
 
 
+class ChatMessage(BaseModel):
+    """Of OpenAI's chat API."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class ChatCompletion(BaseModel):
+    """OpenAI's chat API, by which language models reply."""
+
+    model: str
+    messages: list[ChatMessage] = Field(min_length=1)
+    stream: bool = False
+    temperature: float = Field(1.0, ge=0, le=2)
+    max_tokens: int | None = Field(None, ge=1)
+    max_completion_tokens: int | None = Field(None, ge=1)
+
+
 FORMS: Mapping[str, tuple[str, type[BaseModel]]] = {
+    "chat": ("/v1/chat/completions", ChatCompletion),
     "openai": ("/v1/audio/speech", OpenAISpeech),
     "vllm-omni": ("/v1/audio/speech", OmniSpeech),
     "nano-vllm-voxcpm": ("/generate", NanoSpeech),
@@ -132,6 +152,8 @@ class StandIn:
     ready: Callable[[], bool] = lambda: True
     says: Callable[[], Mapping[str, Any]] = dict
     """What is different in what it says of itself."""
+    reply: Callable[[str], object] = lambda prompt: ""
+    """A language model's reply to a prompt."""
     lock: threading.Lock = field(default_factory=threading.Lock)
     bodies: list[Mapping[str, Any]] = field(default_factory=list)
     headers: list[Mapping[str, str]] = field(default_factory=list)
@@ -211,6 +233,18 @@ class Handler(BaseHTTPRequestHandler):
         one.dropped += sorted(set(body) - set(form.model_fields))
         if wrong := unfit(read):
             self.tell(400, {"detail": wrong})
+            return
+        if isinstance(read, ChatCompletion):
+            prompt = read.messages[-1].content
+            completion = {
+                "object": "chat.completion",
+                "choices": [{"message": {"role": "assistant", "content": one.reply(prompt)}}],
+                "usage": {"prompt_tokens": len(prompt) // 4, "completion_tokens": 9},
+            }
+            headers = {"Content-Type": "application/json"}
+            data = json.dumps(completion).encode()
+            fault = one.fault(number, body) or (lambda one: self.give(200, headers, one.sound))
+            fault(Answering(self, number, body, data, headers))
             return
         text, kind = text_of(body), str(getattr(read, "response_format", "wav"))
         sound = encoded(speech(text, one.rate, conditioned(body)), one.rate, kind)
