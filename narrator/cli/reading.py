@@ -101,7 +101,7 @@ class LanguageModelReader:
         err.print(
             f"to send to {self.model.wire.address} for {self.model.name}: {words} in "
             f"{pluralize(len(messages), 'request')} about {questions}, some "
-            f"{token_count:,} tokens{price}; replies come on top"
+            f"{token_count:,} tokens{price}; replies are extra"
         )
         if server.is_agreed:
             return

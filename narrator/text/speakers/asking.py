@@ -265,7 +265,8 @@ class _WindowBuilder:
             for bearers in self._find_named(text)
             for character_index in bearers
         }
-        cast_names = [member.name for member in self.cast]
+        # by name, so that no prompt depends on the order of the cast
+        cast_names = sorted(member.name for member in self.cast)
         listable_names = [name for name in cast_names if name in present_names]
         if len(listable_names) < 2:  # talk between people whom the chapter does not name
             listable_names = cast_names
@@ -391,7 +392,7 @@ class _WindowBuilder:
     def _choose_people(
         self, text: str, shown_numbers: Mapping[int, int], asked_utterances: set[int]
     ) -> list[int]:
-        """Returns the candidates of a window, as indices in the cast.
+        """Returns the candidates of a window, as indices in the cast, by name.
 
         These are the candidates of the rules, the speakers and the people named there, as many as
         there are codes.
@@ -407,14 +408,14 @@ class _WindowBuilder:
         for bearers in self._find_named(text):
             for character_index in bearers:
                 weights[self.cast[character_index].name] += 0.25 / len(bearers)
-        ranked = sorted(weights, key=lambda name: (-weights[name], cast_indexes[name]))
+        ranked = sorted(weights, key=lambda name: (-weights[name], name))
         relevant_names = list(dict.fromkeys((*self.frequent_names[:_ALWAYS_LISTED], *ranked)))[
             :_MAX_PEOPLE
         ]
         extra_names = [name for name in self.frequent_names if name not in relevant_names][
             : max(0, _MIN_PEOPLE - len(relevant_names))
         ]
-        return sorted(cast_indexes[name] for name in (*relevant_names, *extra_names))
+        return [cast_indexes[name] for name in sorted((*relevant_names, *extra_names))]
 
     def _find_named(self, text: str) -> Iterator[Sequence[int]]:
         """Yields the indices of all bearers of each name in a text."""

@@ -266,11 +266,42 @@ def test_a_crowd_is_cut_to_those_who_are_near():
     before = attributed([chapter], lambda words: ("Guest30", 0.5, "nearest"), cast)
     model = Stub(lambda question: "Guest55")
     (window,) = asking.windows([chapter], before, model)
-    assert window.names == ("Guest7", "Guest30", "Guest55")
+    assert window.names == ("Guest30", "Guest55", "Guest7")
     crowd = [" ".join(one.name for one in cast), "“This is line 1.”"]
     (window,) = asking.windows([crowd], before, model)
     assert (len(window.names), window.options[-1]) == (24, "Z")
     assert "Guest30" in window.names
+
+
+def test_the_order_of_the_cast_changes_no_prompt():
+    first, second = (
+        asking.windows([TALK], attributed([TALK], weakly, cast), Stub(by_words))
+        for cast in (CAST, CAST[::-1])
+    )
+    assert first == second
+
+
+def test_people_of_other_chapters_are_not_listed():
+    chapters = [["Ada, Ben and Cy came in.", "“This is line 1.”"], ["Ada met Ben.", "“And 2.”"]]
+    before = attributed(chapters, lambda words: ("Ada", 0.5, "nearest"))
+    found = asking.windows(chapters, before, Stub(by_words))
+    assert [window.names for window in found] == [("Ada", "Ben", "Cy"), ("Ada", "Ben")]
+
+
+def test_descriptions_are_in_the_list():
+    before = attributed([TALK], weakly)
+    (window,) = asking.windows([TALK], before, Stub(by_words), descriptions={"Cy": "A\n  boy"})
+    assert "\nC = Cy (A boy)\n" in window.shared
+
+
+def test_a_question_without_an_answer_leaves_its_row_and_is_asked_again():
+    before = attributed([TALK], weakly)
+    model, answers = Stub(by_words), Answers()
+    likelihoods = model.likelihoods
+    model.likelihoods = lambda shared, questions, options: [[] for _ in questions]
+    assert asking.ask([TALK], before, model, answers=answers) == before
+    model.likelihoods = likelihoods
+    assert asking.ask([TALK], before, model, answers=answers).said[1].speaker == "Ben"
 
 
 def test_a_book_of_nobody_is_not_asked_about():
