@@ -139,32 +139,30 @@ def _propose_cast(project: Project, *, find: bool, write: bool, reader: Refine |
     The reader, a language model, is asked once the cast is final.
     """
     from narrator.pipeline import attribution, new_characters
-    from narrator.text.speaker_files import unescape_names
 
     with stage(err, "finding who speaks"):
-        proposal = attribution.propose(project, discovers_characters=find)
-    if write and (extended_project := new_characters.add_new_characters(proposal)) is not None:
-        new_count = len(attribution.characters(extended_project)) - len(
-            attribution.characters(project)
-        )
-        err.print(
-            f"{display_path(project.path)}: added {pluralize(new_count, 'character')} to speakers"
-        )
-        with stage(err, "finding who speaks"):  # with the names in the manifest, as later runs do
-            proposal = attribution.propose(extended_project)
+        proposal = new_characters.propose(project, discovers_characters=find)
     if reader is not None:
         proposal = attribution.refine_proposal(proposal, reader)
-    if not write:
-        return proposal
-    written_files = attribution.write_speaker_files(proposal)
-    err.print(
-        f"wrote {pluralize(len(written_files), 'speaker file')}" if written_files else "unchanged"
-    )
-    changed = [
-        quote
-        for quote in proposal.quotes
-        if quote.previous_speaker and not quote.row.continues_previous
-    ]
+    if write:
+        written_files = new_characters.write(proposal)
+        if proposal.manifest_change:
+            additions = pluralize(len(proposal.new_names), "character")
+            err.print(
+                f"{display_path(project.path)}: added "
+                f"{additions if proposal.new_names else 'a narrator'} to speakers"
+            )
+        file_count = pluralize(len(written_files), "speaker file")
+        err.print(f"wrote {file_count}" if written_files else "unchanged")
+    _print_changes(proposal, is_written=write)
+    return proposal
+
+
+def _print_changes(proposal: Proposal, *, is_written: bool) -> None:
+    """Prints the decisions that differ from those in the files."""
+    from narrator.text.speaker_files import unescape_names
+
+    changed = proposal.changed
     for quote in changed[:MAX_LISTED_ROWS]:
         speaker_names = unescape_names(quote.row.speaker)
         err.print(
@@ -175,8 +173,8 @@ def _propose_cast(project: Project, *, find: bool, write: bool, reader: Refine |
         hidden_count = max(0, len(changed) - MAX_LISTED_ROWS)
         hidden_note = f", {hidden_count:,} of them not shown" if hidden_count else ""
         count = pluralize(len(changed), "decision")
-        err.print(f"{count} of rules changed{hidden_note}; what you decide stays")
-    return proposal
+        verb = "changed" if is_written else "would change with --write"
+        err.print(f"{count} of rules {verb}{hidden_note}; what you decide stays")
 
 
 def _print_cast(proposal: Proposal, max_rows: int | None) -> None:

@@ -45,9 +45,7 @@ def require_terminal() -> None:
 
 def review(proposal: Proposal, *, in_order: bool = False) -> None:
     """Asks about doubtful quotations. Raises UsageError while the cast is not in the manifest."""
-    from narrator.pipeline.new_characters import find_new_characters
-
-    if find_new_characters(proposal):
+    if proposal.new_names:
         raise UsageError("the cast is not in book.yaml yet: narrator cast --write, then --review")
     with reading_keys(sys.stdin.fileno()) as keys:
         answer_count, open_count = Review(proposal, keys, out, in_order=in_order).run()

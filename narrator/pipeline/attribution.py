@@ -2,8 +2,8 @@
 
 Combines the decisions in the files of speakers beside the texts with what the rules say of all
 other quotations, as `narrator cast` shows it. Decisions by a person and by print stay; those by
-rules are made anew each time. Starts no model: answers of a model come in through `refine`. Prints
-nothing.
+rules are made anew each time, with the cast of the manifest. Starts no model: answers of a model
+come in through `refine`. Prints nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from narrator.errors import Problem, StorageError
+from narrator.pipeline.edits.edit import FileChange
 from narrator.pipeline.manuscript import Manuscript, paragraphs, roles_of
 from narrator.pipeline.speakers import LOST, find_orphaned_files
 from narrator.project.project import Project
@@ -84,6 +85,7 @@ class Proposal:
     """The proposed speakers of all quotations in a project."""
 
     project: Project
+    """With the cast that decided, some of which book.yaml may still lack."""
     characters: tuple[Character, ...]
     """Those of the project first."""
     chapters: tuple[Chapter, ...]
@@ -99,6 +101,10 @@ class Proposal:
     warnings: tuple[Problem, ...] = ()
     lines: Mapping[str, int] = field(default_factory=Counter)
     """Character -> quotations, pieces counted."""
+    manifest_change: FileChange | None = None
+    """The change of book.yaml that adds what the project has and the file lacks."""
+    new_names: tuple[str, ...] = ()
+    """Characters that book.yaml lacks."""
 
     def text_of(self, chapter: int) -> str:
         """The name of the file of a chapter's text."""
@@ -117,6 +123,16 @@ class Proposal:
             for stretch in line.attributed_spans:
                 stretch_counts.update(stretch.speakers)
         return stretch_counts
+
+    @property
+    def changed(self) -> list[Quote]:
+        """The quotations whose speaker differs from their file, the first piece of each."""
+        groups = group_pieces(self.quotes)
+        return [
+            quote
+            for group in groups
+            if (quote := next((piece for piece in group if piece.previous_speaker), None))
+        ]
 
     @property
     def doubtful(self) -> list[tuple[Quote, ...]]:
@@ -183,11 +199,12 @@ def with_narrator(project: Project) -> Project:
 # -- proposals
 
 
-def propose(project: Project, *, discovers_characters: bool = False) -> Proposal:
+def decide(project: Project, *, discovers_characters: bool = False) -> Proposal:
     """Find the speakers of a project's quotations by rules.
 
-    Characters are discovered if the project has none, or with `discovers_characters`. Raises
-    ScriptError if a text cannot be read.
+    Characters are discovered if the project has none, or with `discovers_characters`; whatever is
+    shown or written comes from `new_characters.propose`, which adds them. Raises ScriptError if a
+    text cannot be read.
     """
     project = with_narrator(project)
     chapters = paragraphs(project)
@@ -199,7 +216,8 @@ def propose(project: Project, *, discovers_characters: bool = False) -> Proposal
 def refine_proposal(proposal: Proposal, refine: Refine) -> Proposal:
     """The proposal, with quotations that the rules are not sure of decided by `refine`."""
     attribution = refine(_fill_in_decisions(proposal), proposal.texts)
-    return _merge_decisions(proposal.project, proposal.chapters, proposal.texts, attribution)
+    refined = _merge_decisions(proposal.project, proposal.chapters, proposal.texts, attribution)
+    return replace(refined, manifest_change=proposal.manifest_change, new_names=proposal.new_names)
 
 
 def _merge_decisions(
@@ -425,7 +443,7 @@ def _build_rows(
             and rows[-1].is_manual
             and (old_row is None or old_row.continues_previous)
         ):
-            rows.append(replace(new_row, speaker=rows[-1].speaker))
+            rows.append(replace(new_row, speaker=rows[-1].speaker, by="you", name="", sure=1.0))
         else:
             rows.append(new_row)
     return rows

@@ -1,4 +1,5 @@
-"""Adds the characters that were found in a book to its book.yaml, with own or shared voices.
+"""Proposes the speakers of a book, and adds the characters that were found to its book.yaml, with
+own or shared voices.
 
 What an author has written into the manifest is never changed; new names are added after it.
 """
@@ -7,16 +8,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 from narrator import files
 from narrator.cast.cast import resolve
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Voice
-from narrator.errors import ManifestError, Problem
-from narrator.pipeline.attribution import Proposal, characters, group_pieces, propose
+from narrator.errors import FileChanged, ManifestError, Problem
+from narrator.pipeline.attribution import (
+    Proposal,
+    characters,
+    decide,
+    group_pieces,
+    write_speaker_files,
+)
 from narrator.pipeline.edits.checked import require_readable
-from narrator.pipeline.edits.edit import Edit, FileChange, read_exact
+from narrator.pipeline.edits.edit import Edit, FileChange, encode_exact, read_exact
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.rewriting import UnsupportedLayout, insert_entries
@@ -83,36 +92,47 @@ Insertion = tuple[Sequence[str], Mapping[str, object]]
 """A place in the manifest, and the entries to put there."""
 
 
-def add_new_characters(proposal: Proposal) -> Project | None:
-    """Add the characters that book.yaml lacks to its speakers, and read it again.
+def propose(project: Project, *, discovers_characters: bool = False) -> Proposal:
+    """Find the speakers of a project's quotations by rules.
 
-    Adds a narrator too if there is none. Returns None if no character is missing. Raises
-    ManifestError if they cannot be added, StorageError.
+    Characters are discovered if the project has none, or with `discovers_characters`. Decisions are
+    made with the cast that book.yaml has once these are added, so that they are the same before and
+    after writing. Raises ManifestError if characters cannot be added, ScriptError, StorageError.
     """
-    path = proposal.project.path
-    with files.translating_errors(path):
-        text = path.read_bytes().decode()
-    extension = _extend_manifest(proposal, text)
+    proposal = decide(project, discovers_characters=discovers_characters)
+    old_text = read_exact(project.path) or ""
+    extension = _extend_manifest(proposal, old_text)
     if extension is None:
-        return None
-    project, text = extension
-    files.write(files.resolve_link(path), text.encode())
-    return project
+        return decide(project) if discovers_characters else proposal
+    extended_project, new_text = extension
+    return replace(
+        decide(extended_project),
+        manifest_change=FileChange(project.path, old_text, new_text),
+        new_names=tuple(character.name for character in find_new_characters(proposal)),
+    )
+
+
+def write(proposal: Proposal) -> list[Path]:
+    """Write a proposal: new characters to book.yaml, and the files of speakers that have changed.
+
+    Returns the paths of these files. Raises FileChanged if book.yaml is not as it was read,
+    StorageError.
+    """
+    if change := proposal.manifest_change:
+        present_text, new_text = read_exact(change.path) or "", change.new_text or ""
+        if present_text != change.old_text:
+            raise FileChanged(change.path, present_text, new_text)
+        files.write(files.resolve_link(change.path), encode_exact(new_text))
+    return write_speaker_files(proposal)
 
 
 def cast_edit(project: Project) -> Edit | None:
-    """The edit that adds a book's characters to book.yaml, and their quotations to the files of its
-    chapters.
+    """The edit that writes the proposal of a project, as `narrator cast --write` does.
 
-    It does the same as `narrator cast --write`. Returns None if nothing is missing. Raises
-    ManifestError, ScriptError, StorageError.
+    Returns None if nothing is missing. Raises ManifestError, ScriptError, StorageError.
     """
-    proposal, changes = propose(project), list[FileChange]()
-    old_text = read_exact(project.path) or ""
-    if extension := _extend_manifest(proposal, old_text):
-        extended_project, new_text = extension
-        changes.append(FileChange(project.path, old_text, new_text))
-        proposal = propose(extended_project)
+    proposal = propose(project)
+    changes = [proposal.manifest_change] if proposal.manifest_change else []
     for number, file in proposal.files.items():
         if file.rows or file.exists or file.is_unreadable:
             new_text = speaker_files.format_file(file, proposal.text_of(number)).decode()

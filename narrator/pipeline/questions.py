@@ -83,7 +83,9 @@ def answer_question(proposal: Proposal, question: str, speaker: str) -> tuple[Pr
     StorageError if the file cannot be read.
     """
     group = _Background(proposal).group(question)
-    if speaker not in (NOBODY, UNKNOWN) and not roles_of(proposal.project).find_speakers(speaker):
+    names = roles_of(proposal.project).find_speakers(speaker)
+    is_in_manifest = bool(names) and not set(names) & set(proposal.new_names)
+    if speaker not in (NOBODY, UNKNOWN) and not is_in_manifest:
         raise UsageError(
             f"“{excerpt(speaker)}” is not in {proposal.project.path.name}: `narrator cast --write` "
             "puts those there that were found"

@@ -19,7 +19,6 @@ from starlette.routing import Route
 from narrator.decoding import decode_value
 from narrator.errors import FileChanged, UsageError
 from narrator.pipeline import (
-    attribution,
     edits,
     new_characters,
     pickups,
@@ -173,7 +172,7 @@ class EditRoutes:
         """Returns the proposal for the current texts. Runs in the main thread: it reads text."""
         stamp = self.session.text_stamp()
         if self._proposal is None or self._proposal[0] != stamp:
-            self._proposal = stamp, attribution.propose(self.session.view.project)
+            self._proposal = stamp, new_characters.propose(self.session.view.project)
         return self._proposal[1]
 
     def _apply_answer(self, body: Mapping[str, Any]) -> Edit:

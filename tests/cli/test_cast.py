@@ -18,7 +18,7 @@ from rich.console import Console
 
 from narrator.cli.review import Review, reading_keys
 from narrator.pipeline import attribution
-from narrator.pipeline.attribution import propose
+from narrator.pipeline.new_characters import propose
 from narrator.project.load import load
 from narrator.text.quotations import quotations
 from narrator.text.speakers import AttributedQuotation, Attribution, Character

@@ -10,8 +10,9 @@ import pytest
 from narrator import files
 from narrator.errors import ManifestError, StorageError
 from narrator.pipeline import attribution, new_characters
-from narrator.pipeline.attribution import Proposal, propose
+from narrator.pipeline.attribution import Proposal
 from narrator.pipeline.manuscript import read_manuscript
+from narrator.pipeline.new_characters import propose
 from narrator.project.load import load
 from narrator.text.quotations import quotations
 from narrator.text.speakers import AttributedQuotation, Attribution, Character
@@ -63,9 +64,7 @@ def first_columns(path: Path, chapter: str = "one") -> list[str]:
 def write(path: Path) -> Proposal:
     """What `narrator cast --write` does."""
     proposal = propose(load(path))
-    if (grown := new_characters.add_new_characters(proposal)) is not None:
-        proposal = propose(grown)
-    attribution.write_speaker_files(proposal)
+    new_characters.write(proposal)
     return proposal
 
 
@@ -346,7 +345,7 @@ def test_voices_stay_when_a_character_is_found_later(tmp_path, ruled):
     write(path)
     before = load(path).manifest.speakers["Ada"]
     ruled({"know": ("Ada", 0.9, "tag"), "tea": ("Eve", 0.9, "tag")}, cast)
-    new_characters.add_new_characters(propose(load(path), discovers_characters=True))
+    new_characters.write(propose(load(path), discovers_characters=True))
     after = load(path).manifest.speakers
     assert after["Ada"] == before
     assert after["Eve"].kokoro.voice not in (None, before.kokoro.voice)
@@ -390,7 +389,7 @@ def test_more_characters_go_to_the_shared_voices_that_are_there(tmp_path, ruled)
     )
     ruled({"tea": ("Lucy", 0.9, "tag")}, (Character("Lucy", ("Lu",), "she"),))
     path = project(tmp_path, manifest)
-    new_characters.add_new_characters(propose(load(path), discovers_characters=True))
+    new_characters.write(propose(load(path), discovers_characters=True))
     assert path.read_text() == manifest.replace("Ann: []\n", "Ann: []\n      Lucy: [Lu]\n").replace(
         "pronoun: she\n", "pronoun: she\n  narrator: {}\ndialogue:\n  cast: found\n"
     )
@@ -401,7 +400,7 @@ def test_a_name_that_no_label_can_have_is_left_to_the_author(tmp_path, ruled):
     ruled({"know": ("A: B", 0.9, "tag"), "not": ("Narrator", 0.9, "tag"),
            "tea": ("Ada", 0.9, "tag"), "cold y": ("ada", 0.9, "tag")}, cast)  # fmt: skip
     found = propose(load(project(tmp_path, PLAIN)))
-    assert [one.name for one in new_characters.find_new_characters(found)] == ["Ada"]
+    assert found.new_names == ("Ada",)
 
 
 def test_speakers_that_cannot_be_added_to_are_said(tmp_path, ruled):
@@ -409,7 +408,7 @@ def test_speakers_that_cannot_be_added_to_are_said(tmp_path, ruled):
     manifest = PLAIN.replace("chapters:", "speakers: &none {}\nvoices: *none\nchapters:")
     path = project(tmp_path, manifest)
     with pytest.raises(ManifestError, match="no names can be put under `speakers`"):
-        new_characters.add_new_characters(propose(load(path)))
+        propose(load(path))
     assert path.read_text(encoding="utf-8") == manifest
 
 

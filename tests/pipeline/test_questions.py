@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from narrator.errors import UsageError
-from narrator.pipeline import attribution, edits, questions
+from narrator.pipeline import edits, new_characters, questions
 from narrator.text.speaker_files import NOBODY, UNKNOWN
 from tests import edited
 
@@ -26,7 +26,7 @@ def path(tmp_path):
 
 
 def proposal(path):
-    return attribution.propose(edited.project(path))
+    return new_characters.propose(edited.project(path))
 
 
 def test_what_is_doubtful_is_a_queue_with_candidates_and_what_is_around_it(path):

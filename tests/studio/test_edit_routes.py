@@ -319,9 +319,9 @@ def test_a_doubtful_quotation_is_answered(asking: Opened) -> None:
 
 
 def test_a_chunk_says_how_sure_its_speaker_is(asking: Opened) -> None:
-    from narrator.pipeline import attribution
+    from narrator.pipeline import new_characters
 
-    attribution.write_speaker_files(attribution.propose(asking.session.view.project))
+    new_characters.write(new_characters.propose(asking.session.view.project))
     asking.look()
     sure = {row["text"]: row["sure"] for row in asking.chapter(2)["chunks"]}
     said = next(value for text, value in sure.items() if "I shall go" in text)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from narrator.text.quotations import Quotation, quotations
 from narrator.text.speakers import mentions, ranking, tags
-from narrator.text.speakers.names import Character, KnownNames, name_words
+from narrator.text.speakers.names import Character, KnownNames, Words, name_words
 from narrator.text.speakers.roster import roster
 from narrator.text.speakers.situations import Story, situations
 from narrator.text.speech_verbs import speech_of
@@ -80,8 +80,9 @@ def attribute(
 
     `cast` are the known characters; others are searched for if there are none, or with `find`.
     `first_person` is the narrator who says "I". In a language whose tags are not known, nothing is
-    attributed. `was_found`: the cast comes from an earlier search,
-    which makes decisions less certain than a cast that a person gave.
+    attributed. `was_found`: the cast comes from an earlier search, which makes decisions less
+    certain than a cast that a person gave; whoever that search found besides the cast is known as a
+    person, but does not speak.
     """
     if not knows_tags(language):
         return Attribution(tuple(cast), ())
@@ -91,13 +92,17 @@ def attribute(
         for chapter_group in chapter_quotations
     ]
     has_found_cast = was_found or find or not cast
+    people = tuple(cast)
+    if has_found_cast:
+        people = _merge_people(roster(chapters, chapter_speech, language), cast, language)
     if find or not cast:
-        cast = (*cast, *_new_characters(roster(chapters, chapter_speech, language), cast, language))
-    names = KnownNames(cast, language)
+        cast = (*cast, *(person for person in people if person not in cast))
+    names = KnownNames(people, language)
     passages = mentions.passages(chapters, chapter_speech, names, language)
     groups = tags.turns(passages)
     names.learn_pronouns(tags.count_pronouns(groups))
     story = Story(passages, names, groups)
+    story.speakers = frozenset(index for index, person in enumerate(people) if person in cast)
     if first_person is not None:
         story.first_person = names.find(first_person)
     else:
@@ -136,15 +141,18 @@ def _decision_rows(
         )
 
 
-def _new_characters(
-    found_characters: Sequence[Character], known_characters: Sequence[Character], language: str
-) -> list[Character]:
-    """Returns the characters found in the text that share no name with the known ones."""
-    known_names = {
-        name_words(name, language) for member in known_characters for name in member.names
-    }
-    return [
-        member
-        for member in found_characters
-        if not any(name_words(name, language) in known_names for name in member.names)
-    ]
+def _merge_people(
+    found_people: Sequence[Character], cast: Sequence[Character], language: str
+) -> tuple[Character, ...]:
+    """Returns the people found in the text, in their order, with those of the cast who share a name
+    in their place, and after them the rest of the cast."""
+    members_by_name: dict[Words, Character] = {}
+    for member in cast:
+        for name in member.names:
+            members_by_name.setdefault(name_words(name, language), member)
+    people: dict[Character, None] = {}
+    for person in found_people:
+        names = [name_words(name, language) for name in person.names]
+        members = [members_by_name[name] for name in names if name in members_by_name]
+        people |= dict.fromkeys(members or [person])
+    return tuple(people | dict.fromkeys(cast))

@@ -187,7 +187,11 @@ def _rank_candidates(
         and (situation.kind in ("bare", "pronoun") or history[-1][0] in situation.named_characters)
     ):
         return [(history[-1][0], 0.97)]
-    options = candidates(situation, book, history, next_situations)
+    options = [
+        character
+        for character in candidates(situation, book, history, next_situations)
+        if character in book.speakers
+    ]
     if not options:
         return [(_NOBODY, 0.01)]
     if len(options) == 1:

@@ -23,6 +23,8 @@ class Story:
         self, passages: Sequence[Passage], names: KnownNames, groups: Sequence[SpeechTurn]
     ) -> None:
         self.names = names
+        self.speakers = frozenset(range(len(names.cast)))
+        """Characters who may speak; the others are only mentioned."""
         self.narration_counts = Counter[int]()
         """Character -> mentions in the narration."""
         self.speech_counts = Counter[int]()
