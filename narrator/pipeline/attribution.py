@@ -259,7 +259,7 @@ def _merge_decisions(
                 quotations, rows, rulings, old_rows, strict=True
             )
         ]
-    lines = Counter(quote.speaker for quote in quotes if quote.speaker is not None)
+    lines = _count_lines(quotes)
     return Proposal(
         project=project,
         characters=tuple(
@@ -289,6 +289,11 @@ _UNKNOWN_LANGUAGE = (
     "narrator does not know how a text in the language '{}' tells who speaks: the narrator speaks "
     "all of it. Label lines with their speakers, or use --review"
 )
+
+
+def _count_lines(quotes: Sequence[Quote]) -> Counter[str]:
+    """Counts the quotations of each character."""
+    return Counter(quote.speaker for quote in quotes if quote.speaker is not None)
 
 
 def _fill_in_decisions(proposal: Proposal) -> Attribution:
@@ -594,4 +599,9 @@ def apply_answer(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Pr
     file = speaker_files.apply_answers(
         speaker_files.read(proposal.files[number].path), quoted_texts, rows, answered_indices
     )
-    return replace(proposal, quotes=tuple(quotes), files={**proposal.files, number: file})
+    return replace(
+        proposal,
+        quotes=tuple(quotes),
+        files={**proposal.files, number: file},
+        lines=_count_lines(quotes),
+    )

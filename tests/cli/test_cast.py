@@ -182,6 +182,7 @@ def test_what_rules_say_otherwise_than_before_is_said(
 ) -> None:
     assert " changed" not in narrator("cast", book, "--write")[2]
     ruled["cold"] = ("Ada", 0.5, "turn")
+    assert "1 decision of rules would change with --write" in narrator("cast", book)[2]
     _, _, errors = narrator("cast", book, "--write")
     assert "one.md:5: “The tea is cold.”  Ben Hall -> Ada\n1 decision of rules changed" in errors
     assert " changed" not in narrator("cast", book, "--write")[2]
