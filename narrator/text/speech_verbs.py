@@ -107,7 +107,9 @@ class SpeechWords:
         """Returns a name without its case ending: Анна and Анной have one stem."""
         for ending in self.case_endings:
             if word.endswith(ending) and len(word) - len(ending) >= _MIN_STEM:
-                return word[: -len(ending)]
+                stem = word[: -len(ending)]
+                # Stefcia and Stefci
+                return stem.removesuffix("i") if "i" in self.case_endings else stem
         return word
 
 

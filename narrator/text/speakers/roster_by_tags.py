@@ -29,6 +29,8 @@ _MIN_ALIAS_USES, _MIN_ALIAS_SHARE = 2, 0.01
 """Uses of an alias, and their share of those of its person."""
 _MAX_CHANCE_USES = 2
 """Uses up to which two names side by side may be two people's."""
+_MAX_ABBREVIATION = 4
+"""Letters of a title that a full stop may abbreviate."""
 _LEADING_MARKS = (":", ",", "：", "，", "、")
 _SENTENCE_OPENERS = ".!?:;\"“”„«»‘’'—–-…¿¡"
 """Marks after which a sentence begins."""
@@ -47,14 +49,21 @@ class _Form:
     tag_count: int = 0
     inner_count: int = 0
     """Uses within a sentence, not at its beginning."""
-    article_count: int = 0
+    written_with_article: Counter[str] = field(default_factory=Counter)
     vocative_count: int = 0
     pronouns: Counter[str] = field(default_factory=Counter)
     """Pronouns that its tags and articles imply."""
 
     @property
+    def article_count(self) -> int:
+        return self.written_with_article.total()
+
+    @property
     def spelling(self) -> str:
-        return self.written.most_common(1)[0][0]
+        """Most frequent spelling, with an article if most uses have one: la Nela."""
+        has_article = 2 * self.article_count > self.count
+        written = self.written_with_article if has_article else self.written
+        return written.most_common(1)[0][0]
 
 
 @dataclass(slots=True)
@@ -225,7 +234,8 @@ class _FormCounter:
         return end
 
     def _is_title(self, word: Token) -> bool:
-        return word.norm in self.speech.address
+        is_elided = word.stop - word.start > len(word.norm)  # d’Arroios
+        return word.norm in self.speech.address and not is_elided
 
     def _count_name(
         self,
@@ -242,19 +252,21 @@ class _FormCounter:
         article = (
             words[first - 1] if first and words[first - 1].norm in self.speech.articles else None
         )
-        if article is not None and not _joins(article, run[0], text, self.speech):
+        if article is not None and (
+            article.norm in self.speech.prepositions  # Portuguese “a” is “to” as well
+            or not _joins(article, run[0], text, self.speech)
+        ):
             article = None
         mark_before = _mark_before(text, (article or run[0]).start)
         form.count += 1
-        form.article_count += article is not None
         form.inner_count += bool(mark_before) and mark_before not in _SENTENCE_OPENERS
         spelling = " ".join(text[run[0].start : run[-1].stop].split())
-        if article is not None and "capital-nouns" not in self.speech.traits:
-            written = text[article.start : run[0].start]
-            spelling = written.lower() + spelling
+        form.written[spelling] += 1
+        if article is not None:
+            written_article = text[article.start : run[0].start].lower()
+            form.written_with_article[written_article + spelling] += 1
             if (pronoun := self.speech.articles[article.norm]) in ("he", "she"):
                 form.pronouns[pronoun] += 1
-        form.written[spelling] += 1
         piece = bisect_right(starts, run[0].start) - 1
         if piece >= 0 and run[0].start < pieces[piece].stop and article is None:
             is_closed = text[run[-1].stop : run[-1].stop + 1] in tuple(",!?.;…")
@@ -276,7 +288,8 @@ class _FormCounter:
         if is_noun_like and not is_known:
             return False
         if form.tag_count:
-            return is_titled or is_known or form.count >= _MIN_NAME_USES
+            has_few_tags = "capital-nouns" in speech.traits and form.tag_count < _MIN_NAME_USES
+            return is_titled or is_known or (form.count >= _MIN_NAME_USES and not has_few_tags)
         if form.count < _MIN_NAME_USES:
             return False
         if is_titled or is_known:
@@ -303,7 +316,8 @@ class _FormCounter:
 def _joins(word: Token, next_word: Token, text: str, speech: SpeechWords) -> bool:
     """Returns whether only a space, a hyphen or a title's full stop stands between two words."""
     gap = text[word.stop : next_word.start]
-    is_abbreviation = word.norm in speech.address or len(word.norm) == 1
+    is_title = word.norm in speech.address and word.norm not in speech.nouns
+    is_abbreviation = len(word.norm) == 1 or (is_title and len(word.norm) <= _MAX_ABBREVIATION)
     return gap in ("", " ", "-", "\u00a0") or (gap.strip() == "." and is_abbreviation)
 
 
@@ -339,10 +353,12 @@ def _bare(form: _Form, speech: SpeechWords) -> Words:
 
 
 def _pronoun(form: _Form, speech: SpeechWords) -> str | None:
-    """Returns the pronoun of a form, by its titles, else by its tags, else by its given name."""
+    """Returns the pronoun of a form, by its titles, a known given name, its tags, or an ending."""
     for word in form.words[:-1]:
         if speech.address.get(word):
             return speech.address[word]
+    if pronoun := speech.given_names.get(_bare(form, speech)[0]):
+        return pronoun
     if form.pronouns:
         return form.pronouns.most_common(1)[0][0]
     if form.is_noun:
