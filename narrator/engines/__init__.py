@@ -5,8 +5,8 @@ takes carry over) without loading anything. `Engine.start` gives a `Session`, a 
 `add` fills one, `advance` returns the takes that have finished. Nothing here knows of chapters.
 
 Everything specific to one engine belongs here, in its own folder: settings, languages, how much
-it remembers, what its machine must have. `registry.py` lists them. `reader.py` is a language model
-that reads, for other modules.
+it remembers, what its machine must have. `registry.py` lists them. `reader.py` and `chat.py`
+are language models, here and on a server, for other modules.
 """
 
 from __future__ import annotations
