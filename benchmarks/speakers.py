@@ -50,6 +50,17 @@ class Row:
     right: bool
 
 
+def load_score(folder: Path) -> Any:
+    """Imports `score.py` of a folder of novels."""
+    path = folder / "score.py"
+    spec = importlib.util.spec_from_file_location("score", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        sys.exit(f"{folder}: has no score.py")
+    score = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(score)
+    return score
+
+
 def chapters_of(text: str) -> list[list[str]]:
     chapters: list[list[str]] = [[]]
     for block in re.split(r"\n\s*\n", text):
@@ -154,11 +165,7 @@ def main() -> None:
     parser.add_argument("--found", action="store_true", help="the cast is found, not given")
     parser.add_argument("--calibrate", action="store_true", help="write learnt.json")
     options = parser.parse_args()
-    spec = importlib.util.spec_from_file_location("score", options.folder / "score.py")
-    if spec is None or spec.loader is None:
-        sys.exit(f"{options.folder}: has no score.py")
-    score = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(score)
+    score = load_score(options.folder)
     novels: dict[str, tuple[list[Row], float]] = {}
     for folder in sorted(path for path in options.folder.iterdir() if path.is_dir()):
         chapters = chapters_of((folder / "novel_text.txt").read_text(encoding="utf-8"))

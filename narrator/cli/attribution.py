@@ -44,10 +44,13 @@ def find_cast(
         typer.Option("--write", help="Write the cast to book.yaml, and who says what to files."),
     ] = False,
     review: Annotated[
-        bool, typer.Option("--review", help="Ask about the doubtful ones, the weakest first.")
+        bool,
+        typer.Option(
+            "--review", help="Ask about the doubtful exchanges, those with most doubt first."
+        ),
     ] = False,
     in_order: Annotated[
-        bool, typer.Option("--in-order", help="With --review: as they stand in the book.")
+        bool, typer.Option("--in-order", help="With --review: in the order of the book.")
     ] = False,
     find: Annotated[
         bool, typer.Option("--find", help="Look for more characters than book.yaml has.")

@@ -1,6 +1,6 @@
-"""`narrator cast --review`: the doubtful quotations one by one, an answer by one key.
+"""`narrator cast --review`: doubtful exchanges one after the other, decided by single keys.
 
-Each answer is written before the next question. Keys come from a function, so that tests can press
+Each decision is written before the next key. Keys come from a function, so that tests can press
 them.
 """
 
@@ -12,6 +12,7 @@ import select
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from rich.console import Console
@@ -23,14 +24,17 @@ from narrator.quantities import pluralize
 
 if TYPE_CHECKING:
     from narrator.pipeline.attribution import Proposal
-    from narrator.pipeline.questions import Question
+    from narrator.pipeline.exchanges import Decision, Exchange, Passage
 
 Keys = Callable[[], str]
 """Returns the next key as a character; "" after the last."""
 
-_CONTEXT_CHARS = 300
-"""Characters of the paragraph that are shown on each side of a quotation."""
-_KEYS_HELP = "1-9 who says it, o another, n nobody (the narrator), s skip, b back, q quit"
+TURN_KEYS = "abcdefghijklmnop"
+"""Keys of the turns of an exchange."""
+_CONTEXT_CHARS = 200
+"""Characters of narration that are shown on each side of a quotation."""
+_QUOTATION_START_CHARS, _QUOTATION_END_CHARS = 240, 120
+"""Characters that are shown of the start and the end of a long quotation."""
 _ENTER_KEYS, _ESCAPE_KEY, _TAB_KEY, _BACKSPACE_KEYS = "\r\n", "\x1b", "\t", "\x7f\b"
 _QUIT_KEYS = "q\x04"
 _FUNCTION_KEY_TIMEOUT_S = 0.05
@@ -44,13 +48,17 @@ def require_terminal() -> None:
 
 
 def review(proposal: Proposal, *, in_order: bool = False) -> None:
-    """Asks about doubtful quotations. Raises UsageError while the cast is not in the manifest."""
+    """Asks about doubtful exchanges. Raises UsageError while the cast is not in the manifest."""
     if proposal.new_names:
         raise UsageError("the cast is not in book.yaml yet: narrator cast --write, then --review")
     with reading_keys(sys.stdin.fileno()) as keys:
-        answer_count, open_count = Review(proposal, keys, out, in_order=in_order).run()
-    rest = f"{open_count:,} left" if open_count else "nothing is left to ask"
-    out.print(f"{pluralize(answer_count, 'answer')} written; {rest}")
+        decision_count, open_count = Review(proposal, keys, out, in_order=in_order).run()
+    rest = (
+        f"{pluralize(open_count, 'doubtful quotation')} left"
+        if open_count
+        else "nothing is left to ask"
+    )
+    out.print(f"{pluralize(decision_count, 'decision')} saved; {rest}")
 
 
 @contextlib.contextmanager
@@ -97,72 +105,145 @@ def _skip_function_key(stream: int) -> bytes:
     return os.read(stream, 1) if next_byte else next_byte
 
 
+@dataclass(frozen=True, slots=True)
+class _SavedDecision:
+    """A decision of this review, and the state before it."""
+
+    title: str
+    proposal: Proposal
+    position: int
+    cursor: int
+
+
 class Review:
-    """Asks the questions of a proposal, and writes each answer."""
+    """Asks about the doubtful exchanges of a proposal, and writes each decision."""
 
     def __init__(
         self, proposal: Proposal, keys: Keys, console: Console, *, in_order: bool = False
     ) -> None:
-        from narrator.pipeline.questions import questions
+        from narrator.pipeline.exchanges import doubtful_exchanges
 
         self.proposal = proposal
         self.keys = keys
         self.console = console
-        self.questions = questions(proposal, in_order=in_order)
-        self.answers = 0
+        self.exchanges = doubtful_exchanges(proposal, in_order=in_order)
+        self.position = 0
+        """Index of the exchange that is asked about."""
+        self.cursor = self._first_turn()
+        self.saved: list[_SavedDecision] = []
 
     def run(self) -> tuple[int, int]:
-        """Asks until the last question, or until the user quits.
+        """Asks until the last exchange, or until the user quits.
 
-        Returns the numbers of answers and of open questions.
+        Returns the numbers of decisions and of quotations that are still doubtful.
         """
-        index = 0
-        while index < len(self.questions):
-            question = self.questions[index]
-            self._print_question(index, question)
-            answer = self._read_answer(question.choices)
-            if answer is None:
-                break
-            if answer in (_SKIP, _BACK):
-                index = max(0, index - 1) if answer == _BACK else index + 1
-                continue
-            self._write(question, answer)
-            index += 1
-        open_count = sum(not question.group[0].row.is_manual for question in self.questions)
-        return self.answers, open_count
-
-    def _write(self, question: Question, speaker: str) -> None:
-        from narrator.pipeline import attribution
-        from narrator.pipeline.questions import refresh_questions
-
-        self.proposal = attribution.apply_answer(self.proposal, question.group, speaker)
-        attribution.write_speaker_file(self.proposal, question.chapter)
-        self.questions = refresh_questions(self.proposal, self.questions)
-        self.answers += 1
-
-    # -- asking
-
-    def _read_answer(self, choices: Sequence[tuple[str, float | None]]) -> str | None:
-        """Reads keys until one is an answer: a name, NOBODY, _SKIP or _BACK; None to quit."""
-        from narrator.text.speaker_files import NOBODY
-
-        while True:
+        while self.position < len(self.exchanges):
+            self._print_exchange()
             key = self.keys()
             if not key or key in _QUIT_KEYS:
-                return None
-            if key.isdecimal() and 0 < int(key) <= len(choices):
-                return choices[int(key) - 1][0]
-            if key in "nN-":
-                return NOBODY
-            if key in "sS":
-                return _SKIP
-            if key in "bB":
-                return _BACK
-            if key in "oO":
-                name = self._ask_for_name()
-                if name is not None:
-                    return name
-            self.console.print(_KEYS_HELP)
+                break
+            try:
+                self._press(key)
+            except UsageError as error:
+                self.console.print(Text(str(error), style="bold"))
+        return len(self.saved), len(self.proposal.doubtful)
+
+    @property
+    def exchange(self) -> Exchange:
+        """The exchange that is asked about, with the numbers that its speakers had at first."""
+        from narrator.pipeline.exchanges import find_exchange
+
+        first_shown = self.exchanges[self.position]
+        return replace(find_exchange(self.proposal, first_shown.id), names=first_shown.names)
+
+    def _press(self, key: str) -> None:
+        """Does what a key says. Raises UsageError, StorageError."""
+        from narrator.pipeline.exchanges import Decision
+
+        exchange = self.exchange
+        if key in _ENTER_KEYS:
+            self._decide(exchange, Decision.AS_SHOWN)
+            self._go_to(self.position + 1)
+        elif key == " ":
+            self._decide(exchange, Decision.ONE, exchange.speakers[self.cursor])
+            self._go_on()
+        elif key in TURN_KEYS[: len(exchange.turns)]:
+            self.cursor = TURN_KEYS.index(key)
+            self._decide(exchange, Decision.OTHER)
+            if len(exchange.turns) == 1:
+                self._go_on()
+        elif key in "xt":
+            self._decide(exchange, Decision.SWAP if key == "x" else Decision.ALTERNATE)
+        elif key == "r":
+            self.console.print("the rest is said by: a number, 0 the narrator, w another")
+            if name := self._read_name(self.keys(), exchange):
+                self._decide(exchange, Decision.REST, name)
+        elif key == "s":
+            self._go_to(self.position + 1)
+        elif key == "u":
+            self._undo()
+        elif name := self._read_name(key, exchange):
+            self._decide(exchange, Decision.ONE, name)
+            self._go_on()
+
+    def _decide(self, exchange: Exchange, decision: Decision, speaker: str = "") -> None:
+        """Writes a decision on the turn at the cursor. Raises UsageError, StorageError."""
+        from narrator.pipeline import edits
+        from narrator.pipeline.exchanges import apply_decision
+
+        proposal, edit = apply_decision(self.proposal, exchange.id, self.cursor, decision, speaker)
+        if edit.changes:
+            edits.apply(self.proposal.project, edit)
+            self.saved.append(_SavedDecision(edit.title, self.proposal, self.position, self.cursor))
+            self.proposal = proposal
+
+    def _undo(self) -> None:
+        """Takes the last decision of this review back. Raises UsageError, StorageError."""
+        from narrator.pipeline import edits
+
+        if not self.saved:
+            raise UsageError("there is nothing to undo")
+        saved = self.saved[-1]
+        project = saved.proposal.project
+        last_edit = next(edit for edit in reversed(edits.history(project)) if not edit.undone)
+        if last_edit.title != saved.title:
+            raise UsageError(f"the last edit is another one: {last_edit.title}")
+        edits.undo(project)
+        self.saved.pop()
+        self.proposal = saved.proposal
+        self.position, self.cursor = saved.position, saved.cursor
+
+    def _go_to(self, position: int) -> None:
+        self.position = position
+        if position < len(self.exchanges):
+            self.cursor = self._first_turn()
+
+    def _first_turn(self) -> int:
+        """The first doubtful turn of the exchange that is asked about."""
+        doubtful_turns = self.exchange.doubtful_turns if self.exchanges else []
+        return doubtful_turns[0] if doubtful_turns else 0
+
+    def _go_on(self) -> None:
+        """Goes to the next doubtful turn, or to the next exchange if there is none."""
+        from narrator.pipeline.exchanges import next_doubtful
+
+        turn = next_doubtful(self.exchange, self.cursor)
+        if turn is None:
+            self._go_to(self.position + 1)
+        else:
+            self.cursor = turn
+
+    # -- names
+
+    def _read_name(self, key: str, exchange: Exchange) -> str | None:
+        """Returns the speaker that a key stands for: a name or NOBODY; None for other keys."""
+        from narrator.text.speaker_files import NOBODY
+
+        if key.isdecimal() and 0 < int(key) <= len(exchange.names):
+            return exchange.names[int(key) - 1]
+        if key and key in "0-":
+            return NOBODY
+        return self._ask_for_name() if key == "w" else None
 
     def _ask_for_name(self) -> str | None:
         """Reads a name of the cast, which is completed as it is typed; None after Escape."""
@@ -218,48 +299,80 @@ class Review:
 
     # -- showing
 
-    def _print_question(self, index: int, question: Question) -> None:
-        quote = question.group[0]
-        title = self.proposal.chapters[quote.chapter].title
-        place = (
-            f"{index + 1:,} of {len(self.questions):,}  "
-            f"{display_path(quote.path)}:{quote.number}  {title}"
-        )
-        self.console.print(Text(f"\n{place}", style="bold"))
-        if question.before:
-            self._print_wrapped(Text(question.before, style="dim"))
-        self._print_wrapped(self._highlight_quotation(question))
-        if question.after:
-            self._print_wrapped(Text(question.after, style="dim"))
-        for number, (name, sure) in enumerate(question.choices, 1):
-            self._print_wrapped(
-                Text(f" {number} {name}" + (f"  {sure:.0%}" if sure is not None else ""))
-            )
-        if quote.row.is_manual:
-            self._print_wrapped(Text(f"you said: {quote.row.speaker}"))
-        self._print_wrapped(Text(_KEYS_HELP, style="dim"))
+    def _print_exchange(self) -> None:
+        from narrator.pipeline.exchanges import passages, speakers_to_swap
 
-    def _print_wrapped(self, text: Text) -> None:
+        exchange = self.exchange
+        quote = exchange.turns[0][0]
+        self.console.print()
+        title = self.proposal.chapters[exchange.chapter].title
+        position = f"{self.position + 1:,} of {len(self.exchanges):,}"
+        place = f"{display_path(quote.path)}:{quote.number}"
+        self._print(Text(f"{position}  {place}  {title}", style="bold"))
+        previous_turn: int | None = None
+        for passage in passages(self.proposal, exchange):
+            is_continued = passage.turn is not None and passage.turn == previous_turn
+            self._print(self._describe_passage(exchange, passage, is_continued=is_continued))
+            previous_turn = passage.turn
+        names = (f"{number} {name}" for number, name in enumerate(exchange.names, 1))
+        self._print(Text("   ".join(names)))
+        pair = speakers_to_swap(exchange.speakers, self.cursor)
+        pair_keys = f"x swap {' and '.join(pair)}, t they alternate, " if pair else ""
+        self._print(
+            Text(
+                f"Enter all as shown, a-{TURN_KEYS[len(exchange.turns) - 1]} another says it; from "
+                f">: Space as shown, 1-9 who says it, 0 the narrator, w another, {pair_keys}"
+                "r one says the rest; s skip, u undo, q quit",
+                style="dim",
+            )
+        )
+
+    def _print(self, text: Text) -> None:
         self.console.print(text, soft_wrap=False)
 
-    def _highlight_quotation(self, question: Question) -> Text:
-        """Returns the paragraph with the quotation reversed, or between >> << without colours."""
-        text, spans = question.paragraph, question.spans
+    def _describe_passage(
+        self, exchange: Exchange, passage: Passage, *, is_continued: bool
+    ) -> Text:
+        """Returns a paragraph or a turn, with its key, speaker and certainty."""
+        from narrator.pipeline.exchanges import certainty_of
+        from narrator.text.speaker_files import NOBODY, UNKNOWN
+
+        if passage.turn is None:
+            return Text(f"    {passage.text}", style="dim")
+        is_current = passage.turn == self.cursor
+        if is_continued:
+            return self._highlight(Text("    "), passage, is_current=is_current)
+        turn = exchange.turns[passage.turn]
+        speaker = exchange.speakers[passage.turn]
+        name = {NOBODY: "(the narrator)", UNKNOWN: "unknown"}.get(speaker, speaker)
+        marker = ">" if is_current else " "
+        line = Text(f"{marker} {TURN_KEYS[passage.turn]} ")
+        line.append(name, "bold" if turn[0].is_doubtful else "")
+        if turn[0].is_doubtful:
+            line.append(f"? {certainty_of(turn):.0%}")
+        return self._highlight(line.append("  "), passage, is_current=is_current)
+
+    def _highlight(self, line: Text, passage: Passage, *, is_current: bool) -> Text:
+        """Appends the text of a turn, with the current quotation reversed, or between >> << without
+        colours."""
+        text, spans = passage.text, passage.spans
         first = max(0, spans[0][0] - _CONTEXT_CHARS)
         last = min(len(text), spans[-1][1] + _CONTEXT_CHARS)
-        paragraph = Text("… " if first else "")
         has_colors = self.console.color_system is not None and not self.console.no_color
+        line.append("… " if first else "")
         position = first
         for start, stop in spans:
-            paragraph.append(text[position:start])
+            line.append(text[position:start], "dim")
             quotation = text[start:stop]
-            if has_colors:
-                paragraph.append(quotation, "reverse")
-            else:
-                paragraph.append(f">>{quotation}<<")
+            if len(quotation) > _QUOTATION_START_CHARS + _QUOTATION_END_CHARS:
+                start_text = quotation[:_QUOTATION_START_CHARS]
+                quotation = f"{start_text} … {quotation[-_QUOTATION_END_CHARS:]}"
+            if is_current and not has_colors:
+                quotation = f">>{quotation}<<"
+            line.append(quotation, "reverse" if is_current and has_colors else "")
             position = stop
-        paragraph.append(text[position:last])
-        return paragraph.append(" …") if last < len(text) else paragraph
+        line.append(text[position:last].rstrip(), "dim")
+        return line.append(" …") if last < len(text) else line
 
 
 def _common_beginning(typed: str, names: Sequence[str]) -> str:
@@ -269,7 +382,3 @@ def _common_beginning(typed: str, names: Sequence[str]) -> str:
         if len(beginnings) != 1 or len(beginning := beginnings.pop()) <= len(typed):
             return typed
         typed = beginning
-
-
-_SKIP, _BACK = "skip", "back"
-"""Answers that are not names; no name of a cast is in lower case."""

@@ -574,30 +574,38 @@ def write_speaker_file(proposal: Proposal, number: int) -> Path | None:
     return file.path if speaker_files.write(file, proposal.text_of(number)) else None
 
 
-def apply_answer(proposal: Proposal, group: Sequence[Quote], speaker: str) -> Proposal:
-    """The proposal after a person has named the speaker of a quotation with all its pieces.
+def apply_answers(
+    proposal: Proposal, number: int, answers: Sequence[tuple[Sequence[Quote], str]]
+) -> Proposal:
+    """The proposal after a person has named the speakers of quotations of one chapter.
 
-    The file of its chapter is read again, since it may have been edited meanwhile. `speaker` is a
-    name in the cast, or NOBODY or UNKNOWN.
+    An answer is a quotation with all its pieces, and a name in the cast, NOBODY or UNKNOWN. The
+    file of the chapter is read again, since it may have been edited meanwhile.
     """
-    is_name = speaker not in (NOBODY, UNKNOWN)
-    speaker_column = speaker_files.format_names([speaker]) if is_name else speaker
-    piece_numbers = {id(quote): piece_number for piece_number, quote in enumerate(group)}
+    answered_quotes = {
+        id(quote): (speaker, piece_number > 0)
+        for group, speaker in answers
+        for piece_number, quote in enumerate(group)
+    }
     quotes = list(proposal.quotes)
+    answered_indices: set[int] = set()
+    chapter_quotes: list[Quote] = []
     for index, quote in enumerate(quotes):
-        if (piece_number := piece_numbers.get(id(quote))) is not None:
-            row = Row(speaker_column, "you", quote.row.words, continues_previous=piece_number > 0)
+        if quote.chapter != number:
+            continue
+        if id(quote) in answered_quotes:
+            answered_indices.add(len(chapter_quotes))
+            speaker, continues_previous = answered_quotes[id(quote)]
+            is_name = speaker not in (NOBODY, UNKNOWN)
+            column = speaker_files.format_names([speaker]) if is_name else speaker
+            row = Row(column, "you", quote.row.words, continues_previous=continues_previous)
             quotes[index] = replace(quote, row=row, speaker=speaker if is_name else None)
-    number = group[0].chapter
-    chapter_quotes = [quote for quote in quotes if quote.chapter == number]
-    quoted_texts = [quote.quoted.text for quote in chapter_quotes]
-    rows = [quote.row for quote in chapter_quotes]
-    answered_ids = {id(quote.quoted) for quote in group}
-    answered_indices = [
-        index for index, quote in enumerate(chapter_quotes) if id(quote.quoted) in answered_ids
-    ]
+        chapter_quotes.append(quotes[index])
     file = speaker_files.apply_answers(
-        speaker_files.read(proposal.files[number].path), quoted_texts, rows, answered_indices
+        speaker_files.read(proposal.files[number].path),
+        [quote.quoted.text for quote in chapter_quotes],
+        [quote.row for quote in chapter_quotes],
+        answered_indices,
     )
     return replace(
         proposal,

@@ -20,10 +20,10 @@ from narrator.decoding import decode_value
 from narrator.errors import FileChanged, UsageError
 from narrator.pipeline import (
     edits,
+    exchanges,
     new_characters,
     pickups,
     places,
-    questions,
     reviews,
 )
 from narrator.pipeline.attribution import Proposal
@@ -112,12 +112,12 @@ class EditRoutes:
         """Edits the project's files; the edit can be undone."""
         body = await bodies.read_json(request)
         kind = bodies.text_field(body, "kind", 20)
-        if kind not in (*_EDITS, _QUOTATION):
-            raise UsageError(f"`kind` is one of {', '.join((*_EDITS, _QUOTATION))}")
+        if kind not in (*_EDITS, _EXCHANGE):
+            raise UsageError(f"`kind` is one of {', '.join((*_EDITS, _EXCHANGE))}")
 
         def apply_edit() -> tuple[Edit, UndoState]:
-            if kind == _QUOTATION:
-                return self._apply_answer(body), self._undo_state()
+            if kind == _EXCHANGE:
+                return self._apply_decision(body), self._undo_state()
             edit = _EDITS[kind](self.session.view, body)
             edits.apply(self.session.view.project, edit)
             return edit, self._undo_state()
@@ -156,17 +156,25 @@ class EditRoutes:
     # -- who says what -----------------------------------------------------------------------------
 
     async def doubts(self, request: Request) -> Response:
-        """Lists the quotations that a person should review."""
+        """Lists the exchanges that a person should review, and the one with the id `exchange`."""
+        shown_id = request.query_params.get("exchange")
 
-        def question_rows() -> list[dict[str, Any]]:
+        def list_doubts() -> dict[str, Any]:
             proposal = self._current_proposal()
-            return [
-                _question_row(self.session.view, question)
-                for question in questions.questions(proposal)
+            doubtful = exchanges.doubtful_exchanges(proposal)
+            rows = [
+                _exchange_row(self.session.view, proposal, exchange)
+                for exchange in doubtful[:_MAX_EXCHANGES]
             ]
+            shown = [each for each in exchanges.all_exchanges(proposal) if each.id == shown_id]
+            return {
+                "exchanges": rows,
+                "exchange_count": len(doubtful),
+                "total": sum(len(exchange.doubtful_turns) for exchange in doubtful),
+                "shown": _exchange_row(self.session.view, proposal, shown[0]) if shown else None,
+            }
 
-        quotations = await self.session.run("looking at who says what", question_rows)
-        return JSONResponse({"quotations": quotations[:_MAX_QUESTIONS], "total": len(quotations)})
+        return JSONResponse(await self.session.run("looking at who says what", list_doubts))
 
     def _current_proposal(self) -> Proposal:
         """Returns the proposal for the current texts. Runs in the main thread: it reads text."""
@@ -175,12 +183,21 @@ class EditRoutes:
             self._proposal = stamp, new_characters.propose(self.session.view.project)
         return self._proposal[1]
 
-    def _apply_answer(self, body: Mapping[str, Any]) -> Edit:
-        question, speaker = (
+    def _apply_decision(self, body: Mapping[str, Any]) -> Edit:
+        """Decides an exchange, or a turn of it."""
+        turn = body.get("turn")
+        if not isinstance(turn, int) or isinstance(turn, bool):
+            raise UsageError("`turn` is to be a number")
+        decision_name = bodies.text_field(body, "decision", 20)
+        if decision_name not in list(exchanges.Decision):
+            raise UsageError(f"`decision` is one of {', '.join(exchanges.Decision)}")
+        proposal, edit = exchanges.apply_decision(
+            self._current_proposal(),
             bodies.text_field(body, "id", 200),
-            bodies.text_field(body, "speaker", 1000),
+            turn,
+            exchanges.Decision(decision_name),
+            bodies.optional_text_field(body, "speaker", 1000) or "",
         )
-        proposal, edit = questions.answer_question(self._current_proposal(), question, speaker)
         edits.apply(proposal.project, edit)
         self._proposal = self.session.text_stamp(), proposal
         return edit
@@ -319,8 +336,8 @@ class EditRoutes:
 
 # -- edits by kind ---------------------------------------------------------------------------------
 
-_MAX_QUESTIONS = 500
-"""Most questions in one answer; the page asks again when these are answered."""
+_MAX_EXCHANGES = 50
+"""Most exchanges in one answer; the page asks again after each decision."""
 
 
 def _text_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
@@ -373,29 +390,33 @@ _EDITS: dict[str, Callable[[ProjectSnapshot, Mapping[str, Any]], Edit]] = {
     "voice": _voice_edit,
     "cast": _cast_edit,
 }
-_QUOTATION = "quotation"
-"""An answer, which is one of a proposal's and needs no view."""
+_EXCHANGE = "exchange"
+"""A decision on an exchange, which needs a proposal and no view."""
 
 
 def _step(view: ProjectSnapshot, body: Mapping[str, Any]) -> Step:
     return view.step(bodies.text_field(body, "chunk", 40))
 
 
-def _question_row(view: ProjectSnapshot, question: questions.Question) -> dict[str, Any]:
-    first = question.group[0]
+def _exchange_row(
+    view: ProjectSnapshot, proposal: Proposal, exchange: exchanges.Exchange
+) -> dict[str, Any]:
+    first = exchange.turns[0][0]
     return {
-        "id": question.id,
-        "chapter": question.chapter + 1,
-        "title": view.book.chapters[question.chapter].title,
+        "id": exchange.id,
+        "chapter": exchange.chapter + 1,
+        "title": view.book.chapters[exchange.chapter].title,
         "source": f"{places.relative_path(first.path, view.book)}:{first.number}",
-        "before": question.before,
-        "paragraph": question.paragraph,
-        "spans": [list(span) for span in question.spans],
-        "words": question.words,
-        "after": question.after,
-        "speaker": first.speaker,
-        "sure": round(first.row.sure, 2),
-        "by": first.by,
-        "others": [name for name, _ in first.others],
-        "candidates": [name for name, _ in question.choices],
+        "names": list(exchange.names),
+        "turns": [
+            {
+                "speaker": speaker,
+                "words": turn[0].quoted.text,
+                "sure": round(exchanges.certainty_of(turn), 2),
+                "doubtful": turn[0].is_doubtful,
+                "decided": turn[0].row.by in ("you", "print"),
+            }
+            for turn, speaker in zip(exchange.turns, exchange.speakers, strict=True)
+        ],
+        "passages": [asdict(passage) for passage in exchanges.passages(proposal, exchange)],
     }

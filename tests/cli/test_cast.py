@@ -237,12 +237,18 @@ def test_a_book_in_one_voice_says_what_finds_who_speaks(narrator: Narrator, tmp_
 
 
 def asked(book: Path, keys: str, **options: bool) -> tuple[tuple[int, int], str]:
-    """Answers, what is left, and what was shown."""
+    """Decisions, doubtful quotations that are left, and what was shown."""
     shown = io.StringIO()
     given = iter(keys)
     console = Console(file=shown, width=60, highlight=False, markup=False, soft_wrap=True)
     review = Review(propose(load(book)), lambda: next(given, ""), console, **options)
     return review.run(), shown.getvalue()
+
+
+def deciders(book: Path) -> list[str]:
+    """The speaker of each quotation in both chapters, with a `!` for those of a person."""
+    columns = [row.split(" | ") for row in (*rows(book), *rows(book, "two"))]
+    return [f"{speaker}{'!' * (origin == 'you')}" for speaker, origin, _ in columns]
 
 
 @pytest.fixture
@@ -251,56 +257,75 @@ def written(book: Path, narrator: Narrator) -> Path:
     return book
 
 
-def test_an_answer_is_written_at_once_as_a_persons(written: Path) -> None:
-    (answers, left), shown = asked(written, "1")
-    assert (answers, left) == (1, 2)
-    assert rows(written, "two")[0] == "Ada | you | “Make another pot,”"
-    assert ">>“Make another pot,”<< somebody said." in shown
-    assert " 1 Ada\n 2 Ben Hall\n 3 Bess\n" in shown
+def test_a_review_shows_the_exchange_with_most_doubt_and_who_may_speak(written: Path) -> None:
+    _, shown = asked(written, "q")
+    assert "1 of 2  " in shown
+    assert "> a unknown? 0%  >>“Make another pot,”<< somebody said.\n" in shown
+    assert "  b Ada? 70%  “I shall.” It was “tea”.\n" in shown
+    assert "1 Ada   2 Bess   3 Ben Hall\n" in shown
 
 
-def test_who_is_proposed_comes_first_and_with_how_sure_that_is(written: Path) -> None:
-    _, shown = asked(written, "s2")
-    assert " 1 Ben Hall  40%\n 2 Bess\n 3 Ada\n" in shown
-    assert rows(written)[2] == "Bess | you | “The tea is cold.”"
+PROPOSED = ["Ada", "+", "Ben Hall", "?", "Ada", "-"]
 
 
-def test_the_paragraphs_around_are_shown(written: Path) -> None:
-    _, shown = asked(written, "sq")
-    assert "(Ada) “I know,” she said, “but not now.”\n>>“The tea is cold.”<<\nThe clock" in shown
+@pytest.mark.parametrize(
+    ("keys", "speakers", "left"),
+    [
+        ("", PROPOSED, 3),
+        ("ss", PROPOSED, 3),
+        ("q1", PROPOSED, 3),
+        ("1", ["Ada", "+", "Ben Hall", "Ada!", "Ada", "-"], 2),
+        ("0", ["Ada", "+", "Ben Hall", "-!", "Ada", "-"], 2),
+        ("21", ["Ada", "+", "Ben Hall", "Bess!", "Ada!", "-"], 1),
+        ("b", ["Ada", "+", "Ben Hall", "?", "Bess!", "-"], 2),
+        ("b2", ["Ada", "+", "Ben Hall", "?", "Bess!", "-"], 2),
+        ("2t", ["Ada", "+", "Ben Hall", "Bess!", "Ada!", "-"], 1),
+        ("2x", ["Ada", "+", "Ben Hall", "Bess!", "Bess!", "-"], 1),
+        ("r2", ["Ada", "+", "Ben Hall", "Bess!", "Bess!", "-"], 1),
+        ("rwhall\n", ["Ada", "+", "Ben Hall", "Ben Hall!", "Ben Hall!", "-"], 1),
+        ("s\n", ["Ada!", "+!", "Ben Hall!", "?", "Ada", "-"], 2),
+        ("sb", ["Ada", "+", "Bess!", "?", "Ada", "-"], 2),
+        ("s ", ["Ada", "+", "Ben Hall!", "?", "Ada", "-"], 2),
+        ("sa", ["Ben Hall!", "+!", "Ben Hall", "?", "Ada", "-"], 3),
+        ("1u", PROPOSED, 3),
+        ("r2uu", PROPOSED, 3),
+        ("\nu1", ["Ada", "+", "Ben Hall", "Ada!", "Ada", "-"], 2),
+    ],
+)
+def test_a_key_decides_at_once_as_a_person(
+    written: Path, keys: str, speakers: list[str], left: int
+) -> None:
+    (_, open_count), _ = asked(written, keys)
+    assert deciders(written) == speakers
+    assert open_count == left
 
 
-def test_it_goes_on_where_it_was(written: Path) -> None:
-    assert asked(written, "1q")[0] == (1, 2)
-    assert asked(written, "nn")[0] == (2, 0)
-    assert rows(written)[2] == "- | you | “The tea is cold.”"
-    assert asked(written, "")[0] == (0, 0)
+def test_what_is_decided_is_not_asked_again(written: Path) -> None:
+    assert asked(written, "1\nq")[0] == (2, 1)
+    assert "1 of 1  " in asked(written, "\n")[1]
+    assert asked(written, "1") == ((0, 0), "")
 
 
-def test_what_is_skipped_comes_up_again(written: Path) -> None:
-    assert asked(written, "sss")[0] == (0, 3)
-
-
-def test_back_changes_an_answer(written: Path) -> None:
-    (answers, left), shown = asked(written, "1b2q")
-    assert (answers, left) == (2, 2)
-    assert "you said: Ada" in shown
-    assert rows(written, "two")[0] == "Ben Hall | you | “Make another pot,”"
+def test_undo_takes_back_only_what_this_review_decided(written: Path) -> None:
+    asked(written, "1q")
+    assert "nothing to undo" in asked(written, "u")[1]
+    assert deciders(written)[3] == "Ada!"
 
 
 def test_in_order_it_begins_at_the_beginning(written: Path) -> None:
-    asked(written, "3", in_order=True)
-    assert rows(written)[2] == "Ada | you | “The tea is cold.”"
+    _, shown = asked(written, "1", in_order=True)
+    assert "a Ada  “I know,” she said, “but not now.”\n> b Ben Hall? 40%" in shown
+    assert deciders(written)[2] == "Ada!"
 
 
 @pytest.mark.parametrize(
     ("keys", "name"),
     [
-        ("oben\n", "Ben Hall"),
-        ("ob\ts\n", "Bess"),
-        ("ohall\n", "Ben Hall"),
-        ("olovell\r", "Ada"),
-        ("obex\x7fs\n", "Bess"),
+        ("wben\n", "Ben Hall"),
+        ("wb\ts\n", "Bess"),
+        ("whall\n", "Ben Hall"),
+        ("wlovell\r", "Ada"),
+        ("wbex\x7fs\n", "Bess"),
     ],
 )
 def test_another_name_is_typed_as_far_as_it_is_told_apart(
@@ -310,21 +335,12 @@ def test_another_name_is_typed_as_far_as_it_is_told_apart(
     assert rows(written, "two")[0] == f"{name} | you | “Make another pot,”"
 
 
-def test_a_name_can_be_given_up_and_wrong_keys_say_which_are_right(written: Path) -> None:
-    (answers, _), shown = asked(written, "oxyz\x1b9?q")
-    assert answers == 0
+def test_a_name_can_be_given_up_and_wrong_keys_show_the_exchange_again(written: Path) -> None:
+    (decisions, _), shown = asked(written, "wxyz\x1b9?xq")
+    assert decisions == 0
     assert "nobody of the cast" in shown
+    assert "no two speakers here" in shown
     assert shown.count("q quit") > 2
-
-
-def test_all_pieces_of_a_quotation_are_answered(
-    book: Path, ruled: dict[str, tuple[str, float, str]], narrator: Narrator
-) -> None:
-    ruled["know"] = ruled["not now"] = ("Ada", 0.2, "turn")
-    narrator("cast", book, "--write")
-    _, shown = asked(book, "s2q")
-    assert ">>“I know,”<< she said, >>“but not now.”<<" in shown
-    assert rows(book)[:2] == ["Bess | you | “I know,”", "+ | you | “but not now.”"]
 
 
 def test_it_asks_in_a_terminal_alone(narrator: Narrator, written: Path) -> None:
@@ -373,9 +389,9 @@ def test_a_name_that_is_typed_whole_is_meant(
 ) -> None:
     book.write_text(book.read_text().replace("  Bess: {}", "  Adam: {aliases: [Bess]}\n  Be: {}"))
     narrator("cast", book, "--write")
-    asked(book, "oBe\nq")
+    asked(book, "wBe\nq")
     assert rows(book, "two")[0].startswith("Be | you")
-    asked(book, "oada\nq")
+    asked(book, "wada\nq")
     assert rows(book)[2].startswith("Ada | you")
 
 

@@ -506,7 +506,7 @@ def test_an_answer_keeps_what_was_edited_meanwhile(book):
     found = propose(load(book))
     file = book.parent / "text" / "one.speakers.txt"
     change(file, "Ben | rule", "Ada | rule")
-    after = attribution.apply_answer(found, found.quotes[:2], "Ben")
+    after = attribution.apply_answers(found, 0, [(found.quotes[:2], "Ben")])
     assert speakers(after)[:3] == ["Ben", "Ben", "Ben"]
     assert attribution.write_speaker_file(after, 0) is not None
     assert first_columns(book) == ["Ben", "+", "Ada", "Ada"]

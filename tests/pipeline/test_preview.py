@@ -128,7 +128,9 @@ def _check_answer(path: Path, number: int, choice: int) -> None:
         return
     names = [*(character.name for character in proposal.characters), NOBODY, UNKNOWN]
     group = groups[number % len(groups)]
-    answered = attribution.apply_answer(proposal, group, names[choice % len(names)])
+    answered = attribution.apply_answers(
+        proposal, group[0].chapter, [(group, names[choice % len(names)])]
+    )
     attribution.write_speaker_file(answered, group[0].chapter)
     assert _decisions(new_characters.propose(load(path))) == _decisions(answered)
 

@@ -135,7 +135,9 @@ def test_an_edit_that_breaks_the_project_is_refused(studio: Opened) -> None:
         },
         {"kind": "voice", "speaker": "Ada", "voice": {"rm": "x"}},
         {"kind": "say", "word": "", "spoken": "x"},
-        {"kind": "quotation", "id": "0-x", "speaker": "Ada"},
+        {"kind": "exchange", "id": "0-x", "turn": 0, "decision": "one", "speaker": "Ada"},
+        {"kind": "exchange", "id": "0-x", "turn": "0", "decision": "one", "speaker": "Ada"},
+        {"kind": "exchange", "id": "0-x", "turn": 0, "decision": "rm", "speaker": "Ada"},
     ],
 )
 def test_an_edit_of_nonsense_changes_nothing(shared: Opened, asked: dict[str, object]) -> None:
@@ -303,19 +305,33 @@ def asking(studio: Opened) -> Opened:
     return studio
 
 
-def test_a_doubtful_quotation_is_answered(asking: Opened) -> None:
+def test_a_doubtful_exchange_is_decided(asking: Opened) -> None:
     doubts = asking.page.get("/api/doubts").json
-    assert doubts["total"] == len(doubts["quotations"]) > 0
-    first = next(one for one in doubts["quotations"] if "Nobody but me" in one["words"])
-    assert first["chapter"] == 2
-    assert "Ben" in first["candidates"]
-    begin, end = first["spans"][0]
-    assert first["paragraph"][begin:end].startswith("“Nobody")
-    edit(asking, kind="quotation", id=first["id"], speaker="Ben")
+    assert doubts["exchange_count"] == len(doubts["exchanges"]) > 0
+    exchange, turn = next(
+        (exchange, number)
+        for exchange in doubts["exchanges"]
+        for number, turn in enumerate(exchange["turns"])
+        if "Nobody but me" in turn["words"]
+    )
+    assert exchange["chapter"] == 2
+    assert "Ben" in exchange["names"]
+    passage = next(one for one in exchange["passages"] if one["turn"] == turn)
+    begin, end = passage["spans"][0]
+    assert passage["text"][begin:end].startswith("“Nobody")
+    decision = {"kind": "exchange", "id": exchange["id"], "turn": turn}
+    edit(asking, **decision, decision="one", speaker="Ben")
     rows = asking.chapter(2)["chunks"]
     assert ["Ben"] in [row["speakers"] for row in rows if "Nobody but me" in row["text"]]
+    left = asking.page.get(f"/api/doubts?exchange={exchange['id']}").json
+    assert left["total"] == doubts["total"] - exchange["turns"][turn]["doubtful"]
+    assert left["shown"]["turns"][turn] == {
+        **exchange["turns"][turn], "speaker": "Ben", "sure": 1.0, "doubtful": False,
+        "decided": True,
+    }  # fmt: skip
+    edit(asking, **decision, decision="as shown")
     left = asking.page.get("/api/doubts").json
-    assert left["total"] == doubts["total"] - 1
+    assert exchange["id"] not in [one["id"] for one in left["exchanges"]]
 
 
 def test_a_chunk_says_how_sure_its_speaker_is(asking: Opened) -> None:

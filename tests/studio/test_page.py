@@ -348,6 +348,64 @@ def test_a_line_is_given_to_another_speaker_undone_and_done_again(studio: Studio
     assert (studio.folder / "book.yaml").read_text() == BOOK
 
 
+TALK = """\
+Ada and Ben stood at the door.
+
+“Nobody but me is here.”
+
+“Then I shall go.”
+
+“Go, then.”
+
+The rain fell.
+
+It fell all night.
+
+“Is it morning?”
+"""
+
+
+def test_who_says_it_is_decided_by_keys(chromium: Browser, tmp_path: Path) -> None:
+    (tmp_path / "book.yaml").write_text(BOOK)
+    (tmp_path / "out.md").write_text("It rained.\n")
+    (tmp_path / "home.md").write_text(TALK)
+    file = tmp_path / "home.speakers.txt"
+
+    def decided() -> list[str]:
+        rows = file.read_text().splitlines()[1:] if file.exists() else []
+        return [row.partition(" |")[0] for row in rows if "| you |" in row]
+
+    with opened(chromium, tmp_path) as studio:
+        turns = studio.page.locator("#pane-doubts .turn")
+        numbers = studio.page.locator("#pane-doubts .candidates button")
+        studio.press("q")
+        expect(turns).to_have_count(3)
+        first, second = (numbers.nth(place).locator("span").inner_text() for place in (0, 1))
+        studio.press("1")
+        expect(turns.nth(0)).to_contain_text(first)
+        expect(turns.nth(1)).to_have_attribute("aria-current", "true")
+        studio.press("2")  # the last doubtful one: the next exchange
+        expect(turns).to_have_count(1)
+        until(lambda: decided() == [first, second])
+        for left in (1, 0):
+            studio.press("u")
+            until(lambda left=left: len(decided()) == left)
+        expect(turns).to_have_count(3)
+        expect(turns.nth(0)).to_have_attribute("aria-current", "true")
+        studio.press("a", "t")
+        until(lambda: decided() == [second, first, second])
+        studio.press("r", "2")
+        until(lambda: decided() == [second, second, second])
+        expect(turns.nth(2)).to_contain_text(second)
+        studio.press("Enter")
+        expect(turns).to_have_count(1)
+        studio.press("Enter")
+        expect(studio.page.locator("#pane-doubts .empty")).to_be_visible()
+        until(lambda: len(decided()) == 4)
+        studio.press("q")
+        expect(studio.page.locator("#pane-chunk")).to_be_visible()
+
+
 def test_the_finished_book_has_it_all(studio: Studio) -> None:
     studio.render()
     find_the_doubtful_one(studio)

@@ -1,6 +1,6 @@
-// Quotations whose speaker is doubtful, one after another: a number key says who it is.
+// Exchanges in which somebody is in doubt, those with most doubt first: a key decides a turn, or all.
 
-import { attempt, sendEdit } from "./actions.js";
+import { attempt, sendEdit, undo } from "./actions.js";
 import { get } from "./api.js";
 import { field } from "./dialogs.js";
 import { byId, h, icon, refill } from "./dom.js";
@@ -13,32 +13,82 @@ import { counted, percent } from "./words.js";
 
 const box = byId("pane-doubts");
 const badge = byId("doubts-count");
+const TURN_KEYS = "abcdefghijklmnop";
+const NOBODY = "-";
+const UNKNOWN = "?";
+const TITLES = { [NOBODY]: "the narrator", [UNKNOWN]: "nobody known" };
 
-/** @type {any[]} */
-let doubts = [];
-let total = 0;
-let at = 0;
+/** @type {any[]} Those that are to be asked about. */
+let exchanges = [];
+let exchangeCount = 0;
+/** @type {any} The one that is shown: it may be decided already. */
+let shown = null;
+/** The turn that keys are about, and those after it. */
+let cursor = 0;
+/** Whether the next name is for the rest of the exchange. */
+let isRest = false;
 let isAsked = false;
-/** Answers that are not written yet, one after the other: the next question does not wait. */
+/** Whether something has changed since the server was last asked. */
+let isOutdated = false;
+/** Decisions that are not written yet, one after the other: the next key does not wait. */
 let unwritten = 0;
 let writing = Promise.resolve();
+/** @type {Map<string, string[]>} Who had which number when an exchange was first shown, by id. */
+const numbered = new Map();
+/** @type {{ id: string, cursor: number }[]} Where decisions were made, the last at the end. */
+const past = [];
 
 export async function loadDoubts() {
-  if (isAsked || unwritten) return;
+  isOutdated = true;
+  if (isAsked) return;
   isAsked = true;
-  const answer = await attempt(() => get("/api/doubts"));
+  while (isOutdated && !unwritten) {
+    isOutdated = false;
+    const id = shown?.id;
+    const query = id ? `?exchange=${encodeURIComponent(id)}` : "";
+    const answer = await attempt(() => get(`/api/doubts${query}`));
+    if (!answer) break;
+    isOutdated ||= id !== shown?.id;
+    if (!isOutdated && !unwritten) take(answer);
+  }
   isAsked = false;
-  if (!answer || unwritten) return;
-  doubts = answer.quotations;
-  total = answer.total;
-  at = Math.min(at, Math.max(0, doubts.length - 1));
-  badge.textContent = total ? String(total) : "";
+}
+
+function take(answer) {
+  exchanges = answer.exchanges;
+  exchangeCount = answer.exchange_count;
+  badge.textContent = answer.total ? String(answer.total) : "";
+  if (!answer.shown) return show(exchanges[0] ?? null);
+  shown = exchanges.find((one) => one.id === answer.shown.id) ?? answer.shown;
+  keepNumbers();
   draw();
 }
 
+/** @param {any} exchange @param {number} [turn] */
+function show(exchange, turn) {
+  shown = exchange;
+  isRest = false;
+  keepNumbers();
+  cursor = turn ?? Math.max(0, nextDoubtful(-1));
+  draw();
+}
+
+function keepNumbers() {
+  if (!shown) return;
+  if (!numbered.has(shown.id)) numbered.set(shown.id, shown.names);
+  shown.names = numbered.get(shown.id);
+}
+
+/** The first doubtful turn after one, else the first of all, else -1. */
+function nextDoubtful(turn) {
+  const doubtful = shown ? shown.turns.flatMap((one, i) => (one.doubtful ? [i] : [])) : [];
+  return doubtful.find((i) => i > turn) ?? doubtful[0] ?? -1;
+}
+
+// -- showing ---------------------------------------------------------------------------------------
+
 function draw() {
-  const one = doubts[at];
-  if (!one) {
+  if (!shown) {
     refill(
       box,
       h(
@@ -49,81 +99,106 @@ function draw() {
     );
     return;
   }
+  const position = exchanges.findIndex((one) => one.id === shown.id);
+  const place = position < 0 ? "Decided" : `${position + 1} of ${counted(exchangeCount, "exchange")}`;
   refill(
     box,
     h(
       "header",
       { class: "row spread" },
-      h(
-        "p",
-        { class: "note" },
-        `${at + 1} of ${counted(total, "doubtful quotation")} · chapter ${one.chapter}`,
-      ),
+      h("p", { class: "note" }, `${place} · chapter ${shown.chapter}`),
       h(
         "span",
         { class: "steps" },
-        h(
-          "button",
-          {
-            class: "plain",
-            "aria-label": "The one before",
-            "data-keep": "before",
-            onclick: () => turn(-1),
-          },
-          icon("up"),
-        ),
-        h(
-          "button",
-          {
-            class: "plain",
-            "aria-label": "The next one",
-            "data-keep": "next",
-            onclick: () => turn(1),
-          },
-          icon("down"),
-        ),
+        button("The exchange before", "before", () => turnDoubt(-1), icon("up")),
+        button("The next exchange", "next", () => turnDoubt(1), icon("down")),
       ),
     ),
-    passage(one),
-    h("p", { class: "note" }, `Taken for ${one.speaker}, ${percent(one.sure)} sure.`),
-    h("ol", { class: "candidates" }, ...one.candidates.map((name, i) => candidate(one, name, i))),
-    somebodyElse(one),
+    h("div", { class: "exchange" }, ...shown.passages.map(passage)),
+    h(
+      "p",
+      { class: "note", role: "status" },
+      isRest ? `All from ${TURN_KEYS[cursor]} on:` : `Who says ${TURN_KEYS[cursor]}?`,
+    ),
+    h("ol", { class: "candidates" }, ...shown.names.map(candidate)),
+    somebodyElse(),
     h(
       "div",
-      { class: "row" },
-      h("button", { "data-keep": "go", onclick: () => go(one) }, icon("play"), "Hear it there"),
+      { class: "row decisions" },
+      keyed("Enter", "All as shown", "main"),
+      keyed(" ", "As shown, next"),
+      keyed("x", "Swap two from here"),
+      keyed("t", "They alternate from here"),
+      keyed("r", "One says the rest"),
+      keyed("s", "Skip"),
+      keyed("u", "Undo"),
+      h("button", { "data-keep": "go", onclick: hear }, icon("play"), "Hear it there"),
     ),
   );
 }
 
-/** The quotation in its paragraph, and what stands around that. */
-function passage(one) {
-  const { paragraph = one.words, spans = [[0, one.words.length]] } = one;
-  const pieces = [];
+const button = (title, keep, onclick, ...children) =>
+  h("button", { class: "plain", "aria-label": title, "data-keep": keep, onclick }, ...children);
+
+/** A button that does what a key does. */
+const keyed = (key, words, kind = "") =>
+  h(
+    "button",
+    { class: kind, "data-keep": `key-${key}`, onclick: () => pressDoubtKey(key) },
+    h("kbd", {}, key === " " ? "Space" : key),
+    words,
+  );
+
+/** A paragraph, or the part of one that belongs to a turn. */
+function passage({ text, turn, spans }) {
+  if (turn === null) return h("p", {}, text);
+  const { speaker, doubtful, sure } = shown.turns[turn];
+  const words = [];
   let from = 0;
   for (const [start, stop] of spans) {
-    pieces.push(paragraph.slice(from, start), h("mark", {}, paragraph.slice(start, stop)));
+    words.push(text.slice(from, start), h("mark", {}, text.slice(start, stop)));
     from = stop;
   }
-  pieces.push(paragraph.slice(from));
+  words.push(text.slice(from));
+  const key = TURN_KEYS[turn];
   return h(
-    "blockquote",
-    { class: "doubt-text" },
-    one.before ? h("p", {}, one.before) : null,
-    h("p", { class: "own" }, ...pieces),
-    one.after ? h("p", {}, one.after) : null,
+    "p",
+    {
+      class: `turn ${doubtful ? "unsure" : ""}`,
+      "aria-current": turn === cursor ? "true" : null,
+      onclick: () => select(turn),
+    },
+    h(
+      "button",
+      {
+        class: "plain who",
+        title: "Another says it",
+        "data-keep": `turn-${turn}`,
+        onclick: (event) => {
+          event.stopPropagation();
+          pressDoubtKey(key);
+        },
+      },
+      h("kbd", {}, key),
+      h("span", { class: `c${colorOf(speaker)}` }, TITLES[speaker] ?? speaker),
+      doubtful ? h("small", {}, `? ${percent(sure)}`) : null,
+    ),
+    ...words,
   );
 }
 
-const NOBODY = "-";
+function select(turn) {
+  cursor = turn;
+  draw();
+}
 
-function somebodyElse(one) {
+function somebodyElse() {
   const names = state.book.speakers
     .map((speaker) => speaker.name)
-    .filter((name) => !one.candidates.includes(name));
+    .filter((name) => !shown.names.includes(name));
   const select = h(
     "select",
-    { "data-keep": "else", onchange: () => select.value && answer(one, select.value) },
+    { "data-keep": "else", onchange: () => select.value && name(select.value) },
     h("option", { value: "" }, "…"),
     ...names.map((name) => h("option", { value: name }, name)),
     h("option", { value: NOBODY }, "Nobody: these are no spoken words"),
@@ -131,7 +206,7 @@ function somebodyElse(one) {
   return field("Somebody else", select);
 }
 
-function candidate(one, name, i) {
+function candidate(name, i) {
   return h(
     "li",
     {},
@@ -139,47 +214,102 @@ function candidate(one, name, i) {
       "button",
       {
         "data-keep": `candidate-${i}`,
-        class: name === one.speaker ? "likely" : "",
-        onclick: () => decide(i + 1),
+        class: name === shown.turns[cursor].speaker ? "likely" : "",
+        onclick: () => pressDoubtKey(String(i + 1)),
       },
-      i < 9 ? h("kbd", {}, i + 1) : null,
+      h("kbd", {}, i + 1),
       h("span", { class: `c${colorOf(name)}` }, name),
     ),
   );
 }
 
-function turn(by) {
-  if (doubts.length) at = (at + by + doubts.length) % doubts.length;
+// -- deciding --------------------------------------------------------------------------------------
+
+/** Does what a key says in this panel; whether it says anything. @param {string} key */
+export function pressDoubtKey(key) {
+  if (!shown) return false;
+  const turn = TURN_KEYS.indexOf(key);
+  if (key === "Enter") asShown();
+  else if (key === " ") name(shown.turns[cursor].speaker);
+  else if (key === "x") decide("swap");
+  else if (key === "t") decide("alternate");
+  else if (key === "r") {
+    isRest = true;
+    draw();
+  } else if (key === "s") turnDoubt(1);
+  else if (key === "u") undoDecision();
+  else if (key === "w") box.querySelector("select")?.focus();
+  else if (key === "0" || key === NOBODY) name(NOBODY);
+  else if (/^[1-9]$/.test(key) && shown.names[Number(key) - 1]) name(shown.names[Number(key) - 1]);
+  else if (turn >= 0 && turn < shown.turns.length) {
+    cursor = turn;
+    decide("other");
+  } else return false;
+  return true;
+}
+
+/** Says who speaks: the turn at the cursor, or the rest. @param {string} speaker */
+function name(speaker) {
+  const decided = isRest ? shown.turns.slice(cursor) : [shown.turns[cursor]];
+  const isKnown = decided.every((one) => one.decided && one.speaker === speaker);
+  for (const one of decided) Object.assign(one, { speaker, doubtful: false, decided: true });
+  if (!isKnown) decide(isRest ? "rest" : "one", speaker);
+  if (!isRest) {
+    const next = nextDoubtful(cursor);
+    if (next < 0) return turnDoubt(1);
+    cursor = next;
+  }
+  isRest = false;
   draw();
 }
 
-/** By its key; whether there is such a candidate. @param {number} number */
-export function decide(number) {
-  const one = doubts[at];
-  const name = one?.candidates[number - 1];
-  if (name) answer(one, name);
-  return Boolean(name);
+function asShown() {
+  if (shown.turns.some((one) => !one.decided)) decide("as shown");
+  for (const one of shown.turns) Object.assign(one, { doubtful: false, decided: true });
+  turnDoubt(1);
 }
 
-function answer(one, name) {
-  doubts = doubts.filter((other) => other !== one);
-  total -= 1;
-  at = Math.min(at, Math.max(0, doubts.length - 1));
-  draw();
+/** Sends a decision on the turn at the cursor. @param {string} decision @param {string} [speaker] */
+function decide(decision, speaker = "") {
+  const where = { id: shown.id, turn: cursor };
+  past.push({ id: shown.id, cursor });
   unwritten += 1;
   writing = writing.then(async () => {
-    await attempt(() =>
-      sendEdit({ kind: "quotation", chapter: one.chapter, id: one.id, speaker: name }),
-    );
+    await attempt(() => sendEdit({ kind: "exchange", ...where, decision, speaker }));
     unwritten -= 1;
     loadDoubts();
   });
 }
 
-async function go(one) {
-  await openChapter(one.chapter);
-  const first = one.words.split(" … ")[0];
-  const place = state.chapter.chunks.findIndex((chunk) => chunk.text.includes(first));
+async function undoDecision() {
+  await writing;
+  const where = past.pop();
+  if (where) {
+    shown = { ...shown, id: where.id };
+    cursor = where.cursor;
+  }
+  await undo();
+  loadDoubts();
+}
+
+const isDoubtful = (exchange) => exchange.turns.some((turn) => turn.doubtful);
+
+/** The exchange after, or before, the one that is shown. @param {number} by */
+export function turnDoubt(by) {
+  const order = exchanges.filter((one) => one.id === shown?.id || isDoubtful(one));
+  if (!order.some((one) => one.id !== shown?.id)) {
+    if (shown && !isDoubtful(shown)) show(null);
+    return;
+  }
+  const position = order.findIndex((one) => one.id === shown?.id);
+  const from = position < 0 && by < 0 ? 0 : position; // a decided one has left the list
+  show(order[(from + by + order.length) % order.length]);
+}
+
+async function hear() {
+  const { words } = shown.turns[cursor];
+  await openChapter(shown.chapter);
+  const place = state.chapter.chunks.findIndex((chunk) => chunk.text.includes(words));
   if (place < 0) {
     say("Its sentence has changed meanwhile");
     return;
@@ -187,8 +317,6 @@ async function go(one) {
   choose(place);
   playFrom(place);
 }
-
-export const turnDoubt = turn;
 
 on("pane", (name) => name === "doubts" && loadDoubts());
 on("edited", () => pane() === "doubts" && loadDoubts());

@@ -10,7 +10,7 @@ import {
   undo,
 } from "./actions.js";
 import { isOpen, open, field } from "./dialogs.js";
-import { decide, turnDoubt } from "./doubts.js";
+import { pressDoubtKey, turnDoubt } from "./doubts.js";
 import { byId, h, isWriting } from "./dom.js";
 import { editWords, flag, giveSpeaker, sayItAs } from "./edits.js";
 import { openRender } from "./jobs.js";
@@ -68,7 +68,7 @@ const TABLE = [
   [
     "Mend",
     [
-      ["Hear a take, the newest first; of a quotation: who says it", ["1…9"], () => {}],
+      ["Hear a take, the newest first", ["1…9"], () => {}],
       [
         "Pin the take heard last, unpin",
         ["p", "P"],
@@ -90,11 +90,11 @@ const TABLE = [
       ["The chosen chunk", ["i"], () => showPane("chunk")],
       ["Render", ["R"], () => openRender()],
       ["Cast", ["c"], () => showPane("cast")],
-      ["Doubtful quotations", ["q"], () => showPane("doubts")],
+      ["Who says it? Doubtful quotations; close them", ["q"], () => (pane() === "doubts" ? escape() : showPane("doubts"))],
       ["Names", ["m"], () => showPane("names")],
       ["Pickups", ["l"], () => showPane("lists")],
       [
-        "Next quotation, the one before",
+        "Next exchange, the one before",
         [">", "<"],
         (event) => pane() === "doubts" && turnDoubt(event.key === ">" ? 1 : -1),
       ],
@@ -104,6 +104,16 @@ const TABLE = [
   ],
 ];
 
+/** Keys of the panel of doubtful quotations, while it is shown. @type {[string, string[]][]} */
+const DOUBT_ROWS = [
+  ["All turns of the exchange are as shown; on", ["Enter"]],
+  ["Another says that turn: the next likely one", ["a…p"]],
+  ["The chosen turn is as shown; on", ["Space"]],
+  ["Who says the chosen turn; the narrator; somebody else", ["1…9", "0", "w"]],
+  ["From the chosen turn on: swap two, they alternate, one says the rest", ["x", "t", "r"]],
+  ["Skip, undo, close", ["s", "u", "q"]],
+];
+
 /** @type {Map<string, (event: KeyboardEvent) => unknown>} */
 const actions = new Map(
   TABLE.flatMap(([, rows]) =>
@@ -111,7 +121,7 @@ const actions = new Map(
   ),
 );
 for (let digit = 1; digit <= 9; digit++) {
-  actions.set(String(digit), () => (pane() === "doubts" ? decide(digit) : hearKey(digit)));
+  actions.set(String(digit), () => hearKey(digit));
 }
 
 // A button that was clicked keeps the focus: the space bar is to play then, not to press it again.
@@ -137,6 +147,13 @@ function ownsKey(target, key) {
   return key === "Enter" || !isByMouse;
 }
 
+/** Whether a control needs a key more than the panel of doubtful quotations. */
+function ownsDoubtKey({ target, key }) {
+  if (!(target instanceof HTMLElement) || isWriting(target)) return true;
+  const isPressed = (key === " " || key === "Enter") && target.matches("button, a, summary");
+  return isPressed && !isByMouse && !target.matches("[role=tab]");
+}
+
 /** The key's letter, whatever caps lock says; of other alphabets the Latin one of its place. */
 function keyOf({ key, code, shiftKey }) {
   if (/^[A-Z]$/.test(key) && !shiftKey) return key.toLowerCase();
@@ -156,6 +173,10 @@ addEventListener("keydown", (event) => {
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (pane() === "doubts" && !event.repeat && !ownsDoubtKey(event) && pressDoubtKey(keyOf(event))) {
+    event.preventDefault();
+    return;
+  }
   const action = actions.get(keyOf(event));
   if (!action || (ownsKey(event.target, event.key) && event.key !== "Escape")) return;
   if (event.repeat && !event.key.startsWith("Arrow") && !"jk".includes(event.key)) return;
@@ -218,7 +239,7 @@ const shown = (key) =>
   ({ ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc" })[key] ?? key;
 
 function showKeys() {
-  const groups = TABLE.map(([title, rows]) =>
+  const groups = [...TABLE, ["Who says it", DOUBT_ROWS]].map(([title, rows]) =>
     h(
       "section",
       {},
