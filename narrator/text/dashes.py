@@ -11,14 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from narrator.text.marks import stripped_end
-from narrator.text.speech_verbs import (
-    NO_ABBREVIATION,
-    WORD,
-    SpeechWords,
-    folded_words,
-    named_in_tag,
-    speech_of,
-)
+from narrator.text.speech_verbs import NO_ABBREVIATION, WORD, folded_words, named_in_tag
+from narrator.text.speech_words import SpeechWords, speech_of
 
 _LEADING_DASH = re.compile(
     r"\s*[_*]*(?:[—–―]+|--+|-(?=[^\W\d_]|[¿¡«\"“ \u00a0]))(?![-—–―])[_*]*\s*"

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from narrator.text import dashes
 from narrator.text.marks import SINGLE, Mark, Pair, Reading, Usage, read_pairs
-from narrator.text.speech_verbs import WORD, folded_words, speech_of
+from narrator.text.speech_verbs import WORD, folded_words
+from narrator.text.speech_words import speech_of
 
 
 @dataclass(frozen=True, slots=True)

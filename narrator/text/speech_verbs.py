@@ -1,167 +1,15 @@
-"""Words by which languages tell who speaks: verbs of speech, pronouns, articles, forms of address.
+"""Finds the subject of a tag: of “said Ada”, „sagte Anna“, « dit-elle » and “dijo Ana”.
 
-`named_in_tag` finds the subject of “said Ada”, „sagte Anna“, « dit-elle » and “dijo Ana”. Knows
-words and their order, nothing of the book's characters.
+Knows words and their order, nothing of the book's characters.
 """
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
 
-from textbase.languages import primary
-from textbase.word_lists import read_word_lists
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """The subject of a tag: `text[start:stop]`, empty after a verb whose form alone tells it."""
-
-    start: int
-    stop: int
-    is_pronoun: bool
-    """True if it has no name or noun."""
-    pronoun: str | None
-    """he, she, they or I, from a pronoun, an article, a form of address or the verb."""
-
-
-_PARTICLES = frozenset(
-    "von van der den zu zur de du des la le les di da del della dello degli dos das do e y et und "
-    "af av".split()
-)
-"""Particles of names, before another capitalised word."""
-
-
-@dataclass(frozen=True, eq=False)
-class SpeechWords:
-    """Words of a language, folded; `speech_words.txt` says what each group is."""
-
-    code: str
-    traits: frozenset[str]
-    verbs: frozenset[str]
-    pronouns: Mapping[str, str | None]
-    articles: Mapping[str, str | None]
-    address: Mapping[str, str | None]
-    nouns: Mapping[str, str | None]
-    generic_nouns: frozenset[str]
-    prepositions: frozenset[str]
-    openers: frozenset[str]
-    first_and_second_person: frozenset[str]
-    third_person: frozenset[str]
-    aside_openers: frozenset[str]
-    tag_continuations: frozenset[str]
-    verb_genders: Mapping[str, str | None]
-    given_names: Mapping[str, str | None]
-    name_genders: Mapping[str, str | None]
-    """Pronouns by the ending of given names, in the order of their weight."""
-    case_endings: tuple[str, ...]
-    """The longest first."""
-    not_names: frozenset[str]
-    name_particles: frozenset[str]
-    """Words within names, before another capitalised one: de, von."""
-    particles: frozenset[str]
-    honorifics: Mapping[str, str | None]
-    adverbs: frozenset[str]
-
-    @property
-    def is_known(self) -> bool:
-        """True if the language's tags can be read."""
-        return bool(self.verbs and self.pronouns)
-
-    @property
-    def is_unspaced(self) -> bool:
-        """True if no white space parts the language's words."""
-        return "unspaced" in self.traits
-
-    @functools.cached_property
-    def never_names(self) -> frozenset[str]:
-        """Words that are never names, however they are written."""
-        return self.function_words | self.not_names
-
-    @functools.cached_property
-    def function_words(self) -> frozenset[str]:
-        """Verbs of tags, and words of grammar."""
-        return frozenset().union(
-            self.verbs,
-            self.pronouns,
-            self.articles,
-            self.prepositions,
-            self.openers,
-            self.first_and_second_person,
-            self.third_person,
-            self.aside_openers,
-            self.tag_continuations,
-        )
-
-    def pronoun_of_given_name(self, name: str) -> str | None:
-        """Returns the pronoun that a given name implies by itself or by its ending, or None."""
-        if name in self.given_names:
-            return self.given_names[name]
-        endings = (ending for ending in self.name_genders if name.endswith(ending))
-        return self.name_genders.get(next(endings, "-"))
-
-    def stem(self, word: str) -> str:
-        """Returns a name without its case ending: Анна and Анной have one stem."""
-        for ending in self.case_endings:
-            if word.endswith(ending) and len(word) - len(ending) >= _MIN_STEM:
-                stem = word[: -len(ending)]
-                # Stefcia and Stefci
-                return stem.removesuffix("i") if "i" in self.case_endings else stem
-        return word
-
-
-_MIN_STEM = 3
-"""Letters that a stem has at least."""
-
-_LISTS = read_word_lists(Path(__file__).with_name("speech_words.txt"))
-COMMON_ENGLISH_VERBS = frozenset(_LISTS.table("en")["verbs"].split())
-"""Verbs of speech in English tags, without rare ones."""
-
-
-@functools.cache
-def speech_of(language: str) -> SpeechWords:
-    """Returns the words of a language (a BCP 47 tag); those of an unknown one are empty."""
-    code = {"nb": "no", "nn": "no"}.get(primary(language), primary(language))
-    table = _LISTS.table(code) if code in _LISTS else {}
-
-    def words(group: str) -> frozenset[str]:
-        return frozenset(table.get(group, "").split())
-
-    def pronouns(group: str) -> dict[str, str | None]:
-        pairs = (pair.partition("=") for pair in table.get(group, "").split())
-        return {word: pronoun or None for word, _, pronoun in pairs}
-
-    return SpeechWords(
-        code,
-        words("traits"),
-        words("verbs")
-        | words("rare verbs")
-        | {stem + ending for stem in words("stems") for ending in words("endings")},
-        pronouns("pronouns"),
-        pronouns("articles"),
-        pronouns("address"),
-        pronouns("nouns"),
-        words("generic"),
-        words("prepositions"),
-        words("openers"),
-        words("first and second person"),
-        words("third person"),
-        words("aside openers"),
-        words("tag goes on"),
-        pronouns("verb genders"),
-        dict.fromkeys(words("he names"), "he") | dict.fromkeys(words("she names"), "she"),
-        pronouns("name genders"),
-        tuple(sorted(words("case endings"), key=lambda ending: (-len(ending), ending))),
-        words("not names"),
-        words("name particles"),
-        words("particles"),
-        pronouns("honorifics"),
-        words("adverbs"),
-    )
-
+from narrator.text.speech_words import SpeechWords, Subject, speech_of
+from narrator.text.unspaced_tags import subject_without_spaces
 
 WORD = re.compile(r"[^\W\d_]+")
 
@@ -189,7 +37,7 @@ def named_in_tag(narration: str, language: str) -> Subject | None:
     """
     speech = speech_of(language)
     if speech.is_unspaced:
-        return _named_without_spaces(narration, speech)
+        return subject_without_spaces(narration, speech)
     begin, end = _tag_clause(narration)
     words = list(WORD.finditer(narration, begin, end))
     folded_words = [word[0].casefold() for word in words]
@@ -217,100 +65,6 @@ def named_in_tag(narration: str, language: str) -> Subject | None:
         return None
     verb_end = words[verb].end()
     return Subject(verb_end, verb_end, True, _pronoun_from_verb(folded_words[verb], speech))
-
-
-_UNSPACED_SENTENCE_END = re.compile(r"[。！？!?…；;」』”’]+")
-_UNSPACED_CLAUSE_END = re.compile(r"[，,、：:]")
-_HAN_NAME = re.compile(r"[\u3400-\u9fff々·A-Z]{1,4}")
-_JAPANESE_NAME = r"[\u3400-\u9fff々ァ-ヶー・]{1,10}"
-
-
-def _named_without_spaces(narration: str, speech: SpeechWords) -> Subject | None:
-    """Returns the subject of a tag in Chinese or Japanese; None without a tag.
-
-    It is empty if the clause of the verb has none: the sentence before it may name it.
-    """
-    text = narration.rstrip(" \t\n\u3000")
-    if "subject-particle" in speech.traits:
-        return _named_by_particle(narration, speech)
-    leads_in = text.endswith(("：", ":", "，", ","))
-    if leads_in:
-        text = text.rstrip("：:，,")
-        sentence_ends = [match.end() for match in _UNSPACED_SENTENCE_END.finditer(text)]
-        clause_ends = [match.end() for match in _UNSPACED_CLAUSE_END.finditer(text)]
-        begin, end = max([0, *sentence_ends, *clause_ends]), len(text)
-    else:
-        begin = len(text) - len(text.lstrip(" \n\u3000，,"))
-        clause_end = re.compile(r"[，,。！？；：:]").search(text, begin)
-        end = clause_end.start() if clause_end else len(text)
-    clause = text[begin:end]
-    match = _unspaced_tag(speech).match(clause)
-    if match is None:
-        return None
-    start, name = begin, match["subject"]
-    if name in speech.pronouns:
-        return Subject(start, start + len(name), True, speech.pronouns[name])
-    if name and _HAN_NAME.fullmatch(name):
-        return Subject(start, start + len(name), False, None)
-    return Subject(end, end, True, None)
-
-
-@functools.cache
-def _unspaced_tag(speech: SpeechWords) -> re.Pattern[str]:
-    """Returns the pattern of a Chinese clause with a subject, adverbs and a verb of speech."""
-    adverbs = "|".join(sorted(map(re.escape, speech.adverbs), key=len, reverse=True))
-    verbs = "|".join(sorted(map(re.escape, speech.verbs), key=len, reverse=True))
-    pronouns = "|".join(sorted(map(re.escape, speech.pronouns), key=len, reverse=True))
-    return re.compile(
-        rf"(?P<subject>{pronouns}|.*?)(?:{adverbs})*(?:{verbs})(?:道|了|着|起来|一声|一句)*\Z"
-    )
-
-
-_MAX_VERB_DISTANCE = 8
-"""Characters of a Japanese sentence from its verb of speech to its end, in narration that leads to
-a quotation."""
-
-
-def _named_by_particle(narration: str, speech: SpeechWords) -> Subject | None:
-    """Returns the subject of a Japanese tag, which a particle marks; None without a tag.
-
-    A tag after a quotation begins with と, or has a verb of speech; narration that leads to a
-    quotation ends with a comma, or with such a verb.
-    """
-    text = narration.strip(" \t\n\u3000")
-    offset = narration.find(text)
-    sentence_ends = [match.end() for match in _UNSPACED_SENTENCE_END.finditer(text)]
-    if text.endswith(("、", "：", "，")) or narration.startswith("\u3000"):
-        earlier_ends = [end for end in sentence_ends if end < len(text)]
-        begin, end = (earlier_ends or [0])[-1], len(text)
-        ending = text[-_MAX_VERB_DISTANCE:]
-        is_tag = not sentence_ends or sentence_ends[-1] < end or _has_any(ending, speech.verbs)
-    else:
-        begin, end = 0, (sentence_ends or [len(text)])[0]
-        is_tag = text.startswith(("と", "って")) or _has_any(text[:end], speech.verbs)
-    if not is_tag:
-        return None
-    match = _particle_subject(speech).search(text, begin, end)
-    if match is None:
-        return Subject(offset + end, offset + end, True, None)
-    pronoun = speech.pronouns.get(match["subject"])
-    start, stop = offset + match.start("subject"), offset + match.end("subject")
-    return Subject(start, stop, match["subject"] in speech.pronouns, pronoun)
-
-
-def _has_any(text: str, parts: Iterable[str]) -> bool:
-    return any(part in text for part in parts)
-
-
-@functools.cache
-def _particle_subject(speech: SpeechWords) -> re.Pattern[str]:
-    """Returns the pattern of a Japanese subject before its particle."""
-    honorifics = "|".join(sorted(map(re.escape, speech.honorifics), key=len, reverse=True))
-    pronouns = "|".join(sorted(map(re.escape, speech.pronouns), key=len, reverse=True))
-    particles = "".join(speech.particles)
-    return re.compile(
-        rf"(?P<subject>{pronouns}|(?:その)?{_JAPANESE_NAME}(?:{honorifics})?)[{particles}](?!の)"
-    )
 
 
 def _tag_clause(text: str) -> tuple[int, int]:
@@ -415,7 +169,9 @@ def _name_end(
     if is_noun:
         # der alte Mann, the old man, la vieille dame: adjectives stand before
         for _ in range(2):
-            is_adjective = speech.code == "de" or folded_words[end - 1] in _ADJECTIVES
+            is_adjective = (
+                "capital-nouns" in speech.traits or folded_words[end - 1] in speech.adjectives
+            )
             if is_adjective and is_adjacent(end) and folded_words[end] not in speech.verbs:
                 end += 1
     while is_adjacent(end):
@@ -430,16 +186,6 @@ def _name_end(
         else:
             break
     return end
-
-
-_ADJECTIVES = frozenset(
-    "old young little poor other dear good big tall fat first second third elder younger strange "
-    "same whole vieux vieil vieille jeune petit petite grand grande gros grosse autre bon bonne "
-    "pauvre viejo vieja pobre buen buena otro otra joven vecchio vecchia giovane povero povera "
-    "altro altra buon buona velho velha jovem pobre outro outra bom boa старый старая молодой "
-    "молодая".split()
-)
-"""Adjectives before a noun."""
 
 
 def _pronoun_from_verb(verb: str, speech: SpeechWords) -> str | None:

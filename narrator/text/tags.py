@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from narrator.text.speakers.words import SAID
-from narrator.text.speech_verbs import speech_of
+from narrator.text.speech_words import speech_of
 from textbase.languages import primary
 
 _CLAUSE_END = re.compile(

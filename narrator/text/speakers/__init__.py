@@ -15,7 +15,7 @@ from narrator.text.speakers import mentions, ranking, tags
 from narrator.text.speakers.names import Character, KnownNames, Words, name_words
 from narrator.text.speakers.roster import roster
 from narrator.text.speakers.situations import Story, situations
-from narrator.text.speech_verbs import speech_of
+from narrator.text.speech_words import speech_of
 from textbase.languages import primary
 
 __all__ = [

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from narrator.text.quotations import Quotation
 from narrator.text.speakers.names import KnownNames, Token, elides, tokens
 from narrator.text.speakers.words import PERSONS, PRONOUNS, SAID, SUBJECTS, TITLES
-from narrator.text.speech_verbs import speech_of
+from narrator.text.speech_words import speech_of
 from textbase.languages import primary
 
 

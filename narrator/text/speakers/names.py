@@ -19,7 +19,7 @@ from narrator.text.speakers.words import (
     SHORT,
     TITLES,
 )
-from narrator.text.speech_verbs import SpeechWords, speech_of
+from narrator.text.speech_words import SpeechWords, speech_of
 from textbase.languages import primary
 
 Words = tuple[str, ...]

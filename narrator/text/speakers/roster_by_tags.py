@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 
 from narrator.text.quotations import Quotation
 from narrator.text.speakers.names import Character, Token, Words, elides, tokens
-from narrator.text.speech_verbs import SpeechWords, Subject, named_in_tag, speech_of
+from narrator.text.speech_verbs import named_in_tag
+from narrator.text.speech_words import SpeechWords, Subject, speech_of
 
 _MIN_NAME_USES = 2
 """Uses of a name that is neither titled nor a known given name, if it is one person's."""

@@ -15,7 +15,8 @@ from narrator.text.quotations import Quotation
 from narrator.text.speakers.mentions import Mention, Passage, is_title
 from narrator.text.speakers.names import Token
 from narrator.text.speakers.words import ADDRESSED, SAID, SAYING, SURE_SAID
-from narrator.text.speech_verbs import Subject, named_in_tag, speech_of
+from narrator.text.speech_verbs import named_in_tag
+from narrator.text.speech_words import Subject, speech_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +222,7 @@ def _sentence_subject(passage: Passage, start: int, stop: int) -> Mention | None
         if speech.is_unspaced:
             is_first = mention.kind == "name" and (
                 "subject-particle" not in speech.traits
-                or passage.text[mention.stop : mention.stop + 1] in speech.particles
+                or passage.text[mention.stop : mention.stop + 1] in speech.subject_particles
             )
         else:
             is_first = len(words_before) <= 3 and all(
@@ -241,6 +242,7 @@ def _mention_of_subject(
 ) -> Mention:
     """Returns the mention at the subject of a tag, or a new one; if only a verb's form tells the
     subject, the person with whom the tag's sentence begins."""
+    speech = speech_of(passage.language)
     start_offset, stop_offset = narration_start + subject.start, narration_start + subject.stop
     if start_offset == stop_offset:
         begins = (sentence, _last_sentence(passage.text, narration_start, sentence))
@@ -248,20 +250,23 @@ def _mention_of_subject(
             mention = _sentence_subject(passage, begin, stop_offset)
             if mention is not None and mention.kind == "name":
                 return mention
-    for mention in passage.mentions:
-        if (
-            mention.start < stop_offset
+    named = next(
+        (
+            mention
+            for mention in passage.mentions
+            if mention.start < stop_offset
             and start_offset < mention.stop
             and mention.kind in ("name", "noun")
-        ):
-            if mention.is_possessive and speech_of(passage.language).case_endings:
-                break  # the object: спросила Ивана
-            return replace(mention, pronoun=mention.pronoun or subject.pronoun, is_possessive=False)
-    else:
-        mention = None
+        ),
+        None,
+    )
+    is_object = named is not None and named.is_possessive and bool(speech.case_endings)
+    if named is not None and not is_object:
+        return replace(named, pronoun=named.pronoun or subject.pronoun, is_possessive=False)
     words = passage.between(start_offset, stop_offset)
-    kind = "pronoun" if subject.is_pronoun or mention is not None else "noun"
-    kind = "self" if subject.pronoun == "I" else kind
+    kind = "pronoun" if subject.is_pronoun or is_object else "noun"  # спросила Ивана
+    if subject.pronoun == "I":
+        kind = "self"
     pronoun = "i" if kind == "self" else subject.pronoun
     return Mention(kind, start_offset, stop_offset, words.start, words.stop, False, pronoun=pronoun)
 

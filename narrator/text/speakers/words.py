@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from narrator.text.speech_verbs import COMMON_ENGLISH_VERBS
+from narrator.text.speech_words import COMMON_ENGLISH_VERBS
 from textbase.word_lists import read_word_lists
 
 _LISTS = read_word_lists(Path(__file__).with_suffix(".txt"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from narrator.text.speakers import Attribution
-from narrator.text.speech_verbs import speech_of
+from narrator.text.speech_words import speech_of
 from tests.text.speakers import annotated
 from tests.text.speakers.annotated import Score
 
