@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from narrator.text.quotations import Quotation, quotations
 from narrator.text.speakers import mentions, ranking, tags
 from narrator.text.speakers.names import Character, KnownNames, Words, name_words
+from narrator.text.speakers.presence import count_present
 from narrator.text.speakers.roster import roster
 from narrator.text.speakers.situations import Story, situations
 from narrator.text.speech_words import speech_of
@@ -102,11 +103,12 @@ def attribute(
     groups = tags.turns(passages)
     names.learn_pronouns(tags.count_pronouns(groups))
     story = Story(passages, names, groups)
-    story.speakers = frozenset(index for index, person in enumerate(people) if person in cast)
     if first_person is not None:
         story.first_person = names.find(first_person)
     else:
         story.find_first_person(passages, groups)
+    speakers = frozenset(index for index, person in enumerate(people) if person in cast)
+    story.present = count_present(passages, speakers, story.first_person)
     decisions = ranking.decide(situations(passages, groups, story), story)
     rows = [
         row for decision in decisions for row in _decision_rows(decision, names, has_found_cast)

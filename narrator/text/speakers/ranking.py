@@ -187,11 +187,7 @@ def _rank_candidates(
         and (situation.kind in ("bare", "pronoun") or history[-1][0] in situation.named_characters)
     ):
         return [(history[-1][0], 0.97)]
-    options = [
-        character
-        for character in candidates(situation, book, history, next_situations)
-        if character in book.speakers
-    ]
+    options = candidates(situation, book, history, next_situations)
     if not options:
         return [(_NOBODY, 0.01)]
     if len(options) == 1:
@@ -216,9 +212,10 @@ def candidates(
     situation: Situation, book: Story, history: History, next_situations: Sequence[Situation]
 ) -> list[int]:
     """Returns the candidates of a turn: those its tag names, else speakers and people mentioned
-    around it."""
+    around it who are present in its chapter."""
+    present = book.present.get(situation.turn.passage.chapter, Counter[int]())
     if situation.kind == "name" and situation.named_characters:
-        return list(situation.named_characters)
+        return [character for character in situation.named_characters if character in present]
     if situation.kind == "self" and book.first_person is not None:
         return [book.first_person]
     candidate_set = dict.fromkeys(
@@ -243,11 +240,10 @@ def candidates(
     candidate_set |= dict.fromkeys(sorted(situation.turn.vocatives))
     if book.first_person is not None:
         candidate_set.setdefault(book.first_person)
-    frequent_characters = (
-        [] if len(candidate_set) > 1 else (book.tag_counts + book.narration_counts).most_common(4)
-    )
+    nearby_candidates = [character for character in candidate_set if character in present]
+    frequent_characters = [] if len(nearby_candidates) > 1 else present.most_common(4)
     return list(
-        dict.fromkeys([*candidate_set, *(character for character, _ in frequent_characters)])
+        dict.fromkeys([*nearby_candidates, *(character for character, _ in frequent_characters)])
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from narrator.text.speakers.mentions import Mention, Passage
 from narrator.text.speakers.names import KnownNames
+from narrator.text.speakers.presence import find_first_person_chapters
 from narrator.text.speakers.tags import SpeechTurn
 
 NO_GAP = 99
@@ -23,8 +24,8 @@ class Story:
         self, passages: Sequence[Passage], names: KnownNames, groups: Sequence[SpeechTurn]
     ) -> None:
         self.names = names
-        self.speakers = frozenset(range(len(names.cast)))
-        """Characters who may speak; the others are only mentioned."""
+        self.present: Mapping[int, Counter[int]] = {}
+        """Chapter -> speakers who are present, with the number of their mentions."""
         self.narration_counts = Counter[int]()
         """Character -> mentions in the narration."""
         self.speech_counts = Counter[int]()
@@ -48,9 +49,7 @@ class Story:
     def find_first_person(self, passages: Sequence[Passage], groups: Sequence[SpeechTurn]) -> None:
         """Finds the narrator: a character addressed by name right before or after words of the
         narrator's I."""
-        first_person_chapters = {
-            number for number, share in _first_person_shares(passages).items() if share >= 0.01
-        }
+        first_person_chapters = find_first_person_chapters(passages)
         calls = _count_calls_near_i(groups)
         for group in groups:
             # a character in somebody else's tag is not the narrator
@@ -80,20 +79,6 @@ def _count_calls_near_i(groups: Sequence[SpeechTurn]) -> Counter[int]:
             if abs(neighbour.passage.number - group.passage.number) <= 2:
                 calls.update(neighbour.vocatives)
     return calls
-
-
-def _first_person_shares(passages: Sequence[Passage]) -> dict[int, float]:
-    """Returns for each chapter the share of the narrator's I in its narration."""
-    first_person_counts, word_counts = Counter[int](), Counter[int]()
-    for passage in passages:
-        first_person_counts[passage.chapter] += sum(
-            mention.kind == "self" for mention in passage.mentions
-        )
-        word_counts[passage.chapter] += len(passage.words) if not passage.pieces else 0
-    return {
-        chapter: count / max(200, word_counts[chapter])
-        for chapter, count in first_person_counts.items()
-    }
 
 
 def _all_mentions(passages: Sequence[Passage]) -> Iterator[Mention]:

@@ -1,0 +1,46 @@
+"""Tells who is present in each chapter: whoever is named in it, and its narrator who says "I".
+
+Nobody else is a candidate there, so that people of one story do not speak in another. Knows nothing
+of turns and tags; a tag names its speaker, who is then present.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from narrator.text.speakers.mentions import Passage
+
+_MIN_FIRST_PERSON_SHARE = 0.01
+"""Share of "I" among the words of a chapter's narration from which its narrator is present."""
+_MIN_WORDS = 200
+"""Words of narration that a chapter is taken to have at least."""
+
+
+def find_first_person_chapters(passages: Sequence[Passage]) -> frozenset[int]:
+    """Returns the chapters in which the narrator says "I"."""
+    first_person_counts, word_counts = Counter[int](), Counter[int]()
+    for passage in passages:
+        first_person_counts[passage.chapter] += sum(
+            mention.kind == "self" for mention in passage.mentions
+        )
+        word_counts[passage.chapter] += len(passage.words) if not passage.pieces else 0
+    return frozenset(
+        chapter
+        for chapter, count in first_person_counts.items()
+        if count >= _MIN_FIRST_PERSON_SHARE * max(_MIN_WORDS, word_counts[chapter])
+    )
+
+
+def count_present(
+    passages: Sequence[Passage], speakers: frozenset[int], first_person: int | None
+) -> Mapping[int, Counter[int]]:
+    """Returns for each chapter the speakers who are present, with the number of their mentions."""
+    present: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    for passage in passages:
+        for mention in passage.mentions:
+            present[passage.chapter].update(speakers.intersection(mention.characters))
+    if first_person in speakers:
+        for chapter in find_first_person_chapters(passages):
+            present[chapter][first_person] += 1
+    return present
