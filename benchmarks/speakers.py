@@ -167,8 +167,9 @@ def main() -> None:
     options = parser.parse_args()
     score = load_score(options.folder)
     novels: dict[str, tuple[list[Row], float]] = {}
-    for folder in sorted(path for path in options.folder.iterdir() if path.is_dir()):
-        chapters = chapters_of((folder / "novel_text.txt").read_text(encoding="utf-8"))
+    for text_path in sorted(options.folder.glob("*/novel_text.txt")):
+        folder = text_path.parent
+        chapters = chapters_of(text_path.read_text(encoding="utf-8"))
         begin = time.process_time()
         cast = [] if options.found else cast_of(folder)
         attribution = attribute(chapters, cast, language="en")

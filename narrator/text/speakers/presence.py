@@ -13,8 +13,6 @@ from narrator.text.speakers.mentions import Passage
 
 _MIN_FIRST_PERSON_SHARE = 0.01
 """Share of "I" among the words of a chapter's narration from which its narrator is present."""
-_MIN_WORDS = 200
-"""Words of narration that a chapter is taken to have at least."""
 
 
 def find_first_person_chapters(passages: Sequence[Passage]) -> frozenset[int]:
@@ -28,7 +26,7 @@ def find_first_person_chapters(passages: Sequence[Passage]) -> frozenset[int]:
     return frozenset(
         chapter
         for chapter, count in first_person_counts.items()
-        if count >= _MIN_FIRST_PERSON_SHARE * max(_MIN_WORDS, word_counts[chapter])
+        if count >= max(1, _MIN_FIRST_PERSON_SHARE * word_counts[chapter])
     )
 
 
