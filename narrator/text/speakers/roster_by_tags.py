@@ -291,7 +291,7 @@ class _FormCounter:
         if form.tag_count:
             has_few_tags = "capital-nouns" in speech.traits and form.tag_count < _MIN_NAME_USES
             return is_titled or is_known or (form.count >= _MIN_NAME_USES and not has_few_tags)
-        if form.count < _MIN_NAME_USES:
+        if form.count < _MIN_NAME_USES or form.spelling.isupper():
             return False
         if is_titled or is_known:
             return True
