@@ -121,7 +121,8 @@ def _subject_at(
     pronoun = speech.address.get(folded_words[first]) or speech.articles.get(folded_words[begin])
     if not is_name:
         pronoun = pronoun or speech.nouns.get(folded_words[end - 1])
-    for verb in (word_before, *folded_words[end : end + 1]):
+    words_beside = (*folded_words[max(0, begin - 2) : begin][::-1], *folded_words[end : end + 1])
+    for verb in words_beside:
         pronoun = pronoun or _pronoun_from_verb(verb, speech)
     return Subject(words[begin].start(), words[end - 1].end(), False, pronoun)
 
