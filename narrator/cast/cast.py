@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from narrator import keys
+from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Cast, Voice
 from narrator.project.load import preset_path
 from narrator.project.project import Project
@@ -28,6 +29,22 @@ def resolve(project: Project) -> Cast:
         )
         for name, speaker in project.speakers.items()
     }
+
+
+def choose_engine_voices(project: Project, entries: dict[str, object]) -> None:
+    """Gives new speakers a voice of each engine that has built-in voices, in their entries for
+    book.yaml."""
+    new_voices = [
+        Voice(name, pronoun=speaker_entry.get("pronoun"), place=index)
+        for index, (name, speaker_entry) in enumerate(entries.items())
+        if name != "narrator" and isinstance(speaker_entry, dict)
+    ]
+    present_cast = resolve(project)
+    for spec in ENGINES.values():
+        for name, voice in spec.cast(new_voices, project.manifest.language, present_cast).items():
+            speaker_entry = entries[name]
+            assert isinstance(speaker_entry, dict)
+            speaker_entry[spec.name] = voice
 
 
 def _places(pronouns: Mapping[str, str | None]) -> dict[str, int]:

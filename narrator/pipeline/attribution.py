@@ -18,7 +18,7 @@ from narrator.errors import Problem, StorageError
 from narrator.pipeline.edits.edit import FileChange
 from narrator.pipeline.manuscript import Manuscript, paragraphs, roles_of
 from narrator.pipeline.speakers import LOST, find_orphaned_files
-from narrator.project.project import Project
+from narrator.project.project import SHARED_VOICE_NAME, Project
 from narrator.text import line_splitting, speaker_files
 from narrator.text.labels import Roles
 from narrator.text.line_splitting import NarrationQuote
@@ -182,10 +182,6 @@ def characters(project: Project) -> tuple[Character, ...]:
         and (name != project.narrator or name == project.first_person)
         and not (speaker.plays and SHARED_VOICE_NAME.fullmatch(name))
     )
-
-
-SHARED_VOICE_NAME = re.compile(r"(other )*(women|men|others)")
-"""Matches the names of shared voices, which play characters with names."""
 
 
 def with_narrator(project: Project) -> Project:

@@ -13,9 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from narrator import files
-from narrator.cast.cast import resolve
-from narrator.engines.registry import ENGINES
-from narrator.engines.voice import Voice
+from narrator.cast.cast import choose_engine_voices
 from narrator.errors import FileChanged, ManifestError, Problem
 from narrator.pipeline.attribution import (
     Proposal,
@@ -190,26 +188,11 @@ def _build_insertions(proposal: Proposal) -> Iterator[Insertion]:
             entries[_find_free_name(name, folded_names)] = _build_shared_voice_entry(
                 pronoun, aliases_by_character
             )
-    _choose_voices(proposal.project, entries)
+    choose_engine_voices(proposal.project, entries)
     if entries:
         yield ("speakers",), entries
     if new_characters and "cast" not in manifest.dialogue.model_fields_set:
         yield ("dialogue",), {"cast": "found"}
-
-
-def _choose_voices(project: Project, entries: dict[str, object]) -> None:
-    """Gives new speakers a voice of each engine that has built-in voices."""
-    new_voices = [
-        Voice(name, pronoun=speaker_entry.get("pronoun"), place=index)
-        for index, (name, speaker_entry) in enumerate(entries.items())
-        if name != "narrator" and isinstance(speaker_entry, dict)
-    ]
-    present_cast = resolve(project)
-    for spec in ENGINES.values():
-        for name, voice in spec.cast(new_voices, project.manifest.language, present_cast).items():
-            speaker_entry = entries[name]
-            assert isinstance(speaker_entry, dict)
-            speaker_entry[spec.name] = voice
 
 
 def _assign_shared_voices(

@@ -25,6 +25,9 @@ from narrator.project.schema import (
 from narrator.project.yaml import Loc, line_of
 from narrator.text.normalize.lexicon import LexiconEntry
 
+SHARED_VOICE_NAME = re.compile(r"(other )*(women|men|others)")
+"""Matches the names of shared voices, which play characters with names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Project:

@@ -78,6 +78,18 @@ def rename_entry(text: str, path: KeyPath, key: str) -> str:
     return _rewrite(text, path[:-1], lambda document: document.with_key(path, key), rename_key)
 
 
+def remove_entry(text: str, path: KeyPath) -> str:
+    """The text without the entry at `path`: a key of a mapping, or an item of a list, that has
+    others. Raises UnsupportedLayout."""
+
+    def without_entry(collection: Any) -> Any:
+        if isinstance(collection, list):
+            return [child for index, child in enumerate(collection) if index != path[-1]]
+        return {name: child for name, child in collection.items() if name != path[-1]}
+
+    return _rewrite(text, path[:-1], lambda document: document.without(path), without_entry)
+
+
 # -- reading ---------------------------------------------------------------------------------------
 
 
@@ -267,6 +279,8 @@ class _Text:
         alias = self._alias(path)
         if isinstance(new_value, Mapping):
             new_text = f"{{{_dump_flow(dict(new_value))}}}"
+        elif isinstance(new_value, list):
+            new_text = f"[{_dump_flow(new_value)}]"
         else:
             style = node.style if isinstance(node, yaml.ScalarNode) and not alias else None
             if style in ("|", ">") and not in_braces and "\n" in str(new_value):
@@ -292,6 +306,30 @@ class _Text:
             raise UnsupportedLayout
         new_key = _dump_scalar(name, key.style, in_braces)
         return self.text[: key.start_mark.index] + new_key + self.text[key.end_mark.index :]
+
+    def without(self, path: KeyPath) -> str:
+        """The text without an entry, its lines, and the comma that parted it from the next."""
+        collection = self._find(path[:-1])[1]
+        if not isinstance(collection, yaml.CollectionNode) or len(collection.value) < 2:
+            raise UnsupportedLayout
+        first_nodes = [
+            entry[0] if isinstance(entry, tuple) else entry for entry in collection.value
+        ]
+        index = (
+            path[-1]
+            if isinstance(collection, yaml.SequenceNode)
+            else [node.value for node in first_nodes].index(path[-1])
+        )
+        if not isinstance(index, int):
+            raise UnsupportedLayout
+        start, stop = first_nodes[index].start_mark.index, self._end(collection.value[index]) + 1
+        if not collection.flow_style:
+            start, stop = self.text.rfind("\n", 0, start) + 1, self._next_line(stop)
+        elif index + 1 < len(first_nodes):
+            stop = first_nodes[index + 1].start_mark.index
+        else:
+            start = self._end(collection.value[index - 1]) + 1
+        return self.text[:start] + self.text[stop:]
 
     # -- finding
 

@@ -78,11 +78,6 @@ class CastRoutes:
                     for line in rows.speakers(view.book)
                 ],
                 "presets": [_preset_row(preset) for preset in presets.list_all(view.project.root)],
-                "roles": {
-                    name: list(speaker.plays)
-                    for name, speaker in view.project.manifest.speakers.items()
-                    if speaker.plays
-                },
                 "clones": any(engine.clones for engine in view.book.speaking),
             }
 
@@ -256,6 +251,7 @@ def _spoken_text(
 
 def _speaker_row(view: ProjectSnapshot, name: str) -> dict[str, Any]:
     plan, speaker = view.book, view.project.speakers[name]
+    player = view.project.voice_of(name)
     speaker_steps = [step for step in plan.steps if step.chunk.speaker == name]
     sample_steps = [
         step for step in speaker_steps if _SAMPLE_SECONDS[0] <= step.expected <= _SAMPLE_SECONDS[1]
@@ -264,6 +260,9 @@ def _speaker_row(view: ProjectSnapshot, name: str) -> dict[str, Any]:
         "engine": plan.engines[name].name,
         "aliases": list(speaker.aliases),
         "pronoun": speaker.pronoun,
+        "is_narrator": name == view.project.narrator,
+        "shares_voice_of": None if player == name else player,
+        "plays": list(speaker.plays),
         "voice": _voice_row(view, name),
         "samples": [
             {"id": step.id, "text": step.chunk.text}

@@ -376,6 +376,22 @@ def _voice_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     return edits.voice_edit(view.project, bodies.text_field(body, "speaker", 1000), voice)
 
 
+def _rename_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
+    speaker, new_name = (
+        bodies.text_field(body, "speaker", 1000),
+        bodies.text_field(body, "name", 1000),
+    )
+    return edits.rename_edit(view.project, speaker, new_name)
+
+
+def _merge_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
+    speaker, target = (
+        bodies.text_field(body, "speaker", 1000),
+        bodies.text_field(body, "into", 1000),
+    )
+    return edits.merge_edit(view.project, speaker, target)
+
+
 def _cast_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     edit = new_characters.cast_edit(view.project)
     if edit is None:
@@ -388,6 +404,8 @@ _EDITS: dict[str, Callable[[ProjectSnapshot, Mapping[str, Any]], Edit]] = {
     "speaker": _speaker_edit,
     "say": _say_edit,
     "voice": _voice_edit,
+    "rename": _rename_edit,
+    "merge": _merge_edit,
     "cast": _cast_edit,
 }
 _EXCHANGE = "exchange"

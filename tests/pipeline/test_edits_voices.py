@@ -89,7 +89,6 @@ def test_a_book_without_a_cast_gets_one(tmp_path):
     [
         ("Ada", {"preset": "nobody"}, "unknown voice 'nobody'"),
         ("Adda", {"preset": "dry"}, "did you mean “Ada”"),
-        ("Lucy", {"preset": "dry"}, "has the voice of “women”"),
         ("Ada", {}, "a preset, a description, or a reference"),
         ("Ada", {"preset": "dry", "description": "x"}, "a preset, a description, or"),
         ("Ada", {"reference": "a.wav"}, "and its transcript"),

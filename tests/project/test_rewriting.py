@@ -9,6 +9,7 @@ from narrator.project.rewriting import (
     UnsupportedLayout,
     append_entry,
     insert_entries,
+    remove_entry,
     rename_entry,
     set_value,
 )
@@ -216,6 +217,31 @@ def test_an_item_is_put_at_the_end_of_a_list(before, after):
 )
 def test_a_key_is_renamed(before, after):
     assert rename_entry(before, ["lines", 0, "Ada"], "Ben (low)") == after
+
+
+@pytest.mark.parametrize(
+    ("before", "key", "after"),
+    [
+        ("a:\n  b: 1 # c\n  d:\n    e: 1\n  # f\n", "d", "a:\n  b: 1 # c\n  # f\n"),
+        ("a:\n  b: [x]\n  d: {}\n", "b", "a:\n  d: {}\n"),
+        ("a: {b: [x, y], d: 1}\n", "b", "a: {d: 1}\n"),
+        ("a: { b: [x, y], d: {} } # c\n", "d", "a: { b: [x, y] } # c\n"),
+        ("a: [b, c, d]\n", 1, "a: [b, d]\n"),
+        ("a:\n- b\n- c # d\n- e\n", 1, "a:\n- b\n- e\n"),
+    ],
+)
+def test_an_entry_is_removed(before, key, after):
+    assert remove_entry(before, ["a", key]) == after
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [("a: {b: 1}\n", "b"), ("a: [b]\n", 0), ("a: {b: 1, c: 2}\n", "d"), ("a: x\n", "b"),
+     ("a: [b, c]\n", "b"), ("a:\n  b: &v 1\n  c: *v\n", "b")],
+)  # fmt: skip
+def test_an_entry_that_is_the_last_or_not_there_is_not_removed(text, key):
+    with pytest.raises(UnsupportedLayout):
+        remove_entry(text, ["a", key])
 
 
 @pytest.mark.parametrize(

@@ -348,6 +348,37 @@ def test_a_line_is_given_to_another_speaker_undone_and_done_again(studio: Studio
     assert (studio.folder / "book.yaml").read_text() == BOOK
 
 
+def test_people_of_the_cast_are_renamed_merged_and_given_voices(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    cast = "speakers: {narrator: {}, Ada: {}, Ben: {}, others: {plays: [Tom, Jim]}}"
+    (tmp_path / "book.yaml").write_text(re.sub("speakers: .*", cast, BOOK))
+    (tmp_path / "out.md").write_text("Ada: I see.\n\nBen: And I.\n\nTom: And I.\n\nJim: I, too.\n")
+    (tmp_path / "home.md").write_text("They came home.\n")
+    manifest = tmp_path / "book.yaml"
+    with opened(chromium, tmp_path) as studio:
+        page = studio.page
+        studio.press("c")
+        people = page.locator(".person .name")
+        page.locator(".person", has_text="Tom").click()
+        expect(page.locator(".voice-form").first).to_contain_text("Has the voice of “others”")
+        page.get_by_role("textbox", name="What it is like").fill("An old man")
+        page.get_by_role("button", name="Give this voice").click()
+        expect(page.locator(".person", has_text="Tom")).to_contain_text("An old man")
+        page.get_by_role("textbox", name="Name").fill("Thomas")
+        page.get_by_role("button", name="Rename").click()
+        expect(people.filter(has_text="Thomas")).to_have_count(1)
+        page.get_by_label("The same person as").select_option("Ben")
+        page.get_by_role("button", name="Merge").click()
+        expect(people.filter(has_text="Thomas")).to_have_count(0)
+        assert "Ben: {aliases: [Thomas, Tom]}" in manifest.read_text()
+        expect(page.locator("#said")).to_contain_text("Thomas is Ben")
+        for undone in ("Thomas is Ben", "Tom is called Thomas", "Tom has the voice"):
+            page.locator("#undo").click()
+            expect(page.locator("#said")).to_contain_text(f"Undone: {undone}")
+        until(lambda: cast in manifest.read_text())
+
+
 TALK = """\
 Ada and Ben stood at the door.
 

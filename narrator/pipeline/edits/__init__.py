@@ -10,7 +10,7 @@
     marking.py    writes braces, labels and spoken forms
     rows.py       a chapter's file of speakers
     manifest.py   book.yaml
-    words.py, speakers.py, sayings.py, voices.py   the kinds of edits
+    words.py, speakers.py, sayings.py, voices.py, people.py   the kinds of edits
 
 Changes of texts, files of speakers and book.yaml, and their history, belong here. Functions that
 build an edit write nothing, and an edit after which the project could not be read is refused.
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from narrator.pipeline.edits.edit import Edit, FileChange
 from narrator.pipeline.edits.history import PastEdit, apply, history, path_of, redo, undo
+from narrator.pipeline.edits.people import merge_edit, rename_edit
 from narrator.pipeline.edits.sayings import say_edit
 from narrator.pipeline.edits.speakers import speaker_edit
 from narrator.pipeline.edits.voices import add_clip, voice_edit
@@ -33,9 +34,11 @@ __all__ = [
     "add_clip",
     "apply",
     "history",
+    "merge_edit",
     "paragraph",
     "path_of",
     "redo",
+    "rename_edit",
     "say_edit",
     "speaker_edit",
     "text_edit",

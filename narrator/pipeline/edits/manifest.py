@@ -34,6 +34,11 @@ def rename_entry(text: str, place: KeyPath, key: str, project: Project) -> str:
     return _rewrite(lambda: rewriting.rename_entry(text, place, key), place, project)
 
 
+def remove_entry(text: str, place: KeyPath, project: Project) -> str:
+    """The text without a key of a mapping or an item of a list. Raises ManifestError."""
+    return _rewrite(lambda: rewriting.remove_entry(text, place), place, project)
+
+
 def _rewrite(rewrite: Callable[[], str], place: KeyPath, project: Project) -> str:
     """The text after a change at a place of book.yaml. Raises ManifestError if its layout does not
     allow the change."""

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from narrator import files
 from narrator.cast import clips, presets
-from narrator.errors import Problem, UsageError, UserError, nearest
+from narrator.errors import Problem, UsageError, UserError
+from narrator.pipeline.edits import people
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shorten
 from narrator.pipeline.edits.manifest import manifest_text, set_value
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.schema import VoiceSettings
-from textbase.characters import excerpt
 
 _KEYS_BY_SOURCE = {"preset": {"preset"}, "description": {"description", "seed"},
           "reference": {"reference", "transcript"}}  # fmt: skip
@@ -28,8 +28,9 @@ def voice_edit(project: Project, speaker: str, voice: Mapping[str, object]) -> E
     """The edit that gives a speaker another voice.
 
     The voice is a `preset`, a `description` (with a `seed`), or a `reference` with its
-    `transcript`. The style in book.yaml stays. Raises ManifestError, StorageError, UserError for a
-    clip that is refused, UsageError.
+    `transcript`. The style in book.yaml stays; somebody who shares a voice gets an own entry under
+    `speakers`. Raises ManifestError, StorageError, UserError for a clip that is refused,
+    UsageError.
     """
     settings = {
         key: one_line(str(setting)) for key, setting in voice.items() if setting not in ("", None)
@@ -46,11 +47,12 @@ def voice_edit(project: Project, speaker: str, voice: Mapping[str, object]) -> E
         raise UsageError("a voice is a preset, a description, or a reference and its transcript")
     if not settings.get("seed", "0").isdecimal():
         raise UsageError(f"a seed is a number, not {shorten(settings['seed'])}")
-    speaker = one_line(speaker)
-    _require_own_voice(project, speaker)
+    speaker = people.require_in_cast(project, speaker)
     if source == "reference":
         _require_usable_clip(project, speaker, settings["reference"], settings["transcript"])
     old_text = new_text = manifest_text(project)
+    if project.voice_of(speaker) != speaker:
+        new_text = people.with_own_entry(new_text, project, speaker)
     place = ("speakers", speaker, "voice")
     for key, setting in _build_entries(project, speaker, settings):
         new_text = set_value(new_text, (*place, key) if key else place, setting, project)
@@ -79,21 +81,6 @@ def _build_entries(
         if old_voice.style is not None:
             new_voice["style"] = old_voice.style
     yield "", new_voice
-
-
-def _require_own_voice(project: Project, speaker: str) -> None:
-    """Raises UsageError for somebody who is not in the cast or shares another's voice."""
-    if speaker not in project.speakers:
-        guess = nearest(speaker, list(project.speakers))
-        hint = f"; did you mean “{guess}”?" if guess else ""
-        raise UsageError(f"“{excerpt(speaker)}” is not in the cast{hint}")
-    player = project.voice_of(speaker)
-    if player != speaker:
-        raise UsageError(
-            f"“{excerpt(speaker)}” has the voice of “{excerpt(player)}”, as others may: change "
-            "that "
-            f"one, or declare “{excerpt(speaker)}” under `speakers`"
-        )
 
 
 def _require_usable_clip(project: Project, speaker: str, name: str, transcript: str) -> None:

@@ -87,8 +87,51 @@ function row(speaker) {
     ),
     h("span", { class: "bar", "aria-hidden": "true" }, bar),
   );
-  return h("li", {}, head, isOpen ? formOf(speaker) : null);
+  return h("li", {}, head, ...(isOpen ? [formOf(speaker), personForm(speaker)] : []));
 }
+
+/** Another name, and who is the same person; not for the narrator, nor for a voice of several. */
+function personForm({ name, is_narrator, plays }) {
+  if (is_narrator || plays.length) return null;
+  const own = h("input", { type: "text", value: name, autocomplete: "off", spellcheck: "false" });
+  const others = cast.speakers
+    .filter((one) => one.name !== name && !one.is_narrator && !one.plays.length)
+    .map((one) => one.name);
+  const same = h(
+    "select",
+    {},
+    h("option", { value: "" }, "…"),
+    ...others.map((one) => h("option", { value: one }, one)),
+  );
+  const change = async (newName, edit) => {
+    await attempt(() => sendEdit({ speaker: name, ...edit }));
+    open = newName;
+    load();
+  };
+  return h(
+    "div",
+    { class: "voice-form" },
+    field("Name", own, "The old one stays as an alias."),
+    h(
+      "button",
+      {
+        "data-keep": `rename-${name}`,
+        onclick: () => own.value.trim() && change(own.value.trim(), { kind: "rename", name: own.value }),
+      },
+      "Rename",
+    ),
+    field("The same person as", same, "Who keeps the name and the voice."),
+    h(
+      "button",
+      {
+        "data-keep": `merge-${name}`,
+        onclick: () => same.value && change(same.value, { kind: "merge", into: same.value }),
+      },
+      "Merge",
+    ),
+  );
+}
+
 
 /** What somebody wrote in stays until it is given, and read as given. */
 function formOf(speaker) {
@@ -186,6 +229,13 @@ function voice(speaker) {
     { class: "voice-form", onsubmit: give, oninput: written },
     speaker.aliases.length
       ? h("p", { class: "note" }, `Also called ${speaker.aliases.join(", ")}`)
+      : null,
+    speaker.shares_voice_of
+      ? h(
+          "p",
+          { class: "note" },
+          `Has the voice of “${speaker.shares_voice_of}”, as others may: one that is given here is their own.`,
+        )
       : null,
     line.element,
     h("div", { class: "row" }, hear, again),

@@ -1,0 +1,144 @@
+"""Edits of the people of a cast in book.yaml: another name, two who are one, an entry of their own.
+
+Rows of speaker files and labels of texts stay: old names become aliases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from narrator.cast.cast import choose_engine_voices
+from narrator.errors import ManifestError, UsageError, nearest
+from narrator.pipeline.edits.checked import require_readable
+from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shorten
+from narrator.pipeline.edits.manifest import (
+    manifest_text,
+    remove_entry,
+    rename_entry,
+    set_value,
+)
+from narrator.pipeline.manuscript import roles_of
+from narrator.project import load
+from narrator.project.project import SHARED_VOICE_NAME, Project
+from narrator.project.rewriting import KeyPath
+from textbase.characters import excerpt
+
+
+def rename_edit(project: Project, name: str, new_name: str) -> Edit:
+    """The edit that gives somebody another name; the old one becomes an alias.
+
+    Raises ManifestError, StorageError, UsageError.
+    """
+    name, new_name = require_in_cast(project, name), one_line(new_name)
+    _require_character(project, name)
+    if not load.is_label(new_name):
+        raise UsageError(f"“{excerpt(new_name)}” cannot be a name: names have no : ( ) [ ] {{ }} *")
+    namesakes = roles_of(project).find_speakers(new_name)
+    if namesakes not in ((), (name,)):
+        raise UsageError(f"“{excerpt(new_name)}” is {excerpt(namesakes[0])} already: merge the two")
+    aliases = [alias for alias in project.speakers[name].aliases if alias != new_name]
+    if name.casefold() != new_name.casefold():
+        aliases.append(name)
+    text = _with_person(manifest_text(project), project, name, new_name, aliases)
+    if project.manifest.narrator == name:
+        text = set_value(text, ("narrator",), new_name, project)
+    return _manifest_edit(project, text, f"{shorten(name)} is called {shorten(new_name)}")
+
+
+def merge_edit(project: Project, name: str, target: str) -> Edit:
+    """The edit that makes two of the cast one person, who keeps the name and voice of `target`.
+
+    Raises ManifestError, StorageError, UsageError.
+    """
+    name, target = require_in_cast(project, name), require_in_cast(project, target)
+    _require_character(project, name)
+    if name == target:
+        raise UsageError(f"“{excerpt(name)}” cannot be merged with itself")
+    speakers = project.speakers
+    aliases = list(dict.fromkeys((*speakers[target].aliases, name, *speakers[name].aliases)))
+    text = _with_person(manifest_text(project), project, target, target, aliases)
+    text = _without_person(text, project, name)
+    return _manifest_edit(project, text, f"{shorten(name)} is {shorten(target)}")
+
+
+def with_own_entry(text: str, project: Project, name: str) -> str:
+    """The text of book.yaml in which somebody who shares a voice has an own entry without a voice.
+
+    Raises ManifestError.
+    """
+    character = project.speakers[name]
+    entry: dict[str, object] = {
+        **({"pronoun": character.pronoun} if character.pronoun else {}),
+        **({"aliases": list(character.aliases)} if character.aliases else {}),
+        **({"style": character.style} if character.style else {}),
+        **({"language": character.language} if character.language else {}),
+    }
+    entries: dict[str, object] = {name: entry}
+    choose_engine_voices(project, entries)
+    text = _without_person(text, project, name)
+    return set_value(text, ("speakers", name), entries[name], project)
+
+
+def require_in_cast(project: Project, name: str) -> str:
+    """The name on one line. Raises UsageError if nobody in the cast has it."""
+    name = one_line(name)
+    if name not in project.speakers:
+        guess = nearest(name, list(project.speakers))
+        hint = f"; did you mean “{guess}”?" if guess else ""
+        raise UsageError(f"“{excerpt(name)}” is not in the cast{hint}")
+    return name
+
+
+def _require_character(project: Project, name: str) -> None:
+    """Raises UsageError for the narrator and for voices that several characters share."""
+    entry = project.manifest.speakers.get(name)
+    if name in ("narrator", project.narrator):
+        raise UsageError(f"“{excerpt(name)}” is the narrator: change book.yaml by hand")
+    if entry is not None and entry.plays:
+        raise UsageError(f"“{excerpt(name)}” is the voice of several people, not one of them")
+
+
+def _with_person(
+    text: str, project: Project, name: str, new_name: str, aliases: Sequence[str]
+) -> str:
+    """The text of book.yaml with another name and other aliases for somebody in the cast."""
+    player = project.voice_of(name)
+    if player == name:
+        if new_name != name:
+            text = rename_entry(text, ("speakers", name), new_name, project)
+        return set_value(text, ("speakers", new_name, "aliases"), list(aliases), project)
+    place = ("speakers", player, "plays")
+    try:
+        if new_name != name:
+            text = rename_entry(text, (*place, name), new_name, project)
+        return set_value(text, (*place, new_name), list(aliases), project)
+    except ManifestError:  # a list, which has no place for aliases
+        plays = {
+            new_name if member == name else member: list(aliases if member == name else others)
+            for member, others in project.manifest.speakers[player].plays.items()
+        }
+        return set_value(text, place, plays, project)
+
+
+def _without_person(text: str, project: Project, name: str) -> str:
+    """The text of book.yaml without the entry of somebody in the cast.
+
+    A shared voice that nobody has any more is removed, too.
+    """
+    player = project.voice_of(name)
+    if player == name:
+        return remove_entry(text, ("speakers", name), project)
+    members = list(project.manifest.speakers[player].plays)
+    place: KeyPath = ("speakers", player, "plays")
+    if len(members) == 1:
+        is_shared_voice = SHARED_VOICE_NAME.fullmatch(player)
+        return remove_entry(text, ("speakers", player) if is_shared_voice else place, project)
+    try:
+        return remove_entry(text, (*place, name), project)
+    except ManifestError:
+        return remove_entry(text, (*place, members.index(name)), project)
+
+
+def _manifest_edit(project: Project, text: str, title: str) -> Edit:
+    change = FileChange(project.path, manifest_text(project), text)
+    return require_readable(project, Edit(title, (change,)))

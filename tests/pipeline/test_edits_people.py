@@ -1,0 +1,134 @@
+"""The people of a cast: renamed, merged, and given a voice of their own, in book.yaml."""
+
+from __future__ import annotations
+
+import pytest
+
+from narrator.errors import UsageError
+from narrator.pipeline import edits
+from tests import edited
+
+BOOK = """\
+title: Two
+author: Nobody
+language: en-GB
+speakers:   # who speaks
+  narrator: {}
+  Ada: {pronoun: she, aliases: [Miss Lovell]}
+  Ben:
+    pronoun: he   # a friend
+  women:
+    pronoun: she
+    plays:
+      Lucy: [Lu]   # small
+      Mrs. Hall: []
+    voice: {description: A woman}
+  men: {pronoun: he, plays: [Tom, Jim], voice: {description: A man}}
+  others: {plays: {It: []}, voice: {description: A voice}}
+chapters:
+- {title: One, file: one.md}
+"""
+TEXT = "“Yes,” said Ada.\n\n“No.”\n"
+ROWS = "Lucy | you | “Yes,”\nBen | you | “No.”\n"
+
+
+@pytest.fixture
+def path(tmp_path):
+    return edited.write(tmp_path, TEXT, BOOK, ROWS)
+
+
+def changed(path, edit):
+    """The text of book.yaml after an edit, which is undone."""
+    edited.made(path, edit)
+    text = path.read_text()
+    edits.undo(edited.project(path))
+    assert path.read_text() == BOOK
+    return text
+
+
+@pytest.mark.parametrize(
+    ("name", "new_name", "old", "new"),
+    [
+        (
+            "Ada", "Augusta", "Ada: {pronoun: she, aliases: [Miss Lovell]}",
+            "Augusta: {pronoun: she, aliases: [Miss Lovell, Ada]}",
+        ),
+        ("Ada", "Miss Lovell", "Ada: {pronoun: she, aliases: [Miss Lovell]}",
+         "Miss Lovell: {pronoun: she, aliases: [Ada]}"),
+        ("Ada", "ADA", "Ada:", "ADA:"),
+        ("Ben", "Benjamin", "Ben:\n    pronoun: he   # a friend\n",
+         "Benjamin:\n    pronoun: he   # a friend\n    aliases: [Ben]\n"),
+        ("Lucy", "Lucia", "Lucy: [Lu]   #", "Lucia: [Lu, Lucy]   #"),
+        ("Tom", "Thomas", "[Tom, Jim]", "{Thomas: [Tom], Jim: []}"),
+    ],
+)  # fmt: skip
+def test_a_person_is_renamed_and_keeps_the_old_name_as_an_alias(path, name, new_name, old, new):
+    assert changed(path, edits.rename_edit(edited.project(path), name, new_name)) == BOOK.replace(
+        old, new
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "replacements"),
+    [
+        ("Mrs. Hall", "Ada", {"[Miss Lovell]": "[Miss Lovell, Mrs. Hall]",
+                              "      Mrs. Hall: []\n": ""}),
+        ("Lucy", "Mrs. Hall", {"      Lucy: [Lu]   # small\n": "", "Hall: []": "Hall: [Lucy, Lu]"}),
+        ("Ben", "Tom", {"  Ben:\n    pronoun: he   # a friend\n": "",
+                        "[Tom, Jim]": "{Tom: [Ben], Jim: []}"}),
+        ("Jim", "Tom", {"[Tom, Jim]": "{Tom: [Jim]}"}),
+        ("It", "Lucy", {"[Lu]": "[Lu, It]",
+                        "  others: {plays: {It: []}, voice: {description: A voice}}\n": ""}),
+    ],
+)  # fmt: skip
+def test_two_are_made_one_person(path, name, target, replacements):
+    after = BOOK
+    for old, new in replacements.items():
+        after = after.replace(old, new)
+    assert changed(path, edits.merge_edit(edited.project(path), name, target)) == after
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("Lucy", "      Lucy: [Lu]   # small\n", ""),
+        ("Jim", "[Tom, Jim]", "[Tom]"),
+        ("It", "  others: {plays: {It: []}, voice: {description: A voice}}\n", ""),
+    ],
+)
+def test_who_shares_a_voice_gets_one(path, name, old, new):
+    old_settings = edited.project(path).speakers[name]
+    edit = edits.voice_edit(edited.project(path), name, {"description": "Old, hoarse"})
+    edited.made(path, edit)
+    project = edited.project(path)
+    settings = project.manifest.speakers[name]
+    assert settings.voice.description == "Old, hoarse"
+    assert (settings.pronoun, settings.aliases) == (old_settings.pronoun, old_settings.aliases)
+    assert path.read_text().startswith(BOOK.replace(old, new).partition("chapters:")[0])
+    edits.undo(project)
+    assert path.read_text() == BOOK
+
+
+def test_what_a_person_says_stays_theirs(path):
+    edited.made(path, edits.merge_edit(edited.project(path), "Lucy", "Ada"))
+    edited.made(path, edits.rename_edit(edited.project(path), "Ben", "Benjamin"))
+    assert [names for names, _, text in edited.said(path) if "“" in text] == ["Ada", "Benjamin"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "names", "message"),
+    [
+        (edits.rename_edit, ("Adda", "Eve"), "did you mean “Ada”"),
+        (edits.rename_edit, ("narrator", "Eve"), "is the narrator"),
+        (edits.rename_edit, ("women", "Eve"), "the voice of several people"),
+        (edits.rename_edit, ("Ada", "Lu"), "is Lucy already: merge the two"),
+        (edits.rename_edit, ("Ada", "A: B"), "cannot be a name"),
+        (edits.rename_edit, ("Ada", " "), "cannot be a name"),
+        (edits.merge_edit, ("Ada", "Nobody"), "is not in the cast"),
+        (edits.merge_edit, ("Ada", "Ada"), "with itself"),
+        (edits.merge_edit, ("women", "Ada"), "the voice of several people"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(path, edit, names, message):
+    with pytest.raises(UsageError, match=message):
+        edit(edited.project(path), *names)
