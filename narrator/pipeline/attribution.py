@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from narrator.errors import Problem, StorageError
-from narrator.pipeline.edits.edit import FileChange
 from narrator.pipeline.manuscript import Manuscript, paragraphs, roles_of
 from narrator.pipeline.speakers import LOST, find_orphaned_files
 from narrator.project.project import SHARED_VOICE_NAME, Project
@@ -34,6 +34,9 @@ from narrator.text.speakers import (
 )
 from narrator.text.speakers.asking import MODEL
 from textbase.languages import primary
+
+if TYPE_CHECKING:  # edits load the plan and the engines
+    from narrator.pipeline.edits.edit import FileChange
 
 SURE_THRESHOLD = 0.9
 """Certainty from which a person need not check a quotation."""
