@@ -44,7 +44,8 @@ def subject_without_spaces(narration: str, speech: SpeechWords) -> Subject | Non
     start, name = begin, match["subject"]
     if name in speech.pronouns:
         return Subject(start, start + len(name), True, speech.pronouns[name])
-    if name and _HAN_NAME.fullmatch(name):
+    # 看着她说 has no subject of its own
+    if _HAN_NAME.fullmatch(name) and speech.not_names.isdisjoint(name):
         return Subject(start, start + len(name), False, None)
     return Subject(end, end, True, None)
 
@@ -105,5 +106,5 @@ def _japanese_subject(speech: SpeechWords) -> re.Pattern[str]:
     honorifics, pronouns = _any_of(speech.honorifics), _any_of(speech.pronouns)
     particles = "".join(speech.subject_particles)
     return re.compile(
-        rf"(?P<subject>{pronouns}|(?:その)?{_JAPANESE_NAME}(?:{honorifics})?)[{particles}](?!の)"
+        rf"(?P<subject>{pronouns}|(?:その|お)?{_JAPANESE_NAME}(?:{honorifics})?)[{particles}](?!の)"
     )
