@@ -237,6 +237,16 @@ def _sentence_subject(passage: Passage, start: int, stop: int) -> Mention | None
     return None
 
 
+def _clause_subject(passage: Passage, start: int, stop: int) -> Mention | None:
+    """Returns the name with which the last clause before stop begins, in a language written
+    without spaces (林黛玉笑向宝玉道), or None."""
+    if not speech_of(passage.language).is_unspaced:
+        return None
+    clause = start + 1 + max(passage.text[start:stop].rfind(mark) for mark in "，、；。！？")
+    mention = _sentence_subject(passage, clause, stop)
+    return mention if mention is not None and mention.start == clause else None
+
+
 def _mention_of_subject(
     passage: Passage, narration_start: int, subject: Subject, sentence: int
 ) -> Mention:
@@ -245,6 +255,8 @@ def _mention_of_subject(
     speech = speech_of(passage.language)
     start_offset, stop_offset = narration_start + subject.start, narration_start + subject.stop
     if start_offset == stop_offset:
+        if (mention := _clause_subject(passage, narration_start, stop_offset)) is not None:
+            return mention
         begins = (sentence, _last_sentence(passage.text, narration_start, sentence))
         for begin in begins if sentence > narration_start else begins[:1]:
             mention = _sentence_subject(passage, begin, stop_offset)
