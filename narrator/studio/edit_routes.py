@@ -392,6 +392,14 @@ def _merge_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     return edits.merge_edit(view.project, speaker, target)
 
 
+def _split_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
+    speaker, alias = (
+        bodies.text_field(body, "speaker", 1000),
+        bodies.text_field(body, "alias", 1000),
+    )
+    return edits.split_edit(view.project, speaker, alias)
+
+
 def _cast_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     edit = new_characters.cast_edit(view.project)
     if edit is None:
@@ -406,6 +414,7 @@ _EDITS: dict[str, Callable[[ProjectSnapshot, Mapping[str, Any]], Edit]] = {
     "voice": _voice_edit,
     "rename": _rename_edit,
     "merge": _merge_edit,
+    "split": _split_edit,
     "cast": _cast_edit,
 }
 _EXCHANGE = "exchange"

@@ -89,6 +89,22 @@ def test_two_are_made_one_person(path, name, target, replacements):
 
 
 @pytest.mark.parametrize(
+    ("name", "alias", "replacements"),
+    [
+        ("Lucy", "Lu", {"[Lu]": "[]", "Mrs. Hall: []\n": "Mrs. Hall: []\n      Lu: []\n"}),
+        ("Ada", "Miss Lovell", {"[Miss Lovell]": "[]"}),
+    ],
+)
+def test_an_alias_is_made_another_person(path, name, alias, replacements):
+    after = BOOK
+    for old, new in replacements.items():
+        after = after.replace(old, new)
+    text = changed(path, edits.split_edit(edited.project(path), name, alias))
+    assert text.startswith(after.partition("chapters:")[0])
+    assert f"{alias}:" in text
+
+
+@pytest.mark.parametrize(
     ("name", "old", "new"),
     [
         ("Lucy", "      Lucy: [Lu]   # small\n", ""),
@@ -124,6 +140,7 @@ def test_what_a_person_says_stays_theirs(path):
         (edits.rename_edit, ("Ada", "Lu"), "is Lucy already: merge the two"),
         (edits.rename_edit, ("Ada", "A: B"), "cannot be a name"),
         (edits.rename_edit, ("Ada", " "), "cannot be a name"),
+        (edits.split_edit, ("Ada", "Lu"), "is not an alias of Ada"),
         (edits.merge_edit, ("Ada", "Nobody"), "is not in the cast"),
         (edits.merge_edit, ("Ada", "Ada"), "with itself"),
         (edits.merge_edit, ("women", "Ada"), "the voice of several people"),

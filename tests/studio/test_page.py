@@ -373,7 +373,15 @@ def test_people_of_the_cast_are_renamed_merged_and_given_voices(
         expect(people.filter(has_text="Thomas")).to_have_count(0)
         assert "Ben: {aliases: [Thomas, Tom]}" in manifest.read_text()
         expect(page.locator("#said")).to_contain_text("Thomas is Ben")
-        for undone in ("Thomas is Ben", "Tom is called Thomas", "Tom has the voice"):
+        page.get_by_role("button", name="Tom is somebody else").click()
+        expect(page.locator("#said")).to_contain_text("Tom is not Ben")
+        expect(people.filter(has_text="Tom")).to_have_count(1)
+        for undone in (
+            "Tom is not Ben",
+            "Thomas is Ben",
+            "Tom is called Thomas",
+            "Tom has the voice",
+        ):
             page.locator("#undo").click()
             expect(page.locator("#said")).to_contain_text(f"Undone: {undone}")
         until(lambda: cast in manifest.read_text())

@@ -1,4 +1,4 @@
-"""Edits of the people of a cast in book.yaml: another name, two who are one, an entry of their own.
+"""Edits of the people of a cast in book.yaml: renamed, merged, split, with own entries.
 
 Rows of speaker files and labels of texts stay: old names become aliases.
 """
@@ -59,6 +59,30 @@ def merge_edit(project: Project, name: str, target: str) -> Edit:
     text = _with_person(manifest_text(project), project, target, target, aliases)
     text = _without_person(text, project, name)
     return _manifest_edit(project, text, f"{shorten(name)} is {shorten(target)}")
+
+
+def split_edit(project: Project, name: str, alias: str) -> Edit:
+    """The edit that makes an alias of somebody another person, with the same pronoun.
+
+    Whoever shares a voice shares it with the new person. Raises ManifestError, StorageError,
+    UsageError.
+    """
+    name, alias = require_in_cast(project, name), one_line(alias)
+    character = project.speakers[name]
+    if alias not in character.aliases:
+        raise UsageError(f"“{excerpt(alias)}” is not an alias of {excerpt(name)}")
+    aliases = [other for other in character.aliases if other != alias]
+    text = _with_person(manifest_text(project), project, name, name, aliases)
+    player = project.voice_of(name)
+    if player == name:
+        entries: dict[str, object] = {
+            alias: {"pronoun": character.pronoun} if character.pronoun else {}
+        }
+        choose_engine_voices(project, entries)
+        text = set_value(text, ("speakers", alias), entries[alias], project)
+    else:
+        text = set_value(text, ("speakers", player, "plays", alias), [], project)
+    return _manifest_edit(project, text, f"{shorten(alias)} is not {shorten(name)}")
 
 
 def with_own_entry(text: str, project: Project, name: str) -> str:

@@ -91,7 +91,7 @@ function row(speaker) {
 }
 
 /** Another name, and who is the same person; not for the narrator, nor for a voice of several. */
-function personForm({ name, is_narrator, plays }) {
+function personForm({ name, is_narrator, plays, aliases }) {
   if (is_narrator || plays.length) return null;
   const own = h("input", { type: "text", value: name, autocomplete: "off", spellcheck: "false" });
   const others = cast.speakers
@@ -128,6 +128,16 @@ function personForm({ name, is_narrator, plays }) {
         onclick: () => same.value && change(same.value, { kind: "merge", into: same.value }),
       },
       "Merge",
+    ),
+    ...aliases.map((alias) =>
+      h(
+        "button",
+        {
+          "data-keep": `split-${alias}`,
+          onclick: () => change(alias, { kind: "split", alias }),
+        },
+        `${alias} is somebody else`,
+      ),
     ),
   );
 }
@@ -468,8 +478,13 @@ addEventListener("drop", (event) => {
 });
 
 on("pane", (name) => name === "cast" && load());
-/** An open form that nobody writes in is left alone, but for another voice: given, or undone. */
+const namesOf = (speakers) => speakers.map(({ name }) => name).join("\n");
+/**
+ * An open form that nobody writes in is left alone, but for another voice, given or undone, and for
+ * other people.
+ */
 function isAsShown() {
+  if (namesOf(state.book.speakers) !== namesOf(cast?.speakers ?? [])) return false;
   const read = state.book.speakers.find(({ name }) => name === open)?.voice;
   return read === cast?.speakers.find(({ name }) => name === open)?.voice.text;
 }
