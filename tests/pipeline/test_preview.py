@@ -6,6 +6,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -16,6 +17,7 @@ from narrator.pipeline.attribution import Proposal, group_pieces
 from narrator.project.load import load
 from narrator.text import speaker_files
 from narrator.text.speaker_files import NOBODY, UNKNOWN
+from narrator.text.speakers import stories
 from tests import books
 from tests.text.novel import novel_paragraphs
 
@@ -47,7 +49,18 @@ PARAGRAPHS = (
     "{Ben Hall: “I say so,”} said the other, “and you may believe me.”",
     "* * *",
 )
+OTHER_PARAGRAPHS = (
+    "“Who is there?” asked John Weir.",
+    "“It is Nora Stone,” said the landlord.",
+    "“It is I, John,” said Nora Stone. “Only I.”",
+    "John Weir and Nora Stone went to the fire, and John laughed.",
+    "“You are late,” said John.",
+    "“Ben Stone will be later,” she said.",
+    "“Will he, Nora?”",
+)
+"""Paragraphs of another story, with some of the names."""
 chapters = st.lists(st.sampled_from(PARAGRAPHS), min_size=1, max_size=12)
+other_chapters = st.lists(st.sampled_from(OTHER_PARAGRAPHS), min_size=1, max_size=8)
 numbers = st.integers(0, 99)
 actions = st.one_of(
     st.tuples(st.just("write")),
@@ -61,9 +74,9 @@ actions = st.one_of(
 
 
 @settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.generate])
-@given(chapters, chapters, st.lists(actions, max_size=6))
+@given(chapters, chapters | other_chapters, st.lists(actions, max_size=6))
 def test_preview_is_result(one, two, steps):
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, patch.object(stories, "_MIN_MENTIONS", 2):
         path = books.write(Path(folder), MANIFEST, *map(_text, (one, two)))
         for action in [("write",), *steps, ("write",)]:
             _act(path, *action)

@@ -8,7 +8,8 @@ correct ones among decisions of its kind (`learnt.json`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from narrator.text.quotations import Quotation, quotations
 from narrator.text.speakers import mentions, ranking, tags
@@ -16,6 +17,7 @@ from narrator.text.speakers.names import Character, KnownNames, Words, name_word
 from narrator.text.speakers.presence import count_present
 from narrator.text.speakers.roster import roster
 from narrator.text.speakers.situations import Story, situations
+from narrator.text.speakers.stories import find_stories
 from narrator.text.speech_words import speech_of
 from textbase.languages import primary
 
@@ -27,6 +29,8 @@ __all__ = [
     "attribute",
     "knows_tags",
 ]
+
+T = TypeVar("T")
 
 NO_SPEECH = "no-speech"
 """The rule for a quotation that is a title, an inscription or words in scare quotes."""
@@ -93,26 +97,27 @@ def attribute(
         for chapter_group in chapter_quotations
     ]
     has_found_cast = was_found or find or not cast
-    people = tuple(cast)
+    stories, people_by_story = [range(len(chapters))], [tuple(cast)]
     if has_found_cast:
-        people = _merge_people(roster(chapters, chapter_speech, language), cast, language)
+        stories, found_people = _find_people(chapters, chapter_speech, language)
+        people_by_story = _merge_people(found_people, cast, language)
     if find or not cast:
-        cast = (*cast, *(person for person in people if person not in cast))
-    names = KnownNames(people, language)
-    passages = mentions.passages(chapters, chapter_speech, names, language)
-    groups = tags.turns(passages)
-    names.learn_pronouns(tags.count_pronouns(groups))
-    story = Story(passages, names, groups)
-    if first_person is not None:
-        story.first_person = names.find(first_person)
-    else:
-        story.find_first_person(passages, groups)
-    speakers = frozenset(index for index, person in enumerate(people) if person in cast)
-    story.present = count_present(passages, speakers, story.first_person)
-    decisions = ranking.decide(situations(passages, groups, story), story)
-    rows = [
-        row for decision in decisions for row in _decision_rows(decision, names, has_found_cast)
-    ]
+        cast = tuple(dict.fromkeys((*cast, *(p for people in people_by_story for p in people))))
+    rows: list[AttributedQuotation] = []
+    for story_chapters, people in zip(stories, people_by_story, strict=True):
+        decisions = _decide_story(
+            _mask(chapters, story_chapters),
+            _mask(chapter_speech, story_chapters),
+            people,
+            frozenset(index for index, person in enumerate(people) if person in cast),
+            language=language,
+            first_person=first_person,
+        )
+        rows += (
+            row
+            for decision in decisions
+            for row in _decision_rows(decision, people, has_found_cast)
+        )
     rows += (
         AttributedQuotation(chapter, quotation, None, NO_SPEECH_CERTAINTY, NO_SPEECH)
         for chapter, chapter_group in enumerate(chapter_quotations)
@@ -123,13 +128,41 @@ def attribute(
     return Attribution(tuple(cast), tuple(rows))
 
 
+def _mask(chapters: Sequence[Sequence[T]], story_chapters: range) -> list[Sequence[T]]:
+    """Returns the chapters of a story in their places, and empty ones in those of all others."""
+    return [chapter if number in story_chapters else () for number, chapter in enumerate(chapters)]
+
+
+def _decide_story(
+    chapters: Sequence[Sequence[str]],
+    chapter_speech: Sequence[Sequence[Quotation]],
+    people: Sequence[Character],
+    speakers: frozenset[int],
+    *,
+    language: str,
+    first_person: str | None,
+) -> list[ranking.Decision]:
+    """Decides who speaks in the chapters of a story; `speakers` are indices in `people`."""
+    names = KnownNames(people, language)
+    passages = mentions.passages(chapters, chapter_speech, names, language)
+    groups = tags.turns(passages)
+    names.learn_pronouns(tags.count_pronouns(groups))
+    story = Story(passages, names, groups)
+    if first_person is not None:
+        story.first_person = names.find(first_person)
+    else:
+        story.find_first_person(passages, groups)
+    story.present = count_present(passages, speakers, story.first_person)
+    return ranking.decide(situations(passages, groups, story), story)
+
+
 def _decision_rows(
-    decision: ranking.Decision, names: KnownNames, has_found_cast: bool
+    decision: ranking.Decision, people: Sequence[Character], has_found_cast: bool
 ) -> Iterator[AttributedQuotation]:
     """Yields an attributed quotation for each piece of the speech that a decision is about."""
-    speaker = None if decision.character is None else names.cast[decision.character].name
+    speaker = None if decision.character is None else people[decision.character].name
     certainty = ranking.certainty(decision.by, decision.odds, has_found_cast=has_found_cast)
-    others = tuple((names.cast[candidate].name, odds) for candidate, odds in decision.others)
+    others = tuple((people[candidate].name, odds) for candidate, odds in decision.others)
     for index, piece in enumerate(decision.turn.pieces):
         yield AttributedQuotation(
             decision.turn.passage.chapter,
@@ -143,18 +176,62 @@ def _decision_rows(
         )
 
 
+def _find_people(
+    chapters: Sequence[Sequence[str]],
+    chapter_speech: Sequence[Sequence[Quotation]],
+    language: str,
+) -> tuple[list[range], list[tuple[Character, ...]]]:
+    """Returns the stories of a book, as chapters, and the people found in each."""
+    people = roster(chapters, chapter_speech, language)
+    names = KnownNames(people, language)
+    passages = mentions.passages(chapters, chapter_speech, names, language)
+    stories = find_stories(passages, len(chapters))
+    if len(stories) == 1:
+        return stories, [people]
+    return stories, [
+        roster(_mask(chapters, story), _mask(chapter_speech, story), language) for story in stories
+    ]
+
+
 def _merge_people(
-    found_people: Sequence[Character], cast: Sequence[Character], language: str
-) -> tuple[Character, ...]:
-    """Returns the people found in the text, in their order, with those of the cast who share a name
-    in their place, and after them the rest of the cast."""
-    members_by_name: dict[Words, Character] = {}
+    people_by_story: Sequence[Sequence[Character]], cast: Sequence[Character], language: str
+) -> list[tuple[Character, ...]]:
+    """Returns the people of each story, with the members of the cast in their places.
+
+    People are the same if their main names are equal; or if they share any name, unless that member
+    of the cast belongs to another story. Members found in no story are in all of them.
+    """
+    members_by_main_name: dict[Words, Character] = {}
+    members_by_name: dict[Words, list[Character]] = {}
     for member in cast:
+        members_by_main_name.setdefault(name_words(member.name, language), member)
         for name in member.names:
-            members_by_name.setdefault(name_words(name, language), member)
-    people: dict[Character, None] = {}
-    for person in found_people:
-        names = [name_words(name, language) for name in person.names]
-        members = [members_by_name[name] for name in names if name in members_by_name]
-        people |= dict.fromkeys(members or [person])
-    return tuple(people | dict.fromkeys(cast))
+            members_by_name.setdefault(name_words(name, language), []).append(member)
+    new_people: dict[Words, Character] = {}
+    members_by_story: list[set[Character]] = []
+    for people in people_by_story:
+        members_by_story.append(set())
+        for person in people:
+            main_name = name_words(person.name, language)
+            if main_name in members_by_main_name:
+                members_by_story[-1].add(members_by_main_name[main_name])
+            known = new_people.setdefault(main_name, person)
+            aliases = dict.fromkeys((*known.aliases, *person.aliases))
+            new_people[main_name] = replace(known, aliases=tuple(aliases))
+    members_of_stories = set[Character]().union(*members_by_story)
+    merged_people: list[dict[Character, None]] = []
+    for people, members in zip(people_by_story, members_by_story, strict=True):
+        merged_people.append({})
+        for person in people:
+            main_name = name_words(person.name, language)
+            namesakes = [
+                member
+                for name in person.names
+                for member in members_by_name.get(name_words(name, language), ())
+                if member in members or member not in members_of_stories
+            ]
+            if main_name in members_by_main_name:
+                namesakes = [members_by_main_name[main_name]]
+            merged_people[-1] |= dict.fromkeys(namesakes or [new_people[main_name]])
+    others = [member for member in cast if not any(member in people for people in merged_people)]
+    return [tuple(people | dict.fromkeys(others)) for people in merged_people]
