@@ -5,8 +5,10 @@
 LITBANK is a checkout of https://github.com/dbamman/litbank (annotations under CC BY 4.0): 1,765
 quotations in 100 excerpts of novels, with their speakers as clusters of mentions. Novels that
 `speakers.py` measures on are left out. Weights begin at those set by hand (`prior` in
-learnt.json), and stay near them where the excerpts tell little. Writes learnt.json; prints how
-many quotations were learnt from, and the share that the weights get right there.
+learnt.json), and stay near them where the excerpts tell little. Each quotation counts twice: once
+after the right speakers of the turns before, once after those that the weights of the round before
+decide on, so that the weights learn to recover from errors. Writes learnt.json; prints how many
+examples were learnt from, and the share that the weights get right there.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ MEASURED = (
 ).split()
 NEAR = 4.0
 """How strongly weights are held to those set by hand."""
+ROUNDS = 3
 LONGEST = 4
 """Words of a mention that may be a name."""
 
@@ -98,8 +101,17 @@ def _cast(path: Path, speakers: set[str]) -> dict[str, Character]:
     return cast
 
 
-def examples(excerpt: Excerpt) -> Iterator[Example]:
-    """Yields the choice at each quotation, as if all before it had been decided rightly."""
+@dataclass(frozen=True)
+class Reading:
+    """What is known of an excerpt before any decision, and the right decisions."""
+
+    story: Story
+    situations: Sequence[Situation]
+    right: Mapping[int, int]
+    """Place of a turn -> its speaker."""
+
+
+def read(excerpt: Excerpt) -> Reading:
     quoted = [quotations(paragraphs, "en") for paragraphs in excerpt.chapters]
     names = KnownNames(excerpt.cast)
     passages = mentions.passages(excerpt.chapters, quoted, names, "en")
@@ -107,19 +119,34 @@ def examples(excerpt: Excerpt) -> Iterator[Example]:
     story = Story(passages, names, groups)
     story.find_first_person(passages, groups)
     book_situations = situations(passages, groups, story)
-    right = _right(book_situations, excerpt)
+    return Reading(story, book_situations, _right(book_situations, excerpt))
+
+
+def decide(reading: Reading) -> dict[int, int]:
+    """Returns the speakers that the present weights decide on, by the place of their turn."""
+    places = {id(s.turn): place for place, s in enumerate(reading.situations)}
+    return {
+        places[id(decision.turn)]: -1 if decision.character is None else decision.character
+        for decision in ranking.decide(reading.situations, reading.story)
+    }
+
+
+def examples(reading: Reading, speakers: Mapping[int, int]) -> Iterator[Example]:
+    """Yields the choice at each quotation, after these speakers of the turns before."""
+    right, book_situations = reading.right, reading.situations
     for place, s in enumerate(book_situations):
         if place not in right or s.continues_previous:
             continue
         chapter = s.turn.passage.chapter
         neighbours = [n for n in range(place - 8, place + 7) if 0 <= n < len(book_situations)]
         neighbours = [n for n in neighbours if book_situations[n].turn.passage.chapter == chapter]
-        history = [(right.get(n, -1), book_situations[n]) for n in neighbours if n < place]
+        history = [(speakers.get(n, -1), book_situations[n]) for n in neighbours if n < place]
         ahead = [book_situations[n] for n in neighbours if n > place]
-        options = ranking.candidates(s, story, history, ahead)
+        options = ranking.candidates(s, reading.story, history, ahead)
         if right[place] in options and len(options) > 1:
             candidate_features = [
-                ranking.features(s, candidate, story, history, ahead) for candidate in options
+                ranking.features(s, candidate, reading.story, history, ahead)
+                for candidate in options
             ]
             yield candidate_features, options.index(right[place])
 
@@ -194,9 +221,14 @@ def main() -> None:
     path = Path(ranking.__file__).with_name("learnt.json")
     table = json.loads(path.read_text(encoding="utf-8"))
     prior = table["prior"]
-    every = [example for excerpt in excerpts(Path(sys.argv[1])) for example in examples(excerpt)]
-    table["weights"] = learn_weights(every, prior)
-    path.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    readings = [read(excerpt) for excerpt in excerpts(Path(sys.argv[1]))]
+    after_right = [example for one in readings for example in examples(one, one.right)]
+    for number in range(ROUNDS):
+        ranking.learnt_tables.cache_clear()
+        after_decided = [example for one in readings for example in examples(one, decide(one))]
+        print(f"round {number + 1}: ", end="")
+        table["weights"] = learn_weights(after_right + after_decided, prior)
+        path.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

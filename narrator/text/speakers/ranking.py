@@ -13,7 +13,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,12 @@ Features = dict[str, float]
 History = Sequence[tuple[int, Situation]]
 """Previous speakers of the scene with their situations, the latest last."""
 
-BEAM_WIDTH = 8
+BEAM_WIDTH = 16
 """Paths through a scene that are kept in parallel."""
 _HISTORY_LENGTH, _LOOKAHEAD = 8, 6
 """Turns that are considered before and after one."""
+_FIT_WEIGHT, _MIN_FIT = 0.5, 0.02
+"""Power, and least value, of the probability that counts for a speaker whom a tag names."""
 _NOBODY = -1
 
 
@@ -114,9 +116,12 @@ def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> Iterato
         next_situations = scene_situations[index + 1 : index + 1 + _LOOKAHEAD]
         for path in beam:
             options = tuple(_rank_candidates(situation, book, path.history, next_situations)[:6])
+            fit = 1.0
+            if len(options) == 1 and situation.kind in ("name", "self"):
+                fit = _fit_of_named(situation, options[0][0], book, path.history, next_situations)
             for character, odds in options:
                 extended_paths.append(
-                    path.extend(_Choice(character, situation, odds, options), odds)
+                    path.extend(_Choice(character, situation, odds, options), odds * fit)
                 )
         extended_paths.sort(key=lambda path: -path.total)
         best_paths: dict[tuple[int, ...], _Path] = {}
@@ -132,6 +137,32 @@ def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> Iterato
             for choice in steps[max(0, index - _HISTORY_LENGTH) : index]
         ]
         yield _make_decision(step, history)
+
+
+def _fit_of_named(
+    situation: Situation,
+    character: int,
+    book: Story,
+    history: History,
+    next_situations: Sequence[Situation],
+) -> float:
+    """Returns how well a speaker whom a tag names continues a path.
+
+    The tag leaves no choice, so all paths would pass it alike. With this a path that has the two
+    speakers of an exchange swapped loses to the other one.
+    """
+    if not history or character == _NOBODY:
+        return 1.0
+    untagged = replace(
+        situation,
+        kind="bare",
+        named_characters=(),
+        pronoun=None,
+        is_another=False,
+        nearby_characters={},
+    )
+    odds = dict(_rank_candidates(untagged, book, history, next_situations))
+    return float(max(odds.get(character, 0.0), _MIN_FIT) ** _FIT_WEIGHT)
 
 
 def _make_decision(step: _Choice, history: History) -> Decision:
