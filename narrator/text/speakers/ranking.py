@@ -26,7 +26,11 @@ History = Sequence[tuple[int, Situation]]
 """Previous speakers of the scene with their situations, the latest last."""
 
 BEAM_WIDTH = 16
-"""Paths through a scene that are kept in parallel."""
+"""Groups of paths through a scene that are kept in parallel."""
+_STATE_LENGTH = 3
+"""Latest speakers in which the paths of a group agree."""
+_MAX_OPTIONS = 6
+"""Speakers of a turn that are tried on each path."""
 _HISTORY_LENGTH, _LOOKAHEAD = 8, 6
 """Turns that are considered before and after one."""
 _FIT_WEIGHT, _MIN_FIT = 0.5, 0.02
@@ -72,71 +76,110 @@ def decide(situations: Sequence[Situation], book: Story) -> list[Decision]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Step:
+    """A speaker of a turn, after certain speakers before."""
+
+    source: _State
+    target: _State
     character: int
-    situation: Situation
-    odds: float
-    options: tuple[tuple[int, float], ...]
+    log_odds: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Path:
-    """A partial sequence of decisions in a scene."""
+@dataclass(slots=True, eq=False)
+class _State:
+    """All paths through a scene that agree in their latest speakers."""
 
-    total: float
-    previous: _Path | None = None
-    step: _Choice | None = None
-    """The latest choice; None at a scene's beginning."""
     history: History = ()
+    """The speakers of the likeliest of them."""
+    best: float = -math.inf
+    """Its probability, as a logarithm, like the following."""
+    last_step: _Step | None = None
+    """Its last step; None at a scene's beginning."""
+    before: float = -math.inf
+    """Sum of the probabilities of all paths to here."""
+    after: float = -math.inf
+    """Sum of the probabilities of all paths from here to the scene's end."""
 
-    @property
-    def state(self) -> tuple[int, ...]:
-        return tuple(character for character, _ in self.history[-3:])
-
-    def extend(self, step: _Choice, odds: float) -> _Path:
-        history = (*self.history[-_HISTORY_LENGTH + 1 :], (step.character, step.situation))
-        return _Path(self.total + math.log(max(odds, 1e-9)), self, step, history)
-
-    def steps(self) -> list[_Choice]:
-        """Returns the choices of the path in order."""
-        choices: list[_Choice] = []
-        path: _Path | None = self
-        while path is not None and path.step is not None:
-            choices.append(path.step)
-            path = path.previous
-        return choices[::-1]
+    def reach(self, step: _Step, situation: Situation) -> None:
+        """Adds the paths that arrive by a step."""
+        source = step.source
+        self.before = _log_add(self.before, source.before + step.log_odds)
+        if source.best + step.log_odds > self.best:
+            self.best, self.last_step = source.best + step.log_odds, step
+            self.history = (
+                *source.history[-_HISTORY_LENGTH + 1 :],
+                (step.character, situation),
+            )
 
 
 def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> Iterator[Decision]:
-    """Yields the decisions of the likeliest path through a scene."""
-    beam = [_Path(0.0)]
+    """Yields the decisions of the likeliest path through a scene; the probability of each is that
+    of all paths that agree with it."""
+    states = [_State(best=0.0, before=0.0)]
+    steps_by_turn: list[list[_Step]] = []
     for index, situation in enumerate(scene_situations):
-        extended_paths: list[_Path] = []
+        targets: dict[tuple[int, ...], _State] = {}
+        steps: list[_Step] = []
         next_situations = scene_situations[index + 1 : index + 1 + _LOOKAHEAD]
-        for path in beam:
-            options = tuple(_rank_candidates(situation, book, path.history, next_situations)[:6])
-            fit = 1.0
-            if len(options) == 1 and situation.kind in ("name", "self"):
-                fit = _fit_of_named(situation, options[0][0], book, path.history, next_situations)
-            for character, odds in options:
-                extended_paths.append(
-                    path.extend(_Choice(character, situation, odds, options), odds * fit)
-                )
-        extended_paths.sort(key=lambda path: -path.total)
-        best_paths: dict[tuple[int, ...], _Path] = {}
-        for path in extended_paths:
-            best_paths.setdefault(path.state, path)
-            if len(best_paths) == BEAM_WIDTH:
-                break
-        beam = list(best_paths.values())
-    steps = beam[0].steps()
-    for index, step in enumerate(steps):
-        history = [
-            (choice.character, choice.situation)
-            for choice in steps[max(0, index - _HISTORY_LENGTH) : index]
-        ]
-        yield _make_decision(step, history)
+        for state in states:
+            latest = [character for character, _ in state.history[-_STATE_LENGTH + 1 :]]
+            for character, odds in _options(situation, book, state.history, next_situations):
+                target = targets.setdefault((*latest, character), _State())
+                step = _Step(state, target, character, math.log(max(odds, 1e-9)))
+                target.reach(step, situation)
+                steps.append(step)
+        states = sorted(targets.values(), key=lambda state: -state.best)[:BEAM_WIDTH]
+        steps_by_turn.append(steps)
+    for state in states:
+        state.after = 0.0
+    odds_by_turn = [_sum_paths(steps) for steps in reversed(steps_by_turn)][::-1]
+    history: list[tuple[int, Situation]] = []
+    speakers = _speakers_of_path(states[0])
+    for situation, character, odds_of in zip(scene_situations, speakers, odds_by_turn, strict=True):
+        yield _make_decision(situation, character, odds_of, history[-_HISTORY_LENGTH:])
+        history.append((character, situation))
+
+
+def _options(
+    situation: Situation, book: Story, history: History, next_situations: Sequence[Situation]
+) -> Sequence[tuple[int, float]]:
+    """Returns the likeliest speakers of a turn with the weights of their paths."""
+    options = _rank_candidates(situation, book, history, next_situations)[:_MAX_OPTIONS]
+    if len(options) > 1 or situation.kind not in ("name", "self"):
+        return options
+    [(character, odds)] = options
+    return [(character, odds * _fit_of_named(situation, character, book, history, next_situations))]
+
+
+def _sum_paths(steps: Sequence[_Step]) -> dict[int, float]:
+    """Returns the probability of each speaker of a turn over all paths; carries the sums `after`
+    from the states behind the turn to those before it."""
+    sums: dict[int, float] = {}
+    for step in steps:
+        rest = step.log_odds + step.target.after
+        step.source.after = _log_add(step.source.after, rest)
+        through = step.source.before + rest
+        sums[step.character] = _log_add(sums.get(step.character, -math.inf), through)
+    top = max(sums.values())
+    weights = {character: math.exp(log_sum - top) for character, log_sum in sums.items()}
+    total = sum(weights.values())
+    return {character: weight / total for character, weight in weights.items()}
+
+
+def _log_add(a: float, b: float) -> float:
+    """Returns the logarithm of the sum of two numbers that are given by their logarithms."""
+    top = max(a, b)
+    return top if top == -math.inf else top + math.log1p(math.exp(min(a, b) - top))
+
+
+def _speakers_of_path(state: _State) -> list[int]:
+    """Returns the speakers of the likeliest path to a state, in order."""
+    speakers: list[int] = []
+    while state.last_step is not None:
+        speakers.append(state.last_step.character)
+        state = state.last_step.source
+    return speakers[::-1]
 
 
 def _fit_of_named(
@@ -165,15 +208,18 @@ def _fit_of_named(
     return float(max(odds.get(character, 0.0), _MIN_FIT) ** _FIT_WEIGHT)
 
 
-def _make_decision(step: _Choice, history: History) -> Decision:
-    """Converts a choice to a decision."""
-    if step.character == _NOBODY:
-        return Decision(step.situation.turn, None, 0.0, "nobody")
-    by = rule(step.situation, step.character, history)
-    others = tuple(
-        (character, odds) for character, odds in step.options if character != step.character
+def _make_decision(
+    situation: Situation, character: int, odds_of: Mapping[int, float], history: History
+) -> Decision:
+    """Makes the decision for a turn; `odds_of` has the probabilities of all characters."""
+    if character == _NOBODY:
+        return Decision(situation.turn, None, 0.0, "nobody")
+    others = sorted(
+        ((other, odds) for other, odds in odds_of.items() if other not in (character, _NOBODY)),
+        key=lambda pair: -pair[1],
     )
-    return Decision(step.situation.turn, step.character, step.odds, by, others)
+    by = rule(situation, character, history)
+    return Decision(situation.turn, character, odds_of[character], by, tuple(others))
 
 
 def rule(situation: Situation, character: int, history: History) -> str:
