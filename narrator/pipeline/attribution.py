@@ -154,7 +154,9 @@ def group_pieces(quotes: Sequence[Quote]) -> Iterator[tuple[Quote, ...]]:
     group: list[Quote] = []
     for quote in quotes:
         if group and not (
-            quote.row.continues_previous and quote.row.speaker == group[-1].row.speaker
+            quote.row.continues_previous
+            and quote.chapter == group[-1].chapter
+            and quote.row.speaker == group[-1].row.speaker
         ):
             yield tuple(group)
             group = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from narrator.text import dashes
 from narrator.text.marks import SINGLE, Mark, Pair, Reading, Usage, read_pairs
@@ -48,6 +48,36 @@ _SPACE = " \t\n\u00a0\u202f"
 _ENDING_MARKS = frozenset(".,!?…;:—–-―。，！？、")
 
 
+def join_chapters(
+    chapters: Sequence[Sequence[str]], chapter_quotations: Sequence[Sequence[Quotation]]
+) -> list[Sequence[Quotation]]:
+    """Returns the quotations of each chapter; the first continues the last one of the chapter
+    before, if that was not closed and this one begins with the same mark: a tale goes on."""
+    joined: list[Sequence[Quotation]] = []
+    open_mark = ""
+    for paragraphs, found in zip(chapters, chapter_quotations, strict=True):
+        texts = [number for number, text in enumerate(paragraphs) if text.strip()]
+        first = found[0] if found else None
+        if first is not None and first.paragraph == texts[0] and open_mark:
+            text = paragraphs[first.paragraph]
+            if text.lstrip().startswith(open_mark) and not text[: first.start].strip():
+                found = (replace(first, continues_previous=True, is_speech=True), *found[1:])
+        open_mark = ""
+        if found and found[-1].paragraph == texts[-1]:
+            text = paragraphs[texts[-1]].rstrip()
+            mark = text[found[-1].start]
+            is_open = found[-1].stop >= len(text) and text[-1] not in _CLOSERS.get(mark, text[-1])
+            open_mark = mark if is_open else ""
+        joined.append(found)
+    return joined
+
+
+_CLOSERS = {
+    "“": "”", '"': '"', "‘": "’", "'": "'", "«": "»", "»": "«", "„": "“”", "「": "」", "『": "』",
+}  # fmt: skip
+"""Opening mark -> its possible closing marks."""
+
+
 class _QuotationFinder:
     """Finds the quotations of consecutive paragraphs."""
 
@@ -68,7 +98,8 @@ class _QuotationFinder:
 
     def find(self) -> Iterator[Quotation]:
         for number, text in enumerate(self.texts):
-            if text.strip():
+            # a scene break within a tale leaves its quotation open
+            if self.marks[number] or any(map(str.isalnum, text)):
                 yield from self._find_in_paragraph(number, text)
 
     # -- the whole text
@@ -195,7 +226,7 @@ class _QuotationFinder:
             (
                 text_after
                 for text_after in self.texts[number + 1 : number + 4]
-                if text_after.strip()
+                if any(map(str.isalnum, text_after))
             ),
             "",
         )

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from narrator.text.quotations import Quotation, quotations
+from narrator.text.quotations import Quotation, join_chapters, quotations
 from narrator.text.speakers import mentions, ranking, tags
 from narrator.text.speakers.names import Character, KnownNames, Words, name_words
 from narrator.text.speakers.presence import count_present
@@ -91,7 +91,9 @@ def attribute(
     """
     if not knows_tags(language):
         return Attribution(tuple(cast), ())
-    chapter_quotations = [quotations(paragraphs, language) for paragraphs in chapters]
+    chapter_quotations = join_chapters(
+        chapters, [quotations(paragraphs, language) for paragraphs in chapters]
+    )
     chapter_speech = [
         [quotation for quotation in chapter_group if quotation.is_speech]
         for chapter_group in chapter_quotations

@@ -48,8 +48,8 @@ class Passage:
     """Index in the book."""
     chapter: int
     scene: int
-    """Index in the book; a scene ends with its chapter, and at a paragraph without words ("* * *").
-    """
+    """Index in the book; a scene ends with its chapter, and at a paragraph without words ("* * *"),
+    unless a quotation goes on after it."""
     text: str
     words: list[Token]
     pieces: list[Quotation]
@@ -96,12 +96,16 @@ def passages(
     """Analyses the paragraphs of all chapters; `quoted` are the quotations of each chapter."""
     all_passages: list[Passage] = []
     scene = 0
+    is_scene_over = False
     for chapter_index, (paragraphs, quotations) in enumerate(zip(chapters, quoted, strict=True)):
         pieces: dict[int, list[Quotation]] = {}
         for quotation in quotations:
             pieces.setdefault(quotation.paragraph, []).append(quotation)
         for index, text in enumerate(paragraphs):
             paragraph_pieces = pieces.get(index, [])
+            if is_scene_over and (paragraph_pieces or any(map(str.isalnum, text))):
+                is_scene_over = False
+                scene += not (paragraph_pieces and paragraph_pieces[0].continues_previous)
             passage = Passage(
                 len(all_passages),
                 chapter_index,
@@ -114,8 +118,8 @@ def passages(
             )
             passage.mentions = list(_MentionFinder(passage, names).mentions())
             all_passages.append(passage)
-            scene += bool(text.strip()) and not (passage.words or paragraph_pieces)
-        scene += 1
+            is_scene_over |= bool(text.strip()) and not (passage.words or paragraph_pieces)
+        is_scene_over = True
     return all_passages
 
 
