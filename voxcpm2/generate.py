@@ -367,7 +367,7 @@ class Decoding:
         self._batch, self._last_step = batch, batch.steps
         self._row = row
         shape = row.context.shape[1:]
-        self._skipped = len(row.context) * shape[0] * vae.config.out_hop
+        self._context_samples = len(row.context) * shape[0] * vae.config.out_hop
         self._decoder = vae.stream()
         self._windows: list[mx.array] = []
         with mx.stream(self._stream):
@@ -406,7 +406,9 @@ class Decoding:
         if self._batch.steps < self._last_step + 2:
             settle(self._main_stream)
         parts = [np.array(part)[0] for part in self._windows]
-        samples = np.concatenate(parts)[self._skipped :] if parts else np.zeros(0, np.float32)
+        samples = (
+            np.concatenate(parts)[self._context_samples :] if parts else np.zeros(0, np.float32)
+        )
         return self._row.to_speech(np.array(self._latents), samples)
 
 

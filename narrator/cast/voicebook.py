@@ -21,7 +21,7 @@ from narrator.engines.voice import Cast, Reference, Voice
 from narrator.errors import UsageError, UserError, nearest
 from narrator.project.project import Project
 
-USUAL_NAMES: Mapping[str, str] = {
+OPENAI_NAMES: Mapping[str, str] = {
     "alloy": "",
     "ash": "he",
     "ballad": "he",
@@ -52,9 +52,9 @@ class VoiceEntry:
     name: str
     place: str
     """"cast" of the project, a preset of the "project" or the "library", a voice of the "engine",
-    or a "usual" name."""
+    or "openai" for one of OPENAI_NAMES."""
     stands_for: str = ""
-    """Name of the voice behind a usual name."""
+    """Name of the voice behind one of OPENAI_NAMES."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,40 +92,41 @@ class VoiceBook:
     def entries(self) -> Sequence[VoiceEntry]:
         """Returns every voice that can be requested; of two with one name the first counts."""
         own_entries = self._own_entries()
-        return [*own_entries.values(), *self._usual_entries(own_entries)]
+        return [*own_entries.values(), *self._openai_entries(own_entries)]
 
     def find(self, name: str) -> Speaking:
         """Returns the voice of a name. Raises UnknownVoice; UserError for one that cannot be
         used."""
         name = unicodedata.normalize("NFC", name).strip()
         own_entries = self._own_entries()
-        usual_by_name = {entry.name: entry for entry in self._usual_entries(own_entries)}
-        entry = own_entries.get(name) or {**usual_by_name, **_by_folded_name(own_entries)}.get(
-            name.casefold()
-        )
+        openai_entries = {entry.name: entry for entry in self._openai_entries(own_entries)}
+        entry = own_entries.get(name) or {
+            **openai_entries,
+            **_by_folded_name(own_entries),
+        }.get(name.casefold())
         if entry is not None and entry.stands_for:
             entry = own_entries[entry.stands_for]
-        if entry is None or entry.place == "usual":
-            return self._unnamed_voice(name)
+        if entry is None or entry.place == "openai":
+            return self._voice_without_entry(name)
         if entry.place == "engine":
             voice = self._engine_voices[entry.name]
             return Speaking(voice, voice.language or self._language, None)
         return self._cast_voice(entry) if entry.place == "cast" else self._preset_voice(entry)
 
-    def _unnamed_voice(self, name: str) -> Speaking:
+    def _voice_without_entry(self, name: str) -> Speaking:
         """Returns a voice for a name without an entry.
 
         OpenAI's names get one from engines that do not clone; other names only if the engine's
         voices have no names.
         """
-        is_usual = name.casefold() in USUAL_NAMES
-        has_only_names = self._engine.clones or (self._engine_voices and not is_usual)
+        is_openai_name = name.casefold() in OPENAI_NAMES
+        has_only_names = self._engine.clones or (self._engine_voices and not is_openai_name)
         if has_only_names or not name or len(name) > MAX_NAME_LENGTH:
             names = [entry.name for entry in self.entries()]
             guess = nearest(name, names)
             hint = f"did you mean '{guess}'?" if guess else "GET /v1/audio/voices lists them"
             raise UnknownVoice(f"there is no voice '{name[:MAX_NAME_LENGTH]}'; {hint}")
-        pronoun = USUAL_NAMES.get(name.casefold()) or None
+        pronoun = OPENAI_NAMES.get(name.casefold()) or None
         return Speaking(Voice(name, pronoun=pronoun), self._language, None)
 
     def _own_entries(self) -> dict[str, VoiceEntry]:
@@ -143,14 +144,14 @@ class VoiceBook:
             entries.setdefault(name, VoiceEntry(name, "engine"))
         return entries
 
-    def _usual_entries(self, own_entries: Mapping[str, VoiceEntry]) -> Sequence[VoiceEntry]:
+    def _openai_entries(self, own_entries: Mapping[str, VoiceEntry]) -> Sequence[VoiceEntry]:
         """Returns OpenAI's unused names, each with the voice that it stands for."""
-        free_names = [name for name in USUAL_NAMES if name not in _by_folded_name(own_entries)]
+        free_names = [name for name in OPENAI_NAMES if name not in _by_folded_name(own_entries)]
         if not self._engine.clones:
-            return [VoiceEntry(name, "usual") for name in free_names]
+            return [VoiceEntry(name, "openai") for name in free_names]
         own_names = sorted(own_entries, key=str.casefold)
         return [
-            VoiceEntry(name, "usual", stands_for)
+            VoiceEntry(name, "openai", stands_for)
             for name, stands_for in zip(free_names, own_names * len(free_names), strict=False)
         ]
 

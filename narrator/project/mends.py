@@ -159,15 +159,15 @@ def _has_duplicate_keys(node: yaml.Node | None) -> bool:
 # -- mends -----------------------------------------------------------------------------------------
 
 
-def _generate_mends(lines: list[str], suspects: list[int]) -> Iterator[_Mend]:
-    """Yields possible mends, the likeliest first."""
+def _generate_mends(lines: list[str], suspect_indices: list[int]) -> Iterator[_Mend]:
+    """Yields possible mends of a manifest's lines, the likeliest first."""
     for rule in _RULES:
-        for number in suspects:
-            for line, wrong in rule(lines[number]):
-                if line != lines[number]:
-                    yield _Mend(number, line, wrong)
-    for number in suspects:
-        yield from _mend_indentation(lines, number)
+        for index in suspect_indices:
+            for mended_line, fault in rule(lines[index]):
+                if mended_line != lines[index]:
+                    yield _Mend(index, mended_line, fault)
+    for index in suspect_indices:
+        yield from _mend_indentation(lines, index)
 
 
 def _indentation(line: str) -> int:

@@ -4,8 +4,8 @@ whose stress no rule tells.
 Spelling says neither where a word is stressed nor whether its e or o is open. The stress is on the
 last syllable but one unless an accent, an ending or the list says otherwise; e and o are open or
 close as in most words with these letters after them. The sounds of the rules have symbols that
-`_sounded` replaces: E and O are e and o of either quality, N is an n before c and g, U the u of au,
-and ":" marks a long consonant.
+`_resolve_sounds` replaces: E and O are e and o of either quality, N is an n before c and g, U the
+u of au, and ":" marks a long consonant.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def _word(word: str) -> str:
     if not mark:
         return _stress(tail)
     soft = {"c": "ʧ", "g": "ʤ"} if tail[:1] in "eièéì" else {}
-    clitic = soft.get(head[-1:]) or _sounded(_SOUNDS(head[-1:]))
-    return _sounded(_SOUNDS(head[:-1])) + clitic + _stress(tail)
+    clitic = soft.get(head[-1:]) or _resolve_sounds(_SOUNDS(head[-1:]))
+    return _resolve_sounds(_SOUNDS(head[:-1])) + clitic + _stress(tail)
 
 
 def _stress(word: str) -> str:
@@ -84,11 +84,16 @@ def _stress(word: str) -> str:
             is_early = word in _EARLY_WORDS or _EARLY.search(word) or _EARLY_VERBS.search(word)
             ends_open = re.search("[aeiou]$", word)
             sounds = add_stress(sounds, _NUCLEUS, 3 if is_early else 2 if ends_open else 1)
-    return _sounded(sounds.replace("ˈ", "ˌ") if word in _HALF_STRESSED else sounds)
+    return _resolve_sounds(sounds.replace("ˈ", "ˌ") if word in _HALF_STRESSED else sounds)
 
 
-def _sounded(sounds: str) -> str:
-    """Replaces E, O, N, U and ":" by phonemes, and decides on glides, by the stress."""
+def _resolve_sounds(sounds: str) -> str:
+    """Replaces what the letters left open by phonemes of Italian, once the stress is known.
+
+    E and O are open or close by stress and ending (-mente is close), N is ŋ before ɡ, U is a short
+    u, and ":" lengthens a consonant, though not at the start. The glides j and w become i and ʊ
+    where a consonant cluster or the stress asks for a vowel.
+    """
     before, mark, after = sounds.partition("ˈ" if "ˈ" in sounds else "ˌ")
     if not mark:
         before, after = "", before

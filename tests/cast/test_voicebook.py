@@ -12,7 +12,7 @@ import pytest
 
 from narrator.cast import clips, presets
 from narrator.cast.presets import Preset
-from narrator.cast.voicebook import USUAL_NAMES, UnknownVoice, VoiceBook
+from narrator.cast.voicebook import OPENAI_NAMES, UnknownVoice, VoiceBook
 from narrator.engines.voice import Voice
 from narrator.errors import UserError
 from narrator.project import load
@@ -72,8 +72,8 @@ def test_a_preset_that_was_added_or_changed_is_there_at_once(library: Path) -> N
 def test_usual_names_are_shared_out_among_the_voices_there_are(library: Path) -> None:
     keep(library, preset("Zoe"), preset("ada"))
     book = VoiceBook(StageEngine(), "en")
-    usual = {entry.name: entry.stands_for for entry in book.entries() if entry.place == "usual"}
-    assert list(usual) == list(USUAL_NAMES)
+    usual = {entry.name: entry.stands_for for entry in book.entries() if entry.place == "openai"}
+    assert list(usual) == list(OPENAI_NAMES)
     assert [usual["alloy"], usual["ash"], usual["ballad"]] == ["ada", "Zoe", "ada"]
     assert book.find("ash").voice.speaker == "Zoe"
 

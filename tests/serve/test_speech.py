@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from narrator.cast import presets
-from narrator.cast.voicebook import USUAL_NAMES
+from narrator.cast.voicebook import OPENAI_NAMES
 from narrator.engines import Request, SilentPart
 from narrator.errors import EngineFailure
 from narrator.serve.answering import TakeQueue
@@ -123,7 +123,7 @@ def test_speed_shortens_it_at_the_same_rate(shared: Served, speed: float) -> Non
 
 def test_the_names_that_other_tools_have_are_voices(shared: Served) -> None:
     listed = shared.client.get("/v1/audio/voices").json
-    assert set(USUAL_NAMES) <= set(listed["voices"])
+    assert set(OPENAI_NAMES) <= set(listed["voices"])
     assert [row["id"] for row in listed["data"]] == listed["voices"]
     sounds = {name: shared.say(voice=name, response_format="pcm").data for name in ("nova", "onyx")}
     assert sounds["nova"] != sounds["onyx"]

@@ -11,6 +11,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 LEAD_SECONDS, LEAD_SHARE = 1.0, 0.15
 """Seconds by which a request may be sent before its slot is free, since it travels meanwhile; at
@@ -38,6 +39,15 @@ class WaitingRequest:
     """The machine that has the state of the take that it continues."""
 
 
+class SentRequest(NamedTuple):
+    """A request that a machine has."""
+
+    started_at: float
+    """When it was sent, or began after it had waited at the machine."""
+    seconds: float
+    """Its expected speech."""
+
+
 @dataclass(slots=True)
 class MachineLoad:
     """A machine's pace and the requests that it has."""
@@ -47,9 +57,9 @@ class MachineLoad:
     """Seconds that a second of speech takes in one of its slots; None before its first take."""
     reported_pace: float | None = None
     """Its pace as the machine reports it, measured in earlier renders."""
-    in_flight: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """Request -> (start time, expected seconds), in the order in which they were sent. Those beyond
-    the number of slots have not begun."""
+    in_flight: dict[str, SentRequest] = field(default_factory=dict)
+    """Its requests by key, in the order in which they were sent. Those beyond the number of slots
+    wait at the machine."""
 
     def minimum_pace(self, now: float) -> float:
         """Returns a lower bound of its pace, from the requests that are not finished yet."""
@@ -67,7 +77,7 @@ class MachineLoad:
         del self.in_flight[key]
         if keys.index(key) < self.slots < len(keys):
             next_key = keys[self.slots]
-            self.in_flight[next_key] = now, self.in_flight[next_key][1]
+            self.in_flight[next_key] = SentRequest(now, self.in_flight[next_key].seconds)
 
     def learn(self, expected: float, duration: float) -> None:
         """Updates the pace with a take of so many expected seconds that took `duration`."""
@@ -110,7 +120,8 @@ class Placement:
         for free_at, name in free_slots:
             key = placement_round.take_request(free_at, name)
             if key is not None:
-                self.machines[name].in_flight[key] = now, self.waiting.pop(key).seconds
+                seconds = self.waiting.pop(key).seconds
+                self.machines[name].in_flight[key] = SentRequest(now, seconds)
                 yield key, name
 
     def _priority(self, key: str) -> tuple[bool, float]:

@@ -20,7 +20,7 @@ from narrator import __version__, keys
 from narrator.engines import Engine, Outcome, Request, Speech, ignore_message
 from narrator.engines.cluster import codec, worker_tasks
 from narrator.engines.cluster.client import Arrival, Cluster, MachineInfo, SentTask
-from narrator.engines.cluster.placement import MachineLoad, Placement, WaitingRequest
+from narrator.engines.cluster.placement import MachineLoad, Placement, SentRequest, WaitingRequest
 from narrator.engines.voice import Reference
 from narrator.errors import EngineFailure, EngineUnavailable
 
@@ -401,7 +401,7 @@ class ClusterSession:
         load, now = MachineLoad(max(1, slots)), self._now()
         for pending in self._pending.values():
             if address in pending.sent_tasks:
-                load.in_flight[pending.id] = now, pending.request.expected
+                load.in_flight[pending.id] = SentRequest(now, pending.request.expected)
         return load
 
     def _refuse(self, address: str, member: _Member, reason: str) -> None:

@@ -81,7 +81,7 @@ _ELISIONS = re.compile(
     r"|ere|n|nuff|scuse|spect|kay|nother|course|bye|gator|lectric|sides|\d0s|\d\d)\b",
     re.IGNORECASE,
 )
-_JOINED_SCRIPTS = frozenset("fa ur ku ckb ps hi mr ne bn pa gu or ta te kn ml si".split())
+_LANGUAGES_WITH_JOINERS = frozenset("fa ur ku ckb ps hi mr ne bn pa gu or ta te kn ml si".split())
 _RIGHT_QUOTES_OPEN = frozenset(("sv", "fi"))
 
 
@@ -107,14 +107,19 @@ def canonical(text: str, language: str) -> list[Replacement]:
 
 
 def _plain_form(rule: str, written: str, language: str) -> str:
-    """Return the plain form of `written`; a quotation mark may still be an apostrophe."""
+    """Return the plain form of `written`: a single quotation mark and an apostrophe look alike, and
+    the caller tells them apart by their neighbours."""
     match rule:
         case "single" | "apostrophe":
             return "'"
         case "accent":
             return unicodedata.normalize("NFC", written)
         case "invisible":
-            return written if language in _JOINED_SCRIPTS and set(written) <= set(_JOINERS) else ""
+            return (
+                written
+                if language in _LANGUAGES_WITH_JOINERS and set(written) <= set(_JOINERS)
+                else ""
+            )
         case "space":
             return "\n" if written in "\n\u2028\u2029" else " "
         case _:

@@ -211,11 +211,12 @@ def windows(
 
 
 def _group_utterances(
-    all_rows: Sequence[AttributedQuotation], rows: Sequence[int], weak: float
+    all_rows: Sequence[AttributedQuotation], row_indices: Sequence[int], weak_certainty: float
 ) -> list[_Utterance]:
-    """Groups the rows that one speaker says in one go."""
+    """Groups the rows, given by their indices, that one speaker says in one go; those with a
+    certainty below `weak_certainty` are weak."""
     groups: list[list[int]] = []
-    for row_index in rows:
+    for row_index in row_indices:
         row = all_rows[row_index]
         last_row = all_rows[groups[-1][-1]] if groups else None
         is_same_speaker = last_row is not None and last_row.speaker == row.speaker
@@ -226,17 +227,19 @@ def _group_utterances(
         else:
             groups.append([row_index])
     return [
-        _Utterance(tuple(group), _is_weak([all_rows[row_index] for row_index in group], weak))
+        _Utterance(
+            tuple(group), _is_weak([all_rows[row_index] for row_index in group], weak_certainty)
+        )
         for group in groups
     ]
 
 
-def _is_weak(pieces: Sequence[AttributedQuotation], weak: float) -> bool:
+def _is_weak(pieces: Sequence[AttributedQuotation], weak_certainty: float) -> bool:
     """Returns whether no rule is certain who says an utterance, and no person or print says so."""
     leading_rows = [
         row for index, row in enumerate(pieces) if not (index and row.continues_previous)
     ]
-    return all(row.sure < weak for row in leading_rows) and not any(
+    return all(row.sure < weak_certainty for row in leading_rows) and not any(
         row.by in _HUMAN_ORIGINS for row in pieces
     )
 

@@ -6,7 +6,13 @@ import heapq
 
 import pytest
 
-from narrator.engines.cluster.placement import LEAD_SECONDS, MachineLoad, Placement, WaitingRequest
+from narrator.engines.cluster.placement import (
+    LEAD_SECONDS,
+    MachineLoad,
+    Placement,
+    SentRequest,
+    WaitingRequest,
+)
 
 MUCH = 10_000.0
 """Seconds that are still to come: nothing is urgent."""
@@ -23,7 +29,9 @@ def placed(places: Placement, unseen: float = 0.0, now: float = 0.0) -> dict[str
 
 def full(slots: int, pace: float, seconds: float) -> MachineLoad:
     """A machine whose slots have just begun something."""
-    return MachineLoad(slots, pace, in_flight={f"old {n}": (0.0, seconds) for n in range(slots)})
+    return MachineLoad(
+        slots, pace, in_flight={f"old {n}": SentRequest(0.0, seconds) for n in range(slots)}
+    )
 
 
 def test_nothing_goes_out_without_machines():
@@ -119,20 +127,24 @@ def test_a_machine_whose_pace_is_unknown_has_no_more_than_its_slots():
 
 
 def test_what_waits_at_a_machine_begins_when_a_slot_is_free():
-    machine = MachineLoad(1, 1.0, in_flight={"a": (0.0, 10.0), "b": (9.5, 10.0)})
+    machine = MachineLoad(
+        1, 1.0, in_flight={"a": SentRequest(0.0, 10.0), "b": SentRequest(9.5, 10.0)}
+    )
     places = Placement({"m": machine}, waiting(5.0))
     assert placed(places, MUCH, now=15.0) == {}  # b may end at 25 at the earliest
     machine.remove("a", 18.0)
-    assert machine.in_flight == {"b": (18.0, 10.0)}
+    assert machine.in_flight == {"b": SentRequest(18.0, 10.0)}
     assert placed(places, MUCH, now=26.5) == {}
     assert placed(places, MUCH, now=27.5) == {"0": "m"}
 
 
 def test_what_ends_while_slots_are_left_moves_nobody():
-    machine = MachineLoad(3, 1.0, in_flight={"a": (0.0, 10.0), "b": (1.0, 10.0)})
+    machine = MachineLoad(
+        3, 1.0, in_flight={"a": SentRequest(0.0, 10.0), "b": SentRequest(1.0, 10.0)}
+    )
     machine.remove("a", 5.0)
     machine.remove("unknown", 5.0)
-    assert machine.in_flight == {"b": (1.0, 10.0)}
+    assert machine.in_flight == {"b": SentRequest(1.0, 10.0)}
 
 
 def test_an_unknown_pace_is_what_others_have():
