@@ -3,37 +3,39 @@
     python -m benchmarks.review FOLDER [NOVEL …]
 
 FOLDER has annotated novels and `score.py`, as for `benchmarks.speakers`; their texts are no part of
-this project. Casts are given by main names and aliases. A person is simulated from the annotation:
-they see an exchange and press the key that puts most of its turns right; of keys that do equally
-well, the one that takes fewest keystrokes. Two orders of single questions are counted for
-comparison, with a key for each: that of the book, and the least certain first.
+this project. Casts are given by main names and aliases. The review itself runs; a person who is
+simulated from the annotation sees an exchange and presses the keys that put most of its turns right
+for each keystroke. Two orders of single questions are counted for comparison, with a key for each:
+that of the book, and the least certain first.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+from rich.console import Console
 
 from benchmarks.speakers import cast_of, chapters_of, load_score
-from narrator.errors import UsageError
-from narrator.pipeline.attribution import Proposal, decide, group_pieces
+from narrator.cli.review import TURN_KEYS, Review
+from narrator.pipeline.attribution import Proposal, Quote, group_pieces
 from narrator.pipeline.exchanges import (
     MAX_NAMES,
     Decision,
     Exchange,
     Turn,
     decided_speakers,
-    doubtful_exchanges,
-    next_doubtful,
+    speakers_to_swap,
 )
+from narrator.pipeline.new_characters import propose
 from narrator.project import load
 
 TARGET = 0.95
@@ -41,13 +43,17 @@ NAME_KEYS = 4
 """Keystrokes for a name without a number: `o`, two letters, Enter."""
 
 
+Place = tuple[int, int, int, int]
+"""Chapter, scene, paragraph, and start of a quotation in it."""
+
+
 @dataclass
 class Sheet:
     """The speakers of a book's annotated turns, and how many quotations are right."""
 
-    gold_speakers: Mapping[int, str]
-    """Turn (by the identity of its first piece) -> its speaker in the annotation."""
-    weights: Counter[int]
+    gold_speakers: Mapping[Place, str]
+    """Turn -> its speaker in the annotation."""
+    weights: Counter[Place]
     """Turn -> annotated quotations in it."""
     total: int
     """Annotated quotations, with those that were not found."""
@@ -62,13 +68,26 @@ class Sheet:
     def is_done(self) -> bool:
         return self.share >= TARGET
 
-    def right_in(self, turns: Sequence[Turn], speakers: Sequence[str]) -> int:
+    def gold_of(self, turn: Turn, default: str) -> str:
+        """The right speaker of a turn, `default` if it is not annotated."""
+        return self.gold_speakers.get(place_of(turn[0]), default)
+
+    def right_in(self, turns: Iterable[Turn], speakers: Iterable[str]) -> int:
         """The number of annotated quotations that have the right speaker."""
         return sum(
-            self.weights[id(turn[0])]
+            self.weights[place_of(turn[0])]
             for turn, speaker in zip(turns, speakers, strict=True)
-            if self.gold_speakers.get(id(turn[0])) == speaker
+            if self.gold_of(turn, "") == speaker
         )
+
+    def count(self, turns: Iterable[Turn]) -> None:
+        """Counts what is right in a whole book."""
+        turns = list(turns)
+        self.right = self.right_in(turns, [turn[0].speaker or "?" for turn in turns])
+
+
+def place_of(quote: Quote) -> Place:
+    return quote.chapter, quote.quoted.scene, quote.quoted.place, quote.quoted.start
 
 
 def project_of(folder: Path, root: Path) -> Path:
@@ -119,8 +138,8 @@ def sheet_of(folder: Path, score: Any, proposal: Proposal, turns: Sequence[Turn]
     )
     quote_words = [score.words(quote.quoted.text) for quote in proposal.quotes]
     votes = score.aligned(pieces, quote_words)
-    turn_of_quote = {id(quote): id(turn[0]) for turn in turns for quote in turn}
-    answers: dict[int, Counter[str]] = {}
+    turn_of_quote = {place_of(quote): place_of(turn[0]) for turn in turns for quote in turn}
+    answers: dict[Place, Counter[str]] = {}
     total = 0
     for number, _, _, speaker, _ in annotated_quotes:
         if speaker not in gold_cast or speaker.startswith("_"):
@@ -128,13 +147,13 @@ def sheet_of(folder: Path, score: Any, proposal: Proposal, turns: Sequence[Turn]
         total += 1
         if votes[number]:
             quote = proposal.quotes[votes[number].most_common(1)[0][0]]
-            turn_id = turn_of_quote.get(id(quote))
-            if turn_id is not None and speaker in names:
-                answers.setdefault(turn_id, Counter())[names[speaker]] += 1
-    gold_speakers = {turn_id: counts.most_common(1)[0][0] for turn_id, counts in answers.items()}
-    weights = Counter({turn_id: counts.most_common(1)[0][1] for turn_id, counts in answers.items()})
+            if speaker in names:
+                turn = turn_of_quote[place_of(quote)]
+                answers.setdefault(turn, Counter())[names[speaker]] += 1
+    gold_speakers = {turn: counts.most_common(1)[0][0] for turn, counts in answers.items()}
+    weights = Counter({turn: counts.most_common(1)[0][1] for turn, counts in answers.items()})
     sheet = Sheet(gold_speakers, weights, total)
-    sheet.right = sheet.right_in(turns, [turn[0].speaker or "" for turn in turns])
+    sheet.count(turns)
     return sheet
 
 
@@ -147,7 +166,7 @@ def ask_singly(sheet: Sheet, turns: Iterable[Turn], names_by_lines: Sequence[str
         if sheet.is_done:
             return
         quote = turn[0]
-        gold = sheet.gold_speakers.get(id(quote), quote.speaker)
+        gold = sheet.gold_speakers.get(place_of(quote), quote.speaker)
         choices = dict.fromkeys((quote.speaker, *(name for name, _ in quote.others)))
         choices |= dict.fromkeys(names_by_lines)
         is_near = gold in list(choices)[:MAX_NAMES]
@@ -161,167 +180,138 @@ def ask_singly(sheet: Sheet, turns: Iterable[Turn], names_by_lines: Sequence[str
 # -- whole exchanges -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Move:
-    """One or several keys that a person may press next, and what they do."""
+class Person:
+    """A person who presses the keys of a review: sees an exchange, and knows who speaks."""
 
-    title: str
-    keystrokes: int
-    speakers: list[str]
-    cursor: int
-    decided_turns: range
-    gain: int = 0
-    """Annotated quotations that it puts right."""
+    def __init__(self, sheet: Sheet) -> None:
+        self.sheet = sheet
+        self.review: Review | None = None
+        self.pressed: Counter[str] = Counter()
+        """Numbers of decisions by their kind."""
+        self.pending = ""
+        """Keys that were chosen and not pressed yet."""
 
+    def __call__(self) -> str:
+        """The next key; "" once enough of the book is right."""
+        assert self.review is not None
+        if not self.pending:
+            self.sheet.count(group_pieces(self.review.proposal.quotes))
+            if self.sheet.is_done:
+                return ""
+            title, self.pending = self._choose(self.review)
+            self.pressed[title] += 1
+        key, self.pending = self.pending[0], self.pending[1:]
+        self.sheet.keystrokes += 1
+        return key
 
-@dataclass
-class Reviewer:
-    """A person who sees an exchange and knows who speaks."""
-
-    sheet: Sheet
-    pressed: Counter[str]
-
-    def review(self, exchange: Exchange) -> None:
-        """Presses keys until the exchange is right, or enough of the book is."""
+    def _choose(self, review: Review) -> tuple[str, str]:
+        """The keys that put most turns right for each of them, and what they are."""
+        exchange, cursor = review.exchange, review.cursor
         speakers = list(exchange.speakers)
-        doubtful_turns = set(exchange.doubtful_turns)
-        cursor = min(doubtful_turns)
-        while not self.sheet.is_done:
-            wrong_turns = self._wrong_turns(exchange, speakers)
-            if not wrong_turns:
-                self._press("as shown", 1)
-                return
-            moves = self._moves(exchange, speakers, cursor, wrong_turns[0])
-            is_last = doubtful_turns == {cursor}  # a number would go on to the next exchange
-            if cursor == wrong_turns[0] and (not is_last or len(wrong_turns) == 1):
-                moves.append(self._number_move(exchange, speakers, cursor))
-            right = self.sheet.right_in(exchange.turns, speakers)
-            move = max(
-                (
-                    replace(each, gain=self.sheet.right_in(exchange.turns, each.speakers) - right)
-                    for each in moves
-                ),
-                key=lambda each: (each.gain / each.keystrokes, -each.keystrokes),
-            )
-            self._press(move.title, move.keystrokes)
-            self.sheet.right += move.gain
-            speakers, cursor = move.speakers, move.cursor
-            doubtful_turns -= set(move.decided_turns)
-            is_single = move.title == "number" or len(exchange.turns) == 1
-            if is_single and not doubtful_turns:
-                return
-
-    def _press(self, title: str, keystrokes: int) -> None:
-        self.sheet.keystrokes += keystrokes
-        self.pressed[title] += 1
-
-    def _wrong_turns(self, exchange: Exchange, speakers: list[str]) -> list[int]:
-        gold_speakers = self.sheet.gold_speakers
-        return [
+        wrong_turns = [
             index
             for index, turn in enumerate(exchange.turns)
-            if gold_speakers.get(id(turn[0]), speakers[index]) != speakers[index]
+            if self.sheet.gold_of(turn, speakers[index]) != speakers[index]
         ]
-
-    def _name(self, exchange: Exchange, turn: int) -> tuple[str, int]:
-        """The right speaker of a turn, and the number of keys for the name."""
-        name = self.sheet.gold_speakers[id(exchange.turns[turn][0])]
-        return name, 1 if name in exchange.names else NAME_KEYS
-
-    def _number_move(self, exchange: Exchange, speakers: list[str], turn: int) -> Move:
-        """The number of the right speaker of the turn at the cursor, which goes on."""
-        name, keystrokes = self._name(exchange, turn)
-        after = decided_speakers(exchange, speakers, turn, Decision.ONE, name)
-        cursor = next_doubtful(exchange, turn) or 0
-        return Move("number", keystrokes, after, cursor, range(turn, turn + 1))
+        if not wrong_turns:
+            return "as shown", "\n"
+        right = self.sheet.right_in(exchange.turns, speakers)
+        moves = []
+        for title, keys, after in self._moves(review, exchange, speakers, cursor, wrong_turns):
+            gain = self.sheet.right_in(exchange.turns, after) - right
+            moves.append((gain / len(keys), -len(keys), title, keys))
+        best_gain, _, title, keys = max(moves, key=lambda move: move[:2])
+        return (title, keys) if best_gain > 0 else ("skip", "s")
 
     def _moves(
-        self, exchange: Exchange, speakers: list[str], cursor: int, wrong_turn: int
-    ) -> list[Move]:
-        """Keys for the turns from the cursor on, and for a turn that is wrong."""
-        gold, name_keys = self._name(exchange, wrong_turn)
-        last = len(speakers)
-        moves: list[Move] = []
+        self,
+        review: Review,
+        exchange: Exchange,
+        speakers: list[str],
+        cursor: int,
+        wrong_turns: list[int],
+    ) -> Iterator[tuple[str, str, list[str]]]:
+        """Yields decisions from the cursor on, and on the first wrong turn: their kind, their keys,
+        and the speakers after them."""
+        turn = wrong_turns[0]
+        gold = self.sheet.gold_of(exchange.turns[turn], "")
+        name_keys = _name_keys(review, exchange, gold)
+        corrected = [*speakers[:turn], gold, *speakers[turn + 1 :]]
+        # after a name the review goes to the next exchange if nothing else in this one is doubtful
+        is_left = not set(exchange.doubtful_turns) - {turn} and len(wrong_turns) > 1
+        if turn == cursor and not is_left:
+            yield "number", name_keys, corrected
+        letters, attempt = "", speakers
+        while attempt != corrected and len(letters) < MAX_NAMES:
+            attempt = decided_speakers(exchange, attempt, turn, Decision.OTHER)
+            letters += TURN_KEYS[turn]
+        is_single = len(exchange.turns) == 1  # which a letter leaves
+        if attempt == corrected and not (is_single and len(letters) > 1):
+            yield "letter", letters, corrected
+            if speakers_to_swap(corrected, turn) and not is_single:
+                after = decided_speakers(exchange, corrected, turn, Decision.ALTERNATE)
+                yield "letter, alternate", f"{letters}t", after
+        if not is_single and (not is_left or attempt != corrected):
+            yield "letter, number", f"{TURN_KEYS[turn]}{name_keys}", corrected
+        yield (
+            "rest",
+            f"r{name_keys}",
+            decided_speakers(exchange, speakers, cursor, Decision.REST, gold),
+        )
+        if speakers_to_swap(speakers, cursor):
+            for key, decision in (("x", Decision.SWAP), ("t", Decision.ALTERNATE)):
+                yield decision, key, decided_speakers(exchange, speakers, cursor, decision)
 
-        def decide(before: list[str], turn: int, decision: Decision) -> list[str] | None:
-            try:
-                return decided_speakers(exchange, before, turn, decision, gold)
-            except UsageError:
-                return None
 
-        corrected = decided_speakers(exchange, speakers, wrong_turn, Decision.ONE, gold)
-        single = range(wrong_turn, wrong_turn + 1)
-        letter_keys = 0
-        attempt: list[str] | None = speakers
-        while attempt is not None and attempt != corrected and letter_keys <= name_keys:
-            attempt = decide(attempt, wrong_turn, Decision.OTHER)
-            letter_keys += 1
-        is_by_letter = attempt == corrected and letter_keys <= name_keys + 1
-        keystrokes = letter_keys if is_by_letter else 1 + name_keys
-        title = "letter" if is_by_letter else "letter, number"
-        moves.append(Move(title, keystrokes, corrected, wrong_turn, single))
-        alternating = decide(corrected, wrong_turn, Decision.ALTERNATE)
-        if alternating:
-            title, tail = f"{title}, alternate", range(wrong_turn, last)
-            moves.append(Move(title, keystrokes + 1, alternating, wrong_turn, tail))
-        for decision in (Decision.SWAP, Decision.ALTERNATE, Decision.REST):
-            after = decide(speakers, cursor, decision)
-            if after:
-                count = 1 + name_keys if decision is Decision.REST else 1
-                moves.append(Move(decision, count, after, cursor, range(cursor, last)))
-        return moves
+def _name_keys(review: Review, exchange: Exchange, name: str) -> str:
+    """The keys for a name: its number, or as many of its letters as tell it apart."""
+    if name in exchange.names:
+        return str(exchange.names.index(name) + 1)
+    lengths = range(1, len(name) + 1)
+    typed = next((name[:n] for n in lengths if review.matching_names(name[:n])[:1] == [name]), name)
+    return f"w{typed}\n"
 
 
-def ask_exchanges(sheet: Sheet, exchanges: Iterable[Exchange]) -> Counter[str]:
-    """Reviews exchanges until enough of the book is right. Returns the keys that were pressed."""
-    reviewer = Reviewer(sheet, Counter())
-    for exchange in exchanges:
-        if sheet.is_done:
-            break
-        reviewer.review(exchange)
-    return reviewer.pressed
+def ask_exchanges(sheet: Sheet, proposal: Proposal) -> Counter[str]:
+    """Reviews a book until enough of it is right. Returns how often each kind was decided."""
+    person = Person(sheet)
+    person.review = Review(proposal, person, Console(file=io.StringIO(), width=100))
+    person.review.run()
+    sheet.count(group_pieces(person.review.proposal.quotes))
+    return person.pressed
 
 
 # -- all orders ------------------------------------------------------------------------------------
 
 
 def measure(folder: Path, score: Any) -> dict[str, Any]:
-    """Keystrokes by order, the share that was right before, and the most that was reached."""
+    """Keystrokes by order, the share that was right before, and the share that was reached."""
     with tempfile.TemporaryDirectory() as root:
-        proposal = decide(load.load(project_of(folder, Path(root))))
-    doubtful = proposal.doubtful
-    by_lines = sorted(
-        (each.name for each in proposal.characters), key=lambda name: -proposal.lines[name]
-    )
-    exchanges = doubtful_exchanges(proposal)
-    all_turns = list(group_pieces(proposal.quotes))
-
-    def fresh_sheet() -> Sheet:
-        return sheet_of(folder, score, proposal, all_turns)
-
-    in_order = sorted(doubtful, key=lambda turn: (turn[0].chapter, turn[0].number))
-    pressed: Counter[str] = Counter()
-
-    def review_exchanges(sheet: Sheet) -> None:
-        pressed.update(ask_exchanges(sheet, exchanges))
-
-    orders: dict[str, Callable[[Sheet], None]] = {
-        "in_order": lambda sheet: ask_singly(sheet, in_order, by_lines),
-        "weakest_first": lambda sheet: ask_singly(sheet, doubtful, by_lines),
-        "exchanges": review_exchanges,
-    }
-    figures: dict[str, Any] = {
-        "quotations": fresh_sheet().total,
-        "right_before": round(fresh_sheet().share, 4),
+        proposal = propose(load.load(project_of(folder, Path(root))))
+        doubtful = proposal.doubtful
+        names_by_lines = sorted(
+            (character.name for character in proposal.characters),
+            key=lambda name: -proposal.lines[name],
+        )
+        in_order = sorted(doubtful, key=lambda turn: (turn[0].chapter, turn[0].number))
+        turns = list(group_pieces(proposal.quotes))
+        start, book_order, weakest_first, exchanges = (
+            sheet_of(folder, score, proposal, turns) for _ in range(4)
+        )
+        ask_singly(book_order, in_order, names_by_lines)
+        ask_singly(weakest_first, doubtful, names_by_lines)
+        decisions = ask_exchanges(exchanges, proposal)
+    sheets = {"in_order": book_order, "weakest_first": weakest_first, "exchanges": exchanges}
+    return {
+        "quotations": start.total,
+        "right_before": round(start.share, 4),
         "questions": len(doubtful),
-        "exchanges_to_ask": len(exchanges),
+        **{
+            name: {"keystrokes": sheet.keystrokes, "reached": round(sheet.share, 4)}
+            for name, sheet in sheets.items()
+        },
+        "decisions": dict(decisions.most_common()),
     }
-    for name, review in orders.items():
-        sheet = fresh_sheet()
-        review(sheet)
-        figures[name] = {"keystrokes": sheet.keystrokes, "reached": round(sheet.share, 4)}
-    figures["pressed"] = dict(pressed.most_common())
-    return figures
 
 
 def main() -> None:

@@ -249,7 +249,7 @@ class Review:
         """Reads a name of the cast, which is completed as it is typed; None after Escape."""
         typed = ""
         while True:
-            names = self._matching_names(typed)
+            names = self.matching_names(typed)
             candidates = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
             self.console.print(f"name: {typed}    {candidates or 'nobody of the cast'}")
             key = self.keys()
@@ -277,7 +277,7 @@ class Review:
         names |= {character.name.casefold(): character.name for character in reversed(cast)}
         return names.get(typed.strip().casefold())
 
-    def _matching_names(self, typed: str) -> list[str]:
+    def matching_names(self, typed: str) -> list[str]:
         """Returns names that begin with the text, then those with such a word or alias.
 
         Names with more lines come first.

@@ -65,6 +65,8 @@ class Exchange:
     turns: tuple[Turn, ...]
     names: tuple[str, ...] = field(repr=False)
     """Those who may speak in it, the likeliest first."""
+    candidates: tuple[str, ...] = field(repr=False)
+    """All of the cast, the likeliest here first, whatever was decided."""
 
     @property
     def chapter(self) -> int:
@@ -130,11 +132,21 @@ def all_exchanges(proposal: Proposal) -> list[Exchange]:
         (character.name for character in proposal.characters),
         key=lambda name: -proposal.lines[name],
     )
+    cast_names = [character.name for character in proposal.characters]
     exchanges: list[Exchange] = []
     for turns in _runs(proposal):
         words = "\n".join(quote.quoted.text for turn in turns for quote in turn)
         exchange_id = f"{indices[id(turns[0][0])]}-{keys.content_of(encode_exact(words))[:16]}"
-        exchanges.append(Exchange(exchange_id, turns, _likely_names(turns, names_by_lines)))
+        scores: Counter[str] = Counter()
+        for quote, *_ in turns:
+            for name, probability in quote.others:
+                scores[name] += probability  # type: ignore[assignment]
+        candidates = dict.fromkeys((*_ranked(scores), *cast_names))
+        for quote, *_ in turns:
+            if quote.speaker:
+                scores[quote.speaker] += quote.row.sure  # type: ignore[assignment]
+        names = list(dict.fromkeys((*_ranked(scores), *names_by_lines)))[:MAX_NAMES]
+        exchanges.append(Exchange(exchange_id, turns, tuple(names), tuple(candidates)))
     return exchanges
 
 
@@ -167,16 +179,8 @@ def _follows(previous: Quote, quote: Quote) -> bool:
     return is_same_scene and distance <= _MAX_NARRATION_PARAGRAPHS + 1
 
 
-def _likely_names(turns: Sequence[Turn], names_by_lines: Sequence[str]) -> tuple[str, ...]:
-    """Those who are likely in an exchange, then those who speak most in the book."""
-    scores: Counter[str] = Counter()
-    for quote, *_ in turns:
-        if quote.speaker:
-            scores[quote.speaker] += quote.row.sure  # type: ignore[assignment]
-        for name, probability in quote.others:
-            scores[name] += probability  # type: ignore[assignment]
-    likely_names = [name for name, _ in scores.most_common()]
-    return tuple(dict.fromkeys((*likely_names, *names_by_lines)))[:MAX_NAMES]
+def _ranked(scores: Counter[str]) -> list[str]:
+    return [name for name, _ in scores.most_common()]
 
 
 def passages(proposal: Proposal, exchange: Exchange) -> list[Passage]:
@@ -241,7 +245,7 @@ def decided_speakers(
     before, after = list(speakers[:turn]), list(speakers[turn:])
     if decision is Decision.OTHER:
         quote = exchange.turns[turn][0]
-        names = list(dict.fromkeys((*(name for name, _ in quote.others), *exchange.names)))
+        names = list(dict.fromkeys((*(name for name, _ in quote.others), *exchange.candidates)))
         is_decided = quote.row.is_manual or after[0] != _speaker_of(exchange.turns[turn])
         position = names.index(after[0]) + 1 if is_decided and after[0] in names else 0
         others = [name for name in names[position:] + names[:position] if name != after[0]]

@@ -286,7 +286,7 @@ PROPOSED = ["Ada", "+", "Ben Hall", "?", "Ada", "-"]
         ("s\n", ["Ada!", "+!", "Ben Hall!", "?", "Ada", "-"], 2),
         ("sb", ["Ada", "+", "Bess!", "?", "Ada", "-"], 2),
         ("s ", ["Ada", "+", "Ben Hall!", "?", "Ada", "-"], 2),
-        ("sa", ["Ben Hall!", "+!", "Ben Hall", "?", "Ada", "-"], 3),
+        ("sa", ["Bess!", "+!", "Ben Hall", "?", "Ada", "-"], 3),
         ("1u", PROPOSED, 3),
         ("r2uu", PROPOSED, 3),
         ("\nu1", ["Ada", "+", "Ben Hall", "Ada!", "Ada", "-"], 2),
