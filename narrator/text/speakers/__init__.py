@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeVar
 
 from narrator.text.quotations import Quotation, join_chapters, quotations
@@ -101,7 +102,9 @@ def attribute(
     has_found_cast = was_found or find or not cast
     stories, people_by_story = [range(len(chapters))], [tuple(cast)]
     if has_found_cast:
-        stories, found_people = _find_people(chapters, chapter_speech, language)
+        stories, found_people = _find_people(
+            tuple(map(tuple, chapters)), tuple(map(tuple, chapter_speech)), language
+        )
         people_by_story = _merge_people(found_people, cast, language)
     if find or not cast:
         cast = tuple(dict.fromkeys((*cast, *(p for people in people_by_story for p in people))))
@@ -178,9 +181,10 @@ def _decision_rows(
         )
 
 
+@lru_cache(maxsize=2)  # a proposal decides twice, with the same texts
 def _find_people(
-    chapters: Sequence[Sequence[str]],
-    chapter_speech: Sequence[Sequence[Quotation]],
+    chapters: tuple[tuple[str, ...], ...],
+    chapter_speech: tuple[tuple[Quotation, ...], ...],
     language: str,
 ) -> tuple[list[range], list[tuple[Character, ...]]]:
     """Returns the stories of a book, as chapters, and the people found in each."""
