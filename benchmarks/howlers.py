@@ -57,12 +57,13 @@ SUBJECT = (
 TAG_AFTER = re.compile(
     rf"[\s,—-]*(?:{VERB} {SUBJECT}|{SUBJECT.replace('P<', 'P<early_')} {VERB})\b"
 )
-TAG_BEFORE = re.compile(rf"(?:^|[.!?]\s+){SUBJECT} {VERB}\b[^.;?!]{{0,40}}[,:]\s*$")
+TAG_BEFORE = re.compile(rf"(?:^|[.!?]\s+)(?i:{SUBJECT}) {VERB}\b[^.;?!]{{0,40}}[,:]\s*$")
 PLACE_BEFORE = r"\b(?:in|at|near|into|through|towards?|across|outside)\s+(?:the\s+)?"
 PLACE_AFTER = (
     r"(?:\s|-)+(?:Street|Road|Lane|Square|House|Hall|Park|Place|Court|Hotel|Inn|Bridge|Station"
     r"|Town|Bay|Hill|Island|River|Church|Bank|Company|Farm|Manor|Abbey|Terrace|Row)\b"
 )
+TITLES_BEFORE = ("Mr.", "Mrs.", "Miss", "Lady", "Sir", "Dr.")
 TITLES = set("mr mrs miss ms dr sir lady lord the a an of old young little poor captain".split())
 
 
@@ -178,8 +179,9 @@ def sex_of(member: Character, book: Book) -> str | None:
 def present_people(book: Book) -> list[set[str]]:
     """Returns for each chapter the names of those who are named in it, and of its "I".
 
-    A person is named by any name of the cast's list, or by a word of these that nobody shares;
-    not by a street or house of the same name.
+    A person is named by any name of the cast's list; by that name without its title, or by a word
+    that no other name of the cast has, unless a title that the person does not have stands before
+    it. A street or house of the same name is none of these.
     """
     words_of = {
         member.name: {word for name in member.names for word in name.split() if word[:1].isupper()}
@@ -188,13 +190,22 @@ def present_people(book: Book) -> list[set[str]]:
     shared = Counter(word for words in words_of.values() for word in words)
     patterns = {}
     for member in book.attribution.cast:
-        own_words = {
+        titled = pattern_of(member.names)
+        untitled = [
+            " ".join(word for word in name.split() if word.lower().rstrip(".") not in TITLES)
+            for name in member.names
+        ]
+        own_words = [
             word
             for word in words_of[member.name]
             if shared[word] == 1 and word.lower().rstrip(".") not in TITLES
-        }
+        ]
+        bare = pattern_of([name for name in (*untitled, *own_words) if name])
+        titles = {title for title in TITLES_BEFORE if title in " ".join(member.names).split()}
+        other_titles = set(TITLES_BEFORE) - titles if titles else set()
+        no_other_title = "".join(rf"(?<!\b{re.escape(title)}\s)" for title in sorted(other_titles))
         flags = re.IGNORECASE if member.name[:1].islower() else 0
-        named = f"{pattern_of([*member.names, *own_words])}(?!{PLACE_AFTER})"
+        named = rf"(?:{titled}|{no_other_title}{bare})(?!{PLACE_AFTER})"
         patterns[member.name] = re.compile(named, flags)
     first_persons: dict[int, Counter[str]] = {}
     for row, subject in book.tag_subjects():
@@ -275,11 +286,15 @@ def describe(book: Book, howler: Howler) -> str:
     row, paragraphs = howler.row, book.chapters[howler.row.chapter]
     number, quotation = row.quotation.paragraph, row.quotation
     text = paragraphs[number]
-    marked = f"{text[: quotation.start]}>>{text[quotation.start : quotation.stop]}<<{text[quotation.stop :]}"
+    marked = (
+        f"{text[: quotation.start]}>>{text[quotation.start : quotation.stop]}<<"
+        f"{text[quotation.stop :]}"
+    )
     before = paragraphs[number - 1] if number else ""
+    decision = f"{howler.kind}: {row.speaker} ({howler.speaker_sex}; by {row.by}, {row.sure:.2f})"
     return (
-        f"[{book.name}, chapter {row.chapter + 1}] {howler.kind}: {row.speaker} "
-        f"({howler.speaker_sex}; by {row.by}, {row.sure:.2f})\n    {before[-300:]}\n    {marked[:900]}"
+        f"[{book.name}, chapter {row.chapter + 1}] {decision}\n"
+        f"    {before[-300:]}\n    {marked[:900]}"
     )
 
 
@@ -292,7 +307,7 @@ def main() -> None:
     options = parser.parse_args()
     columns = ("absent", "sex", "thing")
     print(f"{'book':<34}{'cast':>6}{'pieces':>8}", *(f"{column:>8}" for column in columns), sep="")
-    results = {}
+    results: dict[str, dict[str, object]] = {}
     every: list[tuple[Book, Howler]] = []
     for path in options.books:
         book = read(path)
@@ -310,7 +325,8 @@ def main() -> None:
         print(f"    cast: {', '.join(member.name for member in book.attribution.cast)}")
         print(f"    suspects: {', '.join(suspects(book)) or 'none'}", flush=True)
         if book.folder:
-            lengths = results[book.name]["swapped"] = swapped(book)
+            lengths = swapped(book)
+            results[book.name]["swapped"] = lengths
             print(f"    swapped: {len(lengths)} exchanges, {sum(lengths)} quotations")
     for book, howler in random.Random(options.seed).sample(every, min(options.sample, len(every))):
         print(f"\n{describe(book, howler)}")
