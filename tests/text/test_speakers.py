@@ -216,3 +216,11 @@ def test_names_that_are_common_words_and_many_names_are_no_harm() -> None:
     many = tuple(Character(f"Mr. Hart{number}") for number in range(5_000))
     said = attributed("“Will you?” said Ada.", "“The end,” I said.", cast=(*CAST, odd, *many)).said
     assert said[0].speaker == "Ada Bell"
+
+
+def test_a_street_that_bears_a_name_is_nobody() -> None:
+    cast = [Character("Henry Baker", pronoun="he"), Character("Ada", pronoun="she")]
+    paragraphs = ["Ada walked up Baker Street with Clay.", "“Is it far?”", "“No.”"]
+    rows = attribute([paragraphs], cast, language="en").said
+    assert "Henry Baker" not in {row.speaker for row in rows}
+    assert all("Henry Baker" != name for row in rows for name, _ in row.others)

@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 
 from narrator.text.quotations import Quotation
 from narrator.text.speakers.names import KnownNames, Token, elides, tokens
-from narrator.text.speakers.words import PERSONS, PRONOUNS, SAID, SUBJECTS, TITLES
+from narrator.text.speakers.words import (
+    PERSONS,
+    PLACE_WORDS,
+    PRONOUNS,
+    SAID,
+    SUBJECTS,
+    TITLES,
+)
 from narrator.text.speech_words import speech_of
 from textbase.languages import primary
 
@@ -181,6 +188,8 @@ class _MentionFinder:
         first_word, last_word = self.words[index], self.words[index + word_count - 1]
         if word_count == 1 and first_word.norm in _AMBIGUOUS_NAMES and self._is_word(index):
             return None
+        if self._is_place(index + word_count):
+            return None
         # "the painter" may be anybody who paints: the cast's own is the likeliest
         is_loose = (
             (entry.is_common or entry.is_noun)
@@ -197,6 +206,18 @@ class _MentionFinder:
             entry.characters,
             (PERSONS[last_word.norm] or None) if is_loose else None,
             last_word.is_possessive,
+        )
+
+    def _is_place(self, next_index: int) -> bool:
+        """Returns whether the word after a name makes it a place's: Baker Street."""
+        if next_index >= len(self.words):
+            return False
+        last_word, next_word = self.words[next_index - 1 : next_index + 1]
+        return (
+            next_word.norm in PLACE_WORDS
+            and next_word.is_capitalised
+            and not last_word.is_possessive
+            and self.text[last_word.stop : next_word.start] == " "
         )
 
     def _match_inflected_name(self, index: int, is_quoted: bool) -> Mention | None:

@@ -20,6 +20,7 @@ from narrator.text.speakers.words import (
     NICKNAMES,
     NOT_NAMES,
     PERSONS,
+    PLACE_WORDS,
     SAID,
     SHE_NAMES,
     SHORT,
@@ -153,7 +154,7 @@ def _is_person(form: _NameForm) -> bool:
     if form.title and len(form.words) > 1:
         return True
     evidence = form.tag_count + form.vocative_count
-    if form.words[-1] in _PLACE_WORDS or (form.place_count * 3 > form.count and evidence < 2):
+    if form.words[-1] in PLACE_WORDS or (form.place_count * 3 > form.count and evidence < 2):
         return False
     if form.place_count * 4 > form.count and form.place_count > 5 * evidence and not form.tag_count:
         return False
@@ -170,14 +171,6 @@ def _is_role(form: _NameForm) -> bool:
     """Returns whether a role like "the landlord" speaks often enough to be in the cast."""
     is_frequent = form.tag_count >= 3 or (form.tag_count >= 2 and form.inner_count >= 3)
     return is_frequent and form.words[-1] not in _GENERIC_NOUNS
-
-
-_PLACE_WORDS = frozenset(
-    "street road lane square park house hall court place castle abbey church bridge hill island "
-    "islands river sea bay county avenue gardens inn hotel club college school university library "
-    "company society row terrace station gables pond wood woods lake cottage farm grange manor "
-    "street. day night morning evening english french".split()
-)
 
 
 def _collect_forms(
@@ -377,7 +370,7 @@ def _noun_end(words: Sequence[Token], index: int, text: str) -> int | None:
                 and text[words[word_index].stop : next_word.start] == " "
             )
         ):
-            return None if norm in _PLACE_WORDS else word_index + 1
+            return None if norm in PLACE_WORDS else word_index + 1
     return None
 
 
