@@ -107,7 +107,7 @@ def test_quotations_are_looked_for_in_the_narration_of_a_whole_chapter() -> None
         (one.passage, one.scene, one.place, one.text, one.continues_previous) for one in found
     ] == [
         (1, 0, 1, "“I know,", False), (2, 0, 2, "“I do.”", True), (4, 0, 4, "“So", False),
-        (6, 1, 0, "“be it.”", False),
+        (6, 1, 0, "“be it.”", True),
     ]  # fmt: skip
 
 
