@@ -223,4 +223,4 @@ def test_a_street_that_bears_a_name_is_nobody() -> None:
     paragraphs = ["Ada walked up Baker Street with Clay.", "“Is it far?”", "“No.”"]
     rows = attribute([paragraphs], cast, language="en").said
     assert "Henry Baker" not in {row.speaker for row in rows}
-    assert all("Henry Baker" != name for row in rows for name, _ in row.others)
+    assert all(name != "Henry Baker" for row in rows for name, _ in row.others)
