@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from benchmarks.speakers import chapters_of, load_score
+from benchmarks.speakers import annotation_of, chapters_of, load_score
 from manuscripts.reading import read_book
 from narrator.text.speakers import AttributedQuotation, Attribution, Character, attribute
 
@@ -242,27 +242,18 @@ def swapped(book: Book) -> list[int]:
     """Returns the lengths of exchanges that have their two speakers swapped, in quotations."""
     assert book.folder is not None
     score = load_score(book.folder.parent)
-    cast, quotes = score.gold(book.folder)
-    members = [{"name": each.name, "aliases": each.aliases} for each in book.attribution.cast]
-    as_gold = score.same_character(cast, members)
-    pieces = sorted(
-        (span[0], number, score.words(text))
-        for number, spans, texts, _, _ in quotes
-        for span, text in zip(spans, texts, strict=True)
-        if score.words(text)
-    )
     rows = book.attribution.said
     texts = [book.text(row)[row.quotation.start : row.quotation.stop] for row in rows]
-    votes = score.aligned(pieces, [score.words(text) for text in texts])
+    annotation = annotation_of(score, book.folder, book.attribution.cast, texts)
     turns = sorted(
-        (votes[number].most_common(1)[0][0], speaker)
-        for number, _, _, speaker, _ in quotes
-        if votes[number]
+        (annotation.votes[number].most_common(1)[0][0], speaker)
+        for number, _, _, speaker, _ in annotation.quotes
+        if annotation.votes[number]
     )
     runs: list[list[str]] = [[]]  # annotated speakers of quotations given to the other one
     pair: set[str] = set()
     for (index, speaker), (next_index, _) in pairwise([*turns, (len(rows) - 1, "")]):
-        decided = as_gold.get(rows[index].speaker or "")
+        decided = annotation.names.get(rows[index].speaker or "")
         if (
             decided is None
             or decided == speaker

@@ -24,7 +24,7 @@ from typing import Any
 import yaml
 from rich.console import Console
 
-from benchmarks.speakers import cast_of, chapters_of, load_score
+from benchmarks.speakers import annotation_of, cast_of, chapters_of, load_score
 from narrator.cli.review import TURN_KEYS, Review
 from narrator.pipeline.attribution import Proposal, Quote, group_pieces
 from narrator.pipeline.exchanges import (
@@ -126,27 +126,18 @@ def _remove_shared_aliases(speakers: dict[str, Any]) -> None:
 
 def sheet_of(folder: Path, score: Any, proposal: Proposal, turns: Sequence[Turn]) -> Sheet:
     """Aligns the turns of a proposal with the annotation."""
-    gold_cast, annotated_quotes = score.gold(folder)
-    members = [{"name": each.name, "aliases": each.aliases} for each in proposal.characters]
-    gold_names = score.same_character(gold_cast, members)
-    names = {gold_name: name for name, gold_name in gold_names.items()}
-    pieces = sorted(
-        (span[0], number, score.words(text))
-        for number, spans, texts, _, _ in annotated_quotes
-        for span, text in zip(spans, texts, strict=True)
-        if score.words(text)
-    )
-    quote_words = [score.words(quote.quoted.text) for quote in proposal.quotes]
-    votes = score.aligned(pieces, quote_words)
+    texts = (quote.quoted.text for quote in proposal.quotes)
+    annotation = annotation_of(score, folder, proposal.characters, texts)
+    names = {annotated_name: name for name, annotated_name in annotation.names.items()}
     turn_of_quote = {place_of(quote): place_of(turn[0]) for turn in turns for quote in turn}
     answers: dict[Place, Counter[str]] = {}
     total = 0
-    for number, _, _, speaker, _ in annotated_quotes:
-        if speaker not in gold_cast or speaker.startswith("_"):
+    for number, _, _, speaker, _ in annotation.quotes:
+        if speaker not in annotation.cast or speaker.startswith("_"):
             continue
         total += 1
-        if votes[number]:
-            quote = proposal.quotes[votes[number].most_common(1)[0][0]]
+        if annotation.votes[number]:
+            quote = proposal.quotes[annotation.votes[number].most_common(1)[0][0]]
             if speaker in names:
                 turn = turn_of_quote[place_of(quote)]
                 answers.setdefault(turn, Counter())[names[speaker]] += 1

@@ -20,7 +20,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,35 +85,57 @@ def cast_of(folder: Path) -> list[Character]:
     return cast
 
 
+@dataclass(frozen=True)
+class Annotation:
+    """The annotated quotations of a novel, beside those of an attribution."""
+
+    cast: Mapping[str, Any]
+    """The annotated characters by main name."""
+    names: Mapping[str, str]
+    """Attributed character -> annotated character."""
+    quotes: Sequence[tuple[Any, ...]]
+    """(number, spans, pieces, speaker, kind) of each annotated quotation."""
+    votes: Mapping[int, Counter[int]]
+    """Number of an annotated quotation -> places of attributed ones that share words with it."""
+
+
+def annotation_of(
+    score: Any, folder: Path, characters: Iterable[Character], texts: Iterable[str]
+) -> Annotation:
+    """Aligns an annotation with the `texts` of all attributed quotations, in order."""
+    cast, quotes = score.gold(folder)
+    members = [{"name": member.name, "aliases": member.aliases} for member in characters]
+    pieces = sorted(
+        (span[0], number, score.words(piece))
+        for number, spans, quote_pieces, _, _ in quotes
+        for span, piece in zip(spans, quote_pieces, strict=True)
+        if score.words(piece)
+    )
+    votes = score.aligned(pieces, [score.words(text) for text in texts])
+    return Annotation(cast, score.same_character(cast, members), quotes, votes)
+
+
 def compared(
     score: Any, folder: Path, chapters: list[list[str]], attribution: Attribution
 ) -> list[Row]:
     """Each annotated quotation that has one speaker of the cast."""
-    cast, quotes = score.gold(folder)
-    members = [{"name": member.name, "aliases": member.aliases} for member in attribution.cast]
-    as_gold = score.same_character(cast, members)
-    pieces = sorted(
-        (span[0], number, score.words(text))
-        for number, spans, texts, _, _ in quotes
-        for span, text in zip(spans, texts, strict=True)
-        if score.words(text)
-    )
     texts = [
         chapters[member.chapter][member.quotation.paragraph][
             member.quotation.start : member.quotation.stop
         ]
         for member in attribution.said
     ]
-    votes = score.aligned(pieces, [score.words(text) for text in texts])
+    annotation = annotation_of(score, folder, attribution.cast, texts)
     rows = []
-    for number, _, _, speaker, kind in quotes:
-        if speaker not in cast or speaker.startswith("_"):
+    for number, _, _, speaker, kind in annotation.quotes:
+        if speaker not in annotation.cast or speaker.startswith("_"):
             continue
-        if not votes[number]:
+        votes = annotation.votes[number]
+        if not votes:
             rows.append(Row(kind, "not found", 0.0, False))
             continue
-        decision = attribution.said[votes[number].most_common(1)[0][0]]
-        right = as_gold.get(decision.speaker or "") == speaker
+        decision = attribution.said[votes.most_common(1)[0][0]]
+        right = annotation.names.get(decision.speaker or "") == speaker
         rows.append(Row(kind, decision.by, decision.odds, right))
     return rows
 

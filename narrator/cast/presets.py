@@ -105,6 +105,18 @@ class Preset:
     def to_reference(self) -> Reference:
         return Reference(self.content, self.samples, clips.RATE_HZ, self.transcript, self.latents)
 
+    def to_voice(self, path: Path) -> Voice:
+        """Returns a speaker with this voice, whose file is at `path`."""
+        return Voice(
+            self.name,
+            reference=path,
+            content=self.content,
+            description=self.description,
+            seed=self.seed,
+            style=self.style,
+            language=self.language,
+        )
+
     def with_latents(self, fingerprint: str, latents: NDArray[np.float32]) -> Preset:
         """Returns a copy with an encoder's latents of the reference.
 

@@ -185,25 +185,12 @@ class VoiceBook:
         with self._mutex:
             cached = self._voice_by_path.get(path)
             if cached is None or cached[0] != stamp:
-                cached = self._voice_by_path[path] = (
-                    stamp,
-                    _speaking_preset(presets.read(path), path, self._engine.clones),
-                )
+                preset = presets.read(path)
+                reference = preset.to_reference() if self._engine.clones else None
+                speaking = Speaking(preset.to_voice(path), preset.language, reference)
+                cached = self._voice_by_path[path] = stamp, speaking
         return replace(cached[1], voice=replace(cached[1].voice, speaker=entry.name))
 
 
 def _by_folded_name(entries: Mapping[str, VoiceEntry]) -> Mapping[str, VoiceEntry]:
     return {name.casefold(): entries[name] for name in reversed(list(entries))}
-
-
-def _speaking_preset(preset: presets.Preset, path: Path, is_cloned: bool) -> Speaking:
-    voice = Voice(
-        preset.name,
-        reference=path,
-        content=preset.content,
-        description=preset.description,
-        seed=preset.seed,
-        style=preset.style,
-        language=preset.language,
-    )
-    return Speaking(voice, preset.language, preset.to_reference() if is_cloned else None)

@@ -153,7 +153,6 @@ def _find_voice(name: str, root: Path | None, engine: Engine) -> tuple[Voice, Re
     """
     from narrator.cast import presets
     from narrator.engines.registry import ENGINES
-    from narrator.engines.voice import Voice
 
     own_voices = ENGINES[load_speech_settings(root).engine.name].voices
     if name in own_voices:
@@ -169,14 +168,7 @@ def _find_voice(name: str, root: Path | None, engine: Engine) -> tuple[Voice, Re
     path = presets.find(name, root)
     preset = presets.read(path)
     _check_clones(engine, "speak in a voice of yours")
-    voice = Voice(
-        preset.name,
-        reference=path,
-        content=preset.content,
-        style=preset.style,
-        language=preset.language,
-    )
-    return voice, preset.to_reference()
+    return preset.to_voice(path), preset.to_reference()
 
 
 def _spoken_text(text: str, language: str, speaker: str) -> str:

@@ -187,8 +187,8 @@ def find_silent_parts(manuscript: Manuscript) -> Iterator[Problem]:
 def find_unmatched_entries(manuscript: Manuscript) -> Iterator[Problem]:
     """Yields one warning that lists the entries of the lexicon that match nothing in the book."""
     project = manuscript.project
-    text = "\n".join(utterance.chunk.text for utterance in manuscript.spoken)
-    unmatched_entries = lexicon_of(project)[0].unmatched(text)
+    texts = (utterance.chunk.text for utterance in manuscript.spoken)
+    unmatched_entries = lexicon_of(project)[0].unmatched(texts)
     if unmatched_entries:
         names = [f"“{entry.word or entry.pattern}”" for entry in unmatched_entries]
         listing = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if names[5:] else "")

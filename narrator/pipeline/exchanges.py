@@ -7,8 +7,8 @@ keyboards nor pages.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -137,14 +137,14 @@ def all_exchanges(proposal: Proposal) -> list[Exchange]:
     for turns in _runs(proposal):
         words = "\n".join(quote.quoted.text for turn in turns for quote in turn)
         exchange_id = f"{indices[id(turns[0][0])]}-{keys.content_of(encode_exact(words))[:16]}"
-        scores: Counter[str] = Counter()
+        scores: defaultdict[str, float] = defaultdict(float)
         for quote, *_ in turns:
             for name, probability in quote.others:
-                scores[name] += probability  # type: ignore[assignment]
+                scores[name] += probability
         candidates = dict.fromkeys((*_ranked(scores), *cast_names))
         for quote, *_ in turns:
             if quote.speaker:
-                scores[quote.speaker] += quote.row.sure  # type: ignore[assignment]
+                scores[quote.speaker] += quote.row.sure
         names = list(dict.fromkeys((*_ranked(scores), *names_by_lines)))[:MAX_NAMES]
         exchanges.append(Exchange(exchange_id, turns, tuple(names), tuple(candidates)))
     return exchanges
@@ -179,8 +179,8 @@ def _follows(previous: Quote, quote: Quote) -> bool:
     return is_same_scene and distance <= _MAX_NARRATION_PARAGRAPHS + 1
 
 
-def _ranked(scores: Counter[str]) -> list[str]:
-    return [name for name, _ in scores.most_common()]
+def _ranked(scores: Mapping[str, float]) -> list[str]:
+    return sorted(scores, key=lambda name: -scores[name])
 
 
 def passages(proposal: Proposal, exchange: Exchange) -> list[Passage]:

@@ -285,19 +285,24 @@ def audible(samples: Samples, rate: int) -> NDArray[np.bool_]:
     return _find_speech_hops(samples, rate)[1]
 
 
+def frame_levels(samples: Samples, frame: int) -> tuple[NDArray[np.float64], float | None]:
+    """Returns the level of each `frame` samples in dB full scale, and that of clear speech, which
+    nine tenths of the audible frames do not exceed; None where none is audible."""
+    count = len(samples) // frame
+    power = np.square(samples[: count * frame].reshape(count, frame)).mean(axis=1, dtype=np.float64)
+    levels = 10 * np.log10(power + 1e-12)
+    audible_levels = levels[levels > _LOWEST_AUDIBLE_DB]
+    return levels, float(np.percentile(audible_levels, 90)) if len(audible_levels) else None
+
+
 def _find_speech_hops(samples: Samples, rate: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Returns the hops with clear speech, and those with at least weak sound.
 
     The thresholds are relative to the levels of the take.
     """
-    hop = samples_per_hop(rate)
-    count = len(samples) // hop
-    power = np.square(samples[: count * hop].reshape(count, hop)).mean(axis=1, dtype=np.float64)
-    levels = 10 * np.log10(power + 1e-12)
-    audible_levels = levels[levels > _LOWEST_AUDIBLE_DB]
-    if not len(audible_levels):
-        return np.zeros(count, bool), np.zeros(count, bool)
-    loud_level = float(np.percentile(audible_levels, 90))
+    levels, loud_level = frame_levels(samples, samples_per_hop(rate))
+    if loud_level is None:
+        return np.zeros(len(levels), bool), np.zeros(len(levels), bool)
     noise_level = min(float(np.percentile(levels, 5)), loud_level - _CLEAR_RANGE_DB)
     clear_threshold = max(loud_level - _CLEAR_RANGE_DB, noise_level + _CLEAR_OVER_NOISE_DB)
     weak_threshold = max(

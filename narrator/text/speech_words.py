@@ -126,31 +126,33 @@ def speech_of(language: str) -> SpeechWords:
         pairs = (pair.partition("=") for pair in table.get(group, "").split())
         return {word: pronoun or None for word, _, pronoun in pairs}
 
+    stemmed_verbs = {stem + ending for stem in words("stems") for ending in words("endings")}
     return SpeechWords(
-        code,
-        words("traits"),
-        words("verbs")
-        | words("rare verbs")
-        | {stem + ending for stem in words("stems") for ending in words("endings")},
-        pronouns("pronouns"),
-        pronouns("articles"),
-        pronouns("address"),
-        pronouns("nouns"),
-        words("generic"),
-        words("prepositions"),
-        words("openers"),
-        words("first and second person"),
-        words("third person"),
-        words("aside openers"),
-        words("tag goes on"),
-        pronouns("verb genders"),
-        dict.fromkeys(words("he names"), "he") | dict.fromkeys(words("she names"), "she"),
-        pronouns("name genders"),
-        tuple(sorted(words("case endings"), key=lambda ending: (-len(ending), ending))),
-        words("not names"),
-        words("name particles"),
-        words("particles"),
-        pronouns("honorifics"),
-        words("adverbs"),
-        words("adjectives"),
+        code=code,
+        traits=words("traits"),
+        verbs=words("verbs") | words("rare verbs") | stemmed_verbs,
+        pronouns=pronouns("pronouns"),
+        articles=pronouns("articles"),
+        address=pronouns("address"),
+        nouns=pronouns("nouns"),
+        generic_nouns=words("generic"),
+        prepositions=words("prepositions"),
+        openers=words("openers"),
+        first_and_second_person=words("first and second person"),
+        third_person=words("third person"),
+        aside_openers=words("aside openers"),
+        tag_continuations=words("tag goes on"),
+        verb_genders=pronouns("verb genders"),
+        given_names=dict.fromkeys(words("he names"), "he")
+        | dict.fromkeys(words("she names"), "she"),
+        name_genders=pronouns("name genders"),
+        case_endings=tuple(
+            sorted(words("case endings"), key=lambda ending: (-len(ending), ending))
+        ),
+        not_names=words("not names"),
+        name_particles=words("name particles"),
+        subject_particles=words("particles"),
+        honorifics=pronouns("honorifics"),
+        adverbs=words("adverbs"),
+        adjectives=words("adjectives"),
     )

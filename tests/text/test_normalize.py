@@ -387,3 +387,9 @@ def test_the_novel_is_spoken_whole() -> None:
             r"[a-z]{2,}", re.sub(r"\W’|’\w+|[A-Z]\w*|\w*\.|\w*œ\w*|\w*\d\w*", " ", text)
         )
         assert not set(words) - set(re.findall(r"[a-z]+", result.text.lower())), text
+
+
+def test_an_entry_matches_within_one_text_as_it_is_spoken() -> None:
+    entry = LexiconEntry(pattern=r"walked\s+home", say="went home")
+    assert Lexicon([entry]).unmatched(["She walked", "home."]) == [entry]
+    assert Lexicon([entry]).unmatched(["It rained.", "She walked home."]) == []

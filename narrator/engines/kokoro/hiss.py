@@ -21,13 +21,10 @@ KEPT, FADE = 0.1, 0.1
 def fade_hiss(samples: audio.Samples, rate: int) -> audio.Samples:
     """Returns speech of which a hiss after the last word is faded out."""
     frame = round(FRAME * rate)
-    count = len(samples) // frame
-    power = np.square(samples[: count * frame].reshape(count, frame)).mean(axis=1)
-    levels = 10 * np.log10(power + 1e-12)
-    audible_levels = levels[levels > -60]
-    if not len(audible_levels):
+    levels, loud_level = audio.frame_levels(samples, frame)
+    if loud_level is None:
         return samples
-    relative = levels - np.percentile(audible_levels, 90)
+    relative = levels - loud_level
     low, high = HISS_LEVELS
     first = int(np.flatnonzero(relative > high)[-1]) + 1
     is_over = relative[first:] < low

@@ -172,13 +172,23 @@ class Lexicon:
                     spoken = _expand_template(ready, match, words) if ready.say else match[0]
                     yield LexiconMatch(match.start(), match.end(), spoken, ready.entry.phonemes)
 
-    def unmatched(self, text: str) -> list[LexiconEntry]:
-        """Returns the entries that match nowhere in a text, for any speaker or language.
+    def unmatched(self, texts: Iterable[str]) -> list[LexiconEntry]:
+        """Returns the entries that match in none of the texts, for any speaker or language.
 
-        Raises Slow.
+        Raises SlowPattern.
         """
-        plain = apply_edits(text, canonical(text, "en"))
-        return [ready.entry for ready in self._entries if not _matches_somewhere(ready, plain)]
+        unmatched_entries = list(self._entries)
+        for text in texts:
+            if not unmatched_entries:
+                break
+            plain = apply_edits(text, canonical(text, "en"))
+            folded = plain.casefold()
+            unmatched_entries = [
+                ready
+                for ready in unmatched_entries
+                if ready.probe not in folded or not any(_find_matches(ready, plain))
+            ]
+        return [ready.entry for ready in unmatched_entries]
 
     def _applicable(self, language: str, speaker: str) -> list[_CompiledEntry]:
         """Return the entries for a language and speaker, best first."""
@@ -200,13 +210,6 @@ def _find_matches(ready: _CompiledEntry, text: str) -> Iterable[re.Match[str]]:
         return ready.regex.finditer(text)
     with time_limit(ready.regex.pattern):
         return list(ready.regex.finditer(text))
-
-
-def _matches_somewhere(ready: _CompiledEntry, text: str) -> bool:
-    if ready.entry.pattern is None:
-        return ready.regex.search(text) is not None
-    with time_limit(ready.regex.pattern):
-        return ready.regex.search(text) is not None
 
 
 def _covers(general: str | None, language: str) -> bool:

@@ -122,9 +122,13 @@ def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> Iterato
         targets: dict[tuple[int, ...], _State] = {}
         steps: list[_Step] = []
         next_situations = scene_situations[index + 1 : index + 1 + _LOOKAHEAD]
+        untagged = _without_tag(situation)
         for state in states:
             latest = [character for character, _ in state.history[-_STATE_LENGTH + 1 :]]
-            for character, odds in _options(situation, book, state.history, next_situations):
+            options = _rank_candidates(situation, book, state.history, next_situations)
+            for character, odds in options[:_MAX_OPTIONS]:
+                if untagged is not None and len(options) == 1:
+                    odds *= _fit_of_named(untagged, character, book, state.history, next_situations)
                 target = targets.setdefault((*latest, character), _State())
                 step = _Step(state, target, character, math.log(max(odds, 1e-9)))
                 target.reach(step, situation)
@@ -141,17 +145,6 @@ def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> Iterato
         history.append((character, situation))
 
 
-def _options(
-    situation: Situation, book: Story, history: History, next_situations: Sequence[Situation]
-) -> Sequence[tuple[int, float]]:
-    """Returns the likeliest speakers of a turn with the weights of their paths."""
-    options = _rank_candidates(situation, book, history, next_situations)[:_MAX_OPTIONS]
-    if len(options) > 1 or situation.kind not in ("name", "self"):
-        return options
-    [(character, odds)] = options
-    return [(character, odds * _fit_of_named(situation, character, book, history, next_situations))]
-
-
 def _sum_paths(steps: Sequence[_Step]) -> dict[int, float]:
     """Returns the probability of each speaker of a turn over all paths; carries the sums `after`
     from the states behind the turn to those before it."""
@@ -161,10 +154,15 @@ def _sum_paths(steps: Sequence[_Step]) -> dict[int, float]:
         step.source.after = _log_add(step.source.after, rest)
         through = step.source.before + rest
         sums[step.character] = _log_add(sums.get(step.character, -math.inf), through)
-    top = max(sums.values())
-    weights = {character: math.exp(log_sum - top) for character, log_sum in sums.items()}
-    total = sum(weights.values())
-    return {character: weight / total for character, weight in weights.items()}
+    return dict(zip(sums, _probabilities(list(sums.values())), strict=True))
+
+
+def _probabilities(logarithms: Sequence[float]) -> list[float]:
+    """Returns numbers, given by their logarithms, as shares of their sum."""
+    top = max(logarithms)
+    shares = [math.exp(logarithm - top) for logarithm in logarithms]
+    total = sum(shares)
+    return [share / total for share in shares]
 
 
 def _log_add(a: float, b: float) -> float:
@@ -182,8 +180,22 @@ def _speakers_of_path(state: _State) -> list[int]:
     return speakers[::-1]
 
 
+def _without_tag(situation: Situation) -> Situation | None:
+    """Returns a turn as it would be without the tag that names its speaker; None for others."""
+    if situation.kind not in ("name", "self"):
+        return None
+    return replace(
+        situation,
+        kind="bare",
+        named_characters=(),
+        pronoun=None,
+        is_another=False,
+        nearby_characters={},
+    )
+
+
 def _fit_of_named(
-    situation: Situation,
+    untagged: Situation,
     character: int,
     book: Story,
     history: History,
@@ -196,14 +208,6 @@ def _fit_of_named(
     """
     if not history or character == _NOBODY:
         return 1.0
-    untagged = replace(
-        situation,
-        kind="bare",
-        named_characters=(),
-        pronoun=None,
-        is_another=False,
-        nearby_characters={},
-    )
     odds = dict(_rank_candidates(untagged, book, history, next_situations))
     return float(max(odds.get(character, 0.0), _MIN_FIT) ** _FIT_WEIGHT)
 
@@ -278,10 +282,7 @@ def _rank_candidates(
             features(situation, character, book, history, next_situations) for character in options
         )
     ]
-    highest_score = max(scores)
-    odds = [math.exp(score - highest_score) for score in scores]
-    total = sum(odds)
-    ranked = zip(options, (share / total for share in odds), strict=True)
+    ranked = zip(options, _probabilities(scores), strict=True)
     return sorted(ranked, key=lambda pair: -pair[1])
 
 
