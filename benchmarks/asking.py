@@ -100,23 +100,26 @@ class Stub:
     """Answers as it is told to, and counts what a model would read."""
 
     name = identity = "stub"
-    longest = 32_768
+    max_prompt_tokens = 32_768
 
     def __init__(self, right: float) -> None:
         self.right, self.choice = right, random.Random(1)
-        self.read = self.plain = 0
-        self.answers: Iterator[tuple[asking.AskedStretch, list[str | None]]] = iter(())
+        self.tokens_read = self.plain = 0
+        self.answers: Iterator[tuple[asking.Window, list[str | None]]] = iter(())
 
-    def count(self, text: str) -> int:
+    def count_tokens(self, text: str) -> int:
         return round(len(text) / CHARACTERS)
 
-    def likelihoods(
+    def option_probabilities(
         self, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> list[list[float]]:
         window, speakers = next(self.answers)
         assert window.shared == shared
-        common, sizes = self.count(shared), [self.count(q) + TEMPLATE for q in questions]
-        self.read += common + sum(sizes)
+        common, sizes = (
+            self.count_tokens(shared),
+            [self.count_tokens(q) + TEMPLATE for q in questions],
+        )
+        self.tokens_read += common + sum(sizes)
         self.plain += common * len(questions) + sum(sizes)
         all_odds = []
         for speaker in speakers:
@@ -185,29 +188,31 @@ def measured(
     )
     stub = Stub(options.right)
     asked_model = model or stub
-    before = model.read if model else 0
+    before = model.tokens_read if model else 0
     began = time.monotonic()
-    windows = asking.windows(novel.chapters, rules, asked_model, limits)
+    windows = asking.build_windows(novel.chapters, rules, asked_model, limits)
     truth = (
         [novel.speaker(piece) for piece in rules.said] if novel.gold else [None] * len(rules.said)
     )
     stub.answers = iter([(w, [truth[rows[0]] for rows in w.rows_by_question]) for w in windows])
-    unanswered = getattr(model, "unanswered", 0)
+    unanswered = getattr(model, "unanswered_count", 0)
     after = asking.ask(novel.chapters, rules, asked_model, limits=limits, answers=answers)
     row = Row(
         novel.name, sum(len(text.split()) for text in chain(*novel.chapters)), len(rules.said)
     )
     row.seconds = time.monotonic() - began
     row.windows, row.asked = len(windows), sum(len(window.rows_by_question) for window in windows)
-    row.read, row.plain = (model.read - before, 0) if model else (stub.read, stub.plain)
-    row.unanswered = getattr(model, "unanswered", 0) - unanswered
+    row.read, row.plain = (
+        (model.tokens_read - before, 0) if model else (stub.tokens_read, stub.plain)
+    )
+    row.unanswered = getattr(model, "unanswered_count", 0) - unanswered
     count(row, windows, rules, after, truth)
     return row
 
 
 def count(
     row: Row,
-    windows: Sequence[asking.AskedStretch],
+    windows: Sequence[asking.Window],
     rules: Attribution,
     after: Attribution,
     truth: Sequence[str | None],

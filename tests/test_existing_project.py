@@ -95,7 +95,7 @@ def test_edits_can_be_undone_and_done_again(book):
 class Silent:
     """A language model that was the one before, and may not be asked again."""
 
-    name, identity, longest, read = "stub", "stub-1", 32_000, 0
+    name, identity, max_prompt_tokens, tokens_read = "stub", "stub-1", 32_000, 0
 
     def __enter__(self) -> Silent:
         return self
@@ -103,10 +103,10 @@ class Silent:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def count(self, text: str) -> int:
+    def count_tokens(self, text: str) -> int:
         return len(text) // 4
 
-    def likelihoods(self, shared: str, questions: Any, options: Any) -> Any:
+    def option_probabilities(self, shared: str, questions: Any, options: Any) -> Any:
         raise AssertionError(f"asked again: {questions}")
 
 

@@ -63,9 +63,11 @@ class LanguageModelReader:
 
         limits = asking.DEFAULT_LIMITS if self.server is None else asking.EXCHANGE_LIMITS
         if self.server is not None:
-            stretches = asking.windows(texts, attribution, self.model, limits, self.descriptions)
-            self._agree(self.server, asking.pending(stretches, self.model, self.answers))
-        tokens_before = self.model.read
+            windows = asking.build_windows(
+                texts, attribution, self.model, limits, self.descriptions
+            )
+            self._agree(self.server, asking.pending_requests(windows, self.model, self.answers))
+        tokens_before = self.model.tokens_read
         with progress_bar(f"asking {self.model.name}") as tell:
             self.attribution = asking.ask(
                 texts,
@@ -79,7 +81,10 @@ class LanguageModelReader:
         self.texts = texts
         answers = self.attribution.said
         decided_count = sum(answer.by.startswith(asking.MODEL) for answer in answers)
-        decided, tokens = pluralize(decided_count, "quotation"), self.model.read - tokens_before
+        decided, tokens = (
+            pluralize(decided_count, "quotation"),
+            self.model.tokens_read - tokens_before,
+        )
         err.print(f"{self.model.name}: {decided}, {tokens:,} tokens read{self._unanswered_note()}")
         return self.attribution
 
@@ -92,7 +97,7 @@ class LanguageModelReader:
 
         assert isinstance(self.model, ChatModel)
         messages = [self.model.message(*request) for request in requests]
-        token_count = sum(map(self.model.count, messages))
+        token_count = sum(map(self.model.count_tokens, messages))
         price = f", {describe_price(server.price, token_count)}" if server.price else ""
         if not messages:
             return
@@ -113,9 +118,9 @@ class LanguageModelReader:
         """Returns a note on the questions that a server did not answer; "" if there are none."""
         from narrator.engines.chat import ChatModel
 
-        if not isinstance(self.model, ChatModel) or not self.model.unanswered:
+        if not isinstance(self.model, ChatModel) or not self.model.unanswered_count:
             return ""
-        count = pluralize(self.model.unanswered, "quotation")
+        count = pluralize(self.model.unanswered_count, "quotation")
         return f"; no valid answer about {count}, left to the rules"
 
     def proposals(self, language: str) -> tuple[list[Description], list[Style]]:

@@ -70,7 +70,7 @@ OpenAI's thinking models take neither `max_tokens` nor `temperature`."""
 class ChatModel:
     """A model of a chat server, with counts of tokens read and of questions left unanswered."""
 
-    longest = MIN_CONTEXT_TOKENS
+    max_prompt_tokens = MIN_CONTEXT_TOKENS
     """Maximum number of tokens of a prompt."""
 
     def __init__(self, wire: Wire, path: str, model: str, patience: Patience) -> None:
@@ -79,9 +79,9 @@ class ChatModel:
         """Its name for people and speaker files, without spaces."""
         self.identity = f"chat {wire.address.place} {model} {_REPLY_FORM}"
         """Server, model and form of its replies."""
-        self.read = 0
+        self.tokens_read = 0
         """Tokens read so far, as the server counts them, or roughly."""
-        self.unanswered = 0
+        self.unanswered_count = 0
         """Questions without a valid answer so far."""
         self._path, self._patience = path, patience
         self._form: dict[str, Any] = {
@@ -95,7 +95,7 @@ class ChatModel:
         """Requests in a row without a valid answer."""
         self._last_reply = ""
 
-    def count(self, text: str) -> int:
+    def count_tokens(self, text: str) -> int:
         """Estimates the number of tokens of a text."""
         return round(len(text.encode(errors="surrogatepass")) / BYTES_PER_TOKEN) + 1
 
@@ -104,7 +104,7 @@ class ChatModel:
         numbered = [f"Q{number}: {question}" for number, question in enumerate(questions, 1)]
         return "\n\n".join((shared.rstrip(), *numbered, _REPLY_FORM.strip()))
 
-    def likelihoods(
+    def option_probabilities(
         self, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> list[list[float]]:
         """Returns the probabilities of the options for each question; none for a question that was
@@ -125,7 +125,7 @@ class ChatModel:
                 if number <= len(remaining)
             }
         self._check_usefulness(is_useful=bool(choices))
-        self.unanswered += len(questions) - len(choices)
+        self.unanswered_count += len(questions) - len(choices)
         other_probability = (1 - CHOICE_PROBABILITY) / max(1, len(options) - 1)
         return [
             [CHOICE_PROBABILITY if option == choice else other_probability for option in options]
@@ -155,7 +155,7 @@ class ChatModel:
             return ""
         self._has_replied = True
         reply, token_count = _decode_answer(answer.body)
-        self.read += self.count(message) if token_count is None else token_count
+        self.tokens_read += self.count_tokens(message) if token_count is None else token_count
         description = describe_text_answer(answer) if reply is None else reply
         self._last_reply = self.wire.clean(description) or "empty"
         return reply or ""

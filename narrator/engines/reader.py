@@ -66,11 +66,11 @@ class LanguageModel:
         """Its name for people and tables, without spaces."""
         self.identity = model.weights
         """Hash of its files."""
-        self.longest = int(facts.get("max_position_embeddings") or _DEFAULT_CONTEXT)
+        self.max_prompt_tokens = int(facts.get("max_position_embeddings") or _DEFAULT_CONTEXT)
         """Limit of a prompt and its answer, in tokens."""
-        self.read = 0
+        self.tokens_read = 0
         """Tokens read so far."""
-        self.written = 0
+        self.tokens_written = 0
         """Tokens written so far."""
         self._network, self._tokenizer = network, tokenizer
         self._rows = rows
@@ -92,11 +92,11 @@ class LanguageModel:
 
     # -- questions
 
-    def count(self, text: str) -> int:
+    def count_tokens(self, text: str) -> int:
         """Counts the tokens of a text."""
         return len(self._tokenizer.encode(text, add_special_tokens=False))
 
-    def likelihoods(
+    def option_probabilities(
         self, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> list[list[float]]:
         """Returns the probabilities of the options as the answer to each question; they sum to 1.
@@ -133,8 +133,8 @@ class LanguageModel:
         self._free_memory()
         if not np.isfinite(scores).all():
             raise EngineUnavailable(f"{self.name}: gives no numbers; its weights may be damaged")
-        odds = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.inf))
-        return (odds / odds.sum(axis=1, keepdims=True)).tolist()
+        likelihoods = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.inf))
+        return (likelihoods / likelihoods.sum(axis=1, keepdims=True)).tolist()
 
     def write(self, message: str, max_tokens: int) -> str:
         """Writes the likeliest line after a message, greedily, of so many tokens at most.
@@ -148,13 +148,13 @@ class LanguageModel:
         with _translate_errors(self.name):
             cache = self._fill_cache(prompt[:-1])
             token = prompt[-1]
-            self.read += 1
+            self.tokens_read += 1
             for _ in range(max_tokens):
                 logits = self._network(mx.array([[token]]), cache=cache)[0, -1]
                 token = int(mx.argmax(logits))
                 if token in self._tokenizer.eos_token_ids:
                     break
-                self.written += 1
+                self.tokens_written += 1
                 detokenizer.add_token(token)
                 if "\n" in detokenizer.text.lstrip():
                     break
@@ -212,7 +212,7 @@ class LanguageModel:
             self._network(mx.array([tokens[start : start + _PREFILL_TOKENS]]), cache=cache)
             mx.eval([layer.state for layer in cache])
             mx.clear_cache()
-        self.read += len(tokens)
+        self.tokens_read += len(tokens)
         return list(cache)
 
     def _max_rows(self, cache: Sequence[Any]) -> int:
@@ -245,7 +245,7 @@ class LanguageModel:
                     answer_logits - mx.logsumexp(answer_logits, axis=-1, keepdims=True)
                 )
             mx.eval(log_probabilities)
-        self.read += sum(len(row.tokens) for row in rows)
+        self.tokens_read += sum(len(row.tokens) for row in rows)
         return [np.array(array) for array in log_probabilities]
 
     def _free_memory(self) -> None:
@@ -285,7 +285,7 @@ def _try_template(model: LanguageModel) -> None:
     from jinja2 import TemplateError
 
     try:
-        model.likelihoods("", ["?"], "AB")
+        model.option_probabilities("", ["?"], "AB")
     except TemplateError as error:
         raise ValueError(f"its chat template fails: {line_of(error)}") from error
 

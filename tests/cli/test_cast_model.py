@@ -38,7 +38,7 @@ Ada, Ben and Bess sat down. It rained.
 class Stub:
     """Says that Bess speaks of tea, and Ben else."""
 
-    name, identity, longest, read = "stub", "stub-1", 32_000, 0
+    name, identity, max_prompt_tokens, tokens_read = "stub", "stub-1", 32_000, 0
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -50,10 +50,10 @@ class Stub:
     def __exit__(self, *_):
         pass
 
-    def count(self, text):
+    def count_tokens(self, text):
         return len(text) // 4
 
-    def likelihoods(self, shared, questions, options):
+    def option_probabilities(self, shared, questions, options):
         self.prompts.append(shared)
         self.asked += questions
         found = []

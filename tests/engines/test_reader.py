@@ -49,10 +49,10 @@ def plainly(model, message, options):
 
 @pytest.mark.slow
 def test_what_questions_share_is_read_once_and_changes_no_likelihood(model):
-    before = model.read
-    found = model.likelihoods(SHARED, QUESTIONS, CODES)
+    before = model.tokens_read
+    found = model.option_probabilities(SHARED, QUESTIONS, CODES)
     whole = sum(len(model._encode(model._prompt(SHARED + q))) for q in QUESTIONS)
-    assert model.read - before < whole / 2
+    assert model.tokens_read - before < whole / 2
     for question, row in zip(QUESTIONS, found, strict=True):
         assert row == pytest.approx(plainly(model, SHARED + question, CODES), abs=1e-5)
         assert sum(row) == pytest.approx(1)
@@ -60,33 +60,39 @@ def test_what_questions_share_is_read_once_and_changes_no_likelihood(model):
 
 def test_questions_side_by_side_are_answered_as_alone(model, folder):
     alone = reader.load(models.find_language(str(folder)), rows=1)
-    together = model.likelihoods(SHARED, QUESTIONS, CODES)
-    np.testing.assert_allclose(together, alone.likelihoods(SHARED, QUESTIONS, CODES), atol=1e-5)
-    one_by_one = [alone.likelihoods(SHARED, [question], CODES)[0] for question in QUESTIONS]
+    together = model.option_probabilities(SHARED, QUESTIONS, CODES)
+    np.testing.assert_allclose(
+        together, alone.option_probabilities(SHARED, QUESTIONS, CODES), atol=1e-5
+    )
+    one_by_one = [
+        alone.option_probabilities(SHARED, [question], CODES)[0] for question in QUESTIONS
+    ]
     np.testing.assert_allclose(together, one_by_one, atol=1e-5)
 
 
 def test_an_answer_of_several_tokens_counts_whole(model):
     options = ["AB", "AC", "D", "EFG"]
-    (found,) = model.likelihoods(SHARED, QUESTIONS[:1], options)
+    (found,) = model.option_probabilities(SHARED, QUESTIONS[:1], options)
     assert found == pytest.approx(plainly(model, SHARED + QUESTIONS[0], options), abs=1e-5)
 
 
 def test_a_cache_that_cannot_be_cut_is_copied(model, monkeypatch):
     from mlx_lm.models import cache
 
-    expected = model.likelihoods(SHARED, QUESTIONS, CODES)
+    expected = model.option_probabilities(SHARED, QUESTIONS, CODES)
     monkeypatch.setattr(
         cache, "make_prompt_cache", lambda network: [cache.RotatingKVCache(2048) for _ in range(2)]
     )
-    np.testing.assert_allclose(model.likelihoods(SHARED, QUESTIONS, CODES), expected, atol=1e-5)
+    np.testing.assert_allclose(
+        model.option_probabilities(SHARED, QUESTIONS, CODES), expected, atol=1e-5
+    )
 
 
 def test_a_network_without_a_cache_of_tokens_answers_alike(tmp_path):
     folder = language_models.write(tmp_path / "state", config=language_models.MAMBA)
     with reader.load(models.find_language(str(folder))) as model:
         shared = "Who was it? "  # it steps through every token
-        found = model.likelihoods(shared, QUESTIONS, CODES)
+        found = model.option_probabilities(shared, QUESTIONS, CODES)
         for question, row in zip(QUESTIONS, found, strict=True):
             assert row == pytest.approx(plainly(model, shared + question, CODES), abs=1e-5)
 
@@ -102,7 +108,7 @@ def test_a_model_without_a_template_goes_on_from_the_text(tmp_path):
         assert model._prompt("Who?") == "Who?\nAnswer:"
         tails, drop = model._option_tails(CODES)
         assert (drop, {len(tail) for tail in tails}) == (0, {2})  # here the space is a token
-        (found,) = model.likelihoods(SHARED, ["Who?"], CODES)
+        (found,) = model.option_probabilities(SHARED, ["Who?"], CODES)
         spaced = [f" {code}" for code in CODES]
         assert found == pytest.approx(plainly(model, SHARED + "Who?", spaced), abs=1e-5)
 
@@ -122,17 +128,17 @@ def test_a_template_that_fails_is_refused_in_a_line(tmp_path):
 
 
 def test_it_writes_one_line_within_a_limit_always_the_same(model):
-    before = model.written
+    before = model.tokens_written
     line = model.write("Describe the ferryman's voice.", 12)
     assert "\n" not in line.strip()
-    assert model.written - before <= 12
+    assert model.tokens_written - before <= 12
     assert model.write("Describe the ferryman's voice.", 12) == line
 
 
 def test_it_is_known_by_its_bytes_and_by_a_name_without_spaces(model, folder):
     assert model.identity == models.find_language(str(folder)).weights
     assert model.name == "tiny-model"
-    assert model.longest == 4096
+    assert model.max_prompt_tokens == 4096
 
 
 def test_without_mlx_lm_one_line_says_how_to_get_it(folder, monkeypatch):
@@ -171,7 +177,7 @@ def test_weights_that_give_no_numbers_are_refused(model, monkeypatch):
         model, "_log_probabilities", lambda rows, cache: [np.array(nothing[0])] * len(rows)
     )
     with pytest.raises(EngineUnavailable, match="may be damaged"):
-        model.likelihoods(SHARED, QUESTIONS[:1], CODES)
+        model.option_probabilities(SHARED, QUESTIONS[:1], CODES)
 
 
 def test_running_out_of_memory_is_said_with_the_mend(model, monkeypatch):
@@ -180,7 +186,7 @@ def test_running_out_of_memory_is_said_with_the_mend(model, monkeypatch):
 
     monkeypatch.setattr(model, "_fill_cache", full)
     with pytest.raises(EngineUnavailable, match=r"out of memory.*--model"):
-        model.likelihoods(SHARED, QUESTIONS, CODES)
+        model.option_probabilities(SHARED, QUESTIONS, CODES)
 
 
 # -- which

@@ -21,14 +21,14 @@ class Reader(Protocol):
     """Name for people, without spaces."""
     identity: str
     """Identifies everything that affects its answers."""
-    longest: int
+    max_prompt_tokens: int
     """Maximum number of tokens of a prompt."""
 
-    def count(self, text: str) -> int:
+    def count_tokens(self, text: str) -> int:
         """Returns the number of tokens of a text."""
         ...
 
-    def likelihoods(
+    def option_probabilities(
         self, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> Sequence[Sequence[float]]:
         """Returns the probabilities of the options for each question after a shared prompt; none
@@ -65,7 +65,7 @@ class Answers:
                 "%s: %d rows were altered; they are asked anew", path, self._journal.damaged
             )
 
-    def likelihoods(
+    def option_probabilities(
         self, reader: Reader, shared: str, questions: Sequence[str], options: Sequence[str]
     ) -> list[list[float]]:
         """Returns the reader's probabilities, asking it only the missing questions, and saves them.
@@ -76,10 +76,13 @@ class Answers:
         answer_keys = _answer_keys(reader, shared, questions, options)
         missing = self.missing(reader, shared, questions, options)
         if missing:
-            new_odds = reader.likelihoods(shared, [questions[index] for index in missing], options)
-            for index, odds in zip(missing, new_odds, strict=True):
-                if odds:
-                    self._save(answer_keys[index], [round(probability, 6) for probability in odds])
+            answers = reader.option_probabilities(
+                shared, [questions[index] for index in missing], options
+            )
+            for index, probabilities in zip(missing, answers, strict=True):
+                if probabilities:
+                    rounded = [round(probability, 6) for probability in probabilities]
+                    self._save(answer_keys[index], rounded)
         return [
             self._answers[answer_key] if self._is_answered(answer_key, len(options)) else []
             for answer_key in answer_keys

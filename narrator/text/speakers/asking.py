@@ -16,7 +16,6 @@ import string
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from threading import Event
 from types import MappingProxyType
 
 from narrator.text.speakers import AttributedQuotation, Attribution, Character
@@ -41,11 +40,13 @@ _MAX_PARAGRAPH_LENGTH = 6000
 """Characters of a paragraph that are never split."""
 _EXCERPT_LENGTH = 60
 """Characters of a quotation that its question repeats."""
-_MIN_ODDS = 0.002
-"""Minimum odds: a model's certainty proves nothing."""
+_MIN_PROBABILITY = 0.002
+"""Minimum probability that counts: a model's certainty proves nothing."""
 _MAX_LONE_CERTAINTY = 0.85
 """Maximum certainty of a model that contradicts the rules: nobody has compared how certain models
 are with how often they are right, so a person should look."""
+_MAX_OTHERS = 3
+"""Other candidates that a decision keeps."""
 _RESERVED_TOKENS = 1000
 """Tokens of a prompt besides its running text: instruction, people, question."""
 _QUESTION_TOKENS = 45
@@ -76,7 +77,7 @@ class Limits:
     tokens_after: int = 400
     """Tokens of it after the last quotation asked about."""
     model_weight: float = 0.6
-    """Weight of the model's odds against the rules', 0 to 1."""
+    """Weight of the model's probabilities against the rules', 0 to 1."""
 
 
 DEFAULT_LIMITS = Limits()
@@ -86,8 +87,8 @@ part of a long one, and fits with its questions into small contexts."""
 
 
 @dataclass(frozen=True, slots=True)
-class AskedStretch:
-    """A stretch of a chapter with the questions about it."""
+class Window:
+    """A part of a chapter's text with the questions about it."""
 
     shared: str
     """The part of the prompt that all its questions share."""
@@ -133,33 +134,38 @@ def ask(
     descriptions: Mapping[str, str] = NO_DESCRIPTIONS,
     answers: Answers | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
-    cancel: Event | None = None,
 ) -> Attribution:
     """Returns the attribution with a model's decisions on weak rows; all others stay as they are.
 
-    The model's odds and the rules' are pooled: p ∝ model^w · rules^(1 - w), where w is
-    `limits.model_weight`; the rules' odds of nobody in particular are shared evenly. Where the two
-    disagree, the certainty is at most 0.85. Where a model means somebody who is not in its list,
-    the rules' decision stays, less certain; where it has no valid answer, the row stays as it is.
+    The model's probabilities and the rules' are pooled: p ∝ model^w · rules^(1 - w), where w is
+    `limits.model_weight`; people of whom the rules say nothing share evenly what they leave. Where
+    the two disagree, the certainty is at most 0.85. Where a model means somebody who is not in its
+    list, the rules' decision stays, less certain; where it has no valid answer, the row stays as it
+    is.
 
     `descriptions` of characters, by name, are in the list of people. `answers` are looked up first,
     and saved after each window, so an interrupted run resumes. `on_progress` receives the tokens
-    read and the total. When `cancel` is set, it ends after the current window. Raises what `reader`
-    and `answers` raise.
+    read and the total. Raises what `reader` and `answers` raise.
     """
     answers = Answers() if answers is None else answers
-    stretches = windows(chapters, attribution, reader, limits, descriptions)
-    costs = [_token_cost(window, reader, answers) for window in stretches]
+    windows = build_windows(chapters, attribution, reader, limits, descriptions)
+    costs = [_token_cost(window, reader, answers) for window in windows]
     tokens_read, total = 0, sum(costs)
     rows_so_far = list(attribution.said)
-    for window, token_cost in zip(stretches, costs, strict=True):
-        if cancel and cancel.is_set():
-            break
-        answer_odds = answers.likelihoods(reader, window.shared, window.questions, window.options)
-        for rows, odds in zip(window.rows_by_question, answer_odds, strict=True):
-            for row in rows:
-                rows_so_far[row] = _apply_answer(
-                    rows_so_far[row], window.names, odds, reader, limits.model_weight
+    for window, token_cost in zip(windows, costs, strict=True):
+        probabilities_by_question = answers.option_probabilities(
+            reader, window.shared, window.questions, window.options
+        )
+        for row_indices, probabilities in zip(
+            window.rows_by_question, probabilities_by_question, strict=True
+        ):
+            for row_index in row_indices:
+                rows_so_far[row_index] = _apply_answer(
+                    rows_so_far[row_index],
+                    window.names,
+                    probabilities,
+                    model_name=reader.name,
+                    model_weight=limits.model_weight,
                 )
         if token_cost:
             tokens_read += token_cost
@@ -167,18 +173,18 @@ def ask(
     return replace(attribution, said=tuple(rows_so_far))
 
 
-def pending(
-    stretches: Iterable[AskedStretch], reader: Reader, answers: Answers
+def pending_requests(
+    windows: Iterable[Window], reader: Reader, answers: Answers
 ) -> list[tuple[str, list[str]]]:
-    """Returns the shared text and the questions of each stretch that are still to be asked."""
+    """Returns the shared text and the questions of each window that are still to be asked."""
     return [
         (window.shared, [window.questions[index] for index in missing])
-        for window in stretches
+        for window in windows
         if (missing := answers.missing(reader, window.shared, window.questions, window.options))
     ]
 
 
-def _token_cost(window: AskedStretch, reader: Reader, answers: Answers) -> int:
+def _token_cost(window: Window, reader: Reader, answers: Answers) -> int:
     """Returns the number of tokens still to be read for a window."""
     missing = answers.missing(reader, window.shared, window.questions, window.options)
     return window.tokens + _QUESTION_TOKENS * len(missing) if missing else 0
@@ -187,27 +193,27 @@ def _token_cost(window: AskedStretch, reader: Reader, answers: Answers) -> int:
 # -- windows ---------------------------------------------------------------------------------------
 
 
-def windows(
+def build_windows(
     chapters: Sequence[Sequence[str]],
     attribution: Attribution,
     reader: Reader,
     limits: Limits = DEFAULT_LIMITS,
     descriptions: Mapping[str, str] = NO_DESCRIPTIONS,
-) -> list[AskedStretch]:
-    """Returns the stretches to ask about, in the order of the book: every weak utterance once."""
+) -> list[Window]:
+    """Returns the windows to ask about, in the order of the book: every weak utterance once."""
     names = _names_by_first_word(attribution.cast)
     chapter_rows: list[list[int]] = [[] for _ in chapters]
     for row_index, row in enumerate(attribution.said):
         chapter_rows[row.chapter].append(row_index)
-    stretches: list[AskedStretch] = []
+    windows: list[Window] = []
     for paragraphs, rows in zip(chapters, chapter_rows, strict=True):
         utterances = _group_utterances(attribution.said, rows, limits.weak_certainty)
         if attribution.cast and any(utterance.is_weak for utterance in utterances):
             chapter = _WindowBuilder(
                 paragraphs, attribution, utterances, names, reader, descriptions
             )
-            stretches += chapter.windows(limits)
-    return stretches
+            windows += chapter.windows(limits)
+    return windows
 
 
 def _group_utterances(
@@ -258,7 +264,7 @@ class _WindowBuilder:
     ) -> None:
         self.paragraphs, self.names, self.descriptions = paragraphs, names, descriptions
         self.cast, self.said, self.utterances = attribution.cast, attribution.said, utterances
-        self.max_window = max(_RESERVED_TOKENS, reader.longest - _RESERVED_TOKENS)
+        self.max_window = max(_RESERVED_TOKENS, reader.max_prompt_tokens - _RESERVED_TOKENS)
         rows = [self.said[utterance.rows[0]] for utterance in utterances]
         line_counts = Counter(row.speaker for row in rows)
         present_names = {*line_counts, *(name for row in rows for name, _ in row.others)}
@@ -296,13 +302,13 @@ class _WindowBuilder:
                 if utterance.is_weak and row_index == utterance.rows[0]:
                     self.weak_utterances.append((unit_index, utterance_index))
 
-    def windows(self, limits: Limits) -> list[AskedStretch]:
+    def windows(self, limits: Limits) -> list[Window]:
         """Returns windows that ask about every weak utterance once."""
         max_tokens = min(limits.window_tokens, self.max_window)
         tokens_before, tokens_after = (
             min(tokens, max_tokens // 4) for tokens in (limits.tokens_before, limits.tokens_after)
         )
-        stretches: list[AskedStretch] = []
+        windows: list[Window] = []
         weak_index = 0
         while weak_index < len(self.weak_utterances):
             first_unit = self.weak_utterances[weak_index][0]
@@ -337,14 +343,14 @@ class _WindowBuilder:
             ):
                 token_count += self.units[stop_unit].tokens
                 stop_unit += 1
-            stretches.append(
+            windows.append(
                 self._build_window(range(start_unit, stop_unit), asked_utterances, token_count)
             )
-        return stretches
+        return windows
 
     def _build_window(
         self, unit_range: range, asked_utterances: Sequence[int], tokens: int
-    ) -> AskedStretch:
+    ) -> Window:
         """Builds the prompt of a range of units and its questions."""
         shown_numbers: dict[int, int] = {}
         for unit_index in unit_range:
@@ -361,7 +367,7 @@ class _WindowBuilder:
         rows = zip(options, (*descriptions, _SOMEBODY_ELSE, _NO_SPEAKER), strict=True)
         roster = "\n".join(f"{code} = {description}" for code, description in rows)
         shared = f"{_INSTRUCTION}Passage:\n\n{text}\n\nPeople:\n{roster}\n\n"
-        return AskedStretch(
+        return Window(
             shared,
             tuple(
                 self._question(utterance_index, shown_numbers[utterance_index])
@@ -405,9 +411,9 @@ class _WindowBuilder:
         for utterance in shown_numbers:
             row = self.said[self.utterances[utterance].rows[0]]
             utterance_weight = 10.0 if utterance in asked_utterances else 1.0
-            for name, odds in ((row.speaker, max(row.sure, 0.1)), *row.others):
+            for name, probability in ((row.speaker, max(row.sure, 0.1)), *row.others):
                 if name in cast_indexes:
-                    weights[name] += utterance_weight * odds
+                    weights[name] += utterance_weight * probability
         for bearers in self._find_named(text):
             for character_index in bearers:
                 weights[self.cast[character_index].name] += 0.25 / len(bearers)
@@ -452,7 +458,7 @@ def _split_paragraph(paragraph_index: int, text: str, reader: Reader) -> list[_U
         ends.append(text.rfind(" ", ends[-1] + 1, max_end) + 1 or max_end)
     parts = zip(ends, (*ends[1:], len(text)), strict=True)
     return [
-        _Unit(paragraph_index, start, stop, reader.count(text[start:stop]) + 2)
+        _Unit(paragraph_index, start, stop, reader.count_tokens(text[start:stop]) + 2)
         for start, stop in parts
     ]
 
@@ -485,60 +491,66 @@ def _names_by_first_word(cast: Sequence[Character]) -> dict[str, list[tuple[str,
 def _apply_answer(
     row: AttributedQuotation,
     names: Sequence[str],
-    odds: Sequence[float],
-    reader: Reader,
+    model_probabilities: Sequence[float],
+    *,
+    model_name: str,
     model_weight: float,
 ) -> AttributedQuotation:
-    """Returns a row with the model's decision applied, or as it is without `odds`."""
-    if not odds:
+    """Returns a row with the model's decision applied, or as it is without an answer."""
+    if not model_probabilities:
         return row
-    pooled_odds = pooled(row, names, odds, model_weight)
+    probabilities = pool_probabilities(row, names, model_probabilities, model_weight)
     options = (*names, None, None)
-    best_index = max(range(len(pooled_odds)), key=pooled_odds.__getitem__)
+    best_index = max(range(len(probabilities)), key=probabilities.__getitem__)
     if best_index == len(names):  # somebody else, whom it cannot name
-        speaker_odds = (
-            pooled_odds[options.index(row.speaker)]
-            if row.speaker in names
-            else pooled_odds[best_index]
-        )
-        return replace(row, sure=min(row.sure, speaker_odds))
-    ranked = sorted(zip(names, pooled_odds, strict=False), key=lambda pair: -pair[1])
+        speaker_index = options.index(row.speaker) if row.speaker in names else best_index
+        return replace(row, sure=min(row.sure, probabilities[speaker_index]))
+    speaker, certainty = options[best_index], probabilities[best_index]
+    if speaker != row.speaker:
+        certainty = min(certainty, _MAX_LONE_CERTAINTY)
+    ranked = sorted(zip(names, probabilities, strict=False), key=lambda pair: -pair[1])
     others = tuple(
-        (name, round(probability, 4)) for name, probability in ranked if name != options[best_index]
-    )[:3]
-    by = MODEL + reader.name
-    certainty = (
-        pooled_odds[best_index]
-        if options[best_index] == row.speaker
-        else min(pooled_odds[best_index], _MAX_LONE_CERTAINTY)
+        (name, round(probability, 4)) for name, probability in ranked if name != speaker
+    )[:_MAX_OTHERS]
+    return replace(
+        row, speaker=speaker, sure=round(certainty, 4), by=MODEL + model_name, others=others
     )
-    return replace(row, speaker=options[best_index], sure=round(certainty, 4), by=by, others=others)
 
 
-def pooled(
-    row: AttributedQuotation, names: Sequence[str], odds: Sequence[float], model_weight: float
+def pool_probabilities(
+    row: AttributedQuotation,
+    names: Sequence[str],
+    model_probabilities: Sequence[float],
+    model_weight: float,
 ) -> list[float]:
-    """Pools the rules' and the model's odds of names, somebody else and nobody; they sum to 1."""
-    known_odds = {
-        name: probability for name, probability in _calibrated_odds(row).items() if name in names
+    """Pools the rules' and the model's probabilities of names, somebody else and nobody.
+
+    The results sum to 1.
+    """
+    known_probabilities = {
+        name: probability
+        for name, probability in _calibrated_probabilities(row).items()
+        if name in names
     }
-    unknown_count = len(names) + 2 - len(known_odds)
-    remaining_odds = max(0.0, 1 - sum(known_odds.values())) / max(1, unknown_count)
-    rule_odds = [known_odds.get(name, remaining_odds) for name in (*names, "", "")]
+    unknown_count = len(names) + 2 - len(known_probabilities)
+    remainder = max(0.0, 1 - sum(known_probabilities.values())) / max(1, unknown_count)
+    rule_probabilities = [known_probabilities.get(name, remainder) for name in (*names, "", "")]
     products = [
-        max(model_odds_of_name, _MIN_ODDS) ** model_weight
-        * max(rule_odds_of_name, _MIN_ODDS) ** (1 - model_weight)
-        for model_odds_of_name, rule_odds_of_name in zip(odds, rule_odds, strict=True)
+        max(by_model, _MIN_PROBABILITY) ** model_weight
+        * max(by_rules, _MIN_PROBABILITY) ** (1 - model_weight)
+        for by_model, by_rules in zip(model_probabilities, rule_probabilities, strict=True)
     ]
     total = sum(products)
     return [product / total for product in products]
 
 
-def _calibrated_odds(row: AttributedQuotation) -> dict[str, float]:
-    """Returns the rules' odds, scaled so that the other candidates share what the speaker's
-    certainty leaves."""
+def _calibrated_probabilities(row: AttributedQuotation) -> dict[str, float]:
+    """Returns the rules' probabilities, scaled so that the other candidates share what the
+    speaker's certainty leaves."""
     if row.speaker is None:
         return dict(row.others)
-    remainder = max(1 - (row.odds or row.sure), sum(odds for _, odds in row.others), _MIN_ODDS)
+    others_total = sum(probability for _, probability in row.others)
+    remainder = max(1 - (row.odds or row.sure), others_total, _MIN_PROBABILITY)
     scale = (1 - row.sure) / remainder
-    return {**{name: odds * scale for name, odds in row.others}, row.speaker: row.sure}
+    scaled = {name: probability * scale for name, probability in row.others}
+    return {**scaled, row.speaker: row.sure}

@@ -12,7 +12,6 @@ import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, takewhile
-from threading import Event
 
 from narrator.text.sentences import sentences
 from narrator.text.speakers import AttributedQuotation, Attribution
@@ -32,7 +31,7 @@ _STYLES = (
     "gently", "coldly", "excited", "out of breath", "tired", "mocking",
 )  # fmt: skip
 _NO_STYLE = "none of these"
-_MIN_STYLE_ODDS = 0.6
+_MIN_STYLE_PROBABILITY = 0.6
 """Minimum probability of a proposed style."""
 
 _MANNER = re.compile(
@@ -98,7 +97,6 @@ def propose_descriptions(
     *,
     language: str,
     on_progress: ProgressCallback = lambda done, total: None,
-    cancel: Event | None = None,
 ) -> list[Description]:
     """Describes the voice of every character with MIN_QUOTATIONS quotations, the most frequent
     first.
@@ -115,8 +113,6 @@ def propose_descriptions(
     narration = _narration_sentences(chapters, attribution, language)
     descriptions_so_far = []
     for done_count, name in enumerate(chosen_names, 1):
-        if cancel and cancel.is_set():
-            break
         about = _join_fitting(
             _sentences_about(names[name], narration, {id(row) for row in rows_by_speaker[name]}),
             _MAX_NARRATION,
@@ -162,7 +158,6 @@ def propose_styles(
     answers: Answers,
     *,
     on_progress: ProgressCallback = lambda done, total: None,
-    cancel: Event | None = None,
 ) -> list[Style]:
     """Proposes styles for lines whose own paragraph tells how they are spoken, in the order of the
     book.
@@ -172,21 +167,21 @@ def propose_styles(
     styled_rows = [
         row for row in attribution.said if row.speaker and _has_stated_manner(chapters, row)
     ]
-    codes = string.ascii_uppercase[: len(_STYLES) + 1]
-    rows = zip(codes, (*_STYLES, _NO_STYLE), strict=True)
-    shared = _STYLE.format(manners="\n".join(f"{code} = {style}" for code, style in rows))
-    proposals = []
+    all_styles = (*_STYLES, _NO_STYLE)
+    codes = string.ascii_uppercase[: len(all_styles)]
+    coded_styles = zip(codes, all_styles, strict=True)
+    shared = _STYLE.format(manners="\n".join(f"{code} = {style}" for code, style in coded_styles))
+    proposals: list[Style] = []
     for start in range(0, len(styled_rows), _BATCH_SIZE):
-        if cancel and cancel.is_set():
-            break
         batch = styled_rows[start : start + _BATCH_SIZE]
         questions = [_style_question(chapters, row) for row in batch]
-        for row, odds in zip(
-            batch, answers.likelihoods(reader, shared, questions, codes), strict=True
-        ):
-            best_index = max(range(len(odds)), key=odds.__getitem__, default=len(_STYLES))
-            if best_index < len(_STYLES) and odds[best_index] >= _MIN_STYLE_ODDS:
-                proposals.append(Style(row, _STYLES[best_index], odds[best_index]))
+        probabilities_by_question = answers.option_probabilities(reader, shared, questions, codes)
+        for row, probabilities in zip(batch, probabilities_by_question, strict=True):
+            # an unanswered question has none, and no style
+            certainty = max(probabilities, default=0.0)
+            style = all_styles[probabilities.index(certainty)] if probabilities else _NO_STYLE
+            if style != _NO_STYLE and certainty >= _MIN_STYLE_PROBABILITY:
+                proposals.append(Style(row, style, certainty))
         on_progress(start + len(batch), len(styled_rows))
     return proposals
 

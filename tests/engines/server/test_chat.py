@@ -47,7 +47,9 @@ def answered() -> Iterator[Answered]:
 
 
 def ask(model: ChatModel) -> list[list[float]]:
-    return [[round(p, 6) for p in odds] for odds in model.likelihoods(SHARED, QUESTIONS, "AB")]
+    return [
+        [round(p, 6) for p in odds] for odds in model.option_probabilities(SHARED, QUESTIONS, "AB")
+    ]
 
 
 # -- what is sent ----------------------------------------------------------------------------------
@@ -63,7 +65,7 @@ def test_all_questions_about_a_text_go_in_one_request(answered, monkeypatch):
     assert (body["model"], body["temperature"], body["stream"]) == ("any/model", 0, False)
     assert headers["Authorization"] == f"Bearer {KEY}"
     assert re.search(r"Q1: Who says \[1\].*Q2: Who says \[2\].*such as Q1=A", prompt, re.DOTALL)
-    assert (model.name, model.read) == ("model", len(prompt) // 4)
+    assert (model.name, model.tokens_read) == ("model", len(prompt) // 4)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +185,7 @@ HOSTILE: Mapping[str, tuple[object, Fault | None]] = {
 def test_any_other_answer_is_none_after_two_attempts(answered, reply, fault):
     standin, model = answered(reply, *([fault] * 2 if fault else []))
     assert ask(model) == [NONE, NONE]
-    assert (len(standin.bodies), model.unanswered) == (2, 2)
+    assert (len(standin.bodies), model.unanswered_count) == (2, 2)
 
 
 def test_a_server_that_never_answers_validly_is_given_up(answered):
@@ -263,5 +265,5 @@ def test_the_price_is_by_tokens():
 
 def test_json_of_a_request_is_ascii(answered):
     standin, model = answered("Q1=A")
-    model.likelihoods("“Où?”\ud800", ["?"], "AB")
+    model.option_probabilities("“Où?”\ud800", ["?"], "AB")
     assert json.dumps(standin.bodies[0]["messages"][0]["content"]).startswith('"\\u201cO')

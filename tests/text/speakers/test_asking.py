@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from threading import Event
 
 import pytest
 
@@ -30,17 +29,17 @@ TALK = [
 class Stub:
     """Says what a function says of a question's quotation."""
 
-    name, identity, longest = "stub", "stub-1", 32_000
+    name, identity, max_prompt_tokens = "stub", "stub-1", 32_000
 
     def __init__(self, answer: Callable[[str], str], sure: float = 0.97) -> None:
         self.answer, self.sure = answer, sure
         self.asked: list[str] = []
         self.prompts: list[str] = []
 
-    def count(self, text: str) -> int:
+    def count_tokens(self, text: str) -> int:
         return len(text) // 4 + 1
 
-    def likelihoods(self, shared, questions, options):
+    def option_probabilities(self, shared, questions, options):
         self.prompts.append(shared)
         rows = re.findall(r"^([A-Z]) = ([^(:\n]+?)(?: \(.*|: .*)?$", shared, re.MULTILINE)
         codes = {name: code for code, name in rows}
@@ -173,26 +172,28 @@ RULED = AttributedQuotation(0, Quotation(0, 0, 1), "Ada", 0.7, "nearest", others
 
 
 def test_where_both_agree_it_is_sure():
-    odds = asking.pooled(RULED, NAMES, [0.97, 0.01, 0.01, 0.005, 0.005], 0.6)
+    odds = asking.pool_probabilities(RULED, NAMES, [0.97, 0.01, 0.01, 0.005, 0.005], 0.6)
     assert sum(odds) == pytest.approx(1)
     assert odds[0] > 0.9
 
 
 def test_where_they_differ_it_stays_doubtful():
-    odds = asking.pooled(RULED, NAMES, [0.1, 0.8, 0.05, 0.03, 0.02], 0.6)
+    odds = asking.pool_probabilities(RULED, NAMES, [0.1, 0.8, 0.05, 0.03, 0.02], 0.6)
     assert odds[1] == max(odds)
     assert odds[1] < 0.8
 
 
 def test_a_model_that_knows_nothing_leaves_the_rules_order():
-    odds = asking.pooled(RULED, NAMES, [0.2] * 5, 0.6)
+    odds = asking.pool_probabilities(RULED, NAMES, [0.2] * 5, 0.6)
     assert sorted(odds, reverse=True)[:2] == odds[:2]
 
 
 def test_trust_is_how_far_the_model_counts():
     answer = [0.01, 0.01, 0.96, 0.01, 0.01]
     firmly = replace(RULED, sure=0.89)
-    by_trust = [asking.pooled(firmly, NAMES, answer, trust)[2] for trust in (0, 0.3, 0.6, 1)]
+    by_trust = [
+        asking.pool_probabilities(firmly, NAMES, answer, trust)[2] for trust in (0, 0.3, 0.6, 1)
+    ]
     assert by_trust == sorted(by_trust)
     assert (by_trust[0] < 0.1, by_trust[-1] > 0.9) == (True, True)
 
@@ -216,7 +217,7 @@ def test_every_weak_quotation_of_a_long_chapter_is_asked_once():
     chapter = novel()
     before = attributed([chapter, chapter[:7]], unsure)
     limits = asking.Limits(window_tokens=400, tokens_before=80, tokens_after=40)
-    found = asking.windows([chapter, chapter[:7]], before, Stub(by_words), limits)
+    found = asking.build_windows([chapter, chapter[:7]], before, Stub(by_words), limits)
     asked = [place for window in found for rows in window.rows_by_question for place in rows]
     assert asked == list(range(len(before.said)))
     assert len(found) > 5
@@ -226,7 +227,7 @@ def test_every_weak_quotation_of_a_long_chapter_is_asked_once():
 def test_a_window_has_context_before_and_behind():
     chapter = novel()
     limits = asking.Limits(window_tokens=400, tokens_before=80, tokens_after=40)
-    found = asking.windows([chapter], attributed([chapter], unsure), Stub(by_words), limits)
+    found = asking.build_windows([chapter], attributed([chapter], unsure), Stub(by_words), limits)
     middle = found[3]
     first = int(re.search(r"line (\d+)", middle.questions[0])[1])
     last = int(re.search(r"line (\d+)", middle.questions[-1])[1])
@@ -236,7 +237,7 @@ def test_a_window_has_context_before_and_behind():
 
 def test_text_without_questions_is_not_read():
     chapter = [*novel(20), *["Nothing happened here at all for once."] * 500, "“This is line 20.”"]
-    found = asking.windows([chapter], attributed([chapter], unsure), Stub(by_words))
+    found = asking.build_windows([chapter], attributed([chapter], unsure), Stub(by_words))
     assert len(found) == 2
     assert sum(window.tokens for window in found) < 2500
 
@@ -247,16 +248,16 @@ def test_a_paragraph_without_end_is_read_in_parts():
     before = replace(
         before, said=tuple(replace(one, continues_previous=False) for one in before.said)
     )
-    found = asking.windows([chapter], before, Stub(by_words))
+    found = asking.build_windows([chapter], before, Stub(by_words))
     assert len(found) == 2
     assert all(window.tokens < 4100 for window in found)
 
 
 def test_a_model_of_short_memory_gets_shorter_windows():
     model = Stub(by_words)
-    model.longest = 2048
+    model.max_prompt_tokens = 2048
     chapter = novel(2000)
-    found = asking.windows([chapter], attributed([chapter], unsure), model)
+    found = asking.build_windows([chapter], attributed([chapter], unsure), model)
     assert max(window.tokens for window in found) <= 1048
 
 
@@ -265,17 +266,17 @@ def test_a_crowd_is_cut_to_those_who_are_near():
     chapter = ["Guest7 and Guest55 came in.", "“This is line 1.”"]
     before = attributed([chapter], lambda words: ("Guest30", 0.5, "nearest"), cast)
     model = Stub(lambda question: "Guest55")
-    (window,) = asking.windows([chapter], before, model)
+    (window,) = asking.build_windows([chapter], before, model)
     assert window.names == ("Guest30", "Guest55", "Guest7")
     crowd = [" ".join(one.name for one in cast), "“This is line 1.”"]
-    (window,) = asking.windows([crowd], before, model)
+    (window,) = asking.build_windows([crowd], before, model)
     assert (len(window.names), window.options[-1]) == (24, "Z")
     assert "Guest30" in window.names
 
 
 def test_the_order_of_the_cast_changes_no_prompt():
     first, second = (
-        asking.windows([TALK], attributed([TALK], weakly, cast), Stub(by_words))
+        asking.build_windows([TALK], attributed([TALK], weakly, cast), Stub(by_words))
         for cast in (CAST, CAST[::-1])
     )
     assert first == second
@@ -284,23 +285,25 @@ def test_the_order_of_the_cast_changes_no_prompt():
 def test_people_of_other_chapters_are_not_listed():
     chapters = [["Ada, Ben and Cy came in.", "“This is line 1.”"], ["Ada met Ben.", "“And 2.”"]]
     before = attributed(chapters, lambda words: ("Ada", 0.5, "nearest"))
-    found = asking.windows(chapters, before, Stub(by_words))
+    found = asking.build_windows(chapters, before, Stub(by_words))
     assert [window.names for window in found] == [("Ada", "Ben", "Cy"), ("Ada", "Ben")]
 
 
 def test_descriptions_are_in_the_list():
     before = attributed([TALK], weakly)
-    (window,) = asking.windows([TALK], before, Stub(by_words), descriptions={"Cy": "A\n  boy"})
+    (window,) = asking.build_windows(
+        [TALK], before, Stub(by_words), descriptions={"Cy": "A\n  boy"}
+    )
     assert "\nC = Cy (A boy)\n" in window.shared
 
 
 def test_a_question_without_an_answer_leaves_its_row_and_is_asked_again():
     before = attributed([TALK], weakly)
     model, answers = Stub(by_words), Answers()
-    likelihoods = model.likelihoods
-    model.likelihoods = lambda shared, questions, options: [[] for _ in questions]
+    option_probabilities = model.option_probabilities
+    model.option_probabilities = lambda shared, questions, options: [[] for _ in questions]
     assert asking.ask([TALK], before, model, answers=answers) == before
-    model.likelihoods = likelihoods
+    model.option_probabilities = option_probabilities
     assert asking.ask([TALK], before, model, answers=answers).said[1].speaker == "Ben"
 
 
@@ -349,38 +352,19 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     expected = asking.ask([chapter], before, whole)
 
     broken = Stub(lambda question: "Ada")
-    real = broken.likelihoods
+    real = broken.option_probabilities
 
     def fails(*arguments):
         if len(broken.prompts) == 2:
             raise KeyboardInterrupt
         return real(*arguments)
 
-    broken.likelihoods = fails
+    broken.option_probabilities = fails
     with pytest.raises(KeyboardInterrupt):
         asking.ask([chapter], before, broken, answers=Answers(path))
     rest = Stub(lambda question: "Ada")
     assert asking.ask([chapter], before, rest, answers=Answers(path)) == expected
     assert len(rest.prompts) == len(whole.prompts) - 2
-
-
-def test_it_ends_between_windows_when_it_is_cancelled():
-    chapter = novel(1500)
-    cancel = Event()
-    model = Stub(lambda question: "Ada")
-    told = []
-
-    def tell(done, total):
-        told.append((done, total))
-        cancel.set()
-
-    before = attributed([chapter], unsure)
-    after = asking.ask([chapter], before, model, on_progress=tell, cancel=cancel)
-    assert len(model.prompts) == 1
-    assert [one.speaker for one in after.said[-5:]] == ["Cy"] * 5
-    assert after.said[0].speaker == "Ada"
-    ((done, total),) = told
-    assert 0 < done < total
 
 
 def test_answers_that_were_altered_are_asked_anew(tmp_path, caplog):
@@ -428,10 +412,10 @@ def test_a_network_answers_within_the_list_and_writes_a_plain_line(tmp_path):
     answers = Answers(tmp_path / "answers.jsonl")
     with reader.load(models.find_language(str(folder))) as model:
         after = asking.ask([TALK], before, model, answers=answers)
-        read = model.read
+        read = model.tokens_read
         assert read > 500
         assert asking.ask([TALK], before, model, answers=answers) == after
-        assert model.read == read
+        assert model.tokens_read == read
         line = proposing.clean_description(answers.line(model, "Describe Ada's voice.", 20))
     assert after.said[0] == before.said[0]
     assert {one.speaker for one in after.said} <= {"Ada", "Ben", "Cy", None}

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from threading import Event
 
 import pytest
 
@@ -24,21 +23,21 @@ BOOK = [
 class Writer:
     """Writes what it is told to, and chooses the style that it is told to."""
 
-    name, identity, longest = "stub", "stub-1", 32_000
+    name, identity, max_prompt_tokens = "stub", "stub-1", 32_000
 
     def __init__(self, line: str = "An old, shrill voice", style: str = "whispering") -> None:
         self.line, self.style = line, style
         self.prompts: list[str] = []
         self.questions: list[str] = []
 
-    def count(self, text):
+    def count_tokens(self, text):
         return len(text) // 4
 
     def write(self, message, most):
         self.prompts.append(message)
         return self.line
 
-    def likelihoods(self, shared, questions, options):
+    def option_probabilities(self, shared, questions, options):
         self.questions += questions
         code = re.search(rf"^([A-Z]) = {self.style}$", shared, re.MULTILINE)[1]
         return [
@@ -89,13 +88,6 @@ def test_a_description_is_asked_for_once(tmp_path):
     again = Writer("Another")
     assert described(again, Answers(path)) == first
     assert not again.prompts
-
-
-def test_it_ends_when_it_is_cancelled(monkeypatch):
-    monkeypatch.setattr(proposing, "MIN_QUOTATIONS", 1)
-    cancel = Event()
-    found = described(Writer(), on_progress=lambda done, total: cancel.set(), cancel=cancel)
-    assert len(found) == 1
 
 
 @pytest.mark.parametrize(
