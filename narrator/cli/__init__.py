@@ -29,8 +29,8 @@ from narrator.cli.shared import err, out, print_problems, shorten
 from narrator.errors import EnvironmentFailed, NarratorError, UserError
 
 _MODULES = {
-    "attribution": ("cast",),
-    "casting": ("voices",),
+    "cast": ("cast",),
+    "auditioning": ("voices",),
     "cluster": ("scheduler", "worker"),
     "companions": ("feed",),
     "delivery": ("verify",),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrator.cli.casting import engine_for
+from narrator.cli.auditioning import engine_for
 from narrator.cli.progress import without_progress_lines
 from narrator.cli.shared import app, err, out
 from narrator.cli.voices import Language, choose_language, load_speech_settings

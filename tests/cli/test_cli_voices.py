@@ -13,7 +13,7 @@ import pytest
 import soundfile
 
 from narrator.cast import auditions, cuts, presets
-from narrator.cli import casting
+from narrator.cli import auditioning
 from narrator.engines import Request, Speech
 from narrator.engines.voice import Voice
 from narrator.engines.voxcpm2 import VoxCPM2Spec
@@ -52,7 +52,7 @@ def narrator(narrator):
 @pytest.fixture
 def stage(monkeypatch) -> StageEngine:
     engine = StageEngine()
-    monkeypatch.setattr(casting, "engine_for", lambda root: engine)
+    monkeypatch.setattr(auditioning, "engine_for", lambda root: engine)
     return engine
 
 
@@ -73,9 +73,9 @@ def book() -> Path:
 def test_where_the_engine_of_a_book_casts_nobody_the_usual_one_does(book, capsys):
     text = MANIFEST.replace("{steps: 6, seed: 5}", "cosyvoice2")
     Path("book.yaml").write_text(text, encoding="utf-8")
-    assert casting._designing_engine(book).name == "voxcpm2"
+    assert auditioning._designing_engine(book).name == "voxcpm2"
     assert "voxcpm2 casts the voice" in capsys.readouterr().err
-    assert casting.engine_for(book).name == "cosyvoice2"
+    assert auditioning.engine_for(book).name == "cosyvoice2"
 
 
 # -- clips that are too long --------------------------------------------------------------------

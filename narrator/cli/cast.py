@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from narrator.cli.language_model import ChatServer, load_reader, print_proposals, proposals_json
 from narrator.cli.progress import stage
-from narrator.cli.reading import ChatServer, load_reader, print_proposals, proposals_json
 from narrator.cli.shared import (
     AsJson,
     Book,
@@ -86,11 +86,11 @@ def find_cast(
     as_json: AsJson = False,
 ) -> None:
     """Find who says what in a book: its characters, and the speaker of each quotation."""
-    from narrator.cli import review as asking
+    from narrator.cli import review as review_command
     from narrator.project.load import load
 
     if review:
-        asking.require_terminal()
+        review_command.require_terminal()
         if as_json:
             raise UsageError("--review asks and --json answers: one at a time")
     if describe and (model is None or url is not None):
@@ -112,7 +112,7 @@ def find_cast(
         out.print_json(data={**_cast_json(proposal), **proposal_fields})
         return
     if review:
-        asking.review(proposal, in_order=in_order)
+        review_command.review(proposal, in_order=in_order)
         return
     max_rows = None if every else MAX_LISTED_ROWS
     _print_cast(proposal, max_rows)
