@@ -192,13 +192,15 @@ def measured(
     began = time.monotonic()
     windows = asking.build_windows(novel.chapters, rules, asked_model, limits)
     truth = (
-        [novel.speaker(piece) for piece in rules.said] if novel.gold else [None] * len(rules.said)
+        [novel.speaker(piece) for piece in rules.quotations]
+        if novel.gold
+        else [None] * len(rules.quotations)
     )
     stub.answers = iter([(w, [truth[rows[0]] for rows in w.rows_by_question]) for w in windows])
     unanswered = getattr(model, "unanswered_count", 0)
     after = asking.ask(novel.chapters, rules, asked_model, limits=limits, answers=answers)
     row = Row(
-        novel.name, sum(len(text.split()) for text in chain(*novel.chapters)), len(rules.said)
+        novel.name, sum(len(text.split()) for text in chain(*novel.chapters)), len(rules.quotations)
     )
     row.seconds = time.monotonic() - began
     row.windows, row.asked = len(windows), sum(len(window.rows_by_question) for window in windows)
@@ -220,7 +222,9 @@ def count(
     """Right ones among those that were asked, before and after."""
     names = {place: w.names for w in windows for rows in w.rows_by_question for place in rows}
     row.weak = len(names)
-    for place, (old, new, speaker) in enumerate(zip(rules.said, after.said, truth, strict=True)):
+    for place, (old, new, speaker) in enumerate(
+        zip(rules.quotations, after.quotations, truth, strict=True)
+    ):
         row.annotated += speaker is not None
         row.before += speaker is not None and old.speaker == speaker
         row.after += speaker is not None and new.speaker == speaker

@@ -89,7 +89,7 @@ class Book:
     spoken: list[AttributedQuotation] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.spoken = [row for row in self.attribution.said if row.speaker is not None]
+        self.spoken = [row for row in self.attribution.quotations if row.speaker is not None]
 
     def text(self, row: AttributedQuotation) -> str:
         return self.chapters[row.chapter][row.quotation.paragraph]
@@ -97,7 +97,7 @@ class Book:
     def tag_subjects(self) -> Iterator[tuple[AttributedQuotation, str]]:
         """Yields rows with a tag next to them, and the last word of its subject."""
         bounds: dict[tuple[int, int], list[int]] = {}
-        for row in self.attribution.said:
+        for row in self.attribution.quotations:
             place = bounds.setdefault((row.chapter, row.quotation.paragraph), [0])
             place += (row.quotation.start, row.quotation.stop)
         for row in self.spoken:
@@ -242,7 +242,7 @@ def swapped(book: Book) -> list[int]:
     """Returns the lengths of exchanges that have their two speakers swapped, in quotations."""
     assert book.folder is not None
     score = load_score(book.folder.parent)
-    rows = book.attribution.said
+    rows = book.attribution.quotations
     texts = [book.text(row)[row.quotation.start : row.quotation.stop] for row in rows]
     annotation = annotation_of(score, book.folder, book.attribution.cast, texts)
     turns = sorted(
@@ -282,7 +282,9 @@ def describe(book: Book, howler: Howler) -> str:
         f"{text[quotation.stop :]}"
     )
     before = paragraphs[number - 1] if number else ""
-    decision = f"{howler.kind}: {row.speaker} ({howler.speaker_sex}; by {row.by}, {row.sure:.2f})"
+    decision = (
+        f"{howler.kind}: {row.speaker} ({howler.speaker_sex}; by {row.by}, {row.certainty:.2f})"
+    )
     return (
         f"[{book.name}, chapter {row.chapter + 1}] {decision}\n"
         f"    {before[-300:]}\n    {marked[:900]}"

@@ -87,7 +87,7 @@ class Sheet:
 
 
 def place_of(quote: Quote) -> Place:
-    return quote.chapter, quote.quoted.scene, quote.quoted.place, quote.quoted.start
+    return quote.chapter, quote.quotation.scene, quote.quotation.place, quote.quotation.start
 
 
 def project_of(folder: Path, root: Path) -> Path:
@@ -126,7 +126,7 @@ def _remove_shared_aliases(speakers: dict[str, Any]) -> None:
 
 def sheet_of(folder: Path, score: Any, proposal: Proposal, turns: Sequence[Turn]) -> Sheet:
     """Aligns the turns of a proposal with the annotation."""
-    texts = (quote.quoted.text for quote in proposal.quotes)
+    texts = (quote.quotation.text for quote in proposal.quotes)
     annotation = annotation_of(score, folder, proposal.characters, texts)
     names = {annotated_name: name for name, annotated_name in annotation.names.items()}
     turn_of_quote = {place_of(quote): place_of(turn[0]) for turn in turns for quote in turn}
@@ -158,7 +158,7 @@ def ask_singly(sheet: Sheet, turns: Iterable[Turn], names_by_lines: Sequence[str
             return
         quote = turn[0]
         gold = sheet.gold_speakers.get(place_of(quote), quote.speaker)
-        choices = dict.fromkeys((quote.speaker, *(name for name, _ in quote.others)))
+        choices = dict.fromkeys((quote.speaker, *(name for name, _ in quote.alternatives)))
         choices |= dict.fromkeys(names_by_lines)
         is_near = gold in list(choices)[:MAX_NAMES]
         sheet.keystrokes += 1 if is_near or gold is None else NAME_KEYS

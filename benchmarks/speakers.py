@@ -46,7 +46,7 @@ class Row:
 
     kind: str
     by: str
-    odds: float
+    probability: float
     right: bool
 
 
@@ -123,7 +123,7 @@ def compared(
         chapters[member.chapter][member.quotation.paragraph][
             member.quotation.start : member.quotation.stop
         ]
-        for member in attribution.said
+        for member in attribution.quotations
     ]
     annotation = annotation_of(score, folder, attribution.cast, texts)
     rows = []
@@ -134,9 +134,9 @@ def compared(
         if not votes:
             rows.append(Row(kind, "not found", 0.0, False))
             continue
-        decision = attribution.said[votes.most_common(1)[0][0]]
+        decision = attribution.quotations[votes.most_common(1)[0][0]]
         right = annotation.names.get(decision.speaker or "") == speaker
-        rows.append(Row(kind, decision.by, decision.odds, right))
+        rows.append(Row(kind, decision.by, decision.probability, right))
     return rows
 
 
@@ -149,7 +149,7 @@ def calibrated(rows: Iterable[Row]) -> dict[str, list[list[float]]]:
     for rule, rule_rows in sorted(by_rule.items()):
         steps: list[list[float]] = []  # from, right, all
         for low, high in zip(BINS, (*BINS[1:], 2.0), strict=True):
-            bin_hits = [row.right for row in rule_rows if low <= row.odds < high]
+            bin_hits = [row.right for row in rule_rows if low <= row.probability < high]
             steps.append([low, float(sum(bin_hits)), float(len(bin_hits))])
             while len(steps) > 1 and (steps[-1][2] < FEW or _share(steps[-2]) > _share(steps[-1])):
                 last = steps.pop()
@@ -225,7 +225,7 @@ def main() -> None:
 
 def _sure(tables: dict[str, list[list[float]]], row: Row) -> float:
     table = tables.get(row.by, [[0.0, 0.0]])
-    return max(share for start, share in table if start <= max(row.odds, table[0][0]))
+    return max(share for start, share in table if start <= max(row.probability, table[0][0]))
 
 
 def _print_rules(rows: Sequence[Row], sure: Sequence[float]) -> None:

@@ -169,7 +169,7 @@ def _print_changes(proposal: Proposal, *, is_written: bool) -> None:
     for quote in changed[:MAX_LISTED_ROWS]:
         speaker_names = unescape_names(quote.row.speaker)
         err.print(
-            f"{display_path(quote.path)}:{quote.number}: {shorten(quote.quoted.text)}  "
+            f"{display_path(quote.path)}:{quote.number}: {shorten(quote.quotation.text)}  "
             f"{quote.previous_speaker} -> {speaker_names}"
         )
     if changed:
@@ -228,7 +228,7 @@ def _summarize_certainty(quotes: Sequence[Quote]) -> str:
 
     attributed_rows = [quote.row for quote in quotes if quote.row.by in ("rule", "model")]
     named_rows = [row for row in attributed_rows if row.speaker not in (NOBODY, UNKNOWN)]
-    sure_count = sum(row.sure >= SURE_THRESHOLD for row in named_rows)
+    sure_count = sum(row.certainty >= SURE_THRESHOLD for row in named_rows)
     counts = {
         "by you": sum(quote.row.is_manual for quote in quotes),
         "by print": sum(quote.row.by == "print" for quote in quotes),
@@ -266,10 +266,10 @@ def _describe_doubt(quote: Quote) -> str:
 
     guess = "nobody known"
     if quote.row.speaker != UNKNOWN:
-        guess = f"{unescape_names(quote.row.speaker)} {quote.row.sure:.2f}"
-    guesses = [guess, *(name for name, _ in quote.others[:1])]
+        guess = f"{unescape_names(quote.row.speaker)} {quote.row.certainty:.2f}"
+    guesses = [guess, *(name for name, _ in quote.alternatives[:1])]
     location = f"{display_path(quote.path)}:{quote.number}"
-    return f"{location}: {shorten(quote.quoted.text)}  {', or '.join(guesses)}"
+    return f"{location}: {shorten(quote.quotation.text)}  {', or '.join(guesses)}"
 
 
 def _print_next(proposal: Proposal, book: Path, is_written: bool, project: Project) -> None:
@@ -304,9 +304,9 @@ def _cast_json(proposal: Proposal) -> dict[str, object]:
         ],
         "quotes": [
             {
-                "text": quote.quoted.text,
+                "text": quote.quotation.text,
                 "speaker": quote.speaker,
-                "sure": quote.row.sure,
+                "sure": quote.row.certainty,
                 "by": quote.by,
                 "chapter": quote.chapter + 1,
                 "line": quote.number,

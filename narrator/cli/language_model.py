@@ -79,7 +79,7 @@ class LanguageModelReader:
                 on_progress=tell,
             )
         self.texts = texts
-        answers = self.attribution.said
+        answers = self.attribution.quotations
         decided_count = sum(answer.by.startswith(asking.MODEL) for answer in answers)
         decided, tokens = (
             pluralize(decided_count, "quotation"),
@@ -191,11 +191,11 @@ def proposals_json(voices: Sequence[Description], styles: Sequence[Style]) -> di
         "voices": [{"name": proposal.name, "description": proposal.line} for proposal in voices],
         "styles": [
             {
-                "chapter": proposal.said.chapter + 1,
-                "paragraph": proposal.said.quotation.paragraph + 1,
-                "speaker": proposal.said.speaker,
+                "chapter": proposal.quotation.chapter + 1,
+                "paragraph": proposal.quotation.quotation.paragraph + 1,
+                "speaker": proposal.quotation.speaker,
                 "style": proposal.style,
-                "sure": round(proposal.sure, 4),
+                "sure": round(proposal.certainty, 4),
             }
             for proposal in styles
         ],
@@ -216,12 +216,12 @@ def print_proposals(
     if styles:
         out.print("styles that the narration tells of, as in “{Ada (softly): …}”:")
     for style in styles:
-        place = style.said.quotation
-        line = list_paragraphs(proposal.chapters[style.said.chapter])[place.paragraph]
+        speaker, place = style.quotation.speaker, style.quotation.quotation
+        line = list_paragraphs(proposal.chapters[style.quotation.chapter])[place.paragraph]
         if line is None:
             continue
         words = shorten(line.text[place.start : place.stop])
         location = f"{display_path(line.path)}:{line.source_line_at(place.start)}"
-        out.print(f"  {location}: {style.said.speaker} ({style.style}) {style.sure:.2f}: {words}")
+        out.print(f"  {location}: {speaker} ({style.style}) {style.certainty:.2f}: {words}")
     if not voices and not styles:
         out.print("the model proposes no voices and no styles")

@@ -51,13 +51,13 @@ class Quote:
 
     chapter: int
     """Index in the project's chapters."""
-    quoted: NarrationQuote
+    quotation: NarrationQuote
     row: Row
     """Its row in the file of its chapter."""
     speaker: str | None
     """Main name of a character, the first of several in unison. None for nobody's speech, and if
     the speaker is unknown."""
-    others: tuple[tuple[str, float], ...] = ()
+    alternatives: tuple[tuple[str, float], ...] = ()
     """Other possible speakers, the likeliest first, with their probability by this place alone."""
     previous_speaker: str = ""
     """The speaker in its file, if a rule or model says another one now."""
@@ -65,11 +65,11 @@ class Quote:
     @property
     def number(self) -> int:
         """The line of the source in which the quotation begins."""
-        return self.quoted.line.source_line_at(self.quoted.start)
+        return self.quotation.line.source_line_at(self.quotation.start)
 
     @property
     def path(self) -> Path:
-        return self.quoted.line.path
+        return self.quotation.line.path
 
     @property
     def by(self) -> str:
@@ -80,7 +80,7 @@ class Quote:
     def is_doubtful(self) -> bool:
         """True if a person should check it."""
         is_guess = self.row.by in ("rule", "model") and self.row.speaker != NOBODY
-        return is_guess and (self.row.speaker == UNKNOWN or self.row.sure < SURE_THRESHOLD)
+        return is_guess and (self.row.speaker == UNKNOWN or self.row.certainty < SURE_THRESHOLD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class Proposal:
         groups = [group for group in group_pieces(self.quotes) if group[0].is_doubtful]
 
         def certainty(group: Sequence[Quote]) -> float:
-            return 0.0 if group[0].row.speaker == UNKNOWN else group[0].row.sure
+            return 0.0 if group[0].row.speaker == UNKNOWN else group[0].row.certainty
 
         return sorted(groups, key=certainty)
 
@@ -231,7 +231,7 @@ def _merge_decisions(
     declared_characters = characters(project)
     by_name, roles = _characters_by_name(project, attribution), roles_of(project)
     rulings_by_chapter: dict[int, list[AttributedQuotation]] = {}
-    for ruling in attribution.said:
+    for ruling in attribution.quotations:
         rulings_by_chapter.setdefault(ruling.chapter, []).append(ruling)
     quotes: list[Quote] = []
     files: dict[int, SpeakerFile] = {}
@@ -250,10 +250,10 @@ def _merge_decisions(
         quotes += [
             Quote(
                 chapter=number,
-                quoted=quotation,
+                quotation=quotation,
                 row=row,
                 speaker=_main_speaker(row, by_name, roles),
-                others=ruling.others if ruling else (),
+                alternatives=ruling.alternatives if ruling else (),
                 previous_speaker=_previous_speaker(old_row, row),
             )
             for quotation, row, ruling, old_row in zip(
@@ -309,17 +309,21 @@ def _fill_in_decisions(proposal: Proposal) -> Attribution:
     for number, path in _speaker_files(proposal.project).items():
         old_file = speaker_files.read(path)
         quotations = line_splitting.find_quotes(chapters[number])
-        chapter_rulings = [ruling for ruling in attribution.said if ruling.chapter == number]
+        chapter_rulings = [ruling for ruling in attribution.quotations if ruling.chapter == number]
         rulings = _match_rulings(chapters[number], quotations, chapter_rulings)
         row_indices = old_file.matched([quotation.text for quotation in quotations])
         for ruling, row_index in zip(rulings, row_indices, strict=True):
             row = None if row_index is None else old_file.rows[row_index]
             if ruling is not None and row is not None and row.by in ("you", "print"):
                 speaker = _main_speaker(row, characters_by_name, roles)
-                decided_rulings[id(ruling)] = replace(ruling, speaker=speaker, sure=1.0, by=row.by)
+                decided_rulings[id(ruling)] = replace(
+                    ruling, speaker=speaker, certainty=1.0, by=row.by
+                )
     return replace(
         attribution,
-        said=tuple(decided_rulings.get(id(ruling), ruling) for ruling in attribution.said),
+        quotations=tuple(
+            decided_rulings.get(id(ruling), ruling) for ruling in attribution.quotations
+        ),
     )
 
 
@@ -388,7 +392,7 @@ def _apply_rules(
             for character in language_attribution.cast
             if character.name not in characters_by_name
         }
-        rulings += language_attribution.said
+        rulings += language_attribution.quotations
     rulings.sort(key=lambda r: (r.chapter, r.quotation.paragraph, r.quotation.start))
     return Attribution(tuple(characters_by_name.values()), tuple(rulings))
 
@@ -449,7 +453,9 @@ def _build_rows(
             and rows[-1].is_manual
             and (old_row is None or old_row.continues_previous)
         ):
-            rows.append(replace(new_row, speaker=rows[-1].speaker, by="you", name="", sure=1.0))
+            rows.append(
+                replace(new_row, speaker=rows[-1].speaker, by="you", name="", certainty=1.0)
+            )
         else:
             rows.append(new_row)
     return rows
@@ -468,7 +474,7 @@ def _build_row(quotation: NarrationQuote, ruling: AttributedQuotation | None) ->
         speaker = NOBODY
     ruling_name = re.sub(r"\s+", "-", ruling.by.removeprefix(MODEL)) or "none"
     return Row(
-        speaker, decider, words, ruling_name, round(ruling.sure, 2), ruling.continues_previous
+        speaker, decider, words, ruling_name, round(ruling.certainty, 2), ruling.continues_previous
     )
 
 
@@ -482,7 +488,7 @@ def _is_row_kept(
     is_known = row.speaker in (NOBODY, UNKNOWN) or bool(
         _named_characters(row, characters_by_name, roles)
     )
-    return is_known and row.sure >= new_row.sure
+    return is_known and row.certainty >= new_row.certainty
 
 
 def _named_characters(
@@ -604,7 +610,7 @@ def apply_answers(
         chapter_quotes.append(quotes[index])
     file = speaker_files.apply_answers(
         speaker_files.read(proposal.files[number].path),
-        [quote.quoted.text for quote in chapter_quotes],
+        [quote.quotation.text for quote in chapter_quotes],
         [quote.row for quote in chapter_quotes],
         answered_indices,
     )

@@ -102,7 +102,7 @@ class Passage:
 
 def certainty_of(turn: Turn) -> float:
     """The certainty of a turn's speaker, 0 if unknown."""
-    return 0.0 if turn[0].row.speaker == UNKNOWN else turn[0].row.sure
+    return 0.0 if turn[0].row.speaker == UNKNOWN else turn[0].row.certainty
 
 
 def _speaker_of(turn: Turn) -> str:
@@ -135,16 +135,16 @@ def all_exchanges(proposal: Proposal) -> list[Exchange]:
     cast_names = [character.name for character in proposal.characters]
     exchanges: list[Exchange] = []
     for turns in _runs(proposal):
-        words = "\n".join(quote.quoted.text for turn in turns for quote in turn)
+        words = "\n".join(quote.quotation.text for turn in turns for quote in turn)
         exchange_id = f"{indices[id(turns[0][0])]}-{keys.content_of(encode_exact(words))[:16]}"
         scores: defaultdict[str, float] = defaultdict(float)
         for quote, *_ in turns:
-            for name, probability in quote.others:
+            for name, probability in quote.alternatives:
                 scores[name] += probability
         candidates = dict.fromkeys((*_ranked(scores), *cast_names))
         for quote, *_ in turns:
             if quote.speaker:
-                scores[quote.speaker] += quote.row.sure
+                scores[quote.speaker] += quote.row.certainty
         names = list(dict.fromkeys((*_ranked(scores), *names_by_lines)))[:MAX_NAMES]
         exchanges.append(Exchange(exchange_id, turns, tuple(names), tuple(candidates)))
     return exchanges
@@ -174,8 +174,11 @@ def _runs(proposal: Proposal) -> Iterator[tuple[Turn, ...]]:
 
 def _follows(previous: Quote, quote: Quote) -> bool:
     """True if no scene and little narration ends between two quotations."""
-    is_same_scene = (previous.chapter, previous.quoted.scene) == (quote.chapter, quote.quoted.scene)
-    distance = quote.quoted.place - previous.quoted.place
+    is_same_scene = (previous.chapter, previous.quotation.scene) == (
+        quote.chapter,
+        quote.quotation.scene,
+    )
+    distance = quote.quotation.place - previous.quotation.place
     return is_same_scene and distance <= _MAX_NARRATION_PARAGRAPHS + 1
 
 
@@ -186,19 +189,21 @@ def _ranked(scores: Mapping[str, float]) -> list[str]:
 def passages(proposal: Proposal, exchange: Exchange) -> list[Passage]:
     """The text of an exchange, from the paragraph before it to the one after it."""
     first, last = exchange.turns[0][0], exchange.turns[-1][-1]
-    lines = proposal.chapters[exchange.chapter].scenes[first.quoted.scene].lines
+    lines = proposal.chapters[exchange.chapter].scenes[first.quotation.scene].lines
     pieces_by_place: dict[int, list[tuple[int, Quote]]] = {}
     for index, turn in enumerate(exchange.turns):
         for quote in turn:
-            pieces_by_place.setdefault(quote.quoted.place, []).append((index, quote))
+            pieces_by_place.setdefault(quote.quotation.place, []).append((index, quote))
     shown: list[Passage] = []
-    for place in range(max(0, first.quoted.place - 1), min(len(lines), last.quoted.place + 2)):
+    for place in range(
+        max(0, first.quotation.place - 1), min(len(lines), last.quotation.place + 2)
+    ):
         text = lines[place].text
         pieces = pieces_by_place.get(place)
         if not pieces:
             narration = squeeze(text)
             if len(narration) > _NARRATION_CHARS:
-                is_before = place < first.quoted.place
+                is_before = place < first.quotation.place
                 end, start_text = narration[-_NARRATION_CHARS:], narration[:_NARRATION_CHARS]
                 narration = f"… {end}" if is_before else f"{start_text} …"
             shown.append(Passage(narration))
@@ -208,11 +213,11 @@ def passages(proposal: Proposal, exchange: Exchange) -> list[Passage]:
             following = pieces[position + 1] if position + 1 < len(pieces) else None
             if following is not None and following[0] == turn_index:
                 continue
-            stop = following[1].quoted.start if following else len(text)
+            stop = following[1].quotation.start if following else len(text)
             spans = tuple(
-                (piece.quoted.start - start, piece.quoted.stop - start)
+                (piece.quotation.start - start, piece.quotation.stop - start)
                 for index, piece in pieces
-                if index == turn_index and start <= piece.quoted.start < stop
+                if index == turn_index and start <= piece.quotation.start < stop
             )
             shown.append(Passage(text[start:stop], turn_index, spans))
             start = stop
@@ -245,7 +250,9 @@ def decided_speakers(
     before, after = list(speakers[:turn]), list(speakers[turn:])
     if decision is Decision.OTHER:
         quote = exchange.turns[turn][0]
-        names = list(dict.fromkeys((*(name for name, _ in quote.others), *exchange.candidates)))
+        names = list(
+            dict.fromkeys((*(name for name, _ in quote.alternatives), *exchange.candidates))
+        )
         is_decided = quote.row.is_manual or after[0] != _speaker_of(exchange.turns[turn])
         position = names.index(after[0]) + 1 if is_decided and after[0] in names else 0
         others = [name for name in names[position:] + names[:position] if name != after[0]]
@@ -336,7 +343,7 @@ def _summarize(answers: Sequence[tuple[Turn, str]]) -> str:
     phrases = {NOBODY: "the narrator says", UNKNOWN: "nobody knows who says"}
     if len(answers) == 1:
         phrase = phrases.get(speakers[0], f"{speakers[0]} says")
-        return f"{phrase} “{shorten(answers[0][0][0].quoted.text)}”"
+        return f"{phrase} “{shorten(answers[0][0][0].quotation.text)}”"
     titles = {NOBODY: "the narrator", UNKNOWN: "unknown"}
     names = ", ".join(titles.get(speaker, speaker) for speaker in speakers)
     return f"{pluralize(len(answers), 'quotation')}: {shorten(names)}"

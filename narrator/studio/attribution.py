@@ -53,7 +53,7 @@ def _certainties(rows: Sequence[Row], steps: Sequence[Step]) -> dict[str, float]
         while index + 1 < len(starts) and starts[index + 1][0] <= match_start:
             index += 1
         _, chunk_id = starts[index]
-        certainties[chunk_id] = min(row.sure, certainties.get(chunk_id, 1.0))
+        certainties[chunk_id] = min(row.certainty, certainties.get(chunk_id, 1.0))
     return certainties
 
 

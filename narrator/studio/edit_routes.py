@@ -438,7 +438,7 @@ def _exchange_row(
         "turns": [
             {
                 "speaker": speaker,
-                "words": turn[0].quoted.text,
+                "words": turn[0].quotation.text,
                 "sure": round(exchanges.certainty_of(turn), 2),
                 "doubtful": turn[0].is_doubtful,
                 "decided": turn[0].row.by in ("you", "print"),

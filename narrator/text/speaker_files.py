@@ -56,8 +56,8 @@ class Row:
     """Words of the quotation, as `shorten_words`."""
     name: str = ""
     """Name of the rule or model."""
-    sure: float = 1.0
-    """Certainty, 0 to 1."""
+    certainty: float = 1.0
+    """0 to 1."""
     continues_previous: bool = False
     """True if it continues the quotation of the row before."""
     number: int = 0
@@ -240,7 +240,7 @@ def _parse_row(line: str, number: int, previous_row: Row | None) -> tuple[Row | 
         return (None if row.is_manual else replace(row, speaker=UNKNOWN)), _NO_SAME
     # who changes a quotation's first row means all of it
     if previous_row.is_manual:
-        row = replace(row, by="you", name="", sure=1.0)
+        row = replace(row, by="you", name="", certainty=1.0)
     return replace(row, speaker=previous_row.speaker, continues_previous=True), fault
 
 
@@ -253,7 +253,7 @@ def _apply_origin(origin_text: str, row: Row) -> tuple[Row, str]:
     if match["decided"] not in (None, row.speaker):
         return row, ""
     certainty = min(1.0, float(match["sure"] or 1))
-    return replace(row, by=match["by"], name=match["name"] or "", sure=certainty), ""
+    return replace(row, by=match["by"], name=match["name"] or "", certainty=certainty), ""
 
 
 # -- writing
@@ -371,7 +371,7 @@ def _format_lines(decided: SpeakerFile, chapter: str) -> Iterator[str]:
         previous_row = row
         origin = row.by
         if row.by in ("rule", "model"):
-            origin += f" {row.name} {row.sure:.2f} {speaker}"
+            origin += f" {row.name} {row.certainty:.2f} {speaker}"
         elif row.by == "print":
             origin += f" {speaker}"
         yield from row.above

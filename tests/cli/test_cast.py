@@ -74,7 +74,11 @@ def ruled(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str | None, float,
                     continues_previous = "not now" in words
                     found.append(
                         AttributedQuotation(
-                            number, one, *rule, continues_previous=continues_previous, others=others
+                            number,
+                            one,
+                            *rule,
+                            continues_previous=continues_previous,
+                            alternatives=others,
                         )
                     )
         return Attribution(known or (Character("Ada", (), "she"),), tuple(found))

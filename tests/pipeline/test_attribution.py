@@ -120,7 +120,7 @@ def test_a_quotation_is_the_one_of_a_chapters_place(tmp_path):
 def test_what_the_text_gives_to_somebody_is_asked_of_nobody(tmp_path):
     one = "Ben: “I say it,” said Ada.\n\n{Ben: “I know,”} said Ada, “but not now.”\n"
     found = propose(load(project(tmp_path, one=one)))
-    assert [one.quoted.text for one in found.quotes if one.chapter == 0] == ["“but not now.”"]
+    assert [one.quotation.text for one in found.quotes if one.chapter == 0] == ["“but not now.”"]
 
 
 def test_text_in_the_manifest_has_no_file_of_speakers(tmp_path):
@@ -185,7 +185,7 @@ def test_a_model_decides_better(tmp_path):
         assert texts[0][1] == "“I know,” said Ada, “but not now.”"
         said = [
             AttributedQuotation(s.chapter, s.quotation, "Ben", 0.7, "model:small")
-            for s in found.said
+            for s in found.quotations
         ]
         return Attribution(found.cast, tuple(said))
 
@@ -249,7 +249,7 @@ def test_nobodys_speech_and_the_unknown_are_written_so(tmp_path, ruled):
     path = project(tmp_path)
     found = write(path)
     assert first_columns(path) == ["?", "?", "-", "?"]
-    assert [one.quoted.text for (one,) in found.doubtful] == [
+    assert [one.quotation.text for (one,) in found.doubtful] == [
         "“I know,”", "“but not now.”", "“It was cold yesterday,”", "“Then make another pot,”",
     ]  # fmt: skip
 
@@ -258,7 +258,7 @@ def test_the_weakest_come_first(tmp_path, ruled):
     ruled({"know": ("Ada", 0.95, "tag"), " not": ("Ada", 0.8, "turn"), "tea": ("Ben", 0.3, "turn"),
            "cold y": ("Ada", 0.6, "turn"), "pot": ("Ada", 0.91, "tag")})  # fmt: skip
     found = propose(load(project(tmp_path)))
-    assert [one.row.sure for (one,) in found.doubtful] == [0.3, 0.6, 0.8]
+    assert [one.row.certainty for (one,) in found.doubtful] == [0.3, 0.6, 0.8]
 
 
 def test_a_run_that_ends_between_files_is_made_good_by_the_next(tmp_path, monkeypatch):
@@ -422,7 +422,7 @@ def test_a_cast_without_a_narrator_gets_one(tmp_path):
 
 def test_a_cast_that_was_found_leaves_all_less_sure(tmp_path):
     def sure(manifest: str) -> list[float]:
-        return [one.row.sure for one in propose(load(project(tmp_path, manifest))).quotes]
+        return [one.row.certainty for one in propose(load(project(tmp_path, manifest))).quotes]
 
     given, found = sure(MANIFEST), sure(MANIFEST + "dialogue: {cast: found}\n")
     assert all(less < more for less, more in zip(found, given, strict=True))

@@ -114,7 +114,7 @@ def test_what_a_decision_makes_of_the_speakers(path, before, turn, decision, aft
 
 def test_the_next_likely_speaker_comes_round_again(path):
     exchange = first_exchange(path)
-    names = [name for name, _ in exchange.turns[2][0].others]
+    names = [name for name, _ in exchange.turns[2][0].alternatives]
     speakers = list(exchange.speakers)
     seen = []
     for _ in range(2 * len(names)):

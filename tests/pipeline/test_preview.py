@@ -127,7 +127,7 @@ def _check_run(path: Path, *, discovers_characters: bool = False) -> None:
     for words, speaker in _speakers_in_files(path).items():
         if words in old_speakers and old_speakers[words] != speaker:
             assert words in {
-                speaker_files.shorten_words(piece.quoted.text)
+                speaker_files.shorten_words(piece.quotation.text)
                 for group in group_pieces(shown.quotes)
                 for piece in group
                 if any(quote in shown.changed for quote in group)
@@ -162,7 +162,7 @@ def _rename(path: Path, number: int, choice: int) -> None:
 
 def _decisions(proposal: Proposal) -> tuple[object, ...]:
     rows = [
-        (quote.quoted.text, quote.speaker, quote.row.speaker, quote.row.sure, quote.by)
+        (quote.quotation.text, quote.speaker, quote.row.speaker, quote.row.certainty, quote.by)
         for quote in proposal.quotes
     ]
     return proposal.characters, proposal.lines, rows

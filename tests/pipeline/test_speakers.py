@@ -250,7 +250,9 @@ def test_what_a_run_decides_and_a_person_changes_is_read_again(tmp_path):
     chapter = manuscript.paragraphs(found)[0]
     quotes = line_splitting.find_quotes(chapter)
     file = speaker_files.speaker_file_path(tmp_path / "text" / "one.md")
-    rows = [Row(speaker_files.format_names(["Ada"]), "rule", name="tag", sure=0.9) for _ in quotes]
+    rows = [
+        Row(speaker_files.format_names(["Ada"]), "rule", name="tag", certainty=0.9) for _ in quotes
+    ]
     words = [one.text for one in quotes]
     speaker_files.write(speaker_files.update_rows(speaker_files.read(file), words, rows), "one.md")
     assert {who for who, _ in said(path)} == {"Ada"}

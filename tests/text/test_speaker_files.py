@@ -116,7 +116,12 @@ def test_a_name_that_a_person_changed_is_theirs_with_the_second_column_as_it_was
     path = written(tmp_path, *rows("Alice", "Hatter"))
     path.write_text(path.read_text("utf-8").replace("Hatter | rule", "Dormouse | rule"), "utf-8")
     first, second = speaker_files.read(path).rows
-    assert (first.speaker, first.is_manual, first.name, first.sure) == ("Alice", False, "tag", 0.9)
+    assert (first.speaker, first.is_manual, first.name, first.certainty) == (
+        "Alice",
+        False,
+        "tag",
+        0.9,
+    )
     assert (second.speaker, second.is_manual) == ("Dormouse", True)
 
 
@@ -144,7 +149,7 @@ def test_what_goes_on_has_the_speaker_of_the_row_before_also_when_a_person_chang
 def test_a_run_overrules_rules_and_no_person() -> None:
     first, second, third = rows("Alice", "Hatter", "Alice")
     old = SpeakerFile(Path("x"), (first, Row("Dormouse", "you", second.words), third))
-    fresh = [Row("Queen", "rule", name="beat", sure=0.4)] * 3
+    fresh = [Row("Queen", "rule", name="beat", certainty=0.4)] * 3
     found = update_rows(old, WORDS[:3], fresh).rows
     assert [(row.speaker, row.by) for row in found] == [
         ("Queen", "rule"), ("Dormouse", "you"), ("Queen", "rule"),
@@ -201,7 +206,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert found.rows[4].speaker != speaker_files.UNKNOWN
     assert [row.by for row in found.rows] == ["rule", "you", "model", "print", "rule", "you", "you"]
-    assert [row.sure for row in found.rows][:3] == [0.98, 1.0, 0.25]
+    assert [row.certainty for row in found.rows][:3] == [0.98, 1.0, 0.25]
     before = path.read_bytes()
     speaker_files.write(found, "01.md")
     assert path.read_bytes() == before

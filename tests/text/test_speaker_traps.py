@@ -26,7 +26,7 @@ class Scene:
     tells: str | None = None
     paragraphs: tuple[str, ...] = ()
     found: tuple[Character, ...] | None = None
-    said: tuple[str, ...] = ()
+    speakers: tuple[str, ...] = ()
 
     def attributed(self) -> Attribution:
         return attribute([self.paragraphs], self.cast, language="en", first_person=self.tells)
@@ -67,7 +67,7 @@ def with_line(scene: Scene, line: str) -> Scene:
     if key == "tells:":
         return replace(scene, tells=value)
     if key == "=":
-        return replace(scene, said=tuple(value.split(" | ")))
+        return replace(scene, speakers=tuple(value.split(" | ")))
     return replace(scene, paragraphs=(*scene.paragraphs, line))
 
 
@@ -93,7 +93,7 @@ def test_a_trap_is_not_fallen_into(scene: Scene) -> None:
         for one in scene.found:
             assert by_name[one.name].pronoun == one.pronoun
             assert set(one.aliases) <= set(by_name[one.name].aliases)
-    assert [one.speaker for one in result.said] == list(scene.said)
+    assert [one.speaker for one in result.quotations] == list(scene.speakers)
 
 
 def test_every_trap_has_its_scenes_and_few_are_missed() -> None:

@@ -14,7 +14,7 @@ CAST = (
 
 
 def speakers(*paragraphs: str, cast: tuple[Character, ...] = CAST) -> list[str | None]:
-    return [one.speaker for one in attributed(*paragraphs, cast=cast).said]
+    return [one.speaker for one in attributed(*paragraphs, cast=cast).quotations]
 
 
 def attributed(*paragraphs: str, cast: tuple[Character, ...] = CAST) -> Attribution:
@@ -56,16 +56,16 @@ def test_a_pronoun_is_hers_who_was_told_of() -> None:
 
 
 def test_a_quotation_over_paragraphs_is_one_speakers() -> None:
-    said = attributed("“It began,” said Ada, “long ago.", "“And it went on.”").said
+    said = attributed("“It began,” said Ada, “long ago.", "“And it went on.”").quotations
     assert [one.speaker for one in said] == ["Ada Bell"] * 3
     assert [one.continues_previous for one in said] == [False, True, True]
 
 
 def test_a_name_in_a_tag_is_surer_than_a_turn() -> None:
-    said = attributed("“Is it late?” asked Ada.", "“It is,” said Ben.", "“Then go.”").said
+    said = attributed("“Is it late?” asked Ada.", "“It is,” said Ben.", "“Then go.”").quotations
     assert [one.by for one in said] == ["tag", "tag", "turns"]
-    assert said[0].sure >= 0.9
-    assert said[0].sure > said[2].sure
+    assert said[0].certainty >= 0.9
+    assert said[0].certainty > said[2].certainty
 
 
 def test_the_cast_is_found_where_none_is_given() -> None:
@@ -79,12 +79,16 @@ def test_the_cast_is_found_where_none_is_given() -> None:
         "Mr. John Hart": "he",
         "Anne Bell": "she",
     }
-    assert [one.speaker for one in found.said] == ["Mr. John Hart", "Anne Bell", "Mr. John Hart"]
+    assert [one.speaker for one in found.quotations] == [
+        "Mr. John Hart",
+        "Anne Bell",
+        "Mr. John Hart",
+    ]
 
 
 def test_it_is_the_same_every_time_and_nothing_is_no_error() -> None:
-    assert attribute([], (), language="en").said == ()
-    assert attribute([[""]], CAST, language="en").said == ()
+    assert attribute([], (), language="en").quotations == ()
+    assert attribute([[""]], CAST, language="en").quotations == ()
     one = attributed("“I know.”", "“So do I,” said Ben.")
     assert one == attributed("“I know.”", "“So do I,” said Ben.")
 
@@ -101,8 +105,8 @@ def test_it_is_the_same_every_time_and_nothing_is_no_error() -> None:
 def test_tags_of_other_languages_name_their_speaker(language: str, paragraph: str) -> None:
     cast = (Character("Ben"), Character("Ada", ("Ада",)))
     found = attribute([[paragraph]], cast, language=language)
-    assert {one.speaker for one in found.said} == {"Ada"}
-    assert {one.by for one in found.said} == {"tag"}
+    assert {one.speaker for one in found.quotations} == {"Ada"}
+    assert {one.by for one in found.quotations} == {"tag"}
 
 
 def test_the_cast_is_found_in_other_languages() -> None:
@@ -111,7 +115,7 @@ def test_the_cast_is_found_in_other_languages() -> None:
     )  # fmt: skip
     found = attribute([story], (), language="de")
     assert {member.name for member in found.cast} >= {"Anna", "Herr Huber"}
-    assert [one.speaker for one in found.said][:2] == ["Anna", "Herr Huber"]
+    assert [one.speaker for one in found.quotations][:2] == ["Anna", "Herr Huber"]
 
 
 SANCHO = (
@@ -126,7 +130,7 @@ SANCHO = (
 def test_verbs_imperatives_and_streets_are_no_characters() -> None:
     found = attribute([SANCHO], language="es")
     assert {member.name for member in found.cast} == {"don Quijote", "Sancho"}
-    speakers_found = [row.speaker for row in found.said if not row.continues_previous]
+    speakers_found = [row.speaker for row in found.quotations if not row.continues_previous]
     assert speakers_found[:3] == ["don Quijote", "Sancho", "don Quijote"]
 
 
@@ -157,11 +161,11 @@ def test_tags_without_white_space_name_their_speaker(
 ) -> None:
     cast = (Character("宋江"), Character("太郎"), Character("武松"))
     found = attribute([paragraph.split("\n")], cast, language=language)
-    assert [row.speaker for row in found.said] == [speaker]
+    assert [row.speaker for row in found.quotations] == [speaker]
 
 
 def test_nothing_is_attributed_in_a_language_whose_tags_are_not_known() -> None:
-    assert attribute([["“가자.” 그가 말했다."]], (Character("그"),), language="ko").said == ()
+    assert attribute([["“가자.” 그가 말했다."]], (Character("그"),), language="ko").quotations == ()
 
 
 def test_given_names_imply_the_pronoun_of_their_language() -> None:
@@ -184,12 +188,12 @@ def test_who_is_called_esquire_is_the_same() -> None:
 def test_a_noun_that_is_nobody_known_is_less_sure() -> None:
     cast = (Character("Ada", (), "she"), Character("Ben", (), "he"))
     text = [["“Who are you?” Ben asked the stranger.", "“I am nobody,” said the stranger."]]
-    said = attribute(text, cast, language="en").said
+    said = attribute(text, cast, language="en").quotations
     assert said[1].by == "stranger"
 
 
 def test_what_is_no_speech_is_nobodys() -> None:
-    said = attributed("They sailed in the “Hispaniola” at noon. “I see,” said Ben.").said
+    said = attributed("They sailed in the “Hispaniola” at noon. “I see,” said Ben.").quotations
     assert [one.speaker for one in said] == [None, "Ben Hart"]
     assert said[0].by == NO_SPEECH
 
@@ -207,20 +211,22 @@ def test_what_is_no_speech_is_nobodys() -> None:
 def test_odd_text_costs_no_more_than_its_length(
     paragraph: str, pieces: int, cast: tuple[Character, ...]
 ) -> None:
-    assert len(attributed(paragraph, cast=cast).said) == pieces
+    assert len(attributed(paragraph, cast=cast).quotations) == pieces
 
 
 @pytest.mark.slow
 def test_names_that_are_common_words_and_many_names_are_no_harm() -> None:
     odd = Character("Will", ("May", "I", "the", "", "She", "\N{GRINNING FACE}"), "he")
     many = tuple(Character(f"Mr. Hart{number}") for number in range(5_000))
-    said = attributed("“Will you?” said Ada.", "“The end,” I said.", cast=(*CAST, odd, *many)).said
+    said = attributed(
+        "“Will you?” said Ada.", "“The end,” I said.", cast=(*CAST, odd, *many)
+    ).quotations
     assert said[0].speaker == "Ada Bell"
 
 
 def test_a_street_that_bears_a_name_is_nobody() -> None:
     cast = [Character("Henry Baker", pronoun="he"), Character("Ada", pronoun="she")]
     paragraphs = ["Ada walked up Baker Street with Clay.", "“Is it far?”", "“No.”"]
-    rows = attribute([paragraphs], cast, language="en").said
+    rows = attribute([paragraphs], cast, language="en").quotations
     assert "Henry Baker" not in {row.speaker for row in rows}
-    assert all(name != "Henry Baker" for row in rows for name, _ in row.others)
+    assert all(name != "Henry Baker" for row in rows for name, _ in row.alternatives)

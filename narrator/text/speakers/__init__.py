@@ -47,15 +47,15 @@ class AttributedQuotation:
     """Its `paragraph` counts within the chapter."""
     speaker: str | None
     """Name of a character; None if unknown, and for NO_SPEECH."""
-    sure: float
-    """Certainty: the share of correct decisions among those like this one, 0 to 1."""
+    certainty: float
+    """Share of correct decisions among those like this one, 0 to 1."""
     by: str
     """The deciding rule: "tag", "pronoun", "noun", "turns"…"""
     continues_previous: bool = False
     """True if it continues the speech of the row before."""
-    odds: float = 0.0
-    """Probability before calibration to the share of correct decisions."""
-    others: tuple[tuple[str, float], ...] = ()
+    probability: float = 0.0
+    """By the learnt weights, before calibration to the share of correct decisions."""
+    alternatives: tuple[tuple[str, float], ...] = ()
     """Other candidates, the likeliest first, each with its probability."""
 
 
@@ -64,8 +64,8 @@ class Attribution:
     """A book's characters and quotations."""
 
     cast: tuple[Character, ...]
-    said: tuple[AttributedQuotation, ...]
-    """Quotations in the order of the book."""
+    quotations: tuple[AttributedQuotation, ...]
+    """In the order of the book."""
 
 
 def knows_tags(language: str) -> bool:
@@ -166,8 +166,8 @@ def _decision_rows(
 ) -> Iterator[AttributedQuotation]:
     """Yields an attributed quotation for each piece of the speech that a decision is about."""
     speaker = None if decision.character is None else people[decision.character].name
-    certainty = ranking.certainty(decision.by, decision.odds, has_found_cast=has_found_cast)
-    others = tuple((people[candidate].name, odds) for candidate, odds in decision.others)
+    certainty = ranking.certainty(decision.by, decision.probability, has_found_cast=has_found_cast)
+    others = tuple((people[candidate].name, odds) for candidate, odds in decision.alternatives)
     for index, piece in enumerate(decision.turn.pieces):
         yield AttributedQuotation(
             decision.turn.passage.chapter,
@@ -176,8 +176,8 @@ def _decision_rows(
             certainty,
             decision.by,
             continues_previous=index > 0 or decision.by == "goes-on",
-            odds=decision.odds,
-            others=others,
+            probability=decision.probability,
+            alternatives=others,
         )
 
 

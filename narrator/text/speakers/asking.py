@@ -94,7 +94,7 @@ class Window:
     """The part of the prompt that all its questions share."""
     questions: tuple[str, ...]
     rows_by_question: tuple[tuple[int, ...], ...]
-    """Indices in `Attribution.said` of the pieces of each question."""
+    """Indices in `Attribution.quotations` of the pieces of each question."""
     names: tuple[str, ...]
     """People to choose from; the two further options are somebody else and nobody."""
     tokens: int
@@ -111,7 +111,7 @@ class _Utterance:
     """Pieces that one speaker says in one go."""
 
     rows: tuple[int, ...]
-    """Indices in `Attribution.said`."""
+    """Indices in `Attribution.quotations`."""
     is_weak: bool
 
 
@@ -151,7 +151,7 @@ def ask(
     windows = build_windows(chapters, attribution, reader, limits, descriptions)
     costs = [_token_cost(window, reader, answers) for window in windows]
     tokens_read, total = 0, sum(costs)
-    rows_so_far = list(attribution.said)
+    rows_so_far = list(attribution.quotations)
     for window, token_cost in zip(windows, costs, strict=True):
         probabilities_by_question = answers.option_probabilities(
             reader, window.shared, window.questions, window.options
@@ -170,7 +170,7 @@ def ask(
         if token_cost:
             tokens_read += token_cost
             on_progress(tokens_read, total)
-    return replace(attribution, said=tuple(rows_so_far))
+    return replace(attribution, quotations=tuple(rows_so_far))
 
 
 def pending_requests(
@@ -203,11 +203,11 @@ def build_windows(
     """Returns the windows to ask about, in the order of the book: every weak utterance once."""
     names = _names_by_first_word(attribution.cast)
     chapter_rows: list[list[int]] = [[] for _ in chapters]
-    for row_index, row in enumerate(attribution.said):
+    for row_index, row in enumerate(attribution.quotations):
         chapter_rows[row.chapter].append(row_index)
     windows: list[Window] = []
     for paragraphs, rows in zip(chapters, chapter_rows, strict=True):
-        utterances = _group_utterances(attribution.said, rows, limits.weak_certainty)
+        utterances = _group_utterances(attribution.quotations, rows, limits.weak_certainty)
         if attribution.cast and any(utterance.is_weak for utterance in utterances):
             chapter = _WindowBuilder(
                 paragraphs, attribution, utterances, names, reader, descriptions
@@ -245,7 +245,7 @@ def _is_weak(pieces: Sequence[AttributedQuotation], weak_certainty: float) -> bo
     leading_rows = [
         row for index, row in enumerate(pieces) if not (index and row.continues_previous)
     ]
-    return all(row.sure < weak_certainty for row in leading_rows) and not any(
+    return all(row.certainty < weak_certainty for row in leading_rows) and not any(
         row.by in _HUMAN_ORIGINS for row in pieces
     )
 
@@ -263,11 +263,15 @@ class _WindowBuilder:
         descriptions: Mapping[str, str],
     ) -> None:
         self.paragraphs, self.names, self.descriptions = paragraphs, names, descriptions
-        self.cast, self.said, self.utterances = attribution.cast, attribution.said, utterances
+        self.cast, self.quotations, self.utterances = (
+            attribution.cast,
+            attribution.quotations,
+            utterances,
+        )
         self.max_window = max(_RESERVED_TOKENS, reader.max_prompt_tokens - _RESERVED_TOKENS)
-        rows = [self.said[utterance.rows[0]] for utterance in utterances]
+        rows = [self.quotations[utterance.rows[0]] for utterance in utterances]
         line_counts = Counter(row.speaker for row in rows)
-        present_names = {*line_counts, *(name for row in rows for name, _ in row.others)}
+        present_names = {*line_counts, *(name for row in rows for name, _ in row.alternatives)}
         present_names |= {
             self.cast[character_index].name
             for text in paragraphs
@@ -294,7 +298,7 @@ class _WindowBuilder:
         unit_index = 0
         for utterance_index, utterance in enumerate(utterances):
             for row_index in utterance.rows:
-                quotation = self.said[row_index].quotation
+                quotation = self.quotations[row_index].quotation
                 position = (quotation.paragraph, quotation.start)
                 while unit_index + 1 < len(starts) and starts[unit_index + 1] <= position:
                     unit_index += 1
@@ -396,7 +400,7 @@ class _WindowBuilder:
         utterance = self.utterances[utterance_index]
         if utterance.is_weak:
             return ""
-        return f": {self.said[utterance.rows[0]].speaker or 'nobody'}"
+        return f": {self.quotations[utterance.rows[0]].speaker or 'nobody'}"
 
     def _choose_people(
         self, text: str, shown_numbers: Mapping[int, int], asked_utterances: set[int]
@@ -409,9 +413,9 @@ class _WindowBuilder:
         cast_indexes = {member.name: index for index, member in enumerate(self.cast)}
         weights = defaultdict[str, float](float)
         for utterance in shown_numbers:
-            row = self.said[self.utterances[utterance].rows[0]]
+            row = self.quotations[self.utterances[utterance].rows[0]]
             utterance_weight = 10.0 if utterance in asked_utterances else 1.0
-            for name, probability in ((row.speaker, max(row.sure, 0.1)), *row.others):
+            for name, probability in ((row.speaker, max(row.certainty, 0.1)), *row.alternatives):
                 if name in cast_indexes:
                     weights[name] += utterance_weight * probability
         for bearers in self._find_named(text):
@@ -444,7 +448,7 @@ class _WindowBuilder:
 
     def _question(self, utterance: int, shown_number: int) -> str:
         """Returns the question who says an utterance, by its number and its first words."""
-        piece = self.said[self.utterances[utterance].rows[0]].quotation
+        piece = self.quotations[self.utterances[utterance].rows[0]].quotation
         words = " ".join(self.paragraphs[piece.paragraph][piece.start : piece.stop].split())
         excerpt = words if len(words) <= _EXCERPT_LENGTH else f"{words[:_EXCERPT_LENGTH]}…"
         return f"Who says [{shown_number}], {excerpt}\nAnswer with one code."
@@ -504,7 +508,7 @@ def _apply_answer(
     best_index = max(range(len(probabilities)), key=probabilities.__getitem__)
     if best_index == len(names):  # somebody else, whom it cannot name
         speaker_index = options.index(row.speaker) if row.speaker in names else best_index
-        return replace(row, sure=min(row.sure, probabilities[speaker_index]))
+        return replace(row, certainty=min(row.certainty, probabilities[speaker_index]))
     speaker, certainty = options[best_index], probabilities[best_index]
     if speaker != row.speaker:
         certainty = min(certainty, _MAX_LONE_CERTAINTY)
@@ -513,7 +517,11 @@ def _apply_answer(
         (name, round(probability, 4)) for name, probability in ranked if name != speaker
     )[:_MAX_OTHERS]
     return replace(
-        row, speaker=speaker, sure=round(certainty, 4), by=MODEL + model_name, others=others
+        row,
+        speaker=speaker,
+        certainty=round(certainty, 4),
+        by=MODEL + model_name,
+        alternatives=others,
     )
 
 
@@ -548,9 +556,9 @@ def _calibrated_probabilities(row: AttributedQuotation) -> dict[str, float]:
     """Returns the rules' probabilities, scaled so that the other candidates share what the
     speaker's certainty leaves."""
     if row.speaker is None:
-        return dict(row.others)
-    others_total = sum(probability for _, probability in row.others)
-    remainder = max(1 - (row.odds or row.sure), others_total, _MIN_PROBABILITY)
-    scale = (1 - row.sure) / remainder
-    scaled = {name: probability * scale for name, probability in row.others}
-    return {**scaled, row.speaker: row.sure}
+        return dict(row.alternatives)
+    others_total = sum(probability for _, probability in row.alternatives)
+    remainder = max(1 - (row.probability or row.certainty), others_total, _MIN_PROBABILITY)
+    scale = (1 - row.certainty) / remainder
+    scaled = {name: probability * scale for name, probability in row.alternatives}
+    return {**scaled, row.speaker: row.certainty}

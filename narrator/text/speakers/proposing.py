@@ -79,9 +79,9 @@ class Description:
 class Style:
     """A proposed style of a quotation."""
 
-    said: AttributedQuotation
+    quotation: AttributedQuotation
     style: str
-    sure: float
+    certainty: float
     """0 to 1."""
 
 
@@ -104,7 +104,7 @@ def propose_descriptions(
     Characters without a usable line are left out. Raises what `reader` and `answers` raise.
     """
     rows_by_speaker: dict[str, list[AttributedQuotation]] = {}
-    for attributed in attribution.said:
+    for attributed in attribution.quotations:
         if attributed.speaker is not None:
             rows_by_speaker.setdefault(attributed.speaker, []).append(attributed)
     names = {member.name: (member.name, *member.aliases) for member in attribution.cast}
@@ -165,7 +165,7 @@ def propose_styles(
     Raises what `reader` and `answers` raise.
     """
     styled_rows = [
-        row for row in attribution.said if row.speaker and _has_stated_manner(chapters, row)
+        row for row in attribution.quotations if row.speaker and _has_stated_manner(chapters, row)
     ]
     all_styles = (*_STYLES, _NO_STYLE)
     codes = string.ascii_uppercase[: len(all_styles)]
@@ -209,7 +209,7 @@ def _narration_sentences(
 ) -> list[_Narration]:
     """Returns the sentences of the narration, without quotations."""
     pieces: dict[tuple[int, int], list[AttributedQuotation]] = {}
-    for row in attribution.said:
+    for row in attribution.quotations:
         pieces.setdefault((row.chapter, row.quotation.paragraph), []).append(row)
     sentences_told = []
     for chapter_index, paragraphs in enumerate(chapters):

@@ -45,11 +45,11 @@ class Decision:
     turn: SpeechTurn
     character: int | None
     """Index in the cast; None for nobody."""
-    odds: float
-    """Probability by the learnt weights, 0 to 1."""
+    probability: float
+    """By the learnt weights, 0 to 1."""
     by: str
     """Name of the rule."""
-    others: tuple[tuple[int, float], ...] = ()
+    alternatives: tuple[tuple[int, float], ...] = ()
     """Other candidates, each with its probability."""
 
 

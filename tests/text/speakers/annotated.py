@@ -134,12 +134,12 @@ def score(chapter: AnnotatedChapter, attribution: Attribution) -> Score:
         if (match := match_character(member, chapter.cast)) is not None
     }
     speakers: list[list[tuple[str, float] | None]] = [[None] * len(p) for p in chapter.paragraphs]
-    for row in attribution.said:
+    for row in attribution.quotations:
         if row.speaker is not None:
             cells = speakers[row.quotation.paragraph]
             speaker = names.get(row.speaker, f"?{row.speaker}")
             for offset in range(row.quotation.start, row.quotation.stop):
-                cells[offset] = (speaker, row.sure)
+                cells[offset] = (speaker, row.certainty)
     quotations = right = sure = sure_right = 0
     spoken = [[False] * len(paragraph) for paragraph in chapter.paragraphs]
     for speech in chapter.speeches:

@@ -32,7 +32,7 @@ class Stub:
     name, identity, max_prompt_tokens = "stub", "stub-1", 32_000
 
     def __init__(self, answer: Callable[[str], str], sure: float = 0.97) -> None:
-        self.answer, self.sure = answer, sure
+        self.answer, self.certainty = answer, sure
         self.asked: list[str] = []
         self.prompts: list[str] = []
 
@@ -48,8 +48,8 @@ class Stub:
         for question in questions:
             self.asked.append(question)
             code = codes[self.answer(question)]
-            rest = (1 - self.sure) / (len(options) - 1)
-            found.append([self.sure if option == code else rest for option in options])
+            rest = (1 - self.certainty) / (len(options) - 1)
+            found.append([self.certainty if option == code else rest for option in options])
         return found
 
     def write(self, message, most):
@@ -84,12 +84,16 @@ def test_the_weak_get_the_models_word_and_all_else_stays():
     before = attributed([TALK], weakly)
     model = Stub(by_words)
     after = asking.ask([TALK], before, model)
-    assert [one.speaker for one in after.said] == ["Ada", "Ben", "Ben", "Ada", None]
-    assert after.said[0] is before.said[0]
-    assert {one.by for one in after.said[1:]} == {"model:stub"}
+    assert [one.speaker for one in after.quotations] == ["Ada", "Ben", "Ben", "Ada", None]
+    assert after.quotations[0] is before.quotations[0]
+    assert {one.by for one in after.quotations[1:]} == {"model:stub"}
     assert after.cast == before.cast
-    same = [replace(one, speaker=None, sure=0, by="", others=()) for one in after.said]
-    assert same == [replace(one, speaker=None, sure=0, by="", others=()) for one in before.said]
+    same = [
+        replace(one, speaker=None, certainty=0, by="", alternatives=()) for one in after.quotations
+    ]
+    assert same == [
+        replace(one, speaker=None, certainty=0, by="", alternatives=()) for one in before.quotations
+    ]
 
 
 def test_pieces_of_one_utterance_are_asked_once():
@@ -136,39 +140,44 @@ def test_a_quotation_that_goes_on_in_the_next_paragraph_is_asked_with_it():
     )
     model = Stub(lambda question: "Ada")
     after = asking.ask([paragraphs], Attribution(CAST, said), model)
-    assert [one.speaker for one in after.said] == ["Ada", "Ada"]
+    assert [one.speaker for one in after.quotations] == ["Ada", "Ada"]
     assert len(model.asked) == 1
     # that it goes on is sure, and says nothing of who it is
-    bound = (said[0], replace(said[1], sure=0.97, by="goes-on", continues_previous=True))
+    bound = (said[0], replace(said[1], certainty=0.97, by="goes-on", continues_previous=True))
     after = asking.ask([paragraphs], Attribution(CAST, bound), model)
-    assert [one.speaker for one in after.said] == ["Ada", "Ada"]
-    tagged = (said[0], replace(said[1], sure=0.97, by="tag"))
-    assert asking.ask([paragraphs], Attribution(CAST, tagged), model).said == tagged
+    assert [one.speaker for one in after.quotations] == ["Ada", "Ada"]
+    tagged = (said[0], replace(said[1], certainty=0.97, by="tag"))
+    assert asking.ask([paragraphs], Attribution(CAST, tagged), model).quotations == tagged
 
 
 def test_somebody_who_is_not_listed_leaves_the_rules_word_less_sure():
     before = attributed([TALK], weakly)
     after = asking.ask([TALK], before, Stub(lambda question: "somebody else"))
-    assert [one.speaker for one in after.said] == [one.speaker for one in before.said]
-    assert all(a.sure < b.sure for a, b in zip(after.said[1:], before.said[1:], strict=True))
-    assert after.said[1].by == "nearest"
+    assert [one.speaker for one in after.quotations] == [one.speaker for one in before.quotations]
+    assert all(
+        a.certainty < b.certainty
+        for a, b in zip(after.quotations[1:], before.quotations[1:], strict=True)
+    )
+    assert after.quotations[1].by == "nearest"
 
 
 def test_no_answer_is_anything_but_one_of_the_cast_or_nobody():
     after = asking.ask([TALK], attributed([TALK], weakly), Stub(by_words, sure=0.2))
-    assert {one.speaker for one in after.said} <= {"Ada", "Ben", "Cy", None}
-    assert all(0 <= one.sure <= 1 for one in after.said)
+    assert {one.speaker for one in after.quotations} <= {"Ada", "Ben", "Cy", None}
+    assert all(0 <= one.certainty <= 1 for one in after.quotations)
 
 
 def test_a_model_that_overrules_the_rules_is_never_sure():
     after = asking.ask([TALK], attributed([TALK], weakly), Stub(by_words, sure=0.9999))
-    assert max(one.sure for one in after.said if one.by == "model:stub") < 0.9
+    assert max(one.certainty for one in after.quotations if one.by == "model:stub") < 0.9
 
 
 # -- pooling
 
 NAMES = ("Ada", "Ben", "Cy")
-RULED = AttributedQuotation(0, Quotation(0, 0, 1), "Ada", 0.7, "nearest", others=(("Ben", 0.25),))
+RULED = AttributedQuotation(
+    0, Quotation(0, 0, 1), "Ada", 0.7, "nearest", alternatives=(("Ben", 0.25),)
+)
 
 
 def test_where_both_agree_it_is_sure():
@@ -190,7 +199,7 @@ def test_a_model_that_knows_nothing_leaves_the_rules_order():
 
 def test_trust_is_how_far_the_model_counts():
     answer = [0.01, 0.01, 0.96, 0.01, 0.01]
-    firmly = replace(RULED, sure=0.89)
+    firmly = replace(RULED, certainty=0.89)
     by_trust = [
         asking.pool_probabilities(firmly, NAMES, answer, trust)[2] for trust in (0, 0.3, 0.6, 1)
     ]
@@ -219,7 +228,7 @@ def test_every_weak_quotation_of_a_long_chapter_is_asked_once():
     limits = asking.Limits(window_tokens=400, tokens_before=80, tokens_after=40)
     found = asking.build_windows([chapter, chapter[:7]], before, Stub(by_words), limits)
     asked = [place for window in found for rows in window.rows_by_question for place in rows]
-    assert asked == list(range(len(before.said)))
+    assert asked == list(range(len(before.quotations)))
     assert len(found) > 5
     assert all(window.tokens <= 400 for window in found)
 
@@ -246,7 +255,8 @@ def test_a_paragraph_without_end_is_read_in_parts():
     chapter = ["“Go on.” " + "She went on and on. " * 3000 + "“Enough.”"]
     before = attributed([chapter], unsure)
     before = replace(
-        before, said=tuple(replace(one, continues_previous=False) for one in before.said)
+        before,
+        quotations=tuple(replace(one, continues_previous=False) for one in before.quotations),
     )
     found = asking.build_windows([chapter], before, Stub(by_words))
     assert len(found) == 2
@@ -304,7 +314,7 @@ def test_a_question_without_an_answer_leaves_its_row_and_is_asked_again():
     model.option_probabilities = lambda shared, questions, options: [[] for _ in questions]
     assert asking.ask([TALK], before, model, answers=answers) == before
     model.option_probabilities = option_probabilities
-    assert asking.ask([TALK], before, model, answers=answers).said[1].speaker == "Ben"
+    assert asking.ask([TALK], before, model, answers=answers).quotations[1].speaker == "Ben"
 
 
 def test_a_book_of_nobody_is_not_asked_about():
@@ -417,6 +427,6 @@ def test_a_network_answers_within_the_list_and_writes_a_plain_line(tmp_path):
         assert asking.ask([TALK], before, model, answers=answers) == after
         assert model.tokens_read == read
         line = proposing.clean_description(answers.line(model, "Describe Ada's voice.", 20))
-    assert after.said[0] == before.said[0]
-    assert {one.speaker for one in after.said} <= {"Ada", "Ben", "Cy", None}
+    assert after.quotations[0] == before.quotations[0]
+    assert {one.speaker for one in after.quotations} <= {"Ada", "Ben", "Cy", None}
     assert len(line) <= proposing.MAX_DESCRIPTION

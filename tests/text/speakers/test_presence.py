@@ -29,14 +29,16 @@ STORIES = [
 @pytest.mark.parametrize(("story", "possible_speakers"), STORIES)
 @pytest.mark.parametrize("first_person", [None, "Ben"])
 def test_only_those_present_in_a_chapter_speak(story, possible_speakers, first_person):
-    said = attribute([FIRST_STORY, story], CAST, language="en", first_person=first_person).said
+    said = attribute(
+        [FIRST_STORY, story], CAST, language="en", first_person=first_person
+    ).quotations
     quotation = next(attributed for attributed in said if attributed.chapter == 1)
     assert quotation.speaker in possible_speakers
 
 
 def test_the_narrator_is_present_where_there_is_an_i():
     story = ["I stood and listened. I heard steps.", "“Is anybody there?”", "I heard no answer."]
-    said = attribute([FIRST_STORY, story], CAST, language="en", first_person="Ben").said
+    said = attribute([FIRST_STORY, story], CAST, language="en", first_person="Ben").quotations
     assert said[-1].speaker == "Ben Hall"
 
 
@@ -47,5 +49,8 @@ def test_people_who_were_found_and_are_not_in_the_cast_do_not_speak():
         "“Good evening, Mr. Stone,” said Ada.",
     ]
     attribution = attribute([story], CAST, language="en", was_found=True)
-    assert [attributed.speaker for attributed in attribution.said[-2:]] == [None, "Ada Lovell"]
+    assert [attributed.speaker for attributed in attribution.quotations[-2:]] == [
+        None,
+        "Ada Lovell",
+    ]
     assert attribution.cast == CAST

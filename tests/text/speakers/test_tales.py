@@ -24,7 +24,7 @@ TALES = [
 
 @pytest.mark.parametrize("chapters", TALES)
 def test_a_tale_belongs_to_its_teller(chapters):
-    said = attribute(chapters, CAST, language="en").said
+    said = attribute(chapters, CAST, language="en").quotations
     assert [attributed.speaker for attributed in said] == [
         "Ada", *["Captain Marlow"] * (len(said) - 2), "Ada",
     ]  # fmt: skip
@@ -38,4 +38,4 @@ def test_a_tale_belongs_to_its_teller(chapters):
     ],
 )
 def test_a_tale_ends_with_its_marks(chapters):
-    assert attribute(chapters, CAST, language="en").said[-1].speaker == "Ada"
+    assert attribute(chapters, CAST, language="en").quotations[-1].speaker == "Ada"
