@@ -26,12 +26,11 @@ from rich.console import Console
 
 from benchmarks.speakers import annotation_of, cast_of, chapters_of, load_score
 from narrator.cli.review import TURN_KEYS, Review
-from narrator.pipeline.attribution import Proposal, Quote, group_pieces
+from narrator.pipeline.attribution import Proposal, Quote, Turn, group_turns
 from narrator.pipeline.exchanges import (
     MAX_NAMES,
     Decision,
     Exchange,
-    Turn,
     decided_speakers,
     speakers_to_swap,
 )
@@ -186,7 +185,7 @@ class Person:
         """The next key; "" once enough of the book is right."""
         assert self.review is not None
         if not self.pending:
-            self.sheet.count(group_pieces(self.review.proposal.quotes))
+            self.sheet.count(group_turns(self.review.proposal.quotes))
             if self.sheet.is_done:
                 return ""
             title, self.pending = self._choose(self.review)
@@ -234,7 +233,7 @@ class Person:
             yield "number", name_keys, corrected
         letters, attempt = "", speakers
         while attempt != corrected and len(letters) < MAX_NAMES:
-            attempt = decided_speakers(exchange, attempt, turn, Decision.OTHER)
+            attempt = decided_speakers(exchange, attempt, turn, Decision.NEXT_CANDIDATE)
             letters += TURN_KEYS[turn]
         is_single = len(exchange.turns) == 1  # which a letter leaves
         if attempt == corrected and not (is_single and len(letters) > 1):
@@ -247,7 +246,7 @@ class Person:
         yield (
             "rest",
             f"r{name_keys}",
-            decided_speakers(exchange, speakers, cursor, Decision.REST, gold),
+            decided_speakers(exchange, speakers, cursor, Decision.REMAINING_TURNS, gold),
         )
         if speakers_to_swap(speakers, cursor):
             for key, decision in (("x", Decision.SWAP), ("t", Decision.ALTERNATE)):
@@ -268,7 +267,7 @@ def ask_exchanges(sheet: Sheet, proposal: Proposal) -> Counter[str]:
     person = Person(sheet)
     person.review = Review(proposal, person, Console(file=io.StringIO(), width=100))
     person.review.run()
-    sheet.count(group_pieces(person.review.proposal.quotes))
+    sheet.count(group_turns(person.review.proposal.quotes))
     return person.pressed
 
 
@@ -279,24 +278,21 @@ def measure(folder: Path, score: Any) -> dict[str, Any]:
     """Keystrokes by order, the share that was right before, and the share that was reached."""
     with tempfile.TemporaryDirectory() as root:
         proposal = propose(load.load(project_of(folder, Path(root))))
-        doubtful = proposal.doubtful
-        names_by_lines = sorted(
-            (character.name for character in proposal.characters),
-            key=lambda name: -proposal.lines[name],
-        )
-        in_order = sorted(doubtful, key=lambda turn: (turn[0].chapter, turn[0].number))
-        turns = list(group_pieces(proposal.quotes))
+        doubtful_turns = proposal.doubtful_turns
+        names_by_lines = [character.name for character in proposal.characters_by_lines]
+        in_order = sorted(doubtful_turns, key=lambda turn: (turn[0].chapter, turn[0].line_number))
+        turns = list(group_turns(proposal.quotes))
         start, book_order, weakest_first, exchanges = (
             sheet_of(folder, score, proposal, turns) for _ in range(4)
         )
         ask_singly(book_order, in_order, names_by_lines)
-        ask_singly(weakest_first, doubtful, names_by_lines)
+        ask_singly(weakest_first, doubtful_turns, names_by_lines)
         decisions = ask_exchanges(exchanges, proposal)
     sheets = {"in_order": book_order, "weakest_first": weakest_first, "exchanges": exchanges}
     return {
         "quotations": start.total,
         "right_before": round(start.share, 4),
-        "questions": len(doubtful),
+        "questions": len(doubtful_turns),
         **{
             name: {"keystrokes": sheet.keystrokes, "reached": round(sheet.share, 4)}
             for name, sheet in sheets.items()

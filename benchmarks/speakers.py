@@ -28,7 +28,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from narrator.text.speakers import Attribution, Character, attribute, ranking  # noqa: E402
+from narrator.text.speakers import (  # noqa: E402
+    SURE_CERTAINTY,
+    Attribution,
+    Character,
+    attribute,
+    ranking,
+)
 
 PUBLISHED = """\
 published, on all 28 novels    BookNLP, end to end 40 %; BookNLP+, cast given 78 % (explicit 98.6);
@@ -173,7 +179,7 @@ def line(name: str, rows: Sequence[Row], sure: Sequence[float], seconds: float) 
     }
     for kind in ("explicit", "anaphoric", "implicit"):
         figures[kind] = round(right[kind] / max(1, kinds[kind]), 4)
-    high = [row.right for row, share in zip(rows, sure, strict=True) if share >= 0.9]
+    high = [row.right for row, share in zip(rows, sure, strict=True) if share >= SURE_CERTAINTY]
     figures["sure"] = round(len(high) / max(1, len(rows)), 4)
     figures["sure_right"] = round(sum(high) / max(1, len(high)), 4)
     cells = "".join(f"{100 * figure:>10.1f}" for figure in list(figures.values())[1:])
@@ -229,7 +235,8 @@ def _sure(tables: dict[str, list[list[float]]], row: Row) -> float:
 
 
 def _print_rules(rows: Sequence[Row], sure: Sequence[float]) -> None:
-    """How often each rule decides, and is right; and whether what says 0.9 is right so often."""
+    """Prints each rule's share of all decisions, the share of them that is right, and the mean of
+    their certainties."""
     print(f"\n{'rule':<12}{'share':>8}{'right':>8}{'said':>8}")
     for rule, count in Counter(row.by for row in rows).most_common():
         decisions = [

@@ -165,11 +165,11 @@ def _print_changes(proposal: Proposal, *, is_written: bool) -> None:
     """Prints the decisions that differ from those in the files."""
     from narrator.text.speaker_files import unescape_names
 
-    changed = proposal.changed
+    changed = proposal.changed_quotes
     for quote in changed[:MAX_LISTED_ROWS]:
         speaker_names = unescape_names(quote.row.speaker)
         err.print(
-            f"{display_path(quote.path)}:{quote.number}: {shorten(quote.quotation.text)}  "
+            f"{display_path(quote.path)}:{quote.line_number}: {shorten(quote.quotation.text)}  "
             f"{quote.previous_speaker} -> {speaker_names}"
         )
     if changed:
@@ -182,11 +182,10 @@ def _print_changes(proposal: Proposal, *, is_written: bool) -> None:
 
 def _print_cast(proposal: Proposal, max_rows: int | None) -> None:
     """Prints the characters with most lines first, then the sources of the decisions."""
-    quotes, line_counts = proposal.quotes, proposal.lines
-    speaking = sorted(
-        (character for character in proposal.characters if line_counts[character.name]),
-        key=lambda character: -line_counts[character.name],
-    )
+    quotes, line_counts = proposal.quotes, proposal.line_counts
+    speaking = [
+        character for character in proposal.characters_by_lines if line_counts[character.name]
+    ]
     title = proposal.project.manifest.title
     out.print(
         f"{title}: {pluralize(len(speaking), 'character')}, {pluralize(len(quotes), 'quotation')}"
@@ -214,7 +213,10 @@ def _print_cast(proposal: Proposal, max_rows: int | None) -> None:
 
 def _character_row(character: Character, proposal: Proposal) -> tuple[str, ...]:
     """Returns name, pronoun, lines, their share, the speaker whose voice it shares, aliases."""
-    line_count, voice = proposal.lines[character.name], proposal.project.voice_of(character.name)
+    line_count, voice = (
+        proposal.line_counts[character.name],
+        proposal.project.voice_of(character.name),
+    )
     share = f"{line_count / max(1, len(proposal.quotes)):.1%}"
     aliases = shorten(", ".join(name for name in character.aliases if name != character.name), 40)
     shared_voice = "" if voice == character.name else voice
@@ -223,12 +225,12 @@ def _character_row(character: Character, proposal: Proposal) -> tuple[str, ...]:
 
 def _summarize_certainty(quotes: Sequence[Quote]) -> str:
     """Returns a line with the number of decisions by each source."""
-    from narrator.pipeline.attribution import SURE_THRESHOLD
     from narrator.text.speaker_files import NOBODY, UNKNOWN
+    from narrator.text.speakers import SURE_CERTAINTY
 
     attributed_rows = [quote.row for quote in quotes if quote.row.by in ("rule", "model")]
     named_rows = [row for row in attributed_rows if row.speaker not in (NOBODY, UNKNOWN)]
-    sure_count = sum(row.certainty >= SURE_THRESHOLD for row in named_rows)
+    sure_count = sum(row.certainty >= SURE_CERTAINTY for row in named_rows)
     counts = {
         "by you": sum(quote.row.is_manual for quote in quotes),
         "by print": sum(quote.row.by == "print" for quote in quotes),
@@ -245,19 +247,19 @@ def _summarize_certainty(quotes: Sequence[Quote]) -> str:
 
 
 def _print_doubtful(proposal: Proposal, max_rows: int | None) -> None:
-    """Prints groups of doubtful quotations, the least sure first; none in languages of which the
-    rules know nothing."""
+    """Prints the doubtful quotations, the least certain first; none in languages of which the rules
+    know nothing."""
     from narrator.text.speakers import knows_tags
 
-    groups = [
-        group
-        for group in proposal.doubtful
-        if knows_tags(proposal.chapters[group[0].chapter].language)
+    turns = [
+        turn
+        for turn in proposal.doubtful_turns
+        if knows_tags(proposal.chapters[turn[0].chapter].language)
     ]
-    for group in groups[:max_rows]:
-        out.print(_describe_doubt(group[0]))
-    if max_rows is not None and len(groups) > max_rows:
-        out.print(f"and {len(groups) - max_rows:,} more, surer ones; --all lists them")
+    for turn in turns[:max_rows]:
+        out.print(_describe_doubt(turn[0]))
+    if max_rows is not None and len(turns) > max_rows:
+        out.print(f"and {len(turns) - max_rows:,} more, surer ones; --all lists them")
 
 
 def _describe_doubt(quote: Quote) -> str:
@@ -268,7 +270,7 @@ def _describe_doubt(quote: Quote) -> str:
     if quote.row.speaker != UNKNOWN:
         guess = f"{unescape_names(quote.row.speaker)} {quote.row.certainty:.2f}"
     guesses = [guess, *(name for name, _ in quote.alternatives[:1])]
-    location = f"{display_path(quote.path)}:{quote.number}"
+    location = f"{display_path(quote.path)}:{quote.line_number}"
     return f"{location}: {shorten(quote.quotation.text)}  {', or '.join(guesses)}"
 
 
@@ -283,7 +285,7 @@ def _print_next(proposal: Proposal, book: Path, is_written: bool, project: Proje
         explanation = "puts the cast into book.yaml and who says what into a file beside each text"
         out.print(f"Next: narrator cast{book_argument} --write    {explanation}")
     else:
-        if doubtful := len(proposal.doubtful):
+        if doubtful := len(proposal.doubtful_turns):
             out.print(
                 f"Next: narrator cast{book_argument} --review    asks about {doubtful:,} of them"
             )
@@ -298,7 +300,7 @@ def _cast_json(proposal: Proposal) -> dict[str, object]:
                 "name": character.name,
                 "aliases": list(character.aliases),
                 "pronoun": character.pronoun,
-                "lines": proposal.lines[character.name],
+                "lines": proposal.line_counts[character.name],
             }
             for character in proposal.characters
         ],
@@ -309,7 +311,7 @@ def _cast_json(proposal: Proposal) -> dict[str, object]:
                 "sure": quote.row.certainty,
                 "by": quote.by,
                 "chapter": quote.chapter + 1,
-                "line": quote.number,
+                "line": quote.line_number,
             }
             for quote in proposal.quotes
         ],

@@ -146,7 +146,7 @@ class Review:
                 self._press(key)
             except UsageError as error:
                 self.console.print(Text(str(error), style="bold"))
-        return len(self.saved), len(self.proposal.doubtful)
+        return len(self.saved), len(self.proposal.doubtful_turns)
 
     @property
     def exchange(self) -> Exchange:
@@ -165,11 +165,11 @@ class Review:
             self._decide(exchange, Decision.AS_SHOWN)
             self._go_to(self.position + 1)
         elif key == " ":
-            self._decide(exchange, Decision.ONE, exchange.speakers[self.cursor])
+            self._decide(exchange, Decision.THIS_TURN, exchange.speakers[self.cursor])
             self._go_on()
         elif key in TURN_KEYS[: len(exchange.turns)]:
             self.cursor = TURN_KEYS.index(key)
-            self._decide(exchange, Decision.OTHER)
+            self._decide(exchange, Decision.NEXT_CANDIDATE)
             if len(exchange.turns) == 1:
                 self._go_on()
         elif key in "xt":
@@ -177,13 +177,13 @@ class Review:
         elif key == "r":
             self.console.print("the rest is said by: a number, 0 the narrator, w another")
             if name := self._read_name(self.keys(), exchange):
-                self._decide(exchange, Decision.REST, name)
+                self._decide(exchange, Decision.REMAINING_TURNS, name)
         elif key == "s":
             self._go_to(self.position + 1)
         elif key == "u":
             self._undo()
         elif name := self._read_name(key, exchange):
-            self._decide(exchange, Decision.ONE, name)
+            self._decide(exchange, Decision.THIS_TURN, name)
             self._go_on()
 
     def _decide(self, exchange: Exchange, decision: Decision, speaker: str = "") -> None:
@@ -283,12 +283,8 @@ class Review:
         Names with more lines come first.
         """
         beginning = typed.casefold()
-        cast = sorted(
-            self.proposal.characters,
-            key=lambda character: -self.proposal.lines[character.name],
-        )
         by_name, by_part = [], []
-        for character in cast:
+        for character in self.proposal.characters_by_lines:
             names = (character.name, *character.aliases)
             parts = (part for name in names for part in (name, *name.split()))
             if character.name.casefold().startswith(beginning):
@@ -307,7 +303,7 @@ class Review:
         self.console.print()
         title = self.proposal.chapters[exchange.chapter].title
         position = f"{self.position + 1:,} of {len(self.exchanges):,}"
-        place = f"{display_path(quote.path)}:{quote.number}"
+        place = f"{display_path(quote.path)}:{quote.line_number}"
         self._print(Text(f"{position}  {place}  {title}", style="bold"))
         previous_turn: int | None = None
         for passage in passages(self.proposal, exchange):
@@ -334,7 +330,6 @@ class Review:
         self, exchange: Exchange, passage: Passage, *, is_continued: bool
     ) -> Text:
         """Returns a paragraph or a turn, with its key, speaker and certainty."""
-        from narrator.pipeline.exchanges import certainty_of
         from narrator.text.speaker_files import NOBODY, UNKNOWN
 
         if passage.turn is None:
@@ -349,7 +344,7 @@ class Review:
         line = Text(f"{marker} {TURN_KEYS[passage.turn]} ")
         line.append(name, "bold" if turn[0].is_doubtful else "")
         if turn[0].is_doubtful:
-            line.append(f"? {certainty_of(turn):.0%}")
+            line.append(f"? {turn[0].certainty:.0%}")
         return self._highlight(line.append("  "), passage, is_current=is_current)
 
     def _highlight(self, line: Text, passage: Passage, *, is_current: bool) -> Text:

@@ -26,6 +26,7 @@ from narrator.text.lines import Chapter, Line
 from narrator.text.speaker_files import NOBODY, UNKNOWN, Row, SpeakerFile
 from narrator.text.speakers import (
     NO_SPEECH,
+    SURE_CERTAINTY,
     AttributedQuotation,
     Attribution,
     Character,
@@ -37,9 +38,6 @@ from textbase.languages import primary
 
 if TYPE_CHECKING:  # edits load the plan and the engines
     from narrator.pipeline.edits.edit import FileChange
-
-SURE_THRESHOLD = 0.9
-"""Certainty from which a person need not check a quotation."""
 
 Refine = Callable[[Attribution, Sequence[Sequence[str]]], Attribution]
 """Takes the rules' attribution and the paragraphs of all chapters; returns a better attribution."""
@@ -55,15 +53,15 @@ class Quote:
     row: Row
     """Its row in the file of its chapter."""
     speaker: str | None
-    """Main name of a character, the first of several in unison. None for nobody's speech, and if
+    """Main name of a character, the first of several in unison; None for nobody's speech, and if
     the speaker is unknown."""
     alternatives: tuple[tuple[str, float], ...] = ()
-    """Other possible speakers, the likeliest first, with their probability by this place alone."""
+    """Other possible speakers, the likeliest first, each with its probability."""
     previous_speaker: str = ""
-    """The speaker in its file, if a rule or model says another one now."""
+    """The speaker in its file, if that is another one; else ""."""
 
     @property
-    def number(self) -> int:
+    def line_number(self) -> int:
         """The line of the source in which the quotation begins."""
         return self.quotation.line.source_line_at(self.quotation.start)
 
@@ -80,7 +78,16 @@ class Quote:
     def is_doubtful(self) -> bool:
         """True if a person should check it."""
         is_guess = self.row.by in ("rule", "model") and self.row.speaker != NOBODY
-        return is_guess and (self.row.speaker == UNKNOWN or self.row.certainty < SURE_THRESHOLD)
+        return is_guess and self.certainty < SURE_CERTAINTY
+
+    @property
+    def certainty(self) -> float:
+        """The certainty of its speaker, 0 if unknown."""
+        return 0.0 if self.row.speaker == UNKNOWN else self.row.certainty
+
+
+Turn = tuple[Quote, ...]
+"""A quotation with all of its pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +109,7 @@ class Proposal:
     texts: Sequence[Sequence[str]]
     """The paragraphs of all chapters as the rules read them; `list_paragraphs` has their lines."""
     warnings: tuple[Problem, ...] = ()
-    lines: Mapping[str, int] = field(default_factory=Counter)
+    line_counts: Mapping[str, int] = field(default_factory=Counter)
     """Character -> quotations, pieces counted."""
     manifest_change: FileChange | None = None
     """The change of book.yaml that adds what the project has and the file lacks."""
@@ -112,6 +119,11 @@ class Proposal:
     def text_of(self, chapter: int) -> str:
         """The name of the file of a chapter's text."""
         return Path(self.project.chapters[chapter].file or "").name
+
+    @property
+    def characters_by_lines(self) -> list[Character]:
+        """The characters, those with most lines first."""
+        return sorted(self.characters, key=lambda character: -self.line_counts[character.name])
 
     @property
     def labelled_counts(self) -> Counter[str]:
@@ -128,41 +140,34 @@ class Proposal:
         return stretch_counts
 
     @property
-    def changed(self) -> list[Quote]:
-        """The quotations whose speaker differs from their file, the first piece of each."""
-        groups = group_pieces(self.quotes)
-        return [
-            quote
-            for group in groups
-            if (quote := next((piece for piece in group if piece.previous_speaker), None))
-        ]
+    def changed_quotes(self) -> list[Quote]:
+        """The first piece of each turn whose speaker differs from the one in its file."""
+        changed_pieces = (
+            [piece for piece in turn if piece.previous_speaker] for turn in group_turns(self.quotes)
+        )
+        return [pieces[0] for pieces in changed_pieces if pieces]
 
     @property
-    def doubtful(self) -> list[tuple[Quote, ...]]:
-        """The quotations that a person should check, each with its pieces, the least certain
-        first."""
-        groups = [group for group in group_pieces(self.quotes) if group[0].is_doubtful]
-
-        def certainty(group: Sequence[Quote]) -> float:
-            return 0.0 if group[0].row.speaker == UNKNOWN else group[0].row.certainty
-
-        return sorted(groups, key=certainty)
+    def doubtful_turns(self) -> list[Turn]:
+        """The turns that a person should check, the least certain first."""
+        turns = [turn for turn in group_turns(self.quotes) if turn[0].is_doubtful]
+        return sorted(turns, key=lambda turn: turn[0].certainty)
 
 
-def group_pieces(quotes: Sequence[Quote]) -> Iterator[tuple[Quote, ...]]:
+def group_turns(quotes: Sequence[Quote]) -> Iterator[Turn]:
     """Groups quotations with all of their pieces, in order."""
-    group: list[Quote] = []
+    pieces: list[Quote] = []
     for quote in quotes:
-        if group and not (
+        if pieces and not (
             quote.row.continues_previous
-            and quote.chapter == group[-1].chapter
-            and quote.row.speaker == group[-1].row.speaker
+            and quote.chapter == pieces[-1].chapter
+            and quote.row.speaker == pieces[-1].row.speaker
         ):
-            yield tuple(group)
-            group = []
-        group.append(quote)
-    if group:
-        yield tuple(group)
+            yield tuple(pieces)
+            pieces = []
+        pieces.append(quote)
+    if pieces:
+        yield tuple(pieces)
 
 
 def count_unattributed_quotations(manuscript: Manuscript) -> int:
@@ -242,7 +247,7 @@ def _merge_decisions(
         quotations = line_splitting.find_quotes(chapters[number])
         rulings = _match_rulings(chapters[number], quotations, rulings_by_chapter.get(number, []))
         quoted_texts = [quotation.text for quotation in quotations]
-        old_rows = [None if p is None else old_file.rows[p] for p in old_file.matched(quoted_texts)]
+        old_rows = old_file.matched_rows(quoted_texts)
         rows = _build_rows(old_rows, quotations, rulings, by_name, roles)
         files[number] = speaker_files.update_rows(old_file, quoted_texts, rows)
         warnings += _find_unknown_names(files[number], by_name, roles)
@@ -260,13 +265,13 @@ def _merge_decisions(
                 quotations, rows, rulings, old_rows, strict=True
             )
         ]
-    lines = _count_lines(quotes)
+    line_counts = _count_lines(quotes)
     return Proposal(
         project=project,
         characters=tuple(
             character
             for character in by_name.values()
-            if character in declared_characters or lines[character.name]
+            if character in declared_characters or line_counts[character.name]
         ),
         chapters=chapters,
         quotes=tuple(quotes),
@@ -274,7 +279,7 @@ def _merge_decisions(
         attribution=attribution,
         texts=texts,
         warnings=tuple(dict.fromkeys(warnings)),
-        lines=lines,
+        line_counts=line_counts,
     )
 
 
@@ -311,9 +316,8 @@ def _fill_in_decisions(proposal: Proposal) -> Attribution:
         quotations = line_splitting.find_quotes(chapters[number])
         chapter_rulings = [ruling for ruling in attribution.quotations if ruling.chapter == number]
         rulings = _match_rulings(chapters[number], quotations, chapter_rulings)
-        row_indices = old_file.matched([quotation.text for quotation in quotations])
-        for ruling, row_index in zip(rulings, row_indices, strict=True):
-            row = None if row_index is None else old_file.rows[row_index]
+        rows = old_file.matched_rows([quotation.text for quotation in quotations])
+        for ruling, row in zip(rulings, rows, strict=True):
             if ruling is not None and row is not None and row.by in ("you", "print"):
                 speaker = _main_speaker(row, characters_by_name, roles)
                 decided_rulings[id(ruling)] = replace(
@@ -465,16 +469,19 @@ def _build_row(quotation: NarrationQuote, ruling: AttributedQuotation | None) ->
     """The row that the rules or a model give a quotation."""
     words = speaker_files.shorten_words(quotation.text)
     if ruling is None:
-        return Row(UNKNOWN, "rule", words, "none", 0.0)
-    decider, ruling_name = (
-        ("model", ruling.by[len(MODEL) :]) if ruling.by.startswith(MODEL) else ("rule", ruling.by)
-    )
-    speaker = UNKNOWN if ruling.speaker is None else speaker_files.format_names([ruling.speaker])
-    if ruling.speaker is None and (ruling.by == NO_SPEECH or decider == "model"):
-        speaker = NOBODY
-    ruling_name = re.sub(r"\s+", "-", ruling.by.removeprefix(MODEL)) or "none"
+        return Row(UNKNOWN, "rule", words, name="none", certainty=0.0)
+    decider = "model" if ruling.by.startswith(MODEL) else "rule"
+    if ruling.speaker is not None:
+        speaker = speaker_files.format_names([ruling.speaker])
+    else:
+        speaker = NOBODY if ruling.by == NO_SPEECH or decider == "model" else UNKNOWN
     return Row(
-        speaker, decider, words, ruling_name, round(ruling.certainty, 2), ruling.continues_previous
+        speaker,
+        decider,
+        words,
+        name=re.sub(r"\s+", "-", ruling.by.removeprefix(MODEL)) or "none",
+        certainty=round(ruling.certainty, 2),
+        continues_previous=ruling.continues_previous,
     )
 
 
@@ -539,10 +546,8 @@ def _find_unknown_names(
 
 def _find_unmatched_rows(file: SpeakerFile, quoted_texts: Sequence[str]) -> Iterator[Problem]:
     """Yields a problem for each row of a person that matches no quotation."""
-    for row_index in sorted(set(range(len(file.rows))) - set(file.matched(quoted_texts))):
-        row = file.rows[row_index]
-        if row.is_manual:
-            yield Problem(file.path, row.number or None, f"{row.words} {LOST}")
+    for row in file.unmatched_manual_rows(quoted_texts):
+        yield Problem(file.path, row.number or None, f"{row.words} {LOST}")
 
 
 def _as_yaml_name(name: str) -> str:
@@ -581,18 +586,16 @@ def write_speaker_file(proposal: Proposal, number: int) -> Path | None:
     return file.path if speaker_files.write(file, proposal.text_of(number)) else None
 
 
-def apply_answers(
-    proposal: Proposal, number: int, answers: Sequence[tuple[Sequence[Quote], str]]
-) -> Proposal:
+def apply_answers(proposal: Proposal, number: int, answers: Sequence[tuple[Turn, str]]) -> Proposal:
     """The proposal after a person has named the speakers of quotations of one chapter.
 
-    An answer is a quotation with all its pieces, and a name in the cast, NOBODY or UNKNOWN. The
-    file of the chapter is read again, since it may have been edited meanwhile.
+    An answer is a turn, and a name in the cast, NOBODY or UNKNOWN. The file of the
+    chapter is read again, since it may have been edited meanwhile.
     """
     answered_quotes = {
         id(quote): (speaker, piece_number > 0)
-        for group, speaker in answers
-        for piece_number, quote in enumerate(group)
+        for turn, speaker in answers
+        for piece_number, quote in enumerate(turn)
     }
     quotes = list(proposal.quotes)
     answered_indices: set[int] = set()
@@ -618,5 +621,5 @@ def apply_answers(
         proposal,
         quotes=tuple(quotes),
         files={**proposal.files, number: file},
-        lines=_count_lines(quotes),
+        line_counts=_count_lines(quotes),
     )

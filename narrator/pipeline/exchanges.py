@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from narrator import keys
-from narrator.errors import StorageError, UsageError
-from narrator.pipeline.attribution import Proposal, Quote, apply_answers, group_pieces
+from narrator.errors import UsageError
+from narrator.pipeline.attribution import Proposal, Quote, Turn, apply_answers, group_turns
 from narrator.pipeline.edits.edit import Edit, FileChange, encode_exact, read_exact, shorten
 from narrator.pipeline.manuscript import roles_of
 from narrator.quantities import pluralize
@@ -32,18 +32,15 @@ _MAX_NARRATION_PARAGRAPHS = 1
 _NARRATION_CHARS = 200
 """Characters shown of each paragraph without a quotation."""
 
-Turn = tuple[Quote, ...]
-"""A quotation with all of its pieces."""
-
 
 class Decision(StrEnum):
     """A decision on a turn of an exchange, or on it and those after it."""
 
-    ONE = "one"
+    THIS_TURN = "one"
     """A named person says this turn."""
-    OTHER = "other"
+    NEXT_CANDIDATE = "other"
     """The next likely person says this turn."""
-    REST = "rest"
+    REMAINING_TURNS = "rest"
     """A named person says this turn and those after it."""
     SWAP = "swap"
     """From this turn on, its speaker and the nearest other one are exchanged for each other."""
@@ -53,7 +50,7 @@ class Decision(StrEnum):
     """All turns of the exchange, also those before this one, are right."""
 
 
-_SINGLE_TURN = (Decision.ONE, Decision.OTHER)
+_SINGLE_TURN = (Decision.THIS_TURN, Decision.NEXT_CANDIDATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +83,7 @@ class Exchange:
     @property
     def expected_errors(self) -> float:
         """The number of turns that are expected to be in a wrong voice."""
-        return sum(1 - certainty_of(turn) for turn in self.turns if turn[0].is_doubtful)
+        return sum(1 - turn[0].certainty for turn in self.turns if turn[0].is_doubtful)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +97,8 @@ class Passage:
     """The start and stop of each piece of the turn."""
 
 
-def certainty_of(turn: Turn) -> float:
-    """The certainty of a turn's speaker, 0 if unknown."""
-    return 0.0 if turn[0].row.speaker == UNKNOWN else turn[0].row.certainty
-
-
 def _speaker_of(turn: Turn) -> str:
+    """The speaker of a turn: a name, NOBODY or UNKNOWN."""
     quote = turn[0]
     is_special = quote.row.speaker in (NOBODY, UNKNOWN)
     return quote.speaker or (
@@ -128,10 +121,7 @@ def doubtful_exchanges(proposal: Proposal, *, in_order: bool = False) -> list[Ex
 def all_exchanges(proposal: Proposal) -> list[Exchange]:
     """The exchanges of a book, in its order."""
     indices = {id(quote): index for index, quote in enumerate(proposal.quotes)}
-    names_by_lines = sorted(
-        (character.name for character in proposal.characters),
-        key=lambda name: -proposal.lines[name],
-    )
+    names_by_lines = [character.name for character in proposal.characters_by_lines]
     cast_names = [character.name for character in proposal.characters]
     exchanges: list[Exchange] = []
     for turns in _runs(proposal):
@@ -159,9 +149,9 @@ def find_exchange(proposal: Proposal, exchange_id: str) -> Exchange:
 
 
 def _runs(proposal: Proposal) -> Iterator[tuple[Turn, ...]]:
-    """Yields the turns of each exchange; what the rules hold for no speech is no turn."""
+    """Yields the turns of each exchange, without quotations that the rules hold for no speech."""
     turns: list[Turn] = []
-    for turn in group_pieces(proposal.quotes):
+    for turn in group_turns(proposal.quotes):
         if turn[0].row.speaker == NOBODY and not turn[0].row.is_manual:
             continue
         if turns and (len(turns) == MAX_TURNS or not _follows(turns[-1][-1], turn[0])):
@@ -183,6 +173,7 @@ def _follows(previous: Quote, quote: Quote) -> bool:
 
 
 def _ranked(scores: Mapping[str, float]) -> list[str]:
+    """The names, those with the highest scores first."""
     return sorted(scores, key=lambda name: -scores[name])
 
 
@@ -243,12 +234,12 @@ def decided_speakers(
     decision: Decision,
     speaker: str = "",
 ) -> list[str]:
-    """The speakers of all turns after a decision; `speaker` is for ONE and REST.
+    """The speakers of all turns after a decision; `speaker` is for THIS_TURN and REMAINING_TURNS.
 
     Raises UsageError if there is nobody else, or there are no two speakers to swap.
     """
     before, after = list(speakers[:turn]), list(speakers[turn:])
-    if decision is Decision.OTHER:
+    if decision is Decision.NEXT_CANDIDATE:
         quote = exchange.turns[turn][0]
         names = list(
             dict.fromkeys((*(name for name, _ in quote.alternatives), *exchange.candidates))
@@ -261,7 +252,7 @@ def decided_speakers(
         speaker = others[0]
     if decision in _SINGLE_TURN:
         return [*before, speaker, *after[1:]]
-    if decision is Decision.REST:
+    if decision is Decision.REMAINING_TURNS:
         return [*before, *(speaker for _ in after)]
     if decision is Decision.AS_SHOWN:
         return [*before, *after]
@@ -289,10 +280,10 @@ def apply_decision(
 ) -> tuple[Proposal, Edit]:
     """Returns the proposal after a decision, and the edit of its chapter's file.
 
-    All decided turns become a person's. Turns that are decided in print change only by ONE and
-    OTHER. The edit writes into the file as it is now, and changes nothing if all was decided so
-    already. `speaker` is a name in the cast, NOBODY or UNKNOWN. Raises UsageError, StorageError if
-    the file cannot be read.
+    All decided turns become a person's. Turns that are decided in print change only by THIS_TURN
+    and NEXT_CANDIDATE. The edit writes into the file as it is now, and changes nothing if all was
+    decided so already. `speaker` is a name in the cast, NOBODY or UNKNOWN. Raises UsageError,
+    StorageError if the file cannot be read.
     """
     exchange = find_exchange(proposal, exchange_id)
     if not 0 <= turn < len(exchange.turns):
@@ -309,8 +300,6 @@ def apply_decision(
     path = proposal.files[number].path
     old_text = read_exact(path)
     proposal = apply_answers(proposal, number, answers)
-    if proposal.files[number].is_unreadable:
-        raise StorageError(f"{path}: cannot be read, and is not replaced; mend or remove it")
     new_text = speaker_files.format_file(proposal.files[number], proposal.text_of(number)).decode()
     title = f"chapter {number + 1}: {_summarize(answers)}"
     changes = (FileChange(path, old_text, new_text),) if answers else ()

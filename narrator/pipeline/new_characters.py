@@ -19,21 +19,21 @@ from narrator.pipeline.attribution import (
     Proposal,
     characters,
     decide,
-    group_pieces,
+    group_turns,
     write_speaker_files,
 )
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import Edit, FileChange, encode_exact, read_exact
 from narrator.project import load
 from narrator.project.project import Project
-from narrator.project.rewriting import UnsupportedLayout, insert_entries
+from narrator.project.rewriting import UnsupportedLayout, insert_entries, without_empty_values
 from narrator.text import speaker_files
 from narrator.text.labels import fold_label
 from narrator.text.speakers import Character
 
-MAX_VOICES = 12
+_MAX_VOICES = 12
 """Largest number of characters with own voices; listeners can hardly tell more apart."""
-MAX_SHARED_VOICES = 3
+_MAX_SHARED_VOICES = 3
 """Largest number of shared voices for each pronoun."""
 _MIN_LINES, _MIN_LINE_SHARE = 10, 0.01
 """Number of lines, or share of all lines, from which a character gets a voice of its own."""
@@ -86,7 +86,8 @@ _MANNERS = {
     ),
 }
 """Pronoun -> descriptions that set voices apart."""
-Insertion = tuple[Sequence[str], Mapping[str, object]]
+
+_Insertion = tuple[Sequence[str], Mapping[str, object]]
 """A place in the manifest, and the entries to put there."""
 
 
@@ -106,7 +107,7 @@ def propose(project: Project, *, discovers_characters: bool = False) -> Proposal
     return replace(
         decide(extended_project),
         manifest_change=FileChange(project.path, old_text, new_text),
-        new_names=tuple(character.name for character in find_new_characters(proposal)),
+        new_names=tuple(character.name for character in _find_new_characters(proposal)),
     )
 
 
@@ -163,10 +164,10 @@ def _extend_manifest(proposal: Proposal, text: str) -> tuple[Project, str] | Non
     return load.load(path, text), text
 
 
-def _build_insertions(proposal: Proposal) -> Iterator[Insertion]:
+def _build_insertions(proposal: Proposal) -> Iterator[_Insertion]:
     """Yields the insertions into the manifest."""
     manifest = proposal.project.manifest
-    new_characters = find_new_characters(proposal)
+    new_characters = _find_new_characters(proposal)
     if not (new_characters or manifest.speakers):
         return
     own_voice_count = _count_own_voices(proposal, new_characters)
@@ -207,7 +208,7 @@ def _assign_shared_voices(
     for pronoun, base_name in _SHARED_VOICE_NAMES.items():
         names = [
             base_name,
-            *(f"{base_name} {number}" for number in range(2, MAX_SHARED_VOICES + 1)),
+            *(f"{base_name} {number}" for number in range(2, _MAX_SHARED_VOICES + 1)),
         ]
         members_by_voice = {
             name: set(speakers[name].plays) if name in speakers else set() for name in names
@@ -231,7 +232,7 @@ def _assign_shared_voices(
 def _conversation_partners(proposal: Proposal) -> Mapping[str, set[str]]:
     """The characters whose speech directly follows or precedes each character's."""
     partners: dict[str, set[str]] = defaultdict(set)
-    for (quote_before, *_), (quote_after, *_) in pairwise(group_pieces(proposal.quotes)):
+    for (quote_before, *_), (quote_after, *_) in pairwise(group_turns(proposal.quotes)):
         if (
             quote_before.chapter == quote_after.chapter
             and quote_before.speaker
@@ -250,11 +251,13 @@ def _build_own_voice_entries(characters_with_voice: Sequence[Character]) -> dict
         pronoun = _binary_pronoun(character)
         manner = _MANNERS[pronoun][used_manners[pronoun] % len(_MANNERS[pronoun])]
         used_manners[pronoun] += 1
-        entries[character.name] = {
-            **({"pronoun": character.pronoun} if character.pronoun else {}),
-            **({"aliases": list(character.aliases)} if character.aliases else {}),
-            "voice": {"description": f"{_VOICE_NOUNS[pronoun]}, {manner}"},
-        }
+        entries[character.name] = without_empty_values(
+            {
+                "pronoun": character.pronoun,
+                "aliases": list(character.aliases),
+                "voice": {"description": f"{_VOICE_NOUNS[pronoun]}, {manner}"},
+            }
+        )
     return entries
 
 
@@ -262,11 +265,13 @@ def _build_shared_voice_entry(
     pronoun: str, aliases_by_character: Mapping[str, Sequence[str]]
 ) -> dict[str, object]:
     """The entry of a speaker whose voice several characters share."""
-    return {
-        **({"pronoun": pronoun} if pronoun else {}),
-        "plays": aliases_by_character,
-        "voice": {"description": f"{_VOICE_NOUNS[pronoun]}, pleasant and plain"},
-    }
+    return without_empty_values(
+        {
+            "pronoun": pronoun,
+            "plays": aliases_by_character,
+            "voice": {"description": f"{_VOICE_NOUNS[pronoun]}, pleasant and plain"},
+        }
+    )
 
 
 def _find_free_name(name: str, folded_names: Collection[str]) -> str:
@@ -276,12 +281,12 @@ def _find_free_name(name: str, folded_names: Collection[str]) -> str:
     return name
 
 
-def find_new_characters(proposal: Proposal) -> list[Character]:
+def _find_new_characters(proposal: Proposal) -> list[Character]:
     """The characters that the manifest lacks and can have, those with most lines first."""
     folded_names = {fold_label(name) for name in (*proposal.project.speakers, "narrator")}
     declared_characters = set(characters(proposal.project))
     new_characters: list[Character] = []
-    for character in sorted(proposal.characters, key=lambda c: -proposal.lines[c.name]):
+    for character in proposal.characters_by_lines:
         if (
             character not in declared_characters
             and load.is_label(character.name)
@@ -294,16 +299,16 @@ def find_new_characters(proposal: Proposal) -> list[Character]:
 
 def _count_own_voices(proposal: Proposal, new_characters: Sequence[Character]) -> int:
     """The number of new characters that get a voice of their own."""
-    total_lines = sum(proposal.lines.values())
+    total_lines = sum(proposal.line_counts.values())
     min_lines = min(_MIN_LINES, max(1, round(_MIN_LINE_SHARE * total_lines)))
     frequent_count = sum(
-        proposal.lines[character.name] >= min_lines for character in new_characters
+        proposal.line_counts[character.name] >= min_lines for character in new_characters
     )
     declared_speakers = proposal.project.manifest.speakers
     voices_in_use = sum(
         character.name in declared_speakers for character in characters(proposal.project)
     )
-    return min(frequent_count, max(0, MAX_VOICES - voices_in_use))
+    return min(frequent_count, max(0, _MAX_VOICES - voices_in_use))
 
 
 def _binary_pronoun(character: Character) -> str:

@@ -85,9 +85,8 @@ def _find_speakers(
 ) -> dict[NarrationQuote, Sequence[str]]:
     """The speakers of a chapter's quotations; oddities are appended to `slips`."""
     speakers_by_quotation: dict[NarrationQuote, Sequence[str]] = {}
-    row_indices = file.matched([quotation.text for quotation in quotations])
-    for quotation, row_index in zip(quotations, row_indices, strict=True):
-        row = None if row_index is None else file.rows[row_index]
+    quoted_texts = [quotation.text for quotation in quotations]
+    for quotation, row in zip(quotations, file.matched_rows(quoted_texts), strict=True):
         if row is not None and row.speaker not in (speaker_files.NOBODY, speaker_files.UNKNOWN):
             name = speaker_files.unescape_names(row.speaker)
             speakers_by_quotation[quotation] = roles.find_speakers(name)
@@ -100,10 +99,8 @@ def _find_speakers(
             number = quotation.line.source_line_at(quotation.start)
             words = _strip_quotation_marks(speaker_files.shorten_words(quotation.text))
             slips.append(Slip(words, UNDECIDED if row else missing, quotation.line.path, number))
-    for row_index in sorted(set(range(len(file.rows))) - set(row_indices)):
-        row = file.rows[row_index]
-        if row.is_manual:
-            slips.append(Slip(_strip_quotation_marks(row.words), LOST, file.path, row.number))
+    for row in file.unmatched_manual_rows(quoted_texts):
+        slips.append(Slip(_strip_quotation_marks(row.words), LOST, file.path, row.number))
     return speakers_by_quotation
 
 

@@ -38,6 +38,11 @@ def insert_entries(text: str, path: KeyPath, entries: Mapping[str, object]) -> s
     return _rewrite(text, path, lambda document: document.with_entries(path, entries), add_entries)
 
 
+def without_empty_values(entry: Mapping[str, object]) -> dict[str, object]:
+    """The entry without the keys whose value is None or empty."""
+    return {key: value for key, value in entry.items() if value}
+
+
 def append_entry(text: str, path: KeyPath, entry: Mapping[str, object]) -> str:
     """The text with an entry added at the end of the list at `path`. Raises UnsupportedLayout."""
     return _rewrite(

@@ -433,13 +433,13 @@ def _exchange_row(
         "id": exchange.id,
         "chapter": exchange.chapter + 1,
         "title": view.book.chapters[exchange.chapter].title,
-        "source": f"{places.relative_path(first.path, view.book)}:{first.number}",
+        "source": f"{places.relative_path(first.path, view.book)}:{first.line_number}",
         "names": list(exchange.names),
         "turns": [
             {
                 "speaker": speaker,
                 "words": turn[0].quotation.text,
-                "sure": round(exchanges.certainty_of(turn), 2),
+                "sure": round(turn[0].certainty, 2),
                 "doubtful": turn[0].is_doubtful,
                 "decided": turn[0].row.by in ("you", "print"),
             }

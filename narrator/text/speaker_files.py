@@ -101,6 +101,16 @@ class SpeakerFile:
                 row_places[quotations[twin_index]] = row_index
         return row_places
 
+    def matched_rows(self, words: Sequence[str]) -> list[Row | None]:
+        """Returns for each quotation of the text, in order, its row."""
+        return [None if index is None else self.rows[index] for index in self.matched(words)]
+
+    def unmatched_manual_rows(self, words: Sequence[str]) -> list[Row]:
+        """Returns the rows of a person for which the text has no quotation."""
+        unmatched_indices = set(range(len(self.rows))) - set(self.matched(words))
+        rows = (self.rows[index] for index in sorted(unmatched_indices))
+        return [row for row in rows if row.is_manual]
+
     def _find_duplicates(self, matched_rows: Collection[int]) -> Iterator[tuple[int, int]]:
         """Yields unmatched rows, each with its duplicate: runs of rows that equal the run of
         matched rows right before or after."""

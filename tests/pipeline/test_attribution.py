@@ -111,10 +111,10 @@ def ruled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 def test_a_quotation_is_the_one_of_a_chapters_place(tmp_path):
     found = propose(load(project(tmp_path)))
     assert speakers(found) == ["Ada", "Ada", "Ben", "Ada", "Ada"]
-    assert [(one.chapter, one.number) for one in found.quotes] == [
+    assert [(one.chapter, one.line_number) for one in found.quotes] == [
         (0, 3), (0, 3), (0, 7), (0, 9), (1, 1),
     ]  # fmt: skip
-    assert found.lines == {"Ada": 4, "Ben": 1}
+    assert found.line_counts == {"Ada": 4, "Ben": 1}
 
 
 def test_what_the_text_gives_to_somebody_is_asked_of_nobody(tmp_path):
@@ -249,7 +249,7 @@ def test_nobodys_speech_and_the_unknown_are_written_so(tmp_path, ruled):
     path = project(tmp_path)
     found = write(path)
     assert first_columns(path) == ["?", "?", "-", "?"]
-    assert [one.quotation.text for (one,) in found.doubtful] == [
+    assert [one.quotation.text for (one,) in found.doubtful_turns] == [
         "“I know,”", "“but not now.”", "“It was cold yesterday,”", "“Then make another pot,”",
     ]  # fmt: skip
 
@@ -258,7 +258,7 @@ def test_the_weakest_come_first(tmp_path, ruled):
     ruled({"know": ("Ada", 0.95, "tag"), " not": ("Ada", 0.8, "turn"), "tea": ("Ben", 0.3, "turn"),
            "cold y": ("Ada", 0.6, "turn"), "pot": ("Ada", 0.91, "tag")})  # fmt: skip
     found = propose(load(project(tmp_path)))
-    assert [one.row.certainty for (one,) in found.doubtful] == [0.3, 0.6, 0.8]
+    assert [one.row.certainty for (one,) in found.doubtful_turns] == [0.3, 0.6, 0.8]
 
 
 def test_a_run_that_ends_between_files_is_made_good_by_the_next(tmp_path, monkeypatch):

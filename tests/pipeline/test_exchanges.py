@@ -86,8 +86,8 @@ def test_exchanges_with_most_expected_errors_come_first(path):
     ("before", "turn", "decision", "after"),
     [
         ("ABAB", 1, Decision.AS_SHOWN, "ABAB"),
-        ("ABAB", 1, Decision.ONE, "ACAB"),
-        ("ABAB", 2, Decision.REST, "ABCC"),
+        ("ABAB", 1, Decision.THIS_TURN, "ACAB"),
+        ("ABAB", 2, Decision.REMAINING_TURNS, "ABCC"),
         ("ABAB", 0, Decision.SWAP, "BABA"),
         ("ABAB", 2, Decision.SWAP, "ABBA"),
         ("ABCA", 2, Decision.SWAP, "ABBA"),
@@ -118,7 +118,7 @@ def test_the_next_likely_speaker_comes_round_again(path):
     speakers = list(exchange.speakers)
     seen = []
     for _ in range(2 * len(names)):
-        speakers = exchanges.decided_speakers(exchange, speakers, 2, Decision.OTHER)
+        speakers = exchanges.decided_speakers(exchange, speakers, 2, Decision.NEXT_CANDIDATE)
         seen.append(speakers[2])
     assert set(names) <= set(seen)
 
@@ -126,7 +126,7 @@ def test_the_next_likely_speaker_comes_round_again(path):
 def test_a_decision_is_an_edit_of_all_pieces_that_can_be_undone(path):
     now = proposal(path)
     exchange = first_exchange(path)
-    after, edit = exchanges.apply_decision(now, exchange.id, 0, Decision.ONE, "Ben")
+    after, edit = exchanges.apply_decision(now, exchange.id, 0, Decision.THIS_TURN, "Ben")
     assert edit.title == "chapter 1: Ben says “I know this road,”"
     assert not (path.parent / "one.speakers.txt").exists()
     edited.made(path, edit)
@@ -140,7 +140,7 @@ def test_a_decision_is_an_edit_of_all_pieces_that_can_be_undone(path):
 def test_a_whole_exchange_is_decided_and_asked_about_no_more(path):
     now = proposal(path)
     exchange = first_exchange(path)
-    after, edit = exchanges.apply_decision(now, exchange.id, 0, Decision.ONE, "Ben")
+    after, edit = exchanges.apply_decision(now, exchange.id, 0, Decision.THIS_TURN, "Ben")
     edited.made(path, edit)
     after, edit = exchanges.apply_decision(after, exchange.id, 0, Decision.ALTERNATE)
     assert edit.title == "chapter 1: 3 quotations: Ada, Ben"
@@ -157,7 +157,7 @@ def test_a_whole_exchange_is_decided_and_asked_about_no_more(path):
 )
 def test_anybody_or_nobody_may_speak(path, speaker, column):
     exchange = first_exchange(path)
-    _, edit = exchanges.apply_decision(proposal(path), exchange.id, 0, Decision.ONE, speaker)
+    _, edit = exchanges.apply_decision(proposal(path), exchange.id, 0, Decision.THIS_TURN, speaker)
     assert f"\n{column} | you | “I know" in edit.changes[0].new_text
 
 
@@ -165,7 +165,7 @@ def test_a_decision_keeps_what_was_edited_meanwhile(path):
     now = proposal(path)
     exchange = first_exchange(path)
     (path.parent / "one.speakers.txt").write_text("# mine\nMrs Hale | you | “Do I not?”\n")
-    _, edit = exchanges.apply_decision(now, exchange.id, 0, Decision.ONE, "Ben")
+    _, edit = exchanges.apply_decision(now, exchange.id, 0, Decision.THIS_TURN, "Ben")
     assert "# mine\nMrs Hale | you | “Do I not?”\n" in edit.changes[0].new_text
 
 
@@ -173,31 +173,33 @@ def test_what_is_decided_in_print_is_changed_only_by_its_own_key(path):
     (path.parent / "one.speakers.txt").write_text("Mrs Hale | print | “Do I not?”\n")
     now = proposal(path)
     exchange = first_exchange(path)
-    _, edit = exchanges.apply_decision(now, exchange.id, 0, Decision.REST, "Ben")
+    _, edit = exchanges.apply_decision(now, exchange.id, 0, Decision.REMAINING_TURNS, "Ben")
     assert "\nMrs Hale | print Mrs Hale | “Do I not?”\n" in edit.changes[0].new_text
-    _, edit = exchanges.apply_decision(now, exchange.id, 2, Decision.ONE, "Ben")
+    _, edit = exchanges.apply_decision(now, exchange.id, 2, Decision.THIS_TURN, "Ben")
     assert "\nBen | you | “Do I not?”\n" in edit.changes[0].new_text
 
 
 def test_who_is_not_in_book_yaml_cannot_speak(path):
     with pytest.raises(UsageError, match="--write"):
-        exchanges.apply_decision(proposal(path), first_exchange(path).id, 0, Decision.ONE, "Zoe")
+        exchanges.apply_decision(
+            proposal(path), first_exchange(path).id, 0, Decision.THIS_TURN, "Zoe"
+        )
 
 
 @pytest.mark.parametrize("name", ["", "0-", "99-0", "x", "-1-a"])
 def test_an_exchange_that_is_none_any_more_is_refused(path, name):
     with pytest.raises(UsageError, match="look again"):
-        exchanges.apply_decision(proposal(path), name, 0, Decision.ONE, "Ada")
+        exchanges.apply_decision(proposal(path), name, 0, Decision.THIS_TURN, "Ada")
 
 
 def test_an_exchange_of_an_older_text_is_refused(path):
     exchange = first_exchange(path)
     (path.parent / "one.md").write_text("“Quite another thing,” somebody said.\n")
     with pytest.raises(UsageError, match="look again"):
-        exchanges.apply_decision(proposal(path), exchange.id, 0, Decision.ONE, "Ada")
+        exchanges.apply_decision(proposal(path), exchange.id, 0, Decision.THIS_TURN, "Ada")
 
 
 def test_a_turn_that_is_not_there_is_refused(path):
     exchange = first_exchange(path)
     with pytest.raises(UsageError, match="this exchange has 4 turns"):
-        exchanges.apply_decision(proposal(path), exchange.id, 4, Decision.ONE, "Ada")
+        exchanges.apply_decision(proposal(path), exchange.id, 4, Decision.THIS_TURN, "Ada")

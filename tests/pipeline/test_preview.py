@@ -13,7 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from narrator.pipeline import attribution, new_characters
-from narrator.pipeline.attribution import Proposal, group_pieces
+from narrator.pipeline.attribution import Proposal, group_turns
 from narrator.project.load import load
 from narrator.text import speaker_files
 from narrator.text.speaker_files import NOBODY, UNKNOWN
@@ -128,23 +128,23 @@ def _check_run(path: Path, *, discovers_characters: bool = False) -> None:
         if words in old_speakers and old_speakers[words] != speaker:
             assert words in {
                 speaker_files.shorten_words(piece.quotation.text)
-                for group in group_pieces(shown.quotes)
-                for piece in group
-                if any(quote in shown.changed for quote in group)
+                for turn in group_turns(shown.quotes)
+                for piece in turn
+                if any(quote in shown.changed_quotes for quote in turn)
             }
 
 
 def _check_answer(path: Path, number: int, choice: int) -> None:
     proposal = new_characters.propose(load(path))
-    groups = list(group_pieces(proposal.quotes))
-    if not groups or proposal.new_names:
+    turns = list(group_turns(proposal.quotes))
+    if not turns or proposal.new_names:
         return
     names = [*(character.name for character in proposal.characters), NOBODY, UNKNOWN]
-    group = groups[number % len(groups)]
+    turn = turns[number % len(turns)]
     answered = attribution.apply_answers(
-        proposal, group[0].chapter, [(group, names[choice % len(names)])]
+        proposal, turn[0].chapter, [(turn, names[choice % len(names)])]
     )
-    attribution.write_speaker_file(answered, group[0].chapter)
+    attribution.write_speaker_file(answered, turn[0].chapter)
     assert _decisions(new_characters.propose(load(path))) == _decisions(answered)
 
 
@@ -165,7 +165,7 @@ def _decisions(proposal: Proposal) -> tuple[object, ...]:
         (quote.quotation.text, quote.speaker, quote.row.speaker, quote.row.certainty, quote.by)
         for quote in proposal.quotes
     ]
-    return proposal.characters, proposal.lines, rows
+    return proposal.characters, proposal.line_counts, rows
 
 
 def _files(path: Path) -> dict[Path, bytes]:

@@ -20,7 +20,7 @@ from narrator.pipeline.edits.manifest import (
 from narrator.pipeline.manuscript import roles_of
 from narrator.project import load
 from narrator.project.project import SHARED_VOICE_NAME, Project
-from narrator.project.rewriting import KeyPath
+from narrator.project.rewriting import KeyPath, without_empty_values
 from textbase.characters import excerpt
 
 
@@ -75,9 +75,7 @@ def split_edit(project: Project, name: str, alias: str) -> Edit:
     text = _with_person(manifest_text(project), project, name, name, aliases)
     player = project.voice_of(name)
     if player == name:
-        entries: dict[str, object] = {
-            alias: {"pronoun": character.pronoun} if character.pronoun else {}
-        }
+        entries: dict[str, object] = {alias: without_empty_values({"pronoun": character.pronoun})}
         choose_engine_voices(project, entries)
         text = set_value(text, ("speakers", alias), entries[alias], project)
     else:
@@ -91,13 +89,16 @@ def with_own_entry(text: str, project: Project, name: str) -> str:
     Raises ManifestError.
     """
     character = project.speakers[name]
-    entry: dict[str, object] = {
-        **({"pronoun": character.pronoun} if character.pronoun else {}),
-        **({"aliases": list(character.aliases)} if character.aliases else {}),
-        **({"style": character.style} if character.style else {}),
-        **({"language": character.language} if character.language else {}),
+    entries: dict[str, object] = {
+        name: without_empty_values(
+            {
+                "pronoun": character.pronoun,
+                "aliases": list(character.aliases),
+                "style": character.style,
+                "language": character.language,
+            }
+        )
     }
-    entries: dict[str, object] = {name: entry}
     choose_engine_voices(project, entries)
     text = _without_person(text, project, name)
     return set_value(text, ("speakers", name), entries[name], project)

@@ -37,16 +37,9 @@ class Rows:
     def texts(self) -> list[str]:
         return [quotation.text for quotation in self.quotations]
 
-    def matched_rows(self) -> list[Row | None]:
-        """The row of each quotation."""
-        return [
-            None if row_index is None else self.file.rows[row_index]
-            for row_index in self.file.matched(self.texts)
-        ]
-
     def quotation_groups(self, piece_indices: Collection[int]) -> list[range]:
         """The quotations with any of these pieces, each with all of its pieces."""
-        matched_rows, groups = self.matched_rows(), list[range]()
+        matched_rows, groups = self.file.matched_rows(self.texts), list[range]()
         for index, quotation in enumerate(self.quotations):
             row, previous_row = matched_rows[index], matched_rows[index - 1] if index else None
             continues_previous = (

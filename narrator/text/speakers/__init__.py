@@ -24,6 +24,7 @@ from textbase.languages import primary
 
 __all__ = [
     "NO_SPEECH",
+    "SURE_CERTAINTY",
     "AttributedQuotation",
     "Attribution",
     "Character",
@@ -33,6 +34,8 @@ __all__ = [
 
 T = TypeVar("T")
 
+SURE_CERTAINTY = 0.9
+"""Certainty from which nobody need check a decision, neither a person nor a language model."""
 NO_SPEECH = "no-speech"
 """The rule for a quotation that is a title, an inscription or words in scare quotes."""
 NO_SPEECH_CERTAINTY = 0.9

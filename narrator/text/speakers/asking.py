@@ -18,7 +18,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from narrator.text.speakers import AttributedQuotation, Attribution, Character
+from narrator.text.speakers import (
+    SURE_CERTAINTY,
+    AttributedQuotation,
+    Attribution,
+    Character,
+)
 from narrator.text.speakers.answers import Answers, Reader
 
 MODEL = "model:"
@@ -68,7 +73,7 @@ NO_DESCRIPTIONS: Mapping[str, str] = MappingProxyType({})
 class Limits:
     """Limits of questions, and the weight of answers."""
 
-    weak_certainty: float = 0.9
+    weak_certainty: float = SURE_CERTAINTY
     """Certainty below which a quotation is asked about."""
     window_tokens: int = 4000
     """Tokens of running text."""

@@ -14,11 +14,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from narrator.text.speakers import Attribution, Character, attribute
+from narrator.text.speakers import SURE_CERTAINTY, Attribution, Character, attribute
 from narrator.text.speakers.names import name_words
 
 CHAPTERS = sorted(Path(__file__).with_name("chapters").glob("*.txt"))
-SURE_THRESHOLD = 0.9
 _UNSCORED = "X"
 _MARK = re.compile(r"\{(\w?)\}")
 
@@ -154,7 +153,7 @@ def score(chapter: AnnotatedChapter, attribution: Attribution) -> Score:
             continue
         best = votes.most_common(1)[0][0]
         is_right = best is not None and best[0] == speech.speaker
-        is_sure = best is not None and best[1] >= SURE_THRESHOLD
+        is_sure = best is not None and best[1] >= SURE_CERTAINTY
         quotations, right = quotations + 1, right + is_right
         sure, sure_right = sure + is_sure, sure_right + (is_sure and is_right)
     narration = [
