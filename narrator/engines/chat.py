@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from narrator.engines.server.remote_server import DEFAULT_PATIENCE, Patience
+from narrator.engines.server.remote_server import DEFAULT_PATIENCE, AttemptCounter, Patience
 from narrator.engines.server.settings import (
     Address,
     check_key_name,
@@ -166,7 +166,7 @@ class ChatModel:
         Raises Setback for messages that the server refuses, EngineUnavailable if it is gone or
         refuses everything.
         """
-        patience, attempt_count, began_at = self._patience, 0, time.monotonic()
+        attempts, began_at = AttemptCounter(self._patience), time.monotonic()
         while True:
             body = {**self._form, "messages": messages}
             try:
@@ -176,22 +176,17 @@ class ChatModel:
                     if not self._change_form(setback):
                         raise
                     continue
-                attempt_count += 1
-                is_away = setback.category in ("busy", "gone")
-                never_there = setback.category == "gone" and not (
+                attempts.record(setback)
+                was_never_there = setback.category == "gone" and not (
                     setback.status or self._has_replied
                 )
-                max_attempts = (
-                    patience.max_rejected_attempts if is_away else patience.max_failed_attempts
-                )
-                pause = setback.retry_after
-                pause = patience.pause(attempt_count) if pause is None else pause
-                seconds = time.monotonic() - began_at + pause
+                pause = self._patience.pause(attempts.count, setback)
+                outage_s = time.monotonic() - began_at + pause
                 if (
                     setback.category == "closed"
-                    or never_there
-                    or attempt_count >= max_attempts
-                    or seconds > patience.max_outage_s
+                    or was_never_there
+                    or attempts.is_exhausted
+                    or outage_s > self._patience.max_outage_s
                 ):
                     advice = ". All answers are kept: the same command goes on"
                     raise EngineUnavailable(

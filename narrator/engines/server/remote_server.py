@@ -40,12 +40,44 @@ class Patience:
     max_failed_chunks: int = 8
     """Chunks in a row that may fail before the server is given up."""
 
-    def pause(self, attempts: int) -> float:
-        """Returns the seconds to wait after so many attempts."""
-        return min(self.max_pause, self.first_pause * 2.0 ** min(attempts - 1, 16))
+    def pause(self, attempt_count: int, setback: Setback | None = None) -> float:
+        """Returns the seconds to wait after so many attempts, or those that a setback asks for."""
+        if setback is not None and setback.retry_after is not None:
+            return setback.retry_after
+        return min(self.max_pause, self.first_pause * 2.0 ** min(attempt_count - 1, 16))
 
 
 DEFAULT_PATIENCE = Patience()
+
+
+@dataclass(slots=True)
+class AttemptCounter:
+    """Counts the attempts of one request that did not succeed."""
+
+    patience: Patience
+    failed_count: int = 0
+    """Attempts that broke off or timed out."""
+    rejected_count: int = 0
+    """Attempts that were rejected because the server was busy or away."""
+
+    @property
+    def count(self) -> int:
+        return self.failed_count + self.rejected_count
+
+    @property
+    def is_exhausted(self) -> bool:
+        """True if the request should be given up."""
+        return (
+            self.failed_count >= self.patience.max_failed_attempts
+            or self.rejected_count >= self.patience.max_rejected_attempts
+        )
+
+    def record(self, setback: Setback) -> None:
+        """Counts an attempt by the category of its setback."""
+        if setback.category in ("busy", "gone"):
+            self.rejected_count += 1
+        else:
+            self.failed_count += 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from narrator.engines.server.dialects import (
     format_of,
     max_steps,
 )
-from narrator.engines.server.remote_server import RemoteServer
+from narrator.engines.server.remote_server import AttemptCounter, RemoteServer
 from narrator.engines.server.wire import Call, Setback
 from narrator.errors import EngineFailure, EngineUnavailable
 from textbase.characters import excerpt
@@ -81,10 +81,7 @@ class _PendingRequest:
     """A request that has no outcome yet."""
 
     prepared: PreparedRequest
-    failed_count: int = 0
-    """Attempts that broke off or timed out."""
-    rejected_count: int = 0
-    """Attempts that were rejected because the server was busy or away."""
+    attempts: AttemptCounter
     sent_at: float = 0.0
     was_full: bool = False
     """Whether the limit of concurrent requests was reached when it was sent."""
@@ -150,7 +147,8 @@ class ServerSession:
         self._started_at = self._started_at or time.monotonic()
         previous_take = request.prompt.samples() if request.prompt is not None else None
         prepared = PreparedRequest(request, self.server.rate, previous_take)
-        self._enqueue(_PendingRequest(prepared), delay_s=0.0)
+        attempts = AttemptCounter(self.server.patience)
+        self._enqueue(_PendingRequest(prepared, attempts), delay_s=0.0)
         self._run_guarded(self._send)
 
     def advance(self) -> list[Outcome]:
@@ -294,7 +292,6 @@ class ServerSession:
 
     def _handle_setback(self, pending: _PendingRequest, setback: Setback) -> None:
         """Schedules or gives up a request. Raises EngineUnavailable, which ends the session."""
-        patience = self.server.patience
         if setback.category == "closed":
             raise EngineUnavailable(self.server.describe_setback(setback))
         if setback.category == "bad":
@@ -304,18 +301,14 @@ class ServerSession:
             self._limit.lower(pending.sent_at, setback.message)
         if setback.category in ("busy", "gone"):
             self._back_off(setback)
-            pending.rejected_count += 1
-            is_exhausted = pending.rejected_count >= patience.max_rejected_attempts
+        elif setback.category == "cut" and not setback.status:
+            self._check_restart()
+        attempts = pending.attempts
+        attempts.record(setback)
+        if attempts.is_exhausted:
+            self._fail(pending, f"{setback.message} ({attempts.count} times)")
         else:
-            if setback.category == "cut" and not setback.status:
-                self._check_restart()
-            pending.failed_count += 1
-            is_exhausted = pending.failed_count >= patience.max_failed_attempts
-        if is_exhausted:
-            times = pending.rejected_count + pending.failed_count
-            self._fail(pending, f"{setback.message} ({times} times)")
-        else:
-            self._enqueue(pending, patience.pause(pending.rejected_count + pending.failed_count))
+            self._enqueue(pending, self.server.patience.pause(attempts.count))
 
     def _check_restart(self) -> None:
         """Has the server checked, since an answer that broke off may mean that it was restarted."""
@@ -331,9 +324,7 @@ class ServerSession:
             if not outage.is_announced:
                 self.tell(f"the speech server is away ({setback.message}); waiting for it")
             outage.is_announced = True
-        pause = setback.retry_after
-        if pause is None:
-            pause = patience.pause(outage.check_count + 1)
+        pause = patience.pause(outage.check_count + 1, setback)
         outage.next_check_at = max(outage.next_check_at, now + pause)
         if now + (setback.retry_after or 0.0) - outage.since > patience.max_outage_s:
             raise EngineUnavailable(

@@ -32,7 +32,7 @@ CONNECT_TIMEOUT = 10.0
 """Seconds to connect."""
 BLOCK_BYTES = 1 << 16
 MAX_MESSAGE_BYTES = 1 << 16
-"""Most bytes of an answer that is no sound."""
+"""Most bytes of an answer, unless a request allows more."""
 
 SetbackCategory = Literal["busy", "gone", "cut", "slow", "bad", "closed"]
 """How to handle a setback.
@@ -41,8 +41,8 @@ busy     overloaded (429): try later, with fewer requests
 gone     not reachable, or not ready (refused, 502, 503, 504): try when it is back
 cut      the answer broke off, or the server failed (500): try again
 slow     no complete answer in time: try again, with fewer requests
-bad      this request cannot be spoken; others may be
-closed   no request can be spoken: the run ends
+bad      this request cannot be answered; others may be
+closed   no request can be answered: the run ends
 """
 
 _BUSY_STATUSES = frozenset((429,))
@@ -76,7 +76,7 @@ MANIFEST_NAMES = SettingNames()
 
 
 class Setback(Exception):
-    """Why there is no sound: a category that decides what to do, and one line for people."""
+    """Why a request has no answer: a category that decides what to do, and one line for people."""
 
     def __init__(
         self,
