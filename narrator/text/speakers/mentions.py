@@ -52,11 +52,11 @@ class Passage:
     """A paragraph with its words, quotations and mentions."""
 
     number: int
-    """Index in the book."""
+    """Index of the passage in the book."""
     chapter: int
     scene: int
-    """Index in the book; a scene ends with its chapter, and at a paragraph without words ("* * *"),
-    unless a quotation goes on after it."""
+    """Index of its scene in the book. A scene ends with its chapter, and at a paragraph without
+    words ("* * *"), unless a quotation goes on after it."""
     text: str
     words: list[Token]
     pieces: list[Quotation]
@@ -114,14 +114,14 @@ def passages(
                 is_scene_over = False
                 scene += not (paragraph_pieces and paragraph_pieces[0].continues_previous)
             passage = Passage(
-                len(all_passages),
-                chapter_index,
-                scene,
-                text,
-                tokens(text, elides=elides(language)),
-                paragraph_pieces,
-                [],
-                language,
+                number=len(all_passages),
+                chapter=chapter_index,
+                scene=scene,
+                text=text,
+                words=tokens(text, elides=elides(language)),
+                pieces=paragraph_pieces,
+                mentions=[],
+                language=language,
             )
             passage.mentions = list(_MentionFinder(passage, names).mentions())
             all_passages.append(passage)
@@ -141,8 +141,7 @@ _ACTION_WORDS = frozenset(
     "was had did came went took gave got shook sat stood rose ran felt knew saw made heard held "
     "kept left let threw turned who and himself herself is has does could would might".split()
 )
-"""Words that follow a name, but not such an ordinary word; besides verbs of speech and words in
--ed."""
+"""Words that follow a name but not an ordinary word, besides verbs of speech and words in -ed."""
 
 
 class _MentionFinder:
@@ -161,7 +160,7 @@ class _MentionFinder:
         index = 0
         while index < len(self.words):
             is_quoted = self._is_quoted(self.words[index].start)
-            mention = self._match_name(index, is_quoted)
+            mention = self._match_name(index, is_quoted=is_quoted)
             if mention is None and not is_quoted:
                 mention = (
                     self._match_noun(index) or self._match_pronoun(index)
@@ -172,6 +171,31 @@ class _MentionFinder:
                 yield mention
             index = mention.last if mention is not None else index + 1
 
+    def _mention(
+        self,
+        kind: str,
+        words: range,
+        *,
+        is_quoted: bool = False,
+        characters: tuple[int, ...] = (),
+        pronoun: str | None = None,
+        is_possessive: bool = False,
+        is_another: bool = False,
+    ) -> Mention:
+        """Makes a mention of these words, given by their indices."""
+        return Mention(
+            kind,
+            start=self.words[words[0]].start,
+            stop=self.words[words[-1]].stop,
+            first=words.start,
+            last=words.stop,
+            is_quoted=is_quoted,
+            characters=characters,
+            pronoun=pronoun,
+            is_possessive=is_possessive,
+            is_another=is_another,
+        )
+
     def _is_quoted(self, start: int) -> bool:
         """Returns whether an offset lies in a quotation; offsets must rise from call to call."""
         pieces = self.passage.pieces
@@ -179,14 +203,18 @@ class _MentionFinder:
             self._piece_index += 1
         return self._piece_index < len(pieces) and pieces[self._piece_index].start <= start
 
-    def _match_name(self, index: int, is_quoted: bool) -> Mention | None:
+    def _match_name(self, index: int, *, is_quoted: bool = False) -> Mention | None:
         """Matches a name of the cast at a word."""
         name_match = self.names.match_at(self.words, index, self.text)
         if name_match is None:
-            return self._match_inflected_name(index, is_quoted)
+            return self._match_inflected_name(index, is_quoted=is_quoted)
         word_count, entry = name_match
         first_word, last_word = self.words[index], self.words[index + word_count - 1]
-        if word_count == 1 and first_word.norm in _AMBIGUOUS_NAMES and self._is_word(index):
+        if (
+            word_count == 1
+            and first_word.norm in _AMBIGUOUS_NAMES
+            and self._is_ordinary_word(index)
+        ):
             return None
         if self._is_place(index + word_count):
             return None
@@ -196,16 +224,13 @@ class _MentionFinder:
             and last_word.norm in PERSONS
             and not last_word.is_capitalised
         )
-        return Mention(
+        return self._mention(
             "noun" if is_loose else "name",
-            first_word.start,
-            last_word.stop,
-            index,
-            index + word_count,
-            is_quoted,
-            entry.characters,
-            (PERSONS[last_word.norm] or None) if is_loose else None,
-            last_word.is_possessive,
+            range(index, index + word_count),
+            is_quoted=is_quoted,
+            characters=entry.characters,
+            pronoun=(PERSONS[last_word.norm] or None) if is_loose else None,
+            is_possessive=last_word.is_possessive,
         )
 
     def _is_place(self, next_index: int) -> bool:
@@ -220,14 +245,17 @@ class _MentionFinder:
             and self.text[last_word.stop : next_word.start] == " "
         )
 
-    def _match_inflected_name(self, index: int, is_quoted: bool) -> Mention | None:
-        """Matches a name in a case of an object, which like a possessive is no subject."""
+    def _match_inflected_name(self, index: int, *, is_quoted: bool) -> Mention | None:
+        """Matches a name in a case of an object, which like a possessive is not a subject."""
         entry = self.names.match_inflected(self.words, index)
         if entry is None:
             return None
-        word = self.words[index]
-        return Mention(
-            "name", word.start, word.stop, index, index + 1, is_quoted, entry.characters, None, True
+        return self._mention(
+            "name",
+            range(index, index + 1),
+            is_quoted=is_quoted,
+            characters=entry.characters,
+            is_possessive=True,
         )
 
     def _match_foreign_noun(self, index: int) -> Mention | None:
@@ -245,7 +273,7 @@ class _MentionFinder:
             text_before = self.text[words[word_index - 1].stop : word.start]
             if word_index > index and text_before.strip(" '’"):
                 return None
-            if name_mention := self._match_name(word_index, False):  # the brave Ada
+            if name_mention := self._match_name(word_index):  # the brave Ada
                 return replace(name_mention, start=words[index].start, first=index)
             if word.norm in speech.nouns:
                 stop_index = word_index + 1
@@ -253,32 +281,22 @@ class _MentionFinder:
                     stop_index < len(words)
                     and self.text[word.stop : words[stop_index].start] == " "
                 )
-                if is_joined and (name_mention := self._match_name(stop_index, False)):
+                if is_joined and (name_mention := self._match_name(stop_index)):
                     return replace(name_mention, start=words[index].start, first=index)
                 pronoun = speech.nouns[word.norm] or article_pronoun
-                start = words[index].start
-                return Mention("noun", start, word.stop, index, stop_index, False, (), pronoun)
+                return self._mention("noun", range(index, stop_index), pronoun=pronoun)
         return None
 
     def _match_foreign_pronoun(self, index: int) -> Mention | None:
         """Matches a pronoun that can be a subject, or the narrator's I."""
-        word = self.words[index]
-        pronoun = self.speech.pronouns.get(word.norm)
+        pronoun = self.speech.pronouns.get(self.words[index].norm)
         if pronoun is None or self.speech.is_unspaced:
             return None
-        kind = "self" if pronoun == "I" else "pronoun"
-        return Mention(
-            kind,
-            word.start,
-            word.stop,
-            index,
-            index + 1,
-            False,
-            (),
-            "i" if kind == "self" else pronoun,
-        )
+        if pronoun == "I":
+            return self._mention("self", range(index, index + 1), pronoun="i")
+        return self._mention("pronoun", range(index, index + 1), pronoun=pronoun)
 
-    def _is_word(self, index: int) -> bool:
+    def _is_ordinary_word(self, index: int) -> bool:
         """Returns whether a possible name is an ordinary word that begins a sentence: no comma or
         action follows."""
         word = self.words[index]
@@ -310,21 +328,16 @@ class _MentionFinder:
                 break
         if end_index is None:
             return None
-        name_mention = self._match_name(end_index - 1, False)
+        name_mention = self._match_name(end_index - 1)
         if name_mention is not None and name_mention.kind == "name":  # "the old Captain"
             return replace(name_mention, start=article.start, first=index)
         head = self.words[end_index - 1]
-        return Mention(
+        return self._mention(
             "noun",
-            article.start,
-            head.stop,
-            index,
-            end_index,
-            False,
-            (),
-            PERSONS[head.norm] or None,
-            head.is_possessive,
-            article.norm in _POSSESSIVE or head.norm in _OTHER_PERSON_WORDS,
+            range(index, end_index),
+            pronoun=PERSONS[head.norm] or None,
+            is_possessive=head.is_possessive,
+            is_another=article.norm in _POSSESSIVE or head.norm in _OTHER_PERSON_WORDS,
         )
 
     def _match_pronoun(self, index: int) -> Mention | None:
@@ -339,8 +352,8 @@ class _MentionFinder:
             is_possessive, pronoun, kind = word.norm == "my", "i", "self"
         else:
             return None
-        return Mention(
-            kind, word.start, word.stop, index, index + 1, False, (), pronoun, is_possessive
+        return self._mention(
+            kind, range(index, index + 1), pronoun=pronoun, is_possessive=is_possessive
         )
 
     def _ends_clause(self, index: int) -> bool:
