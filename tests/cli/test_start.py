@@ -22,7 +22,7 @@ print(json.dumps(list(sys.modules)))
 MODELS = {"dask", "mlx", "onnxruntime", "tokenizers"}
 READERS = {"lxml", "mammoth", "docx", "pypdfium2"}
 SERVERS = {"starlette", "uvicorn", "jinja2", "matplotlib"}
-RARE = {"num2words", "psutil", "rich.progress", "ssl"}
+RARE = {"unicode_rbnf", "psutil", "rich.progress", "ssl"}
 
 
 @pytest.mark.parametrize(

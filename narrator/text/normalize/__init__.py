@@ -3,8 +3,8 @@
     source -canonical-> plain -says, lexicon, rules-> words -lexicon-> words -punctuate-> spoken
 
 Each stage is a list of edits (`edits.py`); composed into one list, they are the changes of the
-source. English has rules of its own (`english.py`), many languages have numbers (`languages.py`),
-all have their punctuation simplified (`typography.py`).
+source. English has rules of its own (`english.py`), many languages have a grammar of figures and
+abbreviations (`grammars.py`), all have their punctuation simplified (`typography.py`).
 
 Precedence: an author's `says` are replaced first and are not read again. Then the lexicon takes
 every match in the source, so that an entry like `Dr.` or `1984` finds its word before a rule could
@@ -20,10 +20,11 @@ words; no quotation mark, bracket, dash, figure (in English) or invisible charac
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from narrator.text.normalize import english, languages
+from narrator.text.normalize import english
 from narrator.text.normalize.edits import Replacement, apply_edits, compose, map_span
 from narrator.text.normalize.lexicon import Lexicon, LexiconEntry
 from narrator.text.normalize.rules import Group, Setting, apply_rules
@@ -123,7 +124,7 @@ def normalize(
                     pronunciations[spoken] = match.ipa
 
     look_up(plain)
-    edits += apply_rules(plain, rule_groups, setting, read_mask)
+    edits += apply_rules(plain.translate(_ASCII_DIGITS), rule_groups, setting, read_mask)
     edits.sort()
     edits = _capitalise_sentences(plain, edits, language)
     words_text = apply_edits(plain, edits)
@@ -151,6 +152,13 @@ def normalize(
     )
 
 
+_ASCII_DIGITS = {
+    code: str(unicodedata.digit(chr(code)))
+    for code in range(0x660, 0x1820)
+    if chr(code).isdecimal()
+}
+"""Digits of all scripts, which rules read as ours; what they leave stays as written."""
+
 _IPA = re.compile(r"/[^/]*/")
 """IPA that the author gives in place: {Siobhan|/ʃɪˈvɔːn/}."""
 
@@ -158,7 +166,9 @@ _IPA = re.compile(r"/[^/]*/")
 def _rules_of(tag: str, primary: str, heading: bool) -> tuple[Sequence[Group], Setting]:
     if primary == "en":
         return english.RULES, english.setting(tag, heading=heading)
-    return languages.rules(tag), Setting(british=True, heading=heading)
+    from narrator.text.normalize import grammars  # 50 ms, and English needs none of it
+
+    return grammars.rules(tag), Setting(british=True, heading=heading)
 
 
 _SENTENCE_END = re.compile(r"([.!?…])[\"')\]]*\s+[\"'(\[]*$")

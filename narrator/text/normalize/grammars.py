@@ -1,0 +1,462 @@
+"""Reads the grammars of languages, `languages/*.txt`, into rules.
+
+A grammar says what a reader makes of figures, signs and abbreviations. Its sections:
+
+`[notation]`  `locale` of CLDR if it is not the file's name; `decimal` sign; `group`, the signs
+    between thousands ("_" is a space); `ordinals: dot` if a figure with a full stop is an ordinal;
+    `fraction: number` if decimals are said as a number and not digit by digit; `plurals`, the order
+    of forms in lists (CLDR's categories; "one other"); `spaces: no`. A key may name regions:
+    `decimal mx us: .`.
+`[forms]`  `form: set of CLDR's rules`, or `form: another form, ending>ending ...`. `cardinal` is
+    what a number is without a form; `year`, `day`, `hour`, `minute` are used for these slots.
+`[numbers SET]`  an own set of rules in CLDR's notation (see `cldr_numbers.py`).
+`[corrections]`  `pattern: right words` for what CLDR says wrongly.
+`[words]`  single words for templates.
+`[months]`  twelve lines, `name: abbreviations`.
+`[starters]`  words that begin a sentence after a figure with a full stop, where nouns have capitals.
+`[rules]`  `name: pattern -> spoken`, in order: text that a rule has read is closed to later ones.
+Any other section is a list, `written: spoken` or plain words, that patterns can name. Several
+    spoken forms are divided by commas; a gender comes after a semicolon:
+    `km: kilometr, kilometry, kilometrów, kilometra; masculine`.
+
+A pattern is a regular expression, without regard to case, with slots:
+
+`{n}` whole number, `{number}` with decimals, `{upto}` a number greater than the one before;
+`{digits}` figures said one by one, `{day}` 1 to 31, `{mm}` 1 to 12, `{year}` 1000 to 2099, `{hour}`
+`{minute}` `{cents}` two figures but 00, `{roman}` a Roman numeral in capitals, `{point}` the
+decimal sign, `{month}` a month's name, `{capital}` a capital letter; `{list}` what a section lists
+(`_` for a space in its name), exactly as written there, but for a capital at the beginning;
+`{name=a|b}` a pattern of its own, spoken as written. A second slot of a kind has a figure: `{n2}`.
+
+A pattern that begins or ends with figures does not match inside of a longer one; nor does any begin
+or end inside of a word.
+
+In a template `{slot}` is the slot in words; `{slot:form}` a number in that form; `{n:unit}` a
+number in the gender of `{unit}`, `{unit:n}` a listed word in the plural of `{n}`; `{slot:form^}`
+begins with a capital; `{word}` is one of `[words]`. Words are kept apart from what stands next to
+them by a space.
+
+`common.txt` has the rules of all languages, applied after a language's own; one that needs a word,
+list or form that the language lacks is left out. A figure that no rule reads stays as written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+
+from narrator.text.normalize import numbers
+from narrator.text.normalize.capitals import CAPITALS
+from narrator.text.normalize.cldr_numbers import Numbers
+from narrator.text.normalize.rules import Group, Rule, RuleMatch, alternatives
+from textbase.word_lists import WordLists, read_word_lists
+
+_FOLDER = Path(__file__).with_name("languages")
+_COMMON = _FOLDER / "common.txt"
+_SAME_AS = {"nb": "no", "nn": "no", "fil": "tl"}
+
+_CAPITAL = f"[{''.join(c for c in map(chr, range(0x530)) if c.isupper())}]"
+_CLOSING_MARKS = r"[\"')\]]*"
+_TEXT_STOP = rf"{_CLOSING_MARKS}\s*(?:$|\n)"
+_CURRENCY_SIGNS = "$€£¥₽₹₩₪₴₺₫฿"
+_FIGURES_BEFORE = rf"(?<![\w.,:/{_CURRENCY_SIGNS}])(?<!\w[-–])"
+_FIGURES_AFTER = rf"(?![\w/]|[-–:'][^\W_]|[.,]\d|\s?[%‰°{_CURRENCY_SIGNS}])"
+_WORD_BEFORE, _WORD_AFTER = r"(?:(?!\w)|(?<!\w))", r"(?:(?<!\w)|(?!\w))(?!/\w)"
+_FIGURES = frozenset("n number upto day year hour minute cents".split())
+"""Kinds of slots whose figures are said as a number."""
+_SLOT = re.compile(r"\{(?P<name>[a-z_]+\d?)(?:=(?P<own>[^{}]*)|:(?P<form>[\w-]+))?(?P<up>\^?)\}")
+
+
+class UnknownNameError(ValueError):
+    """A rule names a list, word or form that its grammar lacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What a list says for one of its keys: forms by plural, and the gender of its noun."""
+
+    forms: tuple[str, ...]
+    gender: str = ""
+
+    def capitalised(self) -> _Entry:
+        return replace(self, forms=tuple(map(_capitalise, self.forms)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """A slot of a template: the name of a pattern's slot, the form asked for (or the slot that it
+    agrees with), and whether it begins with a capital."""
+
+    name: str
+    form: str
+    is_capital: bool
+
+
+@functools.cache
+def rules(tag: str) -> tuple[Group, ...]:
+    """Returns the rules of a language by its lower-case BCP 47 tag; none for an unknown one."""
+    primary, *regions = tag.split("-")
+    code = _SAME_AS.get(primary, primary)
+    return (*grammar(code, *regions).groups(), CAPITALS) if code in languages() else ()
+
+
+@functools.cache
+def languages() -> tuple[str, ...]:
+    """Returns the codes of the languages that have a grammar."""
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.txt") if path != _COMMON))
+
+
+@functools.cache
+def grammar(code: str, *regions: str) -> Grammar:
+    """Returns the grammar of one of `languages`."""
+    return Grammar(read_word_lists(_FOLDER / f"{code}.txt"), code, regions)
+
+
+class Grammar:
+    """The grammar of one language: its numbers and lists, and the rules made of them.
+
+    Raises UnknownNameError if one of its own rules names what it lacks.
+    """
+
+    def __init__(self, lists: WordLists, code: str, regions: Sequence[str] = ()) -> None:
+        self._lists = lists
+        self._notation = _of_region(self._table("notation"), regions)
+        self._words = _of_region(self._table("words"), regions)
+        own_rules = {
+            section.removeprefix("numbers "): lists.lines(section)
+            for section in lists.sections()
+            if section.startswith("numbers ")
+        }
+        locale = self._notation.get("locale", code)
+        self._numbers = Numbers(locale, own_rules, self._table("corrections"))
+        self._forms = self._read_forms(_of_region(self._table("forms"), regions))
+        self._plurals = self._notation.get("plurals", "one other").split()
+        self._point = self._notation.get("decimal", ",")
+        self._gap = "" if self._notation.get("spaces") == "no" else " "
+        self._sentence_stop = self._build_sentence_stop()
+        self._figures_after = _FIGURES_AFTER
+        if self._notation.get("ordinals") == "dot":
+            self._figures_after += rf"(?!\.(?!\.|{self._sentence_stop}))"
+        self._patterns = self._slot_patterns()
+
+    def _table(self, section: str) -> dict[str, str]:
+        has_lines = section in self._lists and self._lists.lines(section)
+        return self._lists.table(section) if has_lines else {}
+
+    def _read_forms(
+        self, table: Mapping[str, str]
+    ) -> dict[str, tuple[str, tuple[tuple[re.Pattern[str], str], ...]]]:
+        """Returns the set of rules and the changed endings of each form."""
+        forms: dict[str, tuple[str, tuple[tuple[re.Pattern[str], str], ...]]] = {}
+        for form, meaning in {"cardinal": "numbering", **table}.items():
+            base, _, changes = meaning.partition(", ")
+            rule_set, endings = forms.get(base, (base, ()))
+            if rule_set not in self._numbers:
+                raise UnknownNameError(f"no set of rules '{rule_set}': {form}: {meaning}")
+            for change in changes.split():
+                old, _, new = change.partition(">")
+                endings += ((re.compile(rf"(?:{old})\b"), new),)
+            forms[form] = rule_set, endings
+        return forms
+
+    def groups(self) -> Iterator[Group]:
+        """Yields the rules in order; neighbours that need the same characters are a group."""
+        gated_rules = [*self._own_rules(), *self._common_rules()]
+        for gate, gated in groupby(gated_rules, key=lambda gate_and_rule: gate_and_rule[0]):
+            yield Group(gate, *(rule for _, rule in gated))
+
+    # -- numbers and listed words ------------------------------------------------------------------
+
+    def spell(self, number: int, form: str = "cardinal") -> str | None:
+        """Returns a number in words, in a form of the grammar; None if it is too large."""
+        rule_set, endings = self._forms[form]
+        words = self._numbers.spell(number, rule_set)
+        if words is None:
+            return None
+        for pattern, ending in endings:
+            words = pattern.sub(ending, words)
+        return words
+
+    def _spell_figures(self, figures: str, form: str) -> str | None:
+        """Returns a written number in words, with its decimals."""
+        integer, _, decimals = figures.partition(self._point)
+        if not decimals:
+            return self.spell(_value(integer), form)
+        if self._notation.get("fraction") == "number" and len(decimals) <= 3:
+            without_zeros = decimals.lstrip("0")
+            parts = [*decimals.removesuffix(without_zeros), *filter(None, [without_zeros])]
+        else:
+            parts = list(decimals)
+        fraction_words = [self.spell(int(part)) for part in parts]
+        return self._join([self.spell(_value(integer)), self._words["decimal"], *fraction_words])
+
+    def _join(self, words: Sequence[str | None]) -> str | None:
+        """Returns words as one text; None if one of them cannot be said."""
+        return None if None in words else self._gap.join(filter(None, words))
+
+    def _plain_figures(self, figures: str) -> str:
+        """Returns a written number as "1234.5"."""
+        integer, _, decimals = figures.partition(self._point)
+        return f"{_value(integer)}.{_value(decimals)}" if decimals else str(_value(integer))
+
+    def _entry(self, section: str, written: str) -> _Entry:
+        """Returns the entry of a written word, which may begin with a capital of its own."""
+        entries = self._entries[section]
+        if entry := entries.get(_key(written)):
+            return entry
+        return entries[_key(written[0].lower() + written[1:])].capitalised()
+
+    @functools.cached_property
+    def _entries(self) -> _ListsByName:
+        return _ListsByName(self._lists)
+
+    # -- rules -------------------------------------------------------------------------------------
+
+    def _own_rules(self) -> Iterator[tuple[str, Rule]]:
+        return (
+            map(self._read_rule, _rule_lines(self._lists)) if "rules" in self._lists else iter(())
+        )
+
+    def _common_rules(self) -> Iterator[tuple[str, Rule]]:
+        for line in _rule_lines(read_word_lists(_COMMON)):
+            with contextlib.suppress(UnknownNameError):
+                yield self._read_rule(line)
+
+    def _read_rule(self, line: str) -> tuple[str, Rule]:
+        """Returns a rule, and a pattern that occurs in every text to which it applies."""
+        name, _, rest = line.partition(": ")
+        written, arrow, template = rest.partition(" -> ")
+        if not arrow:
+            raise ValueError(f"a rule without ' -> ': {line}")
+        slots = list(_SLOT.finditer(written))
+        kinds = {slot["name"]: "own" if slot["own"] else _kind(slot["name"]) for slot in slots}
+        pattern = _SLOT.sub(
+            lambda slot: f"(?P<{slot['name']}>{slot['own'] or self._pattern(_kind(slot['name']))})",
+            written,
+        )
+        begins_with_figures = (
+            slots and slots[0].start() == 0 and kinds[slots[0]["name"]] in _FIGURES
+        )
+        ends_with_figures = (
+            slots and slots[-1].end() == len(written) and kinds[slots[-1]["name"]] in _FIGURES
+        )
+        pattern = (
+            f"(?i){_FIGURES_BEFORE if begins_with_figures else _WORD_BEFORE}(?:{pattern})"
+            f"{self._figures_after if ends_with_figures else _WORD_AFTER}"
+        )
+        parts = tuple(self._read_template(template, kinds))
+
+        stop = _TEXT_STOP if name == "abbreviation" else self._sentence_stop
+
+        def speak(match: RuleMatch) -> str | None:
+            if name == "heading" and not match.heading:
+                return None
+            words = self._speak(match, parts, kinds)
+            return None if words is None else self._fit(match, words, stop)
+
+        gate = "" if _FIGURES.isdisjoint(kinds.values()) else r"\d"
+        return gate, Rule(name, pattern, speak)
+
+    def _read_template(self, template: str, kinds: Mapping[str, str]) -> Iterator[str | _Slot]:
+        """Yields the literal text and the slots of a template."""
+        position = 0
+        for slot in _SLOT.finditer(template):
+            yield template[position : slot.start()]
+            position = slot.end()
+            name, form = slot["name"], slot["form"] or ""
+            if name in kinds:
+                if form and form not in kinds and form not in self._forms:
+                    raise UnknownNameError(f"no form '{form}': {template}")
+                yield _Slot(name, form, bool(slot["up"]))
+            elif name in self._words:
+                yield self._words[name]
+            else:
+                raise UnknownNameError(f"neither a slot nor a word, '{name}': {template}")
+        yield template[position:]
+
+    def _speak(
+        self, match: RuleMatch, parts: Sequence[str | _Slot], kinds: Mapping[str, str]
+    ) -> str | None:
+        """Returns a match in words; None if one of its slots cannot be said."""
+        if "upto" in kinds and not self._ascends(match, kinds):
+            return None
+        said: list[str] = []
+        for part in parts:
+            if isinstance(part, str):
+                said.append(part)
+            elif match[part.name]:
+                words = self._say_slot(match, part, kinds)
+                if words is None:
+                    return None
+                said.append(_capitalise(words) if part.is_capital else words)
+        return re.sub("  +", " ", "".join(said)).strip()
+
+    def _ascends(self, match: RuleMatch, kinds: Mapping[str, str]) -> bool:
+        """Returns True if a range goes up."""
+        values = [
+            float(self._plain_figures(match[name]))
+            for name, kind in kinds.items()
+            if kind in _FIGURES and match[name]
+        ]
+        index = [kind for kind in kinds.values() if kind in _FIGURES].index("upto")
+        return len(values) <= index or values[index - 1] < values[index]
+
+    def _say_slot(self, match: RuleMatch, slot: _Slot, kinds: Mapping[str, str]) -> str | None:
+        written, kind = match[slot.name], kinds[slot.name]
+        partner = kinds.get(slot.form)
+        match kind:
+            case "own" | "point" | "capital":
+                return written
+            case "mm":
+                return self._lists.lines("months")[int(written) - 1].partition(":")[0]
+            case "digits":
+                return self._join([self.spell(int(figure)) for figure in written])
+        if kind == "roman" or kind in _FIGURES:
+            form = slot.form
+            if partner is not None and partner in self._entries:
+                form = self._entry(partner, match[form]).gender
+            form = next(name for name in (form, kind, "cardinal") if name in self._forms)
+            if kind in _FIGURES:
+                return self._spell_figures(written, form)
+            value = numbers.roman(written)
+            return self.spell(value, form) if value else None
+        forms = self._entry(kind, written).forms
+        if partner not in _FIGURES:
+            return forms[0]
+        category = self._numbers.plural(self._plain_figures(match[slot.form]))
+        index = self._plurals.index(category) if category in self._plurals else len(forms)
+        return forms[min(index, len(forms) - 1)]
+
+    def _fit(self, match: RuleMatch, words: str, stop: str) -> str:
+        """Returns words with spaces from their neighbours, and with the full stop of a sentence.
+
+        `stop` is a pattern of what follows the sentence.
+        """
+        if match[0].endswith(".") and re.match(stop, match.after):
+            words += "."
+        before = self._gap if match.before[-1:].isalnum() and words[:1].isalnum() else ""
+        after = self._gap if match.after[:1].isalnum() and words[-1:].isalnum() else ""
+        return f"{before}{words}{after}"
+
+    # -- patterns ----------------------------------------------------------------------------------
+
+    def _build_sentence_stop(self) -> str:
+        """Returns a pattern of what follows a full stop that ends a sentence."""
+        starters = "starters" in self._lists and alternatives(self._lists.words("starters"))
+        opening = rf"(?:{starters})\b" if starters else _CAPITAL
+        return rf"{_CLOSING_MARKS}(?:\s*$|\s*\n|\s+[\"'(\[]*(?-i:{opening}))"
+
+    def _slot_patterns(self) -> dict[str, str]:
+        default_signs = ", _" if self._point == "." else ". _"
+        signs = re.escape(self._notation.get("group", default_signs).replace(" ", ""))
+        group = rf"[{signs.replace('_', ' ')}]"
+        groups = rf"(?:{group}\d{{2,3}})*{group}\d{{3}}(?!\d)"
+        if self._notation.get("groups") != "indian":
+            groups = rf"(?:{group}\d{{3}})+(?!\d)"
+        integer = rf"(?:[1-9]\d{{0,2}}{groups}|(?!0\d)\d+)"
+        number = rf"{integer}(?:{re.escape(self._point)}\d+)?"
+        return {
+            "n": integer,
+            "number": number,
+            "upto": number,
+            "digits": r"\d+",
+            "day": r"(?:0?[1-9]|[12]\d|3[01])",
+            "mm": r"(?:0?[1-9]|1[0-2])",
+            "year": r"(?:1\d{3}|20\d\d)",
+            "hour": r"(?:[01]?\d|2[0-4])",
+            "minute": r"[0-5]\d",
+            "cents": r"(?!00)\d\d",
+            "roman": "(?-i:[MDCLXVI]+)",
+            "point": re.escape(self._point),
+            "capital": f"(?-i:{_CAPITAL})",
+        }
+
+    def _pattern(self, kind: str) -> str:
+        """Returns the pattern of a slot."""
+        return self._patterns.get(kind) or f"(?-i:{self._entries[kind].pattern})"
+
+
+class _List(dict[str, _Entry]):
+    """The entries of a list by their keys, and the pattern of what it lists."""
+
+    pattern: str
+
+
+class _ListsByName(dict[str, _List]):
+    """The lists of a language, read when they are first needed."""
+
+    def __init__(self, lists: WordLists) -> None:
+        self._lists = lists
+
+    def __missing__(self, name: str) -> _List:
+        if name not in self._lists:
+            raise UnknownNameError(f"neither a kind of slot nor a list: '{name}'")
+        entries = self[name] = _List()
+        written_words: list[str] = []
+        for line in self._lists.lines(name):
+            written, colon, meaning = line.partition(": ")
+            if name == "months":
+                named = dict.fromkeys([written, *meaning.split()], _Entry((written,)))
+            elif colon:
+                forms, _, gender = meaning.partition("; ")
+                named = {written: _Entry(tuple(forms.split(", ")), gender)}
+            else:
+                named = {word: _Entry((word,)) for word in line.split()}
+            written_words += named
+            entries.update((_key(word), entry) for word, entry in named.items())
+            entries.update(
+                (_key(word.upper()), entry) for word, entry in named.items() if _shouts(word)
+            )
+        longest_first = sorted(written_words, key=len, reverse=True)
+        entries.pattern = f"(?:{'|'.join(map(_word_pattern, longest_first))})"
+        return entries
+
+
+def _word_pattern(word: str) -> str:
+    """Returns a pattern of a listed word, with any spaces and a capital where it may have one."""
+    pattern = re.sub(r"(?<=\\\.)(?=.)(?!\\ )|\\ ", r"\\s?", re.escape(word))
+    if word[0].islower():
+        pattern = f"[{word[0]}{word[0].upper()}]{pattern[1:]}"
+    return f"{pattern}|{word.upper()}" if _shouts(word) else pattern
+
+
+def _shouts(word: str) -> bool:
+    """Returns True for a word that may be written in capitals."""
+    return len(word) > 3 and word.isalpha() and not word.isupper()
+
+
+def _key(written: str) -> str:
+    return re.sub(r"\s", "", written)
+
+
+def _kind(slot_name: str) -> str:
+    """Returns the kind of a slot, or the section that it names."""
+    name = slot_name.rstrip("0123456789").replace("_", " ")
+    return "months" if name == "month" else name
+
+
+def _value(figures: str) -> int:
+    return int(re.sub(r"\D", "", figures))
+
+
+def _capitalise(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _rule_lines(lists: WordLists) -> list[str]:
+    return "\n".join(lists.lines("rules")).replace("\n  ", " ").split("\n")
+
+
+def _of_region(table: Mapping[str, str], regions: Sequence[str]) -> dict[str, str]:
+    """Returns a table whose keys may name regions (`decimal mx us`), as it is for these."""
+    chosen: dict[str, str] = {}
+    for name_and_regions, meaning in table.items():
+        name, *its_regions = name_and_regions.split()
+        if not its_regions or not set(its_regions).isdisjoint(regions):
+            chosen[name] = meaning
+    return chosen
