@@ -13,7 +13,8 @@ A grammar says what a reader makes of figures, signs and abbreviations. Its sect
 `[corrections]`  `pattern: right words` for what CLDR says wrongly.
 `[words]`  single words for templates.
 `[months]`  twelve lines, `name: abbreviations`.
-`[starters]`  words that begin a sentence after a figure with a full stop, where nouns have capitals.
+`[starters]`  words that begin a sentence after a figure with a full stop, in German with its
+    nouns in capitals.
 `[rules]`  `name: pattern -> spoken`, in order: text that a rule has read is closed to later ones.
 Any other section is a list, `written: spoken` or plain words, that patterns can name. Several
     spoken forms are divided by commas; a gender comes after a semicolon:
