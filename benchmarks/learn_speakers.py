@@ -29,9 +29,9 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.speakers import chapters_of  # noqa: E402
 from narrator.text.quotations import quotations  # noqa: E402
-from narrator.text.speakers import Character, mentions, ranking, tags  # noqa: E402
-from narrator.text.speakers.names import KnownNames, tokens  # noqa: E402
-from narrator.text.speakers.situations import Situation, Story, situations  # noqa: E402
+from narrator.text.speakers import Character, ranking  # noqa: E402
+from narrator.text.speakers.names import tokens  # noqa: E402
+from narrator.text.speakers.situations import Situation, Story, read_story  # noqa: E402
 
 MEASURED = (
     "alices_adventures emma the_awakening the_man_who_was the_picture_of_dorian howards_end "
@@ -113,12 +113,10 @@ class Reading:
 
 def read(excerpt: Excerpt) -> Reading:
     quoted = [quotations(paragraphs, "en") for paragraphs in excerpt.chapters]
-    names = KnownNames(excerpt.cast)
-    passages = mentions.passages(excerpt.chapters, quoted, names, "en")
-    groups = tags.turns(passages)
-    story = Story(passages, names, groups)
-    story.find_first_person(passages, groups)
-    book_situations = situations(passages, groups, story)
+    everybody = frozenset(range(len(excerpt.cast)))
+    story, book_situations = read_story(
+        excerpt.chapters, quoted, excerpt.cast, everybody, language="en"
+    )
     return Reading(story, book_situations, _right(book_situations, excerpt))
 
 

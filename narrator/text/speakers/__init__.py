@@ -13,11 +13,10 @@ from functools import lru_cache
 from typing import TypeVar
 
 from narrator.text.quotations import Quotation, join_chapters, quotations
-from narrator.text.speakers import mentions, ranking, tags
+from narrator.text.speakers import mentions, ranking
 from narrator.text.speakers.names import Character, KnownNames, Words, name_words
-from narrator.text.speakers.presence import count_present
 from narrator.text.speakers.roster import roster
-from narrator.text.speakers.situations import Story, situations
+from narrator.text.speakers.situations import read_story
 from narrator.text.speakers.stories import find_stories
 from narrator.text.speech_words import speech_of
 from textbase.languages import primary
@@ -113,7 +112,7 @@ def attribute(
         cast = tuple(dict.fromkeys((*cast, *(p for people in people_by_story for p in people))))
     rows: list[AttributedQuotation] = []
     for story_chapters, people in zip(stories, people_by_story, strict=True):
-        decisions = _decide_story(
+        story, story_situations = read_story(
             _mask(chapters, story_chapters),
             _mask(chapter_speech, story_chapters),
             people,
@@ -123,7 +122,7 @@ def attribute(
         )
         rows += (
             row
-            for decision in decisions
+            for decision in ranking.decide(story_situations, story)
             for row in _decision_rows(decision, people, has_found_cast)
         )
     rows += (
@@ -141,36 +140,15 @@ def _mask(chapters: Sequence[Sequence[T]], story_chapters: range) -> list[Sequen
     return [chapter if number in story_chapters else () for number, chapter in enumerate(chapters)]
 
 
-def _decide_story(
-    chapters: Sequence[Sequence[str]],
-    chapter_speech: Sequence[Sequence[Quotation]],
-    people: Sequence[Character],
-    speakers: frozenset[int],
-    *,
-    language: str,
-    first_person: str | None,
-) -> list[ranking.Decision]:
-    """Decides who speaks in the chapters of a story; `speakers` are indices in `people`."""
-    names = KnownNames(people, language)
-    passages = mentions.passages(chapters, chapter_speech, names, language)
-    groups = tags.turns(passages)
-    names.learn_pronouns(tags.count_pronouns(groups))
-    story = Story(passages, names, groups)
-    if first_person is not None:
-        story.first_person = names.find(first_person)
-    else:
-        story.find_first_person(passages, groups)
-    story.present = count_present(passages, speakers, story.first_person)
-    return ranking.decide(situations(passages, groups, story), story)
-
-
 def _decision_rows(
     decision: ranking.Decision, people: Sequence[Character], has_found_cast: bool
 ) -> Iterator[AttributedQuotation]:
     """Yields an attributed quotation for each piece of the speech that a decision is about."""
     speaker = None if decision.character is None else people[decision.character].name
     certainty = ranking.certainty(decision.by, decision.probability, has_found_cast=has_found_cast)
-    others = tuple((people[candidate].name, odds) for candidate, odds in decision.alternatives)
+    alternatives = tuple(
+        (people[candidate].name, probability) for candidate, probability in decision.alternatives
+    )
     for index, piece in enumerate(decision.turn.pieces):
         yield AttributedQuotation(
             decision.turn.passage.chapter,
@@ -180,7 +158,7 @@ def _decision_rows(
             decision.by,
             continues_previous=index > 0 or decision.by == "goes-on",
             probability=decision.probability,
-            alternatives=others,
+            alternatives=alternatives,
         )
 
 

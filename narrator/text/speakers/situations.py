@@ -1,4 +1,5 @@
-"""Collects the narration around turns, and counts over the whole book."""
+"""Collects what speaks for and against candidates: the narration around turns, and counts over the
+whole story."""
 
 from __future__ import annotations
 
@@ -8,9 +9,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from narrator.text.quotations import Quotation
+from narrator.text.speakers import mentions, tags
 from narrator.text.speakers.mentions import Mention, Passage
-from narrator.text.speakers.names import KnownNames
-from narrator.text.speakers.presence import find_first_person_chapters
+from narrator.text.speakers.names import Character, KnownNames
+from narrator.text.speakers.presence import count_present, find_first_person_chapters
 from narrator.text.speakers.tags import SpeechTurn
 
 NO_GAP = 99
@@ -340,3 +343,30 @@ def situations(
         all_situations += map(tracker.situation, turns_by_passage.get(passage.number, ()))
         tracker.read(passage)
     return all_situations
+
+
+def read_story(
+    chapters: Sequence[Sequence[str]],
+    chapter_speech: Sequence[Sequence[Quotation]],
+    people: Sequence[Character],
+    speakers: frozenset[int],
+    *,
+    language: str,
+    first_person: str | None = None,
+) -> tuple[Story, list[Situation]]:
+    """Reads the chapters of a story: the facts on its people, and the situations of its turns.
+
+    `speakers` are the indices of the people who may speak. `first_person` is the name of the
+    narrator who says "I", who is searched for if it is None.
+    """
+    names = KnownNames(people, language)
+    passages = mentions.passages(chapters, chapter_speech, names, language)
+    groups = tags.turns(passages)
+    names.learn_pronouns(tags.count_pronouns(groups))
+    story = Story(passages, names, groups)
+    if first_person is not None:
+        story.first_person = names.find(first_person)
+    else:
+        story.find_first_person(passages, groups)
+    story.present = count_present(passages, speakers, story.first_person)
+    return story, situations(passages, groups, story)
