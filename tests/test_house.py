@@ -64,6 +64,7 @@ DISTRIBUTION = {
     "kaldi_native_fbank": "kaldi-native-fbank",
     "mlx_lm": "mlx-lm",
     "resvg_py": "resvg-py",
+    "unicode_rbnf": "unicode-rbnf",
     "webvtt": "webvtt-py",
     "yaml": "pyyaml",
 }
