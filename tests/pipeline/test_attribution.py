@@ -14,9 +14,9 @@ from narrator.pipeline.attribution import Proposal
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.pipeline.new_characters import propose
 from narrator.project.load import load
-from narrator.text.quotations import quotations
 from narrator.text.speakers import AttributedQuotation, Attribution, Character
 from tests import books
+from tests.attributions import Decision, attribute_by_words
 from tests.fakes import HumEngine
 
 MANIFEST = """\
@@ -84,25 +84,14 @@ def book(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ruled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Rules that say what a test wants: by a part of the words, name, certainty and rule."""
+    """Sets decisions by a part of the words, and the characters that are found."""
 
-    def by(
-        said: Mapping[str, tuple[str | None, float, str]], cast: tuple[Character, ...] = ()
+    def set_decisions(
+        decisions: Mapping[str, Decision], new_characters: tuple[Character, ...] = ()
     ) -> None:
-        def attribute(chapters, known=(), *, language, find=False, **_):
-            found = []
-            for number, texts in enumerate(chapters):
-                for one in quotations(texts, language):
-                    words = texts[one.paragraph][one.start : one.stop]
-                    for part, (who, sure, rule) in said.items():
-                        if part in words:
-                            found.append(AttributedQuotation(number, one, who, sure, rule))
-            more = cast if find or not known else ()
-            return Attribution((*known, *more), tuple(found))
+        monkeypatch.setattr(attribution, "attribute", attribute_by_words(decisions, new_characters))
 
-        monkeypatch.setattr(attribution, "attribute", attribute)
-
-    return by
+    return set_decisions
 
 
 # -- what is proposed

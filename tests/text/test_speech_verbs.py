@@ -1,4 +1,4 @@
-"""Tags in the languages of the model that have tables: who is named, and what tells of them."""
+"""Tags in the languages of `speech_words.txt`: whom they name, and the pronoun that they imply."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from narrator.text.speech_verbs import named_in_tag
 
-# language, narration beside a quotation, whom it names, what tells of them (* for a pronoun)
+# language, narration beside a quotation, its subject, the implied pronoun (* if the subject is one)
 TAGS = [
     ("en", " said Ada.", "Ada", ""), ("en", " she whispered. ", "she", "*she"),
     ("en", " said the old man, ", "the old man", ""),
