@@ -144,6 +144,7 @@ def test_what_a_person_says_stays_theirs(path):
         (edits.merge_edit, ("Ada", "Nobody"), "is not in the cast"),
         (edits.merge_edit, ("Ada", "Ada"), "with itself"),
         (edits.merge_edit, ("women", "Ada"), "the voice of several people"),
+        (edits.merge_edit, ("Lucy", "women"), "the voice of several people"),
     ],
 )
 def test_what_cannot_be_done_is_refused(path, edit, names, message):

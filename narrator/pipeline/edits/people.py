@@ -55,6 +55,8 @@ def merge_edit(project: Project, name: str, target: str) -> Edit:
     if name == target:
         raise UsageError(f"“{excerpt(name)}” cannot be merged with itself")
     speakers = project.speakers
+    if SHARED_VOICE_NAME.fullmatch(target):
+        _require_character(project, target)
     aliases = list(dict.fromkeys((*speakers[target].aliases, name, *speakers[name].aliases)))
     text = _with_person(manifest_text(project), project, target, target, aliases)
     text = _without_person(text, project, name)

@@ -8,7 +8,7 @@ Chinese and Japanese names are those that tags name again and again. Knows no si
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -155,7 +155,9 @@ class _FormCounter:
         """Counts the names and nouns that are subjects of tags."""
         for offset, subject in tag_subjects(text, pieces, self.language):
             start, stop = offset + subject.start, offset + subject.stop
-            span = [n for n, word in enumerate(words) if start <= word.start and word.stop <= stop]
+            first_in_span = bisect_left(words, start, key=lambda word: word.start)
+            span_stop = bisect_right(words, stop, key=lambda word: word.stop)
+            span = range(first_in_span, span_stop)
             has_article = bool(span) and words[span[0]].norm in self.speech.articles
             span = span[has_article:]
             if not span:

@@ -7,6 +7,7 @@ a beat is a sentence of narration in the same paragraph (`Ada laughed. “…”
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -262,16 +263,10 @@ def _mention_of_subject(
             mention = _sentence_subject(passage, begin, stop_offset)
             if mention is not None and mention.kind == "name":
                 return mention
-    named = next(
-        (
-            mention
-            for mention in passage.mentions
-            if mention.start < stop_offset
-            and start_offset < mention.stop
-            and mention.kind in ("name", "noun")
-        ),
-        None,
-    )
+    first = bisect_right(passage.mentions, start_offset, key=lambda mention: mention.stop)
+    last = bisect_left(passage.mentions, stop_offset, key=lambda mention: mention.start)
+    overlapping = passage.mentions[first:last]
+    named = next((mention for mention in overlapping if mention.kind in ("name", "noun")), None)
     is_object = named is not None and named.is_possessive and bool(speech.case_endings)
     if named is not None and not is_object:
         return replace(named, pronoun=named.pronoun or subject.pronoun, is_possessive=False)

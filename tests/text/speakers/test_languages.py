@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from narrator.text.speakers import Attribution
+from narrator.text.speakers import Attribution, attribute
 from narrator.text.speech_words import speech_of
+from tests.effort import cpu_seconds
 from tests.text.speakers import annotated
 from tests.text.speakers.annotated import Score
 
@@ -66,3 +67,12 @@ def test_no_word_of_the_language_is_a_name(path: Path) -> None:
         for name in member.names:
             assert name.casefold() not in words
             assert any(map(str.isalpha, name[:1])), name
+
+
+@pytest.mark.slow
+def test_time_grows_with_the_tags_of_a_paragraph_alone() -> None:
+    def spent(size: int) -> float:
+        text = "dijo: —Sí —dijo Ana—. " * size
+        return cpu_seconds(lambda: attribute([[text]], language="es"), tries=3)
+
+    assert spent(2000) < 8 * spent(500) + 0.5
