@@ -4,8 +4,9 @@
 
 FOLDER has a folder for each novel in the layout of the Project Dialogism Novel Corpus, and beside
 them `score.py`, which compares. The cast is given by main names and aliases, or found with
---found. How sure decisions are is measured for each novel by what the other ones say;
---calibrate writes what all of them say to learnt.json. Texts and annotations are not part of this
+--found. The certainty of a decision in a novel is the share of correct ones
+among decisions like it in all other novels; --calibrate writes the shares in all novels to
+learnt.json. Texts and annotations are not part of this
 project; what is kept is how often each rule was right.
 """
 
@@ -39,8 +40,8 @@ from narrator.text.speakers import (  # noqa: E402
 PUBLISHED = """\
 published, on all 28 novels    BookNLP, end to end 40 %; BookNLP+, cast given 78 % (explicit 98.6);
                                Llama-3-8B, aliases given 90.6 %; ModernBERT, joint 94.5 %"""
-BINS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995)
-FEW = 25
+BIN_STARTS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995)
+MIN_BIN_SIZE = 25
 """Decisions that a bin has at least; smaller ones join the one below."""
 
 CHAPTER_HEADING = re.compile(r"((chapter|book|part|volume)\b.{0,60}|[IVXLC]+\.?)", re.IGNORECASE)
@@ -53,7 +54,7 @@ class Row:
     kind: str
     by: str
     probability: float
-    right: bool
+    is_right: bool
 
 
 def load_score(folder: Path) -> Any:
@@ -68,6 +69,7 @@ def load_score(folder: Path) -> Any:
 
 
 def chapters_of(text: str) -> list[list[str]]:
+    """Returns the paragraphs of each chapter."""
     chapters: list[list[str]] = [[]]
     for block in re.split(r"\n\s*\n", text):
         paragraph = " ".join(block.split())
@@ -79,6 +81,7 @@ def chapters_of(text: str) -> list[list[str]]:
 
 
 def cast_of(folder: Path) -> list[Character]:
+    """Reads the annotated characters of a novel."""
     cast = []
     for row in csv.DictReader((folder / "character_info.csv").open(encoding="utf-8")):
         name = row["Main Name"].strip()
@@ -121,10 +124,10 @@ def annotation_of(
     return Annotation(cast, score.same_character(cast, members), quotes, votes)
 
 
-def compared(
+def compare(
     score: Any, folder: Path, chapters: list[list[str]], attribution: Attribution
 ) -> list[Row]:
-    """Each annotated quotation that has one speaker of the cast."""
+    """Compares each annotated quotation that has one speaker of the cast."""
     texts = [
         chapters[member.chapter][member.quotation.paragraph][
             member.quotation.start : member.quotation.stop
@@ -146,18 +149,21 @@ def compared(
     return rows
 
 
-def calibrated(rows: Iterable[Row]) -> dict[str, list[list[float]]]:
-    """By rule, the probabilities from which on a share is right, and that share; never falling."""
+def calibrate(rows: Iterable[Row]) -> dict[str, list[list[float]]]:
+    """Returns for each rule the probabilities from which on a share is right, and the shares, which
+    never fall."""
     tables: dict[str, list[list[float]]] = {}
     by_rule: dict[str, list[Row]] = {}
     for row in rows:
         by_rule.setdefault(row.by, []).append(row)
     for rule, rule_rows in sorted(by_rule.items()):
         steps: list[list[float]] = []  # from, right, all
-        for low, high in zip(BINS, (*BINS[1:], 2.0), strict=True):
-            bin_hits = [row.right for row in rule_rows if low <= row.probability < high]
+        for low, high in zip(BIN_STARTS, (*BIN_STARTS[1:], 2.0), strict=True):
+            bin_hits = [row.is_right for row in rule_rows if low <= row.probability < high]
             steps.append([low, float(sum(bin_hits)), float(len(bin_hits))])
-            while len(steps) > 1 and (steps[-1][2] < FEW or _share(steps[-2]) > _share(steps[-1])):
+            while len(steps) > 1 and (
+                steps[-1][2] < MIN_BIN_SIZE or _share(steps[-2]) > _share(steps[-1])
+            ):
                 last = steps.pop()
                 steps[-1][1] += last[1]
                 steps[-1][2] += last[2]
@@ -169,19 +175,25 @@ def _share(step: Sequence[float]) -> float:
     return step[1] / step[2] if step[2] else 0.0
 
 
-def line(name: str, rows: Sequence[Row], sure: Sequence[float], seconds: float) -> dict[str, Any]:
-    """Print a row of the table, and return its figures."""
+def print_row(
+    name: str, rows: Sequence[Row], certainties: Sequence[float], seconds: float
+) -> dict[str, Any]:
+    """Prints a row of the table, and returns its figures."""
     kinds = Counter(row.kind for row in rows)
-    right = Counter(row.kind for row in rows if row.right)
+    right = Counter(row.kind for row in rows if row.is_right)
     figures: dict[str, Any] = {
         "quotations": len(rows),
         "accuracy": round(sum(right.values()) / max(1, len(rows)), 4),
     }
     for kind in ("explicit", "anaphoric", "implicit"):
         figures[kind] = round(right[kind] / max(1, kinds[kind]), 4)
-    high = [row.right for row, share in zip(rows, sure, strict=True) if share >= SURE_CERTAINTY]
-    figures["sure"] = round(len(high) / max(1, len(rows)), 4)
-    figures["sure_right"] = round(sum(high) / max(1, len(high)), 4)
+    sure_hits = [
+        row.is_right
+        for row, certainty in zip(rows, certainties, strict=True)
+        if certainty >= SURE_CERTAINTY
+    ]
+    figures["sure"] = round(len(sure_hits) / max(1, len(rows)), 4)
+    figures["sure_right"] = round(sum(sure_hits) / max(1, len(sure_hits)), 4)
     cells = "".join(f"{100 * figure:>10.1f}" for figure in list(figures.values())[1:])
     print(f"{name[:26]:<26}{len(rows):>7}{cells}{seconds:>9.1f}", flush=True)
     return figures
@@ -202,11 +214,11 @@ def main() -> None:
         cast = [] if options.found else cast_of(folder)
         attribution = attribute(chapters, cast, language="en")
         seconds = time.process_time() - begin
-        novels[folder.name] = compared(score, folder, chapters, attribution), seconds
+        novels[folder.name] = compare(score, folder, chapters, attribution), seconds
     titles = ("accuracy", "explicit", "anaphoric", "implicit", "sure", "right")
     print(f"{'novel':<26}{'quotes':>7}{''.join(f'{title:>10}' for title in titles)}{'CPU s':>9}")
-    every: list[Row] = []
-    certain: list[float] = []
+    all_rows: list[Row] = []
+    all_certainties: list[float] = []
     figures = {}
     for name, (rows, seconds) in novels.items():
         others = (
@@ -215,38 +227,40 @@ def main() -> None:
             if other_name != name
             for row in other_rows
         )
-        tables = calibrated(others)
-        sure = [_sure(tables, row) for row in rows]
-        figures[name] = line(name, rows, sure, seconds)
-        every += rows
-        certain += sure
+        tables = calibrate(others)
+        certainties = [_certainty(tables, row) for row in rows]
+        figures[name] = print_row(name, rows, certainties, seconds)
+        all_rows += rows
+        all_certainties += certainties
     total = sum(seconds for _, seconds in novels.values())
-    figures["all"] = line("all", every, certain, total)
+    figures["all"] = print_row("all", all_rows, all_certainties, total)
     print(PUBLISHED)
-    _print_rules(every, certain)
+    _print_rules(all_rows, all_certainties)
     if options.calibrate:
-        _write(calibrated(every), "found" if options.found else "given")
+        _write(calibrate(all_rows), "found" if options.found else "given")
     print(json.dumps({"cast": "found" if options.found else "given", **figures}))
 
 
-def _sure(tables: dict[str, list[list[float]]], row: Row) -> float:
+def _certainty(tables: dict[str, list[list[float]]], row: Row) -> float:
+    """Looks up the share of correct decisions among those like a row."""
     table = tables.get(row.by, [[0.0, 0.0]])
     return max(share for start, share in table if start <= max(row.probability, table[0][0]))
 
 
-def _print_rules(rows: Sequence[Row], sure: Sequence[float]) -> None:
+def _print_rules(rows: Sequence[Row], certainties: Sequence[float]) -> None:
     """Prints each rule's share of all decisions, the share of them that is right, and the mean of
     their certainties."""
-    print(f"\n{'rule':<12}{'share':>8}{'right':>8}{'said':>8}")
+    print(f"\n{'rule':<12}{'share':>8}{'right':>8}{'sure':>8}")
     for rule, count in Counter(row.by for row in rows).most_common():
         decisions = [
-            (row.right, share) for row, share in zip(rows, sure, strict=True) if row.by == rule
+            (row.is_right, certainty)
+            for row, certainty in zip(rows, certainties, strict=True)
+            if row.by == rule
         ]
         right = sum(hit for hit, _ in decisions) / count
-        certainty = sum(share for _, share in decisions) / count
-        print(
-            f"{rule:<12}{100 * count / len(rows):>8.1f}{100 * right:>8.1f}{100 * certainty:>8.1f}"
-        )
+        mean_certainty = sum(certainty for _, certainty in decisions) / count
+        shares = (count / len(rows), right, mean_certainty)
+        print(f"{rule:<12}{''.join(f'{100 * share:>8.1f}' for share in shares)}")
 
 
 def _write(tables: dict[str, list[list[float]]], cast: str) -> None:
