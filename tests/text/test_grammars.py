@@ -29,6 +29,10 @@ cardinal: cardinal-masculine
 feminine: cardinal-feminine
 ordinal: day
 genitive: ordinal, y>ego
+feminine-genitive: feminine, ć>ciu ie>óch
+decimals: feminine
+feminine-genitive-decimals: decimals, ć>ciu ie>óch a>ej
+year: years
 
 [numbers day]
 0: zerowy
@@ -36,8 +40,15 @@ genitive: ordinal, y>ego
 2: drugi
 20: dwudziesty[ →→]
 
+[numbers years]
+1100/100: =%spellout-numbering=
+1900/100: ←%spellout-numbering← set →%spellout-numbering→
+
+[decimal places]
+1: dziesiąta, dziesiąte, dziesiątych
+
 [words]
-decimal: przecinek
+decimal: cała, całe, całych
 minus: minus
 range: do
 minus west: manko
@@ -56,6 +67,7 @@ prof.: profesor
 
 [rules]
 day: {day}\\. {month} -> {day:genitive} {month}
+count: {before=do} {number} {units} -> {before} {number:feminine-genitive} {units:many}
 """
 
 
@@ -71,7 +83,10 @@ def read(text: str, grammar: str = POLISH, *regions: str) -> str:
     [
         # numbers agree with the noun, nouns with the number
         ("1 km, 2 km, 5 km", "jeden kilometr, dwa kilometry, pięć kilometrów"),
-        ("1,5 km", "jeden przecinek pięć kilometra"),
+        ("1,5 km", "jedna cała pięć dziesiątych kilometra"),
+        ("3,02 km", "trzy całe zero dwie kilometra"),
+        ("do 5,1 km", "do pięciu całych jednej dziesiątej kilometrów"),
+        ("rok 1914", "rok dziewiętnaście set czternaście"),
         ("2 godz. temu", "dwie godziny temu"),
         ("5km/2", "5km/2"),
         # own rules of numbers and endings

@@ -2,7 +2,8 @@
 
 A set of rules is named as in CLDR, without "spellout-": `cardinal-feminine`, `ordinal-n`. A
 language file may add sets in CLDR's notation, `base: text` with `→→` for the remainder and `←←` for
-the quotient (Unicode Technical Standard 35, part 3, "Rule-Based Number Formatting").
+the quotient; `base/100` counts hundreds (Unicode Technical Standard 35, part 3, "Rule-Based Number
+Formatting").
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ class Numbers:
         self._corrections = [(re.compile(p), text) for p, text in (corrections or {}).items()]
         for name, lines in (own_rules or {}).items():
             for line in lines:
-                base, _, text = line.partition(": ")
-                self._engine.add_rule(base, f"{text};", f"spellout-{name}")
+                base_and_radix, _, text = line.partition(": ")
+                base, _, radix = base_and_radix.partition("/")
+                self._engine.add_rule(base, f"{text};", f"spellout-{name}", int(radix or 10))
         self.spell = functools.lru_cache(maxsize=4096)(self._spell)
 
     def __contains__(self, rule_set: str) -> bool:

@@ -8,10 +8,12 @@ A grammar says what a reader makes of figures, signs and abbreviations. Its sect
     of forms in lists (CLDR's categories; "one other"); `spaces: no`. A key may name regions:
     `decimal mx us: .`.
 `[forms]`  `form: set of CLDR's rules`, or `form: another form, ending>ending ...`. `cardinal` is
-    what a number is without a form; `year`, `day`, `hour`, `minute` are used for these slots.
+    what a number is without a form; `year`, `day`, `hour`, `minute` are used for these slots, and
+    `decimals`, `form-decimals` for the parts of a decimal number.
+`[decimal places]`  `1: tenth, tenths`: what follows so many decimals, which are said as a number.
 `[numbers SET]`  an own set of rules in CLDR's notation (see `cldr_numbers.py`).
 `[corrections]`  `pattern: right words` for what CLDR says wrongly.
-`[words]`  single words for templates.
+`[words]`  single words for templates; `decimal` may have forms by the plural of the whole number.
 `[months]`  twelve lines, `name: abbreviations`.
 `[starters]`  words that begin a sentence after a figure with a full stop, in German with its
     nouns in capitals.
@@ -33,9 +35,9 @@ A pattern that begins or ends with figures does not match inside of a longer one
 or end inside of a word.
 
 In a template `{slot}` is the slot in words; `{slot:form}` a number in that form; `{n:unit}` a
-number in the gender of `{unit}`, `{unit:n}` a listed word in the plural of `{n}`; `{slot:form^}`
-begins with a capital; `{word}` is one of `[words]`. Words are kept apart from what stands next to
-them by a space.
+number in the gender of `{unit}`, `{unit:n}` a listed word in the plural of `{n}`, `{unit:many}` in
+one category of plurals; `{slot:form^}` begins with a capital; `{word}` is one of `[words]`. Words
+are kept apart from what stands next to them by a space.
 
 `common.txt` has the rules of all languages, applied after a language's own; one that needs a word,
 list or form that the language lacks is left out. A figure that no rule reads stays as written.
@@ -175,11 +177,12 @@ class Grammar:
 
     def spell(self, number: int, form: str = "cardinal") -> str | None:
         """Returns a number in words, in a form of the grammar; None if it is too large."""
-        rule_set, endings = self._forms[form]
-        words = self._numbers.spell(number, rule_set)
-        if words is None:
-            return None
-        for pattern, ending in endings:
+        words = self._numbers.spell(number, self._forms[form][0])
+        return None if words is None else self._change_endings(words, form)
+
+    def _change_endings(self, words: str, form: str) -> str:
+        """Returns words of a number with the endings of a form."""
+        for pattern, ending in self._forms[form][1]:
             words = pattern.sub(ending, words)
         return words
 
@@ -188,13 +191,32 @@ class Grammar:
         integer, _, decimals = figures.partition(self._point)
         if not decimals:
             return self.spell(_value(integer), form)
-        if self._notation.get("fraction") == "number" and len(decimals) <= 3:
+        candidates = (f"{form}-decimals", "decimals", "cardinal")
+        form = next(name for name in candidates if name in self._forms)
+        places = str(len(decimals))
+        place_words = ""
+        if "decimal places" in self._lists and places in self._entries["decimal places"]:
+            parts = [decimals]
+            place_words = self._in_plural(self._entry("decimal places", places).forms, decimals)
+        elif self._notation.get("fraction") == "number" and len(decimals) <= 3:
             without_zeros = decimals.lstrip("0")
             parts = [*decimals.removesuffix(without_zeros), *filter(None, [without_zeros])]
         else:
             parts = list(decimals)
-        fraction_words = [self.spell(int(part)) for part in parts]
-        return self._join([self.spell(_value(integer)), self._words["decimal"], *fraction_words])
+        sign_words = self._in_plural(self._words["decimal"].split(", "), integer)
+        fraction_words = [self.spell(int(part), form) for part in parts]
+        sign_words, place_words = (
+            self._change_endings(words, form) for words in (sign_words, place_words)
+        )
+        return self._join(
+            [self.spell(_value(integer), form), sign_words, *fraction_words, place_words]
+        )
+
+    def _in_plural(self, forms: Sequence[str], figures: str) -> str:
+        """Returns the form of a word that the plural of a written number takes."""
+        category = self._numbers.plural(self._plain_figures(figures))
+        index = self._plurals.index(category) if category in self._plurals else len(forms)
+        return forms[min(index, len(forms) - 1)]
 
     def _join(self, words: Sequence[str | None]) -> str | None:
         """Returns words as one text; None if one of them cannot be said."""
@@ -271,7 +293,7 @@ class Grammar:
             position = slot.end()
             name, form = slot["name"], slot["form"] or ""
             if name in kinds:
-                if form and form not in kinds and form not in self._forms:
+                if form and not any(form in names for names in (kinds, self._forms, self._plurals)):
                     raise UnknownNameError(f"no form '{form}': {template}")
                 yield _Slot(name, form, bool(slot["up"]))
             elif name in self._words:
@@ -327,10 +349,9 @@ class Grammar:
             value = numbers.roman(written)
             return self.spell(value, form) if value else None
         forms = self._entry(kind, written).forms
-        if partner not in _FIGURES:
-            return forms[0]
-        category = self._numbers.plural(self._plain_figures(match[slot.form]))
-        index = self._plurals.index(category) if category in self._plurals else len(forms)
+        if partner in _FIGURES:
+            return self._in_plural(forms, match[slot.form])
+        index = self._plurals.index(slot.form) if slot.form in self._plurals else 0
         return forms[min(index, len(forms) - 1)]
 
     def _fit(self, match: RuleMatch, words: str, stop: str) -> str:
