@@ -10,6 +10,7 @@ import pytest
 
 from narrator.engines import models, reader
 from narrator.errors import EngineUnavailable
+from tests.readers import StubReader
 
 MANIFEST = """\
 title: Tea
@@ -35,38 +36,11 @@ Ada, Ben and Bess sat down. It rained.
 """
 
 
-class Stub:
+def answer(question: str) -> str:
     """Says that Bess speaks of tea, and Ben else."""
-
-    name, identity, max_prompt_tokens, tokens_read = "stub", "stub-1", 32_000, 0
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-        self.prompts: list[str] = []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def count_tokens(self, text):
-        return len(text) // 4
-
-    def option_probabilities(self, shared, questions, options):
-        self.prompts.append(shared)
-        self.asked += questions
-        found = []
-        for question in questions:
-            who = (
-                "whispering" if "Paragraph:" in question else "Bess" if "tea" in question else "Ben"
-            )
-            code = re.search(rf"^([A-Z]) = {who}\b", shared, re.MULTILINE)[1]
-            found.append([0.98 if o == code else 0.02 / (len(options) - 1) for o in options])
-        return found
-
-    def write(self, message, most):
-        return "**A voice** of old tea\nand more"
+    if "Paragraph:" in question:
+        return "whispering"
+    return "Bess" if "tea" in question else "Ben"
 
 
 @pytest.fixture
@@ -79,9 +53,9 @@ def book(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def stub(monkeypatch):
-    made = Stub()
-    monkeypatch.setattr(reader, "load", lambda found, tell: made)
-    return made
+    model = StubReader(answer, probability=0.98, line="**A voice** of old tea\nand more")
+    monkeypatch.setattr(reader, "load", lambda model_files, tell: model)
+    return model
 
 
 def speakers(narrator, book, *options):
@@ -112,16 +86,16 @@ def test_a_persons_row_is_not_asked_about_and_is_shown(narrator, book, stub):
         re.sub(r"(?m)^.*(?= \| rule .*tea is cold)", "Ben", path.read_text("utf-8")), "utf-8"
     )
     assert speakers(narrator, book, "--model", "auto")[1] == ("Ben", "you")
-    assert not any("tea is cold" in question for question in stub.asked)
+    assert not any("tea is cold" in question for question in stub.questions)
     assert "[2: Ben] “The tea is cold.”" in stub.prompts[0]
 
 
 def test_what_was_answered_is_not_asked_again(narrator, book, stub):
     first = speakers(narrator, book, "--model", "auto")
-    asked = len(stub.asked)
+    asked = len(stub.questions)
     assert asked
     assert speakers(narrator, book, "--model", "auto") == first
-    assert len(stub.asked) == asked
+    assert len(stub.questions) == asked
     assert (book / "build" / "cast" / "answers.jsonl").is_file()
 
 

@@ -1,9 +1,8 @@
-"""A stub stands for the model: it answers by rule, and remembers what it was asked."""
+"""A language model chooses the speakers of which the rules are not certain."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -13,6 +12,7 @@ from narrator.text.quotations import Quotation
 from narrator.text.speakers import AttributedQuotation, Attribution, Character, asking, proposing
 from narrator.text.speakers.answers import Answers
 from tests import language_models
+from tests.readers import StubReader
 
 CAST = (
     Character("Ada", ("Miss Lovel", "the girl"), "she"),
@@ -24,36 +24,6 @@ TALK = [
     "“There is room for two,” a voice answered, “if the second is a goat.”", "“It is no goat.”",
     "He was reading “The Ferry” that week.",
 ]  # fmt: skip
-
-
-class Stub:
-    """Says what a function says of a question's quotation."""
-
-    name, identity, max_prompt_tokens = "stub", "stub-1", 32_000
-
-    def __init__(self, answer: Callable[[str], str], sure: float = 0.97) -> None:
-        self.answer, self.certainty = answer, sure
-        self.asked: list[str] = []
-        self.prompts: list[str] = []
-
-    def count_tokens(self, text: str) -> int:
-        return len(text) // 4 + 1
-
-    def option_probabilities(self, shared, questions, options):
-        self.prompts.append(shared)
-        rows = re.findall(r"^([A-Z]) = ([^(:\n]+?)(?: \(.*|: .*)?$", shared, re.MULTILINE)
-        codes = {name: code for code, name in rows}
-        assert [code for code, _ in rows] == list(options)
-        found = []
-        for question in questions:
-            self.asked.append(question)
-            code = codes[self.answer(question)]
-            rest = (1 - self.certainty) / (len(options) - 1)
-            found.append([self.certainty if option == code else rest for option in options])
-        return found
-
-    def write(self, message, most):
-        raise AssertionError("asked to write")
 
 
 def attributed(chapters, decide, cast=CAST):
@@ -82,7 +52,7 @@ def by_words(question):
 
 def test_the_weak_get_the_models_word_and_all_else_stays():
     before = attributed([TALK], weakly)
-    model = Stub(by_words)
+    model = StubReader(by_words)
     after = asking.ask([TALK], before, model)
     assert [one.speaker for one in after.quotations] == ["Ada", "Ben", "Ben", "Ada", None]
     assert after.quotations[0] is before.quotations[0]
@@ -97,22 +67,22 @@ def test_the_weak_get_the_models_word_and_all_else_stays():
 
 
 def test_pieces_of_one_utterance_are_asked_once():
-    model = Stub(by_words)
+    model = StubReader(by_words)
     asking.ask([TALK], attributed([TALK], weakly), model)
-    assert len(model.asked) == 3
+    assert len(model.questions) == 3
     (prompt,) = model.prompts
     assert "[2] “There is room for two,” a voice answered, [2] “if the second" in prompt
 
 
 def test_what_is_decided_is_shown_and_what_is_asked_is_not():
-    model = Stub(by_words)
+    model = StubReader(by_words)
     asking.ask([TALK], attributed([TALK], weakly), model)
     assert "[1: Ada] “Is there room?”" in model.prompts[0]
     assert "Cy]" not in model.prompts[0]
 
 
 def test_the_list_has_pronouns_and_other_names():
-    model = Stub(by_words)
+    model = StubReader(by_words)
     asking.ask([TALK], attributed([TALK], weakly), model)
     assert "\nA = Ada (she; also Miss Lovel, the girl)\nB = " in model.prompts[0]
 
@@ -120,14 +90,14 @@ def test_the_list_has_pronouns_and_other_names():
 @pytest.mark.parametrize("by", ["you", "print"])
 def test_what_a_person_or_the_print_decided_is_never_asked(by):
     before = attributed([TALK], lambda words: ("Cy", 0.1, by))
-    assert asking.ask([TALK], before, Stub(by_words)) == before
+    assert asking.ask([TALK], before, StubReader(by_words)) == before
 
 
 def test_how_weak_is_asked_is_an_option():
-    model = Stub(by_words)
+    model = StubReader(by_words)
     before = attributed([TALK], weakly)
     assert asking.ask([TALK], before, model, limits=asking.Limits(weak_certainty=0.3)) == before
-    assert not model.asked
+    assert not model.questions
 
 
 def test_a_quotation_that_goes_on_in_the_next_paragraph_is_asked_with_it():
@@ -138,10 +108,10 @@ def test_a_quotation_that_goes_on_in_the_next_paragraph_is_asked_with_it():
         )
         for n, text in enumerate(paragraphs)
     )
-    model = Stub(lambda question: "Ada")
+    model = StubReader(lambda question: "Ada")
     after = asking.ask([paragraphs], Attribution(CAST, said), model)
     assert [one.speaker for one in after.quotations] == ["Ada", "Ada"]
-    assert len(model.asked) == 1
+    assert len(model.questions) == 1
     # that it goes on is sure, and says nothing of who it is
     bound = (said[0], replace(said[1], certainty=0.97, by="goes-on", continues_previous=True))
     after = asking.ask([paragraphs], Attribution(CAST, bound), model)
@@ -152,7 +122,7 @@ def test_a_quotation_that_goes_on_in_the_next_paragraph_is_asked_with_it():
 
 def test_somebody_who_is_not_listed_leaves_the_rules_word_less_sure():
     before = attributed([TALK], weakly)
-    after = asking.ask([TALK], before, Stub(lambda question: "somebody else"))
+    after = asking.ask([TALK], before, StubReader(lambda question: "somebody else"))
     assert [one.speaker for one in after.quotations] == [one.speaker for one in before.quotations]
     assert all(
         a.certainty < b.certainty
@@ -162,13 +132,13 @@ def test_somebody_who_is_not_listed_leaves_the_rules_word_less_sure():
 
 
 def test_no_answer_is_anything_but_one_of_the_cast_or_nobody():
-    after = asking.ask([TALK], attributed([TALK], weakly), Stub(by_words, sure=0.2))
+    after = asking.ask([TALK], attributed([TALK], weakly), StubReader(by_words, probability=0.2))
     assert {one.speaker for one in after.quotations} <= {"Ada", "Ben", "Cy", None}
     assert all(0 <= one.certainty <= 1 for one in after.quotations)
 
 
 def test_a_model_that_overrules_the_rules_is_never_sure():
-    after = asking.ask([TALK], attributed([TALK], weakly), Stub(by_words, sure=0.9999))
+    after = asking.ask([TALK], attributed([TALK], weakly), StubReader(by_words, probability=0.9999))
     assert max(one.certainty for one in after.quotations if one.by == "model:stub") < 0.9
 
 
@@ -226,7 +196,7 @@ def test_every_weak_quotation_of_a_long_chapter_is_asked_once():
     chapter = novel()
     before = attributed([chapter, chapter[:7]], unsure)
     limits = asking.Limits(window_tokens=400, tokens_before=80, tokens_after=40)
-    found = asking.build_windows([chapter, chapter[:7]], before, Stub(by_words), limits)
+    found = asking.build_windows([chapter, chapter[:7]], before, StubReader(by_words), limits)
     asked = [place for window in found for rows in window.rows_by_question for place in rows]
     assert asked == list(range(len(before.quotations)))
     assert len(found) > 5
@@ -236,7 +206,9 @@ def test_every_weak_quotation_of_a_long_chapter_is_asked_once():
 def test_a_window_has_context_before_and_behind():
     chapter = novel()
     limits = asking.Limits(window_tokens=400, tokens_before=80, tokens_after=40)
-    found = asking.build_windows([chapter], attributed([chapter], unsure), Stub(by_words), limits)
+    found = asking.build_windows(
+        [chapter], attributed([chapter], unsure), StubReader(by_words), limits
+    )
     middle = found[3]
     first = int(re.search(r"line (\d+)", middle.questions[0])[1])
     last = int(re.search(r"line (\d+)", middle.questions[-1])[1])
@@ -246,7 +218,7 @@ def test_a_window_has_context_before_and_behind():
 
 def test_text_without_questions_is_not_read():
     chapter = [*novel(20), *["Nothing happened here at all for once."] * 500, "“This is line 20.”"]
-    found = asking.build_windows([chapter], attributed([chapter], unsure), Stub(by_words))
+    found = asking.build_windows([chapter], attributed([chapter], unsure), StubReader(by_words))
     assert len(found) == 2
     assert sum(window.tokens for window in found) < 2500
 
@@ -258,13 +230,13 @@ def test_a_paragraph_without_end_is_read_in_parts():
         before,
         quotations=tuple(replace(one, continues_previous=False) for one in before.quotations),
     )
-    found = asking.build_windows([chapter], before, Stub(by_words))
+    found = asking.build_windows([chapter], before, StubReader(by_words))
     assert len(found) == 2
     assert all(window.tokens < 4100 for window in found)
 
 
 def test_a_model_of_short_memory_gets_shorter_windows():
-    model = Stub(by_words)
+    model = StubReader(by_words)
     model.max_prompt_tokens = 2048
     chapter = novel(2000)
     found = asking.build_windows([chapter], attributed([chapter], unsure), model)
@@ -275,7 +247,7 @@ def test_a_crowd_is_cut_to_those_who_are_near():
     cast = tuple(Character(f"Guest{n}") for n in range(60))
     chapter = ["Guest7 and Guest55 came in.", "“This is line 1.”"]
     before = attributed([chapter], lambda words: ("Guest30", 0.5, "nearest"), cast)
-    model = Stub(lambda question: "Guest55")
+    model = StubReader(lambda question: "Guest55")
     (window,) = asking.build_windows([chapter], before, model)
     assert window.names == ("Guest30", "Guest55", "Guest7")
     crowd = [" ".join(one.name for one in cast), "“This is line 1.”"]
@@ -286,7 +258,7 @@ def test_a_crowd_is_cut_to_those_who_are_near():
 
 def test_the_order_of_the_cast_changes_no_prompt():
     first, second = (
-        asking.build_windows([TALK], attributed([TALK], weakly, cast), Stub(by_words))
+        asking.build_windows([TALK], attributed([TALK], weakly, cast), StubReader(by_words))
         for cast in (CAST, CAST[::-1])
     )
     assert first == second
@@ -295,21 +267,21 @@ def test_the_order_of_the_cast_changes_no_prompt():
 def test_people_of_other_chapters_are_not_listed():
     chapters = [["Ada, Ben and Cy came in.", "“This is line 1.”"], ["Ada met Ben.", "“And 2.”"]]
     before = attributed(chapters, lambda words: ("Ada", 0.5, "nearest"))
-    found = asking.build_windows(chapters, before, Stub(by_words))
+    found = asking.build_windows(chapters, before, StubReader(by_words))
     assert [window.names for window in found] == [("Ada", "Ben", "Cy"), ("Ada", "Ben")]
 
 
 def test_descriptions_are_in_the_list():
     before = attributed([TALK], weakly)
     (window,) = asking.build_windows(
-        [TALK], before, Stub(by_words), descriptions={"Cy": "A\n  boy"}
+        [TALK], before, StubReader(by_words), descriptions={"Cy": "A\n  boy"}
     )
     assert "\nC = Cy (A boy)\n" in window.shared
 
 
 def test_a_question_without_an_answer_leaves_its_row_and_is_asked_again():
     before = attributed([TALK], weakly)
-    model, answers = Stub(by_words), Answers()
+    model, answers = StubReader(by_words), Answers()
     option_probabilities = model.option_probabilities
     model.option_probabilities = lambda shared, questions, options: [[] for _ in questions]
     assert asking.ask([TALK], before, model, answers=answers) == before
@@ -319,7 +291,7 @@ def test_a_question_without_an_answer_leaves_its_row_and_is_asked_again():
 
 def test_a_book_of_nobody_is_not_asked_about():
     before = attributed([TALK], lambda words: (None, 0.0, "nobody"), cast=())
-    assert asking.ask([TALK], before, Stub(by_words)) == before
+    assert asking.ask([TALK], before, StubReader(by_words)) == before
 
 
 # -- answers are kept
@@ -328,18 +300,18 @@ def test_a_book_of_nobody_is_not_asked_about():
 def test_what_was_answered_is_not_asked_again(tmp_path):
     path = tmp_path / "answers.jsonl"
     before = attributed([TALK], weakly)
-    first = asking.ask([TALK], before, Stub(by_words), answers=Answers(path))
-    again = Stub(by_words)
+    first = asking.ask([TALK], before, StubReader(by_words), answers=Answers(path))
+    again = StubReader(by_words)
     assert asking.ask([TALK], before, again, answers=Answers(path)) == first
-    assert not again.asked
+    assert not again.questions
 
 
 def test_an_edit_asks_again_what_it_touches(tmp_path):
     answers = Answers(tmp_path / "answers.jsonl")
     chapters = [novel(2400, every=3), TALK]
-    asking.ask(chapters, attributed(chapters, unsure), Stub(lambda q: "Ada"), answers=answers)
+    asking.ask(chapters, attributed(chapters, unsure), StubReader(lambda q: "Ada"), answers=answers)
     chapters[0][6] = "“A word was changed.”"
-    again = Stub(lambda question: "Ada")
+    again = StubReader(lambda question: "Ada")
     asking.ask(chapters, attributed(chapters, unsure), again, answers=answers)
     assert len(again.prompts) == 1
 
@@ -347,21 +319,21 @@ def test_an_edit_asks_again_what_it_touches(tmp_path):
 def test_another_model_is_asked_anew(tmp_path):
     answers = Answers(tmp_path / "answers.jsonl")
     before = attributed([TALK], weakly)
-    asking.ask([TALK], before, Stub(by_words), answers=answers)
-    other = Stub(by_words)
+    asking.ask([TALK], before, StubReader(by_words), answers=answers)
+    other = StubReader(by_words)
     other.identity = "stub-2"
     asking.ask([TALK], before, other, answers=answers)
-    assert len(other.asked) == 3
+    assert len(other.questions) == 3
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     path = tmp_path / "answers.jsonl"
     chapter = novel(1500)
     before = attributed([chapter], unsure)
-    whole = Stub(lambda question: "Ada")
+    whole = StubReader(lambda question: "Ada")
     expected = asking.ask([chapter], before, whole)
 
-    broken = Stub(lambda question: "Ada")
+    broken = StubReader(lambda question: "Ada")
     real = broken.option_probabilities
 
     def fails(*arguments):
@@ -372,7 +344,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     broken.option_probabilities = fails
     with pytest.raises(KeyboardInterrupt):
         asking.ask([chapter], before, broken, answers=Answers(path))
-    rest = Stub(lambda question: "Ada")
+    rest = StubReader(lambda question: "Ada")
     assert asking.ask([chapter], before, rest, answers=Answers(path)) == expected
     assert len(rest.prompts) == len(whole.prompts) - 2
 
@@ -380,11 +352,11 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
 def test_answers_that_were_altered_are_asked_anew(tmp_path, caplog):
     path = tmp_path / "answers.jsonl"
     before = attributed([TALK], weakly)
-    asking.ask([TALK], before, Stub(by_words), answers=Answers(path))
+    asking.ask([TALK], before, StubReader(by_words), answers=Answers(path))
     path.write_text(path.read_text().replace("0.97", "0.01", 1))
-    again = Stub(by_words)
+    again = StubReader(by_words)
     asking.ask([TALK], before, again, answers=Answers(path))
-    assert len(again.asked) == 1
+    assert len(again.questions) == 1
     assert "1 rows were altered" in caplog.text
     caplog.clear()
     Answers(path)
@@ -394,12 +366,12 @@ def test_answers_that_were_altered_are_asked_anew(tmp_path, caplog):
 def test_a_torn_row_costs_itself(tmp_path):
     path = tmp_path / "answers.jsonl"
     before = attributed([TALK], weakly)
-    asking.ask([TALK], before, Stub(by_words), answers=Answers(path))
+    asking.ask([TALK], before, StubReader(by_words), answers=Answers(path))
     path.write_bytes(path.read_bytes()[:-20])
     for expected in (1, 0):
-        again = Stub(by_words)
+        again = StubReader(by_words)
         asking.ask([TALK], before, again, answers=Answers(path))
-        assert len(again.asked) == expected
+        assert len(again.questions) == expected
 
 
 def test_answers_of_another_shape_are_none(tmp_path):

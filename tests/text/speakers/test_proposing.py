@@ -1,3 +1,5 @@
+"""A language model proposes descriptions of voices, and styles of lines."""
+
 from __future__ import annotations
 
 import re
@@ -7,6 +9,7 @@ import pytest
 from narrator.text.quotations import Quotation
 from narrator.text.speakers import AttributedQuotation, Attribution, Character, proposing
 from narrator.text.speakers.answers import Answers
+from tests.readers import StubReader
 
 ADA, BEN = Character("Ada", ("Miss Lovel",), "she"), Character("Ben")
 BOOK = [
@@ -20,29 +23,8 @@ BOOK = [
 ]
 
 
-class Writer:
-    """Writes what it is told to, and chooses the style that it is told to."""
-
-    name, identity, max_prompt_tokens = "stub", "stub-1", 32_000
-
-    def __init__(self, line: str = "An old, shrill voice", style: str = "whispering") -> None:
-        self.line, self.style = line, style
-        self.prompts: list[str] = []
-        self.questions: list[str] = []
-
-    def count_tokens(self, text):
-        return len(text) // 4
-
-    def write(self, message, most):
-        self.prompts.append(message)
-        return self.line
-
-    def option_probabilities(self, shared, questions, options):
-        self.questions += questions
-        code = re.search(rf"^([A-Z]) = {self.style}$", shared, re.MULTILINE)[1]
-        return [
-            [0.9 if o == code else 0.1 / (len(options) - 1) for o in options] for _ in questions
-        ]
+def writer(line: str = "An old, shrill voice", style: str = "whispering") -> StubReader:
+    return StubReader(lambda question: style, line=line)
 
 
 def attribution():
@@ -60,17 +42,15 @@ def two_lines_are_enough(monkeypatch):
     monkeypatch.setattr(proposing, "MIN_QUOTATIONS", 2)
 
 
-def described(writer, answers=None, **options):
+def described(model, answers=None):
     answers = answers or Answers()
-    return proposing.propose_descriptions(
-        BOOK, attribution(), writer, answers, language="en", **options
-    )
+    return proposing.propose_descriptions(BOOK, attribution(), model, answers, language="en")
 
 
 def test_those_who_say_enough_are_described_from_the_book():
-    writer = Writer()
-    assert described(writer) == [proposing.Description("Ada", "An old, shrill voice")]
-    (prompt,) = writer.prompts
+    model = writer()
+    assert described(model) == [proposing.Description("Ada", "An old, shrill voice")]
+    (prompt,) = model.messages
     assert "Ada was an old woman with a shrill voice" in prompt
     assert "Miss Lovel laughed hoarsely" in prompt
     assert "“Then stay.”" in prompt
@@ -79,15 +59,15 @@ def test_those_who_say_enough_are_described_from_the_book():
 
 def test_who_says_most_comes_first(monkeypatch):
     monkeypatch.setattr(proposing, "MIN_QUOTATIONS", 1)
-    assert [one.name for one in described(Writer())] == ["Ada", "Ben"]
+    assert [one.name for one in described(writer())] == ["Ada", "Ben"]
 
 
 def test_a_description_is_asked_for_once(tmp_path):
     path = tmp_path / "answers.jsonl"
-    first = described(Writer(), Answers(path))
-    again = Writer("Another")
+    first = described(writer(), Answers(path))
+    again = writer("Another")
     assert described(again, Answers(path)) == first
-    assert not again.prompts
+    assert not again.messages
 
 
 @pytest.mark.parametrize(
@@ -115,27 +95,27 @@ def test_a_long_description_is_cut_at_a_word_or_a_sentence():
 
 
 def test_no_line_of_use_is_no_proposal():
-    assert described(Writer("***")) == []
+    assert described(writer("***")) == []
 
 
 def test_lines_whose_paragraph_says_how_get_a_style():
-    writer = Writer()
-    found = proposing.propose_styles(BOOK, attribution(), writer, Answers())
-    assert len(writer.questions) == 3  # whispered twice, laughed once; "said" tells nothing
+    model = writer()
+    found = proposing.propose_styles(BOOK, attribution(), model, Answers())
+    assert len(model.questions) == 3  # whispered twice, laughed once; "said" tells nothing
     assert {one.style for one in found} == {"whispering"}
-    assert all("Ben" not in question for question in writer.questions)
+    assert all("Ben" not in question for question in model.questions)
 
 
 def test_none_of_the_styles_is_no_proposal():
     assert (
-        proposing.propose_styles(BOOK, attribution(), Writer(style="none of these"), Answers())
+        proposing.propose_styles(BOOK, attribution(), writer(style="none of these"), Answers())
         == []
     )
 
 
 def test_styles_are_asked_for_once():
     answers = Answers()
-    first = proposing.propose_styles(BOOK, attribution(), Writer(), answers)
-    again = Writer(style="shouting")
+    first = proposing.propose_styles(BOOK, attribution(), writer(), answers)
+    again = writer(style="shouting")
     assert proposing.propose_styles(BOOK, attribution(), again, answers) == first
     assert not again.questions
