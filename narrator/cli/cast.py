@@ -229,6 +229,7 @@ def _summarize_certainty(quotes: Sequence[Quote]) -> str:
     from narrator.text.speakers import SURE_CERTAINTY
 
     attributed_rows = [quote.row for quote in quotes if quote.row.by in ("rule", "model")]
+    nobody_rows = [row for row in attributed_rows if row.speaker == NOBODY]
     named_rows = [row for row in attributed_rows if row.speaker not in (NOBODY, UNKNOWN)]
     sure_count = sum(row.certainty >= SURE_CERTAINTY for row in named_rows)
     counts = {
@@ -237,7 +238,8 @@ def _summarize_certainty(quotes: Sequence[Quote]) -> str:
         "sure": sure_count,
         "doubtful": len(named_rows) - sure_count,
         "unknown": sum(row.speaker == UNKNOWN for row in attributed_rows),
-        "nobody's speech": sum(row.speaker == NOBODY for row in attributed_rows),
+        "nobody's speech": sum(not row.is_nested for row in nobody_rows),
+        "left to the tellers of tales": sum(row.is_nested for row in nobody_rows),
     }
     return ", ".join(
         f"{count:,} {label}"

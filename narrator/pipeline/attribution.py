@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from narrator.errors import Problem, StorageError
 from narrator.pipeline.manuscript import Manuscript, paragraphs, roles_of
-from narrator.pipeline.speakers import LOST, find_orphaned_files
+from narrator.pipeline.speakers import LOST, UNUSED_NESTED, find_orphaned_files
 from narrator.project.project import SHARED_VOICE_NAME, Project
 from narrator.text import line_splitting, speaker_files
 from narrator.text.labels import Roles
@@ -27,6 +27,7 @@ from narrator.text.speaker_files import NOBODY, UNKNOWN, Row, SpeakerFile
 from narrator.text.speakers import (
     NO_SPEECH,
     SURE_CERTAINTY,
+    TELLER,
     AttributedQuotation,
     Attribution,
     Character,
@@ -155,19 +156,23 @@ class Proposal:
 
 
 def group_turns(quotes: Sequence[Quote]) -> Iterator[Turn]:
-    """Groups quotations with all of their pieces, in order."""
-    pieces: list[Quote] = []
+    """Groups quotations with all of their pieces, in order of the first pieces; pieces of a tale
+    and quotations within it are turns of their own."""
+    turns: list[list[Quote]] = []
+    last_turns: dict[bool, list[Quote]] = {}
+    """The last turn within a tale, and the last one of others."""
     for quote in quotes:
-        if pieces and not (
-            quote.row.continues_previous
+        pieces = last_turns.get(quote.row.is_nested)
+        if not (
+            pieces
+            and quote.row.continues_previous
             and quote.chapter == pieces[-1].chapter
             and quote.row.speaker == pieces[-1].row.speaker
         ):
-            yield tuple(pieces)
-            pieces = []
+            pieces = last_turns[quote.row.is_nested] = []
+            turns.append(pieces)
         pieces.append(quote)
-    if pieces:
-        yield tuple(pieces)
+    return map(tuple, turns)
 
 
 def count_unattributed_quotations(manuscript: Manuscript) -> int:
@@ -220,8 +225,13 @@ def decide(project: Project, *, discovers_characters: bool = False) -> Proposal:
 
 
 def refine_proposal(proposal: Proposal, refine: Refine) -> Proposal:
-    """The proposal, with quotations that the rules are not sure of decided by `refine`."""
-    attribution = refine(_fill_in_decisions(proposal), proposal.texts)
+    """The proposal, with quotations that the rules are not sure of decided by `refine`; it does not
+    see those within tales."""
+    decided = _fill_in_decisions(proposal)
+    outer_rulings = [ruling for ruling in decided.quotations if not ruling.quotation.is_nested]
+    attribution = refine(replace(decided, quotations=tuple(outer_rulings)), proposal.texts)
+    nested_rulings = [ruling for ruling in decided.quotations if ruling.quotation.is_nested]
+    attribution = replace(attribution, quotations=(*attribution.quotations, *nested_rulings))
     refined = _merge_decisions(proposal.project, proposal.chapters, proposal.texts, attribution)
     return replace(refined, manifest_change=proposal.manifest_change, new_names=proposal.new_names)
 
@@ -244,14 +254,18 @@ def _merge_decisions(
     for number, path in _speaker_files(project).items():
         old_file = speaker_files.read(path)
         warnings += old_file.problems
-        quotations = line_splitting.find_quotes(chapters[number])
+        quotations = line_splitting.find_quotes(
+            chapters[number], with_nested=project.has_nested_voices
+        )
         rulings = _match_rulings(chapters[number], quotations, rulings_by_chapter.get(number, []))
         quoted_texts = [quotation.text for quotation in quotations]
         old_rows = old_file.matched_rows(quoted_texts)
         rows = _build_rows(old_rows, quotations, rulings, by_name, roles)
         files[number] = speaker_files.update_rows(old_file, quoted_texts, rows)
         warnings += _find_unknown_names(files[number], by_name, roles)
-        warnings += _find_unmatched_rows(files[number], quoted_texts)
+        warnings += _find_unmatched_rows(
+            files[number], quoted_texts, with_nested=project.has_nested_voices
+        )
         quotes += [
             Quote(
                 chapter=number,
@@ -313,7 +327,9 @@ def _fill_in_decisions(proposal: Proposal) -> Attribution:
     decided_rulings: dict[int, AttributedQuotation] = {}
     for number, path in _speaker_files(proposal.project).items():
         old_file = speaker_files.read(path)
-        quotations = line_splitting.find_quotes(chapters[number])
+        quotations = line_splitting.find_quotes(
+            chapters[number], with_nested=proposal.project.has_nested_voices
+        )
         chapter_rulings = [ruling for ruling in attribution.quotations if ruling.chapter == number]
         rulings = _match_rulings(chapters[number], quotations, chapter_rulings)
         rows = old_file.matched_rows([quotation.text for quotation in quotations])
@@ -390,6 +406,7 @@ def _apply_rules(
             first_person=project.first_person,
             find=discovers_characters,
             was_found=project.manifest.dialogue.cast == "found",
+            with_nested=project.has_nested_voices,
         )
         characters_by_name |= {
             character.name: character
@@ -397,7 +414,7 @@ def _apply_rules(
             if character.name not in characters_by_name
         }
         rulings += language_attribution.quotations
-    rulings.sort(key=lambda r: (r.chapter, r.quotation.paragraph, r.quotation.start))
+    rulings.sort(key=lambda ruling: (ruling.chapter, *ruling.quotation.place))
     return Attribution(tuple(characters_by_name.values()), tuple(rulings))
 
 
@@ -423,6 +440,7 @@ def _match_rulings(
             for ruling in rulings_by_paragraph.get(
                 paragraph_numbers[quotation.scene, quotation.place], ()
             )
+            if ruling.quotation.is_nested == quotation.is_nested
         ]
         longest_overlap, best_ruling = max(overlaps, key=lambda pair: pair[0], default=(0, None))
         matches.append(best_ruling if longest_overlap > 0 else None)
@@ -447,21 +465,22 @@ def _build_rows(
 ) -> list[Row]:
     """The new row of each quotation of a chapter; `old_rows` has the rows of its file."""
     rows: list[Row] = []
+    last_rows: dict[bool, Row] = {}
+    """The last row of a nested quotation, and the last one of others."""
     for quotation, ruling, old_row in zip(quotations, rulings, old_rows, strict=True):
-        new_row = _build_row(quotation, ruling)
-        if old_row is not None and _is_row_kept(old_row, new_row, characters_by_name, roles):
-            rows.append(old_row)
+        row = _build_row(quotation, ruling)
+        last_row = last_rows.get(row.is_nested)
+        if old_row is not None and _is_row_kept(old_row, row, characters_by_name, roles):
+            row = old_row
         elif (
-            new_row.continues_previous
-            and rows
-            and rows[-1].is_manual
+            row.continues_previous
+            and last_row is not None
+            and last_row.is_manual
             and (old_row is None or old_row.continues_previous)
         ):
-            rows.append(
-                replace(new_row, speaker=rows[-1].speaker, by="you", name="", certainty=1.0)
-            )
-        else:
-            rows.append(new_row)
+            row = replace(row, speaker=last_row.speaker, by="you", name="", certainty=1.0)
+        last_rows[row.is_nested] = row
+        rows.append(row)
     return rows
 
 
@@ -469,12 +488,15 @@ def _build_row(quotation: NarrationQuote, ruling: AttributedQuotation | None) ->
     """The row that the rules or a model give a quotation."""
     words = speaker_files.shorten_words(quotation.text)
     if ruling is None:
-        return Row(UNKNOWN, "rule", words, name="none", certainty=0.0)
+        return Row(
+            UNKNOWN, "rule", words, name="none", certainty=0.0, is_nested=quotation.is_nested
+        )
     decider = "model" if ruling.by.startswith(MODEL) else "rule"
     if ruling.speaker is not None:
         speaker = speaker_files.format_names([ruling.speaker])
     else:
-        speaker = NOBODY if ruling.by == NO_SPEECH or decider == "model" else UNKNOWN
+        is_nobodys = ruling.by in (NO_SPEECH, TELLER) or decider == "model"
+        speaker = NOBODY if is_nobodys else UNKNOWN
     return Row(
         speaker,
         decider,
@@ -482,6 +504,7 @@ def _build_row(quotation: NarrationQuote, ruling: AttributedQuotation | None) ->
         name=re.sub(r"\s+", "-", ruling.by.removeprefix(MODEL)) or "none",
         certainty=round(ruling.certainty, 2),
         continues_previous=ruling.continues_previous,
+        is_nested=quotation.is_nested,
     )
 
 
@@ -544,10 +567,13 @@ def _find_unknown_names(
         )
 
 
-def _find_unmatched_rows(file: SpeakerFile, quoted_texts: Sequence[str]) -> Iterator[Problem]:
+def _find_unmatched_rows(
+    file: SpeakerFile, quoted_texts: Sequence[str], *, with_nested: bool
+) -> Iterator[Problem]:
     """Yields a problem for each row of a person that matches no quotation."""
     for row in file.unmatched_manual_rows(quoted_texts):
-        yield Problem(file.path, row.number or None, f"{row.words} {LOST}")
+        lost = UNUSED_NESTED if row.is_nested and not with_nested else LOST
+        yield Problem(file.path, row.number or None, f"{row.words} {lost}")
 
 
 def _as_yaml_name(name: str) -> str:
@@ -608,7 +634,13 @@ def apply_answers(proposal: Proposal, number: int, answers: Sequence[tuple[Turn,
             speaker, continues_previous = answered_quotes[id(quote)]
             is_name = speaker not in (NOBODY, UNKNOWN)
             column = speaker_files.format_names([speaker]) if is_name else speaker
-            row = Row(column, "you", quote.row.words, continues_previous=continues_previous)
+            row = Row(
+                column,
+                "you",
+                quote.row.words,
+                continues_previous=continues_previous,
+                is_nested=quote.row.is_nested,
+            )
             quotes[index] = replace(quote, row=row, speaker=speaker if is_name else None)
         chapter_quotes.append(quotes[index])
     file = speaker_files.apply_answers(

@@ -206,7 +206,7 @@ def passages(proposal: Proposal, exchange: Exchange) -> list[Passage]:
                 continue
             stop = following[1].quotation.start if following else len(text)
             spans = tuple(
-                (piece.quotation.start - start, piece.quotation.stop - start)
+                (piece.quotation.start - start, min(piece.quotation.stop, stop) - start)
                 for index, piece in pieces
                 if index == turn_index and start <= piece.quotation.start < stop
             )

@@ -23,6 +23,10 @@ NO_FILE = f"is the narrator's, for its chapter has no file of speakers: {_ADVICE
 NO_ROW = f"is the narrator's, for its chapter's file of speakers has no row for it: {_ADVICE}"
 UNDECIDED = "is the narrator's, for its row has a “?”: write who says it"
 LOST = "is not in its chapter any more, and your row for it is kept: mend its words, or remove it"
+UNUSED_NESTED = (
+    "is the teller's, and your row for it is kept: write `nested: voices` under `dialogue`, or "
+    "remove the row"
+)
 ORPHAN = (
     "belongs to no text, for none here is called {}: where that was renamed, rename this file like "
     "it, or what you decided in it is lost"
@@ -46,7 +50,7 @@ def split_by_speaker(project: Project, chapters: Sequence[Chapter], roles: Roles
         slips: list[Slip] = []
         if file is not None and has_files:
             speakers_by_quotation = _find_speakers(
-                line_splitting.find_quotes(chapter), file, roles, slips
+                chapter, file, roles, slips, with_nested=project.has_nested_voices
             )
             chapter = replace(chapter, warnings=(*chapter.warnings, *file.problems))
         split_chapter = line_splitting.split_lines(chapter, speakers_by_quotation, roles, tags)
@@ -81,9 +85,10 @@ def find_orphaned_files(project: Project) -> list[Problem]:
 
 
 def _find_speakers(
-    quotations: Sequence[NarrationQuote], file: SpeakerFile, roles: Roles, slips: list[Slip]
+    chapter: Chapter, file: SpeakerFile, roles: Roles, slips: list[Slip], *, with_nested: bool
 ) -> dict[NarrationQuote, Sequence[str]]:
     """The speakers of a chapter's quotations; oddities are appended to `slips`."""
+    quotations = line_splitting.find_quotes(chapter, with_nested=with_nested)
     speakers_by_quotation: dict[NarrationQuote, Sequence[str]] = {}
     quoted_texts = [quotation.text for quotation in quotations]
     for quotation, row in zip(quotations, file.matched_rows(quoted_texts), strict=True):
@@ -98,9 +103,13 @@ def _find_speakers(
             missing = NO_ROW if file.exists else NO_FILE
             number = quotation.line.source_line_at(quotation.start)
             words = _strip_quotation_marks(speaker_files.shorten_words(quotation.text))
-            slips.append(Slip(words, UNDECIDED if row else missing, quotation.line.path, number))
+            reason = UNDECIDED if row else missing
+            if quotation.is_nested:
+                reason = reason.replace("narrator", "teller", 1)
+            slips.append(Slip(words, reason, quotation.line.path, number))
     for row in file.unmatched_manual_rows(quoted_texts):
-        slips.append(Slip(_strip_quotation_marks(row.words), LOST, file.path, row.number))
+        lost = UNUSED_NESTED if row.is_nested and not with_nested else LOST
+        slips.append(Slip(_strip_quotation_marks(row.words), lost, file.path, row.number))
     return speakers_by_quotation
 
 

@@ -126,6 +126,11 @@ class Project:
         return names[0] if len(names) == 1 else None
 
     @property
+    def has_nested_voices(self) -> bool:
+        """True if those who speak within a tale have their own voices."""
+        return self.manifest.dialogue.nested == "voices"
+
+    @property
     def first_person(self) -> str | None:
         """The speaker who says "I" in the narration, if there is one."""
         configured_name = self.manifest.dialogue.first_person

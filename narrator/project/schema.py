@@ -297,6 +297,9 @@ class Dialogue(Strict):
     the names are right."""
     first_person: Text | None = None
     """Who says “I” in the narration. By default the narrator, if that is a named character."""
+    nested: Literal["teller", "voices"] = "teller"
+    """Who says what is quoted within a tale (a quotation over several paragraphs): its teller;
+    voices: those whom `narrator cast` or you name, each in their own voice."""
 
 
 class Chain(Strict):

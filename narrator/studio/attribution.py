@@ -39,15 +39,17 @@ def _certainties(rows: Sequence[Row], steps: Sequence[Step]) -> dict[str, float]
             starts.append((len(text), step.id))
             text += f"{_collapse_spaces(step.chunk.text)} "
     certainties: dict[str, float] = {}
-    position = index = 0
+    position = nested_position = index = 0
     for row in rows:
         words = _collapse_spaces(row.words.partition(" … ")[0])[:_MAX_LETTERS].strip(
             _QUOTES_AND_PUNCTUATION
         )
-        match_start = text.find(words, position) if words else -1
+        start = nested_position if row.is_nested else position
+        match_start = text.find(words, start) if words else -1
         if match_start < 0:
             continue
-        position = match_start + len(words)
+        position = max(position, match_start + len(words))
+        nested_position = match_start + len(words) * row.is_nested
         if row.by not in ("rule", "model") or row.speaker == NOBODY:
             continue
         while index + 1 < len(starts) and starts[index + 1][0] <= match_start:

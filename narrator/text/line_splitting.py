@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from narrator.text.labels import Roles
 from narrator.text.letters import set_languages_by_letters
 from narrator.text.lines import AttributedSpan, Chapter, Line, OmittedText, Scene
-from narrator.text.quotations import quotations
+from narrator.text.quotations import nested_quotations, quotations
 from narrator.text.tags import tag_end
 
 OMITTED_TAG_REASON = "says who speaks; `dialogue.tags` skips it"
@@ -42,6 +42,8 @@ class NarrationQuote:
     stop: int
     continues_previous: bool
     """True if it continues the last quotation of the paragraph before."""
+    is_nested: bool = False
+    """True if it lies within the quotation before it that is not nested: a tale."""
 
     @property
     def text(self) -> str:
@@ -73,12 +75,18 @@ def narration_passages(chapter: Chapter) -> list[str]:
     ]
 
 
-def find_quotes(chapter: Chapter) -> tuple[NarrationQuote, ...]:
+def find_quotes(chapter: Chapter, *, with_nested: bool = False) -> tuple[NarrationQuote, ...]:
     """Returns the quotations in an unsplit chapter's narration, in order, but for those that the
-    text gives to speakers."""
+    text gives to speakers.
+
+    `with_nested`: also the quotations within tales, each after the one that it lies in.
+    """
     paragraphs = list(_narration_paragraphs(chapter))
     quotes: list[NarrationQuote] = []
-    for quotation in quotations(narration_passages(chapter), chapter.language):
+    passages = narration_passages(chapter)
+    found = quotations(passages, chapter.language)
+    nested = nested_quotations(passages, found, chapter.language) if with_nested else ()
+    for quotation in sorted((*found, *nested), key=lambda quotation: quotation.place):
         if paragraph := paragraphs[quotation.paragraph]:
             line = paragraph[2]
             if not any(
@@ -92,6 +100,7 @@ def find_quotes(chapter: Chapter) -> tuple[NarrationQuote, ...]:
                         quotation.start,
                         quotation.stop,
                         quotation.continues_previous,
+                        quotation.is_nested,
                     )
                 )
     return tuple(quotes)
@@ -155,7 +164,9 @@ class _Paragraph:
         self, line: Line, decided_spans: Sequence[AttributedSpan], roles: Roles, language: str
     ) -> None:
         self.line = line
-        self.spans = sorted((*line.attributed_spans, *decided_spans), key=lambda span: span.start)
+        self.spans = sorted(
+            (*line.attributed_spans, *decided_spans), key=lambda span: (span.start, -span.stop)
+        )
         self.languages = roles.languages
         self.language = language
 

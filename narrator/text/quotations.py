@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from narrator.text import dashes
 from narrator.text.marks import SINGLE, Mark, Pair, Reading, Usage, read_pairs
@@ -29,6 +30,13 @@ class Quotation:
     """True if it continues the last quotation of the paragraph before, which was not closed."""
     is_speech: bool = True
     """False for a title, an inscription, or words in scare quotes."""
+    is_nested: bool = False
+    """True if it lies within another quotation, in a tale."""
+
+    @property
+    def place(self) -> tuple[int, int, bool]:
+        """Its place in the order of the text, in which outer quotations come first."""
+        return self.paragraph, self.start, self.is_nested
 
 
 def quotations(paragraphs: Sequence[str], language: str) -> tuple[Quotation, ...]:
@@ -39,6 +47,52 @@ def quotations(paragraphs: Sequence[str], language: str) -> tuple[Quotation, ...
     where its mark closes a few paragraphs later.
     """
     return tuple(_QuotationFinder(paragraphs, language).find())
+
+
+def nested_quotations(
+    paragraphs: Sequence[str], outer_quotations: Sequence[Quotation], language: str
+) -> tuple[Quotation, ...]:
+    """Finds the quotations within tales, in order: what people say whose words the teller repeats.
+
+    `outer_quotations` are those of the paragraphs, as `quotations` returns them. A tale is a
+    quotation over several paragraphs.
+    """
+    narrations = mask_tales(paragraphs, outer_quotations)
+    return tuple(
+        replace(quotation, is_nested=True)
+        for quotation in quotations([text or _NO_TALE for text in narrations], language)
+        if narrations[quotation.paragraph]
+    )
+
+
+_NO_TALE = "x"
+"""Placeholder for a paragraph outside of tales: no quotation continues across it."""
+
+
+def mask_tales(paragraphs: Sequence[str], outer_quotations: Sequence[Quotation]) -> list[str]:
+    """Returns the words of tales as narration, with spaces for their marks and for all other text
+    of their paragraphs; paragraphs without a tale are empty.
+
+    Offsets stay as they are.
+    """
+    tale_paragraphs = {
+        paragraph
+        for previous, quotation in pairwise(outer_quotations)
+        if quotation.continues_previous
+        for paragraph in (previous.paragraph, quotation.paragraph)
+    }
+    masked = [""] * len(paragraphs)
+    for quotation in outer_quotations:
+        if quotation.paragraph not in tale_paragraphs:
+            continue
+        text = paragraphs[quotation.paragraph]
+        start, stop = quotation.start, quotation.stop
+        closers = _CLOSERS.get(text[start], "")
+        start += bool(closers)
+        stop -= stop > start and text[stop - 1] in closers
+        before = masked[quotation.paragraph] or " " * len(text)
+        masked[quotation.paragraph] = before[:start] + text[start:stop] + before[stop:]
+    return masked
 
 
 _MAX_UNMARKED_PARAGRAPHS = 6

@@ -9,13 +9,14 @@ The first column is the speaker: a name, several joined by &, `+` for the speake
 `-` for nobody's speech, `?` if unknown. The second is the origin: `you`, `print`, `rule NAME SURE`
 or `model NAME SURE`, followed by the first column as that origin wrote it; if it differs, a person
 has changed it. The third is the words. Rows are matched by their words and neighbours, so edits of
-the text move nothing. Knows no cast.
+the text move nothing. A row that begins with `>` is a quotation within the one above, in a tale;
+`+` then means the row before of the same kind, and `-` that the teller says it. Knows no cast.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -29,6 +30,7 @@ from textbase.characters import decode_text, strip_invisible
 NOBODY = "-"
 UNKNOWN = "?"
 _SAME_SPEAKER = "+"
+_NESTED = ">"
 ENDING = ".speakers.txt"
 
 _MAX_BYTES = 32_000_000
@@ -59,7 +61,9 @@ class Row:
     certainty: float = 1.0
     """0 to 1."""
     continues_previous: bool = False
-    """True if it continues the quotation of the row before."""
+    """True if it continues the quotation of the row before, among those as nested as it is."""
+    is_nested: bool = False
+    """True if the quotation lies within another one, in a tale."""
     number: int = 0
     """Line number in the file; 0 for a new row."""
     above: tuple[str, ...] = ()
@@ -136,7 +140,7 @@ def format_names(names: Sequence[str]) -> str:
     """Returns names of the cast in the notation of the first column."""
     escaped = (re.sub(r"[\\|]", r"\\\g<0>", squeeze(name)) for name in names)
     joined = " & ".join(escaped)
-    is_special = joined in (_SAME_SPEAKER, NOBODY, UNKNOWN) or joined.startswith("#")
+    is_special = joined in (_SAME_SPEAKER, NOBODY, UNKNOWN) or joined.startswith(("#", _NESTED))
     return f"\\{joined}" if is_special else joined
 
 
@@ -197,23 +201,25 @@ class _RowReader:
     """Comment lines since the last row."""
     faults: dict[str, list[int]] = field(default_factory=dict)
     """Fault -> line numbers."""
-    is_after_fault: bool = False
+    last_rows: dict[bool, Row] = field(default_factory=dict)
+    """The last nested row, and the last other one, since a line that could not be read."""
 
     def add(self, line: str, number: int) -> None:
         """Reads one line: a row, or a comment kept for the next row."""
         is_head = line.startswith(_HEADER) and not (self.rows or self.above)
         if not line.strip() or is_head:
             return
-        previous_row = None if self.is_after_fault or not self.rows else self.rows[-1]
-        row, fault = _parse_row(line, number, previous_row)
+        row, fault = _parse_row(line, number, self.last_rows)
         if fault:
             self.faults.setdefault(fault, []).append(number)
         if row is None:
             self.above.append(line)
-            self.is_after_fault = self.is_after_fault or bool(fault)
+            if fault:
+                self.last_rows.clear()
             return
+        self.last_rows[row.is_nested] = row
         self.rows.append(replace(row, above=tuple(self.above)))
-        self.above, self.is_after_fault = [], False
+        self.above = []
 
     def problems(self, path: Path) -> Iterator[Problem]:
         for fault, line_numbers in self.faults.items():
@@ -233,19 +239,24 @@ _NO_SAME = "“+” is for the speaker of the row before, and there is none"
 _NO_ORIGIN = "has no “you”, “print”, “rule …” or “model …” in its second column: taken for yours"
 
 
-def _parse_row(line: str, number: int, previous_row: Row | None) -> tuple[Row | None, str]:
+def _parse_row(line: str, number: int, last_rows: Mapping[bool, Row]) -> tuple[Row | None, str]:
     """Parses a line into a row and its fault, "" for none; the row is None for a comment or a line
-    that cannot be read."""
+    that cannot be read. `last_rows` has the rows that a `+` may mean, by `is_nested`."""
     if line.lstrip().startswith("#"):
         return None, ""
     columns = [squeeze(strip_invisible(column)) for column in _COLUMNS.split(line, maxsplit=2)]
+    is_nested = columns[0].startswith(_NESTED)
+    columns[0] = columns[0].removeprefix(_NESTED).lstrip()
     if len(columns) < 3 or not all((columns[0], columns[2])):
         return None, _NOT_A_ROW
     speaker, origin, words = columns
     speaker = NOBODY if speaker in "–—" else speaker
-    row, fault = _apply_origin(origin, Row(speaker, "you", words, number=number))
+    row, fault = _apply_origin(
+        origin, Row(speaker, "you", words, is_nested=is_nested, number=number)
+    )
     if speaker != _SAME_SPEAKER:
         return row, fault
+    previous_row = last_rows.get(is_nested)
     if previous_row is None:  # kept as a comment until corrected
         return (None if row.is_manual else replace(row, speaker=UNKNOWN)), _NO_SAME
     # who changes a quotation's first row means all of it
@@ -368,9 +379,11 @@ def format_file(decided: SpeakerFile, chapter: str) -> bytes:
 def _format_lines(decided: SpeakerFile, chapter: str) -> Iterator[str]:
     """Yields the lines of a file, header first."""
     yield f"{_HEADER}{chapter}. Change a name, and it is yours: no run changes it again."
-    previous_row: Row | None = None
+    last_rows: dict[bool, Row] = {}
     for row in decided.rows:
         speaker = row.speaker
+        previous_row = last_rows.get(row.is_nested)
+        last_rows[row.is_nested] = row
         # what follows a person's row with a `+` is that person's, too
         if (
             row.continues_previous
@@ -378,12 +391,11 @@ def _format_lines(decided: SpeakerFile, chapter: str) -> Iterator[str]:
             and (previous_row.speaker, previous_row.is_manual) == (speaker, row.is_manual)
         ):
             speaker = _SAME_SPEAKER
-        previous_row = row
         origin = row.by
         if row.by in ("rule", "model"):
             origin += f" {row.name} {row.certainty:.2f} {speaker}"
         elif row.by == "print":
             origin += f" {speaker}"
         yield from row.above
-        yield f"{speaker} | {origin} | {row.words}"
+        yield f"{f'{_NESTED} ' * row.is_nested}{speaker} | {origin} | {row.words}"
     yield from decided.below

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from narrator.text.quotations import quotations
+from narrator.text.quotations import nested_quotations, quotations
 from tests.effort import cpu_seconds, examples
 
 
@@ -36,6 +36,22 @@ OVER_PARAGRAPHS = [
     ("「一つ。|「二つ。」|彼は去った。", "「一つ。|+「二つ。」"),
     ("“One.||“Two.”", "“One.|+“Two.”"), ("“One.”|“Two.”|“Three.”", "“One.”|“Two.”|“Three.”"),
 ]  # fmt: skip
+
+# the same, and what is quoted within the tales
+WITHIN_TALES = [
+    ("“One.|“‘Two,’ said he, ‘and three.’|“Four.”", "‘Two,’|‘and three.’"),
+    ("‘One.|‘“Two,” said he.’", "“Two,”"),
+    ("\"One.|\"'Two,' said he. 'It's the boys' hat.'", "'Two,'|'It's the boys' hat.'"),
+    ("'One.|'\"Two,\" said he.'", '"Two,"'),
+    ("“One.|“‘Two.|“‘Three,’ said he.", "‘Two.|+‘Three,’"),
+    ("“One,” said Ada. “‘Two.’|“Three.”", "‘Two.’"),
+    ("“One.|“It was called ‘Two’ there.”", "-‘Two’"),
+    ("“He said ‘one.’”|“He said ‘two.’”", ""),
+    ("“One ‘is’ one.", ""),
+    ("“One.|“Two.”|‘Three,’ he said.", ""),
+    ("«Uno.|»“Dos”, dijo él.|»Tres».", "“Dos”"),
+    ("「一つ。|「『二つ』と言った。」", "『二つ』"),
+]
 
 SINGLE_MARKS = [
     ("‘I don’t know,’ said Ada. ‘It’s O’Brien’s.’", "‘I don’t know,’|‘It’s O’Brien’s.’"),
@@ -183,6 +199,19 @@ def test_a_dash_opens_speech_in_english_where_a_text_does_so() -> None:
 
 def test_a_list_with_hyphens_is_no_dialogue() -> None:
     assert found("fr", "- pain|- lait|- beurre|- sel") == []
+
+
+@pytest.mark.parametrize(("text", "quoted"), WITHIN_TALES)
+def test_what_is_quoted_within_a_tale(text: str, quoted: str) -> None:
+    paragraphs = text.split("|")
+    nested = nested_quotations(paragraphs, quotations(paragraphs, "en"), "en")
+    assert [
+        "+" * one.continues_previous
+        + "-" * (not one.is_speech)
+        + paragraphs[one.paragraph][one.start : one.stop]
+        for one in nested
+    ] == list(filter(None, quoted.split("|")))
+    assert all(one.is_nested for one in nested)
 
 
 def test_rows_of_marks_are_ornaments() -> None:

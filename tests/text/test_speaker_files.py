@@ -212,6 +212,37 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_rows_within_tales_go_on_among_themselves(tmp_path: Path) -> None:
+    tale = [
+        ("Ada", "“I was young.", False, False),
+        ("Ben", "‘Who are you?’", False, True),
+        ("Ada", "“‘Ada,’ said I. ‘And you?’", True, False),
+        ("Ada", "‘Ada,’", False, True),
+        ("Ada", "‘And you?’", True, True),
+        (speaker_files.format_names([">"]), "‘Nobody.’", False, True),
+        ("Ada", "“He was gone.”", True, False),
+    ]
+    path = written(
+        tmp_path,
+        *(
+            Row(name, "rule", words, "tag", 0.9, continues, is_nested)
+            for name, words, continues, is_nested in tale
+        ),
+    )
+    lines = path.read_text("utf-8").splitlines()[1:]
+    assert [line.partition(" |")[0] for line in lines] == [
+        "Ada", "> Ben", "+", "> Ada", "> +", "> \\>", "+",
+    ]  # fmt: skip
+    found = speaker_files.read(path)
+    assert not found.problems
+    assert [
+        (row.speaker, row.words, row.continues_previous, row.is_nested) for row in found.rows
+    ] == tale
+    path.write_text(path.read_text("utf-8").replace("Ada | rule", "Cyd | rule", 1), "utf-8")
+    found = speaker_files.read(path)
+    assert [row.speaker for row in found.rows if row.is_manual] == ["Cyd", "Cyd", "Cyd"]
+
+
 def test_the_file_says_whose_it_is_and_what_may_be_done(tmp_path: Path) -> None:
     assert speaker_files.speaker_file_path(Path("text/01-down.part.md")) == Path(
         "text/01-down.part.speakers.txt"

@@ -5,7 +5,7 @@ Knows rows and quotations, nothing of how speakers are found.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -37,21 +37,25 @@ class Rows:
     def texts(self) -> list[str]:
         return [quotation.text for quotation in self.quotations]
 
-    def quotation_groups(self, piece_indices: Collection[int]) -> list[range]:
+    def quotation_groups(self, piece_indices: Collection[int]) -> list[list[int]]:
         """The quotations with any of these pieces, each with all of its pieces."""
-        matched_rows, groups = self.file.matched_rows(self.texts), list[range]()
+        matched_rows, groups = self.file.matched_rows(self.texts), list[list[int]]()
+        last_groups: dict[bool, list[int]] = {}
+        """The last group of nested quotations, and the last one of others."""
         for index, quotation in enumerate(self.quotations):
-            row, previous_row = matched_rows[index], matched_rows[index - 1] if index else None
+            group = last_groups.get(quotation.is_nested)
+            row, previous_row = matched_rows[index], matched_rows[group[-1]] if group else None
             continues_previous = (
                 quotation.continues_previous if row is None else row.continues_previous
             )
             has_same_speaker = (
                 row is None or previous_row is None or row.speaker == previous_row.speaker
             )
-            if groups and continues_previous and has_same_speaker:
-                groups[-1] = range(groups[-1].start, index + 1)
+            if group and continues_previous and has_same_speaker:
+                group.append(index)
             else:
-                groups.append(range(index, index + 1))
+                last_groups[quotation.is_nested] = [index]
+                groups.append(last_groups[quotation.is_nested])
         return [
             group for group in groups if any(piece_index in group for piece_index in piece_indices)
         ]
@@ -63,8 +67,14 @@ class Rows:
         """
         new_rows: list[Row | None] = [None] * len(self.quotations)
         for piece_number, index in enumerate(group):
-            short_words = speaker_files.shorten_words(self.quotations[index].text)
-            new_rows[index] = Row(speaker, "you", short_words, continues_previous=piece_number > 0)
+            quotation = self.quotations[index]
+            new_rows[index] = Row(
+                speaker,
+                "you",
+                speaker_files.shorten_words(quotation.text),
+                continues_previous=piece_number > 0,
+                is_nested=quotation.is_nested,
+            )
         return speaker_files.apply_answers(self.file, self.texts, new_rows, group)
 
     def without_rows(self, quotation_indices: Collection[int]) -> SpeakerFile:
@@ -128,11 +138,18 @@ def rows_of(project: Project, number: int, quotations: Sequence[NarrationQuote])
 
 def overlapping_quotations(
     quotations: Sequence[NarrationQuote], scene: int, line: int, span: tuple[int, int]
-) -> Iterator[int]:
-    """Yields the indices of quotations with letters in a part of a paragraph."""
+) -> list[int]:
+    """Returns the indices of quotations with letters in a part of a paragraph; if one within a tale
+    has all of them, only its index."""
+    overlapping_indices: list[int] = []
     for index, quotation in enumerate(quotations):
+        text = quotation.line.text
         start, stop = max(quotation.start, span[0]), min(quotation.stop, span[1])
         if (quotation.scene, quotation.place) == (scene, line) and any(
-            map(str.isalnum, quotation.line.text[start:stop])
+            map(str.isalnum, text[start:stop])
         ):
-            yield index
+            overlapping_indices.append(index)
+            other_text = text[span[0] : start] + text[max(start, stop) : span[1]]
+            if quotation.is_nested and not any(map(str.isalnum, other_text)):
+                return [index]
+    return overlapping_indices

@@ -107,7 +107,9 @@ class _SpeakerChange:
         )
         if changes_narration_style or not self.text.is_file:
             return False
-        quotations = line_splitting.find_quotes(self.text.chapter)
+        quotations = line_splitting.find_quotes(
+            self.text.chapter, with_nested=self.text.project.has_nested_voices
+        )
         rows = rows_of(self.text.project, self.text.number, quotations)
         groups = _find_quotations(rows, pieces)
         if not groups:
@@ -122,7 +124,7 @@ class _SpeakerChange:
             self.file = present_rows.with_answer(group, column)
         return True
 
-    def _put_in_braces(self, rows: Rows, groups: Sequence[range]) -> None:
+    def _put_in_braces(self, rows: Rows, groups: Sequence[Sequence[int]]) -> None:
         """Put quotations into braces, since rows cannot hold a style."""
         indices = [index for group in groups for index in group]
         for index in indices:
@@ -162,10 +164,10 @@ class _SpeakerChange:
         self.text = changed or marking.put_in_braces(self.text, place, span, attribution)
 
 
-def _find_quotations(rows: Rows, pieces: Sequence[_Piece]) -> Sequence[range]:
+def _find_quotations(rows: Rows, pieces: Sequence[_Piece]) -> Sequence[Sequence[int]]:
     """The quotations in the text of a chunk. Raises UsageError if the narrator says several."""
     indices_by_piece = [
-        (list(overlapping_quotations(rows.quotations, place.scene, place.line, span)), line)
+        (overlapping_quotations(rows.quotations, place.scene, place.line, span), line)
         for place, span, line in pieces
     ]
     groups = rows.quotation_groups(

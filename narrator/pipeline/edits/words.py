@@ -107,10 +107,12 @@ def text_edit(project: Project, paragraph: WrittenParagraph, text: str, sha: str
         new_chapter = old_chapter.with_text(
             Source(paragraph.text, paragraph.first, paragraph.last), text
         )
-        rows = rows_of(project, paragraph.chapter, line_splitting.find_quotes(old_chapter.chapter))
-        changes.append(
-            rows.change(rows.with_new_quotations(line_splitting.find_quotes(new_chapter.chapter)))
+        old_quotes, new_quotes = (
+            line_splitting.find_quotes(version.chapter, with_nested=project.has_nested_voices)
+            for version in (old_chapter, new_chapter)
         )
+        rows = rows_of(project, paragraph.chapter, old_quotes)
+        changes.append(rows.change(rows.with_new_quotations(new_quotes)))
     summary = f"chapter {paragraph.chapter + 1}: {_summarize_change(paragraph.text, text)}"
     return require_readable(project, Edit(summary, tuple(changes)))
 

@@ -18,12 +18,14 @@ from narrator.text.speakers.names import Character, KnownNames, Words, name_word
 from narrator.text.speakers.roster import roster
 from narrator.text.speakers.situations import read_story
 from narrator.text.speakers.stories import find_stories
+from narrator.text.speakers.tales import Tales, read_tales
 from narrator.text.speech_words import speech_of
 from textbase.languages import primary
 
 __all__ = [
     "NO_SPEECH",
     "SURE_CERTAINTY",
+    "TELLER",
     "AttributedQuotation",
     "Attribution",
     "Character",
@@ -37,6 +39,8 @@ SURE_CERTAINTY = 0.9
 """Certainty from which nobody need check a decision, neither a person nor a language model."""
 NO_SPEECH = "no-speech"
 """The rule for a quotation that is a title, an inscription or words in scare quotes."""
+TELLER = "teller"
+"""The rule for a quotation within a tale that its teller says: “I”, and whoever is not evident."""
 NO_SPEECH_CERTAINTY = 0.9
 
 
@@ -83,6 +87,7 @@ def attribute(
     first_person: str | None = None,
     find: bool = False,
     was_found: bool = False,
+    with_nested: bool = False,
 ) -> Attribution:
     """Attributes the quotations of a book, whose chapters are sequences of paragraphs.
 
@@ -90,7 +95,7 @@ def attribute(
     `first_person` is the narrator who says "I". In a language whose tags are not known, nothing is
     attributed. `was_found`: the cast comes from an earlier search, which makes decisions less
     certain than a cast that a person gave; whoever that search found besides the cast is known as a
-    person, but does not speak.
+    person, but does not speak. `with_nested`: quotations within tales are attributed, too.
     """
     if not knows_tags(language):
         return Attribution(tuple(cast), ())
@@ -101,43 +106,83 @@ def attribute(
         [quotation for quotation in chapter_group if quotation.is_speech]
         for chapter_group in chapter_quotations
     ]
+    tales = read_tales(chapters, chapter_quotations, language) if with_nested else None
     has_found_cast = was_found or find or not cast
     stories, people_by_story = [range(len(chapters))], [tuple(cast)]
     if has_found_cast:
-        stories, found_people = _find_people(
-            tuple(map(tuple, chapters)), tuple(map(tuple, chapter_speech)), language
-        )
+        texts, speech = tuple(map(tuple, chapters)), tuple(map(tuple, chapter_speech))
+        if tales is not None:
+            texts, speech = tales.appended_to(texts, speech)
+        stories, found_people = _find_people(texts, speech, language)
         people_by_story = _merge_people(found_people, cast, language)
     if find or not cast:
         cast = tuple(dict.fromkeys((*cast, *(p for people in people_by_story for p in people))))
     rows: list[AttributedQuotation] = []
     for story_chapters, people in zip(stories, people_by_story, strict=True):
+        speakers = frozenset(index for index, person in enumerate(people) if person in cast)
         story, story_situations = read_story(
             _mask(chapters, story_chapters),
             _mask(chapter_speech, story_chapters),
             people,
-            frozenset(index for index, person in enumerate(people) if person in cast),
+            speakers,
             language=language,
             first_person=first_person,
         )
+        decisions = ranking.decide(story_situations, story)
+        if tales is not None:
+            nested_decisions = _decide_tales(tales, decisions, people, speakers, language)
+            decisions = [*decisions, *nested_decisions]
         rows += (
             row
-            for decision in ranking.decide(story_situations, story)
+            for decision in decisions
             for row in _decision_rows(decision, people, has_found_cast)
         )
+    nested_quotations = tales.quotations if tales is not None else ()
+    decided_places = {(row.chapter, row.quotation) for row in rows}
     rows += (
-        AttributedQuotation(chapter, quotation, None, NO_SPEECH_CERTAINTY, NO_SPEECH)
-        for chapter, chapter_group in enumerate(chapter_quotations)
+        AttributedQuotation(
+            chapter,
+            quotation,
+            None,
+            NO_SPEECH_CERTAINTY,
+            TELLER if quotation.is_nested and quotation.is_speech else NO_SPEECH,
+        )
+        for groups in (chapter_quotations, nested_quotations)
+        for chapter, chapter_group in enumerate(groups)
         for quotation in chapter_group
-        if not quotation.is_speech
+        if (chapter, quotation) not in decided_places
     )
-    rows.sort(key=lambda row: (row.chapter, row.quotation.paragraph, row.quotation.start))
+    rows.sort(key=lambda row: (row.chapter, *row.quotation.place))
     return Attribution(tuple(cast), tuple(rows))
 
 
 def _mask(chapters: Sequence[Sequence[T]], story_chapters: range) -> list[Sequence[T]]:
     """Returns the chapters of a story in their places, and empty ones in those of all others."""
     return [chapter if number in story_chapters else () for number, chapter in enumerate(chapters)]
+
+
+def _decide_tales(
+    tales: Tales,
+    decisions: Sequence[ranking.Decision],
+    people: Sequence[Character],
+    speakers: frozenset[int],
+    language: str,
+) -> Iterator[ranking.Decision]:
+    """Decides who speaks in the tales of a story besides their tellers, as far as that is evident;
+    `decisions` are those on its other quotations."""
+    for teller, chapters, chapter_speech, listeners in tales.by_teller(decisions):
+        tale, tale_situations = read_story(
+            chapters,
+            chapter_speech,
+            people,
+            speakers,
+            language=language,
+            first_person=people[teller].name,
+        )
+        tale.listeners = listeners
+        for decision in ranking.decide(tale_situations, tale):
+            if decision.character not in (None, teller):
+                yield decision
 
 
 def _decision_rows(

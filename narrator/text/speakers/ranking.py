@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from narrator.text.speakers.situations import Situation, Story
+from narrator.text.speakers.situations import Place, Situation, Story
 from narrator.text.speakers.tags import SpeechTurn
 
 Features = dict[str, float]
@@ -69,11 +69,63 @@ def decide(situations: Sequence[Situation], book: Story) -> list[Decision]:
     scenes: dict[int, list[Situation]] = {}
     for situation in situations:
         scenes.setdefault(situation.turn.passage.scene, []).append(situation)
+    decide_scene = _decide_scene if book.listeners is None else _decide_tale
     return [
         decision
         for scene_situations in scenes.values()
-        for decision in _decide_scene(scene_situations, book)
+        for decision in decide_scene(scene_situations, book)
     ]
+
+
+_TALE_RULES = frozenset("tag pronoun called turns goes-on".split())
+"""Rules that decide alone who speaks in a tale."""
+_TALE_REACH = 4
+"""Passages after which the speaker of a turn in a tale must have been named, or have spoken."""
+
+
+def _decide_tale(scene_situations: Sequence[Situation], book: Story) -> Iterator[Decision]:
+    """Yields the decisions on a scene of a tale; whatever is not evident is nobody's."""
+    last_turns: dict[int, Place] = {}
+    """Character -> place of the last evident turn."""
+    decisions = _decide_scene(scene_situations, book)
+    for situation, decision in zip(scene_situations, decisions, strict=True):
+        if _is_evident(decision, situation, last_turns, book):
+            assert decision.character is not None
+            turn = situation.turn
+            last_turns[decision.character] = turn.passage.number, turn.pieces[0].start
+            yield decision
+        else:
+            yield Decision(decision.turn, None, 0.0, "nobody")
+
+
+def _is_evident(
+    decision: Decision, situation: Situation, last_turns: Mapping[int, Place], book: Story
+) -> bool:
+    """Returns whether a decision in a tale is hardly wrong.
+
+    Most people of a tale have no name. So the speaker of a turn without a name in its tag must have
+    been named, or have spoken, after all nouns that may mean somebody else.
+    """
+    character = decision.character
+    if character is None or character == book.first_person:
+        return character is not None
+    if situation.kind == "name":
+        return True
+    is_only_candidate = decision.by == "pronoun" and not decision.alternatives
+    is_likely = decision.by in _TALE_RULES and decision.probability > 0.5 and not is_only_candidate
+    if not is_likely or character in (book.listeners or ()):
+        return False
+    last_turn = last_turns.get(character, (-_TALE_REACH, 0))
+    earliest = situation.turn.passage.number - _TALE_REACH, 0
+    for place, mention in reversed(situation.people):
+        if place < last_turn or place < earliest:
+            break
+        if character in mention.characters:
+            return not mention.is_possessive
+        is_of_other_sex = {mention.pronoun, book.pronouns[character]} == {"he", "she"}
+        if not (mention.characters or is_of_other_sex):
+            return False
+    return last_turn >= earliest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -320,9 +372,13 @@ def candidates(
         candidate_set.setdefault(book.first_person)
     nearby_candidates = [character for character in candidate_set if character in present]
     frequent_characters = [] if len(nearby_candidates) > 1 else present.most_common(4)
-    return list(
-        dict.fromkeys([*nearby_candidates, *(character for character, _ in frequent_characters)])
+    options = dict.fromkeys(
+        [*nearby_candidates, *(character for character, _ in frequent_characters)]
     )
+    if book.listeners is not None and situation.kind in ("pronoun", "noun"):
+        # the teller of a tale is not "he"
+        return [option for option in options if option != book.first_person]
+    return list(options)
 
 
 # -- what speaks for and against a candidate

@@ -19,6 +19,10 @@ from narrator.text.speakers.tags import SpeechTurn
 NO_GAP = 99
 """Gap to the last turn at the beginning of a scene, in passages."""
 
+Place = tuple[int, int]
+"""The number of a passage, and an offset in it."""
+PlacedMention = tuple[Place, Mention]
+
 
 class Story:
     """Facts on the characters from the whole book."""
@@ -48,6 +52,8 @@ class Story:
         """Pronoun of each character, None if unknown."""
         self.first_person: int | None = None
         """Index of the character who narrates the book as "I", or None."""
+        self.listeners: frozenset[int] | None = None
+        """Those who listen to it, if it is a tale within quotation marks; else None."""
 
     def find_first_person(self, passages: Sequence[Passage], groups: Sequence[SpeechTurn]) -> None:
         """Finds the narrator: a character addressed by name right before or after words of the
@@ -162,6 +168,8 @@ class Situation:
     """Character mentioned last in the passage before, if that ends in a colon or the like."""
     tells_i: bool = False
     """True if the narrator's I occurs in the same passage."""
+    people: Sequence[PlacedMention] = ()
+    """Names of people, and nouns for them, in the narration before it, the latest last."""
 
     @property
     def is_gendered(self) -> bool:
@@ -189,11 +197,13 @@ class _MentionTracker:
         self.subjects: list[int] = []
         self.gap = NO_GAP
         self.lead: tuple[int, ...] = ()
+        self.people: list[PlacedMention] = []
 
     def situation(self, group: SpeechTurn) -> Situation:
         """Returns the situation of a turn, by what was read so far."""
         number = group.passage.number
         tag = group.tag
+        nearby = _surrounding_mentions(group)
         situation = Situation(
             group,
             "bare",
@@ -205,7 +215,8 @@ class _MentionTracker:
             subjects=tuple(self.subjects[:4]),
             nearby_characters=self._nearby_characters(group),
             lead=self.lead,
-            tells_i=any(mention.kind == "self" for mention in _surrounding_mentions(group)),
+            tells_i=any(mention.kind == "self" for mention in nearby),
+            people=(*self.people, *_list_people(group.passage, nearby, group.pieces[0].start)),
         )
         if tag is not None and tag.is_explicit:
             situation.kind, situation.pronoun, situation.is_another = (
@@ -274,6 +285,8 @@ class _MentionTracker:
                     character,
                     *(subject for subject in self.subjects if subject != character),
                 ][:6]
+        people = _list_people(passage, passage.mentions, len(passage.text))
+        self.people = [*self.people, *people][-_MENTION_REACH:]
         if passage.pieces:
             last_mark = passage.text[passage.pieces[-1].stop :].rstrip()[-1:]
             leads_in = last_mark != "" and last_mark in ":,"
@@ -312,6 +325,25 @@ def _surrounding_mentions(group: SpeechTurn) -> list[Mention]:
     first = bisect_left(passage.mentions, words.start, key=lambda mention: mention.first)
     last = first + len(passage.mentions_in(words))
     return passage.mentions[max(0, first - _MENTION_REACH) : last + _MENTION_REACH]
+
+
+_BEING = frozenset("am is are was were be been".split())
+"""Verbs before a noun that says what somebody is: I am a quiet man."""
+
+
+def _list_people(passage: Passage, mentions: Sequence[Mention], stop: int) -> list[PlacedMention]:
+    """Returns the names of people, and nouns that mean them, among mentions in a passage's
+    narration up to an offset."""
+    return [
+        ((passage.number, mention.start), mention)
+        for mention in mentions
+        if mention.start < stop
+        and not mention.is_quoted
+        and (
+            mention.kind == "name"
+            or (mention.kind == "noun" and passage.norm(mention.first - 1) not in _BEING)
+        )
+    ]
 
 
 _CLAUSE_OPENERS = frozenset("and then but when as while so for that".split())
