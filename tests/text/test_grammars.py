@@ -60,12 +60,19 @@ godz.: godzina, godziny, godzin, godziny; feminine
 [months]
 maja: maj.
 czerwca
+czyrwnia si: czyr.
+
+[patterns]
+feminine: (?-i:[a-z]\\w*(?:cja|ość))
 
 [abbreviations]
 np.: na przykład
 prof.: profesor
 
 [rules]
+count: {n}(?= {feminine}) -> {n:feminine}
+century: {numeral}\\. wiek -> {numeral:ordinal} wiek
+date: {day}\\.{mm}\\.(?!\\d) -> {day:genitive} {mm}
 day: {day}\\. {month} -> {day:genitive} {month}
 count: {before=do} {number} {units} -> {before} {number:feminine-genitive} {units:many}
 """
@@ -91,6 +98,9 @@ def read(text: str, grammar: str = POLISH, *regions: str) -> str:
         ("5km/2", "5km/2"),
         # own rules of numbers and endings
         ("21. maja i 1. maj.", "dwudziestego pierwszego maja i pierwszego maja."),
+        # patterns of a language, and numerals of both kinds
+        ("2 stacja, 2 akcja i 2 wieś", "dwie stacja, dwie akcja i dwa wieś"),
+        ("21. wiek, XXI. wiek", "dwudziesty pierwszy wiek, dwudziesty pierwszy wiek"),
         # a full stop after a figure is an ordinal's, unless a sentence ends there
         ("w 5. klasie", "w 5. klasie"),
         ("Było ich 5. Potem nic.", "Było ich pięć. Potem nic."),
@@ -109,8 +119,16 @@ def test_a_grammar_reads(written: str, spoken: str) -> None:
     assert read(written) == spoken
 
 
-def test_a_region_has_words_of_its_own() -> None:
+def test_a_region_has_words_and_names_of_months_of_its_own() -> None:
     assert read("-5", POLISH, "west") == "manko pięć"
+    assert read("1.2., 1. czyr.", POLISH, "si") == "pierwszego czyrwnia, pierwszego czyrwnia."
+    assert read("1.2., 1. czyrwnia, 1. czyr.") == (
+        "pierwszego czerwca, pierwszego czyrwnia, 1. czyr."
+    )
+
+
+def test_figures_of_telephones_stay_as_written() -> None:
+    assert read("tel. 0800 123 456, +49 (30) 12-34") == "tel. 0800 123 456, +49 (30) 12-34"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ A grammar says what a reader makes of figures, signs and abbreviations. Its sect
 `[numbers SET]`  an own set of rules in CLDR's notation (see `cldr_numbers.py`).
 `[corrections]`  `pattern: right words` for what CLDR says wrongly.
 `[words]`  single words for templates; `decimal` may have forms by the plural of the whole number.
-`[months]`  twelve lines, `name: abbreviations`.
+`[months]`  twelve lines, `name: abbreviations`; after one, its name in a region: `Jänner at: Jän.`.
+`[patterns]`  `name: regular expression`, for rules that share it: `{name}`, spoken as written.
 `[starters]`  words that begin a sentence after a figure with a full stop, in German with its
     nouns in capitals.
 `[rules]`  `name: pattern -> spoken`, in order: text that a rule has read is closed to later ones.
@@ -26,10 +27,11 @@ A pattern is a regular expression, without regard to case, with slots:
 
 `{n}` whole number, `{number}` with decimals, `{upto}` a number greater than the one before;
 `{digits}` figures said one by one, `{day}` 1 to 31, `{mm}` 1 to 12, `{year}` 1000 to 2099, `{hour}`
-`{minute}` `{cents}` two figures but 00, `{roman}` a Roman numeral in capitals, `{point}` the
-decimal sign, `{month}` a month's name, `{capital}` a capital letter; `{list}` what a section lists
-(`_` for a space in its name), exactly as written there, but for a capital at the beginning;
-`{name=a|b}` a pattern of its own, spoken as written. A second slot of a kind has a figure: `{n2}`.
+`{minute}` `{cents}` two figures but 00, `{roman}` a Roman numeral in capitals, `{numeral}` that or
+a whole number, `{point}` the decimal sign, `{month}` a month's name, `{capital}` a capital letter;
+`{list}` what a section lists (`_` for a space in its name), exactly as written there, but for a
+capital at the beginning; `{name=a|b}` a pattern of its own, spoken as written. A second slot of a
+kind has a figure: `{n2}`.
 
 A pattern that begins or ends with figures does not match inside of a longer one; nor does any begin
 or end inside of a word.
@@ -72,6 +74,7 @@ _FIGURES_AFTER = rf"(?![\w/]|[-–:'][^\W_]|[.,]\d|\s?[%‰°{_CURRENCY_SIGNS}])
 _WORD_BEFORE, _WORD_AFTER = r"(?:(?!\w)|(?<!\w))", r"(?:(?<!\w)|(?!\w))(?!/\w)"
 _FIGURES = frozenset("n number upto day year hour minute cents".split())
 """Kinds of slots whose figures are said as a number."""
+_NUMERALS = _FIGURES | {"numeral"}
 _SLOT = re.compile(r"\{(?P<name>[a-z_]+\d?)(?:=(?P<own>[^{}]*)|:(?P<form>[\w-]+))?(?P<up>\^?)\}")
 
 
@@ -127,7 +130,7 @@ class Grammar:
     """
 
     def __init__(self, lists: WordLists, code: str, regions: Sequence[str] = ()) -> None:
-        self._lists = lists
+        self._lists, self._regions = lists, regions
         self._notation = _of_region(self._table("notation"), regions)
         self._words = _of_region(self._table("words"), regions)
         own_rules = {
@@ -142,6 +145,8 @@ class Grammar:
         self._point = self._notation.get("decimal", ",")
         self._gap = "" if self._notation.get("spaces") == "no" else " "
         self._sentence_stop = self._build_sentence_stop()
+        self._own_patterns = self._table("patterns")
+        self._months = self._month_names()
         self._figures_after = _FIGURES_AFTER
         if self._notation.get("ordinals") == "dot":
             self._figures_after += rf"(?!\.(?!\.|{self._sentence_stop}))"
@@ -166,6 +171,17 @@ class Grammar:
                 endings += ((re.compile(rf"(?:{old})\b"), new),)
             forms[form] = rule_set, endings
         return forms
+
+    def _month_names(self) -> list[str]:
+        """Returns the names of the months, in order, as they are in the region."""
+        names: list[str] = []
+        for line in self._lists.lines("months") if "months" in self._lists else ():
+            name, its_regions, _ = _month(line)
+            if not its_regions:
+                names.append(name)
+            elif not its_regions.isdisjoint(self._regions):
+                names[-1] = name
+        return names
 
     def groups(self) -> Iterator[Group]:
         """Yields the rules in order; neighbours that need the same characters are a group."""
@@ -236,7 +252,7 @@ class Grammar:
 
     @functools.cached_property
     def _entries(self) -> _ListsByName:
-        return _ListsByName(self._lists)
+        return _ListsByName(self._lists, self._regions)
 
     # -- rules -------------------------------------------------------------------------------------
 
@@ -263,10 +279,10 @@ class Grammar:
             written,
         )
         begins_with_figures = (
-            slots and slots[0].start() == 0 and kinds[slots[0]["name"]] in _FIGURES
+            slots and slots[0].start() == 0 and kinds[slots[0]["name"]] in _NUMERALS
         )
         ends_with_figures = (
-            slots and slots[-1].end() == len(written) and kinds[slots[-1]["name"]] in _FIGURES
+            slots and slots[-1].end() == len(written) and kinds[slots[-1]["name"]] in _NUMERALS
         )
         pattern = (
             f"(?i){_FIGURES_BEFORE if begins_with_figures else _WORD_BEFORE}(?:{pattern})"
@@ -336,15 +352,17 @@ class Grammar:
             case "own" | "point" | "capital":
                 return written
             case "mm":
-                return self._lists.lines("months")[int(written) - 1].partition(":")[0]
+                return self._months[int(written) - 1]
             case "digits":
                 return self._join([self.spell(int(figure)) for figure in written])
-        if kind == "roman" or kind in _FIGURES:
+        if kind in self._own_patterns:
+            return written
+        if kind == "roman" or kind in _NUMERALS:
             form = slot.form
             if partner is not None and partner in self._entries:
                 form = self._entry(partner, match[form]).gender
             form = next(name for name in (form, kind, "cardinal") if name in self._forms)
-            if kind in _FIGURES:
+            if written[-1].isdigit():
                 return self._spell_figures(written, form)
             value = numbers.roman(written)
             return self.spell(value, form) if value else None
@@ -394,8 +412,10 @@ class Grammar:
             "minute": r"[0-5]\d",
             "cents": r"(?!00)\d\d",
             "roman": "(?-i:[MDCLXVI]+)",
+            "numeral": rf"(?:{integer}|(?-i:[MDCLXVI]+))",
             "point": re.escape(self._point),
             "capital": f"(?-i:{_CAPITAL})",
+            **self._own_patterns,
         }
 
     def _pattern(self, kind: str) -> str:
@@ -412,8 +432,8 @@ class _List(dict[str, _Entry]):
 class _ListsByName(dict[str, _List]):
     """The lists of a language, read when they are first needed."""
 
-    def __init__(self, lists: WordLists) -> None:
-        self._lists = lists
+    def __init__(self, lists: WordLists, regions: Sequence[str]) -> None:
+        self._lists, self._regions = lists, regions
 
     def __missing__(self, name: str) -> _List:
         if name not in self._lists:
@@ -423,7 +443,11 @@ class _ListsByName(dict[str, _List]):
         for line in self._lists.lines(name):
             written, colon, meaning = line.partition(": ")
             if name == "months":
-                named = dict.fromkeys([written, *meaning.split()], _Entry((written,)))
+                month, its_regions, abbreviations = _month(line)
+                is_foreign = bool(its_regions) and its_regions.isdisjoint(self._regions)
+                named = dict.fromkeys(
+                    [month, *([] if is_foreign else abbreviations)], _Entry((month,))
+                )
             elif colon:
                 forms, _, gender = meaning.partition("; ")
                 named = {written: _Entry(tuple(forms.split(", ")), gender)}
@@ -437,6 +461,13 @@ class _ListsByName(dict[str, _List]):
         longest_first = sorted(written_words, key=len, reverse=True)
         entries.pattern = f"(?:{'|'.join(map(_word_pattern, longest_first))})"
         return entries
+
+
+def _month(line: str) -> tuple[str, set[str], list[str]]:
+    """Returns a month's name, the regions that have this name, and its abbreviations."""
+    name_and_regions, _, abbreviations = line.partition(": ")
+    name, *regions = re.split(r" (?=[a-z]{2}\b)", name_and_regions)
+    return name, set(regions), abbreviations.split()
 
 
 def _word_pattern(word: str) -> str:
