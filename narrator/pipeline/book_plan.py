@@ -40,8 +40,9 @@ from narrator.speech.plan import (
     Step,
     link_steps,
     sound_parameters_of,
+    written_text_hash,
 )
-from narrator.speech.reasons import LedgerEntry, Reason, RenderReason, explain_steps
+from narrator.speech.reasons import Ledger, LedgerEntry, Reason, RenderReason, explain_steps
 from narrator.speech.store import Pin, Store
 from narrator.speech.takes import TakeResolver
 from narrator.text.lines import Chapter
@@ -230,6 +231,7 @@ def plan(
     store = store or Store.open(project.takes, writing=writing)
     pins = _pins_by_take(store)
     active_pins = [p for p in pins.values() if p.place not in unpinned and store.find(p.take)]
+    ledger = files.load_json(ledger_path(project, engines), list[LedgerEntry], [])
     steps = link_steps(
         manuscript.spoken,
         cast=voices.cast,
@@ -239,9 +241,8 @@ def plan(
             lambda number, name: _engine_parameters(project, engines[name], number, name)
         ),
         # pins whose takes are gone from the disk were dropped above
-        pins={place: pin.take for pin in active_pins for place in (pin.words, pin.place)},
+        pins=_pinned_takes(active_pins, ledger),
     )
-    ledger = files.load_json(ledger_path(project, engines), list[LedgerEntry], [])
     takes = TakeResolver(store, voices.contents, project.manifest.checks.strict)
     reasons = explain_steps(
         steps, takes, ledger, lambda s: selection.options.force and s in selection
@@ -252,6 +253,20 @@ def plan(
 def _pins_by_take(store: Store) -> Mapping[str, Pin]:
     """The pins of a store by the keys of their takes."""
     return {pin.take: pin for pin in store.pins().values()}
+
+
+def _pinned_takes(pins: Sequence[Pin], ledger: Ledger) -> dict[str, str]:
+    """The keys of pinned takes by their places, spoken texts, and texts as last written."""
+    written_texts = {
+        entry.recipe.get("pinned", entry.key): (entry.speaker, entry.text) for entry in ledger
+    }
+    takes = {
+        written_text_hash(pin.engine, *written_texts[key]): pin.take
+        for pin in pins
+        for key in (pin.step, pin.take)
+        if key in written_texts
+    }
+    return takes | {place: pin.take for pin in pins for place in (pin.words, pin.place)}
 
 
 def _speaking_engines(

@@ -302,10 +302,16 @@ def link_steps(
     """Links utterances into chains of steps.
 
     `engines` are by speaker, `rules` and `parameters` by chapter and speaker; `pins` are keys of
-    chosen takes, by `Step.place_hash`, and by `Step.text_hash` for text that occurs once in a book.
+    chosen takes, by `Step.place_hash`, and for text that occurs once in a book by `Step.text_hash`
+    and `written_text_hash`.
     """
     text_counts = Counter(
-        (utterance.chunk.speaker, utterance.spoken.text) for utterance in utterances
+        pair
+        for utterance in utterances
+        for pair in {
+            (utterance.chunk.speaker, utterance.spoken.text),
+            (utterance.chunk.speaker, utterance.chunk.text),
+        }
     )
     unique_texts = frozenset(pair for pair, count in text_counts.items() if count == 1)
     linker = _Linker(cast, engines, rules, parameters, pins, unique_texts)
@@ -314,6 +320,11 @@ def link_steps(
         for _, scene in groupby(utterances, key=lambda utterance: utterance.scene)
         for step in linker.link_scene(list(scene))
     )
+
+
+def written_text_hash(engine: str, speaker: str, written: str) -> str:
+    """Returns a hash of the text of a chunk as written, whatever is spoken for it."""
+    return keys.key({"engine": engine, "speaker": speaker, "written": written})
 
 
 @dataclass(slots=True)
@@ -326,7 +337,7 @@ class _Linker:
     parameters: Callable[[int, str], EngineParameters]
     pins: Mapping[str, str]
     unique_texts: Collection[tuple[str, str]]
-    """Pairs of speaker and text that occur once in the book."""
+    """Pairs of speaker and text, spoken or written, that occur once in the book."""
     engine_identities: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     """By the id of the engine object: two engines may share a name."""
     voice_contents: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
@@ -406,9 +417,7 @@ class _Linker:
             if voice.content is None:
                 recipe["cast_in"] = voice.language
         place_hash, text_hash = self._place_and_text_hash(engine, speaker, text)
-        pinned_key = self.pins.get(place_hash)
-        if pinned_key is None and (speaker, text) in self.unique_texts:
-            pinned_key = self.pins.get(text_hash)
+        pinned_key = self.pins.get(place_hash) or self._pin_of_text(utterance, text_hash)
         if pinned_key is not None:
             parent, recipe = None, {"format": 1, "pinned": pinned_key}
         return Step(
@@ -428,6 +437,22 @@ class _Linker:
             after_pinned=parent is not None and parent.pinned,
             take_speed=voice.speed if engine.has_speed else 1.0,
         )
+
+    def _pin_of_text(self, utterance: Utterance, text_hash: str) -> str | None:
+        """Returns the key of the take pinned for a text that occurs once in the book.
+
+        Its author chose it for what is written, so it stays if a newer narrator has other words for
+        a figure; not if the lexicon has, which is the author's own.
+        """
+        chunk, spoken = utterance.chunk, utterance.spoken
+        if (chunk.speaker, spoken.text) in self.unique_texts and text_hash in self.pins:
+            return self.pins[text_hash]
+        if (chunk.speaker, chunk.text) not in self.unique_texts or any(
+            change.rule in ("lexicon", "say") for change in spoken.changes
+        ):
+            return None
+        engine = self.engines[chunk.speaker].name
+        return self.pins.get(written_text_hash(engine, chunk.speaker, chunk.text))
 
     def _engine_identity(self, engine: Engine) -> Mapping[str, Any]:
         if id(engine) not in self.engine_identities:

@@ -23,6 +23,7 @@ class Reason(StrEnum):
     NEW = "new"
     PENDING = "pending"
     CHANGED = "changed"
+    RESPOKEN = "respoken"
     CASCADE = "cascade"
     DAMAGED = "damaged"
     RETRY = "retry"
@@ -36,6 +37,7 @@ REASON_TEXTS = {
     Reason.NEW: "never planned before",
     Reason.PENDING: "planned before, not rendered yet",
     Reason.CHANGED: "words, voice or settings changed",
+    Reason.RESPOKEN: "written as before, spoken in other words (lexicon, or a newer narrator)",
     Reason.CASCADE: "the take it continues, or its voice, changed",
     Reason.DAMAGED: "its take was torn or altered on disk",
     Reason.RETRY: "given up in an earlier run",
@@ -172,16 +174,21 @@ def _explain_change(step: Step, entry: LedgerEntry | None) -> RenderReason:
     old, new = entry.recipe, step.recipe
     if "pinned" in old:
         return RenderReason(Reason.CHANGED, ("it was pinned",))
-    changes = [
-        change
+    changed_fields = [
+        field_name
         for field_name in new
         if field_name not in ("format", "parent", "occurrence")
         and old.get(field_name) != new[field_name]
+    ]
+    if not changed_fields:
+        return RenderReason(Reason.CASCADE)
+    is_respoken = changed_fields == ["text"] and entry.text == step.chunk.text
+    changes = [
+        change
+        for field_name in changed_fields
         for change in _describe_differences(field_name, old.get(field_name), new[field_name])
     ]
-    if changes:
-        return RenderReason(Reason.CHANGED, tuple(changes))
-    return RenderReason(Reason.CASCADE)
+    return RenderReason(Reason.RESPOKEN if is_respoken else Reason.CHANGED, tuple(changes))
 
 
 def _describe_differences(field_name: str, old: Any, new: Any) -> list[str]:

@@ -11,6 +11,8 @@ from narrator.errors import EngineFailure
 from narrator.pipeline import manuscript, retakes, upkeep
 from narrator.speech.reasons import Reason
 from narrator.speech.store import Store
+from narrator.text import normalize
+from narrator.text.normalize.rules import Setting
 from tests import books
 from tests.books import Watcher
 from tests.fakes import HumEngine, hum
@@ -134,6 +136,31 @@ def test_a_pin_survives_force_another_seed_and_gc_until_its_text_changes(doubtfu
     assert lost.text.startswith(NOON)
     retakes.remove_lost_pins(planned, planned.lost)
     assert not books.plan(doubtful, HumEngine()).lost
+
+
+@pytest.mark.parametrize("is_rendered_since", [True, False])
+def test_a_pin_stays_if_a_newer_narrator_has_other_words_for_the_same_text(
+    is_rendered_since, tmp_path, monkeypatch
+):
+    """The two chunks with figures are spoken anew but for the pinned one."""
+    engine = HumEngine()
+    one = books.BRIEF_ONE.replace("seven", "7").replace("one more", "1 more")
+    path = books.brief(tmp_path, one=one)
+    with monkeypatch.context() as older:
+        setting = Setting(british=True, heading=False)
+        older.setattr(normalize, "_rules_of", lambda *_: ((), setting))
+        books.speak(path, engine)
+        planned, step = step_of(path, engine, "The ferry left at 7")
+        retakes.pin(planned, step, 0)
+        if is_rendered_since:
+            books.speak(path, engine)
+    planned, step = step_of(path, engine, "The ferry left at seven")
+    assert (step.pinned, planned.lost) == (True, ())
+    reasons = {step.text: planned.why[step.key].reason for step in planned.steps}
+    assert reasons["Is there room for one more?"] is Reason.RESPOKEN
+    path.write_text(books.MANIFEST + "lexicon: {ferry: boat}\n")
+    planned, step = step_of(path, engine, "The boat left at seven")
+    assert not step.pinned
 
 
 def test_what_continues_a_pinned_take_is_rendered_anew(good):
