@@ -119,7 +119,7 @@ def find_cast(
     _print_doubtful(proposal, max_rows)
     if describe:
         print_proposals(proposal, voices, styles)
-    _print_next(proposal, book, write, project)
+    _print_next(proposal, book, project, is_written=write)
 
 
 def _chat_server(
@@ -133,7 +133,7 @@ def _chat_server(
         if unused := [name for name, is_set in options.items() if is_set]:
             raise UsageError(f"{unused[0]} is about a server: add --url, its address")
         return None
-    return ChatServer(url, key, price, is_agreed)
+    return ChatServer(url, key_name=key, price=price, is_agreed=is_agreed)
 
 
 def _propose_cast(project: Project, *, find: bool, write: bool, reader: Refine | None) -> Proposal:
@@ -276,7 +276,7 @@ def _describe_doubt(quote: Quote) -> str:
     return f"{location}: {shorten(quote.quotation.text)}  {', or '.join(guesses)}"
 
 
-def _print_next(proposal: Proposal, book: Path, is_written: bool, project: Project) -> None:
+def _print_next(proposal: Proposal, book: Path, project: Project, *, is_written: bool) -> None:
     """Prints the command that comes next."""
     from narrator.pipeline.book_engines import missing_models
 

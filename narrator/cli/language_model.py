@@ -30,12 +30,12 @@ class ChatServer:
     """A server on the command line that has the language model."""
 
     url: str
-    key_name: str | None = None
+    key_name: str | None
     """Environment variable with its key."""
-    price: str | None = None
+    price: str | None
     """Price of a million tokens, with its currency."""
-    is_agreed: bool = False
-    """Whether the text may be sent without asking."""
+    is_agreed: bool
+    """True if the text may be sent without asking."""
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,8 +109,8 @@ class Proposal:
     """The answers of the rules or the model that was asked last, without decisions in files."""
     texts: Sequence[Sequence[str]]
     """The paragraphs of all chapters as the rules read them; `list_paragraphs` has their lines."""
-    warnings: tuple[Problem, ...] = ()
-    line_counts: Mapping[str, int] = field(default_factory=Counter)
+    warnings: tuple[Problem, ...]
+    line_counts: Mapping[str, int]
     """Character -> quotations, pieces counted."""
     manifest_change: FileChange | None = None
     """The change of book.yaml that adds what the project has and the file lacks."""

@@ -136,7 +136,9 @@ def all_exchanges(proposal: Proposal) -> list[Exchange]:
             if quote.speaker:
                 scores[quote.speaker] += quote.row.certainty
         names = list(dict.fromkeys((*_ranked(scores), *names_by_lines)))[:MAX_NAMES]
-        exchanges.append(Exchange(exchange_id, turns, tuple(names), tuple(candidates)))
+        exchanges.append(
+            Exchange(exchange_id, turns, names=tuple(names), candidates=tuple(candidates))
+        )
     return exchanges
 
 
