@@ -57,7 +57,8 @@ BYTES_PER_TOKEN = 4.0
 
 _REPLY_FORM = """
 Reply with one line for each question and nothing else: its number and one code, such as Q1=A."""
-_THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_THINKING_START, _THINKING_END = "<think>", "</think>"
+"""Marks around what a model thinks before it answers; servers may drop the first."""
 _ANSWER = re.compile(r"Q([1-9]\d{0,3}) ?= ?(\w+)", re.ASCII)
 _FORM_CHANGES: Mapping[str, Mapping[str, Any]] = {
     "max_completion_tokens": {"max_tokens": None, "max_completion_tokens": MAX_REPLY_TOKENS},
@@ -251,10 +252,14 @@ def describe_price(price: str, token_count: int) -> str:
 def parse_reply(reply: str, options: Sequence[str]) -> dict[int, str]:
     """Returns the valid answers in a reply: the numbers of questions with the codes of options.
 
-    Lines of any other form are dropped, and so is a question with two different codes.
+    Lines of any other form are dropped, and so are a question with two different codes and all that
+    a model thought before.
     """
     codes_by_number: dict[int, set[str]] = {}
-    for line in _THINKING.sub("", reply).splitlines():
+    answer = reply.rpartition(_THINKING_END)[2]
+    if answer.lstrip().startswith(_THINKING_START):  # cut off while it was thinking
+        return {}
+    for line in answer.splitlines():
         if match := _ANSWER.fullmatch(line.strip()):
             codes_by_number.setdefault(int(match[1]), set()).add(match[2])
     return {

@@ -60,7 +60,9 @@ def parse_address(url: str, *, key_setting: str = "`engine.key`") -> Address:
     if any(not "!" <= letter <= "~" for letter in url):
         raise ValueError("an address has no spaces and no letters beyond ASCII")
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    after_brackets = parts.netloc.rpartition("]")[2] if "]" in parts.netloc else ""
+    is_host_cut = after_brackets[:1] not in ("", ":")  # [::1].example.org
+    if parts.scheme not in ("http", "https") or not parts.hostname or is_host_cut:
         raise ValueError("must be an address, as http://127.0.0.1:8000 or https://host/v1")
     if parts.username is not None or parts.password is not None:
         raise ValueError(f"names and passwords do not go into an address: see {key_setting}")

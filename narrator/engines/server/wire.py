@@ -174,7 +174,10 @@ class Call:
         timer.start()
         connection = self._open_connection()
         try:
-            return self._exchange(connection, body, max_bytes)
+            answer = self._exchange(connection, body, max_bytes)
+            if self._is_aborted.is_set():  # an answer of unknown length then seems complete
+                raise ConnectionAbortedError
+            return answer
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise self._setback(error) from error
         finally:

@@ -405,6 +405,15 @@ def trickle(one: Answering) -> None:
     one.handler.close_connection = True
 
 
+def trickle_without_length(one: Answering) -> None:
+    """As `trickle`, of a length that nobody knows."""
+    one.handler.send_response(200)
+    one.handler.end_headers()
+    while not one.handler.standin.released.wait(0.05):
+        one.handler.wfile.write(b"x")
+    one.handler.close_connection = True
+
+
 def huge(one: Answering) -> None:
     """Without an end, and without saying so."""
     one.handler.send_response(200)

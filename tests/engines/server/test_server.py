@@ -281,8 +281,9 @@ def test_raw_samples_are_taken_in_no_other_format(faulty, tmp_path):
     assert "audio/mpeg instead of PCM" in str(one(engine(standin, tmp_path)).failure)
 
 
-def test_no_whole_answer_in_time_is_asked_for_again(faulty, tmp_path):
-    standin = faulty(standins.hang, standins.trickle)
+@pytest.mark.parametrize("trickle", [standins.trickle, standins.trickle_without_length])
+def test_no_whole_answer_in_time_is_asked_for_again(faulty, tmp_path, trickle):
+    standin = faulty(standins.hang, trickle)
     made = engine(standin, tmp_path, timeout=1.0)
     made.settings.__dict__["timeout"] = 0.3  # less than people may set
     assert one(made).speech is not None
