@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from narrator.text.quotations import Quotation
 from narrator.text.speakers.situations import Place, Situation, Story
 from narrator.text.speakers.tags import SpeechTurn
 
@@ -93,9 +96,26 @@ def _decide_tale(scene_situations: Sequence[Situation], book: Story) -> Iterator
             assert decision.character is not None
             turn = situation.turn
             last_turns[decision.character] = turn.passage.number, turn.pieces[0].start
-            yield decision
+            yield replace(decision, turn=replace(turn, pieces=_pieces_near_tag(turn)))
         else:
             yield Decision(decision.turn, None, 0.0, "nobody")
+
+
+_SENTENCE_BREAK = re.compile(r"(?<!\bM[rs])(?<!\bMrs)(?<!\b[DS][rt])[.!?]\s+[^\W\d_a-z]")
+
+
+def _pieces_near_tag(turn: SpeechTurn) -> list[Quotation]:
+    """Returns the pieces of a turn in a tale from the one at its tag up to where a sentence of
+    narration begins: what follows may be somebody else's."""
+    text, pieces = turn.passage.text, turn.pieces
+    tag_start = turn.tag.mention.start if turn.tag is not None else 0
+    breaks = [
+        index
+        for index in range(1, len(pieces))
+        if _SENTENCE_BREAK.search(text, pieces[index - 1].stop, pieces[index].start)
+    ]
+    runs = [pieces[first:last] for first, last in pairwise((0, *breaks, len(pieces)))]
+    return min(runs, key=lambda run: max(run[0].start - tag_start, tag_start - run[-1].stop))
 
 
 def _is_evident(

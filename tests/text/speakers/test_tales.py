@@ -56,6 +56,10 @@ WITH_VOICES = {
     "somebody else": (["Mr. Kurtz came in with a sailor.", "‘Come,’ said the man."], [""]),
     "of another sex": (["Mr. Kurtz came in.", "‘Come,’ said she."], [""]),
     "not the listener": (["‘Come,’ said she."], [""]),
+    "no sentence between": (
+        ["‘Come,’ said Mr. Kurtz. ‘Go.’ A sailor laughed. He sat down. ‘Stay!’"],
+        ["Mr. Kurtz", "Mr. Kurtz", ""],
+    ),
     "turns": (
         ["‘Come,’ said Mr. Kurtz.", "‘Where?’ said I.", "‘To the river.’"],
         ["Mr. Kurtz", "", "Mr. Kurtz"],
