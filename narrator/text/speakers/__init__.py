@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from narrator.text.quotations import Quotation, join_chapters, quotations
 from narrator.text.speakers import mentions, ranking
+from narrator.text.speakers.mottoes import count_motto_paragraphs
 from narrator.text.speakers.names import Character, KnownNames, Words, name_words
 from narrator.text.speakers.roster import roster
 from narrator.text.speakers.situations import read_story
@@ -38,7 +39,7 @@ T = TypeVar("T")
 SURE_CERTAINTY = 0.9
 """Certainty from which nobody need check a decision, neither a person nor a language model."""
 NO_SPEECH = "no-speech"
-"""The rule for a quotation that is a title, an inscription or words in scare quotes."""
+"""The rule for a quotation that is a title, a motto, an inscription or words in scare quotes."""
 TELLER = "teller"
 """The rule for a quotation within a tale that its teller says: “I”, and whoever is not evident."""
 NO_SPEECH_CERTAINTY = 0.9
@@ -102,6 +103,15 @@ def attribute(
     chapter_quotations = join_chapters(
         chapters, [quotations(paragraphs, language) for paragraphs in chapters]
     )
+    motto_counts = [count_motto_paragraphs(paragraphs) for paragraphs in chapters]
+    chapter_quotations = [
+        [replace(q, is_speech=q.is_speech and q.paragraph >= motto_count) for q in chapter_group]
+        for chapter_group, motto_count in zip(chapter_quotations, motto_counts, strict=True)
+    ]
+    chapters = [
+        ("",) * motto_count + tuple(paragraphs[motto_count:])
+        for paragraphs, motto_count in zip(chapters, motto_counts, strict=True)
+    ]
     chapter_speech = [
         [quotation for quotation in chapter_group if quotation.is_speech]
         for chapter_group in chapter_quotations

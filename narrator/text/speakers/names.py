@@ -52,7 +52,8 @@ class Token:
     is_possessive: bool = False
 
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:['’](?!(?:ll|d|ve|re|m)\b)[^\W\d_]+)*")
+"""A word without a contracted verb: the "I" of “I’ll”."""
 _ELIDING_WORD = re.compile(r"[^\W_]+(?:['’](?=[^\W\d_]))?")
 _FIRST_UNSPACED, _LAST_UNSPACED = "\u3005", "\u9fff"
 """Range of the characters of Chinese and Japanese, which no white space parts into words."""

@@ -7,6 +7,7 @@ speech next to a quotation, or if somebody is addressed by it; names are then gr
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +42,10 @@ _MALE_TITLES = frozenset(
     "corporal superintendent constable commander squire cardinal mayor governor senator".split()
 )
 """Titles that are men's in most books out of copyright."""
+_SAINTS = frozenset("st saint".split())
+_DETERMINERS = frozenset(
+    "a an this that these those some any no such much more his her its their my our your".split()
+)
 _GENERIC_NOUNS = frozenset(
     "man woman girl boy lady gentleman one other person voice fellow young elder younger latter "
     "former creature speaker figure child companion friend people lad youth".split()
@@ -66,6 +71,12 @@ class _NameForm:
     """Uses after a preposition of place."""
     inner_count: int = 0
     """Uses within a sentence, not at its beginning."""
+    determiner_count: int = 0
+    """Uses after "some", "this", "his"…"""
+    title_count: int = 0
+    """Uses that stand alone in quotation marks, as names of inns, ships and books do."""
+    sentences: set[int] = field(default_factory=set)
+    """Sentences of narration that use it, by number in the book."""
     is_noun: bool = False
     """True for a common noun with an article."""
 
@@ -122,7 +133,7 @@ def roster(
     if primary(language) != "en":
         return roster_by_tags(chapters, quoted, language)
     forms = _collect_forms(chapters, quoted)
-    people = _group_people([form for form in forms if _is_person(form)])
+    people = _group_people(_people_forms(forms))
     people.sort(key=lambda person: -person.count)
     return tuple(_make_character(person) for person in people)
 
@@ -147,13 +158,34 @@ def _make_character(person: _Person) -> Character:
     return Character(main_form.spelling, aliases, person.pronoun if has_known_pronoun else None)
 
 
-def _is_person(form: _NameForm) -> bool:
+def _people_forms(forms: Mapping[Words, _NameForm]) -> list[_NameForm]:
+    """Returns the forms that name people: also "Israel Hands" if both "Israel" and "Hands" do."""
+    people_forms = {
+        words: form for words, form in forms.items() if _is_person(form, forms.get(("the", *words)))
+    }
+    for words, form in forms.items():
+        is_frequent = form.inner_count >= 1 and form.count >= 2
+        if words not in people_forms and len(words) > 1 and not form.is_noun and is_frequent:
+            ends_with_name = len(words) > 2 and words[-2:] in people_forms
+            if ends_with_name or (words[:1] in people_forms and words[-1:] in people_forms):
+                people_forms[words] = form
+    return list(people_forms.values())
+
+
+def _is_person(form: _NameForm, form_with_article: _NameForm | None) -> bool:
     """Returns whether the uses of a name form show that it names a person."""
     if form.is_noun:
         return _is_role(form)
-    if form.title and len(form.words) > 1:
-        return True
     evidence = form.tag_count + form.vocative_count
+    if form.title_count * 2 > form.count:
+        return False
+    if form.title:
+        if form.title in _SAINTS:
+            return form.tag_count > 0
+        return form.title != "m" or len(form.words[-1]) > 1
+    uses_as_noun = form.determiner_count + (form_with_article.count if form_with_article else 0)
+    if len(form.words) == 1 and uses_as_noun * 5 > form.count and form.tag_count * 20 < form.count:
+        return False  # Magic, the Magic, some Magic
     if form.words[-1] in PLACE_WORDS or (form.place_count * 3 > form.count and evidence < 2):
         return False
     if form.place_count * 4 > form.count and form.place_count > 5 * evidence and not form.tag_count:
@@ -175,7 +207,7 @@ def _is_role(form: _NameForm) -> bool:
 
 def _collect_forms(
     chapters: Sequence[Sequence[str]], quoted: Sequence[Sequence[Quotation]]
-) -> list[_NameForm]:
+) -> dict[Words, _NameForm]:
     """Collects all name forms of a text with their counts."""
     forms: dict[Words, _NameForm] = {}
     lower_case_counts = Counter[str]()
@@ -184,14 +216,18 @@ def _collect_forms(
             lower_case_counts.update(
                 token.norm for token in tokens(text) if not token.is_capitalised
             )
+    sentence_number = 0
     for paragraphs, quotations in zip(chapters, quoted, strict=True):
         pieces: dict[int, list[Quotation]] = defaultdict(list)
         for quotation in quotations:
             pieces[quotation.paragraph].append(quotation)
         for index, text in enumerate(paragraphs):
-            paragraph_pieces = pieces.get(index, [])
-            _count_names(text, paragraph_pieces, forms, lower_case_counts)
-    return list(forms.values())
+            if not text.isupper():  # a heading
+                sentence_number += 1
+                sentence_number = _count_names(
+                    text, pieces.get(index, []), forms, lower_case_counts, sentence_number
+                )
+    return forms
 
 
 def _count_names(
@@ -199,9 +235,12 @@ def _count_names(
     pieces: Sequence[Quotation],
     forms: dict[Words, _NameForm],
     lower_case_counts: Counter[str],
-) -> None:
-    """Counts the names of a paragraph."""
+    sentence_number: int,
+) -> int:
+    """Counts the names of a paragraph; `sentence_number` is that of its first sentence. Returns
+    that of its last one."""
     words = tokens(text)
+    sentence_stop = 0
     starts = [piece.start for piece in pieces]
     stops = [piece.stop for piece in pieces]
     for first, last, is_noun in _name_runs(words, text, lower_case_counts):
@@ -215,17 +254,32 @@ def _count_names(
         form.count += 1
         form.inner_count += bool(mark_before) and mark_before not in _OPENING
         form.place_count += first > 0 and words[first - 1].norm in _PLACE_PREPOSITIONS
+        form.determiner_count += first > 0 and words[first - 1].norm in _DETERMINERS
+        form.title_count += _is_quoted_title(text, run[0].start, run[-1].stop)
         piece = bisect_left(starts, run[0].start + 1) - 1
         if piece >= 0 and run[0].start < pieces[piece].stop:
             is_closed = text[run[-1].stop : run[-1].stop + 1] in tuple(",!?.;")
             form.vocative_count += is_closed and (not mark_before or mark_before in ',!?."“‘—')
         else:
             form.narration_count += 1
+            if _SENTENCE_END.search(text, sentence_stop, run[0].start):
+                sentence_number += 1
+            sentence_stop = run[-1].stop
+            form.sentences.add(sentence_number)
             first_piece = bisect_left(stops, run[0].start - 39)
             last_piece = bisect_left(starts, run[-1].stop + 60)
             form.tag_count += _is_tag_subject(
                 words, first, last, text, pieces[first_piece:last_piece]
             )
+    return sentence_number
+
+
+_SENTENCE_END = re.compile(r"(?<!\bMr)(?<!\bMrs)(?<!\bDr)(?<!\b[A-Z])[.!?;]")
+
+
+def _is_quoted_title(text: str, start: int, stop: int) -> bool:
+    """Returns whether quotation marks stand right before and after a name, without a comma."""
+    return text[start - 1 : start] in tuple("\"“‘'") and text[stop : stop + 1] in tuple("\"”’'")
 
 
 _OPENING = ".!?:;\"“”‘’'—-…"
@@ -332,7 +386,8 @@ def _continues_name(words: Sequence[Token], index: int, text: str) -> bool:
             and text[word.stop : words[index + 1].start] == " "
         )
     return word.is_capitalised and (
-        word.norm not in NOT_NAMES or (word.norm in TITLES and not has_full_stop)
+        word.norm not in NOT_NAMES
+        or (word.norm in TITLES and previous.norm in TITLES and not has_full_stop)
     )
 
 
@@ -377,15 +432,34 @@ def _noun_end(words: Sequence[Token], index: int, text: str) -> int | None:
 # -- which names are one person's
 
 
+_MAX_JEST_SHARE = 0.1
+"""Share of the uses of a given name up to which a title before it is a jest."""
+
+
 def _group_people(forms: Sequence[_NameForm]) -> list[_Person]:
     """Groups name forms into people: full names first, then their parts."""
     people: list[_Person] = []
-    narration_counts = {form.words: form.narration_count for form in forms}
+    forms_by_words = {form.words: form for form in forms}
+
+    def is_by_surname(form: _NameForm) -> bool:
+        """Returns whether a title stands before a surname: not in "Miss Anne" or "Doctor Jo"."""
+        name = form.words[1:]
+        bare_count = forms_by_words[name].count if name in forms_by_words else 0
+        share = 1 if form.title == "miss" else _MAX_JEST_SHARE
+        is_given_name = form.count < share * bare_count and ("mr", *name) not in forms_by_words
+        return bool(form.title) and not is_given_name
+
     ordered_forms = sorted(
-        forms, key=lambda f: (f.is_noun, -min(2, len(f.words_without_title)), not f.title, -f.count)
+        forms,
+        key=lambda form: (
+            form.is_noun,
+            -min(3, len(form.words_without_title)),
+            not is_by_surname(form),
+            -form.count,
+        ),
     )
     for form in ordered_forms:
-        person = _find_person(form, people, narration_counts)
+        person = _find_person(form, people, forms_by_words)
         if person is None:
             person = _Person(pronoun=form.pronoun)
             people.append(person)
@@ -403,29 +477,69 @@ def _group_people(forms: Sequence[_NameForm]) -> list[_Person]:
     return people
 
 
+_RANKS = frozenset("dr capt col major gen".split())
 _BEFORE_SURNAMES = frozenset(
     "mr mrs miss ms dr prof capt col major gen lieutenant sergeant inspector professor reverend "
-    "rev judge monsieur madame mademoiselle herr frau fraulein fräulein signor squire".split()
+    "rev judge monsieur madame mademoiselle herr frau fraulein fräulein signor signora "
+    "squire".split()
 )
 
 
 def _find_person(
-    form: _NameForm, people: Sequence[_Person], narration_counts: Mapping[Words, int]
+    form: _NameForm, people: Sequence[_Person], forms: Mapping[Words, _NameForm]
 ) -> _Person | None:
     """Returns the person that a form most likely names, or None."""
     matching = [
         person
         for person in people
-        if _may_be_person(form, person) and not _is_older_namesake(form, person, narration_counts)
+        if _may_be_person(form, person) and not _is_namesake(form, person, forms)
     ]
     if not matching:
         return None
     return max(matching, key=lambda person: (_closeness(form, person), person.count))
 
 
-def _is_older_namesake(
-    form: _NameForm, person: _Person, narration_counts: Mapping[Words, int]
-) -> bool:
+_MIN_SHARED_SENTENCES, _MIN_SHARED_SHARE = 4, 0.05
+"""Sentences that use two names, and their share of those with the rarer one, from which these are
+two people's."""
+
+
+def _are_named_together(form: _NameForm, other_form: _NameForm) -> bool:
+    """Returns whether narration often has two names in one sentence."""
+    if form.words[form.is_noun :] == other_form.words[other_form.is_noun :]:
+        return False  # the Toad, Toad
+    shared_count = len(form.sentences & other_form.sentences)
+    rarer_count = min(len(form.sentences), len(other_form.sentences))
+    return shared_count >= max(_MIN_SHARED_SENTENCES, _MIN_SHARED_SHARE * rarer_count)
+
+
+_MIN_OTHER_TITLE_USES, _MIN_OTHER_TITLE_SHARE = 5, 0.2
+"""Uses in narration of a surname with its rarer title, and their share of those with the other
+title, if two people bear it."""
+
+
+def _is_namesake(form: _NameForm, person: _Person, forms: Mapping[Words, _NameForm]) -> bool:
+    """Returns whether a title and surname are not those of a person with this surname: Mrs. Hart
+    beside Miss Ada, Dr. Hart beside Mr. Ben Hart, and as in `_is_older_namesake`."""
+    if form.title and form.words[1:] == (person.surname,):
+        given_names = (forms[name,] for name in person.given_names if (name,) in forms)
+        if any(_are_named_together(form, given_name) for given_name in given_names):
+            return True
+    if form.title == "mrs":
+        return any(("miss", given_name) in forms for given_name in person.given_names)
+    titles = {person_form.title for person_form in person.forms}
+    for title, other_titles in (("mr", _RANKS), *((rank, {"mr"}) for rank in _RANKS)):
+        if form.title == title and titles & other_titles:
+            names = ((each, *form.words[1:]) for each in {title, *other_titles})
+            counts = [forms[name].narration_count for name in names if name in forms]
+            counts += [0, 0]
+            count, highest_count = sorted(counts)[-2:]
+            if count >= max(_MIN_OTHER_TITLE_USES, _MIN_OTHER_TITLE_SHARE * highest_count):
+                return True
+    return _is_older_namesake(form, person, forms)
+
+
+def _is_older_namesake(form: _NameForm, person: _Person, forms: Mapping[Words, _NameForm]) -> bool:
     """Returns whether "Mr. Wilcox" is not Charles Wilcox.
 
     That is so if the title and surname, and Charles's own name, are frequent, but hardly ever used
@@ -444,7 +558,9 @@ def _is_older_namesake(
         if len(person_form.words_without_title) > 1 and person_form.title == "mr"
     )
     given_name_count = sum(
-        narration_counts.get((given_name,), 0) for given_name in person.given_names
+        forms[given_name,].narration_count
+        for given_name in person.given_names
+        if (given_name,) in forms
     )
     return full_name_count < 0.3 * form.narration_count and (
         given_name_count >= 10 or titled_count >= 10
@@ -452,6 +568,10 @@ def _is_older_namesake(
 
 
 def _closeness(form: _NameForm, person: _Person) -> int:
+    if form.is_noun:  # "the captain" is the one who is called so most
+        return sum(f.count for f in person.forms if form.words[-1] in (f.title, f.words[-1]))
+    if form.words == (person.surname,) and person.pronoun == "he":
+        return 2
     return int(form.words_without_title[-1] in person.given_names) + int(
         form.pronoun is not None and form.pronoun == person.pronoun
     )
@@ -459,24 +579,38 @@ def _closeness(form: _NameForm, person: _Person) -> int:
 
 def _may_be_person(form: _NameForm, person: _Person) -> bool:
     """Returns whether a form may be another name of a person."""
-    if form.pronoun and person.pronoun and form.pronoun != person.pronoun:
+    is_surname = form.words == (person.surname,)  # Joyce, a man's or a woman's
+    if form.pronoun and person.pronoun and form.pronoun != person.pronoun and not is_surname:
+        return False
+    if any(_are_named_together(form, person_form) for person_form in person.forms):
         return False
     if form.is_noun:
         return _fits_noun(form, person)
     first, last = form.words_without_title[0], form.words_without_title[-1]
-    if len(form.words_without_title) > 1 and person.surname != last:
-        return any(
-            set(form.words_without_title) == set(person_form.words_without_title)
-            for person_form in person.forms
-        )
-    has_same_given_name = any(
-        _is_same_given_name(first, given_name) for given_name in person.given_names
-    )
+    if len(form.words_without_title) > 1 and any(
+        set(form.words_without_title) == set(person_form.words_without_title)
+        or _is_part(form.words, person_form.words)  # Long John, John Silver: Long John Silver
+        for person_form in person.forms
+    ):
+        return True
     if len(form.words_without_title) > 1:
-        return has_same_given_name and not _are_rivals(form, person)
+        return (
+            person.surname == last
+            and not _are_rivals(form, person)
+            and any(_is_same_given_name(first, name) for name in person.given_names)
+        )
     if form.title in _BEFORE_SURNAMES:
         return _fits_title(form, person)
-    return has_same_given_name or (first == person.surname and not _is_lady(person))
+    is_given_name = any(
+        len(name) > 1 and _is_same_given_name(first, name) for name in person.given_names
+    )
+    return is_given_name or (first == person.surname and not _is_lady(person))
+
+
+def _is_part(words: Words, longer_words: Words) -> bool:
+    """Returns whether a name is the beginning or the end of a longer one."""
+    count = len(words)
+    return longer_words[:count] == words or longer_words[-count:] == words
 
 
 def _is_lady(person: _Person) -> bool:
@@ -492,9 +626,12 @@ def _fits_title(form: _NameForm, person: _Person) -> bool:
     word = form.words_without_title[0]
     if word == person.surname:
         return not _are_rivals(form, person)
-    return word in person.given_names and not any(
-        person_form.title in _BEFORE_SURNAMES and person_form.words_without_title[-1] != word
-        for person_form in person.forms
+    return word in person.given_names and (
+        form.title == "miss"
+        or not any(
+            person_form.title in _BEFORE_SURNAMES and person_form.words_without_title[-1] != word
+            for person_form in person.forms
+        )
     )
 
 
@@ -508,6 +645,9 @@ def _fits_noun(form: _NameForm, person: _Person) -> bool:
         ):
             return True
         if not person_form.is_noun and person_form.title == form.words[-1]:
+            return True
+        is_name = form.words[1:] == person_form.words_without_title and form.spelling[4].isupper()
+        if is_name and not person_form.is_noun:  # the Toad, Mr. Toad
             return True
     return False
 
