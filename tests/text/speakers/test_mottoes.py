@@ -35,6 +35,6 @@ def test_nobody_says_a_motto() -> None:
     chapter = ["“Oh rain that falls.” MRS. WEIR.", TEXT, "“It rains,” said Ada, “Mrs. Carr.”"]
     attribution = attribute([chapter], language="en")
     assert [person.name for person in attribution.cast] == ["Ada", "Mrs. Carr"]
-    assert [(row.speaker, row.by == NO_SPEECH) for row in attribution.said] == [
+    assert [(row.speaker, row.by == NO_SPEECH) for row in attribution.quotations] == [
         (None, True), ("Ada", False), ("Ada", False),
     ]  # fmt: skip
