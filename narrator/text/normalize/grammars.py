@@ -298,7 +298,8 @@ class Grammar:
             words = self._speak(match, parts, kinds)
             return None if words is None else self._fit(match, words, stop)
 
-        gate = "" if _FIGURES.isdisjoint(kinds.values()) else r"\d"
+        has_roman = "roman" in kinds.values()
+        gate = r"\d" if not _FIGURES.isdisjoint(kinds.values()) else "[IVXLCDM]" * has_roman
         return gate, Rule(name, pattern, speak)
 
     def _read_template(self, template: str, kinds: Mapping[str, str]) -> Iterator[str | _Slot]:
