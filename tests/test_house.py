@@ -310,6 +310,7 @@ EXTRAS = (
     "cosyvoice2",
     "dashboard",
     "draft",
+    "figures",
     "japanese",
     "names",
     "recognition",

@@ -24,6 +24,7 @@ from narrator.errors import (
 )
 from narrator.importing.doubts import ChapterShape, chapter_oddities
 from narrator.importing.project import pending_tasks
+from narrator.installation import install_command
 from narrator.pipeline.book_engines import is_available, settings_of, specs_of
 from narrator.pipeline.book_plan import chain_rules
 from narrator.pipeline.manuscript import (
@@ -35,8 +36,10 @@ from narrator.pipeline.manuscript import (
     main_language,
 )
 from narrator.project.project import Project
+from narrator.quantities import pluralize
 from narrator.speech.hearing import choosing
 from narrator.speech.plan import Utterance
+from narrator.text.normalize import east_asian
 from textbase.characters import excerpt
 from textbase.languages import primary
 
@@ -62,6 +65,7 @@ def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Man
         find_unmatched_entries(manuscript),
         find_unsupported_settings(manuscript),
         find_unrecognised_languages(manuscript),
+        find_unread_figures(manuscript),
     ):
         tell(str(problem))
     shapes = preflight.expected_shapes(project, manuscript.spoken)
@@ -220,6 +224,24 @@ def find_unsupported_settings(manuscript: Manuscript) -> Iterator[Problem]:
         if (reason := reasons[0]) and all(reasons):
             problems.setdefault(f"{setting.spelling}: {reason}", setting.problem(project, reason))
     yield from problems.values()
+
+
+def find_unread_figures(manuscript: Manuscript) -> Iterator[Problem]:
+    """Yields a problem if figures stay as written for want of a package."""
+    if east_asian.is_installed():
+        return
+    count = sum(
+        primary(utterance.language) in east_asian.LANGUAGES
+        and any(map(str.isdecimal, utterance.spoken.text))
+        for utterance in manuscript.spoken
+    )
+    if count:
+        yield Problem(
+            manuscript.project.path,
+            manuscript.project.line("language"),
+            f"Chinese or Japanese figures stay as written in {pluralize(count, 'chunk')}; to have "
+            f"them in words: {install_command('figures')}",
+        )
 
 
 def find_unrecognised_languages(manuscript: Manuscript) -> Iterator[Problem]:

@@ -147,7 +147,7 @@ def test_a_rule_that_names_what_is_not_there_is_an_error(line: str, message: str
 @pytest.mark.parametrize("code", grammars.languages())
 def test_every_rule_of_every_language_compiles(code: str) -> None:
     patterns = [rule.pattern for group in grammars.rules(code) for rule in group.rules]
-    assert len(patterns) > 3
+    assert patterns
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from narrator.text.normalize import Lexicon, grammars, normalize, numbers
+from narrator.text.normalize import Lexicon, east_asian, grammars, normalize, numbers
 from narrator.text.normalize.cldr_numbers import Numbers
 from tests.effort import cpu_seconds, quick
 from tests.tables import Case, read_cases
@@ -67,8 +67,9 @@ def test_text_without_a_language_keeps_its_words() -> None:
 @pytest.mark.parametrize("code", grammars.languages())
 def test_every_language_says_every_number(code: str) -> None:
     rng = random.Random(0)
-    many = [rng.randrange(10 ** rng.randrange(1, 15)) for _ in range(40)]
-    for number in (*range(22), 99, 100, 101, 999, 1000, 1001, 10**6, 10**15 - 1, *many):
+    many = [rng.randrange(10 ** rng.randrange(1, 12)) for _ in range(40)]
+    largest = 10 ** (12 if code in east_asian.LANGUAGES else 15) - 1
+    for number in (*range(22), 99, 100, 101, 999, 1000, 1001, 10**6, largest, *many):
         words = say(str(number), code)
         assert not any(char.isdigit() for char in words), number
         assert "(" not in words

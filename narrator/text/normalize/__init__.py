@@ -24,7 +24,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from narrator.text.normalize import english
+from narrator.text.normalize import east_asian, english
 from narrator.text.normalize.edits import Replacement, apply_edits, compose, map_span
 from narrator.text.normalize.lexicon import Lexicon, LexiconEntry
 from narrator.text.normalize.rules import Group, Setting, apply_rules
@@ -124,7 +124,10 @@ def normalize(
                     pronunciations[spoken] = match.ipa
 
     look_up(plain)
-    edits += apply_rules(plain.translate(_ASCII_DIGITS), rule_groups, setting, read_mask)
+    ascii_text = plain.translate(_ASCII_DIGITS)
+    edits += apply_rules(ascii_text, rule_groups, setting, read_mask)
+    if primary in east_asian.LANGUAGES:
+        edits += east_asian.read_figures(ascii_text, primary, read_mask)
     edits.sort()
     edits = _capitalise_sentences(plain, edits, language)
     words_text = apply_edits(plain, edits)

@@ -5,8 +5,8 @@ A grammar says what a reader makes of figures, signs and abbreviations. Its sect
 `[notation]`  `locale` of CLDR if it is not the file's name; `decimal` sign; `group`, the signs
     between thousands ("_" is a space); `ordinals: dot` if a figure with a full stop is an ordinal;
     `fraction: number` if decimals are said as a number and not digit by digit; `plurals`, the order
-    of forms in lists (CLDR's categories; "one other"); `spaces: no`. A key may name regions:
-    `decimal mx us: .`.
+    of forms in lists (CLDR's categories; "one other"); `spaces: no`; `rules: own` without the
+    common ones. A key may name regions: `decimal mx us: .`.
 `[forms]`  `form: set of CLDR's rules`, or `form: another form, ending>ending ...`. `cardinal` is
     what a number is without a form; `year`, `day`, `hour`, `minute` are used for these slots, and
     `decimals`, `form-decimals` for the parts of a decimal number.
@@ -69,7 +69,7 @@ _CAPITAL = f"[{''.join(c for c in map(chr, range(0x530)) if c.isupper())}]"
 _CLOSING_MARKS = r"[\"')\]]*"
 _TEXT_STOP = rf"{_CLOSING_MARKS}\s*(?:$|\n)"
 _CURRENCY_SIGNS = "$€£¥₽₹₩₪₴₺₫฿"
-_FIGURES_BEFORE = rf"(?<![\w.,:/{_CURRENCY_SIGNS}])(?<!\w[-–])"
+_FIGURES_BEFORE = rf"(?<![\w.,:/{_CURRENCY_SIGNS}])(?<![\w][-–])"
 _FIGURES_AFTER = rf"(?![\w/]|[-–:'][^\W_]|[.,]\d|\s?[%‰°{_CURRENCY_SIGNS}])"
 _WORD_BEFORE, _WORD_AFTER = r"(?:(?!\w)|(?<!\w))", r"(?:(?<!\w)|(?!\w))(?!/\w)"
 _FIGURES = frozenset("n number upto day year hour minute cents".split())
@@ -108,7 +108,7 @@ def rules(tag: str) -> tuple[Group, ...]:
     """Returns the rules of a language by its lower-case BCP 47 tag; none for an unknown one."""
     primary, *regions = tag.split("-")
     code = _SAME_AS.get(primary, primary)
-    return (*grammar(code, *regions).groups(), CAPITALS) if code in languages() else ()
+    return tuple(grammar(code, *regions).groups()) if code in languages() else ()
 
 
 @functools.cache
@@ -147,7 +147,12 @@ class Grammar:
         self._sentence_stop = self._build_sentence_stop()
         self._own_patterns = self._table("patterns")
         self._months = self._month_names()
-        self._figures_after = _FIGURES_AFTER
+        self._figures_before, self._figures_after = _FIGURES_BEFORE, _FIGURES_AFTER
+        self._word_before, self._word_after = _WORD_BEFORE, _WORD_AFTER
+        if not self._gap:  # words stand next to each other, and to figures
+            self._figures_before = _FIGURES_BEFORE.replace(r"\w", r"A-Za-z\d")
+            self._figures_after = _FIGURES_AFTER.replace(r"[\w/]", r"[A-Za-z\d/]")
+            self._word_before = self._word_after = ""
         if self._notation.get("ordinals") == "dot":
             self._figures_after += rf"(?!\.(?!\.|{self._sentence_stop}))"
         self._patterns = self._slot_patterns()
@@ -185,9 +190,13 @@ class Grammar:
 
     def groups(self) -> Iterator[Group]:
         """Yields the rules in order; neighbours that need the same characters are a group."""
-        gated_rules = [*self._own_rules(), *self._common_rules()]
+        gated_rules = list(self._own_rules())
+        if self._notation.get("rules") != "own":
+            gated_rules += self._common_rules()
         for gate, gated in groupby(gated_rules, key=lambda gate_and_rule: gate_and_rule[0]):
             yield Group(gate, *(rule for _, rule in gated))
+        if self._gap:
+            yield CAPITALS
 
     # -- numbers and listed words ------------------------------------------------------------------
 
@@ -285,8 +294,8 @@ class Grammar:
             slots and slots[-1].end() == len(written) and kinds[slots[-1]["name"]] in _NUMERALS
         )
         pattern = (
-            f"(?i){_FIGURES_BEFORE if begins_with_figures else _WORD_BEFORE}(?:{pattern})"
-            f"{self._figures_after if ends_with_figures else _WORD_AFTER}"
+            f"(?i){self._figures_before if begins_with_figures else self._word_before}(?:{pattern})"
+            f"{self._figures_after if ends_with_figures else self._word_after}"
         )
         parts = tuple(self._read_template(template, kinds))
 
