@@ -13,7 +13,7 @@ from narrator.pipeline import book_plan, checking
 from narrator.pipeline.manuscript import find_unspoken, read_manuscript
 from narrator.speech.plan import make_utterances, split_spoken
 from narrator.text.labels import Roles
-from narrator.text.normalize import Lexicon
+from narrator.text.normalize import Lexicon, east_asian
 from narrator.text.script import read_chapter
 from tests import books
 from tests.fakes import HumEngine
@@ -229,3 +229,14 @@ def test_a_book_in_another_language_than_it_says_is_told_to_say_so(tmp_path):
 
 def test_a_book_in_one_language_is_told_nothing(tmp_path):
     assert told(write(tmp_path, ENGLISH)) == []
+
+
+def test_figures_that_need_a_package_are_told(tmp_path, monkeypatch):
+    path = books.brief(tmp_path, PLAIN.replace("en-GB", "zh"), "他35岁。\n", "他走了。\n")
+    assert not any("figures" in line for line in told(path, "draft"))
+    monkeypatch.setattr(east_asian, "is_installed", lambda: False)
+    [line] = [line for line in told(path, "draft") if "figures" in line]
+    assert line.startswith(
+        "book.yaml:3: Chinese or Japanese figures stay as written in 1 chunk; to have them in words"
+    )
+    assert "[figures]" in line
