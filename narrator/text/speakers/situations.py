@@ -393,7 +393,7 @@ def read_story(
     """
     names = KnownNames(people, language)
     passages = mentions.passages(chapters, chapter_speech, names, language)
-    groups = tags.turns(passages)
+    groups = tags.turns(passages, names.pronouns)
     names.learn_pronouns(tags.count_pronouns(groups))
     story = Story(passages, names, groups)
     if first_person is not None:

@@ -31,7 +31,7 @@ class SpeechTag:
 
     @property
     def is_explicit(self) -> bool:
-        return self.rule != "beat"
+        return self.rule not in ("beat", "colon")
 
 
 @dataclass(slots=True)
@@ -49,24 +49,28 @@ class SpeechTurn:
     """Characters mentioned in it."""
 
 
-def turns(passages: Sequence[Passage]) -> list[SpeechTurn]:
-    """Returns the turns of all passages, in order."""
+def turns(passages: Sequence[Passage], pronouns: Sequence[str | None]) -> list[SpeechTurn]:
+    """Returns the turns of all passages, in order; `pronouns` are those of the characters."""
     all_turns: list[SpeechTurn] = []
     for index, passage in enumerate(passages):
         previous = passages[index - 1] if index else None
         if previous is not None and previous.scene != passage.scene:
             previous = None
         if passage.pieces:
-            all_turns += _turns_in(passage, previous)
+            all_turns += _turns_in(passage, previous, pronouns)
     return all_turns
 
 
-def _turns_in(passage: Passage, previous: Passage | None) -> list[SpeechTurn]:
+def _turns_in(
+    passage: Passage, previous: Passage | None, pronouns: Sequence[str | None]
+) -> list[SpeechTurn]:
     """Returns the turns of a passage, split where its tags name another speaker."""
     turns_so_far: list[SpeechTurn] = []
     for index, piece in enumerate(passage.pieces):
         tag = _find_tag(passage, index)
-        if turns_so_far and not _has_another_speaker(turns_so_far[-1], tag, piece):
+        if turns_so_far and not _has_another_speaker(
+            turns_so_far[-1], tag, piece, pronouns
+        ):
             turns_so_far[-1].pieces.append(piece)
             if tag and (
                 turns_so_far[-1].tag is None or _tag_weight(tag) > _tag_weight(turns_so_far[-1].tag)
@@ -90,24 +94,31 @@ def _tag_weight(tag: SpeechTag) -> int:
 
 
 def _has_another_speaker(
-    previous_turn: SpeechTurn, tag: SpeechTag | None, piece: Quotation
+    previous_turn: SpeechTurn,
+    tag: SpeechTag | None,
+    piece: Quotation,
+    pronouns: Sequence[str | None],
 ) -> bool:
-    """Returns whether a piece has another speaker than the pieces before it in the passage."""
+    """Returns whether a piece has another speaker than the pieces before it in the passage, or may
+    have one."""
     text = previous_turn.passage.text
+    last_stop = previous_turn.pieces[-1].stop
     if tag is None or previous_turn.tag is None or tag.mention is previous_turn.tag.mention:
+        if previous_turn.tag is None and tag is not None and tag.mention.kind != "pronoun":
+            # `“No.” He looked up, and Ada said, “Yes.”`
+            return tag.is_explicit and last_stop <= tag.mention.start < piece.start
         # two quotations side by side, without a word between
-        last_stop = previous_turn.pieces[-1].stop
         return not text[last_stop : piece.start].strip(" \n-—") and text[last_stop - 1] in '"”’»'
     group_mention, tag_mention = previous_turn.tag.mention, tag.mention
     if group_mention.characters and tag_mention.characters:
         return not set(group_mention.characters) & set(tag_mention.characters)
     if "self" in (group_mention.kind, tag_mention.kind):
         return group_mention.kind != tag_mention.kind and tag.is_explicit
-    return bool(
-        group_mention.pronoun
-        and tag_mention.pronoun
-        and group_mention.pronoun != tag_mention.pronoun
-    )
+    pronouns_of_tags = [
+        {pronouns[character] for character in mention.characters} or {mention.pronoun}
+        for mention in (group_mention, tag_mention)
+    ]
+    return not pronouns_of_tags[0] & pronouns_of_tags[1] and None not in set().union(*pronouns_of_tags)
 
 
 def _find_tag(passage: Passage, index: int) -> SpeechTag | None:
@@ -360,12 +371,22 @@ def _tag_with_subject_first(
     subject = _subject_of(passage, mentions, words[0], verbs[0])
     if subject is None or subject.first - words[0] > 3:
         return None
-    last_mark = passage.text[max(0, start - 20) : start].rstrip("\"”’'» \n")[-1:]
-    continues_sentence = not passage.words[words[0]].is_capitalised or last_mark in ",-—!?"
     is_near = verbs[0] - subject.last <= 2
-    if is_near or continues_sentence or passage.norm(verbs[0]) in SURE_SAID:
-        return SpeechTag(subject, "after")
-    return None
+    if _begins_sentence(passage, words[0], subject, start):
+        is_tag = is_near and passage.norm(verbs[0]) in SURE_SAID
+    else:
+        is_tag = True
+    return SpeechTag(subject, "after") if is_tag else None
+
+
+def _begins_sentence(passage: Passage, word: int, subject: Mention, start: int) -> bool:
+    """Returns whether narration after a quotation begins a sentence of its own with `word`, so
+    that it rather tells what happens than who spoke."""
+    if not passage.words[word].is_capitalised:
+        return False
+    last_mark = passage.text[max(0, start - 20) : start].rstrip("\"”’'» \n")[-1:]
+    is_name = subject.kind in ("name", "self") and subject.first == word
+    return last_mark not in ",-—!?" or (last_mark in "!?" and not is_name)
 
 
 _CLAUSE = re.compile(r"[.;:!?](?=\s|\Z|[\"”“])|--|—")
@@ -480,9 +501,10 @@ def _subject_of(
     for mention in reversed(possible_subjects):
         if passage.norm(mention.last) == "who":
             return mention
-        if _is_object(passage, mention):
-            continue
         is_near = verb - mention.last <= 1
+        is_conjunction = is_near and passage.norm(mention.first - 1) in _CONJUNCTIONS
+        if _is_object(passage, mention) and not is_conjunction:
+            continue
         if is_near or mention.first == first or _begins_clause(passage, mention):
             return mention
     return next(
