@@ -43,6 +43,8 @@ published, on all 28 novels    BookNLP, end to end 40 %; BookNLP+, cast given 78
 BIN_STARTS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995)
 MIN_BIN_SIZE = 25
 """Decisions that a bin has at least; smaller ones join the one below."""
+PRIOR_SIZE = 15
+"""Decisions, as often right as those of all novels, that are added to those of each in a bin."""
 
 CHAPTER_HEADING = re.compile(r"((chapter|book|part|volume)\b.{0,60}|[IVXLC]+\.?)", re.IGNORECASE)
 
@@ -149,17 +151,24 @@ def compare(
     return rows
 
 
-def calibrate(rows: Iterable[Row]) -> dict[str, list[list[float]]]:
+def calibrate(rows_by_novel: Sequence[Sequence[Row]]) -> dict[str, list[list[float]]]:
     """Returns for each rule the probabilities from which on a share is right, and the shares, which
-    never fall."""
+    never fall.
+
+    A share is that of the novel at the lower quartile, drawn towards that of all novels where it
+    has few decisions: a decision that is called sure is to be right in nearly every book.
+    """
     tables: dict[str, list[list[float]]] = {}
-    by_rule: dict[str, list[Row]] = {}
-    for row in rows:
-        by_rule.setdefault(row.by, []).append(row)
+    by_rule: dict[str, list[list[Row]]] = {}
+    for number, novel_rows in enumerate(rows_by_novel):
+        for row in novel_rows:
+            by_rule.setdefault(row.by, [[] for _ in rows_by_novel])[number].append(row)
     for rule, rule_rows in sorted(by_rule.items()):
         steps: list[list[float]] = []  # from, right, all
         for low, high in zip(BIN_STARTS, (*BIN_STARTS[1:], 2.0), strict=True):
-            bin_hits = [row.is_right for row in rule_rows if low <= row.probability < high]
+            bin_hits = [
+                row.is_right for rows in rule_rows for row in rows if low <= row.probability < high
+            ]
             steps.append([low, float(sum(bin_hits)), float(len(bin_hits))])
             while len(steps) > 1 and (
                 steps[-1][2] < MIN_BIN_SIZE or _share(steps[-2]) > _share(steps[-1])
@@ -167,7 +176,16 @@ def calibrate(rows: Iterable[Row]) -> dict[str, list[list[float]]]:
                 last = steps.pop()
                 steps[-1][1] += last[1]
                 steps[-1][2] += last[2]
-        tables[rule] = [[low, round((right + 0.5) / (n + 1), 3)] for low, right, n in steps]
+        tables[rule] = []
+        for (low, right, n), high in zip(steps, [*(s[0] for s in steps[1:]), 2.0], strict=True):
+            share = (right + 0.5) / (n + 1)
+            hits = [
+                [row.is_right for row in rows if low <= row.probability < high]
+                for rows in rule_rows
+            ]
+            shares = sorted((sum(h) + PRIOR_SIZE * share) / (len(h) + PRIOR_SIZE) for h in hits)
+            low_share = max(shares[len(shares) // 4], *(s for _, s in tables[rule]), 0.0)
+            tables[rule].append([low, round(low_share, 3)])
     return tables
 
 
@@ -221,13 +239,7 @@ def main() -> None:
     all_certainties: list[float] = []
     figures = {}
     for name, (rows, seconds) in novels.items():
-        others = (
-            row
-            for other_name, (other_rows, _) in novels.items()
-            if other_name != name
-            for row in other_rows
-        )
-        tables = calibrate(others)
+        tables = calibrate([rows for other, (rows, _) in novels.items() if other != name])
         certainties = [_certainty(tables, row) for row in rows]
         figures[name] = print_row(name, rows, certainties, seconds)
         all_rows += rows
@@ -237,7 +249,8 @@ def main() -> None:
     print(PUBLISHED)
     _print_rules(all_rows, all_certainties)
     if options.calibrate:
-        _write(calibrate(all_rows), "found" if options.found else "given")
+        tables = calibrate([rows for rows, _ in novels.values()])
+        _write(tables, "found" if options.found else "given")
     print(json.dumps({"cast": "found" if options.found else "given", **figures}))
 
 

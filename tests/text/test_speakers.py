@@ -36,8 +36,29 @@ def test_a_tag_names_its_speaker(paragraph: str) -> None:
     assert set(speakers(paragraph)) == {"Ada Bell"}
 
 
-def test_two_tags_in_one_paragraph_are_two_speakers() -> None:
-    assert speakers("“Yes,” said Ada. “No,” said Ben.") == ["Ada Bell", "Ben Hart"]
+@pytest.mark.parametrize(
+    "paragraph",
+    [
+        "“Yes,” said Ada. “No,” said Ben.",
+        "“Yes!” Ada began loudly, but she stopped, for Ben cried out, “No!”",
+        "“Yes,” said Ada to Ben. He turned away. “No,” he said.",
+    ],
+)  # fmt: skip
+def test_two_tags_in_one_paragraph_are_two_speakers(paragraph: str) -> None:
+    assert speakers(paragraph) == ["Ada Bell", "Ben Hart"]
+
+
+@pytest.mark.parametrize(
+    "paragraph",
+    [
+        "“I know.” Ben went to the door.",
+        "“Do you know?” And Ben put it down.",
+        "“I know.” Ben turned away, and said no more.",
+        "Ben held out his hand: “I know.”",
+    ],
+)  # fmt: skip
+def test_narration_that_tells_what_happens_is_no_tag(paragraph: str) -> None:
+    assert attributed(paragraph).quotations[0].by != "tag"
 
 
 def test_two_people_take_turns() -> None:
@@ -63,9 +84,23 @@ def test_a_quotation_over_paragraphs_is_one_speakers() -> None:
 
 def test_a_name_in_a_tag_is_surer_than_a_turn() -> None:
     said = attributed("“Is it late?” asked Ada.", "“It is,” said Ben.", "“Then go.”").quotations
-    assert [one.by for one in said] == ["tag", "tag", "turns"]
+    assert [one.by for one in said] == ["tag", "tag", "turns-open"]
     assert said[0].certainty >= 0.9
     assert said[0].certainty > said[2].certainty
+
+
+def test_a_turn_is_surer_if_a_tag_confirms_it_later() -> None:
+    exchange = ("“Is it late?” asked Ada.", "“It is,” said Ben.", "“Then go.”", "“I will not.”")
+    unconfirmed = attributed(*exchange).quotations
+    confirmed = attributed(*exchange, "“Oh,” said Ada.").quotations
+    assert [row.by for row in unconfirmed[2:]] == ["turns-open"] * 2
+    assert [row.by for row in confirmed[2:]] == ["turns", "turns", "tag"]
+    assert confirmed[3].certainty > unconfirmed[3].certainty
+
+
+def test_words_that_go_on_are_as_sure_as_their_beginning() -> None:
+    first, second = attributed("“It began long ago.", "“And it went on.”").quotations
+    assert (first.by, first.certainty) == (second.by, second.certainty)
 
 
 def test_the_cast_is_found_where_none_is_given() -> None:

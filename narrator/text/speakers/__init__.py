@@ -211,7 +211,7 @@ def _decision_rows(
             speaker,
             certainty,
             decision.by,
-            continues_previous=index > 0 or decision.by == "goes-on",
+            continues_previous=index > 0 or decision.continues_previous,
             probability=decision.probability,
             alternatives=alternatives,
         )

@@ -13,7 +13,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -38,6 +38,10 @@ _HISTORY_LENGTH, _LOOKAHEAD = 8, 6
 """Turns that are considered before and after one."""
 _FIT_WEIGHT, _MIN_FIT = 0.5, 0.02
 """Power, and least value, of the probability that counts for a speaker whom a tag names."""
+_TAG_REACH = 8
+"""Turns after one among which a tag with a name confirms it."""
+_CONFIRMED_RULES = frozenset("turns called near pronoun beat".split())
+"""Rules whose decisions a later tag confirms."""
 _NOBODY = -1
 
 
@@ -51,9 +55,11 @@ class Decision:
     probability: float
     """By the learnt weights, 0 to 1."""
     by: str
-    """Name of the rule."""
+    """Name of the rule; of the first turn's, if the words go on over several."""
     alternatives: tuple[tuple[int, float], ...] = ()
     """Other candidates, each with its probability."""
+    continues_previous: bool = False
+    """True if the turn continues the words of the one before."""
 
 
 @cache
@@ -185,8 +191,8 @@ class _State:
             )
 
 
-def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> Iterator[Decision]:
-    """Yields the decisions of the likeliest path through a scene; the probability of each is that
+def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> list[Decision]:
+    """Returns the decisions of the likeliest path through a scene; the probability of each is that
     of all paths that agree with it."""
     states = [_State(best=0.0, before=0.0)]
     steps_by_turn: list[list[_Step]] = []
@@ -211,10 +217,32 @@ def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> Iterato
         state.after = 0.0
     odds_by_turn = [_sum_paths(steps) for steps in reversed(steps_by_turn)][::-1]
     history: list[tuple[int, Situation]] = []
+    decisions: list[Decision] = []
     speakers = _speakers_of_path(states[0])
     for situation, character, odds_of in zip(scene_situations, speakers, odds_by_turn, strict=True):
-        yield _make_decision(situation, character, odds_of, history[-_HISTORY_LENGTH:])
+        decision = _make_decision(situation, character, odds_of, history[-_HISTORY_LENGTH:])
         history.append((character, situation))
+        previous = decisions[-1] if decisions else None
+        if previous and situation.continues_previous and previous.character == character:
+            decision = replace(decision, by=previous.by, continues_previous=True)
+        decisions.append(decision)
+    return _mark_open(scene_situations, decisions)
+
+
+def _mark_open(
+    scene_situations: Sequence[Situation], decisions: Sequence[Decision]
+) -> list[Decision]:
+    """Marks the rules of decisions that no name in a tag confirms later in their exchange: these
+    are wrong more often, since nothing would show that two speakers are swapped."""
+    marked: list[Decision] = []
+    turns_to_tag = _TAG_REACH + 1
+    for situation, decision in zip(reversed(scene_situations), reversed(decisions), strict=True):
+        is_open = decision.by in _CONFIRMED_RULES and turns_to_tag > _TAG_REACH
+        marked.append(replace(decision, by=f"{decision.by}-open") if is_open else decision)
+        turns_to_tag = 1 if decision.by == "tag" else turns_to_tag + 1
+        if situation.gap > 1:
+            turns_to_tag = _TAG_REACH + 1
+    return marked[::-1]
 
 
 def _sum_paths(steps: Sequence[_Step]) -> dict[int, float]:
@@ -300,8 +328,6 @@ def _make_decision(
 
 def rule(situation: Situation, character: int, history: History) -> str:
     """Returns the name of the sieve that contributes most to a decision."""
-    if situation.continues_previous and history and history[-1][0] == character:
-        return "goes-on"
     if situation.kind != "bare":
         if situation.kind == "noun" and not situation.named_characters:
             return "stranger"
@@ -474,6 +500,11 @@ def _add_mention_features(
         feature_values[
             f"{kind} subject {min(subject_rank, 3)}" + (" near" if passages_since <= 1 else "")
         ] = 1
+    actors = [actor for actor in situation.actors if matches_pronoun(actor)]
+    if actors:
+        is_last, is_alone = actors[-1] == character, set(actors) == {character}
+        role = "alone" if is_alone else "last" if is_last else "" if character in actors else "not"
+        feature_values[f"{kind} {role} acts".replace("  ", " ")] = 1
     if character in situation.nearby_characters:
         feature_values[f"{kind} here {situation.nearby_characters[character]}"] = 1
         if len(situation.nearby_characters) == 1:
@@ -518,6 +549,9 @@ def _add_turn_features(
             feature_values[f"{kind} same as second {gap_label}"] = float(
                 history[-2][0] == character != last_speaker
             )
+        if last_speaker == character and situation.actors:
+            acts = "acts" if character in situation.actors else "while others act"
+            feature_values[f"{kind} same as last {acts}"] = 1
     if character in previous.turn.vocatives:
         feature_values[f"addressed before {gap_label}"] = 1
     else:

@@ -68,9 +68,7 @@ def _turns_in(
     turns_so_far: list[SpeechTurn] = []
     for index, piece in enumerate(passage.pieces):
         tag = _find_tag(passage, index)
-        if turns_so_far and not _has_another_speaker(
-            turns_so_far[-1], tag, piece, pronouns
-        ):
+        if turns_so_far and not _has_another_speaker(turns_so_far[-1], tag, piece, pronouns):
             turns_so_far[-1].pieces.append(piece)
             if tag and (
                 turns_so_far[-1].tag is None or _tag_weight(tag) > _tag_weight(turns_so_far[-1].tag)
@@ -118,7 +116,9 @@ def _has_another_speaker(
         {pronouns[character] for character in mention.characters} or {mention.pronoun}
         for mention in (group_mention, tag_mention)
     ]
-    return not pronouns_of_tags[0] & pronouns_of_tags[1] and None not in set().union(*pronouns_of_tags)
+    return not pronouns_of_tags[0] & pronouns_of_tags[1] and None not in set().union(
+        *pronouns_of_tags
+    )
 
 
 def _find_tag(passage: Passage, index: int) -> SpeechTag | None:
