@@ -26,12 +26,11 @@ class SpeechTag:
 
     mention: Mention
     rule: str
-    """"after", "before", "colon" (without a verb of speech, but leading to the quotation), or
-    "beat"."""
+    """"after", "before", or "beat" (which tells what somebody does)."""
 
     @property
     def is_explicit(self) -> bool:
-        return self.rule not in ("beat", "colon")
+        return self.rule != "beat"
 
 
 @dataclass(slots=True)
@@ -170,7 +169,7 @@ def _foreign_lead_in(passage: Passage, start: int, *, leads_in: bool) -> SpeechT
     if not leads_in:
         return None
     mention = _sentence_subject(passage, sentence, len(passage.text))
-    return SpeechTag(mention, "colon") if mention is not None else None
+    return SpeechTag(mention, "before") if mention is not None else None
 
 
 def _foreign_tag(passage: Passage, index: int) -> SpeechTag | None:
@@ -201,7 +200,7 @@ def _foreign_tag(passage: Passage, index: int) -> SpeechTag | None:
         mention = _sentence_subject(passage, sentence, piece.start)
         if mention is not None:
             leads_in = before.rstrip()[-1:] in _LEADING_MARKS
-            return SpeechTag(mention, "colon" if leads_in else "beat")
+            return SpeechTag(mention, "before" if leads_in else "beat")
     return None
 
 
@@ -436,7 +435,7 @@ def _tag_ending_at(passage: Passage, begin: int, stop: int) -> SpeechTag | None:
     subject = _subject_of(passage, mentions, words[0], words[-1] + 1)
     if subject is None or (begin and sentence == begin):
         return None
-    return SpeechTag(subject, "colon" if leads_in else "beat")
+    return SpeechTag(subject, "beat")
 
 
 def _tag_by_verb(passage: Passage, words: range, mentions: Sequence[Mention]) -> SpeechTag | None:
@@ -453,7 +452,7 @@ def _tag_by_verb(passage: Passage, words: range, mentions: Sequence[Mention]) ->
         )
     if subject is None:
         return None
-    return SpeechTag(subject, "before" if words[-1] - verb <= 8 else "colon")
+    return SpeechTag(subject, "before" if words[-1] - verb <= 8 else "beat")
 
 
 _SENTENCE = re.compile(r"[.!?](?=[\s\"”])|[。！？]")
