@@ -13,7 +13,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -78,7 +78,7 @@ def decide(situations: Sequence[Situation], book: Story) -> list[Decision]:
     scenes: dict[int, list[Situation]] = {}
     for situation in situations:
         scenes.setdefault(situation.turn.passage.scene, []).append(situation)
-    decide_scene = _decide_scene if book.listeners is None else _decide_tale
+    decide_scene = _decide_exchanges if book.listeners is None else _decide_tale
     return [
         decision
         for scene_situations in scenes.values()
@@ -86,7 +86,25 @@ def decide(situations: Sequence[Situation], book: Story) -> list[Decision]:
     ]
 
 
-_TALE_RULES = frozenset("tag pronoun called turns goes-on".split())
+def _decide_exchanges(scene_situations: Sequence[Situation], book: Story) -> list[Decision]:
+    """Returns the decisions on a scene.
+
+    The rules of those that no name in a tag confirms later in their exchange are marked: they are
+    wrong more often, since nothing would show that two speakers are swapped.
+    """
+    marked: list[Decision] = []
+    turns_to_tag = _TAG_REACH + 1
+    decisions = _decide_scene(scene_situations, book)
+    for situation, decision in zip(reversed(scene_situations), reversed(decisions), strict=True):
+        is_open = decision.by in _CONFIRMED_RULES and turns_to_tag > _TAG_REACH
+        marked.append(replace(decision, by=f"{decision.by}-open") if is_open else decision)
+        turns_to_tag = 1 if decision.by == "tag" else turns_to_tag + 1
+        if situation.gap > 1:
+            turns_to_tag = _TAG_REACH + 1
+    return marked[::-1]
+
+
+_TALE_RULES = frozenset("tag pronoun called turns".split())
 """Rules that decide alone who speaks in a tale."""
 _TALE_REACH = 4
 """Passages after which the speaker of a turn in a tale must have been named, or have spoken."""
@@ -137,8 +155,11 @@ def _is_evident(
         return character is not None
     if situation.kind == "name":
         return True
-    is_only_candidate = decision.by == "pronoun" and not decision.alternatives
-    is_likely = decision.by in _TALE_RULES and decision.probability > 0.5 and not is_only_candidate
+    has_rule = decision.continues_previous or decision.by in _TALE_RULES
+    is_only_candidate = (
+        decision.by == "pronoun" and not decision.alternatives and not decision.continues_previous
+    )
+    is_likely = has_rule and decision.probability > 0.5 and not is_only_candidate
     if not is_likely or character in (book.listeners or ()):
         return False
     last_turn = last_turns.get(character, (-_TALE_REACH, 0))
@@ -226,23 +247,7 @@ def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> list[De
         if previous and situation.continues_previous and previous.character == character:
             decision = replace(decision, by=previous.by, continues_previous=True)
         decisions.append(decision)
-    return _mark_open(scene_situations, decisions)
-
-
-def _mark_open(
-    scene_situations: Sequence[Situation], decisions: Sequence[Decision]
-) -> list[Decision]:
-    """Marks the rules of decisions that no name in a tag confirms later in their exchange: these
-    are wrong more often, since nothing would show that two speakers are swapped."""
-    marked: list[Decision] = []
-    turns_to_tag = _TAG_REACH + 1
-    for situation, decision in zip(reversed(scene_situations), reversed(decisions), strict=True):
-        is_open = decision.by in _CONFIRMED_RULES and turns_to_tag > _TAG_REACH
-        marked.append(replace(decision, by=f"{decision.by}-open") if is_open else decision)
-        turns_to_tag = 1 if decision.by == "tag" else turns_to_tag + 1
-        if situation.gap > 1:
-            turns_to_tag = _TAG_REACH + 1
-    return marked[::-1]
+    return decisions
 
 
 def _sum_paths(steps: Sequence[_Step]) -> dict[int, float]:
