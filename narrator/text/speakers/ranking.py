@@ -505,11 +505,6 @@ def _add_mention_features(
         feature_values[
             f"{kind} subject {min(subject_rank, 3)}" + (" near" if passages_since <= 1 else "")
         ] = 1
-    actors = [actor for actor in situation.actors if matches_pronoun(actor)]
-    if actors:
-        is_last, is_alone = actors[-1] == character, set(actors) == {character}
-        role = "alone" if is_alone else "last" if is_last else "" if character in actors else "not"
-        feature_values[f"{kind} {role} acts".replace("  ", " ")] = 1
     if character in situation.nearby_characters:
         feature_values[f"{kind} here {situation.nearby_characters[character]}"] = 1
         if len(situation.nearby_characters) == 1:
@@ -554,9 +549,6 @@ def _add_turn_features(
             feature_values[f"{kind} same as second {gap_label}"] = float(
                 history[-2][0] == character != last_speaker
             )
-        if last_speaker == character and situation.actors:
-            acts = "acts" if character in situation.actors else "while others act"
-            feature_values[f"{kind} same as last {acts}"] = 1
     if character in previous.turn.vocatives:
         feature_values[f"addressed before {gap_label}"] = 1
     else:

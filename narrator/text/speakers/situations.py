@@ -162,9 +162,6 @@ class Situation:
     """Character -> passages, and mentions, since its last mention in the narration."""
     subjects: Sequence[int] = ()
     """Subjects of the preceding sentences, the latest first."""
-    actors: Sequence[int] = ()
-    """Subjects of the narration since the last turn, in order; also the owner of what acts there:
-    Ada's eyes."""
     nearby_characters: Mapping[int, str] = field(default_factory=dict)
     """Characters in the narration of the same passage -> position: "before subject", "after"…"""
     lead: tuple[int, ...] = ()
@@ -198,9 +195,6 @@ class _MentionTracker:
         """Character -> number of the passage, and count of mentions, at its last mention."""
         self.mention_count = 0
         self.subjects: list[int] = []
-        self.actors: list[int] = []
-        self.tag_stop = 0
-        """Where the tag of the last turn ends in its passage."""
         self.gap = NO_GAP
         self.lead: tuple[int, ...] = ()
         self.people: list[PlacedMention] = []
@@ -219,7 +213,6 @@ class _MentionTracker:
                 for character, (passage, count_then) in self.last_seen.items()
             },
             subjects=tuple(self.subjects[:4]),
-            actors=(*self.actors, *self._actors_before(group)),
             nearby_characters=self._nearby_characters(group),
             lead=self.lead,
             tells_i=any(mention.kind == "self" for mention in nearby),
@@ -233,21 +226,7 @@ class _MentionTracker:
             )
             situation.named_characters = self._resolve_name(tag.mention)
         self.gap = 0
-        self.actors = []
-        self.tag_stop = tag.mention.stop if tag is not None else 0
         return situation
-
-    def _actors_before(self, group: SpeechTurn) -> Iterator[int]:
-        """Yields the subjects of the narration before the first turn of a passage."""
-        passage = group.passage
-        if passage.pieces[0] is not group.pieces[0]:
-            return
-        for mention in passage.mentions:
-            if mention.start >= group.pieces[0].start:
-                return
-            is_tag = group.tag is not None and mention is group.tag.mention
-            if mention.characters and not is_tag and _is_subject(passage, mention):
-                yield mention.characters[0]
 
     def _resolve_name(self, mention: Mention) -> tuple[int, ...]:
         """Returns the character of an ambiguous name: the one mentioned last, else most often."""
@@ -289,7 +268,6 @@ class _MentionTracker:
     def read(self, passage: Passage) -> None:
         """Records the mentions in a passage's narration."""
         last_named: int | None = None
-        since = max(passage.pieces[-1].stop, self.tag_stop) if passage.pieces else 0
         for mention in passage.mentions:
             character = self._resolve_mention(mention)
             if character is None:
@@ -298,11 +276,11 @@ class _MentionTracker:
                 self.mention_count += 1
                 self.last_seen[character] = (passage.number, self.mention_count)
                 last_named = character if mention.characters else last_named
-            if mention.kind == "self" or not _is_subject(passage, mention):
-                continue
-            if mention.start >= since:
-                self.actors.append(character)
-            if not mention.is_possessive:
+            if (
+                mention.kind != "self"
+                and not mention.is_possessive
+                and _is_subject(passage, mention)
+            ):
                 self.subjects = [
                     character,
                     *(subject for subject in self.subjects if subject != character),
