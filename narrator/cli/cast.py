@@ -182,18 +182,21 @@ def _print_changes(proposal: Proposal, *, is_written: bool) -> None:
 
 def _print_cast(proposal: Proposal, max_rows: int | None) -> None:
     """Prints the characters with most lines first, then the sources of the decisions."""
+    from narrator.pipeline.attribution import group_turns
+
     quotes, line_counts = proposal.quotes, proposal.line_counts
     speaking = [
         character for character in proposal.characters_by_lines if line_counts[character.name]
     ]
     title = proposal.project.manifest.title
+    total_count = sum(1 for _ in group_turns(quotes))
     out.print(
-        f"{title}: {pluralize(len(speaking), 'character')}, {pluralize(len(quotes), 'quotation')}"
+        f"{title}: {pluralize(len(speaking), 'character')}, {pluralize(total_count, 'quotation')}"
     )
     if speaking:
         table = Table("character", "", "lines", "share", "voice of", "also called", box=None)
         for character in speaking[:max_rows]:
-            table.add_row(*_character_row(character, proposal))
+            table.add_row(*_character_row(character, proposal, total_count))
         out.print(table)
     if hidden_characters := speaking[max_rows:] if max_rows else []:
         out.print(f"and {pluralize(len(hidden_characters), 'character')} more; --all lists them")
@@ -211,33 +214,34 @@ def _print_cast(proposal: Proposal, max_rows: int | None) -> None:
     out.print(_summarize_certainty(quotes))
 
 
-def _character_row(character: Character, proposal: Proposal) -> tuple[str, ...]:
+def _character_row(character: Character, proposal: Proposal, total_count: int) -> tuple[str, ...]:
     """Returns name, pronoun, lines, their share, the speaker whose voice it shares, aliases."""
     line_count, voice = (
         proposal.line_counts[character.name],
         proposal.project.voice_of(character.name),
     )
-    share = f"{line_count / max(1, len(proposal.quotes)):.1%}"
+    share = f"{line_count / max(1, total_count):.1%}"
     aliases = shorten(", ".join(name for name in character.aliases if name != character.name), 40)
     shared_voice = "" if voice == character.name else voice
     return character.name, character.pronoun or "", f"{line_count:,}", share, shared_voice, aliases
 
 
 def _summarize_certainty(quotes: Sequence[Quote]) -> str:
-    """Returns a line with the number of decisions by each source."""
+    """Returns a line with the number of quotations that each source decided, pieces not counted."""
+    from narrator.pipeline.attribution import group_turns
     from narrator.text.speaker_files import NOBODY, UNKNOWN
-    from narrator.text.speakers import SURE_CERTAINTY
 
-    attributed_rows = [quote.row for quote in quotes if quote.row.by in ("rule", "model")]
-    nobody_rows = [row for row in attributed_rows if row.speaker == NOBODY]
-    named_rows = [row for row in attributed_rows if row.speaker not in (NOBODY, UNKNOWN)]
-    sure_count = sum(row.certainty >= SURE_CERTAINTY for row in named_rows)
+    decided = [turn[0] for turn in group_turns(quotes)]
+    guesses = [quote for quote in decided if quote.row.by in ("rule", "model")]
+    nobody_rows = [quote.row for quote in guesses if quote.row.speaker == NOBODY]
+    doubtful = [quote for quote in guesses if quote.is_doubtful]
+    unknown_count = sum(quote.row.speaker == UNKNOWN for quote in doubtful)
     counts = {
-        "by you": sum(quote.row.is_manual for quote in quotes),
-        "by print": sum(quote.row.by == "print" for quote in quotes),
-        "sure": sure_count,
-        "doubtful": len(named_rows) - sure_count,
-        "unknown": sum(row.speaker == UNKNOWN for row in attributed_rows),
+        "by you": sum(quote.row.is_manual for quote in decided),
+        "by print": sum(quote.row.by == "print" for quote in decided),
+        "sure": len(guesses) - len(nobody_rows) - len(doubtful),
+        "doubtful": len(doubtful) - unknown_count,
+        "unknown": unknown_count,
         "nobody's speech": sum(not row.is_nested for row in nobody_rows),
         "left to the tellers of tales": sum(row.is_nested for row in nobody_rows),
     }

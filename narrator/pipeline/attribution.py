@@ -111,7 +111,7 @@ class Proposal:
     """The paragraphs of all chapters as the rules read them; `list_paragraphs` has their lines."""
     warnings: tuple[Problem, ...]
     line_counts: Mapping[str, int]
-    """Character -> quotations, pieces counted."""
+    """Character -> quotations."""
     manifest_change: FileChange | None = None
     """The change of book.yaml that adds what the project has and the file lacks."""
     new_names: tuple[str, ...] = ()
@@ -313,7 +313,8 @@ _UNKNOWN_LANGUAGE = (
 
 def _count_lines(quotes: Sequence[Quote]) -> Counter[str]:
     """Counts the quotations of each character."""
-    return Counter(quote.speaker for quote in quotes if quote.speaker is not None)
+    speakers = (turn[0].speaker for turn in group_turns(quotes))
+    return Counter(speaker for speaker in speakers if speaker is not None)
 
 
 def _fill_in_decisions(proposal: Proposal) -> Attribution:

@@ -103,7 +103,7 @@ def test_a_quotation_is_the_one_of_a_chapters_place(tmp_path):
     assert [(one.chapter, one.line_number) for one in found.quotes] == [
         (0, 3), (0, 3), (0, 7), (0, 9), (1, 1),
     ]  # fmt: skip
-    assert found.line_counts == {"Ada": 4, "Ben": 1}
+    assert found.line_counts == {"Ada": 3, "Ben": 1}
 
 
 def test_what_the_text_gives_to_somebody_is_asked_of_nobody(tmp_path):
