@@ -68,6 +68,7 @@ feminine: (?-i:[a-z]\\w*(?:cja|ość))
 [abbreviations]
 np.: na przykład
 prof.: profesor
+t o m: tak oznaczono
 
 [rules]
 count: {n}(?= {feminine}) -> {n:feminine}
@@ -107,10 +108,11 @@ def read(text: str, grammar: str = POLISH, *regions: str) -> str:
         ("Było ich 5.", "Było ich pięć."),
         # ranges go up, and are said whole or not at all
         ("10-20 i 10–20 km", "dziesięć do dwadzieścia i dziesięć do dwadzieścia kilometrów"),
-        ("20-10", "20-10"),
+        ("20-10, 12 000–360", "20-10, 12 000–360"),
         ("-5, BA-5, 3:1, 1.2.3, 05", "minus pięć, BA-5, 3:1, 1.2.3, 05"),
         # a sign that no list has leaves its figure
         ("5 $, $5, 5%", "5 $, $5, 5%"),
+        ("tom t o m", "tom tak oznaczono"),
         ("Np. prof. Nowak, np.", "Na przykład profesor Nowak, na przykład."),
         ("1 000 000", "milion"),
     ],

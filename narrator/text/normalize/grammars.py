@@ -408,7 +408,8 @@ class Grammar:
         groups = rf"(?:{group}\d{{2,3}})*{group}\d{{3}}(?!\d)"
         if self._notation.get("groups") != "indian":
             groups = rf"(?:{group}\d{{3}})+(?!\d)"
-        integer = rf"(?:[1-9]\d{{0,2}}{groups}|(?!0\d)\d+)"
+        single = rf"(?!0\d)(?:\d{{4,}}|\d{{1,3}}(?!{group}\d{{3}}(?!\d)))"
+        integer = rf"(?:[1-9]\d{{0,2}}{groups}|{single})"
         number = rf"{integer}(?:{re.escape(self._point)}\d+)?"
         return {
             "n": integer,
@@ -482,7 +483,7 @@ def _month(line: str) -> tuple[str, set[str], list[str]]:
 
 def _word_pattern(word: str) -> str:
     """Returns a pattern of a listed word, with any spaces and a capital where it may have one."""
-    pattern = re.sub(r"(?<=\\\.)(?=.)(?!\\ )|\\ ", r"\\s?", re.escape(word))
+    pattern = re.sub(r"(?<=\\\.)(?:\\ |(?=.))", r"\\s?", re.escape(word)).replace(r"\ ", r"\s")
     if word[0].islower():
         pattern = f"[{word[0]}{word[0].upper()}]{pattern[1:]}"
     return f"{pattern}|{word.upper()}" if _shouts(word) else pattern
