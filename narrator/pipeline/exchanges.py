@@ -43,14 +43,18 @@ class Decision(StrEnum):
     REMAINING_TURNS = "rest"
     """A named person says this turn and those after it."""
     SWAP = "swap"
-    """From this turn on, its speaker and the nearest other one are exchanged for each other."""
+    """From this turn on, its speaker and the nearest other one are exchanged for each other, except
+    where a tag names the speaker."""
     ALTERNATE = "alternate"
-    """From this turn on, its speaker and the nearest other one take turns."""
+    """From this turn on, its speaker and the nearest other one take turns, up to a turn whose tag
+    names somebody else than the one whose turn it is."""
     AS_SHOWN = "as shown"
     """All turns of the exchange, also those before this one, are right."""
 
 
 _SINGLE_TURN = (Decision.THIS_TURN, Decision.NEXT_CANDIDATE)
+_RULE_OF_NAMES = "tag"
+"""The rule for quotations whose tag names the speaker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,15 @@ class Exchange:
     def doubtful_turns(self) -> list[int]:
         """Indices of the turns that a person should check."""
         return [index for index, turn in enumerate(self.turns) if turn[0].is_doubtful]
+
+    @property
+    def named_turns(self) -> list[int]:
+        """Indices of the turns whose speaker is named in a tag, which no person has decided."""
+        return [
+            index
+            for index, (quote, *_) in enumerate(self.turns)
+            if (quote.row.by, quote.row.name) == ("rule", _RULE_OF_NAMES) and not quote.is_doubtful
+        ]
 
     @property
     def expected_errors(self) -> float:
@@ -240,32 +253,58 @@ def decided_speakers(
 
     Raises UsageError if there is nobody else, or there are no two speakers to swap.
     """
-    before, after = list(speakers[:turn]), list(speakers[turn:])
+    decided = _decided_turns(exchange, speakers, turn, decision, speaker)
+    return [decided.get(index, name) for index, name in enumerate(speakers)]
+
+
+def _decided_turns(
+    exchange: Exchange, speakers: Sequence[str], turn: int, decision: Decision, speaker: str
+) -> dict[int, str]:
+    """The speaker of each turn that a decision is about, by index. Raises UsageError."""
+    remaining_turns = range(turn, len(speakers))
     if decision is Decision.NEXT_CANDIDATE:
-        quote = exchange.turns[turn][0]
-        names = list(
-            dict.fromkeys((*(name for name, _ in quote.alternatives), *exchange.candidates))
-        )
-        is_decided = quote.row.is_manual or after[0] != _speaker_of(exchange.turns[turn])
-        position = names.index(after[0]) + 1 if is_decided and after[0] in names else 0
-        others = [name for name in names[position:] + names[:position] if name != after[0]]
-        if not others:
-            raise UsageError("there is nobody else in the cast")
-        speaker = others[0]
-    if decision in _SINGLE_TURN:
-        return [*before, speaker, *after[1:]]
+        return {turn: _next_candidate(exchange, speakers[turn], turn)}
+    if decision is Decision.THIS_TURN:
+        return {turn: speaker}
     if decision is Decision.REMAINING_TURNS:
-        return [*before, *(speaker for _ in after)]
+        return dict.fromkeys(remaining_turns, speaker)
     if decision is Decision.AS_SHOWN:
-        return [*before, *after]
+        return dict(enumerate(speakers))
     pair = speakers_to_swap(speakers, turn)
     if pair is None:
         raise UsageError("there are no two speakers here: say who it is by a number or name")
-    if decision is Decision.ALTERNATE:
-        return [*before, *(pair[index % 2] for index in range(len(after)))]
     first, second = pair
-    swapped = {first: second, second: first}
-    return [*before, *(swapped.get(name, name) for name in after)]
+    named_turns = set(exchange.named_turns) - {turn}
+    if decision is Decision.SWAP:
+        swapped = {first: second, second: first}
+        return {
+            index: swapped.get(speakers[index], speakers[index])
+            for index in remaining_turns
+            if index not in named_turns
+        }
+    alternating = {index: pair[(index - turn) % 2] for index in remaining_turns}
+    stop = next(
+        (i for i in sorted(named_turns) if alternating.get(i, speakers[i]) != speakers[i]),
+        len(speakers),
+    )
+    return {
+        index: name
+        for index, name in alternating.items()
+        if index < stop and index not in named_turns
+    }
+
+
+def _next_candidate(exchange: Exchange, speaker: str, turn: int) -> str:
+    """The next likely speaker of a turn after the present one. Raises UsageError if there is nobody
+    else."""
+    quote = exchange.turns[turn][0]
+    names = list(dict.fromkeys((*(name for name, _ in quote.alternatives), *exchange.candidates)))
+    is_decided = quote.row.is_manual or speaker != _speaker_of(exchange.turns[turn])
+    position = names.index(speaker) + 1 if is_decided and speaker in names else 0
+    others = [name for name in names[position:] + names[:position] if name != speaker]
+    if not others:
+        raise UsageError("there is nobody else in the cast")
+    return others[0]
 
 
 def next_doubtful(exchange: Exchange, turn: int) -> int | None:
@@ -283,19 +322,19 @@ def apply_decision(
     """Returns the proposal after a decision, and the edit of its chapter's file.
 
     All decided turns become a person's. Turns that are decided in print change only by THIS_TURN
-    and NEXT_CANDIDATE. The edit writes into the file as it is now, and changes nothing if all was
+    and NEXT_CANDIDATE, those whose tag names somebody by neither SWAP nor ALTERNATE, unless they
+    are the given turn. The edit writes into the file as it is now, and changes nothing if all was
     decided so already. `speaker` is a name in the cast, NOBODY or UNKNOWN. Raises UsageError,
     StorageError if the file cannot be read.
     """
     exchange = find_exchange(proposal, exchange_id)
     if not 0 <= turn < len(exchange.turns):
         raise UsageError(f"this exchange has {pluralize(len(exchange.turns), 'turn')}")
-    new_speakers = decided_speakers(exchange, exchange.speakers, turn, decision, speaker)
-    decided_turns = range(0 if decision is Decision.AS_SHOWN else turn, len(new_speakers))
+    decided = _decided_turns(exchange, exchange.speakers, turn, decision, speaker)
     answers = [
-        (exchange.turns[index], new_speakers[index])
-        for index in (decided_turns[:1] if decision in _SINGLE_TURN else decided_turns)
-        if _is_changed(exchange.turns[index], new_speakers[index], decision)
+        (exchange.turns[index], name)
+        for index, name in decided.items()
+        if _is_changed(exchange.turns[index], name, decision)
     ]
     _require_in_cast(proposal, {name for _, name in answers} - {NOBODY, UNKNOWN})
     number = exchange.chapter

@@ -89,22 +89,31 @@ def test_exchanges_with_most_expected_errors_come_first_or_those_of_the_beginnin
         ("ABAB", 1, Decision.AS_SHOWN, "ABAB"),
         ("ABAB", 1, Decision.THIS_TURN, "ACAB"),
         ("ABAB", 2, Decision.REMAINING_TURNS, "ABCC"),
+        ("ABaB", 2, Decision.REMAINING_TURNS, "ABCC"),
         ("ABAB", 0, Decision.SWAP, "BABA"),
         ("ABAB", 2, Decision.SWAP, "ABBA"),
         ("ABCA", 2, Decision.SWAP, "ABBA"),
         ("AAAA", 1, Decision.SWAP, None),
         ("?BAB", 0, Decision.SWAP, None),
+        ("ABaB", 0, Decision.SWAP, "BAAA"),
+        ("abAB", 0, Decision.SWAP, "BBBA"),
         ("ABBB", 1, Decision.ALTERNATE, "ABAB"),
         ("AB??", 1, Decision.ALTERNATE, "ABAB"),
         ("A-BB", 2, Decision.ALTERNATE, "A-BA"),
         ("AACC", 0, Decision.ALTERNATE, "ACAC"),
+        ("AB??aA", 1, Decision.ALTERNATE, "ABABAB"),
+        ("AB??bA", 1, Decision.ALTERNATE, "ABABBA"),
+        ("AB?c?A", 1, Decision.ALTERNATE, "ABAC?A"),
+        ("aB??", 0, Decision.ALTERNATE, "ABAB"),
     ],
 )
-def test_what_a_decision_makes_of_the_speakers(path, before, turn, decision, after):
-    exchange = first_exchange(path)
+def test_what_a_decision_makes_of_the_speakers(tmp_path, before, turn, decision, after):
+    """A small letter is somebody whom the text names in a tag."""
+    lines = ["“Well,” said Ada." if letter.islower() else "“Well.”" for letter in before]
+    exchange = first_exchange(edited.write(tmp_path, "\n\n".join(lines)))
 
     def decided():
-        return exchanges.decided_speakers(exchange, before, turn, decision, "C")
+        return exchanges.decided_speakers(exchange, before.upper(), turn, decision, "C")
 
     if after is None:
         with pytest.raises(UsageError, match="no two speakers"):
@@ -143,11 +152,14 @@ def test_a_whole_exchange_is_decided_and_asked_about_no_more(path):
     after, edit = exchanges.apply_decision(now, exchange.id, 0, Decision.THIS_TURN, "Ben")
     edited.made(path, edit)
     after, edit = exchanges.apply_decision(after, exchange.id, 0, Decision.ALTERNATE)
-    assert edit.title == "chapter 1: 3 quotations: Ada, Ben"
+    assert edit.title == "chapter 1: Ben says “Do I not?”"
     edited.made(path, edit)
+    assert (path.parent / "one.speakers.txt").read_text().count("Ada | rule tag") == 2
     for later in (after, proposal(path)):
         assert exchanges.find_exchange(later, exchange.id).speakers == ("Ben", "Ada", "Ben", "Ada")
         assert exchange.id not in [one.id for one in exchanges.doubtful_exchanges(later)]
+    after, edit = exchanges.apply_decision(after, exchange.id, 0, Decision.AS_SHOWN)
+    assert edit.title == "chapter 1: 2 quotations: Ada"
     _, edit = exchanges.apply_decision(after, exchange.id, 0, Decision.AS_SHOWN)
     assert edit.changes == ()
 
