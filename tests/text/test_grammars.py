@@ -63,7 +63,8 @@ czerwca
 czyrwnia si: czyr.
 
 [patterns]
-feminine: (?-i:[a-z]\\w*(?:cja|ość))
+abstract: (?-i:[a-z]\\w*ość)
+feminine: {abstract}|(?-i:[a-z]\\w*cja)
 
 [abbreviations]
 np.: na przykład
@@ -71,6 +72,7 @@ prof.: profesor
 t o m: tak oznaczono
 
 [rules]
+count: {n=20|30} stacja -> {n:ordinal} stacja
 count: {n}(?= {feminine}) -> {n:feminine}
 century: {numeral}\\. wiek -> {numeral:ordinal} wiek
 date: {day}\\.{mm}\\.(?!\\d) -> {day:genitive} {mm}
@@ -100,7 +102,8 @@ def read(text: str, grammar: str = POLISH, *regions: str) -> str:
         # own rules of numbers and endings
         ("21. maja i 1. maj.", "dwudziestego pierwszego maja i pierwszego maja."),
         # patterns of a language, and numerals of both kinds
-        ("2 stacja, 2 akcja i 2 wieś", "dwie stacja, dwie akcja i dwa wieś"),
+        ("2 stacja, 2 akcja, 2 ilość i 2 wieś", "dwie stacja, dwie akcja, dwie ilość i dwa wieś"),
+        ("20 stacja, 21 stacja", "dwudziesty stacja, dwadzieścia jeden stacja"),
         ("21. wiek, XXI. wiek", "dwudziesty pierwszy wiek, dwudziesty pierwszy wiek"),
         # a full stop after a figure is an ordinal's, unless a sentence ends there
         ("w 5. klasie", "w 5. klasie"),

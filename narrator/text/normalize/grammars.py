@@ -15,7 +15,8 @@ A grammar says what a reader makes of figures, signs and abbreviations. Its sect
 `[corrections]`  `pattern: right words` for what CLDR says wrongly.
 `[words]`  single words for templates; `decimal` may have forms by the plural of the whole number.
 `[months]`  twelve lines, `name: abbreviations`; after one, its name in a region: `Jänner at: Jän.`.
-`[patterns]`  `name: regular expression`, for rules that share it: `{name}`, spoken as written.
+`[patterns]`  `name: regular expression`, for rules that share it: `{name}`, spoken as written. It
+    may itself have slots, of kinds, of lists and of patterns above it.
 `[starters]`  words that begin a sentence after a figure with a full stop, in German with its
     nouns in capitals.
 `[rules]`  `name: pattern -> spoken`, in order: text that a rule has read is closed to later ones.
@@ -30,8 +31,8 @@ A pattern is a regular expression, without regard to case, with slots:
 `{minute}` `{cents}` two figures but 00, `{roman}` a Roman numeral in capitals, `{numeral}` that or
 a whole number, `{point}` the decimal sign, `{month}` a month's name, `{capital}` a capital letter;
 `{list}` what a section lists (`_` for a space in its name), exactly as written there, but for a
-capital at the beginning; `{name=a|b}` a pattern of its own, spoken as written. A second slot of a
-kind has a figure: `{n2}`.
+capital at the beginning; `{name=a|b}` a pattern of its own, spoken as written, or as a number if it is named so: `{n=1|21}`.
+A second slot of a kind has a figure: `{n2}`.
 
 A pattern that begins or ends with figures does not match inside of a longer one; nor does any begin
 or end inside of a word.
@@ -75,6 +76,7 @@ _WORD_BEFORE, _WORD_AFTER = r"(?:(?!\w)|(?<!\w))", r"(?:(?<!\w)|(?!\w))(?!/\w)"
 _FIGURES = frozenset("n number upto day year hour minute cents".split())
 """Kinds of slots whose figures are said as a number."""
 _NUMERALS = _FIGURES | {"numeral"}
+_NUMERIC = _NUMERALS | {"roman", "digits"}
 _SLOT = re.compile(r"\{(?P<name>[a-z_]+\d?)(?:=(?P<own>[^{}]*)|:(?P<form>[\w-]+))?(?P<up>\^?)\}")
 
 
@@ -156,6 +158,10 @@ class Grammar:
         if self._notation.get("ordinals") == "dot":
             self._figures_after += rf"(?!\.(?!\.|{self._sentence_stop}))"
         self._patterns = self._slot_patterns()
+        for name, pattern in self._own_patterns.items():
+            self._patterns[name] = _SLOT.sub(
+                lambda slot: f"(?:{self._pattern(_kind(slot['name']))})", pattern
+            )
 
     def _table(self, section: str) -> dict[str, str]:
         has_lines = section in self._lists and self._lists.lines(section)
@@ -282,7 +288,12 @@ class Grammar:
         if not arrow:
             raise ValueError(f"a rule without ' -> ': {line}")
         slots = list(_SLOT.finditer(written))
-        kinds = {slot["name"]: "own" if slot["own"] else _kind(slot["name"]) for slot in slots}
+        kinds = {slot["name"]: _kind(slot["name"]) for slot in slots}
+        kinds |= {
+            slot["name"]: "own"
+            for slot in slots
+            if slot["own"] and kinds[slot["name"]] not in _NUMERIC
+        }
         pattern = _SLOT.sub(
             lambda slot: f"(?P<{slot['name']}>{slot['own'] or self._pattern(_kind(slot['name']))})",
             written,
@@ -426,7 +437,6 @@ class Grammar:
             "numeral": rf"(?:{integer}|(?-i:[MDCLXVI]+))",
             "point": re.escape(self._point),
             "capital": f"(?-i:{_CAPITAL})",
-            **self._own_patterns,
         }
 
     def _pattern(self, kind: str) -> str:
