@@ -76,6 +76,9 @@ _WORD_BEFORE, _WORD_AFTER = r"(?:(?!\w)|(?<!\w))", r"(?:(?<!\w)|(?!\w))(?!/\w)"
 _FIGURES = frozenset("n number upto day year hour minute cents".split())
 """Kinds of slots whose figures are said as a number."""
 _NUMERALS = _FIGURES | {"numeral"}
+_ROMAN = r"(?<!\w)[MDCLXVI]+(?!\w)"
+_GATES = {**dict.fromkeys(_FIGURES, r"\d"), "roman": _ROMAN, "numeral": rf"\d|{_ROMAN}"}
+"""What a text has if it has a slot of these kinds."""
 _NUMERIC = _NUMERALS | {"roman", "digits"}
 _SLOT = re.compile(r"\{(?P<name>[a-z_]+\d?)(?:=(?P<own>[^{}]*)|:(?P<form>[\w-]+))?(?P<up>\^?)\}")
 
@@ -318,9 +321,8 @@ class Grammar:
             words = self._speak(match, parts, kinds)
             return None if words is None else self._fit(match, words, stop)
 
-        has_roman = "roman" in kinds.values()
-        gate = r"\d" if not _FIGURES.isdisjoint(kinds.values()) else "[IVXLCDM]" * has_roman
-        return gate, Rule(name, pattern, speak)
+        gates = (gate for kind, gate in _GATES.items() if kind in kinds.values())
+        return next(gates, ""), Rule(name, pattern, speak)
 
     def _read_template(self, template: str, kinds: Mapping[str, str]) -> Iterator[str | _Slot]:
         """Yields the literal text and the slots of a template."""
