@@ -76,7 +76,7 @@ _WORD_BEFORE, _WORD_AFTER = r"(?:(?!\w)|(?<!\w))", r"(?:(?<!\w)|(?!\w))(?!/\w)"
 _FIGURES = frozenset("n number upto day year hour minute cents".split())
 """Kinds of slots whose figures are said as a number."""
 _NUMERALS = _FIGURES | {"numeral"}
-_ROMAN = r"(?<!\w)[MDCLXVI]+(?!\w)"
+_ROMAN = r"(?<!\w)(?:[MDCLXVI]+(?!\w)|[IVX]{2}|[IVX][eèé])"
 _GATES = {**dict.fromkeys(_FIGURES, r"\d"), "roman": _ROMAN, "numeral": rf"\d|{_ROMAN}"}
 """What a text has if it has a slot of these kinds."""
 _NUMERIC = _NUMERALS | {"roman", "digits"}
