@@ -31,8 +31,8 @@ A pattern is a regular expression, without regard to case, with slots:
 `{minute}` `{cents}` two figures but 00, `{roman}` a Roman numeral in capitals, `{numeral}` that or
 a whole number, `{point}` the decimal sign, `{month}` a month's name, `{capital}` a capital letter;
 `{list}` what a section lists (`_` for a space in its name), exactly as written there, but for a
-capital at the beginning; `{name=a|b}` a pattern of its own, spoken as written, or as a number if it is named so: `{n=1|21}`.
-A second slot of a kind has a figure: `{n2}`.
+capital at the beginning; `{name=a|b}` a pattern of its own, spoken as written, or as a number if it
+has such a name: `{n=1|21}`. A second slot of a kind has a figure: `{n2}`.
 
 A pattern that begins or ends with figures does not match inside of a longer one; nor does any begin
 or end inside of a word.
