@@ -102,6 +102,15 @@ cast-model: $(VENV)/.test
 	$(BIN)/python -m benchmarks.asking "$(FOLDER)" --url "$(URL)" --model "$(MODEL)" \
 	  --answers $(ANSWERS) $(if $(KEY),--key $(KEY)) $(if $(PRICE),--price "$(PRICE)")
 
+# Figures that Kokoro says, heard by Whisper. English needs nothing besides `make speech`; others
+# need a multilingual Whisper (`narrator models pull recogniser`):
+#   make figures FIGURES_LANGUAGE=fr RECOGNISER=auto
+FIGURES_LANGUAGE := en
+
+figures: $(VENV)/.speech
+	NARRATOR_HOME=$(VENV)/speech $(BIN)/python -m benchmarks.figures_heard $(FIGURES_LANGUAGE) \
+	  $(if $(RECOGNISER),--recogniser $(RECOGNISER))
+
 # Others beside its own: make corpus MANUSCRIPTS="a.epub b.txt"
 corpus: $(VENV)/.test
 	$(BIN)/python -m benchmarks.corpus $(MANUSCRIPTS)

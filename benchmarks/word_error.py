@@ -45,14 +45,20 @@ class Kokoro:
 
     name = "kokoro"
 
-    def __init__(self, weights: Path) -> None:
-        settings = KokoroSettings(model=str(weights), device="cpu", slots=1)
+    def __init__(
+        self, weights: Path | None, language: str = LANGUAGE, voices: Sequence[str] = VOICES
+    ) -> None:
+        """`weights` is a folder, or None for the model that narrator finds."""
+        self._language, self._voices = language, voices
+        settings = KokoroSettings(device="cpu", slots=1)
+        if weights is not None:
+            settings = settings.model_copy(update={"model": str(weights)})
         self._session = KokoroEngine(settings, cache=Path("unused")).start()
 
     def say(self, text: str, number: int) -> SpokenText:
-        settings = {"kokoro": KokoroVoice(voice=VOICES[number % len(VOICES)])}
+        settings = {"kokoro": KokoroVoice(voice=self._voices[number % len(self._voices)])}
         voice = Voice("speaker", own=settings)
-        self._session.add(Request("k", text, LANGUAGE, voice, None, {}, 0, 0, 1.0))
+        self._session.add(Request("k", text, self._language, voice, None, {}, 0, 0, 1.0))
         while True:
             for outcome in self._session.advance():
                 assert outcome.speech is not None, outcome.failure
