@@ -494,8 +494,9 @@ def _month(line: str) -> tuple[str, set[str], list[str]]:
 
 
 def _word_pattern(word: str) -> str:
-    """Returns a pattern of a listed word, with any spaces and a capital where it may have one."""
-    pattern = re.sub(r"(?<=\\\.)(?:\\ |(?=.))", r"\\s?", re.escape(word)).replace(r"\ ", r"\s")
+    """Returns a pattern of a listed word; spaces next to its marks and a capital are optional."""
+    pattern = re.sub(r"(?<=\w)\\ ", r"\\s", re.escape(word))
+    pattern = re.sub(r"(?<=\\\.)(?=.)(?!\\)|\\ ", r"\\s?", pattern)
     if word[0].islower():
         pattern = f"[{word[0]}{word[0].upper()}]{pattern[1:]}"
     return f"{pattern}|{word.upper()}" if _shouts(word) else pattern
