@@ -19,11 +19,13 @@ from rich.console import Console
 from rich.text import Text
 
 from narrator.cli.shared import display_path, out
-from narrator.errors import UsageError
+from narrator.errors import ManifestError, UsageError
 from narrator.quantities import pluralize
+from narrator.text.markup import squeeze
 
 if TYPE_CHECKING:
     from narrator.pipeline.attribution import Proposal
+    from narrator.pipeline.edits import Edit
     from narrator.pipeline.exchanges import Decision, Exchange, Passage
 
 Keys = Callable[[], str]
@@ -37,6 +39,8 @@ _QUOTATION_START_CHARS, _QUOTATION_END_CHARS = 240, 120
 """Characters that are shown of the start and the end of a long quotation."""
 _ENTER_KEYS, _ESCAPE_KEY, _TAB_KEY, _BACKSPACE_KEYS = "\r\n", "\x1b", "\t", "\x7f\b"
 _QUIT_KEYS = "q\x04"
+_PRONOUNS = {"h": "he", "s": "she", "o": ""}
+"""Key -> pronoun of a new person."""
 _FUNCTION_KEY_TIMEOUT_S = 0.05
 """Seconds after Escape within which further bytes belong to a function key."""
 
@@ -144,7 +148,7 @@ class Review:
                 break
             try:
                 self._press(key)
-            except UsageError as error:
+            except (ManifestError, UsageError) as error:
                 self.console.print(Text(str(error), style="bold"))
         return len(self.saved), len(self.proposal.doubtful_turns)
 
@@ -188,10 +192,14 @@ class Review:
 
     def _decide(self, exchange: Exchange, decision: Decision, speaker: str = "") -> None:
         """Writes a decision on the turn at the cursor. Raises UsageError, StorageError."""
-        from narrator.pipeline import edits
         from narrator.pipeline.exchanges import apply_decision
 
-        proposal, edit = apply_decision(self.proposal, exchange.id, self.cursor, decision, speaker)
+        self._apply(*apply_decision(self.proposal, exchange.id, self.cursor, decision, speaker))
+
+    def _apply(self, proposal: Proposal, edit: Edit) -> None:
+        """Writes an edit, and goes on with the proposal after it. Raises UserError."""
+        from narrator.pipeline import edits
+
         if edit.changes:
             edits.apply(self.proposal.project, edit)
             self.saved.append(_SavedDecision(edit.title, self.proposal, self.position, self.cursor))
@@ -246,12 +254,19 @@ class Review:
         return self._ask_for_name() if key == "w" else None
 
     def _ask_for_name(self) -> str | None:
-        """Reads a name of the cast, which is completed as it is typed; None after Escape."""
+        """Reads a name, which is completed as it is typed, and may be new; None after Escape."""
+        self._print(
+            Text(
+                "type a name: Tab completes it, Enter takes it, Esc goes back; ctrl-C leaves, and "
+                "what you decided is saved",
+                style="dim",
+            )
+        )
         typed = ""
         while True:
             names = self.matching_names(typed)
             candidates = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
-            self.console.print(f"name: {typed}    {candidates or 'nobody of the cast'}")
+            self.console.print(f"name: {typed}    {candidates or 'nobody of the cast: Enter adds'}")
             key = self.keys()
             if not key or key in _ESCAPE_KEY + "\x04":
                 return None
@@ -260,11 +275,30 @@ class Review:
                     return exact
                 if len(names) == 1 or (typed and names and key in _ENTER_KEYS):
                     return names[0]
+                if not names and key in _ENTER_KEYS and self._add_person(squeeze(typed)):
+                    return squeeze(typed)
                 typed = _common_beginning(typed, names)
             elif key in _BACKSPACE_KEYS:
                 typed = typed[:-1]
             elif key.isprintable():
                 typed += key
+
+    def _add_person(self, name: str) -> bool:
+        """Adds somebody to the cast after a question; returns False if that is not wanted.
+
+        Raises ManifestError, StorageError, UsageError.
+        """
+        from narrator.pipeline.exchanges import add_person
+
+        self.console.print(
+            f"“{name}” is not in the cast. Add as: h he, s she, o another or no pronoun; Esc goes "
+            "back"
+        )
+        key = self.keys()
+        if key not in _PRONOUNS:
+            return False
+        self._apply(*add_person(self.proposal, name, _PRONOUNS[key]))
+        return True
 
     def _find_name(self, typed: str) -> str | None:
         """The speaker with exactly this name, else with this alias."""

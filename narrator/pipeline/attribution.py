@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from narrator.errors import Problem, StorageError
+from narrator.files import sweep
 from narrator.pipeline.manuscript import Manuscript, paragraphs, roles_of
 from narrator.pipeline.speakers import LOST, UNUSED_NESTED, find_orphaned_files
 from narrator.project.project import SHARED_VOICE_NAME, Project
@@ -588,10 +589,13 @@ def _as_yaml_name(name: str) -> str:
 def write_speaker_files(proposal: Proposal) -> list[Path]:
     """Write the files of speakers that have changed, and return their paths.
 
-    Raises StorageError for those that cannot be written, after the others are written.
+    Temporary files that a killed run left beside them are removed. Raises StorageError for those
+    that cannot be written, after the others are written.
     """
     paths: list[Path] = []
     faults: list[Problem] = []
+    for folder in {file.path.parent for file in proposal.files.values()}:
+        sweep(folder)
     for number in proposal.files:
         try:
             path = write_speaker_file(proposal, number)

@@ -9,14 +9,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from narrator import keys
 from narrator.errors import UsageError
-from narrator.pipeline.attribution import Proposal, Quote, Turn, apply_answers, group_turns
+from narrator.pipeline.attribution import (
+    Proposal,
+    Quote,
+    Turn,
+    apply_answers,
+    characters,
+    group_turns,
+    with_narrator,
+)
 from narrator.pipeline.edits.edit import Edit, FileChange, encode_exact, read_exact, shorten
+from narrator.pipeline.edits.people import add_edit
 from narrator.pipeline.manuscript import roles_of
+from narrator.project import load
 from narrator.quantities import pluralize
 from narrator.text import speaker_files
 from narrator.text.markup import squeeze
@@ -345,6 +355,17 @@ def apply_decision(
     title = f"chapter {number + 1}: {_summarize(answers)}"
     changes = (FileChange(path, old_text, new_text),) if answers else ()
     return proposal, Edit(title, changes)
+
+
+def add_person(proposal: Proposal, name: str, pronoun: str) -> tuple[Proposal, Edit]:
+    """Returns the proposal with somebody more in the cast, and the edit of book.yaml.
+
+    Raises ManifestError, StorageError, UsageError.
+    """
+    edit = add_edit(proposal.project, name, pronoun)
+    new_text = edit.changes[0].new_text
+    project = with_narrator(load.load(proposal.project.path, new_text))
+    return replace(proposal, project=project, characters=characters(project)), edit
 
 
 def _is_changed(turn: Turn, speaker: str, decision: Decision) -> bool:

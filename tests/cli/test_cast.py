@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -166,6 +167,13 @@ def test_it_writes_files_and_says_what_comes_next(narrator: Narrator, book: Path
     assert complaints == "unchanged\n"
 
 
+def test_what_a_killed_run_left_is_removed(narrator: Narrator, written: Path) -> None:
+    part = written.parent / "text" / f".{'0123' * 4}.part"
+    part.write_text("half")
+    assert narrator("cast", written, "--write")[2] == "unchanged\n"
+    assert not part.exists()
+
+
 def test_what_rules_say_otherwise_than_before_is_said(
     narrator: Narrator, book: Path, ruled: dict[str, Decision]
 ) -> None:
@@ -324,6 +332,30 @@ def test_another_name_is_typed_as_far_as_it_is_told_apart(
 ) -> None:
     asked(written, keys)
     assert rows(written, "two")[0] == f"{name} | you | “Make another pot,”"
+
+
+@pytest.mark.parametrize(
+    ("keys", "entry", "speakers"),
+    [
+        ("wSaul\nhq", "  Saul:\n    pronoun: he\n", "Saul! Ada"),
+        ("w Old  Saul\noq", "  Old Saul:\n", "Old Saul! Ada"),
+        ("rwSaul\nhq", "  Saul:\n    pronoun: he\n", "Saul! Saul!"),
+        ("wSaul\nhwSaul\nq", "  Saul:\n    pronoun: he\n", "Saul! Saul!"),
+        ("wSaul\nhuq", "  Saul:\n    pronoun: he\n", "? Ada"),
+        ("wSaul\nhuuq", "", "? Ada"),
+        ("wSaul\n\x1b\x1bq", "", "? Ada"),
+        ("wSaul*\nhq", "", "? Ada"),
+    ],
+)
+def test_a_new_name_is_added_to_the_cast_after_a_question(
+    written: Path, keys: str, entry: str, speakers: str
+) -> None:
+    before = written.read_text()
+    _, shown = asked(written, keys)
+    assert "” is not in the cast. Add as: h he, s she" in " ".join(shown.split())
+    added = re.sub("    kokoro: {voice: .*}\n", "", written.read_text())
+    assert added == before.replace("chapters:", f"{entry}chapters:")
+    assert " ".join(deciders(written)[3:5]) == speakers
 
 
 def test_a_name_can_be_given_up_and_wrong_keys_show_the_exchange_again(written: Path) -> None:

@@ -47,6 +47,30 @@ def changed(path, edit):
 
 
 @pytest.mark.parametrize(
+    ("pronoun", "old", "new"),
+    [
+        ("she", "      Mrs. Hall: []\n", "      Mrs. Hall: []\n      Saul: []\n"),
+        ("he", "plays: [Tom, Jim]", "plays: {Tom: [], Jim: [], Saul: []}"),
+        ("", "plays: {It: []}", "plays: {It: [], Saul: []}"),
+        (
+            "they",
+            "chapters:",
+            "  Saul:\n    pronoun: they\n    kokoro: {voice: bm_fable}\nchapters:",
+        ),
+    ],
+)
+def test_who_is_added_has_the_voice_of_those_with_this_pronoun(path, pronoun, old, new):
+    text = changed(path, edits.add_edit(edited.project(path), "Saul", pronoun))
+    assert text == BOOK.replace(old, new)
+
+
+@pytest.mark.parametrize("name", ["ada", "lu", "miss lovell", "Sa:ul", "", "women", "narrator"])
+def test_who_is_there_already_is_not_added(path, name):
+    with pytest.raises(UsageError):
+        edits.add_edit(edited.project(path), name)
+
+
+@pytest.mark.parametrize(
     ("name", "new_name", "old", "new"),
     [
         (

@@ -13,7 +13,7 @@ from tests import edited
 TEXT = """\
 It was late, and Ada and Ben were tired.
 
-“I know this road,” somebody said, “and you do not.” “Oh,” said Ada.
+“I know this road,” said Ben, “and you do not.” “Oh,” said Ada.
 
 “Do I not?”
 
@@ -63,7 +63,7 @@ def test_its_text_is_in_passages_by_turn_with_what_is_around_it(path):
     shown = exchanges.passages(now, exchanges.all_exchanges(now)[0])
     assert [(one.turn, one.text) for one in shown] == [
         (None, "It was late, and Ada and Ben were tired."),
-        (0, "“I know this road,” somebody said, “and you do not.” "),
+        (0, "“I know this road,” said Ben, “and you do not.” "),
         (1, "“Oh,” said Ada."),
         (2, "“Do I not?”"),
         (None, "They walked on."),
@@ -74,8 +74,8 @@ def test_its_text_is_in_passages_by_turn_with_what_is_around_it(path):
     assert quotations == ["“I know this road,”", "“and you do not.”"]
 
 
-def test_exchanges_with_most_expected_errors_come_first_or_those_of_the_beginning(path):
-    now = proposal(path)
+def test_exchanges_with_most_expected_errors_come_first_or_those_of_the_beginning(tmp_path):
+    now = proposal(edited.write(tmp_path, TEXT.replace("said Ben", "somebody said")))
     doubtful = [exchange for exchange in exchanges.all_exchanges(now) if exchange.doubtful_turns]
     assert len({exchange.expected_errors for exchange in doubtful}) > 1
     by_errors = sorted(doubtful, key=lambda exchange: exchange.expected_errors, reverse=True)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from narrator.pipeline.edits.edit import Edit, FileChange
 from narrator.pipeline.edits.history import PastEdit, apply, history, path_of, redo, undo
-from narrator.pipeline.edits.people import merge_edit, rename_edit, split_edit
+from narrator.pipeline.edits.people import add_edit, merge_edit, rename_edit, split_edit
 from narrator.pipeline.edits.sayings import say_edit
 from narrator.pipeline.edits.speakers import speaker_edit
 from narrator.pipeline.edits.voices import add_clip, voice_edit
@@ -32,6 +32,7 @@ __all__ = [
     "PastEdit",
     "WrittenParagraph",
     "add_clip",
+    "add_edit",
     "apply",
     "history",
     "merge_edit",

@@ -1,4 +1,4 @@
-"""Edits of the people of a cast in book.yaml: renamed, merged, split, with own entries.
+"""Edits of the people of a cast in book.yaml: added, renamed, merged, split, with own entries.
 
 Rows of speaker files and labels of texts stay: old names become aliases.
 """
@@ -24,6 +24,38 @@ from narrator.project.rewriting import KeyPath, without_empty_values
 from textbase.characters import excerpt
 
 
+def add_edit(project: Project, name: str, pronoun: str = "") -> Edit:
+    """The edit that adds somebody to the cast, with the voice that people of this pronoun share, or
+    an own entry if there is none.
+
+    Raises ManifestError, StorageError, UsageError.
+    """
+    name = _require_new_name(project, one_line(name))
+    text = manifest_text(project)
+    shared_voice = next(
+        (
+            speaker
+            for speaker, entry in project.manifest.speakers.items()
+            if SHARED_VOICE_NAME.fullmatch(speaker)
+            and entry.plays
+            and (entry.pronoun or "") == pronoun
+        ),
+        None,
+    )
+    if shared_voice is None:
+        entries: dict[str, object] = {name: without_empty_values({"pronoun": pronoun})}
+        choose_engine_voices(project, entries)
+        text = set_value(text, ("speakers", name), entries[name], project)
+    else:
+        place: KeyPath = ("speakers", shared_voice, "plays")
+        try:
+            text = set_value(text, (*place, name), [], project)
+        except ManifestError:  # a list
+            plays = {**project.manifest.speakers[shared_voice].plays, name: []}
+            text = set_value(text, place, plays, project)
+    return _manifest_edit(project, text, f"{shorten(name)} is in the cast")
+
+
 def rename_edit(project: Project, name: str, new_name: str) -> Edit:
     """The edit that gives somebody another name; the old one becomes an alias.
 
@@ -31,11 +63,7 @@ def rename_edit(project: Project, name: str, new_name: str) -> Edit:
     """
     name, new_name = require_in_cast(project, name), one_line(new_name)
     _require_character(project, name)
-    if not load.is_label(new_name):
-        raise UsageError(f"“{excerpt(new_name)}” cannot be a name: names have no : ( ) [ ] {{ }} *")
-    namesakes = roles_of(project).find_speakers(new_name)
-    if namesakes not in ((), (name,)):
-        raise UsageError(f"“{excerpt(new_name)}” is {excerpt(namesakes[0])} already: merge the two")
+    _require_new_name(project, new_name, name)
     aliases = [alias for alias in project.speakers[name].aliases if alias != new_name]
     if name.casefold() != new_name.casefold():
         aliases.append(name)
@@ -114,6 +142,17 @@ def require_in_cast(project: Project, name: str) -> str:
         hint = f"; did you mean “{guess}”?" if guess else ""
         raise UsageError(f"“{excerpt(name)}” is not in the cast{hint}")
     return name
+
+
+def _require_new_name(project: Project, new_name: str, name: str = "") -> str:
+    """The new name. Raises UsageError if it cannot be one, or is anybody's but `name`'s."""
+    if not load.is_label(new_name):
+        raise UsageError(f"“{excerpt(new_name)}” cannot be a name: names have no : ( ) [ ] {{ }} *")
+    namesakes = roles_of(project).find_speakers(new_name)
+    if namesakes not in ((), (name,)):
+        remedy = ": merge the two" if name else ""
+        raise UsageError(f"“{excerpt(new_name)}” is {excerpt(namesakes[0])} already{remedy}")
+    return new_name
 
 
 def _require_character(project: Project, name: str) -> None:
