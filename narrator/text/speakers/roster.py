@@ -179,6 +179,8 @@ def _is_person(form: _NameForm, form_with_article: _NameForm | None) -> bool:
     evidence = form.tag_count + form.vocative_count
     if form.title_count * 2 > form.count:
         return False
+    if form.title == "messrs":
+        return False
     if form.title:
         if form.title in _SAINTS:
             return form.tag_count > 0
