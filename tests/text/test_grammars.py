@@ -132,6 +132,16 @@ def test_a_region_has_words_and_names_of_months_of_its_own() -> None:
     )
 
 
+def test_where_words_have_no_spaces_common_rules_join_them_and_figures_touch_words() -> None:
+    own_rules = "telephone: {digits=0\\d+} -> {digits:genitive}\nking: {roman}世 -> {roman}世"
+    close = POLISH.replace("ordinals: dot", "spaces: no").replace(
+        "[rules]", f"[rules]\n{own_rules}"
+    )
+    assert read("前5 km后，02，I世，10-20天", close) == (
+        "前pięćkilometrów后，zerowegodrugi，jeden世，dziesięćdodwadzieścia天"
+    )
+
+
 def test_figures_of_telephones_stay_as_written() -> None:
     assert read("tel. 0800 123 456, +49 (30) 12-34") == "tel. 0800 123 456, +49 (30) 12-34"
 

@@ -5,8 +5,9 @@ A grammar says what a reader makes of figures, signs and abbreviations. Its sect
 `[notation]`  `locale` of CLDR if it is not the file's name; `decimal` sign; `group`, the signs
     between thousands ("_" is a space); `ordinals: dot` if a figure with a full stop is an ordinal;
     `fraction: number` if decimals are said as a number and not digit by digit; `plurals`, the order
-    of forms in lists (CLDR's categories; "one other"); `spaces: no`; `rules: own` without the
-    common ones. A key may name regions: `decimal mx us: .`.
+    of forms in lists (CLDR's categories; "one other"); `spaces: no` where words stand next to each
+    other, and to figures; `rules: own` without the common ones. A key may name regions: `decimal mx
+    us: .`.
 `[forms]`  `form: set of CLDR's rules`, or `form: another form, ending>ending ...`. `cardinal` is
     what a number is without a form; `year`, `day`, `hour`, `minute` are used for these slots, and
     `decimals`, `form-decimals` for the parts of a decimal number.
@@ -76,7 +77,7 @@ _WORD_BEFORE, _WORD_AFTER = r"(?:(?!\w)|(?<!\w))", r"(?:(?<!\w)|(?!\w))(?!/\w)"
 _FIGURES = frozenset("n number upto day year hour minute cents".split())
 """Kinds of slots whose figures are said as a number."""
 _NUMERALS = _FIGURES | {"numeral"}
-_ROMAN = r"(?<!\w)(?:[MDCLXVI]+(?!\w)|[IVX]{2}|[IVX][eèé])"
+_ROMAN = r"(?<![A-Za-z])(?:[MDCLXVI]+(?![a-z])|[IVX]{2}|[IVX][eèé])"
 _GATES = {**dict.fromkeys(_FIGURES, r"\d"), "roman": _ROMAN, "numeral": rf"\d|{_ROMAN}"}
 """What a text has if it has a slot of these kinds."""
 _NUMERIC = _NUMERALS | {"roman", "digits"}
@@ -281,6 +282,9 @@ class Grammar:
 
     def _common_rules(self) -> Iterator[tuple[str, Rule]]:
         for line in _rule_lines(read_word_lists(_COMMON)):
+            if not self._gap:
+                written, arrow, template = line.partition(" -> ")
+                line = written + arrow + template.replace(" ", "")
             with contextlib.suppress(UnknownNameError):
                 yield self._read_rule(line)
 
@@ -377,7 +381,8 @@ class Grammar:
             case "mm":
                 return self._months[int(written) - 1]
             case "digits":
-                return self._join([self.spell(int(figure)) for figure in written])
+                form = slot.form or "cardinal"
+                return self._join([self.spell(int(figure), form) for figure in written])
         if kind in self._own_patterns:
             return written
         if kind == "roman" or kind in _NUMERALS:
