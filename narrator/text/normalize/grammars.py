@@ -157,7 +157,7 @@ class Grammar:
         self._word_before, self._word_after = _WORD_BEFORE, _WORD_AFTER
         if not self._gap:  # words stand next to each other, and to figures
             self._figures_before = _FIGURES_BEFORE.replace(r"\w", r"A-Za-z\d")
-            self._figures_after = _FIGURES_AFTER.replace(r"[\w/]", r"[A-Za-z\d/]")
+            self._figures_after = _FIGURES_AFTER.replace(r"[\w/", r"[A-Za-z\d/")
             self._word_before = self._word_after = ""
         if self._notation.get("ordinals") == "dot":
             self._figures_after += rf"(?!\.(?!\.|{self._sentence_stop}))"
