@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 MAX_LISTED_ROWS = 20
 """Rows that are printed of each list, unless `--all` asks for all."""
+_MAX_SUSPICIONS = 10
+"""Suspicions about names that are printed."""
 
 
 @app.command("cast")
@@ -89,6 +91,8 @@ def find_cast(
     from narrator.cli import review as review_command
     from narrator.project.load import load
 
+    if in_order and not review:
+        raise UsageError("--in-order is about the questions of --review: add --review")
     if review:
         review_command.require_terminal()
         if as_json:
@@ -103,7 +107,7 @@ def find_cast(
     voices: list[Description] = []
     styles: list[Style] = []
     with load_reader(model, project, server) if model else contextlib.nullcontext() as reader:
-        proposal = _propose_cast(project, find=find, write=write, reader=reader)
+        proposal = _propose_cast(project, find=find, write=write, lists_all=every, reader=reader)
         if describe and reader is not None:
             voices, styles = reader.proposals(project.manifest.language)
     print_problems("warning", proposal.warnings)
@@ -116,6 +120,7 @@ def find_cast(
         return
     max_rows = None if every else MAX_LISTED_ROWS
     _print_cast(proposal, max_rows)
+    _print_suspicions(proposal)
     _print_doubtful(proposal, max_rows)
     if describe:
         print_proposals(proposal, voices, styles)
@@ -136,10 +141,13 @@ def _chat_server(
     return ChatServer(url, key_name=key, price=price, is_agreed=is_agreed)
 
 
-def _propose_cast(project: Project, *, find: bool, write: bool, reader: Refine | None) -> Proposal:
+def _propose_cast(
+    project: Project, *, find: bool, write: bool, lists_all: bool, reader: Refine | None
+) -> Proposal:
     """Finds who says what, with more characters if `find`, and writes it if `write`.
 
-    The reader, a language model, is asked once the cast is final.
+    The reader, a language model, is asked once the cast is final. `lists_all`: all changes are
+    printed.
     """
     from narrator.pipeline import attribution, new_characters
 
@@ -157,24 +165,24 @@ def _propose_cast(project: Project, *, find: bool, write: bool, reader: Refine |
             )
         file_count = pluralize(len(written_files), "speaker file")
         err.print(f"wrote {file_count}" if written_files else "unchanged")
-    _print_changes(proposal, is_written=write)
+    _print_changes(proposal, None if lists_all else MAX_LISTED_ROWS, is_written=write)
     return proposal
 
 
-def _print_changes(proposal: Proposal, *, is_written: bool) -> None:
+def _print_changes(proposal: Proposal, max_rows: int | None, *, is_written: bool) -> None:
     """Prints the decisions that differ from those in the files."""
     from narrator.text.speaker_files import unescape_names
 
     changed = proposal.changed_quotes
-    for quote in changed[:MAX_LISTED_ROWS]:
+    for quote in changed[:max_rows]:
         speaker_names = unescape_names(quote.row.speaker)
         err.print(
             f"{display_path(quote.path)}:{quote.line_number}: {shorten(quote.quotation.text)}  "
             f"{quote.previous_speaker} -> {speaker_names}"
         )
     if changed:
-        hidden_count = max(0, len(changed) - MAX_LISTED_ROWS)
-        hidden_note = f", {hidden_count:,} of them not shown" if hidden_count else ""
+        hidden_count = len(changed[max_rows:]) if max_rows else 0
+        hidden_note = f", {hidden_count:,} of them not shown without --all" if hidden_count else ""
         count = pluralize(len(changed), "decision")
         verb = "changed" if is_written else "would change with --write"
         err.print(f"{count} of rules {verb}{hidden_note}; what you decide stays")
@@ -193,6 +201,8 @@ def _print_cast(proposal: Proposal, max_rows: int | None) -> None:
     out.print(
         f"{title}: {pluralize(len(speaking), 'character')}, {pluralize(total_count, 'quotation')}"
     )
+    if (story_count := proposal.attribution.story_count) > 1:
+        out.print(f"taken for {story_count:,} stories, each with a cast of its own")
     if speaking:
         table = Table("character", "", "lines", "share", "voice of", "also called", box=None)
         for character in speaking[:max_rows]:
@@ -211,7 +221,28 @@ def _print_cast(proposal: Proposal, max_rows: int | None) -> None:
     ]
     if silent_names:
         out.print(truncate(f"speakers without lines: {', '.join(silent_names)}", 300))
-    out.print(_summarize_certainty(quotes))
+    if quotes:
+        out.print(_summarize_certainty(quotes))
+
+
+def _print_suspicions(proposal: Proposal) -> None:
+    """Prints names of a found cast that may be wrongly parted or joined, and what mends them."""
+    from narrator.pipeline.attribution import suspicions
+
+    suspects = suspicions(proposal)[:_MAX_SUSPICIONS]
+    for suspect in suspects:
+        out.print(
+            f"may be one person: {suspect.name}, {suspect.other}: to merge, move {suspect.other} "
+            f"to the aliases of {suspect.name}"
+            if suspect.is_one
+            else f"may be two: {suspect.name}, {suspect.other}: to part, give {suspect.other} an "
+            "entry instead of an alias"
+        )
+    if suspects:
+        out.print(
+            f"do that in {display_path(proposal.project.path)} after --write, or on the cast page "
+            "of `narrator studio`"
+        )
 
 
 def _character_row(character: Character, proposal: Proposal, total_count: int) -> tuple[str, ...]:
@@ -282,21 +313,39 @@ def _describe_doubt(quote: Quote) -> str:
 
 def _print_next(proposal: Proposal, book: Path, project: Project, *, is_written: bool) -> None:
     """Prints the command that comes next."""
+    from narrator.pipeline.attribution import is_current
     from narrator.pipeline.book_engines import missing_models
+    from narrator.text.speakers import knows_tags
 
     book_argument = "" if book == Path("book.yaml") else f" {book}"
-    if not proposal.quotes:
+    languages = {proposal.chapters[quote.chapter].language for quote in proposal.quotes}
+    if not proposal.quotes and proposal.labelled_counts:
         out.print("no quotation in its narration: nobody else speaks there")
-    elif not is_written:
+    elif not proposal.quotes:
+        out.print("no quotation in its narration: the narrator speaks all of it")
+    elif not any(map(knows_tags, languages)):
+        cast_note = (
+            "" if project.manifest.speakers else "name those who speak under `speakers`, and "
+        )
+        out.print(f"Next: {cast_note}label lines, or narrator cast{book_argument} --review")
+    elif not is_written and not is_current(proposal):
         explanation = "puts the cast into book.yaml and who says what into a file beside each text"
         out.print(f"Next: narrator cast{book_argument} --write    {explanation}")
     else:
+        steps = []
+        if proposal.project.manifest.dialogue.cast == "found":
+            steps.append(
+                "look at the names: merge, part, set pronouns; once they are right, remove "
+                f"`cast: found` from {project.path.name}, and --write again"
+            )
         if doubtful := len(proposal.doubtful_turns):
-            out.print(
-                f"Next: narrator cast{book_argument} --review    asks about {doubtful:,} of them"
+            steps.append(
+                f"narrator cast{book_argument} --review    asks about {doubtful:,} of them"
             )
         draft = " --draft" if missing_models(project) else ""
-        out.print(f"{'then' if doubtful else 'Next'}: narrator render{book_argument}{draft}")
+        steps.append(f"narrator render{book_argument}{draft}")
+        for number, step in enumerate(steps):
+            out.print(f"{'then' if number else 'Next'}: {step}")
 
 
 def _cast_json(proposal: Proposal) -> dict[str, object]:

@@ -36,6 +36,8 @@ from narrator.text.speakers import (
     knows_tags,
 )
 from narrator.text.speakers.asking import MODEL
+from narrator.text.speakers.suspicions import Suspicion
+from narrator.text.speakers.suspicions import suspicions as find_suspicions
 from textbase.languages import primary
 
 if TYPE_CHECKING:  # edits load the plan and the engines
@@ -274,7 +276,7 @@ def _merge_decisions(
                 row=row,
                 speaker=_main_speaker(row, by_name, roles),
                 alternatives=ruling.alternatives if ruling else (),
-                previous_speaker=_previous_speaker(old_row, row),
+                previous_speaker=_previous_speaker(old_row, row, roles),
             )
             for quotation, row, ruling, old_row in zip(
                 quotations, rows, rulings, old_rows, strict=True
@@ -396,6 +398,7 @@ def _apply_rules(
     languages = dict.fromkeys(primary(chapter.language) for chapter in chapters)
     characters_by_name: dict[str, Character] = {}
     rulings: list[AttributedQuotation] = []
+    story_count = 1
     for language in languages:
         language_texts = [
             text if primary(chapter.language) == language else []
@@ -416,8 +419,9 @@ def _apply_rules(
             if character.name not in characters_by_name
         }
         rulings += language_attribution.quotations
+        story_count = max(story_count, language_attribution.story_count)
     rulings.sort(key=lambda ruling: (ruling.chapter, *ruling.quotation.place))
-    return Attribution(tuple(characters_by_name.values()), tuple(rulings))
+    return Attribution(tuple(characters_by_name.values()), tuple(rulings), story_count)
 
 
 def _match_rulings(
@@ -452,10 +456,13 @@ def _match_rulings(
 # -- rows
 
 
-def _previous_speaker(old_row: Row | None, row: Row) -> str:
-    """The speaker that a file names, if the row now names another."""
-    is_same = old_row is None or old_row.speaker == row.speaker
-    return "" if is_same or old_row is None else speaker_files.unescape_names(old_row.speaker)
+def _previous_speaker(old_row: Row | None, row: Row, roles: Roles) -> str:
+    """The speaker that a file names, if the row now names another person."""
+    if old_row is None or old_row.speaker == row.speaker:
+        return ""
+    old_name, name = map(speaker_files.unescape_names, (old_row.speaker, row.speaker))
+    is_renamed = roles.find_speakers(old_name) == roles.find_speakers(name) != ()
+    return "" if is_renamed else old_name
 
 
 def _build_rows(
@@ -563,10 +570,14 @@ def _find_unknown_names(
             )
     for name, line_numbers in line_numbers_by_name.items():
         more_note = f" (and {len(line_numbers) - 1} more)" if len(line_numbers) > 1 else ""
-        message = f"“{name}”{more_note} is not in the cast; if it is somebody's old name, keep it: "
-        yield Problem(
-            file.path, line_numbers[0] or None, f"{message}aliases: [{_as_yaml_name(name)}]"
+        nearest_name = roles.nearest_label(name)
+        advice = (
+            f"did you mean “{nearest_name}”?"
+            if nearest_name
+            else f"if it is somebody's old name, keep it: aliases: [{_as_yaml_name(name)}]"
         )
+        message = f"“{name}”{more_note} is not in the cast; {advice}"
+        yield Problem(file.path, line_numbers[0] or None, message)
 
 
 def _find_unmatched_rows(
@@ -583,7 +594,25 @@ def _as_yaml_name(name: str) -> str:
     return name if re.fullmatch(r"[^\W\d][\w .'’-]*", name) else f"“{name}”"
 
 
+def suspicions(proposal: Proposal) -> list[Suspicion]:
+    """Names of those who speak that may be wrongly parted or joined, the most frequent first; none
+    once `dialogue.cast` says that a person has looked at the cast."""
+    if proposal.project.manifest.dialogue.cast != "found":
+        return []
+    speaking = [each for each in proposal.characters_by_lines if proposal.line_counts[each.name]]
+    return find_suspicions(speaking, proposal.project.manifest.language)
+
+
 # -- writing
+
+
+def is_current(proposal: Proposal) -> bool:
+    """True if book.yaml and all files of speakers are as this proposal would write them. Raises
+    StorageError."""
+    return proposal.manifest_change is None and all(
+        speaker_files.is_current(file, proposal.text_of(number))
+        for number, file in proposal.files.items()
+    )
 
 
 def write_speaker_files(proposal: Proposal) -> list[Path]:

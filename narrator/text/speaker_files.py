@@ -351,16 +351,22 @@ def write(decided: SpeakerFile, chapter: str) -> bool:
     It is not written if its content is unchanged, or if there is no file and no rows. Raises
     StorageError, also if an existing file could not be read.
     """
-    if not (decided.rows or decided.exists) and not decided.is_unreadable:
+    if is_current(decided, chapter):
         return False
+    files.write(files.resolve_link(decided.path), format_file(decided, chapter))
+    return True
+
+
+def is_current(decided: SpeakerFile, chapter: str) -> bool:
+    """Returns whether the file of a chapter is as it would be written. Raises StorageError if an
+    existing file could not be read."""
+    if not (decided.rows or decided.exists) and not decided.is_unreadable:
+        return True
     file_bytes = format_file(decided, chapter)
     try:
-        is_same = files.read_bounded(decided.path, _MAX_BYTES) == file_bytes
+        return files.read_bounded(decided.path, _MAX_BYTES) == file_bytes
     except (OSError, files.TooLarge):
-        is_same = False
-    if not is_same:
-        files.write(files.resolve_link(decided.path), file_bytes)
-    return not is_same
+        return False
 
 
 def format_file(decided: SpeakerFile, chapter: str) -> bytes:

@@ -167,6 +167,34 @@ def test_it_writes_files_and_says_what_comes_next(narrator: Narrator, book: Path
     assert complaints == "unchanged\n"
 
 
+def test_names_that_look_wrong_come_before_the_review(narrator: Narrator, written: Path) -> None:
+    text = written.read_text().replace("  Bess: {}", "  Ada Hall: {pronoun: she}")
+    written.write_text(text.replace("Miss Lovell]", "Sir Ada]"))
+    said = narrator("cast", written)[1]
+    assert "may be" not in said
+    assert f"Next: narrator cast {written} --review" in said  # all is written
+    written.write_text(f"{written.read_text()}dialogue: {{cast: found}}\n")
+    said = narrator("cast", written)[1]
+    assert "may be two: Ada, Sir Ada: to part, give Sir Ada an entry instead of an alias" in said
+    assert "Next: look at the names: merge, part, set pronouns" in said
+    assert f"then: narrator cast {written} --review" in said
+
+
+def test_a_name_that_is_misspelt_in_a_row_is_no_alias(narrator: Narrator, written: Path) -> None:
+    path = written.parent / "text" / "one.speakers.txt"
+    path.write_text(path.read_text().replace("Ben Hall | rule", "Ben Hal | rule"))
+    assert "“Ben Hal” is not in the cast; did you mean “Ben Hall”?" in narrator("cast", written)[2]
+
+
+def test_a_new_name_of_the_same_person_is_no_changed_decision(
+    narrator: Narrator, written: Path, ruled: dict[str, Decision]
+) -> None:
+    written.write_text(written.read_text().replace("Ben Hall: {", "Ben: {aliases: [Ben Hall], "))
+    ruled["cold"] = ("Ben", 0.4, "turn")
+    assert narrator("cast", written, "--write")[2] == "wrote 1 speaker file\n"
+    assert rows(written)[2].startswith("Ben | rule")
+
+
 def test_what_a_killed_run_left_is_removed(narrator: Narrator, written: Path) -> None:
     part = written.parent / "text" / f".{'0123' * 4}.part"
     part.write_text("half")
@@ -218,6 +246,7 @@ def test_a_language_whose_tags_are_not_known_is_the_narrators(
     code, said, problems = narrator("cast", path)
     assert code == 0
     assert "0 sure, 0 doubtful, 1 unknown" in said
+    assert f"Next: label lines, or narrator cast {path} --review" in said
     assert "nobody known" not in said
     assert "'ko' tells who speaks: the narrator speaks all of it" in " ".join(problems.split())
 
@@ -364,6 +393,12 @@ def test_a_name_can_be_given_up_and_wrong_keys_show_the_exchange_again(written: 
     assert "nobody of the cast" in shown
     assert "no two speakers here" in shown
     assert shown.count("q quit") > 2
+
+
+def test_an_order_is_for_questions(narrator: Narrator, written: Path) -> None:
+    code, _, complaints = narrator("cast", written, "--in-order")
+    assert code == 2
+    assert "add --review" in complaints
 
 
 def test_it_asks_in_a_terminal_alone(narrator: Narrator, written: Path) -> None:

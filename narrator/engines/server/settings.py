@@ -89,7 +89,7 @@ def check_key_name(name: str) -> str:
         # without the text itself, which may be a key
         raise ValueError(
             "must be the name of an environment variable in capitals (OPENAI_API_KEY), never the "
-            "key itself; if it is one, it has been in a file now: have it replaced"
+            "key itself; if it is one, a file or your shell's history has it: have it replaced"
         )
     return name
 

@@ -73,6 +73,8 @@ class Attribution:
     cast: tuple[Character, ...]
     quotations: tuple[AttributedQuotation, ...]
     """In the order of the book."""
+    story_count: int = 1
+    """Stories of a collection, each with a found cast of its own; 1 for all other books."""
 
 
 def knows_tags(language: str) -> bool:
@@ -163,7 +165,7 @@ def attribute(
         if (chapter, quotation) not in decided_places
     )
     rows.sort(key=lambda row: (row.chapter, *row.quotation.place))
-    return Attribution(tuple(cast), tuple(rows))
+    return Attribution(tuple(cast), tuple(rows), len(stories))
 
 
 def _mask(chapters: Sequence[Sequence[T]], story_chapters: range) -> list[Sequence[T]]:

@@ -61,6 +61,7 @@ def test_a_name_is_somebody_of_its_story(runs):
     for run in range(runs):
         attribution = attribute(chapters, cast, language="en", was_found=run > 0)
         cast = attribution.cast[::-1]
+    assert attribution.story_count == 2
     assert [attributed.speaker for attributed in attribution.quotations] == [
         "Ada Lovell", "John Reed", "John Reed", "Nora Weir", "John Stone", "John Stone",
     ]  # fmt: skip
