@@ -12,7 +12,7 @@ en-US, plain "en", Canada and the Philippines; all others are British.
 from __future__ import annotations
 
 from narrator.text.normalize.english_calendar import CALENDAR, SPANS
-from narrator.text.normalize.english_figures import MONEY, NUMBERS, PLURALS, SHILLINGS
+from narrator.text.normalize.english_figures import MONEY, NAVIGATION, NUMBERS, PLURALS, SHILLINGS
 from narrator.text.normalize.english_measures import MEASURES, VULGAR, WORDED
 from narrator.text.normalize.english_places import STATE_NAMES, STREET_NUMBERS, TELEPHONES
 from narrator.text.normalize.english_words import (
@@ -20,6 +20,7 @@ from narrator.text.normalize.english_words import (
     ADDRESSES,
     CAPITALS,
     FORMULAS,
+    GAMES,
     GREEK,
     LIGATURES,
     ROMANS,
@@ -32,8 +33,8 @@ RULES = (
     FORMULAS,
     SPANS,
     Group(
-        rf"[\d{VULGAR}]|\b(?:[Pp]p?|[Vv]ols?|[Cc]h|[Cc]hap|[Ff]ig)\.\s[IVXLCivxlc]",
-        *(TELEPHONES + STREET_NUMBERS + MONEY + CALENDAR + SHILLINGS),
+        rf"[\d{VULGAR}]|\b(?:[Pp]p?|[Vv]ols?|[Cc]h|[Cc]hap|[Ff]ig|[Ss]c|[Bb]k|[Pp]t)\.\s[IVXLCivxlc]",
+        *(GAMES + NAVIGATION + TELEPHONES + STREET_NUMBERS + MONEY + CALENDAR + SHILLINGS),
         *(PLURALS + MEASURES + NUMBERS),
     ),
     WORDED,

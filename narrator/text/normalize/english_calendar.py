@@ -56,7 +56,8 @@ def _day_month(match: RuleMatch) -> str | None:
     if first_day:
         start = match.ordinal(first_day)
         date_words = f"{article}{start} to the {date_words.removeprefix(article)}"
-    return f"{date_words} {match.year(match['year'])}" if match["year"] else date_words
+    year = match["year"] or match.get("short").replace("-", "19")
+    return f"{date_words} {match.year(year)}" if year else date_words
 
 
 _COUNT_FOLLOWS = re.compile(r"\s?(?:%|(?:years?|percent|miles?|times|men|people)\b)", re.IGNORECASE)
@@ -88,7 +89,7 @@ def _numeric_date(match: RuleMatch) -> str | None:
     """Speak 12/03/2020, in the order of the language unless only the other is possible."""
     first, second, year = int(match[1]), int(match[3]), int(match[4])
     if len(match[4]) == 2:
-        year += 1900 if year > 50 else 2000
+        year += 1900 if year > 30 else 2000
     day, month = (first, second) if match.british else (second, first)
     return _date(match, day, month, year) or _date(match, month, day, year)
 
@@ -114,6 +115,8 @@ def _iso_month(match: RuleMatch) -> str | None:
 def _on_day(match: RuleMatch) -> str | None:
     """Speak "on 12/25" as day and month, in the order of the language."""
     first, second = int(match[1]), int(match[2])
+    if match[0] == "9/11":  # said alike everywhere
+        return None
     return _date(match, first, second) if match.british else _date(match, second, first)
 
 
@@ -137,6 +140,8 @@ def _bare_year(match: RuleMatch) -> str | None:
     """Speak four figures without a comma as a year, unless they count or number something."""
     next_word = _NEXT_WORD.match(match.after)
     word = next_word[1] if next_word else ""
+    if word == "or" and not re.match(r" or (?:more|so|less|fewer)\b", match.after):
+        word = ""
     if word in COUNTED or word in UNITS or _LABEL_CUE.search(match.before):
         return None
     is_plural = len(word) > 3 and word.endswith("s") and word not in NOT_NOUNS
@@ -158,14 +163,19 @@ def _years(match: RuleMatch) -> str | None:
     return f"{match.year(first)} to {last_year_words}"
 
 
+def _old_year(match: RuleMatch, year: int) -> str:
+    if 100 < year < 1000 and year % 100:
+        return f"{match.cardinal(year // 100)} {numbers.pair(year % 100)}"
+    return match.year(year)
+
+
 def _era(match: RuleMatch) -> str:
     """Speak a year with its era: 44 BC, AD 79."""
     letters = ".".join((match["era"] or match["first"]).replace(".", ""))
     year = int(match["year"] or match["only"])
-    if 100 < year < 1000 and year % 100:
-        year_words = f"{match.cardinal(year // 100)} {numbers.pair(year % 100)}"
-    else:
-        year_words = match.year(year)
+    year_words = _old_year(match, year)
+    if match["from"]:
+        year_words = f"{_old_year(match, int(match['from']))} to {year_words}"
     if match["upto"]:
         year_words += f" to {match.cardinal(match['upto'])}"
     return f"{letters} {year_words}" if match["first"] else f"{year_words} {letters}"
@@ -218,7 +228,8 @@ def _time(match: RuleMatch) -> str | None:
     if hour > 23:
         return None
     if second:
-        return f"{_hour_words(match, hour, minute)} {numbers.pair(int(second))}"
+        words = f"{_hour_words(match, hour, minute)} {numbers.pair(int(second))}"
+        return f"{words} {match['half'].lower()}.m" if match["half"] else words
     return _clock(match, hour, minute, match.get("half"))
 
 
@@ -229,12 +240,31 @@ def _times(match: RuleMatch) -> str:
     return f"{start} to {end}"
 
 
+def _decimal_time(match: RuleMatch) -> str:
+    """Speak a time of 3:43.13."""
+    seconds = f"{numbers.pair(int(match[2]))} point {numbers.digits(match[3])}"
+    return f"{match.cardinal(match[1])} {seconds}"
+
+
+def _time_at_the_end(match: RuleMatch) -> str | None:
+    """Speak "at 23.45." and the British "at 3.45.", but not "closed at 23.45."."""
+    is_price = re.search(
+        r"\b(?:closed?|trad\w+|end(?:ed)?|priced|stands?|stood|rose|fell|opened|valued) at $",
+        match.before,
+    )
+    is_time = int(match["hour"]) > 12 or match.british
+    return _time(match) if is_time and not is_price else None
+
+
 def _british_time(match: RuleMatch) -> str | None:
     """Speak a British time without a.m. or p.m.: We took the 5.20."""
     return _time(match) if match.british else None
 
 
-_BOOK = re.compile(rf"\b(?:{alternatives([*BIBLE_BOOKS, *BIBLE_BOOKS_SHORT])})\.? $")
+_BOOK_NAME = alternatives([*BIBLE_BOOKS, *BIBLE_BOOKS_SHORT])
+_BOOK = re.compile(
+    rf"\b(?:{_BOOK_NAME})\.? (?:\d{{1,3}}:\d{{1,3}}(?:[-–]\d{{1,3}})?(?:[;,] | and )){{0,3}}$"
+)
 _FIRST_AND_SECOND = "Samuel Kings Chronicles Corinthians Thessalonians Timothy Peter John".split()
 _NTH_BOOK = alternatives(
     [
@@ -246,20 +276,38 @@ _OF_BOOKS = dict(
     zip(("1", "2", "3", "I", "II", "III"), ("First", "Second", "Third") * 2, strict=True)
 )
 _PLACE = r"\d{1,3}:[1-9]"
+_SURE_BOOK = "Cor|Thess|Chron|Chr|Sam|Kgs|Tim|Pet"
 
 
 def _verse(match: RuleMatch) -> str | None:
     """Speak a Bible verse: John 3:7; Genesis 1:1-2:3."""
-    if not _BOOK.search(match.before[-20:]):
+    if not _BOOK.search(match.before[-60:]):
         return None
     figures = [match.cardinal(part) for part in match.match.groups() if part]
-    return " to ".join(" ".join(figures[index : index + 2]) for index in range(0, len(figures), 2))
+    joint = ", " if int(match[2]) > 99 else " "
+    return " to ".join(
+        joint.join(figures[index : index + 2]) for index in range(0, len(figures), 2)
+    )
+
+
+def _roman_verse(match: RuleMatch) -> str | None:
+    """Speak Matt. v. 3, 1 Cor. xiii. 4."""
+    chapter = numbers.roman(match[3])
+    if not chapter:
+        return None
+    book = BIBLE_BOOKS_SHORT.get(match[2], match[2])
+    book = f"{_OF_BOOKS[match[1]]} {book}" if match[1] else book
+    return f"{book} {match.cardinal(chapter)} {match.cardinal(match[4])}"
 
 
 def _military(match: RuleMatch) -> str:
     hour, minute = int(match[1]), int(match[2])
     hour_words = numbers.pair(hour) if hour else "zero"
-    return f"{hour_words} {numbers.pair(minute) if minute else 'hundred'}"
+    return f"{hour_words} {numbers.pair(minute) if minute else 'hundred'} hours"
+
+
+def _zulu(match: RuleMatch) -> str:
+    return f"{_military(match).removesuffix(' hours')} Zulu"
 
 
 _HALF = rf"\s?(?P<half>[apAP])\.?[mM]\b(?:\.(?=\s(?:[A-Z]{{1,3}}T|UTC)\b)|{DOT})"
@@ -279,6 +327,12 @@ CALENDAR = (
         r"(?::\d\d(?:\.\d{1,9})?)?(?P<zone>Z)?)?(?![\w-])",
         _iso,
     ),
+    Rule(
+        "date",
+        rf"{FREE}(?P<from>){_DAY}-(?P<month>{_MONTH})(?:-(?P<year>{YEAR})|(?P<short>-\d\d))?"
+        r"(?![\w-])",
+        _day_month,
+    ),
     Rule("date", rf"{FREE}({YEAR})-(\d\d)(?![\w/–-]|[.,:]\d)", _iso_month),
     Rule(
         "date",
@@ -290,7 +344,7 @@ CALENDAR = (
     Rule("date", rf"{FREE}(\d{{1,2}})(/)(\d{{1,2}})\2(\d{{2}})(?![\w/])", _numeric_date),
     Rule(
         "date",
-        rf"{FREE}(?:(?P<from>\d{{1,2}})(?:st|nd|rd|th)?{TO})?{_DAY}(?: of)? "
+        rf"{FREE}(?:(?P<from>\d{{1,2}})(?:st|nd|rd|th)?(?:{TO}|/))?{_DAY}(?: of)? "
         rf"(?P<month>{_ANY_MONTH})(?:,? (?P<year>\d{{3,4}})(?![\w,]\d|\d))?",
         _day_month,
     ),
@@ -328,31 +382,39 @@ CALENDAR = (
     Rule("month", rf"\b({_LOWER_MONTHS})\b\.?(?=,? {YEAR}(?!\w))", lambda match: _month(match[1])),
     Rule(
         "era",
-        rf"{FREE}(?P<year>\d{{1,4}}) ?(?P<era>BCE|BC|AD|CE|B\.C\.E|B\.C|A\.D|C\.E)\b{DOT}"
+        rf"{FREE}(?:(?P<from>\d{{1,4}}){TO})?(?P<year>\d{{1,4}}) ?"
+        rf"(?P<era>BCE|BC|AD|CE|B\.C\.E|B\.C|A\.D|C\.E)\b{DOT}"
         r"|\b(?P<first>AD|A\.D\.) ?(?P<only>\d{1,4})(?:[-–](?P<upto>\d{1,4}))?(?!\w)",
         _era,
     ),
     Rule("decade", r"(?<![\w.,])(')?(\d{2,4})('?)s\b(?! *\d*[½¼¾]?d\b)", _decade),
     Rule("years", rf"{FREE}({YEAR})\s?[-–/]\s?(\d{{4}}|\d{{1,2}})(?![\w,-]|\.\d)", _years),
     Rule("year", r"(?<!\w)'(\d\d)(?![\w'])", lambda match: numbers.pair(int(match[1]))),
-    Rule("military time", r"\b([01]\d|2[0-3])([0-5]\d)(?= ?(?:hours|hrs|h)\b)", _military),
+    Rule("military time", r"\b([01]\d|2[0-3]):?([0-5]\d) ?(?:hours|hrs|h)\b", _military),
+    Rule("military time", r"(?<!\w)([01]\d|2[0-3])([0-5]\d)Z\b", _zulu),
+    Rule(
+        "verse",
+        rf"\b(?:([123]|I{{1,3}}) )?({_BOOK_NAME})\.? ([ivxlc]+)[.,:] ?(\d{{1,3}})(?![\w/])",
+        _roman_verse,
+    ),
     Rule(
         "book",
-        rf"\b([123]|I{{1,3}})(?= (?:(?:{_NTH_BOOK})\.? {_PLACE}|(?:Cor|Thess|Chron)\.))",
+        rf"\b([123]|I{{1,3}})(?= (?:(?:{_NTH_BOOK})\.? {_PLACE}|(?:{_SURE_BOOK})(?:\.| \d)))",
         _OF_BOOKS,
     ),
     Rule(
         "book",
-        rf"\b({alternatives(BIBLE_BOOKS_SHORT)})\b\.?(?= {_PLACE})"
-        rf"|{preceded_by('[123] ', 'I ')}(Cor|Thess|Chron)\.",
+        rf"\b({alternatives(BIBLE_BOOKS_SHORT)})\b\.?(?= {_PLACE})|\b(Ps)\b\.?(?= \d)"
+        rf"|{preceded_by('[123] ', 'I ')}({_SURE_BOOK})(?:\.|(?= \d))",
         BIBLE_BOOKS_SHORT,
     ),
     Rule(
         "verse",
-        r"(?<=[a-z.] )(\d{1,3}):([1-9]\d{0,2})(?:[-–](\d{1,3}):([1-9]\d{0,2}))?"
+        r"(?<=[a-z.;,] )(\d{1,3}):([1-9]\d{0,2})(?:[-–](\d{1,3}):([1-9]\d{0,2}))?"
         r"(?!\d|:|\s?[ap]\.?m)",
         _verse,
     ),
+    Rule("time", r"(?<![\w.:])(\d{1,2}):([0-5]\d)\.(\d{1,3})(?![\w:])", _decimal_time),
     Rule(
         "time",
         r"(?<![\w.:])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?"
@@ -374,13 +436,19 @@ CALENDAR = (
     ),
     Rule(
         "time",
+        r"(?<=\b[Aa]t )(?P<hour>\d{1,2})\.(?P<minute>[0-5]\d)(?=[.;!?]?[\"')]*(?:\s(?![a-z%])|$))",
+        _time_at_the_end,
+    ),
+    Rule(
+        "time",
         preceded_by(r"\b[Tt]he ", r"\b[Aa] ") + rf"{_HOUR12}\.(?P<minute>[0-5]\d)"
         r"(?= (?:train|express|bus|boat|up|down|to|from|for)\b)",
         _time,
     ),
     Rule(
         "time",
-        rf"(?<=\b[Tt]he ){_HOUR12}\.(?P<minute>[0-5]\d)(?=[.;!?]?[\"')]*(?:\s(?![a-z%])|$))",
+        rf"(?<=\b[Tt]he ){_HOUR12}\.(?P<minute>[0-5]\d)(?=[.;!?]?[\"')]*(?:\s(?![a-z%])|$)"
+        r"| (?:was|is|had|would|left|leaves|came|arrived|ran|gets|got)\b)",
         _british_time,
     ),
     Rule("year", rf"{FREE}{YEAR}(?![\w%]|[,.:/]\d)", _bare_year),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import NamedTuple
 
 from narrator.text.normalize import numbers
 from narrator.text.normalize.english_lists import (
     BEFORE_NUMBER,
+    CURRENCIES,
     CURRENCY_COUNTRIES,
     DOTLESS,
     MONEY_SCALES,
@@ -17,7 +19,7 @@ from narrator.text.normalize.english_lists import (
     STREETS,
     UNITS,
 )
-from narrator.text.normalize.english_measures import SECONDS, VULGAR
+from narrator.text.normalize.english_measures import SECONDS, VULGAR, quantity_words
 from narrator.text.normalize.english_parts import DOT, DOT_OR_END, FREE, INT, NUM, TO, describes
 from narrator.text.normalize.rules import Rule, RuleMatch, alternatives, preceded_by
 
@@ -31,23 +33,22 @@ class _Currency(NamedTuple):
     cents: str
 
 
-_CURRENCIES = {
-    "$": _Currency("dollar", "dollars", "cent", "cents"),
-    "£": _Currency("pound", "pounds", "penny", "pence"),
-    "€": _Currency("euro", "euros", "cent", "cents"),
-    "¥": _Currency("yen", "yen", "sen", "sen"),
-    "₹": _Currency("rupee", "rupees", "paisa", "paise"),
-    "₽": _Currency("rouble", "roubles", "kopeck", "kopecks"),
-    "₩": _Currency("won", "won", "jeon", "jeon"),
-    "₪": _Currency("shekel", "shekels", "agora", "agorot"),
-}
-_SIGN = f"[{''.join(_CURRENCIES)}]"
+_CURRENCIES = {sign: _Currency(*names) for sign, names in CURRENCIES.items()}
+_SIGN = rf"(?:{alternatives(sign for sign in CURRENCIES if not sign.isalpha())})"
+_CODE = rf"\b(?:{alternatives(filter(str.isalpha, CURRENCIES))})\b"
+_SCALED = rf"(?:hundred|thousand|million|billion|trillion|{alternatives(MONEY_SCALES)})\b"
+_SCALE = (
+    r"(?:[\s-]?(?P<scale>hundred|thousand|million|billion|trillion|lakh|crore)\b"
+    rf"|(?P<short>{alternatives(MONEY_SCALES)})\b)"
+)
 
 
 def _money(match: RuleMatch) -> str:
     """Speak an amount of money or a range, with country and scale: US$5 million."""
-    currency = _CURRENCIES[match["sign"]]
-    if country := CURRENCY_COUNTRIES.get(match.get("country")):
+    sign = match.get("sign") or match["code"]
+    currency = _CURRENCIES[sign]
+    if letters := match.get("country"):
+        country = CURRENCY_COUNTRIES.get(letters, ".".join(letters))
         names = (f"{country} {currency.one}", f"{country} {currency.many}")
         currency = currency._replace(one=names[0], many=names[1])
     amount, upper_amount = match["amount"].replace(",", ""), match.get("upto").replace(",", "")
@@ -59,7 +60,7 @@ def _money(match: RuleMatch) -> str:
         return " to ".join(_sum_words(text, match, currency) for text in (amount, upper_amount))
     words = match.figure(amount)
     if upper_amount:
-        words += f" to {match.figure(upper_amount)}"
+        words += f" {match.get('joint') or 'to'} {match.figure(upper_amount)}"
     if scale:
         words += f" {scale}"
     return f"{words} {currency.one if describes(match) else currency.many}"
@@ -81,18 +82,24 @@ def _sum_words(text: str, match: RuleMatch, currency: _Currency) -> str:
     main_words = match.amount(main_amount, currency.one, currency.many)
     if not small_amount:
         return main_words
-    is_short = match.british and match["sign"] == "£" and small_amount > 9
+    is_short = match.british and currency.one == "pound" and small_amount > 9
     return f"{main_words} {match.cardinal(small_amount) if is_short else f'and {small_coins}'}"
 
 
 def _coins(match: RuleMatch) -> str:
-    is_penny = match[2] == "p"
-    return match.amount(int(match[1]), *(("penny", "pence") if is_penny else ("cent", "cents")))
+    if match[0] == "½p":
+        return "a halfpenny"
+    singular, plural = ("penny", "pence") if match[2] == "p" else ("cent", "cents")
+    return f"{quantity_words(match[1], match)} {singular if match[1] in ('1', '½') else plural}"
 
 
-def _old_pence(number: int, fraction: str) -> str:
-    """Return sixpence, eightpence halfpenny, three farthings."""
+def _old_pence(number: int, fraction: str, *, is_describing: bool = False) -> str:
+    """Return sixpence, eightpence halfpenny, three farthings; a "halfpenny", "sixpenny" stamp."""
     fraction_words = {"": "", "½": "halfpenny", "¼": "farthing", "¾": "three farthings"}[fraction]
+    if is_describing and (not number or not fraction):
+        return fraction_words or _old_pence(number, "").replace("pence", "penny").removeprefix(
+            "one "
+        )
     if not number:
         return fraction_words if fraction == "¾" else f"a {fraction_words}"
     if number == 1:
@@ -103,12 +110,14 @@ def _old_pence(number: int, fraction: str) -> str:
 
 def _old_money(match: RuleMatch) -> str:
     """Speak pounds, shillings and pence."""
-    amounts = [
-        match.amount(int(number.replace(",", "")), unit)
-        for unit in ("pound", "shilling")
-        if (number := match.get(f"{unit}s"))
-    ]
-    if match.get("pence") or match.get("part"):
+    units = [unit for unit in ("pound", "shilling") if match.get(f"{unit}s")]
+    has_pence = bool(match.get("pence") or match.get("part"))
+    if len(units) + has_pence == 1 and describes(match):  # a 10/- note, a 6d. novel
+        if has_pence:
+            return _old_pence(int(match["pence"] or 0), match["part"] or "", is_describing=True)
+        return f"{match.figure(match[f'{units[0]}s'])}-{units[0]}"
+    amounts = [match.amount(int(match[f"{unit}s"].replace(",", "")), unit) for unit in units]
+    if has_pence:
         amounts.append(_old_pence(int(match["pence"] or 0), match["part"] or ""))
     return amounts[0] if len(amounts) == 1 else f"{', '.join(amounts[:-1])} and {amounts[-1]}"
 
@@ -131,6 +140,21 @@ def _shillings(match: RuleMatch) -> str | None:
     return _old_money(match)
 
 
+def _shillings_and_pence(match: RuleMatch) -> str | None:
+    """Speak 7/6 as a price; None for a fraction in its lowest terms, and for what is no price."""
+    shillings, pence = int(match["shillings"]), int(match["pence"])
+    is_fraction = shillings < pence and math.gcd(shillings, pence) == 1
+    is_price = _PRICED.search(match.before[-20:]) or re.match(
+        r" (?:each|net|apiece|a (?:dozen|head|pound|yard|copy|bottle)|per)\b", match.after
+    )
+    if pence == 6 and match.british:  # two and six
+        is_date = re.search(r"\b(?:[Oo]n|[Bb]y|[Dd]ated) $", match.before)
+        is_price = is_price or not (is_date or re.match(r" (?:of|time|beat)\b", match.after))
+    return _old_money(match) if is_price and not is_fraction and pence < 12 else None
+
+
+_PRICED = re.compile(r"\b(?:costs?|paid|price|priced at|worth|sold for|at) $")
+
 MONEY = (
     Rule(
         "old money", rf"(?:{_POUNDS})?{_SHILLINGS}s\b\.?,?\s?(?:and )?{_PENCE}\b{DOT}", _old_money
@@ -138,8 +162,13 @@ MONEY = (
     Rule("old money", rf"{_POUNDS}{_SHILLINGS}s\b{DOT}", _old_money),
     Rule(
         "old money",
-        r"£(?P<pounds>\d+)-(?P<shillings>\d{1,2})-(?P<pence>\d{1,2})(?P<part>[½¼¾]?)",
+        r"£(?P<pounds>\d+)([-/])(?P<shillings>\d{1,2})\2(?P<pence>\d{1,2})(?P<part>[½¼¾]?)",
         _old_money,
+    ),
+    Rule(
+        "old money",
+        rf"{FREE}(?P<shillings>[1-9]\d?)/(?P<pence>\d{{1,2}})(?P<part>)(?![\w/-]|[.,]\d)",
+        _shillings_and_pence,
     ),
     Rule("old money", rf"{FREE}(?P<pounds>{INT})l\.(?=,| [a-z\d])", _old_money),
     Rule("old money", rf"(?<![\w.,]){_SHILLINGS}/-(?!\w)", _old_money),
@@ -147,14 +176,15 @@ MONEY = (
     Rule("old money", rf"(?<![\w.,]){_PENCE}{DOT_OR_END}", _old_money),
     Rule(
         "money",
-        rf"(?:\b(?P<country>US|AU?|CA?|NZ|HK|S))?(?P<sign>{_SIGN})\s?(?P<amount>{NUM})"
-        rf"(?:{TO}{_SIGN}?(?P<upto>{NUM}))?"
-        r"(?:[\s-]?(?P<scale>hundred|thousand|million|billion|trillion)\b"
-        rf"|(?P<short>{alternatives(MONEY_SCALES)})\b)?",
+        rf"(?:(?:\b(?P<country>(?!R\$)[A-Z]{{1,3}}))?(?P<sign>{_SIGN})|(?P<code>{_CODE})\.?)"
+        rf"\s?(?P<amount>{NUM})"
+        rf"(?:(?:{TO}{_SIGN}?| (?P<joint>to|or) {_SIGN}(?={NUM}[\s-]?{_SCALED}))(?P<upto>{NUM}))?"
+        rf"{_SCALE}?",
         _money,
     ),
     Rule("money", rf"{FREE}(?P<amount>{NUM})\s?(?P<sign>{_SIGN})(?!\d)", _money),
-    Rule("money", rf"{FREE}(\d{{1,2}})(\s?¢|[pc]\b(?!\.?m))", _coins),
+    Rule("money", rf"{FREE}(?P<amount>{NUM}){_SCALE}?\s?(?P<code>{_CODE})", _money),
+    Rule("money", rf"{FREE}(\d{{1,2}}[½¼¾]?|[½¼¾])(\s?¢|[pc]\b(?!\.?m))", _coins),
 )
 SHILLINGS = (Rule("old money", rf"(?<![\w.,])(?<!\d ){_SHILLINGS}s{DOT_OR_END}", _shillings),)
 """Applied after decades, which are written alike."""
@@ -173,6 +203,15 @@ def _before_number(match: RuleMatch) -> str | None:
         return None
     spoken = BEFORE_NUMBER[word]
     return f"{spoken.capitalize() if match[1][0].isupper() else spoken} "
+
+
+def _american_ordinal(match: RuleMatch) -> str | None:
+    """Speak the 103d Congress."""
+    return None if match.british else match.ordinal(match[1])
+
+
+def _latitude(match: RuleMatch) -> str:
+    return {"lat": "latitude", "lon": "longitude"}[match[1].lower()]
 
 
 def _caption(match: RuleMatch) -> str:
@@ -258,6 +297,10 @@ def _label(match: RuleMatch) -> str | None:
     return numbers.label(match[0])
 
 
+def _millions(match: RuleMatch) -> str:
+    return f"{match.figure(match[1])} {'million' if match[2] == 'M' else 'billion'}"
+
+
 def _jet(match: RuleMatch) -> str:
     """Speak aircraft types: 747-400, 747s."""
     number_words = " ".join(numbers.label(part) for part in re.findall(r"\d+", match[0]))
@@ -291,9 +334,13 @@ NUMBERS = (
         rf"(?<![\w.])({_NUMBERED})(?:(?:\.\s?|\s)(?=\d)|\.\s(?={_PAGE_ROMAN}))",
         _before_number,
     ),
+    Rule("roman", r"\bWW ?1\b", "World War One"),
+    Rule("roman", r"\bWW ?2\b", "World War Two"),
+    Rule("ordinal", r"\b(\d*[23])d(?= [A-Z])", _american_ordinal),
     Rule("number sign", r"(?<!\w)[#№]\s?(?=\d)", "number "),
     Rule("section sign", r"§§\s?(?=\d)", "sections "),
-    Rule("version", r"\b[vV]\.?(?=\d)", "version "),
+    Rule("version", r"\b(?:v\.?(?=\d)|V\.?(?=\d+\.\d))", "version "),
+    Rule("arc", r"\b([Ll]at|[Ll]on)g?\b\.?(?= \d+(?:\.\d+)?\s?°)", _latitude),
     Rule("number", r"(?<=\b[a-z]{2} )No (?=\d)", "number "),
     # right after a word it may be an index: "array[0]"; those of an import's notes are left out
     Rule("note mark", r"(?<=[.,;:!?…\"”’)])(?<!\(\))(?:\[[1-9]\d{0,2}\])+", ""),
@@ -305,6 +352,9 @@ NUMBERS = (
         _caption,
     ),
     Rule("shares", rf"{FREE}(\d\d)[-–](\d\d)(?![\w/–-]|[.,]\d|\s?=)", _shares),
+    Rule("shares", r"(?<!\w)20[-–]20(?= (?:vision|hindsight))", "twenty-twenty"),
+    Rule("calibre", r"(?<!\w)\.?30-06(?!\w)", "thirty aught six"),
+    Rule("following", r"(?<=\d) ?ff\b\.?", " and following"),
     Rule("groups", rf"{FREE}\d+(?:-\d+){{2,}}(?!\w)", _groups),
     Rule("version", rf"{FREE}\d+(?:\.\d+){{2,}}(?!\w)", _version),
     Rule("version", preceded_by("[Vv]ersion ", "Python ", r"\b[vV]") + r"\d+\.\d+(?!\w)", _version),
@@ -324,9 +374,22 @@ NUMBERS = (
         + r"\d{3}(?!\w|[,.]\d)",
         _label,
     ),
+    Rule("code", r"(?<=\b[A-Z]-)[1-9]\d\d(?!\w|[,.]\d)", lambda match: numbers.label(match[0])),
+    Rule(
+        "calibre",
+        r"(?<!\w)\.(22|25|270|30|303|308|32|338|35|357|38|380|40|41|44|45|450|455|50)"
+        r"(?=[ -](?:[Cc]alib(?:er|re)|Special|Magnum|Colt|Webley|Winchester|Smith|[a-z]*\s?"
+        r"(?:automatics?|revolvers?|pistols?|rifles?|bullets?|slugs?|rounds?|shells?)\b))"
+        r"|(?<=\b[Aa] )\.(22|25|303|32|357|38|44|45|455|50)(?![\w%]|[.,]\d| (?:to|of|per)\b)"
+        r"|(?<=\bbatting )\.(\d{3})(?!\d)|(?<!\w)\.(\d00)(?= hitter)",
+        lambda match: numbers.label(match[match.match.lastindex or 0]),
+    ),
+    Rule("degrees", r"(?<=\d degrees )(C|F)\b(?!\.\w)", {"C": "Celsius", "F": "Fahrenheit"}),
+    Rule("stop", r"(?<![\w/])f/(?=\d)", "f "),
+    Rule("number", rf"{FREE}(\d+\.\d+)(M|B|bn)\b", _millions),
     Rule(
         "times",
-        rf"(?<=[\d{VULGAR}])\s?[x×*]\s?(?=\d[\d.,]{{0,15}}(?:\s?[x×*]\s?\d[\d.,]{{0,15}}){{0,4}}\s?"
+        rf"(?<=[\d{VULGAR}])\s?[x×*]\s?(?=10[\^⁻⁰¹²³⁴-⁹]|\d[\d.,]{{0,15}}(?:\s?[x×*]\s?\d[\d.,]{{0,15}}){{0,4}}\s?"
         r"(?:=|(?:is|are|makes?|equals?)\b))",
         " times ",
     ),
@@ -339,13 +402,24 @@ NUMBERS = (
     Rule("number", rf"{FREE}{NUM}", _plain_number),
     Rule("number", r"\d+", _plain_number),
     # What is left between numbers:
-    Rule("range", rf"{TO}(?=(?:AD |[$£€'])?\.?[\d{VULGAR}])", _range_word),
+    Rule("range", rf"{TO}(?=(?:AD |[$£€']|c\. ?)?\.?[\d{VULGAR}])", _range_word),
     Rule("range", r"(?<=\d):(?=\d)", " to "),
     Rule("range", r"(?<=[\dm.])\s?–\s?(?=(?:present|date|noon|midnight|now)\b)", " to "),
     Rule("over", r"(?<=\d)/(?=\d)", " over "),
     Rule("point", r"(?<=\d)\.(?=\d)", " point "),
     Rule("list", r"(?<=\d),(?=\d)", ", "),
 )
+_RUNWAYS = {"": "", "L": "left", "R": "right", "C": "centre"}
+NAVIGATION = (
+    Rule(
+        "digits",
+        preceded_by(r"\b[Hh]eading ", "[Rr]unway ", "[Ss]quawk ", "[Ff]light level ", "Q[NF][HE] ")
+        + r"(\d{2,4})([LRC]?)(?!\w|[,.]\d)",
+        lambda match: f"{numbers.digits(match[1])} {_RUNWAYS[match[2]]}".rstrip(),
+    ),
+    Rule("digits", r"\bFL ?(\d{2,3})\b", lambda m: f"flight level {numbers.digits(m[1])}"),
+)
+"""Applied before units, since the "L" of a runway is no litre, and before years."""
 PLURALS = (
     Rule("label", rf"{FREE}(?<!-)7\d7(?:-[1-9]00s?|s)(?![\w-]|[.,]\d)", _jet),
     Rule(

@@ -31,6 +31,7 @@ BIBLE_BOOKS = _LISTS.words("bible books")
 BIBLE_BOOKS_SHORT = _LISTS.table("bible books short")
 
 UNITS = {unit: tuple(names.split(", ")) for unit, names in _LISTS.table("units").items()}
+CURRENCIES = {sign: tuple(names.split(", ")) for sign, names in _LISTS.table("currencies").items()}
 CURRENCY_COUNTRIES = _LISTS.table("currency countries")
 MONEY_SCALES = _LISTS.meanings("money scales")
 DOTTED_UNITS = _LISTS.words("dotted units")

@@ -14,7 +14,7 @@ from narrator.text.normalize.english_lists import (
     ONE_WORDS,
     UNITS,
 )
-from narrator.text.normalize.english_parts import ARTICLE, FREE, NOUN, NUM, article, describes
+from narrator.text.normalize.english_parts import ARTICLE, DOT, FREE, NOUN, NUM, article, describes
 from narrator.text.normalize.rules import Group, Rule, RuleMatch, alternatives, preceded_by
 
 # Fractions ---------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ def _is_fraction(text: str) -> bool:
     return text[-1] in _FRACTIONS or "/" in text
 
 
-def _quantity(text: str, match: RuleMatch) -> str | None:
+def quantity_words(text: str, match: RuleMatch) -> str | None:
     """Return a number or fraction in words; None for an improper fraction."""
     if not _is_fraction(text):
         return match.figure(text)
@@ -184,10 +184,12 @@ def _is_measure(match: RuleMatch) -> bool:
         is_stone = gap == " " or not (gap or is_ordinal)
         return match.british and text.isdecimal() and is_stone
     is_word = name in ("in", "h", "W", "V", "pt") and gap
+    if name == "in" and _is_fraction(text) and match.after.startswith("."):  # 2½ in.
+        return True
     return not is_word or match[0].endswith(".")
 
 
-def _unit_names(name: str, match: RuleMatch) -> tuple[str, ...]:
+def unit_names(name: str, match: RuleMatch) -> tuple[str, ...]:
     """Return singular and plural of a unit, in the spelling of the language."""
     names = UNITS[name]
     return names if match.british else tuple(re.sub(r"(lit|met)re", r"\1er", n) for n in names)
@@ -220,11 +222,11 @@ def _unit(match: RuleMatch) -> str | None:
     if plural_number := _plural_number(match):
         return plural_number
     text, gap, name = match["number"], match["gap"], match["unit"]
-    singular, plural = _unit_names(name, match)
+    singular, plural = unit_names(name, match)
     if gap == "-" and _is_fraction(text):
         compound = _compound(text, match)
         return compound and f"{compound}-{singular}"
-    quantity = _quantity(text, match)
+    quantity = quantity_words(text, match)
     if quantity is None:
         return None
     if re.match(r"an? |\w+ (?:half|third|quarter|\w+th)s$", quantity):
@@ -242,7 +244,7 @@ def _dotted_unit(match: RuleMatch) -> str | None:
     continues_previous = _AFTER_FEET.search(match.before) or re.match(r",|\s[a-z]", following)
     if name == "in" and not continues_previous:
         return None
-    singular, plural = _unit_names(name, match)
+    singular, plural = unit_names(name, match)
     is_singular = match["count"].lower() in ONE_WORDS or match["gap"] == "-" or describes(match)
     return f"{match['count']}{match['gap']}{singular if is_singular else plural}"
 
@@ -260,14 +262,14 @@ def _height(match: RuleMatch) -> str:
     first, second, fraction = match["feet"], match["inches"], match["part"]
     if int(second) > 12 and not fraction:
         return _amounts(match, (first, "minute"), (second, "second"))
-    inches = _quantity(f"{second} {fraction}" if fraction else second, match)
+    inches = quantity_words(f"{second} {fraction}" if fraction else second, match)
     return f"{match.cardinal(first)} foot {inches}"
 
 
 def _length(text: str, mark: str, match: RuleMatch, *, is_describing: bool = False) -> str | None:
     """Speak feet or inches by their mark; singular if the length describes a noun."""
     singular, plural = ("foot", "feet") if mark in "'′" else ("inch", "inches")
-    quantity = _quantity(text, match)
+    quantity = quantity_words(text, match)
     if quantity is None:
         return None
     if re.match(r"an? ", quantity):
@@ -334,6 +336,11 @@ def _temperature(match: RuleMatch) -> str:
     return f"{match.amount(match[1], 'degree')} {scale}"
 
 
+def _describing_degrees(match: RuleMatch) -> str | None:
+    """Speak a 90° turn."""
+    return f"{match.figure(match[1])} degree" if describes(match) else None
+
+
 _UNIT = rf"(?P<gap>\s|-|)(?P<unit>{alternatives(UNITS)})(?![\w²³]|[/.]\w)"
 
 _UNIT_DOT = r"(?:\.(?![\"')\]]*(?:\s*$|\s+[\"'(\[]*[A-Z])))?"  # "6 ft. 2 in."
@@ -344,10 +351,10 @@ MEASURES = (
     Rule(
         "arc",
         rf"{FREE}(\d+)°\s?(\d+(?:\.\d+)?)['′](?:\s?(\d+(?:\.\d+)?)(?:[\"″]|''|′′))?"
-        r"(?:\s?([NSEW])\b)?",
+        rf"(?:\s?([NSEW])\b{DOT})?",
         _arc,
     ),
-    Rule("arc", rf"{FREE}({NUM})°()()\s?([NSEW])\b(?!\.?\w)", _arc),
+    Rule("arc", rf"{FREE}({NUM})°()()\s?([NSEW])\b(?!\.?\w){DOT}", _arc),
     Rule(
         "height", rf"{FREE}(?P<feet>\d{{1,2}})['′][\s-]?{_INCHES}(?:\"|″|''|′′|(?![\w'′]))", _height
     ),
@@ -364,6 +371,7 @@ MEASURES = (
     Rule("feet", rf"(?<=\b[Aa] )({_LENGTH})(\")(?= [a-z])", _feet),
     Rule("temperature", rf"{FREE}({NUM})\s?°\s?([CFK])\b", _temperature),
     Rule("degrees", r"(?<![\w.])1°(?!\w)", "one degree"),
+    Rule("degrees", rf"{FREE}({NUM})°(?= [a-z])", _describing_degrees),
     Rule(
         "unit",
         rf"{FREE}(?P<hour>\d{{1,3}}) ?(?:h|hrs?) ?(?P<minute>\d{{1,2}}) ?m(?:ins?)?"

@@ -32,6 +32,8 @@ _CASH = re.compile(r"\s(?:bill|note|coin|piece|stamp)s?\b")
 
 def describes(match: RuleMatch) -> bool:
     """Return True if the amount describes a noun: "a $5 bill", "a 6 ft man"."""
+    if re.match(r"-an?-[a-z]", match.after):  # $5-a-day
+        return True
     noun = NOUN.match(match.after)
     if noun is None or noun[1] in FUNCTION:
         return False

@@ -105,9 +105,11 @@ TELEPHONES = (
 _STATE_NAMES = STATES | STATES_DOTTED
 
 
-def _zip(match: RuleMatch) -> str:
+def _zip(match: RuleMatch) -> str | None:
     """Speak a ZIP code: CA 90210-1234."""
     state = match["state"].replace(".", "")
+    if state and state not in _STATE_NAMES:
+        return None
     groups = [numbers.digits(digits, "oh") for digits in (match["zip"], match["plus"]) if digits]
     return f"{_STATE_NAMES[state]} {', '.join(groups)}" if state else ", ".join(groups)
 
@@ -179,7 +181,7 @@ STREET_NUMBERS = (
     ),
     Rule(
         "postcode",
-        rf"\b(?P<state>{alternatives([*STATES, *STATES_DOTTED])})"
+        rf"\b(?P<state>{alternatives([*STATES, *STATES_DOTTED])}|[A-Z]\.[A-Z])"
         r"\.?\s{1,2}(?P<zip>\d{5})(?:-(?P<plus>\d{4}))?(?![\w-])",
         _zip,
     ),

@@ -39,6 +39,7 @@ from narrator.text.normalize.english_lists import (
     WEB,
     WEB_WORDS,
 )
+from narrator.text.normalize.english_measures import unit_names
 from narrator.text.normalize.english_parts import (
     CAPITAL_FOLLOWS,
     DOT,
@@ -138,8 +139,119 @@ _PERSONS = preceded_by(
 )
 _OMITTED = "(?:⸺|—{2,}|--+)"
 
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
+_POWER = "⁰¹²³⁴-⁹"
+
+
+def _power(match: RuleMatch) -> str | None:
+    """Speak 10⁻³, x⁴; None for a lone ¹, ² or ³."""
+    figures = match[0].translate(_SUPERSCRIPTS)
+    if figures in ("1", "2", "3"):
+        return None
+    sign = "minus " if figures[0] == "-" else ""
+    return f" to the power of {sign}{match.cardinal(figures.strip('+-'))}"
+
+
+def _charge(match: RuleMatch) -> str:
+    """Speak the charge of an ion: Fe³⁺."""
+    size = f" {match.cardinal(match[1].translate(_SUPERSCRIPTS))}" if match[1] else ""
+    return f"{size} {'plus' if match[2] == '⁺' else 'minus'}"
+
+
+def _isotope(match: RuleMatch) -> str:
+    """Speak ¹⁴C, ²³⁵U, ³H."""
+    figures, element = filter(None, match.match.groups())
+    return f"{element}-{numbers.label(figures.translate(_SUPERSCRIPTS))}"
+
+
+_ACCIDENTALS = {"♯": "sharp", "♭": "flat", "♮": "natural"}
+_SUITS = {"♠": "spades", "♥": "hearts", "♦": "diamonds", "♣": "clubs"}
+_CARDS = {"A": "ace", "K": "king", "Q": "queen", "J": "jack"}
+
+
+def _accidental(match: RuleMatch) -> str:
+    gap = " " if match.after[:1].isalnum() else ""
+    return f" {_ACCIDENTALS[match[0]]}{gap}"
+
+
+def _card(match: RuleMatch) -> str:
+    """Speak A♠ and ♠A as the ace of spades, and 4♠ as a bid."""
+    rank, suit = match["rank"] or match["last"], _SUITS[match["suit"] or match["first"]]
+    if match["rank"] and rank.isdecimal() and int(rank) < 8:
+        return f"{match.cardinal(rank)} {suit}"
+    return f"{_CARDS.get(rank) or match.cardinal(rank)} of {suit}"
+
+
+_PIECES = {"K": "king", "Q": "queen", "R": "rook", "B": "bishop", "N": "knight"}
+_SQUARE = "[a-h][1-8]"
+
+
+def _chess_number(match: RuleMatch) -> str:
+    return f"{match.cardinal(match[1])}, "
+
+
+def _chess_move(match: RuleMatch) -> str:
+    """Speak Nf3, Qxf7#, exd5, O-O."""
+    if match["castle"]:
+        words = f"castles {'queenside' if match['castle'].count('O') == 3 else 'kingside'}"
+    else:
+        square = f"{match['square'][0].upper()}-{match.cardinal(match['square'][1])}"
+        piece = _PIECES.get(match["piece"] or "", (match["pawn"] or "").upper())
+        origin = f" {match['origin'].upper()}" if match["origin"] else ""
+        words = f"{piece}{origin}{' takes' if match['takes'] else ''} {square}"
+        words += f", {_PIECES[match['queen']]}" if match["queen"] else ""
+    return words + {"+": " check", "#": " mate"}.get(match["check"] or "", "")
+
+
+_CHESS_MOVE = (
+    rf"(?:(?P<piece>[KQRBN])(?P<origin>[a-h](?=x?{_SQUARE})|[1-8](?=x?{_SQUARE}))?(?P<takes>x)?"
+    rf"(?P<square>{_SQUARE})(?P<queen>(?!))?|(?P<castle>O-O(?:-O)?))(?P<pawn>(?!))?(?P<check>[+#])?"
+    r"(?![\w-])"
+)
+_PAWN_MOVE = (
+    rf"(?P<pawn>[a-h])(?P<takes>x)(?P<square>{_SQUARE})(?:=(?P<queen>[QRBN]))?(?P<check>[+#])?"
+    r"(?P<piece>(?!))?(?P<origin>(?!))?(?P<castle>(?!))?(?![\w-])"
+)
+_ANY_MOVE = rf"(?:[KQRBN]?[a-h1-8]?x?{_SQUARE}(?:=[QRBN])?|O-O(?:-O)?)[+#]?(?![\w-])"
+
+CARD = Rule(
+    "card",
+    r"(?<!\w)(?:(?P<rank>10|[1-9AKQJ])(?P<suit>[♠♥♦♣])"
+    r"|(?P<first>[♠♥♦♣])(?P<last>10|[2-9AKQJ]))(?!\w)",
+    _card,
+)
+GAMES = (
+    CARD,
+    Rule("chess", rf"(?<![\w.])(?P<n>\d{{1,3}})\.(?:\.\.|…)?\s?(?={_ANY_MOVE})", _chess_number),
+    Rule("chess", rf"(?<![\w-]){_CHESS_MOVE}", _chess_move),
+    Rule("chess", rf"(?<![\w-]){_PAWN_MOVE}", _chess_move),
+)
+
 SIGNS = Group(
-    rf"[{re.escape(''.join(SIGN_WORDS))}#~*/^⸺—¹⁴-⁹⁰]|--|[-=]>",
+    rf"[{re.escape(''.join(SIGN_WORDS))}#~*/^⸺—¹⁴-⁹⁰⁺⁻♠♥♦♣♯♭♮★❤]|--|[-=]>",
+    Rule(
+        "isotope",
+        rf"(?<![\w{_POWER}])([{_POWER}]{{2,3}})(U|Pu|Th|Ra|Rn|Cs|Sr|Co|Fe|C|N|O|K|F|P|S|Na|Tc|Pb)\b(?!')"
+        r"|(?<!\w)([²³])(H)\b(?!')",
+        _isotope,
+    ),
+    Rule("charge", rf"(?<=[A-Za-z₀-₉)])([²³⁴]?)([⁺⁻])(?![{_POWER}])", _charge),
+    Rule(
+        "power",
+        rf"(?:(?<=(?<![\d.,])\d)|(?<=(?<![\d.,])10)|(?<=\b[A-Za-z]))[⁺⁻]?[{_POWER}]+"
+        rf"|(?<=\w)⁻[{_POWER}]+",
+        _power,
+    ),
+    Rule(
+        "unit",
+        rf"(?<=\d[{_POWER}] )({alternatives(UNITS.keys() - {'in'})})(?![\w²³⁻]|[/.]\w)",
+        lambda match: unit_names(match[1], match)[1],
+    ),
+    Rule("accidental", r"(?<=\b[A-Ga-g])[♯♭♮]", _accidental),
+    CARD,
+    Rule("love", r"(?<=\b[Ii] )[♥❤](?= ?\w)", "love"),
+    Rule("stars", r"(?<=\d)\s?★(?= [a-z])", "-star"),
+    Rule("stars", r"★+☆*", lambda match: f" {match.amount(match[0].count('★'), 'star')} "),
     Rule("abbreviation", rf"(?<!\w)&c\b{DOT}", "et cetera"),
     Rule("ampersand", r"\bAT&T\b", "A.T and T"),
     Rule(
@@ -148,6 +260,7 @@ SIGNS = Group(
         r"|head|mile|km|kg|lb)\b",
         lambda match: f" per {UNITS.get(match[1], [match[1]])[0]}",
     ),
+    Rule("slash", r"(?<=°[CF])/(?=\d)", " or "),
     Rule("slash", preceded_by(r"\band", "ther") + r"/(?=or\b)", " "),
     Rule("slash", rf"{_PRONOUNS}/(?=(?:s?he|him|hers?|his)\b)", " or "),
     Rule("slash", r"\bs/he\b", "she or he"),
@@ -158,7 +271,11 @@ SIGNS = Group(
     Rule("sharp", r"(?<=\b[A-G])#(?!\w)", " sharp"),
     Rule("about", r"~\s?(?=\d)", "about "),
     Rule("power", r"(?<=\w)\^(?=[\w-])", " to the power of "),
-    Rule("squared", r"(?:(?<=\b\w)|(?<=\b\w\w))[²³]", lambda m: f" {SIGN_WORDS[m[0]]}"),
+    Rule(
+        "squared",
+        r"(?:(?<=\b[A-Za-z\d])|(?<=\b[A-Za-z\d]{2}))[²³]",
+        lambda m: f" {SIGN_WORDS[m[0]]}",
+    ),
     Rule("note mark", r"[¹²³⁴-⁹⁰]+", ""),
     Rule("arrow", r"[-=]+>|<[-=]+", ", "),
     Rule("tag", r"</?[a-z]+ ?/?>", ""),
@@ -288,6 +405,13 @@ def _division(match: RuleMatch) -> str | None:
     return _title_case(match.cardinal(number))
 
 
+def _page_range(match: RuleMatch) -> str | None:
+    """Speak pp. iv–ix."""
+    first, last = numbers.roman(match[1]), numbers.roman(match[2])
+    is_range = 0 < first < last and _PAGED.search(match.before[-24:])
+    return f"{match.cardinal(first)} to {match.cardinal(last)}" if is_range else None
+
+
 def _counts_one(match: RuleMatch, division: str) -> bool:
     """Return True if the "I" after a division's name is a number: "act I.", not "in part I
     agree"."""
@@ -355,10 +479,10 @@ def _is_first(match: RuleMatch, text_before_name: str, name: str, *, is_ruler: b
 def _and_nth(match: RuleMatch) -> str | None:
     """Speak the second numeral of James I and VI, James VI and I."""
     number = numbers.roman(match[1])
-    name_match = re.search(r"\b([A-Z]\w+) ([IVX]+) and $", match.before[-40:])
+    name_match = re.search(r"\b([A-Z]\w+) ([IVX]+)\.? and $", match.before[-40:])
     if not 0 < number < 40 or not name_match or name_match[1] not in REGNAL_NAMES:
         return None
-    is_first = name_match[0] == "James VI and " and not _pronoun_follows(match, FIRST_PERSON)
+    is_first = name_match[0].startswith("James VI") and not _pronoun_follows(match, FIRST_PERSON)
     return _title_case(match.ordinal(number)) if match[1] != "I" or is_first else None
 
 
@@ -407,15 +531,22 @@ ROMANS = Group(
     r"|\bm[mdclxvi]{4}",
     Rule("year", r"(?<![\w.'-])(?:M[MDCLXVI]{3,}|m[mdclxvi]{4,})\b(?!\.\w|['-]\w)", _roman_year),
     Rule("roman", rf"^\W*({_ROMAN})(?=$|[\s.:)\]—–-])", _leading),
+    Rule("mark", r"\bMk\.? (?=[IVX]+\b)", "Mark "),
     Rule("roman", r"\bWWII\b", "World War Two"),
     Rule("roman", r"\bWWI\b", "World War One"),
+    Rule("roman", r"(?<=[\w.]\s)([ivxlc]+)[-–]([ivxlc]+)\b(?!\.\w)", _page_range),
     Rule("roman", r"(?<=[\w.,&]\s)[IVXLC]+\b(?!['’.]\w)", _listed),
     Rule("roman", rf"(?<=[\w.]\s)(?:{_ROMAN}|[ivxlc]+)\b(?!\.\w)", _division),
     Rule("roman", r"(?<![A-Za-z]\()(?<=\()[ivx]+(?=\))", _item),
     Rule("roman", r"\b(?!I(?:th|nd|rd)\b)([IVXLC]+)(?:th|st|nd|rd)\b", _nth),
     Rule("roman", r"\b([IVXLC]+)(?=[\s-](?:[Cc]entury|[Cc]enturies|[Dd]ynasty|[Oo]lympi))", _nth),
     Rule("roman", rf"(?<=[\w.]\s)(?:the )?({_ROMAN})\b(\.(?=[,;:']| [a-z]))?", _regnal),
-    Rule("roman", r"(?<=[IVX] and )([IVX]+)\b(?![.'-]?\w)", _and_nth),
+    Rule(
+        "roman",
+        preceded_by("[IVX] and ", r"[IVX]\. and ")
+        + r"([IVX]+)\b(?![.'-]?\w)(\.(?=[,;:']| [a-z]))?",
+        _and_nth,
+    ),
     Rule("roman", r"(?<![\w.'-])[IVX]{2,}\b(?![.'-]?\w)", _bare_roman),
 )
 
@@ -495,6 +626,7 @@ def _initial(match: RuleMatch) -> str | None:
     return None if _NOT_A_NAME.search(match.before) else match[1] + _space(match)
 
 
+_PER = "lb|oz|kg|km|hr|yd|ft|cwt|cm|mm|ml|doz|wk|yr|gal|sec|min"
 _OPENS_INITIALS = r"(?<![\w.'])"
 
 _OTHER_ABBREVIATIONS = "MR MRS DR St ST Ste Sts v ETC aka ie eg Ie Eg".split()
@@ -503,7 +635,7 @@ _ABBREVIATED = alternatives(
 )
 
 ABBREVIATIONS = Group(
-    rf"\.(?!{CAPITAL_FOLLOWS})|\b(?:{_ABBREVIATED}|[A-Z]\.)(?!\w)",
+    rf"\.(?!{CAPITAL_FOLLOWS})|\b(?:{_ABBREVIATED}|[A-Z]\.|per (?:{_PER})\.)(?!\w)",
     Rule("degree", rf"\b({alternatives(DEGREES)})\b{DOT}", DEGREES),
     Rule("direction", r"(?<!\.)\b([NSEW])\.(?= \d+(?:st|nd|rd|th)\b)", COMPASS),
     Rule("title", rf"\b({alternatives(TITLES)}|MR|MRS|DR)\b\.?", _title),
@@ -514,6 +646,11 @@ ABBREVIATIONS = Group(
     Rule("rank", rf"\b({alternatives(RANKS.keys() - RANKS_DOTTED)})(?= [A-Z][a-z])", _rank),
     Rule("place", rf"\b({alternatives(PLACES)}){DOT_OR_END}", _place),
     Rule("place", r"\b(Ltd|Jr|Jnr|Sr|Snr|Inc|Bros|Co|Corp|Rd|Ave|Blvd)\b(?! [A-Z])", _place),
+    Rule("per", rf"(?<=\bper )({_PER})\b{DOT}", lambda match: UNITS[match[1]][0]),
+    Rule("percent", rf"\bper cent\.(?!{SENTENCE_FOLLOWS})", "per cent"),
+    Rule("et al", rf"\bet al\b{DOT_OR_END}", "et al"),
+    Rule("op cit", rf"\b([Oo]p|[Ll]oc)\. cit\b{DOT}", lambda match: f"{match[1]} cit"),
+    Rule("per annum", rf"\bp\.a{DOT_OR_END}", "per annum"),
     Rule("that is", r"\b[Ii](?:\.\s?e\.|e(?=,))", "that is"),
     Rule("for example", r"\b[Ee](?:\.\s?g\.|g(?=,))", "for example"),
     Rule("also known as", r"\b(?:a\.k\.a\.|aka\b)", "also known as"),
