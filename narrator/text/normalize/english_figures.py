@@ -144,8 +144,11 @@ def _shillings_and_pence(match: RuleMatch) -> str | None:
     """Speak 7/6 as a price; None for a fraction in its lowest terms, and for what is no price."""
     shillings, pence = int(match["shillings"]), int(match["pence"])
     is_fraction = shillings < pence and math.gcd(shillings, pence) == 1
-    is_price = _PRICED.search(match.before[-20:]) or re.match(
-        r" (?:each|net|apiece|a (?:dozen|head|pound|yard|copy|bottle)|per)\b", match.after
+    is_price = bool(
+        _PRICED.search(match.before[-20:])
+        or re.match(
+            r" (?:each|net|apiece|a (?:dozen|head|pound|yard|copy|bottle)|per)\b", match.after
+        )
     )
     if pence == 6 and match.british:  # two and six
         is_date = re.search(r"\b(?:[Oo]n|[Bb]y|[Dd]ated) $", match.before)
