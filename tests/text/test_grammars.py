@@ -57,6 +57,9 @@ minus west: manko
 km: kilometr, kilometry, kilometrów, kilometra; masculine
 godz.: godzina, godziny, godzin, godziny; feminine
 
+[units west]
+km: kilometer
+
 [months]
 maja: maj.
 czerwca
@@ -125,7 +128,8 @@ def test_a_grammar_reads(written: str, spoken: str) -> None:
     assert read(written) == spoken
 
 
-def test_a_region_has_words_and_names_of_months_of_its_own() -> None:
+def test_a_region_has_words_entries_and_names_of_months_of_its_own() -> None:
+    assert read("1 km, 2 godz.", POLISH, "west") == "jeden kilometer, dwie godziny."
     assert read("-5", POLISH, "west") == "manko pięć"
     assert read("1.2., 1. czyr.", POLISH, "si") == "pierwszego czyrwnia, pierwszego czyrwnia."
     assert read("1.2., 1. czyrwnia, 1. czyr.") == (

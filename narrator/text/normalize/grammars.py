@@ -24,6 +24,7 @@ A grammar says what a reader makes of figures, signs and abbreviations. Its sect
 Any other section is a list, `written: spoken` or plain words, that patterns can name. Several
     spoken forms are divided by commas; a gender comes after a semicolon:
     `km: kilometr, kilometry, kilometrów, kilometra; masculine`.
+    `[units br]` has entries of a region, which take the place of others.
 
 A pattern is a regular expression, without regard to case, with slots:
 
@@ -54,7 +55,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 
 from narrator.text.normalize import numbers
@@ -468,7 +469,10 @@ class _ListsByName(dict[str, _List]):
             raise UnknownNameError(f"neither a kind of slot nor a list: '{name}'")
         entries = self[name] = _List()
         written_words: list[str] = []
-        for line in self._lists.lines(name):
+        sections = [name, *(f"{name} {region}" for region in self._regions)]
+        for line in chain.from_iterable(
+            map(self._lists.lines, filter(self._lists.__contains__, sections))
+        ):
             written, colon, meaning = line.partition(": ")
             if name == "months":
                 month, its_regions, abbreviations = _month(line)
