@@ -54,6 +54,7 @@ range: do
 minus west: manko
 
 [units]
+m: metr, metry, metrów, metra; masculine
 km: kilometr, kilometry, kilometrów, kilometra; masculine
 godz.: godzina, godziny, godzin, godziny; feminine
 
@@ -101,7 +102,8 @@ def read(text: str, grammar: str = POLISH, *regions: str) -> str:
         ("do 5,1 km", "do pięciu całych jednej dziesiątej kilometrów"),
         ("rok 1914", "rok dziewiętnaście set czternaście"),
         ("2 godz. temu", "dwie godziny temu"),
-        ("5km/2", "5km/2"),
+        ("5km/2, 2+2=4, 5+", "5km/2, 2+2=4, 5+"),
+        ("5 m, 5 M", "pięć metrów, pięć M"),
         # own rules of numbers and endings
         ("21. maja i 1. maj.", "dwudziestego pierwszego maja i pierwszego maja."),
         # patterns of a language, and numerals of both kinds

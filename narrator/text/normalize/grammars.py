@@ -506,7 +506,7 @@ def _word_pattern(word: str) -> str:
     """Returns a pattern of a listed word; spaces next to its marks and a capital are optional."""
     pattern = re.sub(r"(?<=\w)\\ ", r"\\s", re.escape(word))
     pattern = re.sub(r"(?<=\\\.)(?=.)(?!\\)|\\ ", r"\\s?", pattern)
-    if word[0].islower():
+    if word[0].islower() and len(word) > 1:
         pattern = f"[{word[0]}{word[0].upper()}]{pattern[1:]}"
     return f"{pattern}|{word.upper()}" if _shouts(word) else pattern
 
