@@ -229,7 +229,8 @@ def _print_suspicions(proposal: Proposal) -> None:
     """Prints names of a found cast that may be wrongly parted or joined, and what mends them."""
     from narrator.pipeline.attribution import suspicions
 
-    suspects = suspicions(proposal)[:_MAX_SUSPICIONS]
+    speaking = [each for each in proposal.characters_by_lines if proposal.line_counts[each.name]]
+    suspects = suspicions(proposal.project, speaking)[:_MAX_SUSPICIONS]
     for suspect in suspects:
         out.print(
             f"may be one person: {suspect.name}, {suspect.other}: to merge, move {suspect.other} "

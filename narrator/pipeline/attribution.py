@@ -594,13 +594,11 @@ def _as_yaml_name(name: str) -> str:
     return name if re.fullmatch(r"[^\W\d][\w .'’-]*", name) else f"“{name}”"
 
 
-def suspicions(proposal: Proposal) -> list[Suspicion]:
-    """Names of those who speak that may be wrongly parted or joined, the most frequent first; none
-    once `dialogue.cast` says that a person has looked at the cast."""
-    if proposal.project.manifest.dialogue.cast != "found":
-        return []
-    speaking = [each for each in proposal.characters_by_lines if proposal.line_counts[each.name]]
-    return find_suspicions(speaking, proposal.project.manifest.language)
+def suspicions(project: Project, people: Sequence[Character]) -> list[Suspicion]:
+    """Names of people that may be wrongly parted or joined, in the order of the people; none once
+    `dialogue.cast` says that a person has looked at the cast."""
+    is_found = project.manifest.dialogue.cast == "found"
+    return find_suspicions(people, project.manifest.language) if is_found else []
 
 
 # -- writing

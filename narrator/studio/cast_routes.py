@@ -28,7 +28,7 @@ from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.engines.voice import Voice
 from narrator.errors import EnvironmentFailed, UsageError, UserError
-from narrator.pipeline import auditioning, edits, unknown_words
+from narrator.pipeline import attribution, auditioning, edits, unknown_words
 from narrator.pipeline.edits.voices import AddedClip
 from narrator.pipeline.manuscript import Manuscript
 from narrator.speech.plan import Step
@@ -78,6 +78,12 @@ class CastRoutes:
                     for line in rows.speakers(view.book)
                 ],
                 "presets": [_preset_row(preset) for preset in presets.list_all(view.project.root)],
+                "suspicions": [
+                    asdict(suspicion)
+                    for suspicion in attribution.suspicions(
+                        view.project, attribution.characters(view.project)
+                    )
+                ],
                 "clones": any(engine.clones for engine in view.book.speaking),
             }
 

@@ -138,12 +138,49 @@ def test_an_edit_that_breaks_the_project_is_refused(studio: Opened) -> None:
         {"kind": "exchange", "id": "0-x", "turn": 0, "decision": "one", "speaker": "Ada"},
         {"kind": "exchange", "id": "0-x", "turn": "0", "decision": "one", "speaker": "Ada"},
         {"kind": "exchange", "id": "0-x", "turn": 0, "decision": "rm", "speaker": "Ada"},
+        {"kind": "exchange", "id": ["0-x"], "turn": 0, "decision": "swap"},
+        {"kind": "rename", "speaker": "Ada", "name": " "},
+        {"kind": "rename", "speaker": "Ada", "name": "ben"},
+        {"kind": "rename", "speaker": "Ada", "name": "A\0da"},
+        {"kind": "rename", "speaker": "Ada", "name": "A\ud800da"},
+        {"kind": "rename", "speaker": "Ada", "name": "Ada: {}"},
+        {"kind": "rename", "speaker": "Ada", "name": "A" * 1001},
+        {"kind": "rename", "speaker": "narrator", "name": "Nan"},
+        {"kind": "rename", "speaker": {"name": "Ada"}, "name": "Nan"},
+        {"kind": "merge", "speaker": "Ada", "into": "Ada"},
+        {"kind": "split", "speaker": "Ada", "alias": "Ben"},
     ],
 )
 def test_an_edit_of_nonsense_changes_nothing(shared: Opened, asked: dict[str, object]) -> None:
+    before = (shared.session.path / "book.yaml").read_bytes()
     answer = shared.page.post("/api/edits", asked)
     assert answer.status in (400, 422)
+    assert (shared.session.path / "book.yaml").read_bytes() == before
     assert (shared.session.path / "out.md").read_text() == OUT
+
+
+def test_a_name_may_look_like_a_page(studio: Opened) -> None:
+    name = "<b onclick=\"x\">Ada</b> & 'Co'"
+    edit(studio, kind="rename", speaker="Ada", name=name)
+    cast = studio.page.get("/api/cast")
+    assert cast.headers["content-type"] == "application/json"
+    assert {"Ada"} == {alias for one in cast.json["speakers"] for alias in one["aliases"]}
+    edit(studio, kind="merge", speaker=name, into="Ben")
+    assert studio.page.post("/api/undo").status == studio.page.post("/api/undo").status == 200
+    assert "Co" not in (studio.session.path / "book.yaml").read_text()
+
+
+def test_names_that_may_be_one_person_are_listed_beside_the_cast(studio: Opened) -> None:
+    path = studio.session.path / "book.yaml"
+    text = path.read_text()
+    assert studio.page.get("/api/cast").json["suspicions"] == []
+    path.write_text(
+        f"dialogue: {{cast: found}}\n{text.replace('Ada: {}', 'Ada: {}, Ada Hall: {}')}"
+    )
+    studio.look()
+    assert studio.page.get("/api/cast").json["suspicions"] == [
+        {"name": "Ada Hall", "other": "Ada", "is_one": True}
+    ]
 
 
 def test_an_edit_of_a_chunk_that_is_gone_is_said(shared: Opened) -> None:

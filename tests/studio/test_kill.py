@@ -252,7 +252,12 @@ def edit_until_killed(folder: str, act: str, every: int) -> None:
 
 
 SAY = {"kind": "say", "word": "road", "spoken": "rowed"}
-ACTS: dict[str, tuple[str, Any]] = {"edit": ("/api/edits", SAY), "undo": ("/api/undo", None)}
+RENAME = {"kind": "rename", "speaker": "Ada", "name": "Augusta"}
+ACTS: dict[str, tuple[str, Any]] = {
+    "edit": ("/api/edits", SAY),
+    "rename": ("/api/edits", RENAME),
+    "undo": ("/api/undo", None),
+}
 
 
 @pytest.mark.parametrize("every", [13, pytest.param(1, marks=pytest.mark.slow)])
@@ -263,9 +268,12 @@ def test_an_edit_that_is_killed_at_any_call_of_the_disk_is_whole_or_none(
     (tmp_path / "book").mkdir()
     project = load.load(studios.write(tmp_path / "book"))
     before = texts(project.root)
-    edits.apply(project, edits.say_edit(project, "road", "rowed"))
+    if act == "rename":
+        edits.apply(project, edits.rename_edit(project, "Ada", "Augusta"))
+    else:
+        edits.apply(project, edits.say_edit(project, "road", "rowed"))
     after = texts(project.root)
-    if act == "edit":
+    if act != "undo":
         shutil.rmtree(project.build)
         studios.write(project.root)
     assert forks.code(forks.forked(edit_until_killed, os.fspath(tmp_path), act, every)) == 0

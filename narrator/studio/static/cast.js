@@ -87,7 +87,23 @@ function row(speaker) {
     ),
     h("span", { class: "bar", "aria-hidden": "true" }, bar),
   );
-  return h("li", {}, head, ...(isOpen ? [formOf(speaker), personForm(speaker)] : []));
+  return h(
+    "li",
+    {},
+    head,
+    ...doubtsAbout(speaker.name).map((words) => h("p", { class: "note" }, words)),
+    ...(isOpen ? [formOf(speaker), personForm(speaker)] : []),
+  );
+}
+
+/** What speaks for merging somebody with another, or for parting their names. @param {string} name */
+function doubtsAbout(name) {
+  return cast.suspicions.flatMap((one) => {
+    if (!one.is_one) return one.name === name ? [`“${one.other}” may be somebody else.`] : [];
+    const names = [one.name, one.other];
+    if (!names.includes(name)) return [];
+    return [`May be the same person as “${names.find((other) => other !== name)}”.`];
+  });
 }
 
 /** Another name, and who is the same person; not for the narrator, nor for a voice of several. */
@@ -104,6 +120,7 @@ function personForm({ name, is_narrator, plays, aliases }) {
     ...others.map((one) => h("option", { value: one }, one)),
   );
   const change = async (newName, edit) => {
+    say("Writing …");
     await attempt(() => sendEdit({ speaker: name, ...edit }));
     open = newName;
     load();
@@ -116,7 +133,9 @@ function personForm({ name, is_narrator, plays, aliases }) {
       "button",
       {
         "data-keep": `rename-${name}`,
-        onclick: () => own.value.trim() && change(own.value.trim(), { kind: "rename", name: own.value }),
+        onclick: () =>
+          asked(own, "Write the new name first", true) &&
+          change(own.value.trim(), { kind: "rename", name: own.value }),
       },
       "Rename",
     ),
@@ -125,7 +144,9 @@ function personForm({ name, is_narrator, plays, aliases }) {
       "button",
       {
         "data-keep": `merge-${name}`,
-        onclick: () => same.value && change(same.value, { kind: "merge", into: same.value }),
+        onclick: () =>
+          asked(same, "Choose who it is first", true) &&
+          change(same.value, { kind: "merge", into: same.value }),
       },
       "Merge",
     ),
