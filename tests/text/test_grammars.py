@@ -32,7 +32,7 @@ genitive: ordinal, y>ego
 feminine-genitive: feminine, ć>ciu ie>óch
 decimals: feminine
 feminine-genitive-decimals: decimals, ć>ciu ie>óch a>ej
-year: years
+year: years, czternaście>i_czternaście
 
 [numbers day]
 0: zerowy
@@ -100,7 +100,7 @@ def read(text: str, grammar: str = POLISH, *regions: str) -> str:
         ("1,5 km", "jedna cała pięć dziesiątych kilometra"),
         ("3,02 km", "trzy całe zero dwie kilometra"),
         ("do 5,1 km", "do pięciu całych jednej dziesiątej kilometrów"),
-        ("rok 1914", "rok dziewiętnaście set czternaście"),
+        ("rok 1914", "rok dziewiętnaście set i czternaście"),
         ("2 godz. temu", "dwie godziny temu"),
         ("5km/2, 2+2=4, 5+", "5km/2, 2+2=4, 5+"),
         ("5 m, 5 M", "pięć metrów, pięć M"),

@@ -8,9 +8,9 @@ A grammar says what a reader makes of figures, signs and abbreviations. Its sect
     of forms in lists (CLDR's categories; "one other"); `spaces: no` where words stand next to each
     other, and to figures; `rules: own` without the common ones. A key may name regions: `decimal mx
     us: .`.
-`[forms]`  `form: set of CLDR's rules`, or `form: another form, ending>ending ...`. `cardinal` is
-    what a number is without a form; `year`, `day`, `hour`, `minute` are used for these slots, and
-    `decimals`, `form-decimals` for the parts of a decimal number.
+`[forms]`  `form: set of CLDR's rules`, or `form: another form, ending>ending ...` (`_` for a
+    space). `cardinal` is what a number is without a form; `year`, `day`, `hour`, `minute` are used
+    for these slots, and `decimals`, `form-decimals` for the parts of a decimal number.
 `[decimal places]`  `1: tenth, tenths`: what follows so many decimals, which are said as a number.
 `[numbers SET]`  an own set of rules in CLDR's notation (see `cldr_numbers.py`).
 `[corrections]`  `pattern: right words` for what CLDR says wrongly.
@@ -183,7 +183,7 @@ class Grammar:
             if rule_set not in self._numbers:
                 raise UnknownNameError(f"no set of rules '{rule_set}': {form}: {meaning}")
             for change in changes.split():
-                old, _, new = change.partition(">")
+                old, _, new = change.replace("_", " ").partition(">")
                 endings += ((re.compile(rf"(?:{old})\b"), new),)
             forms[form] = rule_set, endings
         return forms
