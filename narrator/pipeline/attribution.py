@@ -396,6 +396,13 @@ def _apply_rules(
 ) -> Attribution:
     """Apply the rules to the chapters of each language separately."""
     languages = dict.fromkeys(primary(chapter.language) for chapter in chapters)
+    headings = {
+        (number, place): line.text
+        for number, chapter in enumerate(chapters)
+        for place, line in enumerate(list_paragraphs(chapter))
+        if line is not None and line.heading
+    }
+    headings |= {(number, 0): chapter.title for number, chapter in enumerate(project.chapters)}
     characters_by_name: dict[str, Character] = {}
     rulings: list[AttributedQuotation] = []
     story_count = 1
@@ -409,6 +416,8 @@ def _apply_rules(
             characters(project),
             language=language,
             first_person=project.first_person,
+            first_persons=project.chapter_first_persons,
+            headings=headings,
             find=discovers_characters,
             was_found=project.manifest.dialogue.cast == "found",
             with_nested=project.has_nested_voices,

@@ -321,6 +321,8 @@ class _CrossChecks:
                     str(speaker_file_path(Path(chapter.file or ""))), "chapters", index, "file"
                 )
             self._require_speaker(chapter.speaker, "chapters", index, "speaker")
+            first_person = self.project.main_name(chapter.first_person)
+            self._require_speaker(first_person, "chapters", index, "first_person")
         self._note_duplicates()
         self._note_shared_rows()
         for index, entry in enumerate(self.project.lexicon):

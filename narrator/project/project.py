@@ -136,13 +136,20 @@ class Project:
         configured_name = self.manifest.dialogue.first_person
         if configured_name is None and self.manifest.speakers and self.narrator != "narrator":
             return self.narrator
+        return self.main_name(configured_name)
+
+    @property
+    def chapter_first_persons(self) -> Mapping[int, str]:
+        """The speakers who say "I" in the narration of chapters that name one, by the chapter's
+        index in `chapters`."""
+        names = ((n, self.main_name(c.first_person)) for n, c in enumerate(self.chapters))
+        return {number: name for number, name in names if name is not None}
+
+    def main_name(self, name: str | None) -> str | None:
+        """The name in the cast of a speaker given by name or alias; if there is none, as given."""
         cast = self.manifest.cast
-        names_with_alias = (
-            name for name, speaker in cast.items() if configured_name in speaker.aliases
-        )
-        return (
-            configured_name if configured_name in cast else next(names_with_alias, configured_name)
-        )
+        names_with_alias = (main for main, speaker in cast.items() if name in speaker.aliases)
+        return name if name in cast else next(names_with_alias, name)
 
     @property
     def lexicon(self) -> tuple[LexiconEntry, ...]:

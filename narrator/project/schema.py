@@ -251,6 +251,9 @@ class ChapterSettings(Strict):
     """The text in place: strings as in a chapter's file, or `name: text`."""
     speaker: Text | None = None
     """The speaker of text without a label, instead of `narrator`."""
+    first_person: Text | None = None
+    """Who says “I” in the chapter's narration, instead of `dialogue.first_person` and of what
+    headings such as “Ada's journal” tell."""
     language: Language | None = None
     """The chapter's language, if it is not the book's."""
     engine: ChapterEngineChoice = Field(default_factory=ChapterEngine)
@@ -296,7 +299,8 @@ class Dialogue(Strict):
     """found: `narrator cast` found the characters, so its decisions are less sure; remove it once
     the names are right."""
     first_person: Text | None = None
-    """Who says “I” in the narration. By default the narrator, if that is a named character."""
+    """Who says “I” in the narration where no heading (“Ada's journal”) names another. By default
+    the narrator, if that is a named character."""
     nested: Literal["teller", "voices"] = "teller"
     """Who says what is quoted within a tale (a quotation over several paragraphs): its teller;
     voices: those whom `narrator cast` or you name, each in their own voice."""

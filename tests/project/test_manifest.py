@@ -534,6 +534,17 @@ def test_who_says_i_is_the_narrator_with_a_name_or_who_is_told(text, said, tmp_p
     assert project(tmp_path, GOOD + text).first_person == said
 
 
+def test_who_says_i_in_a_chapter_is_a_name_or_an_alias_in_the_cast(tmp_path):
+    cast = (
+        "  - {title: Two, lines: [No.], first_person: Miss A}\nspeakers: {Ada: {aliases: [Miss A]}}"
+    )
+    assert project(tmp_path, GOOD + cast).chapter_first_persons == {1: "Ada"}
+    [message] = problems(
+        tmp_path, GOOD + cast.replace("first_person: Miss A", "first_person: Adah")
+    )
+    assert "Adah" in message and "did you mean" in message
+
+
 def test_texts_that_share_a_file_of_speakers_are_remarked(tmp_path):
     (tmp_path / "one.txt").write_text("Twice.")
     text = GOOD + "  - {title: Other, file: one.txt}\n"

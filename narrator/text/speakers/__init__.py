@@ -7,7 +7,7 @@ correct ones among decisions of its kind (`learnt.json`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeVar
@@ -88,6 +88,8 @@ def attribute(
     *,
     language: str,
     first_person: str | None = None,
+    first_persons: Mapping[int, str] | None = None,
+    headings: Mapping[tuple[int, int], str] | None = None,
     find: bool = False,
     was_found: bool = False,
     with_nested: bool = False,
@@ -95,7 +97,9 @@ def attribute(
     """Attributes the quotations of a book, whose chapters are sequences of paragraphs.
 
     `cast` are the known characters; others are searched for if there are none, or with `find`.
-    `first_person` is the narrator who says "I". In a language whose tags are not known, nothing is
+    `first_person` is the narrator who says "I", `first_persons` are those of single chapters;
+    `headings`, by chapter and paragraph, tell whose parts begin there, as paragraphs do that look
+    like headings. In a language whose tags are not known, nothing is
     attributed. `was_found`: the cast comes from an earlier search, which makes decisions less
     certain than a cast that a person gave; whoever that search found besides the cast is known as a
     person, but does not speak. `with_nested`: quotations within tales are attributed, too.
@@ -139,6 +143,8 @@ def attribute(
             speakers,
             language=language,
             first_person=first_person,
+            first_persons=first_persons,
+            headings=headings,
         )
         decisions = ranking.decide(story_situations, story)
         if tales is not None:

@@ -31,14 +31,18 @@ def find_first_person_chapters(passages: Sequence[Passage]) -> frozenset[int]:
 
 
 def count_present(
-    passages: Sequence[Passage], speakers: frozenset[int], first_person: int | None
+    passages: Sequence[Passage], people: frozenset[int], narrators: Sequence[int | None]
 ) -> Mapping[int, Counter[int]]:
-    """Returns for each chapter the speakers who are present, with the number of their mentions."""
+    """Returns for each chapter those of the people who are present, with the number of their
+    mentions. `narrators` are those of the passages."""
     present: defaultdict[int, Counter[int]] = defaultdict(Counter)
     for passage in passages:
         for mention in passage.mentions:
-            present[passage.chapter].update(speakers.intersection(mention.characters))
-    if first_person in speakers:
-        for chapter in find_first_person_chapters(passages):
-            present[chapter][first_person] += 1
+            present[passage.chapter].update(people.intersection(mention.characters))
+    first_person_chapters = find_first_person_chapters(passages)
+    for chapter, narrator in dict.fromkeys(
+        (passage.chapter, narrators[passage.number]) for passage in passages
+    ):
+        if narrator in people and chapter in first_person_chapters:
+            present[chapter][narrator] += 1
     return present

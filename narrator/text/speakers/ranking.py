@@ -151,7 +151,7 @@ def _is_evident(
     been named, or have spoken, after all nouns that may mean somebody else.
     """
     character = decision.character
-    if character is None or character == book.first_person:
+    if character is None or character == situation.narrator:
         return character is not None
     if situation.kind == "name":
         return True
@@ -241,7 +241,9 @@ def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> list[De
     decisions: list[Decision] = []
     speakers = _speakers_of_path(states[0])
     for situation, character, odds_of in zip(scene_situations, speakers, odds_by_turn, strict=True):
-        decision = _make_decision(situation, character, odds_of, history[-_HISTORY_LENGTH:])
+        decision = _make_decision(
+            situation, character, odds_of, book, history[-_HISTORY_LENGTH:]
+        )
         history.append((character, situation))
         previous = decisions[-1] if decisions else None
         if previous and situation.continues_previous and previous.character == character:
@@ -318,13 +320,21 @@ def _fit_of_named(
 
 
 def _make_decision(
-    situation: Situation, character: int, odds_of: Mapping[int, float], history: History
+    situation: Situation,
+    character: int,
+    odds_of: Mapping[int, float],
+    book: Story,
+    history: History,
 ) -> Decision:
     """Makes the decision for a turn; `odds_of` has the probabilities of all characters."""
-    if character == _NOBODY:
+    if character not in book.speakers:
         return Decision(situation.turn, None, 0.0, "nobody")
     others = sorted(
-        ((other, odds) for other, odds in odds_of.items() if other not in (character, _NOBODY)),
+        (
+            (other, odds)
+            for other, odds in odds_of.items()
+            if other != character and other in book.speakers
+        ),
         key=lambda pair: -pair[1],
     )
     by = rule(situation, character, history)
@@ -397,8 +407,8 @@ def candidates(
     present = book.present.get(situation.turn.passage.chapter, Counter[int]())
     if situation.kind == "name" and situation.named_characters:
         return [character for character in situation.named_characters if character in present]
-    if situation.kind == "self" and book.first_person is not None:
-        return [book.first_person]
+    if situation.kind == "self" and situation.narrator is not None:
+        return [situation.narrator]
     candidate_set = dict.fromkeys(
         [
             *situation.named_characters,
@@ -419,8 +429,8 @@ def candidates(
     for _, previous in history[-2:]:
         candidate_set |= dict.fromkeys(sorted(previous.turn.vocatives))
     candidate_set |= dict.fromkeys(sorted(situation.turn.vocatives))
-    if book.first_person is not None:
-        candidate_set.setdefault(book.first_person)
+    if situation.narrator is not None:
+        candidate_set.setdefault(situation.narrator)
     nearby_candidates = [character for character in candidate_set if character in present]
     frequent_characters = [] if len(nearby_candidates) > 1 else present.most_common(4)
     options = dict.fromkeys(
@@ -428,7 +438,7 @@ def candidates(
     )
     if book.listeners is not None and situation.kind in ("pronoun", "noun"):
         # the teller of a tale is not "he"
-        return [option for option in options if option != book.first_person]
+        return [option for option in options if option != situation.narrator]
     return list(options)
 
 
@@ -452,7 +462,7 @@ def features(
     _add_word_features(feature_values, situation, character, book)
     _add_turn_features(feature_values, situation, character, book, history, kind)
     _add_next_features(feature_values, situation, character, book, next_situations)
-    if book.first_person == character:
+    if situation.narrator == character:
         feature_values[f"{kind} first person"] = 1
         if situation.kind == "bare" and situation.tells_i:
             feature_values["first person here"] = 1

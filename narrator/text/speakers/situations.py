@@ -13,6 +13,7 @@ from narrator.text.quotations import Quotation
 from narrator.text.speakers import mentions, tags
 from narrator.text.speakers.mentions import Mention, Passage
 from narrator.text.speakers.names import Character, KnownNames
+from narrator.text.speakers.narrators import exclude_named, find_narrators
 from narrator.text.speakers.presence import count_present, find_first_person_chapters
 from narrator.text.speakers.tags import SpeechTurn
 
@@ -28,7 +29,11 @@ class Story:
     """Facts on the characters from the whole book."""
 
     def __init__(
-        self, passages: Sequence[Passage], names: KnownNames, groups: Sequence[SpeechTurn]
+        self,
+        passages: Sequence[Passage],
+        names: KnownNames,
+        groups: Sequence[SpeechTurn],
+        speakers: frozenset[int],
     ) -> None:
         self.names = names
         self.present: Mapping[int, Counter[int]] = {}
@@ -50,14 +55,18 @@ class Story:
                 self.tag_counts[tag.mention.characters[0]] += 1
         self.pronouns = list(_pronouns(passages, names))
         """Pronoun of each character, None if unknown."""
-        self.first_person: int | None = None
-        """Index of the character who narrates the book as "I", or None."""
+        self.speakers = speakers
+        """Those who may be decided to speak; others may have spoken instead."""
+        self.narrators: Sequence[int | None] = [None] * len(passages)
+        """Who says "I" in each passage, or None."""
         self.listeners: frozenset[int] | None = None
         """Those who listen to it, if it is a tale within quotation marks; else None."""
 
-    def find_first_person(self, passages: Sequence[Passage], groups: Sequence[SpeechTurn]) -> None:
-        """Finds the narrator: a character addressed by name right before or after words of the
-        narrator's I."""
+    def find_first_person(
+        self, passages: Sequence[Passage], groups: Sequence[SpeechTurn]
+    ) -> int | None:
+        """Returns the narrator of these turns, or None: a character addressed by name right before
+        or after words of the narrator's I."""
         first_person_chapters = find_first_person_chapters(passages)
         calls = _count_calls_near_i(groups)
         for group in groups:
@@ -74,8 +83,8 @@ class Story:
             key=lambda character: (calls[character], self.speech_counts[character]),
             default=None,
         )
-        if first_person_chapters and likeliest is not None and calls[likeliest] > 0:
-            self.first_person = likeliest
+        is_found = bool(first_person_chapters) and likeliest is not None and calls[likeliest] > 0
+        return likeliest if is_found else None
 
 
 def _count_calls_near_i(groups: Sequence[SpeechTurn]) -> Counter[int]:
@@ -149,6 +158,8 @@ class Situation:
     """The evidence on a turn before any decision."""
 
     turn: SpeechTurn
+    narrator: int | None
+    """Who says "I" in the narration around it, or None."""
     kind: str
     """Type of its tag: "name", "self", "pronoun", "noun", or "bare" without a tag."""
     named_characters: tuple[int, ...] = ()
@@ -206,6 +217,7 @@ class _MentionTracker:
         nearby = _surrounding_mentions(group)
         situation = Situation(
             group,
+            self.story.narrators[number],
             "bare",
             gap=self.gap,
             recent={
@@ -248,7 +260,7 @@ class _MentionTracker:
         tag = group.tag
         for mention in _surrounding_mentions(group):
             character = (
-                self.story.first_person
+                self.story.narrators[group.passage.number]
                 if mention.kind == "self"
                 else next(iter(mention.characters), None)
             )
@@ -269,7 +281,7 @@ class _MentionTracker:
         """Records the mentions in a passage's narration."""
         last_named: int | None = None
         for mention in passage.mentions:
-            character = self._resolve_mention(mention)
+            character = self._resolve_mention(mention, passage)
             if character is None:
                 continue
             if mention.kind != "pronoun":
@@ -295,7 +307,7 @@ class _MentionTracker:
             leads_in = passage.text.rstrip()[-1:] in ":,—-"
         self.lead = (last_named,) if leads_in and last_named is not None else ()
 
-    def _resolve_mention(self, mention: Mention) -> int | None:
+    def _resolve_mention(self, mention: Mention, passage: Passage) -> int | None:
         """Returns the character mentioned in the narration; a pronoun means the last matching
         subject."""
         if mention.is_quoted:
@@ -303,7 +315,7 @@ class _MentionTracker:
         if mention.characters:
             return mention.characters[0]
         if mention.kind == "self":
-            return self.story.first_person
+            return self.story.narrators[passage.number]
         if mention.kind == "pronoun" and mention.pronoun in ("he", "she"):
             matching_subjects = (
                 subject
@@ -377,6 +389,10 @@ def situations(
     return all_situations
 
 
+_UNKNOWN_NARRATOR = Character("I")
+"""Who says "I" where nobody of the cast does."""
+
+
 def read_story(
     chapters: Sequence[Sequence[str]],
     chapter_speech: Sequence[Sequence[Quotation]],
@@ -385,20 +401,36 @@ def read_story(
     *,
     language: str,
     first_person: str | None = None,
+    first_persons: Mapping[int, str] | None = None,
+    headings: Mapping[tuple[int, int], str] | None = None,
 ) -> tuple[Story, list[Situation]]:
     """Reads the chapters of a story: the facts on its people, and the situations of its turns.
 
     `speakers` are the indices of the people who may speak. `first_person` is the name of the
-    narrator who says "I", who is searched for if it is None.
+    narrator who says "I", who is searched for if it is None; `first_persons` are those of single
+    chapters. `headings`, by chapter and paragraph, tell narrators of parts.
     """
-    names = KnownNames(people, language)
+    names = KnownNames((*people, _UNKNOWN_NARRATOR), language)
     passages = mentions.passages(chapters, chapter_speech, names, language)
     groups = tags.turns(passages, names.pronouns)
     names.learn_pronouns(tags.count_pronouns(groups))
-    story = Story(passages, names, groups)
+    story = Story(passages, names, groups, speakers)
+    unknown = len(people)
+    found = find_narrators(passages, names, headings or {}, unknown)
     if first_person is not None:
-        story.first_person = names.find(first_person)
+        book_narrator = names.find(first_person)
     else:
-        story.find_first_person(passages, groups)
-    story.present = count_present(passages, speakers, story.first_person)
+        book_narrator = story.find_first_person(
+            passages, [group for group in groups if found[group.passage.number] is None]
+        )
+    narrators = [book_narrator if narrator is None else narrator for narrator in found]
+    if first_person is None or any(narrator is not None for narrator in found):
+        narrators = exclude_named(narrators, passages, groups, unknown)
+    story.narrators = [
+        names.find(first_persons[passage.chapter])
+        if first_persons and passage.chapter in first_persons
+        else narrator
+        for passage, narrator in zip(passages, narrators, strict=True)
+    ]
+    story.present = count_present(passages, speakers | {unknown}, story.narrators)
     return story, situations(passages, groups, story)
