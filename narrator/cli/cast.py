@@ -221,6 +221,14 @@ def _print_cast(proposal: Proposal, max_rows: int | None) -> None:
     ]
     if silent_names:
         out.print(truncate(f"speakers without lines: {', '.join(silent_names)}", 300))
+    unsexed_names = [
+        character.name
+        for character in speaking
+        if character.pronoun is None and proposal.project.voice_of(character.name) == character.name
+    ]
+    if unsexed_names:
+        names = ", ".join(unsexed_names[:MAX_LISTED_ROWS])
+        out.print(truncate(f"pronoun unknown, set `pronoun:` (he, she…) for {names}", 300))
     if quotes:
         out.print(_summarize_certainty(quotes))
 

@@ -111,6 +111,16 @@ def test_nothing_is_written_unless_it_is_wanted(narrator: Narrator, book: Path) 
     assert sorted(book.parent.rglob("*")) == before
 
 
+def test_it_names_those_whose_pronoun_is_unknown(
+    narrator: Narrator, book: Path, ruled: dict[str, Decision]
+) -> None:
+    _, said, _ = narrator("cast", book)
+    assert "pronoun unknown" not in said
+    ruled["cold"] = ("Bess", 0.4, "turn")
+    _, said, _ = narrator("cast", book)
+    assert "pronoun unknown, set `pronoun:` (he, she…) for Bess\n" in said
+
+
 def test_the_weakest_twenty_are_listed_or_all(narrator: Narrator, book: Path) -> None:
     one = "".join(f"“The tea is cold {n}.”\n\n" for n in range(25))
     (book.parent / "text" / "one.md").write_text(one, encoding="utf-8")

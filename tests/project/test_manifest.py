@@ -542,7 +542,8 @@ def test_who_says_i_in_a_chapter_is_a_name_or_an_alias_in_the_cast(tmp_path):
     [message] = problems(
         tmp_path, GOOD + cast.replace("first_person: Miss A", "first_person: Adah")
     )
-    assert "Adah" in message and "did you mean" in message
+    assert "Adah" in message
+    assert "did you mean" in message
 
 
 def test_texts_that_share_a_file_of_speakers_are_remarked(tmp_path):

@@ -131,9 +131,11 @@ def attribute(
             texts, speech = tales.appended_to(texts, speech)
         stories, found_people = _find_people(texts, speech, language)
         people_by_story = _merge_people(found_people, cast, language)
+    given_cast = cast
     if find or not cast:
         cast = tuple(dict.fromkeys((*cast, *(p for people in people_by_story for p in people))))
     rows: list[AttributedQuotation] = []
+    pronouns: dict[str, str | None] = {}
     for story_chapters, people in zip(stories, people_by_story, strict=True):
         speakers = frozenset(index for index, person in enumerate(people) if person in cast)
         story, story_situations = read_story(
@@ -146,6 +148,7 @@ def attribute(
             first_persons=first_persons,
             headings=headings,
         )
+        pronouns |= dict(zip((person.name for person in people), story.pronouns, strict=False))
         decisions = ranking.decide(story_situations, story)
         if tales is not None:
             nested_decisions = _decide_tales(tales, decisions, people, speakers, language)
@@ -171,7 +174,11 @@ def attribute(
         if (chapter, quotation) not in decided_places
     )
     rows.sort(key=lambda row: (row.chapter, *row.quotation.place))
-    return Attribution(tuple(cast), tuple(rows), len(stories))
+    cast = tuple(
+        member if member in given_cast else replace(member, pronoun=pronouns.get(member.name))
+        for member in cast
+    )
+    return Attribution(cast, tuple(rows), len(stories))
 
 
 def _mask(chapters: Sequence[Sequence[T]], story_chapters: range) -> list[Sequence[T]]:

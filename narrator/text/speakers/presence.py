@@ -7,7 +7,7 @@ of turns and tags; a tag names its speaker, who is then present.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from narrator.text.speakers.mentions import Passage
 
@@ -32,7 +32,7 @@ def find_first_person_chapters(passages: Sequence[Passage]) -> frozenset[int]:
 
 def count_present(
     passages: Sequence[Passage], people: frozenset[int], narrators: Sequence[int | None]
-) -> Mapping[int, Counter[int]]:
+) -> defaultdict[int, Counter[int]]:
     """Returns for each chapter those of the people who are present, with the number of their
     mentions. `narrators` are those of the passages."""
     present: defaultdict[int, Counter[int]] = defaultdict(Counter)

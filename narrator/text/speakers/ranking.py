@@ -38,6 +38,8 @@ _HISTORY_LENGTH, _LOOKAHEAD = 8, 6
 """Turns that are considered before and after one."""
 _FIT_WEIGHT, _MIN_FIT = 0.5, 0.02
 """Power, and least value, of the probability that counts for a speaker whom a tag names."""
+_SOLE_PROBABILITY = 0.55
+"""Probability of the only candidate of a turn without a name."""
 _TAG_REACH = 8
 """Turns after one among which a tag with a name confirms it."""
 _CONFIRMED_RULES = frozenset("turns called near pronoun beat".split())
@@ -241,9 +243,7 @@ def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> list[De
     decisions: list[Decision] = []
     speakers = _speakers_of_path(states[0])
     for situation, character, odds_of in zip(scene_situations, speakers, odds_by_turn, strict=True):
-        decision = _make_decision(
-            situation, character, odds_of, book, history[-_HISTORY_LENGTH:]
-        )
+        decision = _make_decision(situation, character, odds_of, book, history[-_HISTORY_LENGTH:])
         history.append((character, situation))
         previous = decisions[-1] if decisions else None
         if previous and situation.continues_previous and previous.character == character:
@@ -327,6 +327,9 @@ def _make_decision(
     history: History,
 ) -> Decision:
     """Makes the decision for a turn; `odds_of` has the probabilities of all characters."""
+    if not _may_be(character, situation, book):
+        fitting = [other for other in odds_of if _may_be(other, situation, book)]
+        character = max(fitting, key=odds_of.__getitem__, default=_NOBODY)
     if character not in book.speakers:
         return Decision(situation.turn, None, 0.0, "nobody")
     others = sorted(
@@ -385,7 +388,9 @@ def _rank_candidates(
     if not options:
         return [(_NOBODY, 0.01)]
     if len(options) == 1:
-        return [(options[0], 0.99)]
+        if _is_told(options[0], situation, history):
+            return [(options[0], 0.99)]
+        return [(options[0], _SOLE_PROBABILITY), (book.stranger, 1 - _SOLE_PROBABILITY)]
     weights = learnt_tables()["weights"]
     scores = [
         sum(
@@ -397,6 +402,16 @@ def _rank_candidates(
     ]
     ranked = zip(options, _probabilities(scores), strict=True)
     return sorted(ranked, key=lambda pair: -pair[1])
+
+
+def _is_told(character: int, situation: Situation, history: History) -> bool:
+    """Returns whether the narration tells that the only candidate speaks; whoever else is there may
+    be nobody that the cast knows."""
+    if situation.kind in ("name", "self") or character in situation.named_characters:
+        return True
+    has_spoken = any(character == speaker for speaker, _ in history)
+    is_there = character in situation.nearby_characters or character in situation.recent
+    return situation.kind == "pronoun" and situation.is_gendered and (is_there or has_spoken)
 
 
 def candidates(
@@ -440,6 +455,14 @@ def candidates(
         # the teller of a tale is not "he"
         return [option for option in options if option != situation.narrator]
     return list(options)
+
+
+def _may_be(character: int, situation: Situation, book: Story) -> bool:
+    """Returns whether a candidate may be the "he" or "she" of a tag."""
+    if character == _NOBODY:
+        return True
+    pronouns = {situation.pronoun, book.evident_pronouns[character]}
+    return situation.kind not in ("pronoun", "noun") or pronouns != {"he", "she"}
 
 
 # -- what speaks for and against a candidate

@@ -291,7 +291,9 @@ class _FormCounter:
         if is_noun_like and not is_known:
             return False
         if form.tag_count:
-            has_few_tags = "capital-nouns" in speech.traits and form.tag_count < _MIN_NAME_USES
+            may_be_noun = form.article_count > 0 or form.count <= _MIN_NAME_USES
+            is_tagged_once = form.tag_count < _MIN_NAME_USES
+            has_few_tags = "capital-nouns" in speech.traits and may_be_noun and is_tagged_once
             return is_titled or is_known or (form.count >= _MIN_NAME_USES and not has_few_tags)
         if form.count < _MIN_NAME_USES or form.spelling.isupper():
             return False

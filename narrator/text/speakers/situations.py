@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -36,7 +36,7 @@ class Story:
         speakers: frozenset[int],
     ) -> None:
         self.names = names
-        self.present: Mapping[int, Counter[int]] = {}
+        self.present: defaultdict[int, Counter[int]] = defaultdict(Counter)
         """Chapter -> speakers who are present, with the number of their mentions."""
         self.narration_counts = Counter[int]()
         """Character -> mentions in the narration."""
@@ -55,6 +55,10 @@ class Story:
                 self.tag_counts[tag.mention.characters[0]] += 1
         self.pronouns = list(_pronouns(passages, names))
         """Pronoun of each character, None if unknown."""
+        self.evident_pronouns = list(_pronouns(passages, names, min_votes=_MIN_EVIDENT_VOTES))
+        """Only those by which somebody cannot be the "he" or "she" of a tag."""
+        self.stranger = len(names.cast) - 1
+        """Stands for anybody whom a tag names, and the cast lacks."""
         self.speakers = speakers
         """Those who may be decided to speak; others may have spoken instead."""
         self.narrators: Sequence[int | None] = [None] * len(passages)
@@ -94,9 +98,20 @@ def _count_calls_near_i(groups: Sequence[SpeechTurn]) -> Counter[int]:
         if group.tag is None or group.tag.mention.kind != "self":
             continue
         for neighbour in (*groups[max(0, index - 1) : index], *groups[index + 1 : index + 2]):
-            if abs(neighbour.passage.number - group.passage.number) <= 2:
+            is_near = abs(neighbour.passage.number - group.passage.number) <= 2
+            if is_near and not _is_answer(neighbour):
                 calls.update(neighbour.vocatives)
+        calls.subtract(group.vocatives)
     return calls
+
+
+def _is_answer(group: SpeechTurn) -> bool:
+    """Returns whether a turn only says a name, as who is asked for it does."""
+    text = group.passage.text[group.pieces[0].start : group.pieces[-1].stop]
+    words = group.passage.between(group.pieces[0].start, group.pieces[0].stop)
+    mentions = group.passage.mentions_in(words)
+    is_name = len(mentions) == 1 and mentions[0].last - mentions[0].first == len(words)
+    return is_name and not set(text) & set("!?")
 
 
 def _all_mentions(passages: Sequence[Passage]) -> Iterator[Mention]:
@@ -116,16 +131,24 @@ def _drop_unnamed_bearers(passages: Sequence[Passage]) -> None:
             mention.characters = known_bearers or mention.characters
 
 
-def _pronouns(passages: Sequence[Passage], names: KnownNames) -> Iterator[str | None]:
+_MIN_VOTES, _MIN_EVIDENT_VOTES = 2, 8
+"""Places in which the narration goes on with a pronoun after a name."""
+
+
+def _pronouns(
+    passages: Sequence[Passage], names: KnownNames, min_votes: int = _MIN_VOTES
+) -> Iterator[str | None]:
     """Yields each character's pronoun: given, implied by names, or as the narration continues after
-    them."""
+    them in `min_votes` places, and `min_votes` times as often as with the other."""
     votes: list[Counter[str]] = [Counter() for _ in names.cast]
     for passage in passages:
         for character, pronoun in _pronouns_after_names(passage):
             votes[character][pronoun] += 1
     for prior, pronoun_votes in zip(names.pronouns, votes, strict=True):
         he_votes, she_votes = pronoun_votes["he"], pronoun_votes["she"]
-        if prior or max(he_votes, she_votes) < max(2, 2 * min(he_votes, she_votes) + 1):
+        if prior or max(he_votes, she_votes) < max(
+            min_votes, min_votes * min(he_votes, she_votes) + 1
+        ):
             yield prior
         else:
             yield "he" if he_votes > she_votes else "she"
@@ -237,6 +260,8 @@ class _MentionTracker:
                 tag.mention.is_another,
             )
             situation.named_characters = self._resolve_name(tag.mention)
+            if tag.mention.kind == "name" and not situation.named_characters:
+                situation.named_characters = (self.story.stranger,)
         self.gap = 0
         return situation
 
@@ -391,6 +416,8 @@ def situations(
 
 _UNKNOWN_NARRATOR = Character("I")
 """Who says "I" where nobody of the cast does."""
+_STRANGER = Character("…")
+"""Whom a tag names, and the cast lacks."""
 
 
 def read_story(
@@ -410,12 +437,12 @@ def read_story(
     narrator who says "I", who is searched for if it is None; `first_persons` are those of single
     chapters. `headings`, by chapter and paragraph, tell narrators of parts.
     """
-    names = KnownNames((*people, _UNKNOWN_NARRATOR), language)
+    names = KnownNames((*people, _UNKNOWN_NARRATOR, _STRANGER), language)
     passages = mentions.passages(chapters, chapter_speech, names, language)
     groups = tags.turns(passages, names.pronouns)
     names.learn_pronouns(tags.count_pronouns(groups))
     story = Story(passages, names, groups, speakers)
-    unknown = len(people)
+    unknown, stranger = len(people), len(people) + 1
     found = find_narrators(passages, names, headings or {}, unknown)
     if first_person is not None:
         book_narrator = names.find(first_person)
@@ -423,6 +450,10 @@ def read_story(
         book_narrator = story.find_first_person(
             passages, [group for group in groups if found[group.passage.number] is None]
         )
+    if book_narrator is None and any(
+        group.tag is not None and group.tag.mention.kind == "self" for group in groups
+    ):
+        book_narrator = unknown
     narrators = [book_narrator if narrator is None else narrator for narrator in found]
     if first_person is None or any(narrator is not None for narrator in found):
         narrators = exclude_named(narrators, passages, groups, unknown)
@@ -433,4 +464,8 @@ def read_story(
         for passage, narrator in zip(passages, narrators, strict=True)
     ]
     story.present = count_present(passages, speakers | {unknown}, story.narrators)
+    for group in groups:
+        if group.tag is not None and group.tag.is_explicit and group.tag.mention.kind == "name":
+            others = set(group.tag.mention.characters or (stranger,)) - speakers
+            story.present[group.passage.chapter].update(others)
     return story, situations(passages, groups, story)

@@ -15,7 +15,16 @@ from dataclasses import dataclass, field, replace
 from narrator.text.quotations import Quotation
 from narrator.text.speakers.mentions import Mention, Passage, is_title
 from narrator.text.speakers.names import Token
-from narrator.text.speakers.words import ADDRESSED, SAID, SAYING, SURE_SAID
+from narrator.text.speakers.words import (
+    ADDRESSED,
+    HE_NAMES,
+    NOT_NAMES,
+    SAID,
+    SAYING,
+    SHE_NAMES,
+    SURE_SAID,
+    TITLES,
+)
 from narrator.text.speech_verbs import named_in_tag
 from narrator.text.speech_words import Subject, speech_of
 
@@ -107,7 +116,7 @@ def _has_another_speaker(
         # two quotations side by side, without a word between
         return not text[last_stop : piece.start].strip(" \n-—") and text[last_stop - 1] in '"”’»'
     group_mention, tag_mention = previous_turn.tag.mention, tag.mention
-    if group_mention.characters and tag_mention.characters:
+    if group_mention.kind == tag_mention.kind == "name":
         return not set(group_mention.characters) & set(tag_mention.characters)
     if "self" in (group_mention.kind, tag_mention.kind):
         return group_mention.kind != tag_mention.kind and tag.is_explicit
@@ -282,6 +291,12 @@ def _mention_of_subject(
         return replace(named, pronoun=named.pronoun or subject.pronoun, is_possessive=False)
     words = passage.between(start_offset, stop_offset)
     kind = "pronoun" if subject.is_pronoun or is_object else "noun"  # спросила Ивана
+    is_name = bool(words) and all(
+        passage.words[word].is_capitalised and passage.norm(word) not in speech.nouns
+        for word in words
+    )
+    if kind == "noun" and is_name and not speech.is_unspaced:
+        kind = "name"
     if subject.pronoun == "I":
         kind = "self"
     pronoun = "i" if kind == "self" else subject.pronoun
@@ -344,6 +359,8 @@ def _tag_with_verb_first(
     if next_mention is not None and next_mention.first == subject_index:
         subject = _resolve_voice(passage, next_mention, mentions)
         return SpeechTag(subject, "after") if passage.is_subject_form(subject) else None
+    if (unknown_name := _unknown_name(passage, subject_index, words.stop)) is not None:
+        return SpeechTag(unknown_name, "after")
     if first_word.norm not in SURE_SAID:
         return None
     return _tag_near_verb(passage, verb, mentions)
@@ -368,6 +385,10 @@ def _tag_with_subject_first(
     if not verbs:
         return None
     subject = _subject_of(passage, mentions, words[0], verbs[0])
+    last_mark = passage.text[max(0, start - 20) : start].rstrip("\"”’'» \n")[-1:]
+    if subject is None and last_mark == ",":
+        subject = _unknown_name(passage, words[0], verbs[0])
+        subject = subject if subject is not None and subject.last == verbs[0] else None
     if subject is None or subject.first - words[0] > 3:
         return None
     is_near = verbs[0] - subject.last <= 2
@@ -386,6 +407,21 @@ def _begins_sentence(passage: Passage, word: int, subject: Mention, start: int) 
     last_mark = passage.text[max(0, start - 20) : start].rstrip("\"”’'» \n")[-1:]
     is_name = subject.kind in ("name", "self") and subject.first == word
     return last_mark not in ",-—!?" or (last_mark in "!?" and not is_name)
+
+
+def _unknown_name(passage: Passage, first: int, stop: int) -> Mention | None:
+    """Returns a mention of somebody whom the cast lacks, by the name that begins at a word."""
+    last = first
+    while last < stop and passage.words[last].is_capitalised:
+        last += 1
+    run = passage.words[first:last]
+    if not any(word.norm not in NOT_NAMES and word.norm not in TITLES for word in run):
+        return None
+    if run[0].norm in NOT_NAMES - TITLES.keys() or run[-1].is_possessive:
+        return None
+    if run[0].norm in TITLES and run[-1].norm in HE_NAMES | SHE_NAMES:
+        return None  # Miss Lucy may be Miss Hart
+    return Mention("name", run[0].start, run[-1].stop, first, last, is_quoted=False)
 
 
 _CLAUSE = re.compile(r"[.;:!?](?=\s|\Z|[\"”“])|--|—")

@@ -80,3 +80,9 @@ PEOPLE = [
 def test_people_are_found_with_all_their_names(paragraphs, people) -> None:
     cast = attribute([paragraphs], language="en").cast
     assert sorted(map(sorted, (person.names for person in cast))) == sorted(map(sorted, people))
+
+
+def test_pronouns_are_those_with_which_the_narration_goes_on():
+    paragraphs = ["Long Silver came, and he sat down.", "“No,” said Long Silver, and he rose."]
+    [silver] = attribute([["They met Long Silver.", *paragraphs]], language="en").cast
+    assert silver.pronoun == "he"
