@@ -67,7 +67,7 @@ def test_the_only_one_who_is_known_is_not_everybody(tag):
 @pytest.mark.parametrize(
     ("paragraphs", "is_sure"),
     [
-        (["Ada came in.", "“Is it far?” she said."], True),
+        (["“Is it far?” said Ada."], True),
         (["“Is it far?”", "Ada came in."], False),
         (["Ada came in.", "“Is it far?”"], False),
         (["Ada came in.", "“Is it far?” said a lady."], False),
