@@ -160,8 +160,11 @@ class Grammar:
             self._figures_before = _FIGURES_BEFORE.replace(r"\w", r"A-Za-z\d")
             self._figures_after = _FIGURES_AFTER.replace(r"[\w/", r"[A-Za-z\d/")
             self._word_before = self._word_after = ""
-        if self._notation.get("ordinals") == "dot":
-            self._figures_after += rf"(?!\.(?!\.|{self._sentence_stop}))"
+        self._ordinal_stop = (
+            re.compile(rf"\.(?!\.|{self._sentence_stop})")
+            if self._notation.get("ordinals") == "dot"
+            else None
+        )
         self._patterns = self._slot_patterns()
         for name, pattern in self._own_patterns.items():
             self._patterns[name] = _SLOT.sub(
@@ -322,6 +325,8 @@ class Grammar:
 
         def speak(match: RuleMatch) -> str | None:
             if name == "heading" and not match.heading:
+                return None
+            if ends_with_figures and self._ordinal_stop and self._ordinal_stop.match(match.after):
                 return None
             words = self._speak(match, parts, kinds)
             return None if words is None else self._fit(match, words, stop)
