@@ -120,7 +120,7 @@ def read(text: str, grammar: str = POLISH, *regions: str) -> str:
         ("-5, BA-5, 3:1, 1.2.3, 05", "minus pięć, BA-5, 3:1, 1.2.3, 05"),
         # a sign that no list has leaves its figure
         ("5 $, $5, 5%", "5 $, $5, 5%"),
-        ("1+1=2, 48+", "1+1=2, 48+"),
+        ("1+1=2, 48+, 2×3, ±5", "1+1=2, 48+, 2×3, ±5"),
         ("tom t o m", "tom tak oznaczono"),
         ("Np. prof. Nowak, np.", "Na przykład profesor Nowak, na przykład."),
         ("1 000 000", "milion"),
