@@ -14,6 +14,8 @@ LANGUAGES = frozenset(("zh", "ja"))
 PACKAGE = "wetext"
 _CODE = re.compile(r"[A-Za-z\d][-.]?$")
 """The end of what stands before a figure that belongs to a code: BA-27."""
+_COMMA = re.compile(r"(?<=\d{4})[,，]|[,，](?!\d{3}(?!\d))")
+"""A comma that divides clauses, which wetext takes for one between thousands: 0.5，1.5."""
 
 
 def is_installed() -> bool:
@@ -31,11 +33,15 @@ def _mapper(language: str) -> Callable[[str], Any]:
 def read_figures(text: str, language: str, read_mask: bytearray) -> Iterator[Replacement]:
     """Yields edits that spell the figures of `text`, outside of what `read_mask` says was read.
 
-    What wetext makes of a code (BA-27) or of text without figures is left out.
+    wetext sees 某, a character of a word, in place of what was read. What it makes of a code
+    (BA-27) or of text without figures is left out.
     """
     if not re.search(r"\d", text) or not is_installed():
         return
-    for mapping in _mapper(language)(text):
+    unread = "".join(
+        "某" if is_read else char for char, is_read in zip(text, read_mask, strict=True)
+    )
+    for mapping in _mapper(language)(_COMMA.sub("。", unread)):
         start, stop, written = mapping.input_start, mapping.input_end, mapping.input_text
         is_figure = re.search(r"\d", written) and not re.search(r"\d", mapping.output_text)
         is_code = _CODE.search(text[max(0, start - 2) : start] + written[:1] * (written[0] in "-."))
