@@ -81,6 +81,7 @@ count: {n}(?= {feminine}) -> {n:feminine}
 century: {numeral}\\. wiek -> {numeral:ordinal} wiek
 date: {day}\\.{mm}\\.(?!\\d) -> {day:genitive} {mm}
 day: {day}\\. {month} -> {day:genitive} {month}
+hour: {before=o} {hour}(?! km) -> {before} {hour}
 count: {before=do} {number} {units} -> {before} {number:feminine-genitive} {units:many}
 """
 
@@ -117,6 +118,8 @@ def read(text: str, grammar: str = POLISH, *regions: str) -> str:
         # ranges go up, and are said whole or not at all
         ("10-20 i 10–20 km", "dziesięć do dwadzieścia i dziesięć do dwadzieścia kilometrów"),
         ("20-10, 12 000–360", "20-10, 12 000–360"),
+        # nor are figures that go on
+        ("o 5, o 5:30, o 5.123", "o pięć, o pięć trzydzieści, o pięć tysięcy sto dwadzieścia trzy"),
         ("-5, BA-5, 3:1, 1.2.3, 05", "minus pięć, BA-5, 3:1, 1.2.3, 05"),
         # a sign that no list has leaves its figure
         ("5 $, $5, 5%", "5 $, $5, 5%"),

@@ -85,6 +85,10 @@ _NUMERIC = _NUMERALS | {"roman", "digits"}
 _SLOT = re.compile(r"\{(?P<name>[a-z_]+\d?)(?:=(?P<own>[^{}]*)|:(?P<form>[\w-]+))?(?P<up>\^?)\}")
 
 
+_NOT_BEFORE = re.compile(r"(?:\(\?!(?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?")
+"""The end of a rule's pattern that only says what must not follow, if anything."""
+
+
 class UnknownNameError(ValueError):
     """A rule names a list, word or form that its grammar lacks."""
 
@@ -313,7 +317,9 @@ class Grammar:
             slots and slots[0].start() == 0 and kinds[slots[0]["name"]] in _NUMERALS
         )
         ends_with_figures = (
-            slots and slots[-1].end() == len(written) and kinds[slots[-1]["name"]] in _NUMERALS
+            slots
+            and kinds[slots[-1]["name"]] in _NUMERALS
+            and _NOT_BEFORE.fullmatch(written, slots[-1].end())
         )
         pattern = (
             f"(?i){self._figures_before if begins_with_figures else self._word_before}(?:{pattern})"
