@@ -77,7 +77,10 @@ def reading_keys(stream: int) -> Iterator[Keys]:
     old_settings = termios.tcgetattr(stream)
 
     def read() -> str:
-        key_bytes = os.read(stream, 1)
+        try:
+            key_bytes = os.read(stream, 1)
+        except OSError:  # the terminal is gone
+            return ""
         while key_bytes == b"\x1b" and select.select([stream], [], [], _FUNCTION_KEY_TIMEOUT_S)[0]:
             key_bytes = _skip_function_key(stream)
         if key_bytes:  # in UTF-8 the first byte begins with a 1 for each byte of a longer letter
@@ -94,7 +97,8 @@ def reading_keys(stream: int) -> Iterator[Keys]:
         tty.setcbreak(stream)
         yield read
     finally:
-        termios.tcsetattr(stream, termios.TCSADRAIN, old_settings)
+        with contextlib.suppress(termios.error):  # the terminal is gone
+            termios.tcsetattr(stream, termios.TCSADRAIN, old_settings)
         for name, handler in old_handlers.items():
             signal.signal(name, handler)
 

@@ -438,6 +438,14 @@ def test_keys_are_letters_of_a_terminal_without_enter() -> None:
         os.close(theirs)
 
 
+def test_a_terminal_that_is_closed_has_no_more_keys() -> None:
+    ours, theirs = pty.openpty()
+    with reading_keys(theirs) as key:
+        os.close(ours)
+        assert key() == ""
+    os.close(theirs)
+
+
 @pytest.mark.parametrize("sent", ["\x1b[2~", "\x1b[15~", "\x1b[B", "\x1bOP", "\x1b[1;5C", "\x1bx"])
 def test_function_keys_are_no_letters(sent: str) -> None:
     ours, theirs = pty.openpty()
