@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from narrator.text.speakers import NO_SPEECH, Attribution, Character, attribute
+from narrator.text.speakers.ranking import certainty
 
 CAST = (
     Character("Ada Bell", ("Ada", "Miss Bell"), "she"),
@@ -96,6 +97,12 @@ def test_a_turn_is_surer_if_a_tag_confirms_it_later() -> None:
     assert [row.by for row in unconfirmed[2:]] == ["turns-open"] * 2
     assert [row.by for row in confirmed[2:]] == ["turns", "turns", "tag"]
     assert confirmed[3].certainty > unconfirmed[3].certainty
+
+
+@pytest.mark.parametrize("rule", ["beat", "called", "near", "pronoun", "turns"])
+@pytest.mark.parametrize("has_found_cast", [False, True])
+def test_a_decision_that_no_tag_confirms_has_a_certainty(rule, has_found_cast):
+    assert certainty(f"{rule}-open", 0.9, has_found_cast=has_found_cast) > 0
 
 
 def test_words_that_go_on_are_as_sure_as_their_beginning() -> None:

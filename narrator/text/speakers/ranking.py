@@ -44,6 +44,8 @@ _TAG_REACH = 8
 """Turns after one among which a tag with a name confirms it."""
 _CONFIRMED_RULES = frozenset("turns called near pronoun beat".split())
 """Rules whose decisions a later tag confirms."""
+_UNCONFIRMED = "-open"
+"""Ending of such a rule's name where no tag does; it may have a table of its own."""
 _NOBODY = -1
 
 
@@ -99,7 +101,7 @@ def _decide_exchanges(scene_situations: Sequence[Situation], book: Story) -> lis
     decisions = _decide_scene(scene_situations, book)
     for situation, decision in zip(reversed(scene_situations), reversed(decisions), strict=True):
         is_open = decision.by in _CONFIRMED_RULES and turns_to_tag > _TAG_REACH
-        marked.append(replace(decision, by=f"{decision.by}-open") if is_open else decision)
+        marked.append(replace(decision, by=decision.by + _UNCONFIRMED) if is_open else decision)
         turns_to_tag = 1 if decision.by == "tag" else turns_to_tag + 1
         if situation.gap > 1:
             turns_to_tag = _TAG_REACH + 1
@@ -367,7 +369,8 @@ def certainty(rule_name: str, odds: float, *, has_found_cast: bool) -> float:
 
     `has_found_cast`: the cast was found in the text, rather than given.
     """
-    table = learnt_tables()["sure"]["found" if has_found_cast else "given"].get(rule_name)
+    tables = learnt_tables()["sure"]["found" if has_found_cast else "given"]
+    table = tables.get(rule_name) or tables.get(rule_name.removesuffix(_UNCONFIRMED))
     if table is None:
         return 0.0
     index = bisect_right([start for start, _ in table], odds) - 1
