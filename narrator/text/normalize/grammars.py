@@ -78,7 +78,7 @@ _WORD_BEFORE, _WORD_AFTER = r"(?:(?!\w)|(?<!\w))", r"(?:(?<!\w)|(?!\w))(?!/\w)"
 _FIGURES = frozenset("n number upto day year hour minute cents".split())
 """Kinds of slots whose figures are said as a number."""
 _NUMERALS = _FIGURES | {"numeral"}
-_ROMAN = r"(?<![A-Za-z])(?:[MDCLXVI]+(?![a-z])|[IVX]{2}|[IVX][eèé])"
+_ROMAN = r"(?<![A-Za-z])(?:[MDCLXVI]+(?![a-z])|[IVX]{2}|[IVX][eèé][rm]?e?(?!\w))"
 _GATES = {**dict.fromkeys(_FIGURES, r"\d"), "roman": _ROMAN, "numeral": rf"\d|{_ROMAN}"}
 """What a text has if it has a slot of these kinds."""
 _NUMERIC = _NUMERALS | {"roman", "digits"}
