@@ -24,7 +24,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from narrator.text.normalize import east_asian, english
+from narrator.text.normalize import east_asian, english, grammars
 from narrator.text.normalize.edits import Replacement, apply_edits, compose, map_span
 from narrator.text.normalize.lexicon import Lexicon, LexiconEntry
 from narrator.text.normalize.rules import Group, Setting, apply_rules
@@ -168,9 +168,8 @@ _IPA = re.compile(r"/[^/]*/")
 
 def _rules_of(tag: str, primary: str, heading: bool) -> tuple[Sequence[Group], Setting]:
     if primary == "en":
-        return english.RULES, english.setting(tag, heading=heading)
-    from narrator.text.normalize import grammars  # 50 ms, and English needs none of it
-
+        setting = english.setting(tag, heading=heading)
+        return english.rules(british=setting.british), setting
     return grammars.rules(tag), Setting(british=True, heading=heading)
 
 

@@ -1,9 +1,9 @@
-"""The table of English rules, in order, and the choice of British or American English.
+"""English: the table `languages/en.txt`, the functions that it names, and the choice of British or
+American English.
 
-A rule is a name, a pattern over the source (prepared by `typography.canonical`) and a function from
-the match to its spoken form, or None to decline (`rules.py`). Text read by an earlier rule is
-closed to later ones, so special rules come before general ones, and the last rules for figures
-leave no digit. Rules never see each other's words, nor the lexicon, nor how a text ends.
+Rules are in the order of the table; special rules come before general ones, and the last rules for
+figures leave no digit. Rules never see each other's words, nor the lexicon, nor how a text ends.
+Numbers are those of `numbers.py`, so that English needs no other package.
 
 American English has no "and" in numbers, months first in 3/4/2020, and meters. It is used for
 en-US, plain "en", Canada and the Philippines; all others are British.
@@ -11,43 +11,65 @@ en-US, plain "en", Canada and the Philippines; all others are British.
 
 from __future__ import annotations
 
-from narrator.text.normalize.english_calendar import CALENDAR, SPANS
-from narrator.text.normalize.english_figures import MONEY, NAVIGATION, NUMBERS, PLURALS, SHILLINGS
-from narrator.text.normalize.english_measures import MEASURES, VULGAR, WORDED
-from narrator.text.normalize.english_places import STATE_NAMES, STREET_NUMBERS, TELEPHONES
-from narrator.text.normalize.english_words import (
-    ABBREVIATIONS,
-    ADDRESSES,
-    CAPITALS,
-    FORMULAS,
-    GAMES,
-    GREEK,
-    LIGATURES,
-    ROMANS,
-    SIGNS,
-)
-from narrator.text.normalize.rules import Group, Setting
+import functools
+from collections.abc import Callable
+from types import ModuleType
 
-RULES = (
-    ADDRESSES,
-    FORMULAS,
-    SPANS,
-    Group(
-        rf"[\d{VULGAR}]|\b(?:[Pp]p?|[Vv]ols?|[Cc]h|[Cc]hap|[Ff]ig|[Ss]c|[Bb]k|[Pp]t)\.\s[IVXLCivxlc]",
-        *(GAMES + NAVIGATION + TELEPHONES + STREET_NUMBERS + MONEY + CALENDAR + SHILLINGS),
-        *(PLURALS + MEASURES + NUMBERS),
-    ),
-    WORDED,
-    STATE_NAMES,
-    GREEK,
-    SIGNS,
-    ROMANS,
-    ABBREVIATIONS,
-    CAPITALS,
-    LIGATURES,
+from narrator.text.normalize import (
+    english_calendar,
+    english_figures,
+    english_measures,
+    english_places,
+    english_words,
+    numbers,
 )
+from narrator.text.normalize.grammars import Grammar, read_lists
+from narrator.text.normalize.rules import Group, Setting, Speak
 
+_MODULES: dict[str, ModuleType] = {
+    "calendar": english_calendar,
+    "figures": english_figures,
+    "measures": english_measures,
+    "places": english_places,
+    "words": english_words,
+}
 _AMERICAN = frozenset(("", "US", "CA", "PH", "PR"))
+
+
+class _Numbers:
+    """English numbers as a grammar asks for them."""
+
+    def __init__(self, *, british: bool) -> None:
+        self._sets: dict[str, Callable[[int], str]] = {
+            "numbering": functools.partial(numbers.cardinal, british=british),
+            "ordinal": functools.partial(numbers.ordinal, british=british),
+            "label": lambda number: numbers.label(str(number)),
+            "pair": numbers.pair,
+            "oh": lambda number: numbers.digits(str(number), "oh"),
+        }
+
+    def __contains__(self, rule_set: str) -> bool:
+        return rule_set in self._sets
+
+    def spell(self, number: int, rule_set: str) -> str:
+        return self._sets[rule_set](number)
+
+    def plural(self, number: str) -> str:
+        return "one" if number == "1" else "other"
+
+
+def _function(name: str) -> Speak:
+    """Returns a function that the table names: `calendar.era`."""
+    module, _, function = name.partition(".")
+    speak: Speak = getattr(_MODULES[module], function)
+    return speak
+
+
+@functools.cache
+def rules(*, british: bool) -> tuple[Group, ...]:
+    """Returns the rules, in order."""
+    grammar = Grammar(read_lists("en"), "en", (), _Numbers(british=british), _function)
+    return tuple(grammar.groups())
 
 
 def setting(language: str, *, heading: bool) -> Setting:

@@ -16,20 +16,9 @@ from narrator.text.normalize.english_lists import (
     UNITS,
     YEAR_VERBS,
 )
-from narrator.text.normalize.english_parts import DOT, FREE, OPENS, TO
-from narrator.text.normalize.rules import Group, Rule, RuleMatch, alternatives, preceded_by
+from narrator.text.normalize.english_parts import OPENS
+from narrator.text.normalize.rules import RuleMatch, alternatives
 
-_AMBIGUOUS_MONTHS = ("may", "march", "mar", "sep", "jun", "dec")
-"""In lower case they are months only with a day and a year, or an ordinal."""
-_FULL_NAMES = [*MONTHS, *map(str.upper, MONTHS)]
-_SHORT_NAMES = [*MONTH_SHORT, *map(str.upper, MONTH_SHORT)]
-_MONTH = rf"(?:{alternatives(_FULL_NAMES)})\b|(?:{alternatives(_SHORT_NAMES)})\b\.?"
-_LOWER_MONTHS = alternatives(
-    {word.lower() for word in (*MONTHS, *MONTH_SHORT)} - {*_AMBIGUOUS_MONTHS}
-)
-_LOWER_AMBIGUOUS_MONTHS = alternatives(_AMBIGUOUS_MONTHS)
-_ANY_MONTH = rf"{_MONTH}|(?:{_LOWER_MONTHS})\b\.?"
-_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 YEAR = r"(?:1\d{3}|20\d\d)"
 
 
@@ -46,7 +35,7 @@ def _weekday(text: str) -> str:
     return DAYS.get(text, text)
 
 
-def _day_month(match: RuleMatch) -> str | None:
+def day_month(match: RuleMatch) -> str | None:
     """Speak a date with the day first: 12 March 1920; 12-14 March."""
     day, first_day = int(match["day"]), match["from"]
     if not 1 <= day <= 31:
@@ -63,7 +52,7 @@ def _day_month(match: RuleMatch) -> str | None:
 _COUNT_FOLLOWS = re.compile(r"\s?(?:%|(?:years?|percent|miles?|times|men|people)\b)", re.IGNORECASE)
 
 
-def _month_day(match: RuleMatch) -> str | None:
+def month_day(match: RuleMatch) -> str | None:
     """Speak a date with the month first: March 3rd, 1920."""
     day, last_day = int(match["day"]), match["upto"]
     if not 1 <= day <= 31 or _COUNT_FOLLOWS.match(match.after):
@@ -85,7 +74,7 @@ def _date(match: RuleMatch, day: int, month: int, year: int | None = None) -> st
     return f"{name} {match.ordinal(day)}, {year_words}".rstrip(", ")
 
 
-def _numeric_date(match: RuleMatch) -> str | None:
+def numeric_date(match: RuleMatch) -> str | None:
     """Speak 12/03/2020, in the order of the language unless only the other is possible."""
     first, second, year = int(match[1]), int(match[3]), int(match[4])
     if len(match[4]) == 2:
@@ -94,7 +83,7 @@ def _numeric_date(match: RuleMatch) -> str | None:
     return _date(match, day, month, year) or _date(match, month, day, year)
 
 
-def _iso(match: RuleMatch) -> str | None:
+def iso(match: RuleMatch) -> str | None:
     """Speak an ISO date: 2017-12-11, 2017/12/11T10:30Z."""
     date_words = _date(match, int(match[4]), int(match[3]), int(match[1]))
     if date_words is None or not match["hour"]:
@@ -105,14 +94,14 @@ def _iso(match: RuleMatch) -> str | None:
     return f"{date_words} at {_clock(match, hour, minute)}{' U.T.C' if match['zone'] else ''}"
 
 
-def _iso_month(match: RuleMatch) -> str | None:
+def iso_month(match: RuleMatch) -> str | None:
     """Speak 2017-12 as a month, if it cannot be a span of years."""
     month, year = int(match[2]), int(match[1])
     can_be_month = 1 <= month <= min(12, year % 100)
     return f"{MONTHS[month - 1]} {match.year(year)}" if can_be_month else None
 
 
-def _on_day(match: RuleMatch) -> str | None:
+def on_day(match: RuleMatch) -> str | None:
     """Speak "on 12/25" as day and month, in the order of the language."""
     first, second = int(match[1]), int(match[2])
     if match[0] == "9/11":  # said alike everywhere
@@ -136,7 +125,7 @@ _OBJECT_FOLLOWS = re.compile(
 )
 
 
-def _bare_year(match: RuleMatch) -> str | None:
+def bare_year(match: RuleMatch) -> str | None:
     """Speak four figures without a comma as a year, unless they count or number something."""
     next_word = _NEXT_WORD.match(match.after)
     word = next_word[1] if next_word else ""
@@ -153,7 +142,7 @@ def _bare_year(match: RuleMatch) -> str | None:
     return match.year(match[0])
 
 
-def _years(match: RuleMatch) -> str | None:
+def years(match: RuleMatch) -> str | None:
     """Speak a span of years: 1914-18."""
     first, second = match[1], match[2]
     last = int(first[: 4 - len(second)] + second)
@@ -169,7 +158,7 @@ def _old_year(match: RuleMatch, year: int) -> str:
     return match.year(year)
 
 
-def _era(match: RuleMatch) -> str:
+def era(match: RuleMatch) -> str:
     """Speak a year with its era: 44 BC, AD 79."""
     letters = ".".join((match["era"] or match["first"]).replace(".", ""))
     year = int(match["year"] or match["only"])
@@ -188,7 +177,7 @@ _AGE_CUE = re.compile(
 _OTHER_DECADE = re.compile(r"\d0'?s(?:,| and| or| to|[-–])? ?$")
 
 
-def _decade(match: RuleMatch) -> str | None:
+def decade(match: RuleMatch) -> str | None:
     """Speak decades, ages and round numbers in the plural: 1920s, '90s, his 40s; 100s and 1000s."""
     figures, possessive, preceding = match[2], "'" in match[3], match.before
     number = int(figures)
@@ -222,7 +211,7 @@ def _clock(match: RuleMatch, hour: int, minute: int, half_day: str = "") -> str:
     return "midnight" if hour == 0 else f"{words} o'clock" if hour <= 12 else f"{words} hundred"
 
 
-def _time(match: RuleMatch) -> str | None:
+def time(match: RuleMatch) -> str | None:
     """Speak a time, with seconds, a.m. or p.m. if given; None after hour 23."""
     hour, minute, second = int(match["hour"]), int(match.get("minute") or 0), match.get("second")
     if hour > 23:
@@ -233,53 +222,44 @@ def _time(match: RuleMatch) -> str | None:
     return _clock(match, hour, minute, match.get("half"))
 
 
-def _times(match: RuleMatch) -> str:
+def times(match: RuleMatch) -> str:
     """Speak a span of times: 6-8 p.m., 10.30-11.15 a.m."""
     start = _hour_words(match, int(match["hour"]), int(match["minute"] or 0))
     end = _clock(match, int(match["hour2"]), int(match["minute2"] or 0), match["half"])
     return f"{start} to {end}"
 
 
-def _decimal_time(match: RuleMatch) -> str:
+def decimal_time(match: RuleMatch) -> str:
     """Speak a time of 3:43.13."""
     seconds = f"{numbers.pair(int(match[2]))} point {numbers.digits(match[3])}"
     return f"{match.cardinal(match[1])} {seconds}"
 
 
-def _time_at_the_end(match: RuleMatch) -> str | None:
+def time_at_the_end(match: RuleMatch) -> str | None:
     """Speak "at 23.45." and the British "at 3.45.", but not "closed at 23.45."."""
     is_price = re.search(
         r"\b(?:closed?|trad\w+|end(?:ed)?|priced|stands?|stood|rose|fell|opened|valued) at $",
         match.before,
     )
     is_time = int(match["hour"]) > 12 or match.british
-    return _time(match) if is_time and not is_price else None
+    return time(match) if is_time and not is_price else None
 
 
-def _british_time(match: RuleMatch) -> str | None:
+def british_time(match: RuleMatch) -> str | None:
     """Speak a British time without a.m. or p.m.: We took the 5.20."""
-    return _time(match) if match.british else None
+    return time(match) if match.british else None
 
 
 _BOOK_NAME = alternatives([*BIBLE_BOOKS, *BIBLE_BOOKS_SHORT])
 _BOOK = re.compile(
     rf"\b(?:{_BOOK_NAME})\.? (?:\d{{1,3}}:\d{{1,3}}(?:[-–]\d{{1,3}})?(?:[;,] | and )){{0,3}}$"
 )
-_FIRST_AND_SECOND = "Samuel Kings Chronicles Corinthians Thessalonians Timothy Peter John".split()
-_NTH_BOOK = alternatives(
-    [
-        *_FIRST_AND_SECOND,
-        *(short for short, name in BIBLE_BOOKS_SHORT.items() if name in _FIRST_AND_SECOND),
-    ]
-)
 _OF_BOOKS = dict(
     zip(("1", "2", "3", "I", "II", "III"), ("First", "Second", "Third") * 2, strict=True)
 )
-_PLACE = r"\d{1,3}:[1-9]"
-_SURE_BOOK = "Cor|Thess|Chron|Chr|Sam|Kgs|Tim|Pet"
 
 
-def _verse(match: RuleMatch) -> str | None:
+def verse(match: RuleMatch) -> str | None:
     """Speak a Bible verse: John 3:7; Genesis 1:1-2:3."""
     if not _BOOK.search(match.before[-60:]):
         return None
@@ -290,7 +270,7 @@ def _verse(match: RuleMatch) -> str | None:
     )
 
 
-def _roman_verse(match: RuleMatch) -> str | None:
+def roman_verse(match: RuleMatch) -> str | None:
     """Speak Matt. v. 3, 1 Cor. xiii. 4."""
     chapter = numbers.roman(match[3])
     if not chapter:
@@ -300,179 +280,34 @@ def _roman_verse(match: RuleMatch) -> str | None:
     return f"{book} {match.cardinal(chapter)} {match.cardinal(match[4])}"
 
 
-def _military(match: RuleMatch) -> str:
+def military(match: RuleMatch) -> str:
     hour, minute = int(match[1]), int(match[2])
     hour_words = numbers.pair(hour) if hour else "zero"
     return f"{hour_words} {numbers.pair(minute) if minute else 'hundred'} hours"
 
 
-def _zulu(match: RuleMatch) -> str:
-    return f"{_military(match).removesuffix(' hours')} Zulu"
+def zulu(match: RuleMatch) -> str:
+    return f"{military(match).removesuffix(' hours')} Zulu"
 
 
-_HALF = rf"\s?(?P<half>[apAP])\.?[mM]\b(?:\.(?=\s(?:[A-Z]{{1,3}}T|UTC)\b)|{DOT})"
-_HOUR12 = r"(?P<hour>0?[1-9]|1[0-2])"
-
-_DAY_SHORT = alternatives([*DAYS, *map(str.upper, DAYS)])
-
-CALENDAR = (
-    Rule(
-        "weekday",
-        rf"\b({_DAY_SHORT})\b\.?(?=,? (?:the )?(?:\d|{_MONTH}))",
-        lambda match: _weekday(match[1]),
-    ),
-    Rule(
-        "date",
-        rf"{FREE}({YEAR})([/.-])(\d\d)\2(\d\d)(?:(?:T|\s)(?P<hour>\d\d):(?P<minute>\d\d)"
-        r"(?::\d\d(?:\.\d{1,9})?)?(?P<zone>Z)?)?(?![\w-])",
-        _iso,
-    ),
-    Rule(
-        "date",
-        rf"{FREE}(?P<from>){_DAY}-(?P<month>{_MONTH})(?:-(?P<year>{YEAR})|(?P<short>-\d\d))?"
-        r"(?![\w-])",
-        _day_month,
-    ),
-    Rule("date", rf"{FREE}({YEAR})-(\d\d)(?![\w/–-]|[.,:]\d)", _iso_month),
-    Rule(
-        "date",
-        preceded_by(r"\b[Oo]n ", r"\b[Dd]ated ", r"\b[Bb]y ")
-        + r"(\d{1,2})/(\d{1,2})(?![\w/]|[.,]\d| (?:of|cup|an?|inch|mile)\b)",
-        _on_day,
-    ),
-    Rule("date", rf"{FREE}(\d{{1,2}})([/.-])(\d{{1,2}})\2(\d{{4}})(?!\w)", _numeric_date),
-    Rule("date", rf"{FREE}(\d{{1,2}})(/)(\d{{1,2}})\2(\d{{2}})(?![\w/])", _numeric_date),
-    Rule(
-        "date",
-        rf"{FREE}(?:(?P<from>\d{{1,2}})(?:st|nd|rd|th)?(?:{TO}|/))?{_DAY}(?: of)? "
-        rf"(?P<month>{_ANY_MONTH})(?:,? (?P<year>\d{{3,4}})(?![\w,]\d|\d))?",
-        _day_month,
-    ),
-    Rule(
-        "date",
-        rf"{FREE}(?P<from>)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? "
-        rf"(?P<month>(?:{_LOWER_AMBIGUOUS_MONTHS})\b\.?),? (?P<year>{YEAR})(?!\w)",
-        _day_month,
-    ),
-    Rule(
-        "date",
-        rf"{FREE}(?P<from>)(?P<day>\d{{1,2}})(?:st|nd|rd|th) of "
-        rf"(?P<month>(?:may|march)\b)(?P<year>)",
-        _day_month,
-    ),
-    Rule(
-        "date",
-        rf"\b(?P<month>{_ANY_MONTH}) (?:the )?{_DAY}"
-        rf"(?:{TO}(?P<upto>\d{{1,2}})(?:st|nd|rd|th)?)?"
-        rf"(?![\d:]|[.,]\d)(?:,? (?P<year>{YEAR})(?!\w))?",
-        _month_day,
-    ),
-    Rule(
-        "date",
-        rf"\b(?P<month>(?:{_LOWER_AMBIGUOUS_MONTHS})\b\.?) (?P<day>\d{{1,2}})(?P<upto>)"
-        rf"(?:(?:st|nd|rd|th)(?: |\b)|,? (?={YEAR}))(?:(?<= )(?P<year>{YEAR})(?!\w))?",
-        _month_day,
-    ),
-    Rule("range", rf"(?<=\d){TO}(?=(?:{_ANY_MONTH}) \d)", " to "),
-    Rule(
-        "month",
-        rf"\b({alternatives(_SHORT_NAMES)})\b\.?(?=,? '?\d)",
-        lambda match: _month(match[1]),
-    ),
-    Rule("month", rf"\b({_LOWER_MONTHS})\b\.?(?=,? {YEAR}(?!\w))", lambda match: _month(match[1])),
-    Rule(
-        "era",
-        rf"{FREE}(?:(?P<from>\d{{1,4}}){TO})?(?P<year>\d{{1,4}}) ?"
-        rf"(?P<era>BCE|BC|AD|CE|B\.C\.E|B\.C|A\.D|C\.E)\b{DOT}"
-        r"|\b(?P<first>AD|A\.D\.) ?(?P<only>\d{1,4})(?:[-–](?P<upto>\d{1,4}))?(?!\w)",
-        _era,
-    ),
-    Rule("decade", r"(?<![\w.,])(')?(\d{2,4})('?)s\b(?! *\d*[½¼¾]?d\b)", _decade),
-    Rule("years", rf"{FREE}({YEAR})\s?[-–/]\s?(\d{{4}}|\d{{1,2}})(?![\w,-]|\.\d)", _years),
-    Rule("year", r"(?<!\w)'(\d\d)(?![\w'])", lambda match: numbers.pair(int(match[1]))),
-    Rule("military time", r"\b([01]\d|2[0-3]):?([0-5]\d) ?(?:hours|hrs|h)\b", _military),
-    Rule("military time", r"(?<!\w)([01]\d|2[0-3])([0-5]\d)Z\b", _zulu),
-    Rule(
-        "verse",
-        rf"\b(?:([123]|I{{1,3}}) )?({_BOOK_NAME})\.? ([ivxlc]+)[.,:] ?(\d{{1,3}})(?![\w/])",
-        _roman_verse,
-    ),
-    Rule(
-        "book",
-        rf"\b([123]|I{{1,3}})(?= (?:(?:{_NTH_BOOK})\.? {_PLACE}|(?:{_SURE_BOOK})(?:\.| \d)))",
-        _OF_BOOKS,
-    ),
-    Rule(
-        "book",
-        rf"\b({alternatives(BIBLE_BOOKS_SHORT)})\b\.?(?= {_PLACE})|\b(Ps)\b\.?(?= \d)"
-        rf"|{preceded_by('[123] ', 'I ')}({_SURE_BOOK})(?:\.|(?= \d))",
-        BIBLE_BOOKS_SHORT,
-    ),
-    Rule(
-        "verse",
-        r"(?<=[a-z.;,] )(\d{1,3}):([1-9]\d{0,2})(?:[-–](\d{1,3}):([1-9]\d{0,2}))?"
-        r"(?!\d|:|\s?[ap]\.?m)",
-        _verse,
-    ),
-    Rule("time", r"(?<![\w.:])(\d{1,2}):([0-5]\d)\.(\d{1,3})(?![\w:])", _decimal_time),
-    Rule(
-        "time",
-        r"(?<![\w.:])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?"
-        rf"(?![\d:]|,\d{{3}})(?:{_HALF})?",
-        _time,
-    ),
-    Rule(
-        "time",
-        rf"(?<![\w.:/])(?<!\d,){_HOUR12}(?:[.:](?P<minute>[0-5]\d))?{TO}"
-        rf"(?P<hour2>0?[1-9]|1[0-2])(?:[.:](?P<minute2>[0-5]\d))?{_HALF}",
-        _times,
-    ),
-    Rule("time", rf"(?<![\w.:]){_HOUR12}(?:\.(?P<minute>[0-5]\d))?{_HALF}", _time),
-    Rule(
-        "time",
-        preceded_by(r"\b[Aa]t ", r"\b[Bb]y ") + r"(?P<hour>\d{1,2})\.(?P<minute>[0-5]\d)"
-        r"(?![\w%.]| ?(?:per|percent|million|billion|points?)\b)",
-        _time,
-    ),
-    Rule(
-        "time",
-        r"(?<=\b[Aa]t )(?P<hour>\d{1,2})\.(?P<minute>[0-5]\d)(?=[.;!?]?[\"')]*(?:\s(?![a-z%])|$))",
-        _time_at_the_end,
-    ),
-    Rule(
-        "time",
-        preceded_by(r"\b[Tt]he ", r"\b[Aa] ") + rf"{_HOUR12}\.(?P<minute>[0-5]\d)"
-        r"(?= (?:train|express|bus|boat|up|down|to|from|for)\b)",
-        _time,
-    ),
-    Rule(
-        "time",
-        rf"(?<=\b[Tt]he ){_HOUR12}\.(?P<minute>[0-5]\d)(?=[.;!?]?[\"')]*(?:\s(?![a-z%])|$)"
-        r"| (?:was|is|had|would|left|leaves|came|arrived|ran|gets|got)\b)",
-        _british_time,
-    ),
-    Rule("year", rf"{FREE}{YEAR}(?![\w%]|[,.:/]\d)", _bare_year),
-)
-
-_DAY_ANY = alternatives([*DAYS, *DAYS.values()])
-_MONTH_ANY = alternatives([*MONTHS, *MONTH_SHORT])
-_SPAN_DOT = r"(?:\.(?![\"')\]]*(?:\s*$|\s+[\"'(\[]*[A-Z])))?"
-
-
-def _days(match: RuleMatch) -> str:
+def days(match: RuleMatch) -> str:
     return f"{_weekday(match[1])} to {_weekday(match[2])}"
 
 
-def _months(match: RuleMatch) -> str | None:
+def months(match: RuleMatch) -> str | None:
     if match[0] == "May-December":  # a romance
         return None
     return f"{_month(match[1])} to {_month(match[2])}"
 
 
-SPANS = Group(
-    r"[-–] ?[A-Z]",
-    Rule("range", rf"\b({_DAY_ANY})\.?{TO}({_DAY_ANY})\b{_SPAN_DOT}", _days),
-    Rule("range", rf"\b({_MONTH_ANY})\.?{TO}({_MONTH_ANY})\b{_SPAN_DOT}(?! \d{{1,2}}\b)", _months),
-    Rule("range", r"(?<=\bA)[-–](?=Z\b)", " to "),
-)
-"""Mon.-Sun., May–June, A–Z: spans without a figure."""
+def weekday_name(match: RuleMatch) -> str:
+    return _weekday(match[1])
+
+
+def month_name(match: RuleMatch) -> str:
+    return _month(match[1])
+
+
+def book(match: RuleMatch) -> str:
+    """Speak the short name of a book of the Bible."""
+    return BIBLE_BOOKS_SHORT[next(filter(None, match.match.groups()))]

@@ -20,8 +20,8 @@ from narrator.text.normalize.english_lists import (
     UNITS,
 )
 from narrator.text.normalize.english_measures import SECONDS, VULGAR, quantity_words
-from narrator.text.normalize.english_parts import DOT, DOT_OR_END, FREE, INT, NUM, TO, describes
-from narrator.text.normalize.rules import Rule, RuleMatch, alternatives, preceded_by
+from narrator.text.normalize.english_parts import describes
+from narrator.text.normalize.rules import RuleMatch, alternatives
 
 # Money -------------------------------------------------------------------------------------------
 
@@ -34,16 +34,9 @@ class _Currency(NamedTuple):
 
 
 _CURRENCIES = {sign: _Currency(*names) for sign, names in CURRENCIES.items()}
-_SIGN = rf"(?:{alternatives(sign for sign in CURRENCIES if not sign.isalpha())})"
-_CODE = rf"\b(?:{alternatives(filter(str.isalpha, CURRENCIES))})\b"
-_SCALED = rf"(?:hundred|thousand|million|billion|trillion|{alternatives(MONEY_SCALES)})\b"
-_SCALE = (
-    r"(?:[\s-]?(?P<scale>hundred|thousand|million|billion|trillion|lakh|crore)\b"
-    rf"|(?P<short>{alternatives(MONEY_SCALES)})\b)"
-)
 
 
-def _money(match: RuleMatch) -> str:
+def money(match: RuleMatch) -> str:
     """Speak an amount of money or a range, with country and scale: US$5 million."""
     sign = match.get("sign") or match["code"]
     currency = _CURRENCIES[sign]
@@ -86,7 +79,7 @@ def _sum_words(text: str, match: RuleMatch, currency: _Currency) -> str:
     return f"{main_words} {match.cardinal(small_amount) if is_short else f'and {small_coins}'}"
 
 
-def _coins(match: RuleMatch) -> str:
+def coins(match: RuleMatch) -> str:
     if match[0] == "½p":
         return "a halfpenny"
     singular, plural = ("penny", "pence") if match[2] == "p" else ("cent", "cents")
@@ -108,7 +101,7 @@ def _old_pence(number: int, fraction: str, *, is_describing: bool = False) -> st
     return f"{name}{'' if number < 12 else ' '}pence {fraction_words}".strip()
 
 
-def _old_money(match: RuleMatch) -> str:
+def old_money(match: RuleMatch) -> str:
     """Speak pounds, shillings and pence."""
     units = [unit for unit in ("pound", "shilling") if match.get(f"{unit}s")]
     has_pence = bool(match.get("pence") or match.get("part"))
@@ -122,25 +115,21 @@ def _old_money(match: RuleMatch) -> str:
     return amounts[0] if len(amounts) == 1 else f"{', '.join(amounts[:-1])} and {amounts[-1]}"
 
 
-_POUNDS = rf"£\s?(?P<pounds>{INT})[.,]?\s?"
-_SHILLINGS = r"\b(?P<shillings>\d{1,3})"
-_PENCE = r"(?=[\d½¼¾])(?P<pence>\d{0,2})(?P<part>[½¼¾]?)d"
-
 _CASH_CONTEXT = re.compile(
     r"£|\d\s?[dl]\.|\d/-|\b(?:shillings?|pence|pounds?|paid|pay|cost|price|sold)\b"
 )
 
 
-def _shillings(match: RuleMatch) -> str | None:
+def shillings(match: RuleMatch) -> str | None:
     """Speak 6s. as shillings, but not those in "He ran it in 10s.", which are seconds."""
     if SECONDS.search(match.before[-40:]) and not _CASH_CONTEXT.search(
         match.before[-80:] + match.after[:80]
     ):
         return match.amount(int(match["shillings"]), "second")
-    return _old_money(match)
+    return old_money(match)
 
 
-def _shillings_and_pence(match: RuleMatch) -> str | None:
+def shillings_and_pence(match: RuleMatch) -> str | None:
     """Speak 7/6 as a price; None for a fraction in its lowest terms, and for what is no price."""
     shillings, pence = int(match["shillings"]), int(match["pence"])
     is_fraction = shillings < pence and math.gcd(shillings, pence) == 1
@@ -153,50 +142,16 @@ def _shillings_and_pence(match: RuleMatch) -> str | None:
     if pence == 6 and match.british:  # two and six
         is_date = re.search(r"\b(?:[Oo]n|[Bb]y|[Dd]ated) $", match.before)
         is_price = is_price or not (is_date or re.match(r" (?:of|time|beat)\b", match.after))
-    return _old_money(match) if is_price and not is_fraction and pence < 12 else None
+    return old_money(match) if is_price and not is_fraction and pence < 12 else None
 
 
 _PRICED = re.compile(r"\b(?:costs?|paid|price|priced at|worth|sold for|at) $")
-
-MONEY = (
-    Rule(
-        "old money", rf"(?:{_POUNDS})?{_SHILLINGS}s\b\.?,?\s?(?:and )?{_PENCE}\b{DOT}", _old_money
-    ),
-    Rule("old money", rf"{_POUNDS}{_SHILLINGS}s\b{DOT}", _old_money),
-    Rule(
-        "old money",
-        r"£(?P<pounds>\d+)([-/])(?P<shillings>\d{1,2})\2(?P<pence>\d{1,2})(?P<part>[½¼¾]?)",
-        _old_money,
-    ),
-    Rule(
-        "old money",
-        rf"{FREE}(?P<shillings>[1-9]\d?)/(?P<pence>\d{{1,2}})(?P<part>)(?![\w/-]|[.,]\d)",
-        _shillings_and_pence,
-    ),
-    Rule("old money", rf"{FREE}(?P<pounds>{INT})l\.(?=,| [a-z\d])", _old_money),
-    Rule("old money", rf"(?<![\w.,]){_SHILLINGS}/-(?!\w)", _old_money),
-    Rule("old money", rf"(?<![\w.,]){_SHILLINGS}/{_PENCE}\b{DOT}", _old_money),
-    Rule("old money", rf"(?<![\w.,]){_PENCE}{DOT_OR_END}", _old_money),
-    Rule(
-        "money",
-        rf"(?:(?:\b(?P<country>(?!R\$)[A-Z]{{1,3}}))?(?P<sign>{_SIGN})|(?P<code>{_CODE})\.?)"
-        rf"\s?(?P<amount>{NUM})"
-        rf"(?:(?:{TO}{_SIGN}?| (?P<joint>to|or) {_SIGN}(?={NUM}[\s-]?{_SCALED}))(?P<upto>{NUM}))?"
-        rf"{_SCALE}?",
-        _money,
-    ),
-    Rule("money", rf"{FREE}(?P<amount>{NUM})\s?(?P<sign>{_SIGN})(?!\d)", _money),
-    Rule("money", rf"{FREE}(?P<amount>{NUM}){_SCALE}?\s?(?P<code>{_CODE})", _money),
-    Rule("money", rf"{FREE}(\d{{1,2}}[½¼¾]?|[½¼¾])(\s?¢|[pc]\b(?!\.?m))", _coins),
-)
-SHILLINGS = (Rule("old money", rf"(?<![\w.,])(?<!\d ){_SHILLINGS}s{DOT_OR_END}", _shillings),)
-"""Applied after decades, which are written alike."""
 
 
 # Other numbers -----------------------------------------------------------------------------------
 
 
-def _before_number(match: RuleMatch) -> str | None:
+def before_number(match: RuleMatch) -> str | None:
     """Speak abbreviations before numbers: No. 5, pp. 3, vol. ii."""
     word = match[1].lower()
     is_unknown = "." not in match[0] and word not in DOTLESS
@@ -208,16 +163,16 @@ def _before_number(match: RuleMatch) -> str | None:
     return f"{spoken.capitalize() if match[1][0].isupper() else spoken} "
 
 
-def _american_ordinal(match: RuleMatch) -> str | None:
+def american_ordinal(match: RuleMatch) -> str | None:
     """Speak the 103d Congress."""
     return None if match.british else match.ordinal(match[1])
 
 
-def _latitude(match: RuleMatch) -> str:
+def latitude(match: RuleMatch) -> str:
     return {"lat": "latitude", "lon": "longitude"}[match[1].lower()]
 
 
-def _caption(match: RuleMatch) -> str:
+def caption(match: RuleMatch) -> str:
     """Speak Table 3-2 as "three dash two", since "three two" sounds like thirty-two; but "Tables
     3-5" is a range."""
     first, *other_numbers = re.findall(r"\d+", match["numbers"])
@@ -234,7 +189,7 @@ _RESULT = re.compile(
 )
 
 
-def _shares(match: RuleMatch) -> str | None:
+def shares(match: RuleMatch) -> str | None:
     """Speak two shares of a hundred: 50-50, 60-40; 40-60 is a range, 52-48 a result."""
     first, second = int(match[1]), int(match[2])
     if (
@@ -255,12 +210,12 @@ _MEASURE_BEFORE = re.compile(
 )
 
 
-def _range_word(match: RuleMatch) -> str | None:
+def range_word(match: RuleMatch) -> str | None:
     """Speak a dash between two figures as "to", if a measure precedes it."""
     return " to " if _MEASURE_BEFORE.search(match.before[-30:]) else None
 
 
-def _groups(match: RuleMatch) -> str | None:
+def groups(match: RuleMatch) -> str | None:
     """Speak groups of digits: 1-2-3, 978-0-14-103614-4."""
     parts = match[0].split("-")
     if max(map(len, parts)) > 2:
@@ -268,12 +223,12 @@ def _groups(match: RuleMatch) -> str | None:
     return " ".join(numbers.label(part) for part in parts)
 
 
-def _version(match: RuleMatch) -> str:
+def version(match: RuleMatch) -> str:
     parts = match[0].split(".")
     return (" dot " if len(parts) == 4 else " point ").join(match.cardinal(part) for part in parts)
 
 
-def _code(match: RuleMatch) -> str:
+def code(match: RuleMatch) -> str:
     """Speak letters and digits in one word: A1, M25, 3D, H2O, 221B."""
     if plural := _PLURAL_CODE.fullmatch(match[0]):  # A380s
         return f"{'-'.join(plural[1])}-{numbers.plural(numbers.label(plural[2]))}"
@@ -292,7 +247,7 @@ _SUITE = re.compile(
 )
 
 
-def _label(match: RuleMatch) -> str | None:
+def label(match: RuleMatch) -> str | None:
     """Speak a number as a label: Room 101; Suite 210 in an address, but not a Cello Suite."""
     preceding = match.before
     if re.search(r"\b(?:[Ss]uite|Ste\.?) $", preceding[-8:]) and not _SUITE.search(preceding[-40:]):
@@ -300,17 +255,17 @@ def _label(match: RuleMatch) -> str | None:
     return numbers.label(match[0])
 
 
-def _millions(match: RuleMatch) -> str:
+def millions(match: RuleMatch) -> str:
     return f"{match.figure(match[1])} {'million' if match[2] == 'M' else 'billion'}"
 
 
-def _jet(match: RuleMatch) -> str:
+def jet(match: RuleMatch) -> str:
     """Speak aircraft types: 747-400, 747s."""
     number_words = " ".join(numbers.label(part) for part in re.findall(r"\d+", match[0]))
     return numbers.plural(number_words) if match[0].endswith("s") else number_words
 
 
-def _plain_number(match: RuleMatch) -> str:
+def plain_number(match: RuleMatch) -> str:
     """Speak a number; digit by digit if it begins with 0 or is long and not round."""
     text = match[0]
     if text == "007":
@@ -322,113 +277,18 @@ def _plain_number(match: RuleMatch) -> str:
     return match.figure(text)
 
 
-_PAGE_ROMAN = r"(?:[ivxlc]+\b|[VX]\b|[IVXLC]{2,}\b|I(?=[.,;:)\]]|\s*$))"
-_NUMBERED = alternatives([*BEFORE_NUMBER, *(word.capitalize() for word in BEFORE_NUMBER)])
+def navigation(match: RuleMatch) -> str:
+    """Speak runway 27L, heading 090."""
+    return f"{numbers.digits(match[1])} {_RUNWAYS[match[2]]}".rstrip()
 
-_CAPTIONED = "|".join(
-    f"[{word[0].upper()}{word[0]}]{word[1:]}"
-    for word in "table figure listing section chapter example equation exercise appendix plate "
-    "chart box map diagram problem theorem lemma algorithm program exhibit illustration".split()
-)
 
-NUMBERS = (
-    Rule(
-        "before number",
-        rf"(?<![\w.])({_NUMBERED})(?:(?:\.\s?|\s)(?=\d)|\.\s(?={_PAGE_ROMAN}))",
-        _before_number,
-    ),
-    Rule("roman", r"\bWW ?1\b", "World War One"),
-    Rule("roman", r"\bWW ?2\b", "World War Two"),
-    Rule("ordinal", r"\b(\d*[23])d(?= [A-Z])", _american_ordinal),
-    Rule("number sign", r"(?<!\w)[#№]\s?(?=\d)", "number "),
-    Rule("section sign", r"§§\s?(?=\d)", "sections "),
-    Rule("version", r"\b(?:v\.?(?=\d)|V\.?(?=\d+\.\d))", "version "),
-    Rule("arc", r"\b([Ll]at|[Ll]on)g?\b\.?(?= \d+(?:\.\d+)?\s?°)", _latitude),
-    Rule("number", r"(?<=\b[a-z]{2} )No (?=\d)", "number "),
-    # right after a word it may be an index: "array[0]"; those of an import's notes are left out
-    Rule("note mark", r"(?<=[.,;:!?…\"”’)])(?<!\(\))(?:\[[1-9]\d{0,2}\])+", ""),
-    Rule(
-        "caption",
-        rf"\b(?P<name>(?:{_CAPTIONED})(?P<many>s?)) "
-        r"(?P<numbers>\d{1,4}[-–]\d{1,4}(?![-–]?\w)"
-        r"(?:(?:, and|,| and| or| to| through)? \d{1,4}[-–]\d{1,4}(?![-–]?\w))*)",
-        _caption,
-    ),
-    Rule("shares", rf"{FREE}(\d\d)[-–](\d\d)(?![\w/–-]|[.,]\d|\s?=)", _shares),
-    Rule("shares", r"(?<!\w)20[-–]20(?= (?:vision|hindsight))", "twenty-twenty"),
-    Rule("calibre", r"(?<!\w)\.?30-06(?!\w)", "thirty aught six"),
-    Rule("following", r"(?<=\d) ?ff\b\.?", " and following"),
-    Rule("groups", rf"{FREE}\d+(?:-\d+){{2,}}(?!\w)", _groups),
-    Rule("version", rf"{FREE}\d+(?:\.\d+){{2,}}(?!\w)", _version),
-    Rule("version", preceded_by("[Vv]ersion ", "Python ", r"\b[vV]") + r"\d+\.\d+(?!\w)", _version),
-    Rule("century", r"(?<=\d(?:st|nd|rd|th) )[cC]\.?(?= )", "century"),
-    Rule(
-        "ordinal",
-        rf"{FREE}({INT})(?:st|nd|rd|th|ST|ND|RD|TH)\b",
-        lambda match: match.ordinal(match[1].replace(",", "")),
-    ),
-    Rule(
-        "label",
-        preceded_by(
-            *(r"\b[Rr]oom ", "[Ff]light ", "Boeing ", r"\bRoute ", "Highway "),
-            *(r"\b[Aa]partment ", r"\bApt ", r"\bApt\. "),
-            *(r"\b[Ss]uite ", r"\bSte ", r"\bSte\. "),
-        )
-        + r"\d{3}(?!\w|[,.]\d)",
-        _label,
-    ),
-    Rule("code", r"(?<=\b[A-Z]-)[1-9]\d\d(?!\w|[,.]\d)", lambda match: numbers.label(match[0])),
-    Rule(
-        "calibre",
-        r"(?<!\w)\.(22|25|270|30|303|308|32|338|35|357|38|380|40|41|44|45|450|455|50)"
-        r"(?=[ -](?:[Cc]alib(?:er|re)|Special|Magnum|Colt|Webley|Winchester|Smith|[a-z]*\s?"
-        r"(?:automatics?|revolvers?|pistols?|rifles?|bullets?|slugs?|rounds?|shells?)\b))"
-        r"|(?<=\b[Aa] )\.(22|25|303|32|357|38|44|45|455|50)(?![\w%]|[.,]\d| (?:to|of|per)\b)"
-        r"|(?<=\bbatting )\.(\d{3})(?!\d)|(?<!\w)\.(\d00)(?= hitter)",
-        lambda match: numbers.label(match[match.match.lastindex or 0]),
-    ),
-    Rule("degrees", r"(?<=\d degrees )(C|F)\b(?!\.\w)", {"C": "Celsius", "F": "Fahrenheit"}),
-    Rule("stop", r"(?<![\w/])f/(?=\d)", "f "),
-    Rule("number", rf"{FREE}(\d+\.\d+)(M|B|bn)\b", _millions),
-    Rule(
-        "times",
-        rf"(?<=[\d{VULGAR}])\s?[x×*]\s?(?=10[\^⁻⁰¹²³⁴-⁹]|\d[\d.,]{{0,15}}(?:\s?[x×*]\s?\d[\d.,]{{0,15}}){{0,4}}\s?"
-        r"(?:=|(?:is|are|makes?|equals?)\b))",
-        " times ",
-    ),
-    Rule("times", r"(?<=\d)\*(?=\d)", " times "),
-    Rule("times", rf"(?<=[\d{VULGAR}])\s?[x×]\s?(?=[\d{VULGAR}])", " by "),
-    Rule("times", rf"{FREE}({NUM})[x×](?!\w)", lambda match: f"{match.figure(match[1])} times"),
-    Rule("code", r"(?<!\w)(?=\d*[A-Za-z])(?=[A-Za-z]*\d)[A-Za-z\d]+(?!\w)", _code),
-    Rule("minus", rf"(?<![\w)\].,%°′″])[-−](?={_SIGN}?{NUM})", "minus "),
-    Rule("minus", r"(?<=\d)(?: [-–] |[-–])(?=\d{1,15} ?=)", " minus "),
-    Rule("number", rf"{FREE}{NUM}", _plain_number),
-    Rule("number", r"\d+", _plain_number),
-    # What is left between numbers:
-    Rule("range", rf"{TO}(?=(?:AD |[$£€']|c\. ?)?\.?[\d{VULGAR}])", _range_word),
-    Rule("range", r"(?<=\d):(?=\d)", " to "),
-    Rule("range", r"(?<=[\dm.])\s?–\s?(?=(?:present|date|noon|midnight|now)\b)", " to "),
-    Rule("over", r"(?<=\d)/(?=\d)", " over "),
-    Rule("point", r"(?<=\d)\.(?=\d)", " point "),
-    Rule("list", r"(?<=\d),(?=\d)", ", "),
-)
 _RUNWAYS = {"": "", "L": "left", "R": "right", "C": "centre"}
-NAVIGATION = (
-    Rule(
-        "digits",
-        preceded_by(r"\b[Hh]eading ", "[Rr]unway ", "[Ss]quawk ", "[Ff]light level ", "Q[NF][HE] ")
-        + r"(\d{2,4})([LRC]?)(?!\w|[,.]\d)",
-        lambda match: f"{numbers.digits(match[1])} {_RUNWAYS[match[2]]}".rstrip(),
-    ),
-    Rule("digits", r"\bFL ?(\d{2,3})\b", lambda m: f"flight level {numbers.digits(m[1])}"),
-)
-"""Applied before units, since the "L" of a runway is no litre, and before years."""
-PLURALS = (
-    Rule("label", rf"{FREE}(?<!-)7\d7(?:-[1-9]00s?|s)(?![\w-]|[.,]\d)", _jet),
-    Rule(
-        "code",
-        rf"{preceded_by('[A-Z]-', '[A-Z][A-Za-z]-')}\d{{1,3}}s\b",
-        lambda match: numbers.plural(numbers.label(match[0][:-1])),
-    ),
-)
-"""Applied before units, since their "s" does not mean seconds."""
+
+
+def plural_code(match: RuleMatch) -> str:
+    """Speak the figures of B-52s."""
+    return numbers.plural(numbers.label(match[0][:-1]))
+
+
+def times(match: RuleMatch) -> str:
+    return f"{match.figure(match[1])} times"

@@ -8,29 +8,23 @@ from typing import NamedTuple
 from narrator.text.normalize import numbers
 from narrator.text.normalize.english_lists import (
     COMPASS,
-    COUNT_WORDS,
-    DOTTED_UNITS,
+    FRACTIONS,
     FUNCTION,
     ONE_WORDS,
     UNITS,
 )
-from narrator.text.normalize.english_parts import ARTICLE, DOT, FREE, NOUN, NUM, article, describes
-from narrator.text.normalize.rules import Group, Rule, RuleMatch, alternatives, preceded_by
+from narrator.text.normalize.english_parts import ARTICLE, NOUN, article, describes
+from narrator.text.normalize.rules import RuleMatch
 
 # Fractions ---------------------------------------------------------------------------------------
 
 _FRACTIONS = {
     char: (int(top), int(bottom))
-    for char, top, bottom in re.findall(
-        r"(.)(\d)/(\d+)",
-        "½1/2 ⅓1/3 ⅔2/3 ¼1/4 ¾3/4 ⅕1/5 ⅖2/5 ⅗3/5 ⅘4/5 ⅙1/6 ⅚5/6 ⅐1/7 ⅛1/8 ⅜3/8 ⅝5/8 ⅞7/8⅑1/9 ⅒1/10",
-    )
+    for char, (top, _, bottom) in ((c, f.partition("/")) for c, f in FRACTIONS.items())
 }
 VULGAR = "".join(_FRACTIONS)
 """Fraction characters."""
 
-_SLASHED = r"(?:\d+[ -])?[1-9]\d{0,2}/[1-9]\d{0,2}(?:(?<=/1)000)?"
-_FRACTION = rf"(?:\d+[ -]?)?[{VULGAR}]|{_SLASHED}(?![\d/])"
 _SET_PAIRS = {"24/7": "twenty-four seven", "9/11": "nine eleven"}
 _EYE_CHART = frozenset((15, 20, 25, 30, 40, 50, 60, 70, 80, 100, 200, 400))
 """Numbers that are read from an eye chart after "20/"."""
@@ -127,7 +121,7 @@ def _beats_or_odds(match: RuleMatch) -> str | None:
     return None
 
 
-def _fraction(match: RuleMatch) -> str | None:
+def fraction(match: RuleMatch) -> str | None:
     """Speak a fraction, with an article as its context needs."""
     if pair := _slash_pair(match[0]) or _beats_or_odds(match):
         return pair
@@ -153,7 +147,7 @@ def _fraction(match: RuleMatch) -> str | None:
 _INDEFINITE = re.compile(r"\b[Aa]n?\s$")
 
 
-def _ordinal_fraction(match: RuleMatch) -> str | None:
+def ordinal_fraction(match: RuleMatch) -> str | None:
     """Speak 4/5th, 3/4ths, 1/100th."""
     fraction = _read_fraction(match[1], match)
     if fraction is None:
@@ -215,7 +209,7 @@ def _plural_number(match: RuleMatch) -> str | None:
     return numbers.plural(numbers.label(text)) if len(text) == 3 else None
 
 
-def _unit(match: RuleMatch) -> str | None:
+def unit(match: RuleMatch) -> str | None:
     """Speak a number with its unit; None if no unit follows."""
     if not _is_measure(match):
         return None
@@ -238,7 +232,7 @@ def _unit(match: RuleMatch) -> str | None:
 _AFTER_FEET = re.compile(r"\b(?:ft\.|feet|foot|by),?\s(?:and\s)?$", re.IGNORECASE)
 
 
-def _dotted_unit(match: RuleMatch) -> str | None:
+def dotted_unit(match: RuleMatch) -> str | None:
     """Speak a unit with its full stop after a number in words: five ft. seven in."""
     name, following = match["unit"].lower(), match.after.removeprefix(".")
     continues_previous = _AFTER_FEET.search(match.before) or re.match(r",|\s[a-z]", following)
@@ -257,7 +251,7 @@ def _amounts(match: RuleMatch, *amounts: tuple[str, str]) -> str:
     return " ".join(match.amount(text, unit) for text, unit in amounts if text)
 
 
-def _height(match: RuleMatch) -> str:
+def height(match: RuleMatch) -> str:
     """Speak 5'10", 5′ 10½″; 4′33″ is a time, since a foot has twelve inches."""
     first, second, fraction = match["feet"], match["inches"], match["part"]
     if int(second) > 12 and not fraction:
@@ -289,121 +283,46 @@ _SIZED_IN_INCHES = re.compile(
 """Things sized in inches; elsewhere the mark ends a quotation."""
 
 
-def _feet(match: RuleMatch) -> str | None:
+def feet(match: RuleMatch) -> str | None:
     noun = match[2] in '"″' and _SIZED_IN_INCHES.match(match.after)
     return _length(match[1], match[2], match, is_describing=bool(noun) or describes(match))
 
 
-def _hours(match: RuleMatch) -> str:
+def hours(match: RuleMatch) -> str:
     """Speak 2h 30m, 5m 20s, where "m" means minutes."""
     return _amounts(match, *((match[unit], unit) for unit in ("hour", "minute", "second")))
 
 
-_COUNTED_IN_MILLIONS = (
-    "people|men|women|children|inhabitants|residents|citizens|users|readers|viewers|listeners|voters|votes"
-    "|workers|soldiers|refugees|customers|members|followers|subscribers|households|homes|jobs|copies"
-    "|dollars|pounds|euros|francs|marks|roubles|rubles|rupees|years|tons|tonnes"
-)
-
-
-def _scaled_number(match: RuleMatch) -> str:
+def scaled_number(match: RuleMatch) -> str:
     """Speak 5m people."""
     scale = {"k": "thousand", "m": "million", "bn": "billion"}[match[2]]
     return f"{match.figure(match[1])} {scale}"
 
 
-def _slashes(match: RuleMatch) -> str:
+def slashes(match: RuleMatch) -> str:
     """Speak 1/2/3."""
     if match[0] == "24/7/365":
         return "twenty-four seven three sixty-five"
     return ", ".join(map(match.cardinal, match[0].split("/")))
 
 
-def _area(match: RuleMatch) -> str | None:
+def area(match: RuleMatch) -> str | None:
     """Speak 10' × 12'."""
     sides = (_length(match[1], match[2], match), _length(match[3], match[4], match))
     return " by ".join(side for side in sides if side) if all(sides) else None
 
 
-def _arc(match: RuleMatch) -> str:
+def arc(match: RuleMatch) -> str:
     """Speak degrees, minutes and seconds, with a compass point."""
     words = _amounts(match, (match[1], "degree"), (match[2], "minute"), (match[3], "second"))
     return f"{words} {COMPASS[match[4]].lower()}" if match[4] else words
 
 
-def _temperature(match: RuleMatch) -> str:
+def temperature(match: RuleMatch) -> str:
     scale = {"C": "Celsius", "F": "Fahrenheit", "K": "kelvin"}[match[2]]
     return f"{match.amount(match[1], 'degree')} {scale}"
 
 
-def _describing_degrees(match: RuleMatch) -> str | None:
+def describing_degrees(match: RuleMatch) -> str | None:
     """Speak a 90° turn."""
     return f"{match.figure(match[1])} degree" if describes(match) else None
-
-
-_UNIT = rf"(?P<gap>\s|-|)(?P<unit>{alternatives(UNITS)})(?![\w²³]|[/.]\w)"
-
-_UNIT_DOT = r"(?:\.(?![\"')\]]*(?:\s*$|\s+[\"'(\[]*[A-Z])))?"  # "6 ft. 2 in."
-_LENGTH = rf"(?:{_FRACTION}|{NUM})"
-_INCHES = rf"(?P<inches>\d{{1,2}})(?:[\s-]?(?P<part>[{VULGAR}]|[1-9]/[1-9]\d?(?!\d)))?"
-
-MEASURES = (
-    Rule(
-        "arc",
-        rf"{FREE}(\d+)°\s?(\d+(?:\.\d+)?)['′](?:\s?(\d+(?:\.\d+)?)(?:[\"″]|''|′′))?"
-        rf"(?:\s?([NSEW])\b{DOT})?",
-        _arc,
-    ),
-    Rule("arc", rf"{FREE}({NUM})°()()\s?([NSEW])\b(?!\.?\w){DOT}", _arc),
-    Rule(
-        "height", rf"{FREE}(?P<feet>\d{{1,2}})['′][\s-]?{_INCHES}(?:\"|″|''|′′|(?![\w'′]))", _height
-    ),
-    Rule(
-        "height",
-        rf"{FREE}(?P<feet>\d{{1,2}}) ?(?:ft|feet|foot)\b\.?,? ?{_INCHES} ?(?:ins?|inches)\b"
-        + _UNIT_DOT,
-        _height,
-    ),
-    Rule("feet", rf"{FREE}({_LENGTH})(['′\"″])\s?[x×]\s?({_LENGTH})(['′\"″])(?!\w)", _area),
-    Rule("feet", rf"{FREE}({_LENGTH})(['′″])(?![\w'])", _feet),
-    Rule("feet", rf"{FREE}({_LENGTH})(\")(?={_SIZED_IN_INCHES.pattern})", _feet),
-    # elsewhere this mark ends a quotation
-    Rule("feet", rf"(?<=\b[Aa] )({_LENGTH})(\")(?= [a-z])", _feet),
-    Rule("temperature", rf"{FREE}({NUM})\s?°\s?([CFK])\b", _temperature),
-    Rule("degrees", r"(?<![\w.])1°(?!\w)", "one degree"),
-    Rule("degrees", rf"{FREE}({NUM})°(?= [a-z])", _describing_degrees),
-    Rule(
-        "unit",
-        rf"{FREE}(?P<hour>\d{{1,3}}) ?(?:h|hrs?) ?(?P<minute>\d{{1,2}}) ?m(?:ins?)?"
-        r"(?: ?(?P<second>\d{1,2}) ?s(?:ecs?)?)?\b",
-        _hours,
-    ),
-    Rule(
-        "unit",
-        rf"{FREE}(?P<hour>)(?P<minute>\d{{1,2}}) ?m(?:ins?)? ?"
-        r"(?P<second>[0-5]?\d) ?s(?:ecs?)?\b",
-        _hours,
-    ),
-    Rule(
-        "number",
-        rf"{FREE}({NUM})(k|m|bn)(?=(?:[-–]{NUM}(?:k|m|bn))? (?:{_COUNTED_IN_MILLIONS})\b(?!'))",
-        _scaled_number,
-    ),
-    Rule("unit", rf"{FREE}(?P<number>{_FRACTION}|{NUM}){_UNIT}{_UNIT_DOT}", _unit),
-    Rule("list", rf"{FREE}(?<!/)\d+(?:/\d+){{2,}}(?!\w)", _slashes),
-    Rule("fraction", rf"{FREE}({_SLASHED})(?:st|nd|rd|th)s?(?!\w)", _ordinal_fraction),
-    Rule("fraction", rf"{FREE}(?:{_FRACTION})", _fraction),
-    Rule("fraction", rf"[{VULGAR}]", _fraction),
-)
-WORDED = Group(
-    re.compile(
-        r"\." + preceded_by(*(rf"[ -]{re.escape(unit)}\." for unit in DOTTED_UNITS)), re.IGNORECASE
-    ),
-    Rule(
-        "unit",
-        rf"\b(?P<count>(?i:{alternatives(COUNT_WORDS)}))(?P<gap>[ -])"
-        rf"(?P<unit>(?i:{alternatives(DOTTED_UNITS)}))(?=\.){_UNIT_DOT}",
-        _dotted_unit,
-    ),
-)
-"""Units whose number is written in words."""

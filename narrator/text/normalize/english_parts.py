@@ -4,23 +4,9 @@ from __future__ import annotations
 
 import re
 
-from narrator.text.normalize.english_lists import FUNCTION, STARTERS
+from narrator.text.normalize.english_lists import FUNCTION
 from narrator.text.normalize.rules import RuleMatch
 
-INT = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)"
-NUM = rf"(?:{INT}(?:\.\d+)?|\.\d+)"
-FREE = r"(?<![\w.])(?<!\d,)"
-"""Matches where no number continues to the left."""
-TO = r"\s?[-–]\s?"
-"""Dash between the ends of a range."""
-
-_TAIL = r"[\"')\]]*"
-CAPITAL_FOLLOWS = rf"{_TAIL}(?:\s*$|\s+[\"'(\[]*[A-Z\d])"
-SENTENCE_FOLLOWS = rf"{_TAIL}(?:\s*$|\s+[\"'(\[]*(?:{STARTERS})\b)"
-DOT = rf"(?:\.(?!{CAPITAL_FOLLOWS}))?"
-"""Optional full stop of an abbreviation; one that may end a sentence stays outside."""
-DOT_OR_END = rf"(?:\.(?!{CAPITAL_FOLLOWS})|(?=\.))"
-"""The same with a mandatory full stop."""
 OPENS = re.compile(r"(?:^|[.!?…][\"')\]]*\s|\n)[\"'(\[]*$")
 """Matches the text before the beginning of a sentence."""
 

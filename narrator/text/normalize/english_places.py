@@ -13,12 +13,10 @@ from narrator.text.normalize.english_calendar import YEAR
 from narrator.text.normalize.english_lists import (
     COMPASS,
     STATES,
-    STATES_ALONE,
     STATES_DOTTED,
     STREETS,
 )
-from narrator.text.normalize.english_parts import DOT, DOT_OR_END, FREE
-from narrator.text.normalize.rules import Group, Rule, RuleMatch, alternatives, preceded_by
+from narrator.text.normalize.rules import RuleMatch, alternatives
 
 # Telephones --------------------------------------------------------------------------------------
 
@@ -30,7 +28,7 @@ def _phone_digits(group: str) -> str:
     )
 
 
-def _phone(match: RuleMatch) -> str | None:
+def phone(match: RuleMatch) -> str | None:
     """Speak a telephone number; None if it looks like a plain number or a span."""
     text, extension = match["number"], match["extension"]
     groups = re.findall(r"\d+", text.replace("(0)", " ") if text[0] == "+" else text)
@@ -61,51 +59,13 @@ def _is_span(match: RuleMatch, first: str, second: str) -> bool:
     return bool(_SPAN_BEFORE.search(match.before[-12:]) or _SPAN_AFTER.match(match.after))
 
 
-_EXTENSION = r"(?:,? ?(?:\b[xX]|[Ee]xt\b\.?|[Ee]xtension) ?(?P<extension>\d{1,6})(?!\w))?"
-
-TELEPHONES = (
-    Rule(
-        "number",
-        rf"{FREE}[1-9]\d{{0,2}}(?: \d{{3}}){{2,}}(?![\w-]|[ .,]\d)",
-        lambda match: match.figure(match[0].replace(" ", "")),
-    ),
-    Rule(
-        "telephone",
-        rf"(?<!\w)(?P<number>\+\d{{1,3}}(?:[ .-]?\(?\d{{1,5}}\)?){{2,5}})(?!\w){_EXTENSION}",
-        _phone,
-    ),
-    Rule(
-        "telephone",
-        r"(?<![\w.])(?P<number>(?:1-)?(?:\(\d{2,5}\)[ -]?|0\d{2,4}[ -])?"
-        r"\d{3,4}(?:[ -]\d{3,4}){1,3}|(?:1[.-])?\d{3}\.\d{3}\.\d{4})(?![\w-]|[.,]\d)" + _EXTENSION,
-        _phone,
-    ),
-    Rule(
-        "telephone",
-        r"(?<![\w.])(?P<number>\(?0\d{2,4}\)? \d{5,6})(?![\w-]|[.,]\d)" + _EXTENSION,
-        _phone,
-    ),
-    Rule(
-        "telephone",  # 1-800-FLOWERS
-        r"(?<![\w.-])(?:1-)?8(?:00|88|77|66|55|44|33)-(?=[A-Z]{3})",
-        lambda match: f"{', '.join(map(_phone_digits, match[0].split('-')[:-1]))}, ",
-    ),
-    Rule(
-        "telephone",
-        preceded_by(r"\b[Cc]all ", r"\b[Dd]ial ", r"\b[Rr]ing ", r"\brang ", "alled ", "[Dd]ialed ")
-        + r"\d{3}(?![\w,-]|\.\d)",
-        lambda match: numbers.digits(match[0], "oh"),
-    ),
-)
-
-
 # Postcodes ---------------------------------------------------------------------------------------
 
 
 _STATE_NAMES = STATES | STATES_DOTTED
 
 
-def _zip(match: RuleMatch) -> str | None:
+def zip_code(match: RuleMatch) -> str | None:
     """Speak a ZIP code: CA 90210-1234."""
     state = match["state"].replace(".", "")
     if state and state not in _STATE_NAMES:
@@ -121,12 +81,12 @@ def _letters_and_figures(text: str) -> str:
     )
 
 
-def _postcode(match: RuleMatch) -> str:
+def postcode(match: RuleMatch) -> str:
     """Speak a British postcode: SW1A 1AA."""
     return f"{_letters_and_figures(match[1])}, {_letters_and_figures(match[2])}"
 
 
-def _state(match: RuleMatch) -> str | None:
+def state(match: RuleMatch) -> str | None:
     """Speak the state after a town: Springfield, IL; Boston, Mass."""
     town = re.search(r"\b[A-Z][\w'.-]*[a-z], $", match.before)
     return _STATE_NAMES[match[1].replace(".", "")] if town else None
@@ -134,16 +94,12 @@ def _state(match: RuleMatch) -> str | None:
 
 # Streets -----------------------------------------------------------------------------------------
 
-_SIDE = r"(?:[NS]\.?\s?[EW]\.?|[NSEW]\.?)"
 _NAME = r"(?:[A-Z][\w']{0,30}\.? |\d{1,3}(?:st|nd|rd|th) )"
-_STREET_KINDS = {*STREETS, *STREETS.values()}
-_STREET_KIND = rf"(?:{alternatives(_STREET_KINDS)})\b"
-_ROAD = rf"(?:{_SIDE} )?{_NAME}{{1,4}}?{_STREET_KIND}"
 _BEFORE_KIND = re.compile(rf"\d[A-Za-z]? (?:[A-Z][a-z]+ )?{_NAME}{{1,4}}$")
 _COUNT_CUE = re.compile(r"\b(?:all|some|about|of|than|over|nearly|the)\s$", re.IGNORECASE)
 
 
-def _house_number(match: RuleMatch) -> str | None:
+def house_number(match: RuleMatch) -> str | None:
     """Speak a house number by pairs of digits: 2788 San Tomas Expy."""
     preceding = match.before
     if _COUNT_CUE.search(preceding) or re.fullmatch("200[0-9]", match[1]):
@@ -153,65 +109,39 @@ def _house_number(match: RuleMatch) -> str | None:
     return f"{house_words}-{match[2].upper()}" if match[2] else house_words
 
 
+_AFTER_KIND = re.compile(rf" (?:{alternatives({*STREETS, *STREETS.values()})})\.? $")
+
+
+def leading_compass_point(match: RuleMatch) -> str | None:
+    return _compass_point(match) if re.search(r"\d[A-Za-z]? $", match.before) else None
+
+
+def following_compass_point(match: RuleMatch) -> str | None:
+    return _compass_point(match) if _AFTER_KIND.search(match.before[-20:]) else None
+
+
 def _compass_point(match: RuleMatch) -> str:
     return COMPASS["".join(re.findall("[NSEW]", match[0]))]
 
 
-def _leading_compass_point(match: RuleMatch) -> str | None:
-    return _compass_point(match) if re.search(r"\d[A-Za-z]? $", match.before) else None
-
-
-def _street(match: RuleMatch) -> str | None:
+def street(match: RuleMatch) -> str | None:
     return STREETS[match[1]] if _BEFORE_KIND.search(match.before) else None
 
 
-def _box(match: RuleMatch) -> str:
+def box(match: RuleMatch) -> str:
     return f"P.O Box {numbers.label(match[1])}"
 
 
-_NUMBERED = {"Apt": "Apartment", "Ste": "Suite", "Rm": "Room", "Bldg": "Building"}
-_NUMBERED |= {"Rte": "Route", "Hwy": "Highway"}
+def spaced_number(match: RuleMatch) -> str:
+    """Speak 1 000 000."""
+    return match.figure(match[0].replace(" ", ""))
 
-STREET_NUMBERS = (
-    Rule("postcode", r"\b([A-Z]{1,2}\d[A-Z\d]?) ?(\d[ABD-HJLNP-UW-Z]{2})\b", _postcode),
-    Rule(
-        "postcode",  # of London, as it was
-        r"\b(?:(?:[NS]\.\s?[EW]|[EW]\.\s?C)\.\s?|[NSEW]\.)(?=\d{1,2}\b)",
-        lambda match: f"{'.'.join(re.findall('[A-Z]', match[0]))} ",
-    ),
-    Rule(
-        "postcode",
-        rf"\b(?P<state>{alternatives([*STATES, *STATES_DOTTED])}|[A-Z]\.[A-Z])"
-        r"\.?\s{1,2}(?P<zip>\d{5})(?:-(?P<plus>\d{4}))?(?![\w-])",
-        _zip,
-    ),
-    Rule(
-        "postcode",
-        preceded_by("[Zz][Ii][Pp] ", "[Zz][Ii][Pp] [Cc]ode ", "[Pp]ostcode ")
-        + r"(?P<state>)(?P<zip>\d{5})(?:-(?P<plus>\d{4}))?(?![\w-])",
-        _zip,
-    ),
-    Rule("postcode", r"\bP\.?\s?O\.? Box (\d+)(?!\w)", _box),
-    Rule("address", rf"\b({alternatives(_NUMBERED)})\.?(?= #?\d)", _NUMBERED),
-    Rule("address", rf"{FREE}(\d{{3,5}})([A-Za-z]?)(?= {_ROAD})", _house_number),
-    Rule(
-        "address",
-        rf"(?<=[\dA-Za-z] ){_SIDE}(?= {_NAME}{{1,4}}?{_STREET_KIND})",
-        _leading_compass_point,
-    ),
-    Rule("address", rf"\b({alternatives(STREETS)})\b\.?(?= {_SIDE}(?:,|$| #| \d))", _street),
-    Rule("address", rf"\b({alternatives(STREETS.keys() - {'St', 'Dr'})})\b{DOT}", _street),
-    Rule("address", r"\b(Dr)\b\.?(?=[,;]|$)", _street),
-    Rule(
-        "address",
-        preceded_by(*(rf" {kind}{dot} " for kind in _STREET_KINDS for dot in ("", r"\.")))
-        + rf"{_SIDE}(?=,|$| #)",
-        _compass_point,
-    ),
-)
-STATE_NAMES = Group(
-    r"[a-z], (?:[A-Z]{2}\b|[A-Z][a-z]{1,4}\.)",
-    Rule("state", rf"(?<=[a-z], )({alternatives(STATES_ALONE)})\b(?!\.?\w|')", _state),
-    Rule("state", rf"(?<=[a-z], )({alternatives(STATES_DOTTED)}){DOT_OR_END}", _state),
-)
-"""Rules that apply without a figure."""
+
+def free_call(match: RuleMatch) -> str:
+    """Speak the figures of 1-800-FLOWERS."""
+    return f"{', '.join(map(_phone_digits, match[0].split('-')[:-1]))}, "
+
+
+def district(match: RuleMatch) -> str:
+    """Speak the letters of London, S.W.7."""
+    return f"{'.'.join(re.findall('[A-Z]', match[0]))} "

@@ -17,17 +17,12 @@ import unicodedata
 from narrator.text.normalize import numbers
 from narrator.text.normalize.english_lists import (
     AFTER_PRONOUN,
-    CLOSING,
-    COMPASS,
     CURSES,
-    DAYS,
-    DEGREES,
     DIVISIONS,
     FIRST_PERSON,
     NEVER_CLOSING,
     PLACES,
     RANKS,
-    RANKS_DOTTED,
     REGNAL_NAMES,
     RULERS,
     SHORT,
@@ -41,13 +36,9 @@ from narrator.text.normalize.english_lists import (
 )
 from narrator.text.normalize.english_measures import unit_names
 from narrator.text.normalize.english_parts import (
-    CAPITAL_FOLLOWS,
-    DOT,
-    DOT_OR_END,
     OPENS,
-    SENTENCE_FOLLOWS,
 )
-from narrator.text.normalize.rules import Group, Rule, RuleMatch, alternatives, preceded_by
+from narrator.text.normalize.rules import RuleMatch, alternatives
 from textbase.initialisms import AMBIGUOUS_CAPITALS, SPELLED
 
 # Addresses ---------------------------------------------------------------------------------------
@@ -81,44 +72,24 @@ def _host(text: str) -> str:
     return " dot ".join(spoken_labels)
 
 
-def _url(match: RuleMatch) -> str:
+def url(match: RuleMatch) -> str:
     path = (match["path"] or "").rstrip("/")
     return f"{_host(match['host'])} {_web_part(path)}".strip()
 
 
-def _email(match: RuleMatch) -> str:
+def email(match: RuleMatch) -> str:
     return f"{_web_part(match['user'])} at {_host(match['host'])}"
 
 
-def _tag(match: RuleMatch) -> str:
+def tag(match: RuleMatch) -> str:
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", match[2])
     return f"{'hashtag' if match[1] == '#' else 'at'} {_web_part(words)}"
-
-
-_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
-_HOST = rf"(?P<host>{_LABEL}(?:\.{_LABEL})+)"
-_PATH = r"(?::\d+)?(?P<path>[/?#][\w./?=&#%+~:@-]*[\w/])?"
-_KNOWN_HOST = (
-    rf"(?P<host>(?:{_LABEL}\.)+(?:com|org|net|edu|gov|io|info|app|dev|co\.uk|org\.uk|ac\.uk|uk|de|"
-    rf"fr|eu|ca|au|ai|me|tv)\b(?!\.?\w))"
-)
-_FILES = "py|ya?ml|txt|md|html?|js|json|exe|pdf|docx?|jpe?g|png|gif|mp[34]|m4b|wav|zip|epub|csv"
-
-ADDRESSES = Group(
-    r"[@#]|://|\w\.[a-z]",
-    Rule("email", rf"(?<!\w)(?P<user>[\w.+-]+)@{_HOST}", _email),
-    Rule("url", re.compile(rf"\b(?:https?|ftp)://{_HOST}{_PATH}", re.IGNORECASE), _url),
-    Rule("url", rf"\b(?=[Ww]{{3}}\.){_HOST}{_PATH}", _url),
-    Rule("url", rf"(?<![\w.@]){_KNOWN_HOST}{_PATH}", _url),
-    Rule("tag", r"(?<!\w)([@#])([A-Za-z_]\w*)", _tag),
-    Rule("file", rf"\b[\w-]+\.(?:{_FILES})\b", lambda m: _web_part(m[0])),
-)
 
 
 # Signs -------------------------------------------------------------------------------------------
 
 
-def _expand_curse(match: RuleMatch) -> str | None:
+def expand_curse(match: RuleMatch) -> str | None:
     """Expand a censored curse: d—n; G—d."""
     first_letter, other_letters = match[0][0], match[0][1:]
     word = CURSES.get(first_letter + other_letters) or CURSES.get(
@@ -127,23 +98,16 @@ def _expand_curse(match: RuleMatch) -> str | None:
     return word.capitalize() if word and first_letter.isupper() else word
 
 
-def _sign(match: RuleMatch) -> str:
+def sign(match: RuleMatch) -> str:
     """Speak a sign; "x > 5" compares, ">5 years" does not."""
     is_comparison = match[0] in "<>≤≥" and match.after.startswith(" ")
     return f" {'is ' * is_comparison}{SIGN_WORDS[match[0]]} "
 
 
-_PRONOUNS = preceded_by(r"\bhe", r"\bshe", r"\bhim", r"\bher", r"\bhis", r"\bhers")
-_PERSONS = preceded_by(
-    *(rf"\b{title} " for title in r"Mr|Mr\.|Mrs|Mrs\.|Miss|Lord|Lady".split("|"))
-)
-_OMITTED = "(?:⸺|—{2,}|--+)"
-
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
-_POWER = "⁰¹²³⁴-⁹"
 
 
-def _power(match: RuleMatch) -> str | None:
+def power(match: RuleMatch) -> str | None:
     """Speak 10⁻³, x⁴; None for a lone ¹, ² or ³."""
     figures = match[0].translate(_SUPERSCRIPTS)
     if figures in ("1", "2", "3"):
@@ -152,13 +116,13 @@ def _power(match: RuleMatch) -> str | None:
     return f" to the power of {sign}{match.cardinal(figures.strip('+-'))}"
 
 
-def _charge(match: RuleMatch) -> str:
+def charge(match: RuleMatch) -> str:
     """Speak the charge of an ion: Fe³⁺."""
     size = f" {match.cardinal(match[1].translate(_SUPERSCRIPTS))}" if match[1] else ""
     return f"{size} {'plus' if match[2] == '⁺' else 'minus'}"
 
 
-def _isotope(match: RuleMatch) -> str:
+def isotope(match: RuleMatch) -> str:
     """Speak ¹⁴C, ²³⁵U, ³H."""
     figures, element = filter(None, match.match.groups())
     return f"{element}-{numbers.label(figures.translate(_SUPERSCRIPTS))}"
@@ -169,12 +133,12 @@ _SUITS = {"♠": "spades", "♥": "hearts", "♦": "diamonds", "♣": "clubs"}
 _CARDS = {"A": "ace", "K": "king", "Q": "queen", "J": "jack"}
 
 
-def _accidental(match: RuleMatch) -> str:
+def accidental(match: RuleMatch) -> str:
     gap = " " if match.after[:1].isalnum() else ""
     return f" {_ACCIDENTALS[match[0]]}{gap}"
 
 
-def _card(match: RuleMatch) -> str:
+def card(match: RuleMatch) -> str:
     """Speak A♠ and ♠A as the ace of spades, and 4♠ as a bid."""
     rank, suit = match["rank"] or match["last"], _SUITS[match["suit"] or match["first"]]
     if match["rank"] and rank.isdecimal() and int(rank) < 8:
@@ -183,14 +147,13 @@ def _card(match: RuleMatch) -> str:
 
 
 _PIECES = {"K": "king", "Q": "queen", "R": "rook", "B": "bishop", "N": "knight"}
-_SQUARE = "[a-h][1-8]"
 
 
-def _chess_number(match: RuleMatch) -> str:
+def chess_number(match: RuleMatch) -> str:
     return f"{match.cardinal(match[1])}, "
 
 
-def _chess_move(match: RuleMatch) -> str:
+def chess_move(match: RuleMatch) -> str:
     """Speak Nf3, Qxf7#, exd5, O-O."""
     if match["castle"]:
         words = f"castles {'queenside' if match['castle'].count('O') == 3 else 'kingside'}"
@@ -203,119 +166,17 @@ def _chess_move(match: RuleMatch) -> str:
     return words + {"+": " check", "#": " mate"}.get(match["check"] or "", "")
 
 
-_CHESS_MOVE = (
-    rf"(?:(?P<piece>[KQRBN])(?P<origin>[a-h](?=x?{_SQUARE})|[1-8](?=x?{_SQUARE}))?(?P<takes>x)?"
-    rf"(?P<square>{_SQUARE})(?P<queen>(?!))?|(?P<castle>O-O(?:-O)?))(?P<pawn>(?!))?(?P<check>[+#])?"
-    r"(?![\w-])"
-)
-_PAWN_MOVE = (
-    rf"(?P<pawn>[a-h])(?P<takes>x)(?P<square>{_SQUARE})(?:=(?P<queen>[QRBN]))?(?P<check>[+#])?"
-    r"(?P<piece>(?!))?(?P<origin>(?!))?(?P<castle>(?!))?(?![\w-])"
-)
-_ANY_MOVE = rf"(?:[KQRBN]?[a-h1-8]?x?{_SQUARE}(?:=[QRBN])?|O-O(?:-O)?)[+#]?(?![\w-])"
-
-CARD = Rule(
-    "card",
-    r"(?<!\w)(?:(?P<rank>10|[1-9AKQJ])(?P<suit>[♠♥♦♣])"
-    r"|(?P<first>[♠♥♦♣])(?P<last>10|[2-9AKQJ]))(?!\w)",
-    _card,
-)
-GAMES = (
-    CARD,
-    Rule("chess", rf"(?<![\w.])(?P<n>\d{{1,3}})\.(?:\.\.|…)?\s?(?={_ANY_MOVE})", _chess_number),
-    Rule("chess", rf"(?<![\w-]){_CHESS_MOVE}", _chess_move),
-    Rule("chess", rf"(?<![\w-]){_PAWN_MOVE}", _chess_move),
-)
-
-SIGNS = Group(
-    rf"[{re.escape(''.join(SIGN_WORDS))}#~*/^⸺—¹⁴-⁹⁰⁺⁻♠♥♦♣♯♭♮★❤]|--|[-=]>",
-    Rule(
-        "isotope",
-        rf"(?<![\w{_POWER}])([{_POWER}]{{2,3}})(U|Pu|Th|Ra|Rn|Cs|Sr|Co|Fe|C|N|O|K|F|P|S|Na|Tc|Pb)\b(?!')"
-        r"|(?<!\w)([²³])(H)\b(?!')",
-        _isotope,
-    ),
-    Rule("charge", rf"(?<=[A-Za-z₀-₉)])([²³⁴]?)([⁺⁻])(?![{_POWER}])", _charge),
-    Rule(
-        "power",
-        rf"(?:(?<=(?<![\d.,])\d)|(?<=(?<![\d.,])10)|(?<=\b[A-Za-z]))[⁺⁻]?[{_POWER}]+"
-        rf"|(?<=\w)⁻[{_POWER}]+",
-        _power,
-    ),
-    Rule(
-        "unit",
-        rf"(?<=\d[{_POWER}] )({alternatives(UNITS.keys() - {'in'})})(?![\w²³⁻]|[/.]\w)",
-        lambda match: unit_names(match[1], match)[1],
-    ),
-    Rule("accidental", r"(?<=\b[A-Ga-g])[♯♭♮]", _accidental),
-    CARD,
-    Rule("love", r"(?<=\b[Ii] )[♥❤](?= ?\w)", "love"),
-    Rule("stars", r"(?<=\d)\s?★(?= [a-z])", "-star"),
-    Rule("stars", r"★+☆*", lambda match: f" {match.amount(match[0].count('★'), 'star')} "),
-    Rule("abbreviation", rf"(?<!\w)&c\b{DOT}", "et cetera"),
-    Rule("ampersand", r"\bAT&T\b", "A.T and T"),
-    Rule(
-        "per",
-        r"(?<=[\w%])/(second|sec|minute|min|hour|hr|day|night|week|month|year|yr|person"
-        r"|head|mile|km|kg|lb)\b",
-        lambda match: f" per {UNITS.get(match[1], [match[1]])[0]}",
-    ),
-    Rule("slash", r"(?<=°[CF])/(?=\d)", " or "),
-    Rule("slash", preceded_by(r"\band", "ther") + r"/(?=or\b)", " "),
-    Rule("slash", rf"{_PRONOUNS}/(?=(?:s?he|him|hers?|his)\b)", " or "),
-    Rule("slash", r"\bs/he\b", "she or he"),
-    Rule("slash", r"\bc/o\b", "care of"),
-    Rule("slash", r"\bw/o\b", "without"),
-    Rule("slash", r"\bw/(?= )", "with"),
-    Rule("slash", r"(?<=\w)/(?=\w)", " slash "),
-    Rule("sharp", r"(?<=\b[A-G])#(?!\w)", " sharp"),
-    Rule("about", r"~\s?(?=\d)", "about "),
-    Rule("power", r"(?<=\w)\^(?=[\w-])", " to the power of "),
-    Rule(
-        "squared",
-        r"(?:(?<=\b[A-Za-z\d])|(?<=\b[A-Za-z\d]{2}))[²³]",
-        lambda m: f" {SIGN_WORDS[m[0]]}",
-    ),
-    Rule("note mark", r"[¹²³⁴-⁹⁰]+", ""),
-    Rule("arrow", r"[-=]+>|<[-=]+", ", "),
-    Rule("tag", r"</?[a-z]+ ?/?>", ""),
-    Rule("sign", rf"[{re.escape(''.join(SIGN_WORDS))}]", _sign),
-    Rule("number sign", "#", ""),
-    Rule("censored", r"\b([A-Za-z])\*{2,}\w*", lambda match: f"{match[1].upper()} blank"),
-    Rule("curse", re.compile(rf"\b(?:{alternatives(CURSES)})(?!\w)", re.IGNORECASE), _expand_curse),
-    Rule("omitted", rf"(?<![\w—-]){_OMITTED}(?=shire\b)", "Blank"),
-    Rule("omitted", rf"(?<=\b[A-Z]){_OMITTED}(?!\w)", " blank"),
-    Rule("omitted", rf"(?<=\b1[78])(?:{_OMITTED}|—)(?!\w)", " blank"),
-    Rule("omitted", rf"{_PERSONS}(?:{_OMITTED}|—)", "Blank"),
-    Rule("omitted", "⸺", " blank "),
-)
-
-
 # Formulas ----------------------------------------------------------------------------------------
 
 _SUBSCRIPTS = "₀-₉"
 
 
-def _formula(match: RuleMatch) -> str:
+def formula(match: RuleMatch) -> str:
     """Speak a formula by its letters: H₂SO₄."""
     parts = re.findall(rf"[A-Z]|[a-z]|[{_SUBSCRIPTS}]+", match[0])
     return " ".join(
         part.upper() if part.isalpha() else numbers.label(_plain_digits(part)) for part in parts
     )
-
-
-FORMULAS = Group(
-    rf"[{_SUBSCRIPTS}]|\b[fghFGH]\(",
-    Rule(
-        "formula",
-        rf"(?<!\w)(?=\w*[{_SUBSCRIPTS}])(?:[A-Z][a-z]?[{_SUBSCRIPTS}]{{0,3}})+(?!\w)",
-        _formula,
-    ),
-    Rule(
-        "formula", rf"[{_SUBSCRIPTS}]+", lambda match: f" {numbers.label(_plain_digits(match[0]))} "
-    ),
-    Rule("formula", r"\b([fghFGH])\(([a-z](?:, ?[a-z]){0,3})\)", r"\1 of \2"),
-)
 
 
 # Greek -------------------------------------------------------------------------------------------
@@ -331,7 +192,7 @@ _GREEK_BEFORE = re.compile(rf"[{_GREEK}]{{2}}[\s,;.·]+$")
 _GREEK_AFTER = re.compile(rf"[\s,;.·]+[{_GREEK}]{{2}}")
 
 
-def _greek_letter(match: RuleMatch) -> str | None:
+def greek_letter(match: RuleMatch) -> str | None:
     """Speak a single letter by its name, Ω or α; leave one within Greek text."""
     preceding, following = match.before, match.after
     if _GREEK_BEFORE.search(preceding[-40:]) or _GREEK_AFTER.match(following):
@@ -341,17 +202,7 @@ def _greek_letter(match: RuleMatch) -> str | None:
     return f"{name} " if following[:1].isalnum() else name
 
 
-GREEK = Group(
-    f"[{_GREEK}µ]",
-    Rule(
-        "greek letter", rf"(?<![{_GREEK}])[{''.join(_LETTER_NAMES)}](?![{_GREEK}'])", _greek_letter
-    ),
-)
-
-
 # Roman numerals ----------------------------------------------------------------------------------
-
-_ROMAN = "[MDCLXVI]+"
 
 
 def _title_case(words: str) -> str:
@@ -359,7 +210,7 @@ def _title_case(words: str) -> str:
     return re.sub(r"\b(?!and\b)[a-z]", lambda letter: letter[0].upper(), words)
 
 
-def _leading(match: RuleMatch) -> str | None:
+def leading(match: RuleMatch) -> str | None:
     """Speak the number of a chapter: "IV", "IV. The Arrival"."""
     numeral, number = match[1], numbers.roman(match[1])
     if not match.heading:  # a line of its own all the same
@@ -369,7 +220,7 @@ def _leading(match: RuleMatch) -> str | None:
     return _title_case(match.cardinal(number)) if number and stands_alone else None
 
 
-_DIVISION = re.compile(rf"\b({DIVISIONS})\s$", re.IGNORECASE)
+_DIVISION = re.compile(rf"\b({alternatives(DIVISIONS)})\s$", re.IGNORECASE)
 _PAGED = re.compile(
     r"\b(?:pages?|pp?\.|scene|act|vol(?:\.|ume)|ch(?:\.|ap\.|apter)|book|part|section|canto"
     r"|fig(?:\.|ure))\s$",
@@ -384,13 +235,13 @@ def _pronoun_follows(match: RuleMatch, verbs: frozenset[str]) -> bool:
     return bool(word and (word[1] is None or word[1] in verbs))
 
 
-def _roman_year(match: RuleMatch) -> str | None:
+def roman_year(match: RuleMatch) -> str | None:
     """Speak MCMXCIX."""
     number = numbers.roman(match[0])
     return match.year(number) if 1400 < number < 2100 else None
 
 
-def _division(match: RuleMatch) -> str | None:
+def division(match: RuleMatch) -> str | None:
     """Speak a numeral after the name of a division: Chapter IV, page xii."""
     numeral, number, preceding = match[0], numbers.roman(match[0]), match.before[-24:]
     is_paged = _PAGED.search(preceding)
@@ -405,7 +256,7 @@ def _division(match: RuleMatch) -> str | None:
     return _title_case(match.cardinal(number))
 
 
-def _page_range(match: RuleMatch) -> str | None:
+def page_range(match: RuleMatch) -> str | None:
     """Speak pp. iv–ix."""
     first, last = numbers.roman(match[1]), numbers.roman(match[2])
     is_range = 0 < first < last and _PAGED.search(match.before[-24:])
@@ -435,7 +286,7 @@ _KING_FOLLOWS = re.compile(
 _LINKING_WORD = re.compile(r"\b(?:to|as|with|for|like|when|that|than)\s$", re.IGNORECASE)
 
 
-def _regnal(match: RuleMatch) -> str | None:
+def regnal(match: RuleMatch) -> str | None:
     """Speak Henry VIII, King Charles I, John D. Rockefeller III."""
     numeral, number, preceding = match[1], numbers.roman(match[1]), match.before[-160:]
     name_match = _NAMES.search(preceding)
@@ -476,7 +327,7 @@ def _is_first(match: RuleMatch, text_before_name: str, name: str, *, is_ruler: b
     return bool(name in REGNAL_NAMES and begins_sentence)
 
 
-def _and_nth(match: RuleMatch) -> str | None:
+def and_nth(match: RuleMatch) -> str | None:
     """Speak the second numeral of James I and VI, James VI and I."""
     number = numbers.roman(match[1])
     name_match = re.search(r"\b([A-Z]\w+) ([IVX]+)\.? and $", match.before[-40:])
@@ -486,18 +337,17 @@ def _and_nth(match: RuleMatch) -> str | None:
     return _title_case(match.ordinal(number)) if match[1] != "I" or is_first else None
 
 
-_PLURALS = "|".join(
-    name.removesuffix(r"\.") + (r"s\." if name.endswith(r"\.") else "s")
-    for name in DIVISIONS.split("|")
+_PLURALS = alternatives(
+    f"{name.removesuffix('.')}s{'.' * name.endswith('.')}" for name in DIVISIONS
 )
 _DIVISION_LIST = re.compile(
-    rf"\b(?i:(?P<one>{DIVISIONS})|{_PLURALS})\s"
+    rf"\b(?i:(?P<one>{alternatives(DIVISIONS)})|{_PLURALS})\s"
     r"(?P<earlier>(?:[IVXLC]{1,7}(?:,|,? (?:and|or|to|&)|\s?[–-])\s?){0,9})$"
 )
 _GOES_ON = re.compile(r"(?:, |,? (?:and|or|to|&) |\s?[–-]\s?)[IVXLC]+\b(?!['’.]\w)")
 
 
-def _listed(match: RuleMatch) -> str | None:
+def listed(match: RuleMatch) -> str | None:
     """Speak Chapters I and II, Parts I to III; "Letters I wrote" has the pronoun."""
     number, list_match = numbers.roman(match[0]), _DIVISION_LIST.search(match.before[-120:])
     if not 0 < number < 200 or list_match is None:
@@ -508,47 +358,22 @@ def _listed(match: RuleMatch) -> str | None:
     return _title_case(match.cardinal(number)) if is_listed else None
 
 
-def _item(match: RuleMatch) -> str | None:
+def item(match: RuleMatch) -> str | None:
     number = numbers.roman(match[0])
     return match.cardinal(number) if number else None
 
 
-def _nth(match: RuleMatch) -> str | None:
+def nth(match: RuleMatch) -> str | None:
     number = numbers.roman(match[1])
     return match.ordinal(number) if number else None
 
 
-def _bare_roman(match: RuleMatch) -> str | None:
+def bare_roman(match: RuleMatch) -> str | None:
     """Speak XIV; IV and VI have other meanings, so two letters only after a capitalised name."""
     number = numbers.roman(match[0])
     has_name = re.search(rf"\b(?!(?:{STARTERS})\b)[A-Z][a-z'.]+\s$", match.before[-40:])
     is_number = 0 < number < 40 and (has_name or len(match[0]) > 2)
     return _title_case(match.cardinal(number)) if is_number else None
-
-
-ROMANS = Group(
-    r"\bWW|\b[IVXLCDM]+(?:\b|th\b|st\b|nd\b|rd\b)|(?<=[a-z.] )[ivxlc]+\b|\([ivx]+\)"
-    r"|\bm[mdclxvi]{4}",
-    Rule("year", r"(?<![\w.'-])(?:M[MDCLXVI]{3,}|m[mdclxvi]{4,})\b(?!\.\w|['-]\w)", _roman_year),
-    Rule("roman", rf"^\W*({_ROMAN})(?=$|[\s.:)\]—–-])", _leading),
-    Rule("mark", r"\bMk\.? (?=[IVX]+\b)", "Mark "),
-    Rule("roman", r"\bWWII\b", "World War Two"),
-    Rule("roman", r"\bWWI\b", "World War One"),
-    Rule("roman", r"(?<=[\w.]\s)([ivxlc]+)[-–]([ivxlc]+)\b(?!\.\w)", _page_range),
-    Rule("roman", r"(?<=[\w.,&]\s)[IVXLC]+\b(?!['’.]\w)", _listed),
-    Rule("roman", rf"(?<=[\w.]\s)(?:{_ROMAN}|[ivxlc]+)\b(?!\.\w)", _division),
-    Rule("roman", r"(?<![A-Za-z]\()(?<=\()[ivx]+(?=\))", _item),
-    Rule("roman", r"\b(?!I(?:th|nd|rd)\b)([IVXLC]+)(?:th|st|nd|rd)\b", _nth),
-    Rule("roman", r"\b([IVXLC]+)(?=[\s-](?:[Cc]entury|[Cc]enturies|[Dd]ynasty|[Oo]lympi))", _nth),
-    Rule("roman", rf"(?<=[\w.]\s)(?:the )?({_ROMAN})\b(\.(?=[,;:']| [a-z]))?", _regnal),
-    Rule(
-        "roman",
-        preceded_by("[IVX] and ", r"[IVX]\. and ")
-        + r"([IVX]+)\b(?![.'-]?\w)(\.(?=[,;:']| [a-z]))?",
-        _and_nth,
-    ),
-    Rule("roman", r"(?<![\w.'-])[IVX]{2,}\b(?![.'-]?\w)", _bare_roman),
-)
 
 
 # Abbreviations and initials ----------------------------------------------------------------------
@@ -557,7 +382,7 @@ ROMANS = Group(
 _DRIVE_ENDS = re.compile(rf"\s(?!No\b)(?:{STARTERS})\b|[\"')]*\s*$")
 
 
-def _title(match: RuleMatch) -> str | None:
+def title(match: RuleMatch) -> str | None:
     """Expand a title, but "Dr" after a street's name to Drive."""
     name = match[1] if match[1] in TITLES else match[1].capitalize()
     has_name = re.match(r"\s?[A-Z]", match.after)
@@ -583,7 +408,7 @@ _NOT_STREET = re.compile(
 )
 
 
-def _saint(match: RuleMatch) -> str | None:
+def saint(match: RuleMatch) -> str | None:
     """Speak Saint before a name, but Street after a name with a number, or if no name follows."""
     preceding = match.before
     if re.search(r"\d\w* (?:[NSEW]\.? )?(?:[A-Z][\w']+ )+$|\d(?:st|nd|rd|th) $", preceding):
@@ -600,18 +425,18 @@ def _saint(match: RuleMatch) -> str | None:
     return "Street" if has_name else None
 
 
-def _rank(match: RuleMatch) -> str:
+def rank(match: RuleMatch) -> str:
     return RANKS[match[1]] + _space(match)
 
 
 _PLACE_BEFORE = re.compile(r"(?:\b[A-Z][\w'.]*|\d(?:st|nd|rd|th)|&),? $")
 
 
-def _place(match: RuleMatch) -> str | None:
+def place(match: RuleMatch) -> str | None:
     return PLACES[match[1]] if _PLACE_BEFORE.search(match.before) else None
 
 
-def _initials(match: RuleMatch) -> str:
+def initials(match: RuleMatch) -> str:
     return ".".join(re.findall(r"[^\W\d_]", match[0]))
 
 
@@ -622,65 +447,8 @@ _NOT_A_NAME = re.compile(
 )
 
 
-def _initial(match: RuleMatch) -> str | None:
+def initial(match: RuleMatch) -> str | None:
     return None if _NOT_A_NAME.search(match.before) else match[1] + _space(match)
-
-
-_PER = "lb|oz|kg|km|hr|yd|ft|cwt|cm|mm|ml|doz|wk|yr|gal|sec|min"
-_OPENS_INITIALS = r"(?<![\w.'])"
-
-_OTHER_ABBREVIATIONS = "MR MRS DR St ST Ste Sts v ETC aka ie eg Ie Eg".split()
-_ABBREVIATED = alternatives(
-    [*TITLES, *RANKS, *PLACES, *NEVER_CLOSING, *CLOSING, *DEGREES, *_OTHER_ABBREVIATIONS]
-)
-
-ABBREVIATIONS = Group(
-    rf"\.(?!{CAPITAL_FOLLOWS})|\b(?:{_ABBREVIATED}|[A-Z]\.|per (?:{_PER})\.)(?!\w)",
-    Rule("degree", rf"\b({alternatives(DEGREES)})\b{DOT}", DEGREES),
-    Rule("direction", r"(?<!\.)\b([NSEW])\.(?= \d+(?:st|nd|rd|th)\b)", COMPASS),
-    Rule("title", rf"\b({alternatives(TITLES)}|MR|MRS|DR)\b\.?", _title),
-    Rule("saint", r"\bS[Tt]\b\.?", _saint),
-    Rule("saint", r"\bSte\.?(?=[\s-][A-Z])", "Sainte"),
-    Rule("saint", r"\bS[St]s?\.(?=\s[A-Z])", "Saints"),
-    Rule("rank", rf"\b({alternatives(RANKS)})\.(?=[\s-]?[A-Z])", _rank),
-    Rule("rank", rf"\b({alternatives(RANKS.keys() - RANKS_DOTTED)})(?= [A-Z][a-z])", _rank),
-    Rule("place", rf"\b({alternatives(PLACES)}){DOT_OR_END}", _place),
-    Rule("place", r"\b(Ltd|Jr|Jnr|Sr|Snr|Inc|Bros|Co|Corp|Rd|Ave|Blvd)\b(?! [A-Z])", _place),
-    Rule("per", rf"(?<=\bper )({_PER})\b{DOT}", lambda match: UNITS[match[1]][0]),
-    Rule("percent", rf"\bper cent\.(?!{SENTENCE_FOLLOWS})", "per cent"),
-    Rule("et al", rf"\bet al\b{DOT_OR_END}", "et al"),
-    Rule("op cit", rf"\b([Oo]p|[Ll]oc)\. cit\b{DOT}", lambda match: f"{match[1]} cit"),
-    Rule("per annum", rf"\bp\.a{DOT_OR_END}", "per annum"),
-    Rule("that is", r"\b[Ii](?:\.\s?e\.|e(?=,))", "that is"),
-    Rule("for example", r"\b[Ee](?:\.\s?g\.|g(?=,))", "for example"),
-    Rule("also known as", r"\b(?:a\.k\.a\.|aka\b)", "also known as"),
-    Rule("half day", rf"\b([ap])\.m\b{DOT}", lambda m: f"{m[1]}.m"),
-    Rule("versus", r"(?<=[\w)\].] )(?:vs?\.|v(?= [A-Z])|vs)(?= )", "versus"),
-    Rule("abbreviation", rf"\b({alternatives(NEVER_CLOSING)})\.", NEVER_CLOSING),
-    Rule("abbreviation", rf"\b({alternatives(CLOSING)}){DOT_OR_END}", CLOSING),
-    Rule("abbreviation", r"\b(?:etc|ETC)\b", "et cetera"),
-    Rule(
-        "weekday",
-        rf"\b({alternatives(DAYS.keys() - ('Sat', 'Sun'))})\.(?=\s[a-z])"
-        r"|\b(Sat|Sun)\.(?= (?:morning|afternoon|evening|night))",
-        DAYS,
-    ),
-    Rule(
-        "initials",
-        rf"{_OPENS_INITIALS}(?:[A-Z]\.\s?)+[A-Z]"
-        rf"(?:\.(?!{SENTENCE_FOLLOWS}|\w)|(?=\.(?!\w))|(?<=\.[A-Z])\b)",
-        _initials,
-    ),
-    Rule(
-        "initials",
-        rf"{_OPENS_INITIALS}[a-z](?:\.[a-z])+(?:\.(?!{CAPITAL_FOLLOWS}|\w)|(?=\.(?!\w)))",
-        _initials,
-    ),
-    Rule(
-        "initial", rf"{_OPENS_INITIALS}([A-HJ-Z])\.(?=\s?(?!(?:{STARTERS})\b)[A-Z][\w'])", _initial
-    ),
-    Rule("initial", rf"{_OPENS_INITIALS}([A-HJ-Z])\.(?=,| [a-z]|\s?&)", _initial),
-)
 
 
 # Capitals ----------------------------------------------------------------------------------------
@@ -714,7 +482,7 @@ def _is_beside_shouting(match: RuleMatch) -> bool:
     return any(word and _is_shouted(word[1]) for word in neighbours)
 
 
-def _capitals(match: RuleMatch) -> str | None:
+def capitals(match: RuleMatch) -> str | None:
     """Speak a word in capitals: kept, lower-cased as emphasis, or spelled as initials."""
     word_base = match[0].removesuffix("'S")
     possessive = "'s" if word_base != match[0] else ""
@@ -732,19 +500,27 @@ def _capitals(match: RuleMatch) -> str | None:
     return word.capitalize() if match.heading or opens_sentence else re.sub(r"^i(?=')", "I", word)
 
 
-CAPITALS = Group(
-    rf"[{_UPPER}]{{2}}|\b[A-Z]'[A-Z]",
-    Rule(
-        "capitals",
-        rf"(?<![\w&.])(?:[{_UPPER}]{{2,}}(?:'[A-Z]+)*|[A-Z](?:'[A-Z]+)+)(?![\w&]|\.\w)",
-        _capitals,
-    ),
-)
+def file(match: RuleMatch) -> str:
+    return _web_part(match[0])
 
 
-LIGATURES = Group(
-    "[œæŒÆ]",
-    Rule(
-        "ligature", "[œæŒÆ]", lambda match: {"œ": "oe", "æ": "ae", "Œ": "Oe", "Æ": "Ae"}[match[0]]
-    ),
-)
+def subscripts(match: RuleMatch) -> str:
+    return f" {numbers.label(_plain_digits(match[0]))} "
+
+
+def unit_after_power(match: RuleMatch) -> str:
+    """Speak the unit of 3 × 10⁸ m/s."""
+    return unit_names(match[1], match)[1]
+
+
+def stars(match: RuleMatch) -> str:
+    """Speak a rating: ★★★☆☆."""
+    return f" {match.amount(match[0].count('★'), 'star')} "
+
+
+def per(match: RuleMatch) -> str:
+    return f" per {UNITS.get(match[1], [match[1]])[0]}"
+
+
+def censored(match: RuleMatch) -> str:
+    return f"{match[1].upper()} blank"

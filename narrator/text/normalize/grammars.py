@@ -7,7 +7,8 @@ A grammar says what a reader makes of figures, signs and abbreviations. Its sect
     `fraction: number` if decimals are said as a number and not digit by digit; `plurals`, the order
     of forms in lists (CLDR's categories; "one other"); `spaces: no` where words stand next to each
     other, and to figures; `rules: own` without the common ones. A key may name regions: `decimal mx
-    us: .`.
+    us: .`. `patterns: exact` if patterns and lists match anywhere and with regard to case, patterns
+    are expanded as they are, and templates keep their spaces (in quotes: `" slash "`).
 `[forms]`  `form: set of CLDR's rules`, or `form: another form, ending>ending ...` (`_` for a
     space). `cardinal` is what a number is without a form; `year`, `day`, `hour`, `minute` are used
     for these slots, and `decimals`, `form-decimals` for the parts of a decimal number.
@@ -21,6 +22,8 @@ A grammar says what a reader makes of figures, signs and abbreviations. Its sect
 `[starters]`  words that begin a sentence after a figure with a full stop, in German with its
     nouns in capitals.
 `[rules]`  `name: pattern -> spoken`, in order: text that a rule has read is closed to later ones.
+    With exact patterns `-> @module.function` names a function of the language, and after a line
+    `when: pattern` the rules apply only to a text in which that pattern occurs.
 Any other section is a list, `written: spoken` or plain words, that patterns can name. Several
     spoken forms are divided by commas; a gender comes after a semicolon:
     `km: kilometr, kilometry, kilometrów, kilometra; masculine`.
@@ -53,15 +56,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from pathlib import Path
+from typing import Protocol
 
 from narrator.text.normalize import numbers
 from narrator.text.normalize.capitals import CAPITALS
-from narrator.text.normalize.cldr_numbers import Numbers
-from narrator.text.normalize.rules import Group, Rule, RuleMatch, alternatives
+from narrator.text.normalize.rules import Group, Rule, RuleMatch, Speak, alternatives
 from textbase.word_lists import WordLists, read_word_lists
 
 _FOLDER = Path(__file__).with_name("languages")
@@ -114,6 +117,16 @@ class _Slot:
     is_capital: bool
 
 
+class Speller(Protocol):
+    """Says numbers, as `cldr_numbers.Numbers` does."""
+
+    def __contains__(self, rule_set: str, /) -> bool: ...
+
+    def spell(self, number: int, rule_set: str, /) -> str | None: ...
+
+    def plural(self, number: str, /) -> str: ...
+
+
 @functools.cache
 def rules(tag: str) -> tuple[Group, ...]:
     """Returns the rules of a language by its lower-case BCP 47 tag; none for an unknown one."""
@@ -124,33 +137,42 @@ def rules(tag: str) -> tuple[Group, ...]:
 
 @functools.cache
 def languages() -> tuple[str, ...]:
-    """Returns the codes of the languages that have a grammar."""
-    return tuple(sorted(path.stem for path in _FOLDER.glob("*.txt") if path != _COMMON))
+    """Returns the codes of the languages that have a grammar, but for English (`english.py`)."""
+    return tuple(sorted({path.stem for path in _FOLDER.glob("*.txt")} - {_COMMON.stem, "en"}))
 
 
 @functools.cache
 def grammar(code: str, *regions: str) -> Grammar:
     """Returns the grammar of one of `languages`."""
-    return Grammar(read_word_lists(_FOLDER / f"{code}.txt"), code, regions)
+    return Grammar(read_lists(code), code, regions)
+
+
+def read_lists(code: str) -> WordLists:
+    """Returns the sections of a language's file."""
+    return read_word_lists(_FOLDER / f"{code}.txt")
 
 
 class Grammar:
     """The grammar of one language: its numbers and lists, and the rules made of them.
 
+    `speller` says its numbers if CLDR does not; `functions` finds those that its rules name.
     Raises UnknownNameError if one of its own rules names what it lacks.
     """
 
-    def __init__(self, lists: WordLists, code: str, regions: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        lists: WordLists,
+        code: str,
+        regions: Sequence[str] = (),
+        speller: Speller | None = None,
+        functions: Callable[[str], Speak] | None = None,
+    ) -> None:
         self._lists, self._regions = lists, regions
         self._notation = _of_region(self._table("notation"), regions)
         self._words = _of_region(self._table("words"), regions)
-        own_rules = {
-            section.removeprefix("numbers "): lists.lines(section)
-            for section in lists.sections()
-            if section.startswith("numbers ")
-        }
-        locale = self._notation.get("locale", code)
-        self._numbers = Numbers(locale, own_rules, self._table("corrections"))
+        self._numbers = speller or self._cldr_numbers(code)
+        self._functions = functions
+        self._is_exact = self._notation.get("patterns") == "exact"
         self._forms = self._read_forms(_of_region(self._table("forms"), regions))
         self._plurals = self._notation.get("plurals", "one other").split()
         self._point = self._notation.get("decimal", ",")
@@ -171,9 +193,22 @@ class Grammar:
         )
         self._patterns = self._slot_patterns()
         for name, pattern in self._own_patterns.items():
-            self._patterns[name] = _SLOT.sub(
-                lambda slot: f"(?:{self._pattern(_kind(slot['name']))})", pattern
+            self._patterns[name] = (
+                self._expand(pattern)
+                if self._is_exact
+                else _SLOT.sub(lambda slot: f"(?:{self._pattern(_kind(slot['name']))})", pattern)
             )
+
+    def _cldr_numbers(self, code: str) -> Speller:
+        from narrator.text.normalize.cldr_numbers import Numbers  # slow, and not for English
+
+        own_rules = {
+            section.removeprefix("numbers "): self._lists.lines(section)
+            for section in self._lists.sections()
+            if section.startswith("numbers ")
+        }
+        locale = self._notation.get("locale", code)
+        return Numbers(locale, own_rules, self._table("corrections"))
 
     def _table(self, section: str) -> dict[str, str]:
         has_lines = section in self._lists and self._lists.lines(section)
@@ -213,7 +248,7 @@ class Grammar:
             gated_rules += self._common_rules()
         for gate, gated in groupby(gated_rules, key=lambda gate_and_rule: gate_and_rule[0]):
             yield Group(gate, *(rule for _, rule in gated))
-        if self._gap:
+        if self._gap and not self._is_exact:
             yield CAPITALS
 
     # -- numbers and listed words ------------------------------------------------------------------
@@ -284,9 +319,40 @@ class Grammar:
     # -- rules -------------------------------------------------------------------------------------
 
     def _own_rules(self) -> Iterator[tuple[str, Rule]]:
-        return (
-            map(self._read_rule, _rule_lines(self._lists)) if "rules" in self._lists else iter(())
+        lines = _rule_lines(self._lists) if "rules" in self._lists else []
+        if not self._is_exact:
+            yield from map(self._read_rule, lines)
+            return
+        gate = ""
+        for line in lines:
+            name, _, rest = line.partition(": ")
+            if name == "when":
+                gate = self._expand(rest)
+            else:
+                yield gate, self._read_exact_rule(name, *rest.split(" -> ", 1))
+
+    def _read_exact_rule(self, name: str, written: str, template: str) -> Rule:
+        if template.startswith("@") and self._functions:
+            return Rule(name, self._expand(written), self._functions(template[1:]))
+        kinds = dict.fromkeys(re.findall(r"\(\?P<(\w+)>", written), "own")
+        kinds |= {slot["name"]: _kind(slot["name"]) for slot in _SLOT.finditer(template)} | kinds
+        if not kinds:
+            return Rule(name, self._expand(written), template.strip('"'))
+        parts = tuple(self._read_template(template.strip('"'), kinds))
+        return Rule(
+            name, self._expand(written, kinds), lambda match: self._speak(match, parts, kinds)
         )
+
+    def _expand(self, written: str, captured: Container[str] = ()) -> str:
+        """Returns an exact pattern with its slots filled; those of `captured` become groups."""
+
+        def fill(slot: re.Match[str]) -> str:
+            name = slot["name"]
+            pattern = slot["own"] or self._patterns.get(name)
+            pattern = pattern or alternatives(self._entries[_kind(name)].words)
+            return f"(?P<{name}>{pattern})" if name in captured else pattern
+
+        return _SLOT.sub(fill, written)
 
     def _common_rules(self) -> Iterator[tuple[str, Rule]]:
         for line in _rule_lines(read_word_lists(_COMMON)):
@@ -335,7 +401,7 @@ class Grammar:
             if ends_with_figures and self._ordinal_stop and self._ordinal_stop.match(match.after):
                 return None
             words = self._speak(match, parts, kinds)
-            return None if words is None else self._fit(match, words, stop)
+            return None if words is None else self._fit(match, _tidy(words), stop)
 
         gates = (gate for kind, gate in _GATES.items() if kind in kinds.values())
         return next(gates, ""), Rule(name, pattern, speak)
@@ -372,7 +438,7 @@ class Grammar:
                 if words is None:
                     return None
                 said.append(_capitalise(words) if part.is_capital else words)
-        return re.sub("  +", " ", "".join(said)).strip()
+        return "".join(said)
 
     def _ascends(self, match: RuleMatch, kinds: Mapping[str, str]) -> bool:
         """Returns True if a range goes up."""
@@ -464,8 +530,9 @@ class Grammar:
 
 
 class _List(dict[str, _Entry]):
-    """The entries of a list by their keys, and the pattern of what it lists."""
+    """The entries of a list by their keys; its words as they are written, and their pattern."""
 
+    words: list[str]
     pattern: str
 
 
@@ -501,6 +568,7 @@ class _ListsByName(dict[str, _List]):
             entries.update(
                 (_key(word.upper()), entry) for word, entry in named.items() if _shouts(word)
             )
+        entries.words = written_words
         longest_first = sorted(written_words, key=len, reverse=True)
         entries.pattern = f"(?:{'|'.join(map(_word_pattern, longest_first))})"
         return entries
@@ -529,6 +597,10 @@ def _shouts(word: str) -> bool:
 
 def _key(written: str) -> str:
     return re.sub(r"\s", "", written)
+
+
+def _tidy(words: str) -> str:
+    return re.sub("  +", " ", words).strip()
 
 
 def _kind(slot_name: str) -> str:
