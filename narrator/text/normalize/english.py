@@ -44,6 +44,7 @@ class _Numbers:
             "numbering": functools.partial(numbers.cardinal, british=british),
             "ordinal": functools.partial(numbers.ordinal, british=british),
             "label": lambda number: numbers.label(str(number)),
+            "labels": lambda number: numbers.plural(numbers.label(str(number))),
             "pair": numbers.pair,
             "oh": lambda number: numbers.digits(str(number), "oh"),
         }

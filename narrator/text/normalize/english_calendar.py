@@ -229,12 +229,6 @@ def times(match: RuleMatch) -> str:
     return f"{start} to {end}"
 
 
-def decimal_time(match: RuleMatch) -> str:
-    """Speak a time of 3:43.13."""
-    seconds = f"{numbers.pair(int(match[2]))} point {numbers.digits(match[3])}"
-    return f"{match.cardinal(match[1])} {seconds}"
-
-
 def time_at_the_end(match: RuleMatch) -> str | None:
     """Speak "at 23.45." and the British "at 3.45.", but not "closed at 23.45."."""
     is_price = re.search(

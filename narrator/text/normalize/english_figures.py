@@ -47,6 +47,8 @@ def money(match: RuleMatch) -> str:
     amount, upper_amount = match["amount"].replace(",", ""), match.get("upto").replace(",", "")
     scale = match.get("scale") or MONEY_SCALES.get(match.get("short"))
     has_cents = len(amount.partition(".")[2]) in (0, 2)
+    if upper_amount and not scale and float(upper_amount) <= float(amount):  # no range
+        return ", ".join(_sum_words(text, match, currency) for text in (amount, upper_amount))
     if not (scale or upper_amount) and has_cents:
         return _sum_words(amount, match, currency)
     if upper_amount and not scale and "." in f"{amount}{upper_amount}":
@@ -168,10 +170,6 @@ def american_ordinal(match: RuleMatch) -> str | None:
     return None if match.british else match.ordinal(match[1])
 
 
-def latitude(match: RuleMatch) -> str:
-    return {"lat": "latitude", "lon": "longitude"}[match[1].lower()]
-
-
 def caption(match: RuleMatch) -> str:
     """Speak Table 3-2 as "three dash two", since "three two" sounds like thirty-two; but "Tables
     3-5" is a range."""
@@ -283,11 +281,6 @@ def navigation(match: RuleMatch) -> str:
 
 
 _RUNWAYS = {"": "", "L": "left", "R": "right", "C": "centre"}
-
-
-def plural_code(match: RuleMatch) -> str:
-    """Speak the figures of B-52s."""
-    return numbers.plural(numbers.label(match[0][:-1]))
 
 
 def times(match: RuleMatch) -> str:

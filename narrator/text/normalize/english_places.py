@@ -128,15 +128,6 @@ def street(match: RuleMatch) -> str | None:
     return STREETS[match[1]] if _BEFORE_KIND.search(match.before) else None
 
 
-def box(match: RuleMatch) -> str:
-    return f"P.O Box {numbers.label(match[1])}"
-
-
-def spaced_number(match: RuleMatch) -> str:
-    """Speak 1 000 000."""
-    return match.figure(match[0].replace(" ", ""))
-
-
 def free_call(match: RuleMatch) -> str:
     """Speak the figures of 1-800-FLOWERS."""
     return f"{', '.join(map(_phone_digits, match[0].split('-')[:-1]))}, "

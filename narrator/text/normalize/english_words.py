@@ -358,16 +358,6 @@ def listed(match: RuleMatch) -> str | None:
     return _title_case(match.cardinal(number)) if is_listed else None
 
 
-def item(match: RuleMatch) -> str | None:
-    number = numbers.roman(match[0])
-    return match.cardinal(number) if number else None
-
-
-def nth(match: RuleMatch) -> str | None:
-    number = numbers.roman(match[1])
-    return match.ordinal(number) if number else None
-
-
 def bare_roman(match: RuleMatch) -> str | None:
     """Speak XIV; IV and VI have other meanings, so two letters only after a capitalised name."""
     number = numbers.roman(match[0])
