@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from pathlib import Path
 
 import pytest
 
-from narrator.text.normalize import Lexicon, grammars, normalize
+from narrator.text.normalize import Lexicon, english, grammars, normalize
 from narrator.text.normalize.edits import apply_edits
 from narrator.text.normalize.grammars import Grammar, UnknownNameError
-from narrator.text.normalize.rules import Setting, apply_rules
+from narrator.text.normalize.rules import Setting, Speak, apply_rules
 from tests.tables import Case, read_cases
 from textbase.word_lists import WordLists
 
@@ -154,6 +156,54 @@ def test_where_words_have_no_spaces_common_rules_join_them_and_figures_touch_wor
 
 def test_figures_of_telephones_stay_as_written() -> None:
     assert read("tel. 0800 123 456, +49 (30) 12-34") == "tel. 0800 123 456, +49 (30) 12-34"
+
+
+EXACT = """
+[notation]
+patterns: exact
+rules: own
+
+[names]
+No: number
+Nos: numbers
+
+[patterns]
+sign: [#№]
+mark: {sign}|n°
+
+[rules]
+when: [#N]
+mark: (?:{mark})\\s?(?=\\d) -> "number "
+name: \\b{names}\\.\\s?{n=\\d} -> {names} {n}
+shout: \\b(NO)\\b -> @words.quiet
+when: plural
+plural: s\\b -> "es "
+"""
+
+
+def test_exact_patterns_regard_case_keep_spaces_and_call_functions() -> None:
+    def function(name: str) -> Speak:
+        return lambda match: f"{name} {match[1].lower()}"
+
+    groups = list(Grammar(WordLists(EXACT), "en", (), None, function).groups())
+    edits = apply_rules("#1, Nos. 2, no. 3, NO, s", groups, Setting(british=True, heading=False))
+    assert apply_edits("#1, Nos. 2, no. 3, NO, s", sorted(edits)) == (
+        "number 1, numbers two, no. 3, words.quiet no, s"
+    )
+
+
+def test_the_table_of_english_names_every_public_function_and_no_other() -> None:
+    table = "\n".join(grammars.read_lists("en").lines("rules"))
+    named = set(re.findall(r"-> @(\w+)\.(\w+)", table))
+    public = {
+        (module, name)
+        for module, contents in english.MODULES.items()
+        for name, value in vars(contents).items()
+        if inspect.isfunction(value)
+        and value.__module__ == contents.__name__
+        and not name.startswith("_")
+    }
+    assert named == public - {("measures", "quantity_words"), ("measures", "unit_names")}
 
 
 @pytest.mark.parametrize(

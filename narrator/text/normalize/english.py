@@ -26,7 +26,7 @@ from narrator.text.normalize import (
 from narrator.text.normalize.grammars import Grammar, read_lists
 from narrator.text.normalize.rules import Group, Setting, Speak
 
-_MODULES: dict[str, ModuleType] = {
+MODULES: dict[str, ModuleType] = {
     "calendar": english_calendar,
     "figures": english_figures,
     "measures": english_measures,
@@ -62,7 +62,7 @@ class _Numbers:
 def _function(name: str) -> Speak:
     """Returns a function that the table names: `calendar.era`."""
     module, _, function = name.partition(".")
-    speak: Speak = getattr(_MODULES[module], function)
+    speak: Speak = getattr(MODULES[module], function)
     return speak
 
 
