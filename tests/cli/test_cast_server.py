@@ -202,6 +202,32 @@ def test_a_refusal_ends_the_command_in_a_line_and_writes_nothing(narrator, book,
     assert not (book / "text" / "one.speakers.txt").exists()
 
 
+@pytest.mark.parametrize("status", [None, 400, 401, 500])
+def test_a_key_that_the_server_repeats_is_neither_shown_nor_stored(
+    narrator, book, standin, monkeypatch, status
+):
+    key = "sk-0123456789abcdef"
+    monkeypatch.setenv("TEA_KEY", key)
+    standin.reply = lambda prompt: f"{key}\n{by_words(prompt)}\nQ1={key}"
+    if status:
+        refusal = standins.status(status, {"error": {"message": f"{'x' * 190} {key}"}})
+        standin.fault = lambda number, body: refusal if number > 1 else None
+    _, shown, told = narrator("cast", book, *options(standin), "--key", "TEA_KEY", "-y", "--write")
+    assert {headers["Authorization"] for headers in standin.headers} == {f"Bearer {key}"}
+    stored = [path.read_text("utf-8") for path in book.rglob("*") if path.is_file()]
+    assert not [text for text in (shown, told, *stored) if "sk-0" in text]
+
+
+def test_a_server_that_changes_its_mind_is_not_asked_again(narrator, book, standin):
+    first = speakers(narrator, book, *options(standin), "--yes", "--write")
+    standin.reply = lambda prompt: by_words(prompt).replace("=A", "=B")
+    assert speakers(narrator, book, *options(standin), "--yes", "--write") == first
+    text = book / "text" / "two.md"
+    text.write_text(text.read_text("utf-8").replace("snowed", "hailed"), "utf-8")
+    again = speakers(narrator, book, *options(standin), "--yes")
+    assert again[: len(again) // 2] == first[: len(first) // 2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
