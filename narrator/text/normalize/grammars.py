@@ -77,13 +77,15 @@ _TEXT_STOP = rf"{_CLOSING_MARKS}\s*(?:$|\n)"
 _CURRENCY_SIGNS = "$€£¥₽₹₩₪₴₺₫฿"
 _FIGURES_BEFORE = rf"(?<![\w.,:/+=±×{_CURRENCY_SIGNS}])(?<![\w][-–−])"
 _FIGURES_AFTER = rf"(?![\w/+=×]|[-–−:'][^\W_]|[.,]\d|\s?[%‰°{_CURRENCY_SIGNS}])"
-_WORD_BEFORE, _WORD_AFTER = r"(?:(?!\w)|(?<!\w))", r"(?:(?<!\w)|(?!\w))(?!/\w)"
+_WORD_BEFORE, _WORD_AFTER = r"(?:\b|(?!\w))", r"(?:\b|(?<!\w))(?!/\w)"
 _FIGURES = frozenset("n number upto day year hour minute cents".split())
 """Kinds of slots whose figures are said as a number."""
 _NUMERALS = _FIGURES | {"numeral"}
 _ROMAN = r"(?<![A-Za-z])(?:[MDCLXVI]+(?![a-z])|[IVX]{2}|[IVX][eèé][rm]?e?(?!\w))"
 _GATES = {**dict.fromkeys(_FIGURES, r"\d"), "roman": _ROMAN, "numeral": rf"\d|{_ROMAN}"}
 """What a text has if it has a slot of these kinds."""
+_NEEDS_DIGIT = re.compile(r"\(\?=(?: |\\s\?|\\s)?\\d\)$")
+_FRACTION_SIGN = r"[\d¼-¾⅐-⅞]"
 _NUMERIC = _NUMERALS | {"roman", "digits"}
 _SLOT = re.compile(r"\{(?P<name>[a-z_]+\d?)(?:=(?P<own>[^{}]*)|:(?P<form>[\w-]+))?(?P<up>\^?)\}")
 
@@ -387,8 +389,11 @@ class Grammar:
             and kinds[slots[-1]["name"]] in _NUMERALS
             and _NOT_BEFORE.fullmatch(written, slots[-1].end())
         )
+        before = self._figures_before if begins_with_figures else self._word_before
+        if self._gap and written[0].isalpha():
+            before = r"\b"
         pattern = (
-            f"(?i){self._figures_before if begins_with_figures else self._word_before}(?:{pattern})"
+            f"(?i){before}(?:{pattern})"
             f"{self._figures_after if ends_with_figures else self._word_after}"
         )
         parts = tuple(self._read_template(template, kinds))
@@ -403,8 +408,12 @@ class Grammar:
             words = self._speak(match, parts, kinds)
             return None if words is None else self._fit(match, _tidy(words), stop)
 
-        gates = (gate for kind, gate in _GATES.items() if kind in kinds.values())
-        return next(gates, ""), Rule(name, pattern, speak)
+        gates = [gate for kind, gate in _GATES.items() if kind in kinds.values()]
+        if _NEEDS_DIGIT.search(written):
+            gates.append(r"\d")
+        if name == "fraction":
+            gates.append(_FRACTION_SIGN)
+        return next(iter(gates), ""), Rule(name, pattern, speak)
 
     def _read_template(self, template: str, kinds: Mapping[str, str]) -> Iterator[str | _Slot]:
         """Yields the literal text and the slots of a template."""

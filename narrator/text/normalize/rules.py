@@ -130,8 +130,12 @@ def apply_rules(
     if read_mask is None:
         read_mask = bytearray(len(text))
     edits: list[Replacement] = []
+    open_gates: dict[str, bool] = {}
     for group in groups:
-        for rule in group.rules if group.gate.search(text) else ():
+        gate = group.gate
+        if gate.pattern not in open_gates:
+            open_gates[gate.pattern] = bool(gate.search(text))
+        for rule in group.rules if open_gates[gate.pattern] else ():
             pattern = rule.pattern
             match = pattern.search(text)
             while match:
