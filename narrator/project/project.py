@@ -25,7 +25,7 @@ from narrator.project.schema import (
 from narrator.project.yaml import Loc, line_of
 from narrator.text.normalize.lexicon import LexiconEntry
 
-SHARED_VOICE_NAME = re.compile(r"(other )*(women|men|others)")
+SHARED_VOICE_NAME = re.compile(r"(other )*(women|men|others)( [2-9])?")
 """Matches the names of shared voices, which play characters with names."""
 
 

@@ -177,6 +177,13 @@ def test_it_writes_files_and_says_what_comes_next(narrator: Narrator, book: Path
     assert complaints == "unchanged\n"
 
 
+def test_a_voice_of_several_is_no_character(narrator: Narrator, book: Path) -> None:
+    voices = "  men: {plays: [Tom]}\n  men 2: {plays: [Jim]}\n  other women 3: {plays: [Zoe]}\n"
+    book.write_text(book.read_text().replace("chapters:", f"{voices}chapters:"))
+    cast = json.loads(narrator("cast", book, "--json")[1])["cast"]
+    assert [one["name"] for one in cast] == ["Ada", "Ben Hall", "Bess", "Tom", "Jim", "Zoe"]
+
+
 def test_names_that_look_wrong_come_before_the_review(narrator: Narrator, written: Path) -> None:
     text = written.read_text().replace("  Bess: {}", "  Ada Hall: {pronoun: she}")
     written.write_text(text.replace("Miss Lovell]", "Sir Ada]"))
