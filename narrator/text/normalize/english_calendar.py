@@ -8,6 +8,7 @@ from narrator.text.normalize import numbers
 from narrator.text.normalize.english_lists import (
     BIBLE_BOOKS,
     BIBLE_BOOKS_SHORT,
+    BOOK_NUMBERS,
     COUNTED,
     DAYS,
     MONTH_SHORT,
@@ -248,9 +249,6 @@ _BOOK_NAME = alternatives([*BIBLE_BOOKS, *BIBLE_BOOKS_SHORT])
 _BOOK = re.compile(
     rf"\b(?:{_BOOK_NAME})\.? (?:\d{{1,3}}:\d{{1,3}}(?:[-–]\d{{1,3}})?(?:[;,] | and )){{0,3}}$"
 )
-_OF_BOOKS = dict(
-    zip(("1", "2", "3", "I", "II", "III"), ("First", "Second", "Third") * 2, strict=True)
-)
 
 
 def verse(match: RuleMatch) -> str | None:
@@ -270,18 +268,27 @@ def roman_verse(match: RuleMatch) -> str | None:
     if not chapter:
         return None
     book = BIBLE_BOOKS_SHORT.get(match[2], match[2])
-    book = f"{_OF_BOOKS[match[1]]} {book}" if match[1] else book
+    book = f"{BOOK_NUMBERS[match[1]]} {book}" if match[1] else book
     return f"{book} {match.cardinal(chapter)} {match.cardinal(match[4])}"
 
 
-def military(match: RuleMatch) -> str:
+_HOUR_CUE = re.compile(
+    r"\b(?:at|by|until|till|from|to|since|before|after|between|and|around)\s$", re.IGNORECASE
+)
+
+
+def military(match: RuleMatch) -> str | None:
+    """Speak 0800 hours; None for a count of hours."""
     hour, minute = int(match[1]), int(match[2])
+    if hour > 9 and not minute and match[0][2] != ":" and not _HOUR_CUE.search(match.before):
+        return None
     hour_words = numbers.pair(hour) if hour else "zero"
     return f"{hour_words} {numbers.pair(minute) if minute else 'hundred'} hours"
 
 
 def zulu(match: RuleMatch) -> str:
-    return f"{military(match).removesuffix(' hours')} Zulu"
+    hour, minute = numbers.pair(int(match[1])), int(match[2])
+    return f"{hour} {numbers.pair(minute) if minute else 'hundred'} Zulu"
 
 
 def days(match: RuleMatch) -> str:

@@ -133,21 +133,19 @@ def shillings(match: RuleMatch) -> str | None:
 
 def shillings_and_pence(match: RuleMatch) -> str | None:
     """Speak 7/6 as a price; None for a fraction in its lowest terms, and for what is no price."""
-    shillings, pence = int(match["shillings"]), int(match["pence"])
-    is_fraction = shillings < pence and math.gcd(shillings, pence) == 1
-    is_price = bool(
-        _PRICED.search(match.before[-20:])
-        or re.match(
-            r" (?:each|net|apiece|a (?:dozen|head|pound|yard|copy|bottle)|per)\b", match.after
-        )
-    )
-    if pence == 6 and match.british:  # two and six
+    first, second = int(match["shillings"]), int(match["pence"])
+    is_fraction = first < second and math.gcd(first, second) == 1
+    is_price = bool(_PRICED.search(match.before[-20:]) or _A_PIECE.match(match.after))
+    if re.search(r"\bat $", match.before):  # at 11/4: odds
+        is_price = second in (3, 6, 9, 11)
+    elif match.british and match[0] in ("2/6", "7/6", "10/6", "12/6", "17/6"):  # half a crown
         is_date = re.search(r"\b(?:[Oo]n|[Bb]y|[Dd]ated) $", match.before)
         is_price = is_price or not (is_date or re.match(r" (?:of|time|beat)\b", match.after))
-    return old_money(match) if is_price and not is_fraction and pence < 12 else None
+    return old_money(match) if is_price and not is_fraction and second < 12 else None
 
 
-_PRICED = re.compile(r"\b(?:costs?|paid|price|priced at|worth|sold for|at) $")
+_PRICED = re.compile(r"\b(?:costs?|paid|price|priced at|worth|sold for) $")
+_A_PIECE = re.compile(r" (?:each|net|apiece|a (?:dozen|head|pound|yard|copy|bottle)|per)\b")
 
 
 # Other numbers -----------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ MONTH_SHORT = {
 }
 DAYS = _LISTS.table("days")
 BIBLE_BOOKS = _LISTS.words("bible books")
+BOOK_NUMBERS = _LISTS.table("book numbers")
 BIBLE_BOOKS_SHORT = _LISTS.table("bible books short")
 
 UNITS = {unit: tuple(names.split(", ")) for unit, names in _LISTS.table("units").items()}

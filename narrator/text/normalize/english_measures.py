@@ -116,7 +116,9 @@ def _beats_or_odds(match: RuleMatch) -> str | None:
     upper, lower = (match.cardinal(part) for part in match[0].split("/"))
     if _BEATS.match(match.after):
         return f"{upper}-{lower}"
-    if _ODDS.search(match.before) or _ON.match(match.after):
+    top, bottom = map(int, match[0].split("/"))
+    is_price = top > bottom and re.search(r"\bat $", match.before)
+    if is_price or _ODDS.search(match.before) or _ON.match(match.after):
         return f"{upper} to {lower}"
     return None
 

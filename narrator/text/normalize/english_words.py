@@ -153,9 +153,12 @@ def chess_number(match: RuleMatch) -> str:
     return f"{match.cardinal(match[1])}, "
 
 
-def chess_move(match: RuleMatch) -> str:
-    """Speak Nf3, Qxf7#, exd5, O-O."""
+def chess_move(match: RuleMatch) -> str | None:
+    """Speak Nf3, Qxf7#, exd5, O-O; None for a stammer, "O-O"."""
     if match["castle"]:
+        is_game = re.search(r"[a-h][1-8]\b|\d\. ?$", match.before[-40:])
+        if not (is_game or re.search(r"[a-h][1-8]\b", match.after[:20])):
+            return None
         words = f"castles {'queenside' if match['castle'].count('O') == 3 else 'kingside'}"
     else:
         square = f"{match['square'][0].upper()}-{match.cardinal(match['square'][1])}"
@@ -214,7 +217,8 @@ def leading(match: RuleMatch) -> str | None:
     """Speak the number of a chapter: "IV", "IV. The Arrival"."""
     numeral, number = match[1], numbers.roman(match[1])
     if not match.heading:  # a line of its own all the same
-        stands_alone = len(numeral) > 1 and number < 40 and not re.search(r"\w", match.after)
+        is_label = re.match(r"[.:] [\"'(]?[A-Z]|\W*$", match.after)
+        stands_alone = len(numeral) > 1 and number < 40 and bool(is_label)
     else:  # but not "I Am Born"
         stands_alone = len(numeral) > 1 or bool(re.match(r"\s*(?:$|[.:)\]—–-])", match.after))
     return _title_case(match.cardinal(number)) if number and stands_alone else None
