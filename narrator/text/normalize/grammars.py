@@ -75,9 +75,13 @@ _CAPITAL = f"[{''.join(c for c in map(chr, range(0x530)) if c.isupper())}]"
 _CLOSING_MARKS = r"[\"')\]]*"
 _TEXT_STOP = rf"{_CLOSING_MARKS}\s*(?:$|\n)"
 _CURRENCY_SIGNS = "$€£¥₽₹₩₪₴₺₫฿"
-_FIGURES_BEFORE = rf"(?<![\w.,:/+=±×{_CURRENCY_SIGNS}])(?<![\w][-–−])"
-_FIGURES_AFTER = rf"(?![\w/+=×]|[-–−:'][^\W_]|[.,]\d|\s?[%‰°{_CURRENCY_SIGNS}])"
-_WORD_BEFORE, _WORD_AFTER = r"(?:\b|(?!\w))", r"(?:\b|(?<!\w))(?!/\w)"
+_MARKS = "\u0900-\u0903\u093a-\u093c\u093e-\u094f\u0951-\u0957\u0962\u0963"
+"""Signs of vowels in Devanagari, which belong to words, but not to `\\w`."""
+_LETTER = re.compile(rf"[^\W_]|[{_MARKS}]")
+_FIGURES_BEFORE = rf"(?<![\w{_MARKS}.,:/+=±×{_CURRENCY_SIGNS}])(?<![\w{_MARKS}][-–−])"
+_FIGURES_AFTER = rf"(?![\w/+=×{_MARKS}]|[-–−:'][^\W_]|[.,]\d|\s?[%‰°{_CURRENCY_SIGNS}])"
+_WORD_BEFORE = rf"(?:\b|(?!\w))(?<![{_MARKS}])"
+_WORD_AFTER = rf"(?:\b|(?<!\w))(?!/\w|[{_MARKS}])"
 _FIGURES = frozenset("n number upto day year hour minute cents".split())
 """Kinds of slots whose figures are said as a number."""
 _NUMERALS = _FIGURES | {"numeral"}
@@ -494,8 +498,8 @@ class Grammar:
         """
         if match[0].endswith(".") and re.match(stop, match.after):
             words += "."
-        before = self._gap if match.before[-1:].isalnum() and words[:1].isalnum() else ""
-        after = self._gap if match.after[:1].isalnum() and words[-1:].isalnum() else ""
+        before = self._gap if _LETTER.match(match.before[-1:]) and _LETTER.match(words) else ""
+        after = self._gap if _LETTER.match(match.after) and _LETTER.match(words[-1:]) else ""
         return f"{before}{words}{after}"
 
     # -- patterns ----------------------------------------------------------------------------------
