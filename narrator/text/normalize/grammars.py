@@ -543,10 +543,16 @@ class Grammar:
 
 
 class _List(dict[str, _Entry]):
-    """The entries of a list by their keys; its words as they are written, and their pattern."""
+    """The entries of a list by their keys, and its words as they are written."""
 
-    words: list[str]
-    pattern: str
+    def __init__(self) -> None:
+        self.words: list[str] = []
+
+    @functools.cached_property
+    def pattern(self) -> str:
+        """The pattern of the words, for rules without regard to case."""
+        longest_first = sorted(self.words, key=len, reverse=True)
+        return f"(?:{'|'.join(map(_word_pattern, longest_first))})"
 
 
 class _ListsByName(dict[str, _List]):
@@ -559,7 +565,6 @@ class _ListsByName(dict[str, _List]):
         if name not in self._lists:
             raise UnknownNameError(f"neither a kind of slot nor a list: '{name}'")
         entries = self[name] = _List()
-        written_words: list[str] = []
         sections = [name, *(f"{name} {region}" for region in self._regions)]
         for line in chain.from_iterable(
             map(self._lists.lines, filter(self._lists.__contains__, sections))
@@ -576,14 +581,11 @@ class _ListsByName(dict[str, _List]):
                 named = {written: _Entry(tuple(forms.split(", ")), gender)}
             else:
                 named = {word: _Entry((word,)) for word in line.split()}
-            written_words += named
+            entries.words += named
             entries.update((_key(word), entry) for word, entry in named.items())
             entries.update(
                 (_key(word.upper()), entry) for word, entry in named.items() if _shouts(word)
             )
-        entries.words = written_words
-        longest_first = sorted(written_words, key=len, reverse=True)
-        entries.pattern = f"(?:{'|'.join(map(_word_pattern, longest_first))})"
         return entries
 
 
@@ -609,7 +611,7 @@ def _shouts(word: str) -> bool:
 
 
 def _key(written: str) -> str:
-    return re.sub(r"\s", "", written)
+    return "".join(written.split())
 
 
 def _tidy(words: str) -> str:
