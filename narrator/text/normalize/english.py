@@ -43,6 +43,7 @@ class _Numbers:
         self._sets: dict[str, Callable[[int], str]] = {
             "numbering": functools.partial(numbers.cardinal, british=british),
             "ordinal": functools.partial(numbers.ordinal, british=british),
+            "year": functools.partial(numbers.year, british=british),
             "label": lambda number: numbers.label(str(number)),
             "labels": lambda number: numbers.plural(numbers.label(str(number))),
             "pair": numbers.pair,

@@ -106,7 +106,9 @@ def _old_pence(number: int, fraction: str, *, is_describing: bool = False) -> st
 def old_money(match: RuleMatch) -> str:
     """Speak pounds, shillings and pence."""
     units = [unit for unit in ("pound", "shilling") if match.get(f"{unit}s")]
-    has_pence = bool(match.get("pence") or match.get("part"))
+    has_pence = bool(match.get("pence").strip("0") or match.get("part"))
+    if not (units or has_pence):
+        return "no pence"
     if len(units) + has_pence == 1 and describes(match):  # a 10/- note, a 6d. novel
         if has_pence:
             return _old_pence(int(match["pence"] or 0), match["part"] or "", is_describing=True)

@@ -290,6 +290,21 @@ def feet(match: RuleMatch) -> str | None:
     return _length(match[1], match[2], match, is_describing=bool(noun) or describes(match))
 
 
+_WARMTH = re.compile(
+    r"\b(?:temperatures?|warm\w*|heat\w*|cool\w*|cold\w*|hott?\w*|f[ae]ll\w*|r[io]ses?|dropped|drops"
+    r"|reach\w*|hits?|below|above|under|over|minus|oven)\b[^.;!?]{0,24}$|[-−]$",
+    re.IGNORECASE,
+)
+_OTHER_WARMTH = re.compile(r"(?:[-–/]|\s?\()\d+[CF]\b|/gas\b|\sfan\b")
+
+
+def bare_degrees(match: RuleMatch) -> str | None:
+    """Speak 20C as a temperature after words or before signs that show it."""
+    shows = _WARMTH.search(match.before[-40:]) or _OTHER_WARMTH.match(match.after)
+    is_second = re.search(r"\d[CF]?(?:[-–/]|\s?\()$", match.before)
+    return temperature(match) if shows or is_second else None
+
+
 def hours(match: RuleMatch) -> str:
     """Speak 2h 30m, 5m 20s, where "m" means minutes."""
     return _amounts(match, *((match[unit], unit) for unit in ("hour", "minute", "second")))
