@@ -45,6 +45,8 @@ class Mention:
     is_possessive: bool = False
     is_another: bool = False
     """True if it means another person than the one mentioned before: "her brother", "the other"."""
+    noun: str = ""
+    """The noun, folded, if it is one that no name of the cast has."""
 
 
 @dataclass(slots=True)
@@ -194,6 +196,7 @@ class _MentionFinder:
             pronoun=pronoun,
             is_possessive=is_possessive,
             is_another=is_another,
+            noun=self.words[words[-1]].norm if kind == "noun" else "",
         )
 
     def _is_quoted(self, start: int) -> bool:
@@ -332,6 +335,11 @@ class _MentionFinder:
         if name_mention is not None and name_mention.kind == "name":  # "the old Captain"
             return replace(name_mention, start=article.start, first=index)
         head = self.words[end_index - 1]
+        if end_index < len(self.words) and not head.is_possessive:
+            name_mention = self._match_name(end_index)
+            is_joined = self.text[head.stop : self.words[end_index].start] == " "
+            if name_mention is not None and name_mention.kind == "name" and is_joined:
+                return replace(name_mention, start=article.start, first=index)  # the poet Ada
         return self._mention(
             "noun",
             range(index, end_index),

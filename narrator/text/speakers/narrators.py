@@ -43,6 +43,8 @@ class _Author:
     """True if the heading is nothing but a name."""
     goes_on: bool = False
     """True if the end of the chapter does not end the part."""
+    is_sender: bool = False
+    """True if the part is a letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,9 @@ def find_narrators(
     names: KnownNames,
     headings: Mapping[tuple[int, int], str],
     unknown: int,
-) -> list[int | None]:
-    """Returns the narrator of each passage as headings tell, None where none does.
+) -> tuple[list[int | None], dict[int, int]]:
+    """Returns the narrator of each passage as headings tell, None where none does; and the senders
+    of letters, by the numbers of the passages that begin these parts.
 
     `headings` are by chapter and paragraph. `unknown` stands for anybody whom the cast lacks.
     """
@@ -80,7 +83,12 @@ def find_narrators(
             narrators.append(None)
         else:
             narrators.append(unknown if current.character is None else current.character)
-    return narrators
+    senders = {
+        number: unknown if author.character is None else author.character
+        for number, author in authors.items()
+        if author.is_sender
+    }
+    return narrators, senders
 
 
 def exclude_named(
@@ -208,20 +216,22 @@ class _HeadingReader:
             if word.is_possessive and word.is_capitalised and next_norms & (RECORDS | TALES):
                 name = next((name for name in self.names if name.last == index + 1), None)
                 if name is not None or next_norms & RECORDS:
-                    return _Author(name.character if name else None)
+                    is_letter = bool(next_norms & LETTERS)
+                    return _Author(name.character if name else None, is_sender=is_letter)
         return None
 
     def _sender(self) -> _Author | None:
         """Matches "Letter from Ada", "Narrative of Ada", "Letter, Ada to Ben" and "Ada to Ben"."""
         records = [index for index in range(len(self.words)) if self._norm(index) in RECORDS]
         for name in self.names:
+            is_letter = bool(records) and self._norm(records[0]) in LETTERS
             title_first = name.first - (self._norm(name.first - 1) in ARTICLES)
             is_after_record = bool(records) and records[0] < name.first
             if is_after_record and self._norm(title_first - 1) in ("of", "from"):
-                return _Author(name.character)
-            is_letter = is_after_record and self._norm(records[0]) in LETTERS
+                return _Author(name.character, is_sender=is_letter)
+            is_letter &= is_after_record
             if name is self.names[0] and (is_letter or not name.first):
                 words_after = [word.norm for word in self.words[name.last :]]
                 if "to" in words_after if is_letter else words_after[:1] == ["to"]:
-                    return _Author(name.character)
+                    return _Author(name.character, is_sender=True)
         return None

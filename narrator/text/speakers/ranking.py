@@ -422,6 +422,8 @@ def candidates(
 ) -> list[int]:
     """Returns the candidates of a turn: those its tag names, else speakers and people mentioned
     around it who are present in its chapter."""
+    if book.stranger in situation.named_characters:
+        return [book.stranger]
     present = book.present.get(situation.turn.passage.chapter, Counter[int]())
     if situation.kind == "name" and situation.named_characters:
         return [character for character in situation.named_characters if character in present]

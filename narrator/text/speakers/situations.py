@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from narrator.text.quotations import Quotation
-from narrator.text.speakers import mentions, tags
+from narrator.text.speakers import letters, mentions, tags
 from narrator.text.speakers.mentions import Mention, Passage
-from narrator.text.speakers.names import Character, KnownNames
+from narrator.text.speakers.names import Character, KnownNames, name_words
 from narrator.text.speakers.narrators import exclude_named, find_narrators
 from narrator.text.speakers.presence import count_present, find_first_person_chapters
 from narrator.text.speakers.tags import SpeechTurn
+from narrator.text.speakers.words import SHORT, describes_anybody
 
 NO_GAP = 99
 """Gap to the last turn at the beginning of a scene, in passages."""
@@ -57,6 +58,12 @@ class Story:
         """Pronoun of each character, None if unknown."""
         self.evident_pronouns = list(_pronouns(passages, names, min_votes=_MIN_EVIDENT_VOTES))
         """Only those by which somebody cannot be the "he" or "she" of a tag."""
+        self._words_of_names = {
+            word
+            for member in names.cast
+            for name in member.names
+            for word in name_words(name, names.language)
+        }
         self.stranger = len(names.cast) - 1
         """Stands for anybody whom a tag names, and the cast lacks."""
         self.speakers = speakers
@@ -65,6 +72,17 @@ class Story:
         """Who says "I" in each passage, or None."""
         self.listeners: frozenset[int] | None = None
         """Those who listen to it, if it is a tale within quotation marks; else None."""
+
+    def bearers(self, mention: Mention) -> tuple[int, ...]:
+        """Returns whom the name or noun of a tag means: the stranger if the cast lacks the person,
+        nobody in particular if it may be said of several."""
+        if mention.characters or mention.kind not in ("name", "noun"):
+            return mention.characters
+        noun = SHORT.get(mention.noun, mention.noun)
+        is_loose = mention.kind == "noun" and (
+            noun in self._words_of_names or describes_anybody(mention.noun, self.names.language)
+        )
+        return () if is_loose else (self.stranger,)
 
     def find_first_person(
         self, passages: Sequence[Passage], groups: Sequence[SpeechTurn]
@@ -259,19 +277,17 @@ class _MentionTracker:
                 tag.mention.pronoun,
                 tag.mention.is_another,
             )
-            situation.named_characters = self._resolve_name(tag.mention)
-            if tag.mention.kind == "name" and not situation.named_characters:
-                situation.named_characters = (self.story.stranger,)
+            situation.named_characters = self._resolve_name(self.story.bearers(tag.mention))
         self.gap = 0
         return situation
 
-    def _resolve_name(self, mention: Mention) -> tuple[int, ...]:
+    def _resolve_name(self, bearers: tuple[int, ...]) -> tuple[int, ...]:
         """Returns the character of an ambiguous name: the one mentioned last, else most often."""
-        if len(mention.characters) < 2:
-            return mention.characters
+        if len(bearers) < 2:
+            return bearers
         narration_counts, last_seen = self.story.narration_counts, self.last_seen
         likeliest = max(
-            mention.characters,
+            bearers,
             key=lambda character: (
                 last_seen.get(character, (-1, -1))[1],
                 narration_counts[character],
@@ -442,8 +458,8 @@ def read_story(
     groups = tags.turns(passages, names.pronouns)
     names.learn_pronouns(tags.count_pronouns(groups))
     story = Story(passages, names, groups, speakers)
-    unknown, stranger = len(people), len(people) + 1
-    found = find_narrators(passages, names, headings or {}, unknown)
+    unknown = len(people)
+    found, senders = find_narrators(passages, names, headings or {}, unknown)
     if first_person is not None:
         book_narrator = names.find(first_person)
     else:
@@ -463,9 +479,10 @@ def read_story(
         else narrator
         for passage, narrator in zip(passages, narrators, strict=True)
     ]
+    letters.tag_letters(passages, groups, senders)
     story.present = count_present(passages, speakers | {unknown}, story.narrators)
     for group in groups:
-        if group.tag is not None and group.tag.is_explicit and group.tag.mention.kind == "name":
-            others = set(group.tag.mention.characters or (stranger,)) - speakers
-            story.present[group.passage.chapter].update(others)
+        if group.tag is not None and group.tag.is_explicit:
+            present = story.present[group.passage.chapter]
+            present.update(set(story.bearers(group.tag.mention)) - present.keys())
     return story, situations(passages, groups, story)

@@ -35,7 +35,7 @@ class SpeechTag:
 
     mention: Mention
     rule: str
-    """"after", "before", or "beat" (which tells what somebody does)."""
+    """"after", "before", "beat" (which tells what somebody does), or "signature" (of a letter)."""
 
     @property
     def is_explicit(self) -> bool:
@@ -300,7 +300,17 @@ def _mention_of_subject(
     if subject.pronoun == "I":
         kind = "self"
     pronoun = "i" if kind == "self" else subject.pronoun
-    return Mention(kind, start_offset, stop_offset, words.start, words.stop, False, pronoun=pronoun)
+    noun = passage.norm(words[-1]) if words and kind == "noun" else ""
+    return Mention(
+        kind,
+        start_offset,
+        stop_offset,
+        words.start,
+        words.stop,
+        is_quoted=False,
+        pronoun=pronoun,
+        noun=noun,
+    )
 
 
 def count_pronouns(turns: Sequence[SpeechTurn]) -> dict[int, Counter[str]]:
@@ -363,7 +373,9 @@ def _tag_with_verb_first(
         return SpeechTag(unknown_name, "after")
     if first_word.norm not in SURE_SAID:
         return None
-    return _tag_near_verb(passage, verb, mentions)
+    tag = _tag_near_verb(passage, verb, mentions)
+    noun = _unknown_noun(passage, subject_index, words.stop) if tag is None else None
+    return SpeechTag(noun, "after") if noun is not None else tag
 
 
 def _tag_near_verb(passage: Passage, verb: int, mentions: Sequence[Mention]) -> SpeechTag | None:
@@ -388,6 +400,8 @@ def _tag_with_subject_first(
     last_mark = passage.text[max(0, start - 20) : start].rstrip("\"”’'» \n")[-1:]
     if subject is None and last_mark == ",":
         subject = _unknown_name(passage, words[0], verbs[0])
+        if subject is None and passage.norm(verbs[0]) in SURE_SAID:
+            subject = _unknown_noun(passage, words[0], verbs[0])
         subject = subject if subject is not None and subject.last == verbs[0] else None
     if subject is None or subject.first - words[0] > 3:
         return None
@@ -423,6 +437,34 @@ def _unknown_name(passage: Passage, first: int, stop: int) -> Mention | None:
         return None  # Miss Lucy may be Miss Hart
     return Mention("name", run[0].start, run[-1].stop, first, last, is_quoted=False)
 
+
+_MAX_NOUN_WORDS = 4
+"""Words of a noun with its article and adjectives."""
+
+
+def _unknown_noun(passage: Passage, first: int, stop: int) -> Mention | None:
+    """Returns a mention of somebody by a noun that no list has, with its article, if it ends as
+    nouns do that say what a person does: the lamplighter.
+
+    It ends where a clause does, or before an adverb or a preposition.
+    """
+    if passage.norm(first) not in ("the", "a", "an"):
+        return None
+    last = first + 1
+    while last < min(stop, first + _MAX_NOUN_WORDS):
+        norm, gap = passage.norm(last), passage.text[passage.words[last - 1].stop :]
+        is_end = norm in _PREPOSITIONS | _CONJUNCTIONS or norm in SAID or norm.endswith("ly")
+        if is_end or gap[:1] not in (" ", "-"):
+            break
+        last += 1
+    head = passage.words[last - 1]
+    if last == first + 1 or head.is_capitalised or not head.norm.endswith(_AGENT_ENDINGS):
+        return None
+    start = passage.words[first].start
+    return Mention("noun", start, head.stop, first, last, is_quoted=False, noun=head.norm)
+
+
+_AGENT_ENDINGS = tuple("er or man woman boy girl maid wife ist smith wright ess eer".split())
 
 _CLAUSE = re.compile(r"[.;:!?](?=\s|\Z|[\"”“])|--|—")
 _LAST_WORD = re.compile(r"(\w+)\Z")
@@ -486,6 +528,9 @@ def _tag_by_verb(passage: Passage, words: range, mentions: Sequence[Mention]) ->
         subject = next(
             (mention for mention in mentions_after if passage.is_subject_form(mention)), None
         )
+    if subject is None and passage.norm(verb) in SURE_SAID:
+        subject = _unknown_noun(passage, words[0], verb)
+        subject = subject if subject is not None and subject.last == verb else None
     if subject is None:
         return None
     return SpeechTag(subject, "before" if words[-1] - verb <= 8 else "beat")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from narrator.text.speech_words import COMMON_ENGLISH_VERBS
+from narrator.text.speech_words import COMMON_ENGLISH_VERBS, speech_of
+from textbase.languages import primary
 from textbase.word_lists import read_word_lists
 
 _LISTS = read_word_lists(Path(__file__).with_suffix(".txt"))
@@ -34,4 +35,15 @@ RECORDS = frozenset(_LISTS.words("records"))
 LETTERS = frozenset(_LISTS.words("letters"))
 TALES = frozenset(_LISTS.words("tales"))
 TOLD = frozenset(_LISTS.words("told"))
+_DESCRIPTIONS = frozenset(_LISTS.words("descriptions"))
 NICKNAMES = _LISTS.meanings("nicknames")
+
+
+def describes_anybody(noun: str, language: str) -> bool:
+    """Returns whether a noun of a language may mean any person of the cast, unlike one that says
+    what only some are (“the lamplighter”)."""
+    if primary(language) == "en":
+        return noun in _DESCRIPTIONS
+    speech = speech_of(language)
+    is_relation_or_title = noun in speech.address
+    return is_relation_or_title or noun in speech.generic_nouns or speech.is_unspaced or not noun

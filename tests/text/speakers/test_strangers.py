@@ -76,3 +76,37 @@ def test_the_only_one_who_is_known_is_not_everybody(tag):
 def test_the_only_one_is_sure_by_explicit_words_alone(paragraphs, is_sure):
     [row] = decisions(paragraphs, (ADA,))
     assert (row.certainty >= SURE_CERTAINTY) == is_sure
+
+
+@pytest.mark.parametrize(
+    "paragraph",
+    [
+        "“No,” said the lamplighter.",
+        "“No,” said the old lamplighter quietly.",
+        "“No,” the lamplighter said.",
+        "The lamplighter said: “No.”",
+        "“No,” said the landlord.",
+    ],
+)
+def test_a_role_that_nobody_of_the_cast_has_is_a_strangers(paragraph):
+    assert [row.speaker for row in decisions([ENTRY, paragraph])] == [None]
+
+
+def test_german_roles_that_nobody_of_the_cast_has():
+    [row] = decisions([GERMAN_ENTRY, "„Nein“, sagte der Müller."], GERMAN_CAST, "de")
+    assert row.speaker is None
+
+
+@pytest.mark.parametrize(
+    ("name", "paragraph"),
+    [
+        ("Farmer Oak", "“No,” said the farmer."),
+        ("Captain Hook", "“No,” said the captain."),
+        ("Ben", "“No,” said the young man."),
+        ("Ben", "“No,” said her father."),
+    ],
+)
+def test_a_role_or_a_description_that_fits_somebody_may_be_that_person(name, paragraph):
+    cast = (ADA, Character(name, (), "he"))
+    [row] = decisions([f"Ada and {name} came in.", paragraph], cast)
+    assert row.speaker == name
