@@ -139,9 +139,9 @@ _NARRATOR_PRONOUNS = frozenset("i me my myself".split())
 _AGES = frozenset("old young other one elder younger".split())
 _AMBIGUOUS_NAMES = frozenset("will may grace hope mark frank rose violet joy dick art".split())
 """Names that are also ordinary words at the beginning of a sentence."""
-_ACTION_WORDS = frozenset(
-    "was had did came went took gave got shook sat stood rose ran felt knew saw made heard held "
-    "kept left let threw turned who and himself herself is has does could would might".split()
+ACTION_WORDS = frozenset(
+    "was had did came went took gave got put shook sat stood rose ran felt knew saw made heard "
+    "held kept left let threw turned who and himself herself is has does could would might".split()
 )
 """Words that follow a name but not an ordinary word, besides verbs of speech and words in -ed."""
 
@@ -309,7 +309,7 @@ class _MentionFinder:
         ):
             return False
         next_norm = self.passage.norm(index + 1)
-        if next_norm in SAID or next_norm in _ACTION_WORDS or next_norm.endswith("ed"):
+        if next_norm in SAID or next_norm in ACTION_WORDS or next_norm.endswith("ed"):
             return False
         return self.text[word.stop : word.stop + 1] not in tuple(",.!?;:")
 

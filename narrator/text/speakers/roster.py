@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from narrator.text.quotations import Quotation
+from narrator.text.speakers.mentions import ACTION_WORDS
 from narrator.text.speakers.names import Character, Token, Words, tokens
 from narrator.text.speakers.roster_by_tags import roster_by_tags
 from narrator.text.speakers.words import (
@@ -73,6 +74,12 @@ class _NameForm:
     """Uses within a sentence, not at its beginning."""
     determiner_count: int = 0
     """Uses after "some", "this", "his"…"""
+    action_count: int = 0
+    """Uses in narration before a verb that tells what somebody does."""
+    beat_count: int = 0
+    """Uses that begin a paragraph in which somebody speaks later."""
+    lower_case_count: int = 0
+    """Uses of its last word without a capital."""
     title_count: int = 0
     """Uses that stand alone in quotation marks, as names of inns, ships and books do."""
     sentences: set[int] = field(default_factory=set)
@@ -172,6 +179,10 @@ def _people_forms(forms: Mapping[Words, _NameForm]) -> list[_NameForm]:
     return list(people_forms.values())
 
 
+_MIN_ACTIONS = 2
+"""Sentences in which somebody acts who is never named in a tag."""
+
+
 def _is_person(form: _NameForm, form_with_article: _NameForm | None) -> bool:
     """Returns whether the uses of a name form show that it names a person."""
     if form.is_noun:
@@ -194,6 +205,14 @@ def _is_person(form: _NameForm, form_with_article: _NameForm | None) -> bool:
         return False
     if form.inner_count >= 1 and (
         form.tag_count >= 1 or (form.vocative_count >= 2 and form.inner_count >= 2)
+    ):
+        return True
+    if (
+        form.inner_count >= 1
+        and form.beat_count >= 1
+        and form.action_count >= _MIN_ACTIONS
+        and form.action_count * 4 >= form.count
+        and not form.lower_case_count
     ):
         return True
     names = form.words_without_title
@@ -229,6 +248,8 @@ def _collect_forms(
                 sentence_number = _count_names(
                     text, pieces.get(index, []), forms, lower_case_counts, sentence_number
                 )
+    for words, form in forms.items():
+        form.lower_case_count = lower_case_counts[words[-1]]
     return forms
 
 
@@ -264,6 +285,12 @@ def _count_names(
             form.vocative_count += is_closed and (not mark_before or mark_before in ',!?."“‘—')
         else:
             form.narration_count += 1
+            next_norm = words[last].norm if last < len(words) else ""
+            is_subject = not run[-1].is_possessive and text[run[-1].stop :][:1] == " "
+            form.action_count += is_subject and (
+                next_norm in ACTION_WORDS or next_norm in SAID or next_norm.endswith("ed")
+            )
+            form.beat_count += is_subject and not text[: run[0].start].strip() and bool(pieces)
             if _SENTENCE_END.search(text, sentence_stop, run[0].start):
                 sentence_number += 1
             sentence_stop = run[-1].stop

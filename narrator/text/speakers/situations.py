@@ -151,21 +151,30 @@ def _drop_unnamed_bearers(passages: Sequence[Passage]) -> None:
 
 _MIN_VOTES, _MIN_EVIDENT_VOTES = 2, 8
 """Places in which the narration goes on with a pronoun after a name."""
+_FEW_USES = 8
+"""Uses of a name in narration up to which one such place is enough."""
 
 
 def _pronouns(
     passages: Sequence[Passage], names: KnownNames, min_votes: int = _MIN_VOTES
 ) -> Iterator[str | None]:
     """Yields each character's pronoun: given, implied by names, or as the narration continues after
-    them in `min_votes` places, and `min_votes` times as often as with the other."""
+    them in `min_votes` places, and `min_votes` times as often as with the other. For somebody who
+    is hardly ever named one place is enough, unless evidence is asked for."""
+    use_counts = Counter(
+        mention.characters[0]
+        for mention in _all_mentions(passages)
+        if mention.characters and not mention.is_quoted
+    )
     votes: list[Counter[str]] = [Counter() for _ in names.cast]
     for passage in passages:
         for character, pronoun in _pronouns_after_names(passage):
             votes[character][pronoun] += 1
-    for prior, pronoun_votes in zip(names.pronouns, votes, strict=True):
-        he_votes, she_votes = pronoun_votes["he"], pronoun_votes["she"]
+    for character, prior in enumerate(names.pronouns):
+        he_votes, she_votes = votes[character]["he"], votes[character]["she"]
+        is_rare = use_counts[character] <= _FEW_USES and min_votes == _MIN_VOTES
         if prior or max(he_votes, she_votes) < max(
-            min_votes, min_votes * min(he_votes, she_votes) + 1
+            1 if is_rare else min_votes, min_votes * min(he_votes, she_votes) + 1
         ):
             yield prior
         else:

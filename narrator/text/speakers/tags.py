@@ -116,7 +116,8 @@ def _has_another_speaker(
         # two quotations side by side, without a word between
         return not text[last_stop : piece.start].strip(" \n-—") and text[last_stop - 1] in '"”’»'
     group_mention, tag_mention = previous_turn.tag.mention, tag.mention
-    if group_mention.kind == tag_mention.kind == "name":
+    are_known = bool(group_mention.characters and tag_mention.characters)
+    if are_known or group_mention.kind == tag_mention.kind == "name":
         return not set(group_mention.characters) & set(tag_mention.characters)
     if "self" in (group_mention.kind, tag_mention.kind):
         return group_mention.kind != tag_mention.kind and tag.is_explicit

@@ -86,3 +86,19 @@ def test_pronouns_are_those_with_which_the_narration_goes_on():
     paragraphs = ["Long Silver came, and he sat down.", "“No,” said Long Silver, and he rose."]
     [silver] = attribute([["They met Long Silver.", *paragraphs]], language="en").cast
     assert silver.pronoun == "he"
+
+
+def test_somebody_who_acts_but_is_in_no_tag_is_found():
+    paragraphs = [
+        "I had the wheel, and Saul had the engine. Ada came aboard.",
+        "“Is it far?” asked Ada.",
+        "Saul put his head up. “Not far,” he said.",
+        "“Is it deep?” she asked.",
+        "Saul laughed.",
+    ]
+    attribution = attribute([paragraphs], language="en")
+    assert {member.name: member.pronoun for member in attribution.cast} == {
+        "Ada": "she",
+        "Saul": "he",
+    }
+    assert [row.speaker for row in attribution.quotations] == ["Ada", "Saul", "Ada"]
