@@ -85,11 +85,11 @@ _WORD_AFTER = rf"(?:\b|(?<!\w))(?!/\w|[{_MARKS}])"
 _FIGURES = frozenset("n number upto day year hour minute cents".split())
 """Kinds of slots whose figures are said as a number."""
 _NUMERALS = _FIGURES | {"numeral"}
-_ROMAN = r"(?<![A-Za-z])(?:[MDCLXVI]+(?![a-z])|[IVX]{2}|[IVX][eèé][rm]?e?(?!\w))"
+_ROMAN = r"[MDCLXVI](?<![A-Za-z].)(?:[MDCLXVI]*(?![a-zß-ÿ])|(?<=[IVX])(?:[IVX]|[eèé][rm]?e?(?!\w)))"
 _GATES = {**dict.fromkeys(_FIGURES, r"\d"), "roman": _ROMAN, "numeral": rf"\d|{_ROMAN}"}
 """What a text has if it has a slot of these kinds."""
 _NEEDS_DIGIT = re.compile(r"\(\?=(?: |\\s\?|\\s)?\\d\)$")
-_FRACTION_SIGN = r"[\d¼-¾⅐-⅞]"
+_GATES_BY_RULE = {"fraction": r"[\d¼-¾⅐-⅞]", "telephone": r"\d"}
 _NUMERIC = _NUMERALS | {"roman", "digits"}
 _SLOT = re.compile(r"\{(?P<name>[a-z_]+\d?)(?:=(?P<own>[^{}]*)|:(?P<form>[\w-]+))?(?P<up>\^?)\}")
 
@@ -415,8 +415,15 @@ class Grammar:
         gates = [gate for kind, gate in _GATES.items() if kind in kinds.values()]
         if _NEEDS_DIGIT.search(written):
             gates.append(r"\d")
-        if name == "fraction":
-            gates.append(_FRACTION_SIGN)
+        if name in _GATES_BY_RULE:
+            gates.append(_GATES_BY_RULE[name])
+        if (
+            not gates
+            and slots
+            and slots[0][0] == written
+            and kinds[slots[0]["name"]] in self._lists
+        ):
+            gates.append(self._entries[kinds[slots[0]["name"]]].gate)
         return next(iter(gates), ""), Rule(name, pattern, speak)
 
     def _read_template(self, template: str, kinds: Mapping[str, str]) -> Iterator[str | _Slot]:
@@ -554,6 +561,11 @@ class _List(dict[str, _Entry]):
         longest_first = sorted(self.words, key=len, reverse=True)
         return f"(?:{'|'.join(map(_word_pattern, longest_first))})"
 
+    @functools.cached_property
+    def gate(self) -> str:
+        """A quick pattern that occurs wherever one of the words does; "" for any text."""
+        return _stops_pattern(self.words)
+
 
 class _ListsByName(dict[str, _List]):
     """The lists of a language, read when they are first needed."""
@@ -587,6 +599,18 @@ class _ListsByName(dict[str, _List]):
                 (_key(word.upper()), entry) for word, entry in named.items() if _shouts(word)
             )
         return entries
+
+
+def _stops_pattern(words: Sequence[str]) -> str:
+    """Returns a pattern that occurs wherever one of some abbreviations does; "" for any text.
+
+    It begins with the full stop, which regular expressions look for faster than for a word.
+    """
+    last_parts = {re.split(r"\W+", word[:-1])[-1].lower() for word in words}
+    if "" in last_parts or not all(word.endswith(".") for word in words):
+        return ""
+    endings = "|".join(rf"(?<=\b{part}\.)" for part in sorted(last_parts))
+    return rf"(?i)\.(?:{endings})"
 
 
 def _month(line: str) -> tuple[str, set[str], list[str]]:
