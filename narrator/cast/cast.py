@@ -15,6 +15,7 @@ from narrator.engines.voice import Cast, Voice
 from narrator.project.load import preset_path
 from narrator.project.project import Project
 from narrator.project.schema import Speaker
+from narrator.text.speakers.names import likely_pronoun
 
 _PLACES_PER_PRONOUN = 8
 
@@ -33,9 +34,14 @@ def resolve(project: Project) -> Cast:
 
 def choose_engine_voices(project: Project, entries: dict[str, object]) -> None:
     """Gives new speakers a voice of each engine that has built-in voices, in their entries for
-    book.yaml."""
+    book.yaml; of a person without a pronoun it is the one that the name suggests."""
     new_voices = [
-        Voice(name, pronoun=speaker_entry.get("pronoun"), place=index)
+        Voice(
+            name,
+            pronoun=speaker_entry.get("pronoun")
+            or (None if "plays" in speaker_entry else likely_pronoun(name)),
+            place=index,
+        )
         for index, (name, speaker_entry) in enumerate(entries.items())
         if name != "narrator" and isinstance(speaker_entry, dict)
     ]

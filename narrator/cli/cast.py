@@ -228,7 +228,8 @@ def _print_cast(proposal: Proposal, max_rows: int | None) -> None:
     ]
     if unsexed_names:
         names = ", ".join(unsexed_names[:MAX_LISTED_ROWS])
-        out.print(truncate(f"pronoun unknown, set `pronoun:` (he, she…) for {names}", 300))
+        message = f"pronoun unknown, voice guessed; set `pronoun:` (he, she…) for {names}"
+        out.print(truncate(message, 300))
     if quotes:
         out.print(_summarize_certainty(quotes))
 

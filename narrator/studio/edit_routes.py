@@ -384,6 +384,14 @@ def _rename_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     return edits.rename_edit(view.project, speaker, new_name)
 
 
+def _pronoun_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
+    speaker, pronoun = (
+        bodies.text_field(body, "speaker", 1000),
+        bodies.text_field(body, "pronoun", 100),
+    )
+    return edits.pronoun_edit(view.project, speaker, pronoun)
+
+
 def _merge_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     speaker, target = (
         bodies.text_field(body, "speaker", 1000),
@@ -413,6 +421,7 @@ _EDITS: dict[str, Callable[[ProjectSnapshot, Mapping[str, Any]], Edit]] = {
     "say": _say_edit,
     "voice": _voice_edit,
     "rename": _rename_edit,
+    "pronoun": _pronoun_edit,
     "merge": _merge_edit,
     "split": _split_edit,
     "cast": _cast_edit,

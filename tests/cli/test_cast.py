@@ -118,7 +118,7 @@ def test_it_names_those_whose_pronoun_is_unknown(
     assert "pronoun unknown" not in said
     ruled["cold"] = ("Bess", 0.4, "turn")
     _, said, _ = narrator("cast", book)
-    assert "pronoun unknown, set `pronoun:` (he, she…) for Bess\n" in said
+    assert "pronoun unknown, voice guessed; set `pronoun:` (he, she…) for Bess\n" in said
 
 
 def test_the_weakest_twenty_are_listed_or_all(narrator: Narrator, book: Path) -> None:

@@ -174,3 +174,23 @@ def test_what_a_person_says_stays_theirs(path):
 def test_what_cannot_be_done_is_refused(path, edit, names, message):
     with pytest.raises(UsageError, match=message):
         edit(edited.project(path), *names)
+
+
+@pytest.mark.parametrize(
+    ("name", "pronoun", "old", "new"),
+    [
+        ("Ben", "they", "pronoun: he ", "pronoun: they "),
+        ("Ada", "he", "{pronoun: she, ", "{pronoun: he, "),
+        ("It", "she", "      Mrs. Hall: []\n", "      Mrs. Hall: []\n      It: []\n"),
+        ("Lucy", "he", "plays: [Tom, Jim]", "plays: {Tom: [], Jim: [], Lucy: [Lu]}"),
+    ],
+)
+def test_a_pronoun_may_change_the_shared_voice(path, name, pronoun, old, new):
+    text = changed(path, edits.pronoun_edit(edited.project(path), name, pronoun))
+    assert new in text
+    assert old not in text or old in new
+
+
+def test_a_pronoun_that_somebody_has_already(path):
+    with pytest.raises(UsageError, match="already"):
+        edits.pronoun_edit(edited.project(path), "Ada", "she")

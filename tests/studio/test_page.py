@@ -365,6 +365,9 @@ def test_people_of_the_cast_are_renamed_merged_and_given_voices(
         page.get_by_role("textbox", name="What it is like").fill("An old man")
         page.get_by_role("button", name="Give this voice").click()
         expect(page.locator(".person", has_text="Tom")).to_contain_text("An old man")
+        page.get_by_label("Pronoun").select_option("he")
+        page.get_by_role("button", name="Set pronoun").click()
+        expect(page.locator("#said")).to_contain_text("Tom is “he”")
         page.get_by_role("textbox", name="Name").fill("Thomas")
         page.get_by_role("button", name="Rename").click()
         expect(people.filter(has_text="Thomas")).to_have_count(1)
@@ -380,6 +383,7 @@ def test_people_of_the_cast_are_renamed_merged_and_given_voices(
             "Tom is not Ben",
             "Thomas is Ben",
             "Tom is called Thomas",
+            "Tom is “he”",
             "Tom has the voice",
         ):
             page.locator("#undo").click()

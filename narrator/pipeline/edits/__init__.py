@@ -20,7 +20,13 @@ from __future__ import annotations
 
 from narrator.pipeline.edits.edit import Edit, FileChange
 from narrator.pipeline.edits.history import PastEdit, apply, history, path_of, redo, undo
-from narrator.pipeline.edits.people import add_edit, merge_edit, rename_edit, split_edit
+from narrator.pipeline.edits.people import (
+    add_edit,
+    merge_edit,
+    pronoun_edit,
+    rename_edit,
+    split_edit,
+)
 from narrator.pipeline.edits.sayings import say_edit
 from narrator.pipeline.edits.speakers import speaker_edit
 from narrator.pipeline.edits.voices import add_clip, voice_edit
@@ -38,6 +44,7 @@ __all__ = [
     "merge_edit",
     "paragraph",
     "path_of",
+    "pronoun_edit",
     "redo",
     "rename_edit",
     "say_edit",

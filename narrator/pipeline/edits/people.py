@@ -31,28 +31,7 @@ def add_edit(project: Project, name: str, pronoun: str = "") -> Edit:
     Raises ManifestError, StorageError, UsageError.
     """
     name = _require_new_name(project, one_line(name))
-    text = manifest_text(project)
-    shared_voice = next(
-        (
-            speaker
-            for speaker, entry in project.manifest.speakers.items()
-            if SHARED_VOICE_NAME.fullmatch(speaker)
-            and entry.plays
-            and (entry.pronoun or "") == pronoun
-        ),
-        None,
-    )
-    if shared_voice is None:
-        entries: dict[str, object] = {name: without_empty_values({"pronoun": pronoun})}
-        choose_engine_voices(project, entries)
-        text = set_value(text, ("speakers", name), entries[name], project)
-    else:
-        place: KeyPath = ("speakers", shared_voice, "plays")
-        try:
-            text = set_value(text, (*place, name), [], project)
-        except ManifestError:  # a list
-            plays = {**project.manifest.speakers[shared_voice].plays, name: []}
-            text = set_value(text, place, plays, project)
+    text = _with_new_person(manifest_text(project), project, name, pronoun, [])
     return _manifest_edit(project, text, f"{shorten(name)} is in the cast")
 
 
@@ -89,6 +68,26 @@ def merge_edit(project: Project, name: str, target: str) -> Edit:
     text = _with_person(manifest_text(project), project, target, target, aliases)
     text = _without_person(text, project, name)
     return _manifest_edit(project, text, f"{shorten(name)} is {shorten(target)}")
+
+
+def pronoun_edit(project: Project, name: str, pronoun: str) -> Edit:
+    """The edit that gives somebody a pronoun; whoever shares a voice gets that of people with this
+    pronoun, or an own entry if there is none.
+
+    Raises ManifestError, StorageError, UsageError.
+    """
+    name, pronoun = require_in_cast(project, name), one_line(pronoun)
+    _require_character(project, name)
+    text, player = manifest_text(project), project.voice_of(name)
+    if (project.speakers[name].pronoun or "") == pronoun:
+        raise UsageError(f"“{excerpt(name)}” has this pronoun already")
+    if player == name:
+        text = set_value(text, ("speakers", name, "pronoun"), pronoun, project)
+    else:
+        text = _without_person(text, project, name)
+        aliases = list(project.speakers[name].aliases)
+        text = _with_new_person(text, project, name, pronoun, aliases)
+    return _manifest_edit(project, text, f"{shorten(name)} is “{shorten(pronoun)}”")
 
 
 def split_edit(project: Project, name: str, alias: str) -> Edit:
@@ -184,6 +183,37 @@ def _with_person(
             for member, others in project.manifest.speakers[player].plays.items()
         }
         return set_value(text, place, plays, project)
+
+
+def _with_new_person(
+    text: str, project: Project, name: str, pronoun: str, aliases: Sequence[str]
+) -> str:
+    """The text of book.yaml with somebody new, who has the voice that people of this pronoun share,
+    or an own entry if there is none."""
+    shared_voice = next(
+        (
+            speaker
+            for speaker, entry in project.manifest.speakers.items()
+            if SHARED_VOICE_NAME.fullmatch(speaker)
+            and entry.plays
+            and (entry.pronoun or "") == pronoun
+        ),
+        None,
+    )
+    if shared_voice is None:
+        entries: dict[str, object] = {
+            name: without_empty_values({"pronoun": pronoun, "aliases": list(aliases)})
+        }
+        choose_engine_voices(project, entries)
+        text = set_value(text, ("speakers", name), entries[name], project)
+    else:
+        place: KeyPath = ("speakers", shared_voice, "plays")
+        try:
+            text = set_value(text, (*place, name), list(aliases), project)
+        except ManifestError:  # a list
+            plays = {**project.manifest.speakers[shared_voice].plays, name: list(aliases)}
+            text = set_value(text, place, plays, project)
+    return text
 
 
 def _without_person(text: str, project: Project, name: str) -> str:

@@ -106,8 +106,8 @@ function doubtsAbout(name) {
   });
 }
 
-/** Another name, and who is the same person; not for the narrator, nor for a voice of several. */
-function personForm({ name, is_narrator, plays, aliases }) {
+/** Another name, the pronoun, and who is the same person; not for the narrator, nor for a voice of several. */
+function personForm({ name, is_narrator, plays, aliases, pronoun }) {
   if (is_narrator || plays.length) return null;
   const own = h("input", { type: "text", value: name, autocomplete: "off", spellcheck: "false" });
   const others = cast.speakers
@@ -118,6 +118,13 @@ function personForm({ name, is_narrator, plays, aliases }) {
     {},
     h("option", { value: "" }, "…"),
     ...others.map((one) => h("option", { value: one }, one)),
+  );
+  const pronouns = [...new Set(["he", "she", "they", "it", ...(pronoun ? [pronoun] : [])])];
+  const called = h(
+    "select",
+    {},
+    ...(pronoun ? [] : [h("option", { value: "" }, "…")]),
+    ...pronouns.map((one) => h("option", { value: one, selected: one === pronoun }, one)),
   );
   const change = async (newName, edit) => {
     say("Writing …");
@@ -138,6 +145,17 @@ function personForm({ name, is_narrator, plays, aliases }) {
           change(own.value.trim(), { kind: "rename", name: own.value }),
       },
       "Rename",
+    ),
+    field("Pronoun", called, pronoun ? "" : "Unknown: the voice may be a woman's or a man's."),
+    h(
+      "button",
+      {
+        "data-keep": `pronoun-${name}`,
+        onclick: () =>
+          asked(called, "Choose a pronoun first", true) &&
+          change(name, { kind: "pronoun", pronoun: called.value }),
+      },
+      "Set pronoun",
     ),
     field("The same person as", same, "Who keeps the name and the voice."),
     h(

@@ -401,6 +401,15 @@ def _foreign_pronoun(member: Character, speech: SpeechWords) -> str | None:
     return max(votes, key=votes.__getitem__)
 
 
+def likely_pronoun(name: str) -> str:
+    """Returns the pronoun that a name suggests, in any language: she for those in -a without a
+    title, else he, as most people in books whose pronoun nothing tells."""
+    words = name_words(name)
+    implied = _pronoun_of(Character(name))
+    is_hers = bool(words) and words[0] not in TITLES and words[0].endswith("a")
+    return implied or ("she" if is_hers else "he")
+
+
 def _pronoun_of(member: Character) -> str | None:
     """Returns the pronoun that a character's own English names imply, or None."""
     votes = {"he": 0, "she": 0}
