@@ -40,7 +40,7 @@ class Character:
         return tuple(dict.fromkeys((self.name, *self.aliases)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that takes three times as long to make
 class Token:
     """A word of a text."""
 

@@ -225,13 +225,15 @@ def _decide_scene(scene_situations: Sequence[Situation], book: Story) -> list[De
         targets: dict[tuple[int, ...], _State] = {}
         steps: list[_Step] = []
         next_situations = scene_situations[index + 1 : index + 1 + _LOOKAHEAD]
+        turn = _RankedTurn(situation, book, next_situations)
         untagged = _without_tag(situation)
+        untagged_turn = _RankedTurn(untagged, book, next_situations) if untagged else None
         for state in states:
             latest = [character for character, _ in state.history[-_STATE_LENGTH + 1 :]]
-            options = _rank_candidates(situation, book, state.history, next_situations)
+            options = turn.rank_candidates(state.history)
             for character, odds in options[:_MAX_OPTIONS]:
-                if untagged is not None and len(options) == 1:
-                    odds *= _fit_of_named(untagged, character, book, state.history, next_situations)
+                if untagged_turn is not None and len(options) == 1:
+                    odds *= _fit_of_named(untagged_turn, character, state.history)
                 target = targets.setdefault((*latest, character), _State())
                 step = _Step(state, target, character, math.log(max(odds, 1e-9)))
                 target.reach(step, situation)
@@ -303,13 +305,7 @@ def _without_tag(situation: Situation) -> Situation | None:
     )
 
 
-def _fit_of_named(
-    untagged: Situation,
-    character: int,
-    book: Story,
-    history: History,
-    next_situations: Sequence[Situation],
-) -> float:
+def _fit_of_named(untagged: _RankedTurn, character: int, history: History) -> float:
     """Returns how well a speaker whom a tag names continues a path.
 
     The tag leaves no choice, so all paths would pass it alike. With this a path that has the two
@@ -317,7 +313,7 @@ def _fit_of_named(
     """
     if not history or character == _NOBODY:
         return 1.0
-    odds = dict(_rank_candidates(untagged, book, history, next_situations))
+    odds = dict(untagged.rank_candidates(history))
     return float(max(odds.get(character, 0.0), _MIN_FIT) ** _FIT_WEIGHT)
 
 
@@ -377,34 +373,55 @@ def certainty(rule_name: str, odds: float, *, has_found_cast: bool) -> float:
     return float(table[max(0, index)][1])
 
 
-def _rank_candidates(
-    situation: Situation, book: Story, history: History, next_situations: Sequence[Situation]
-) -> list[tuple[int, float]]:
-    """Returns the candidates with their probabilities, the likeliest first."""
-    if (
-        situation.continues_previous
-        and history
-        and (situation.kind in ("bare", "pronoun") or history[-1][0] in situation.named_characters)
-    ):
-        return [(history[-1][0], 0.97)]
-    options = candidates(situation, book, history, next_situations)
-    if not options:
-        return [(_NOBODY, 0.01)]
-    if len(options) == 1:
-        if _is_told(options[0], situation, history):
-            return [(options[0], 0.99)]
-        return [(options[0], _SOLE_PROBABILITY), (book.stranger, 1 - _SOLE_PROBABILITY)]
+class _RankedTurn:
+    """A turn whose candidates are ranked after one history and another; the part of their scores
+    that no history changes is summed once."""
+
+    def __init__(
+        self, situation: Situation, book: Story, next_situations: Sequence[Situation]
+    ) -> None:
+        self.situation, self.book, self.next_situations = situation, book, next_situations
+        self._scores: dict[int, float] = {}
+        """Candidate -> score before any history."""
+
+    def rank_candidates(self, history: History) -> list[tuple[int, float]]:
+        """Returns the candidates with their probabilities, the likeliest first."""
+        situation = self.situation
+        if (
+            situation.continues_previous
+            and history
+            and (
+                situation.kind in ("bare", "pronoun")
+                or history[-1][0] in situation.named_characters
+            )
+        ):
+            return [(history[-1][0], 0.97)]
+        options = candidates(situation, self.book, history, self.next_situations)
+        if not options:
+            return [(_NOBODY, 0.01)]
+        if len(options) == 1:
+            if _is_told(options[0], situation, history):
+                return [(options[0], 0.99)]
+            return [(options[0], _SOLE_PROBABILITY), (self.book.stranger, 1 - _SOLE_PROBABILITY)]
+        scores = [self._score(character, history) for character in options]
+        ranked = zip(options, _probabilities(scores), strict=True)
+        return sorted(ranked, key=lambda pair: -pair[1])
+
+    def _score(self, character: int, history: History) -> float:
+        situation, book = self.situation, self.book
+        if character not in self._scores:
+            self._scores[character] = _weigh(
+                _lasting_features(situation, character, book, self.next_situations)
+            )
+        return self._scores[character] + _weigh(
+            _history_features(situation, character, book, history)
+        )
+
+
+def _weigh(feature_values: Features) -> float:
+    """Returns the sum of features by their learnt weights."""
     weights = learnt_tables()["weights"]
-    scores = [
-        sum(
-            weights.get(name, 0.0) * feature_value for name, feature_value in feature_values.items()
-        )
-        for feature_values in (
-            features(situation, character, book, history, next_situations) for character in options
-        )
-    ]
-    ranked = zip(options, _probabilities(scores), strict=True)
-    return sorted(ranked, key=lambda pair: -pair[1])
+    return sum(weights.get(name, 0.0) * value for name, value in feature_values.items())
 
 
 def _is_told(character: int, situation: Situation, history: History) -> bool:
@@ -482,13 +499,25 @@ def features(
 ) -> Features:
     """Returns the features of a candidate by name; "pronoun" and "bare" prefix those with separate
     weights for tags with a pronoun."""
+    return _lasting_features(situation, character, book, next_situations) | _history_features(
+        situation, character, book, history
+    )
+
+
+def _kind(situation: Situation) -> str:
     has_pronoun = situation.is_gendered and situation.kind != "name"
-    kind = "pronoun" if has_pronoun else "bare"
+    return "pronoun" if has_pronoun else "bare"
+
+
+def _lasting_features(
+    situation: Situation, character: int, book: Story, next_situations: Sequence[Situation]
+) -> Features:
+    """Returns the features that are the same after all histories."""
+    kind = _kind(situation)
     feature_values: Features = {}
-    _add_tag_features(feature_values, situation, character, book, history)
+    _add_tag_features(feature_values, situation, character, book)
     _add_mention_features(feature_values, situation, character, book, kind)
     _add_word_features(feature_values, situation, character, book)
-    _add_turn_features(feature_values, situation, character, book, history, kind)
     _add_next_features(feature_values, situation, character, book, next_situations)
     if situation.narrator == character:
         feature_values[f"{kind} first person"] = 1
@@ -497,18 +526,26 @@ def features(
     return feature_values
 
 
+def _history_features(
+    situation: Situation, character: int, book: Story, history: History
+) -> Features:
+    """Returns the features that tell of the speakers before."""
+    feature_values: Features = {}
+    if situation.kind == "noun" and history and situation.is_another:
+        feature_values["other is last"] = float(history[-1][0] == character)
+    _add_turn_features(feature_values, situation, character, book, history, _kind(situation))
+    return feature_values
+
+
 def _add_tag_features(
-    feature_values: Features, situation: Situation, character: int, book: Story, history: History
+    feature_values: Features, situation: Situation, character: int, book: Story
 ) -> None:
     """Adds how well a tag's pronoun or noun fits."""
     pronoun = book.pronouns[character]
-    if situation.kind == "noun":
-        if situation.named_characters:
-            feature_values[
-                "noun is" if character in situation.named_characters else "noun is another"
-            ] = 1
-        if history and situation.is_another:
-            feature_values["other is last"] = float(history[-1][0] == character)
+    if situation.kind == "noun" and situation.named_characters:
+        feature_values[
+            "noun is" if character in situation.named_characters else "noun is another"
+        ] = 1
     if situation.is_gendered and situation.kind != "name":
         fits = (
             "fits" if pronoun == situation.pronoun else "unknown" if pronoun is None else "differs"
