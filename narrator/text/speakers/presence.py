@@ -36,13 +36,22 @@ def count_present(
     """Returns for each chapter those of the people who are present, with the number of their
     mentions. `narrators` are those of the passages."""
     present: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    ambiguous: list[tuple[int, frozenset[int]]] = []
     for passage in passages:
         for mention in passage.mentions:
-            present[passage.chapter].update(people.intersection(mention.characters))
+            named = people.intersection(mention.characters)
+            if len(named) > 1:
+                ambiguous.append((passage.chapter, named))
+            else:
+                present[passage.chapter].update(named)
     first_person_chapters = find_first_person_chapters(passages)
     for chapter, narrator in dict.fromkeys(
         (passage.chapter, narrators[passage.number]) for passage in passages
     ):
         if narrator in people and chapter in first_person_chapters:
             present[chapter][narrator] += 1
+    known = {chapter: frozenset(counts) for chapter, counts in present.items()}
+    for chapter, named in ambiguous:
+        # "Doctor" is the one who is named there otherwise, if anybody is
+        present[chapter].update(named & known.get(chapter, frozenset()) or named)
     return present

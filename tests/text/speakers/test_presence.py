@@ -54,3 +54,13 @@ def test_people_who_were_found_and_are_not_in_the_cast_do_not_speak():
         "Ada Lovell",
     ]
     assert attribution.cast == CAST
+
+
+def test_a_title_of_several_people_means_the_one_who_is_named_there():
+    cast = (Character("Dr. Hart", (), "he"), Character("Dr. Gray", (), "he"))
+    chapters = [
+        ["“Come,” said Dr. Gray.", "“No,” said Dr. Hart."],
+        ["“Sit down, Doctor.”", "Dr. Hart sat down.", "“What is it?”", "“Nothing, Doctor.”"],
+    ]
+    said = attribute(chapters, cast, language="en").quotations
+    assert "Dr. Gray" not in {row.speaker for row in said if row.chapter == 1}
