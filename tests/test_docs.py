@@ -32,6 +32,7 @@ PAGES = [
             "extending",
             "script",
             "pronunciation",
+            "languages",
             "cast",
             "voices",
             "kokoro",

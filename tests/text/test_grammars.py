@@ -236,3 +236,8 @@ def test_a_language(case: Case) -> None:
         heading=case.kind == "headings",
     ).text
     assert (spoken == case.expected) == case.is_reached
+
+
+def test_the_documentation_names_every_language():
+    page = (Path(__file__).parents[2] / "docs" / "languages.md").read_text("utf-8")
+    assert [code for code in grammars.languages() if f" ({code}) |" not in page] == []
