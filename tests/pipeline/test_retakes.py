@@ -12,7 +12,6 @@ from narrator.pipeline import manuscript, retakes, upkeep
 from narrator.speech.reasons import Reason
 from narrator.speech.store import Store
 from narrator.text import normalize
-from narrator.text.normalize.rules import Setting
 from tests import books
 from tests.books import Watcher
 from tests.fakes import HumEngine, hum
@@ -147,8 +146,7 @@ def test_a_pin_stays_if_a_newer_narrator_has_other_words_for_the_same_text(
     one = books.BRIEF_ONE.replace("seven", "7").replace("one more", "1 more")
     path = books.brief(tmp_path, one=one)
     with monkeypatch.context() as older:
-        setting = Setting(british=True, heading=False)
-        older.setattr(normalize, "_rules_of", lambda *_: ((), setting))
+        older.setattr(normalize.english, "rules", lambda _tag: ())
         books.speak(path, engine)
         planned, step = step_of(path, engine, "The ferry left at 7")
         retakes.pin(planned, step, 0)

@@ -11,7 +11,7 @@ import pytest
 from narrator.text.normalize import Lexicon, english, grammars, normalize
 from narrator.text.normalize.edits import apply_edits
 from narrator.text.normalize.grammars import Grammar, UnknownNameError
-from narrator.text.normalize.rules import Setting, Speak, apply_rules
+from narrator.text.normalize.rules import Speak, apply_rules
 from tests.tables import Case, read_cases
 from textbase.word_lists import WordLists
 
@@ -90,9 +90,7 @@ count: {before=do} {number} {units} -> {before} {number:feminine-genitive} {unit
 
 def read(text: str, grammar: str = POLISH, *regions: str) -> str:
     groups = list(Grammar(WordLists(grammar), "pl", regions).groups())
-    return apply_edits(
-        text, sorted(apply_rules(text, groups, Setting(british=True, heading=False)))
-    )
+    return apply_edits(text, sorted(apply_rules(text, groups)))
 
 
 @pytest.mark.parametrize(
@@ -186,7 +184,7 @@ def test_exact_patterns_regard_case_keep_spaces_and_call_functions() -> None:
         return lambda match: f"{name} {match[1].lower()}"
 
     groups = list(Grammar(WordLists(EXACT), "en", (), None, function).groups())
-    edits = apply_rules("#1, Nos. 2, no. 3, NO, s", groups, Setting(british=True, heading=False))
+    edits = apply_rules("#1, Nos. 2, no. 3, NO, s", groups)
     assert apply_edits("#1, Nos. 2, no. 3, NO, s", sorted(edits)) == (
         "number 1, numbers two, no. 3, words.quiet no, s"
     )

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from narrator.text.normalize import east_asian, english, grammars
 from narrator.text.normalize.edits import Replacement, apply_edits, compose, map_span
 from narrator.text.normalize.lexicon import Lexicon, LexiconEntry
-from narrator.text.normalize.rules import Group, Setting, apply_rules
+from narrator.text.normalize.rules import apply_rules
 from narrator.text.normalize.typography import TYPOGRAPHY, canonical, marks_of, punctuate
 from narrator.text.sentences import sentences
 
@@ -82,10 +82,10 @@ def normalize(
     """
     tag = language.replace("_", "-").lower()
     primary = tag.split("-")[0]
-    rule_groups, setting = _rules_of(tag, primary, heading)
+    rule_groups = english.rules(tag) if primary == "en" else grammars.rules(tag)
 
     def read_caught(caught: str) -> str:
-        return apply_edits(caught, sorted(apply_rules(caught, rule_groups, setting)))
+        return apply_edits(caught, sorted(apply_rules(caught, rule_groups, heading=heading)))
 
     source_edits = canonical(text, primary)
     plain = apply_edits(text, source_edits)
@@ -125,7 +125,7 @@ def normalize(
 
     look_up(plain)
     ascii_text = plain.translate(_ASCII_DIGITS)
-    edits += apply_rules(ascii_text, rule_groups, setting, read_mask)
+    edits += apply_rules(ascii_text, rule_groups, read_mask, heading=heading)
     if primary in east_asian.LANGUAGES:
         edits += east_asian.read_figures(ascii_text, primary, read_mask)
     edits.sort()
@@ -164,13 +164,6 @@ _ASCII_DIGITS = {
 
 _IPA = re.compile(r"/[^/]*/")
 """IPA that the author gives in place: {Siobhan|/ʃɪˈvɔːn/}."""
-
-
-def _rules_of(tag: str, primary: str, heading: bool) -> tuple[Sequence[Group], Setting]:
-    if primary == "en":
-        setting = english.setting(tag, heading=heading)
-        return english.rules(british=setting.british), setting
-    return grammars.rules(tag), Setting(british=True, heading=heading)
 
 
 _SENTENCE_END = re.compile(r"([.!?…])[\"')\]]*\s+[\"'(\[]*$")

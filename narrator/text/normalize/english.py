@@ -23,8 +23,9 @@ from narrator.text.normalize import (
     english_words,
     numbers,
 )
+from narrator.text.normalize.english_match import EnglishMatch
 from narrator.text.normalize.grammars import Grammar, read_lists
-from narrator.text.normalize.rules import Group, Setting, Speak
+from narrator.text.normalize.rules import Group, Speak
 
 MODULES: dict[str, ModuleType] = {
     "calendar": english_calendar,
@@ -60,21 +61,19 @@ class _Numbers:
         return "one" if number == "1" else "other"
 
 
-def _function(name: str) -> Speak:
-    """Returns a function that the table names: `calendar.era`."""
-    module, _, function = name.partition(".")
-    speak: Speak = getattr(MODULES[module], function)
-    return speak
+def rules(tag: str) -> tuple[Group, ...]:
+    """Returns the rules of a BCP 47 tag of English, in order."""
+    regions = [subtag.upper() for subtag in tag.split("-")[1:] if len(subtag) == 2]
+    return _rules(british=(regions or [""])[0] not in _AMERICAN)
 
 
 @functools.cache
-def rules(*, british: bool) -> tuple[Group, ...]:
-    """Returns the rules, in order."""
-    grammar = Grammar(read_lists("en"), "en", (), _Numbers(british=british), _function)
+def _rules(*, british: bool) -> tuple[Group, ...]:
+    def function(name: str) -> Speak:
+        """Returns a function that the table names: `calendar.era`."""
+        module, _, attribute = name.partition(".")
+        speak: Callable[[EnglishMatch], str | None] = getattr(MODULES[module], attribute)
+        return lambda match: speak(EnglishMatch(match.match, match.heading, british))
+
+    grammar = Grammar(read_lists("en"), "en", (), _Numbers(british=british), function)
     return tuple(grammar.groups())
-
-
-def setting(language: str, *, heading: bool) -> Setting:
-    """Return the setting of the rules; `language` is a BCP 47 tag of English."""
-    regions = [tag.upper() for tag in language.split("-")[1:] if len(tag) == 2]
-    return Setting(british=(regions or [""])[0] not in _AMERICAN, heading=heading)

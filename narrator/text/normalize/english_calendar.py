@@ -17,8 +17,9 @@ from narrator.text.normalize.english_lists import (
     UNITS,
     YEAR_VERBS,
 )
+from narrator.text.normalize.english_match import EnglishMatch
 from narrator.text.normalize.english_parts import OPENS
-from narrator.text.normalize.rules import RuleMatch, alternatives
+from narrator.text.normalize.rules import alternatives
 
 YEAR = r"(?:1\d{3}|20\d\d)"
 
@@ -36,7 +37,7 @@ def _weekday(text: str) -> str:
     return DAYS.get(text, text)
 
 
-def day_month(match: RuleMatch) -> str | None:
+def day_month(match: EnglishMatch) -> str | None:
     """Speak a date with the day first: 12 March 1920; 12-14 March."""
     day, first_day = int(match["day"]), match["from"]
     if not 1 <= day <= 31:
@@ -53,7 +54,7 @@ def day_month(match: RuleMatch) -> str | None:
 _COUNT_FOLLOWS = re.compile(r"\s?(?:%|(?:years?|percent|miles?|times|men|people)\b)", re.IGNORECASE)
 
 
-def month_day(match: RuleMatch) -> str | None:
+def month_day(match: EnglishMatch) -> str | None:
     """Speak a date with the month first: March 3rd, 1920."""
     day, last_day = int(match["day"]), match["upto"]
     if not 1 <= day <= 31 or _COUNT_FOLLOWS.match(match.after):
@@ -65,7 +66,7 @@ def month_day(match: RuleMatch) -> str | None:
     return f"{date_words}, {match.year(match['year'])}" if match["year"] else date_words
 
 
-def _date(match: RuleMatch, day: int, month: int, year: int | None = None) -> str | None:
+def _date(match: EnglishMatch, day: int, month: int, year: int | None = None) -> str | None:
     """Speak a date in the order of the language; None if day or month is out of range."""
     if not (1 <= month <= 12 and 1 <= day <= 31):
         return None
@@ -75,7 +76,7 @@ def _date(match: RuleMatch, day: int, month: int, year: int | None = None) -> st
     return f"{name} {match.ordinal(day)}, {year_words}".rstrip(", ")
 
 
-def numeric_date(match: RuleMatch) -> str | None:
+def numeric_date(match: EnglishMatch) -> str | None:
     """Speak 12/03/2020, in the order of the language unless only the other is possible."""
     first, second, year = int(match[1]), int(match[3]), int(match[4])
     if len(match[4]) == 2:
@@ -84,7 +85,7 @@ def numeric_date(match: RuleMatch) -> str | None:
     return _date(match, day, month, year) or _date(match, month, day, year)
 
 
-def iso(match: RuleMatch) -> str | None:
+def iso(match: EnglishMatch) -> str | None:
     """Speak an ISO date: 2017-12-11, 2017/12/11T10:30Z."""
     date_words = _date(match, int(match[4]), int(match[3]), int(match[1]))
     if date_words is None or not match["hour"]:
@@ -95,14 +96,14 @@ def iso(match: RuleMatch) -> str | None:
     return f"{date_words} at {_clock(match, hour, minute)}{' U.T.C' if match['zone'] else ''}"
 
 
-def iso_month(match: RuleMatch) -> str | None:
+def iso_month(match: EnglishMatch) -> str | None:
     """Speak 2017-12 as a month, if it cannot be a span of years."""
     month, year = int(match[2]), int(match[1])
     can_be_month = 1 <= month <= min(12, year % 100)
     return f"{MONTHS[month - 1]} {match.year(year)}" if can_be_month else None
 
 
-def on_day(match: RuleMatch) -> str | None:
+def on_day(match: EnglishMatch) -> str | None:
     """Speak "on 12/25" as day and month, in the order of the language."""
     first, second = int(match[1]), int(match[2])
     if match[0] == "9/11":  # said alike everywhere
@@ -126,7 +127,7 @@ _OBJECT_FOLLOWS = re.compile(
 )
 
 
-def bare_year(match: RuleMatch) -> str | None:
+def bare_year(match: EnglishMatch) -> str | None:
     """Speak four figures without a comma as a year, unless they count or number something."""
     next_word = _NEXT_WORD.match(match.after)
     word = next_word[1] if next_word else ""
@@ -143,7 +144,7 @@ def bare_year(match: RuleMatch) -> str | None:
     return match.year(match[0])
 
 
-def years(match: RuleMatch) -> str | None:
+def years(match: EnglishMatch) -> str | None:
     """Speak a span of years: 1914-18."""
     first, second = match[1], match[2]
     last = int(first[: 4 - len(second)] + second)
@@ -153,13 +154,13 @@ def years(match: RuleMatch) -> str | None:
     return f"{match.year(first)} to {last_year_words}"
 
 
-def _old_year(match: RuleMatch, year: int) -> str:
+def _old_year(match: EnglishMatch, year: int) -> str:
     if 100 < year < 1000 and year % 100:
         return f"{match.cardinal(year // 100)} {numbers.pair(year % 100)}"
     return match.year(year)
 
 
-def era(match: RuleMatch) -> str:
+def era(match: EnglishMatch) -> str:
     """Speak a year with its era: 44 BC, AD 79."""
     letters = ".".join((match["era"] or match["first"]).replace(".", ""))
     year = int(match["year"] or match["only"])
@@ -178,7 +179,7 @@ _AGE_CUE = re.compile(
 _OTHER_DECADE = re.compile(r"\d0'?s(?:,| and| or| to|[-–])? ?$")
 
 
-def decade(match: RuleMatch) -> str | None:
+def decade(match: EnglishMatch) -> str | None:
     """Speak decades, ages and round numbers in the plural: 1920s, '90s, his 40s; 100s and 1000s."""
     figures, possessive, preceding = match[2], "'" in match[3], match.before
     number = int(figures)
@@ -197,12 +198,12 @@ def decade(match: RuleMatch) -> str | None:
 # Times -------------------------------------------------------------------------------------------
 
 
-def _hour_words(match: RuleMatch, hour: int, minute: int) -> str:
+def _hour_words(match: EnglishMatch, hour: int, minute: int) -> str:
     """Return "six" or "six thirty"."""
     return match.cardinal(hour) + (f" {numbers.pair(minute)}" if minute else "")
 
 
-def _clock(match: RuleMatch, hour: int, minute: int, half_day: str = "") -> str:
+def _clock(match: EnglishMatch, hour: int, minute: int, half_day: str = "") -> str:
     """Speak a time of day; `half_day` is "a" or "p" for a.m. and p.m."""
     words = _hour_words(match, hour, minute)
     if half_day:
@@ -212,7 +213,7 @@ def _clock(match: RuleMatch, hour: int, minute: int, half_day: str = "") -> str:
     return "midnight" if hour == 0 else f"{words} o'clock" if hour <= 12 else f"{words} hundred"
 
 
-def time(match: RuleMatch) -> str | None:
+def time(match: EnglishMatch) -> str | None:
     """Speak a time, with seconds, a.m. or p.m. if given; None after hour 23."""
     hour, minute, second = int(match["hour"]), int(match.get("minute") or 0), match.get("second")
     if hour > 23:
@@ -223,14 +224,14 @@ def time(match: RuleMatch) -> str | None:
     return _clock(match, hour, minute, match.get("half"))
 
 
-def times(match: RuleMatch) -> str:
+def times(match: EnglishMatch) -> str:
     """Speak a span of times: 6-8 p.m., 10.30-11.15 a.m."""
     start = _hour_words(match, int(match["hour"]), int(match["minute"] or 0))
     end = _clock(match, int(match["hour2"]), int(match["minute2"] or 0), match["half"])
     return f"{start} to {end}"
 
 
-def time_at_the_end(match: RuleMatch) -> str | None:
+def time_at_the_end(match: EnglishMatch) -> str | None:
     """Speak "at 23.45." and the British "at 3.45.", but not "closed at 23.45."."""
     is_price = re.search(
         r"\b(?:closed?|trad\w+|end(?:ed)?|priced|stands?|stood|rose|fell|opened|valued) at $",
@@ -240,7 +241,7 @@ def time_at_the_end(match: RuleMatch) -> str | None:
     return time(match) if is_time and not is_price else None
 
 
-def british_time(match: RuleMatch) -> str | None:
+def british_time(match: EnglishMatch) -> str | None:
     """Speak a British time without a.m. or p.m.: We took the 5.20."""
     return time(match) if match.british else None
 
@@ -251,7 +252,7 @@ _BOOK = re.compile(
 )
 
 
-def verse(match: RuleMatch) -> str | None:
+def verse(match: EnglishMatch) -> str | None:
     """Speak a Bible verse: John 3:7; Genesis 1:1-2:3."""
     if not _BOOK.search(match.before[-60:]):
         return None
@@ -262,7 +263,7 @@ def verse(match: RuleMatch) -> str | None:
     )
 
 
-def roman_verse(match: RuleMatch) -> str | None:
+def roman_verse(match: EnglishMatch) -> str | None:
     """Speak Matt. v. 3, 1 Cor. xiii. 4."""
     chapter = numbers.roman(match[3])
     if not chapter:
@@ -277,7 +278,7 @@ _HOUR_CUE = re.compile(
 )
 
 
-def military(match: RuleMatch) -> str | None:
+def military(match: EnglishMatch) -> str | None:
     """Speak 0800 hours; None for a count of hours."""
     hour, minute = int(match[1]), int(match[2])
     if hour > 9 and not minute and match[0][2] != ":" and not _HOUR_CUE.search(match.before):
@@ -286,29 +287,29 @@ def military(match: RuleMatch) -> str | None:
     return f"{hour_words} {numbers.pair(minute) if minute else 'hundred'} hours"
 
 
-def zulu(match: RuleMatch) -> str:
+def zulu(match: EnglishMatch) -> str:
     hour, minute = numbers.pair(int(match[1])), int(match[2])
     return f"{hour} {numbers.pair(minute) if minute else 'hundred'} Zulu"
 
 
-def days(match: RuleMatch) -> str:
+def days(match: EnglishMatch) -> str:
     return f"{_weekday(match[1])} to {_weekday(match[2])}"
 
 
-def months(match: RuleMatch) -> str | None:
+def months(match: EnglishMatch) -> str | None:
     if match[0] == "May-December":  # a romance
         return None
     return f"{_month(match[1])} to {_month(match[2])}"
 
 
-def weekday_name(match: RuleMatch) -> str:
+def weekday_name(match: EnglishMatch) -> str:
     return _weekday(match[1])
 
 
-def month_name(match: RuleMatch) -> str:
+def month_name(match: EnglishMatch) -> str:
     return _month(match[1])
 
 
-def book(match: RuleMatch) -> str:
+def book(match: EnglishMatch) -> str:
     """Speak the short name of a book of the Bible."""
     return BIBLE_BOOKS_SHORT[next(filter(None, match.match.groups()))]

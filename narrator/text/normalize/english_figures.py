@@ -19,9 +19,10 @@ from narrator.text.normalize.english_lists import (
     STREETS,
     UNITS,
 )
+from narrator.text.normalize.english_match import EnglishMatch
 from narrator.text.normalize.english_measures import SECONDS, VULGAR, quantity_words
 from narrator.text.normalize.english_parts import describes
-from narrator.text.normalize.rules import RuleMatch, alternatives
+from narrator.text.normalize.rules import alternatives
 
 # Money -------------------------------------------------------------------------------------------
 
@@ -36,7 +37,7 @@ class _Currency(NamedTuple):
 _CURRENCIES = {sign: _Currency(*names) for sign, names in CURRENCIES.items()}
 
 
-def money(match: RuleMatch) -> str:
+def money(match: EnglishMatch) -> str:
     """Speak an amount of money or a range, with country and scale: US$5 million."""
     sign = match.get("sign") or match["code"]
     currency = _CURRENCIES[sign]
@@ -61,7 +62,7 @@ def money(match: RuleMatch) -> str:
     return f"{words} {currency.one if describes(match) else currency.many}"
 
 
-def _sum_words(text: str, match: RuleMatch, currency: _Currency) -> str:
+def _sum_words(text: str, match: EnglishMatch, currency: _Currency) -> str:
     """Speak a sum to the penny: "four pounds fifty", "one dollar and five cents", a "ten-dollar"
     bill."""
     integer, _, fraction = text.partition(".")
@@ -81,7 +82,7 @@ def _sum_words(text: str, match: RuleMatch, currency: _Currency) -> str:
     return f"{main_words} {match.cardinal(small_amount) if is_short else f'and {small_coins}'}"
 
 
-def coins(match: RuleMatch) -> str:
+def coins(match: EnglishMatch) -> str:
     if match[0] == "½p":
         return "a halfpenny"
     singular, plural = ("penny", "pence") if match[2] == "p" else ("cent", "cents")
@@ -103,7 +104,7 @@ def _old_pence(number: int, fraction: str, *, is_describing: bool = False) -> st
     return f"{name}{'' if number < 12 else ' '}pence {fraction_words}".strip()
 
 
-def old_money(match: RuleMatch) -> str:
+def old_money(match: EnglishMatch) -> str:
     """Speak pounds, shillings and pence."""
     units = [unit for unit in ("pound", "shilling") if match.get(f"{unit}s")]
     has_pence = bool(match.get("pence").strip("0") or match.get("part"))
@@ -124,7 +125,7 @@ _CASH_CONTEXT = re.compile(
 )
 
 
-def shillings(match: RuleMatch) -> str | None:
+def shillings(match: EnglishMatch) -> str | None:
     """Speak 6s. as shillings, but not those in "He ran it in 10s.", which are seconds."""
     if SECONDS.search(match.before[-40:]) and not _CASH_CONTEXT.search(
         match.before[-80:] + match.after[:80]
@@ -133,7 +134,7 @@ def shillings(match: RuleMatch) -> str | None:
     return old_money(match)
 
 
-def shillings_and_pence(match: RuleMatch) -> str | None:
+def shillings_and_pence(match: EnglishMatch) -> str | None:
     """Speak 7/6 as a price; None for a fraction in its lowest terms, and for what is no price."""
     first, second = int(match["shillings"]), int(match["pence"])
     is_fraction = first < second and math.gcd(first, second) == 1
@@ -153,7 +154,7 @@ _A_PIECE = re.compile(r" (?:each|net|apiece|a (?:dozen|head|pound|yard|copy|bott
 # Other numbers -----------------------------------------------------------------------------------
 
 
-def before_number(match: RuleMatch) -> str | None:
+def before_number(match: EnglishMatch) -> str | None:
     """Speak abbreviations before numbers: No. 5, pp. 3, vol. ii."""
     word = match[1].lower()
     is_unknown = "." not in match[0] and word not in DOTLESS
@@ -165,12 +166,12 @@ def before_number(match: RuleMatch) -> str | None:
     return f"{spoken.capitalize() if match[1][0].isupper() else spoken} "
 
 
-def american_ordinal(match: RuleMatch) -> str | None:
+def american_ordinal(match: EnglishMatch) -> str | None:
     """Speak the 103d Congress."""
     return None if match.british else match.ordinal(match[1])
 
 
-def caption(match: RuleMatch) -> str:
+def caption(match: EnglishMatch) -> str:
     """Speak Table 3-2 as "three dash two", since "three two" sounds like thirty-two; but "Tables
     3-5" is a range."""
     first, *other_numbers = re.findall(r"\d+", match["numbers"])
@@ -187,7 +188,7 @@ _RESULT = re.compile(
 )
 
 
-def shares(match: RuleMatch) -> str | None:
+def shares(match: EnglishMatch) -> str | None:
     """Speak two shares of a hundred: 50-50, 60-40; 40-60 is a range, 52-48 a result."""
     first, second = int(match[1]), int(match[2])
     if (
@@ -208,12 +209,12 @@ _MEASURE_BEFORE = re.compile(
 )
 
 
-def range_word(match: RuleMatch) -> str | None:
+def range_word(match: EnglishMatch) -> str | None:
     """Speak a dash between two figures as "to", if a measure precedes it."""
     return " to " if _MEASURE_BEFORE.search(match.before[-30:]) else None
 
 
-def groups(match: RuleMatch) -> str | None:
+def groups(match: EnglishMatch) -> str | None:
     """Speak groups of digits: 1-2-3, 978-0-14-103614-4."""
     parts = match[0].split("-")
     if max(map(len, parts)) > 2:
@@ -221,12 +222,12 @@ def groups(match: RuleMatch) -> str | None:
     return " ".join(numbers.label(part) for part in parts)
 
 
-def version(match: RuleMatch) -> str:
+def version(match: EnglishMatch) -> str:
     parts = match[0].split(".")
     return (" dot " if len(parts) == 4 else " point ").join(match.cardinal(part) for part in parts)
 
 
-def code(match: RuleMatch) -> str:
+def code(match: EnglishMatch) -> str:
     """Speak letters and digits in one word: A1, M25, 3D, H2O, 221B."""
     if plural := _PLURAL_CODE.fullmatch(match[0]):  # A380s
         return f"{'-'.join(plural[1])}-{numbers.plural(numbers.label(plural[2]))}"
@@ -245,7 +246,7 @@ _SUITE = re.compile(
 )
 
 
-def label(match: RuleMatch) -> str | None:
+def label(match: EnglishMatch) -> str | None:
     """Speak a number as a label: Room 101; Suite 210 in an address, but not a Cello Suite."""
     preceding = match.before
     if re.search(r"\b(?:[Ss]uite|Ste\.?) $", preceding[-8:]) and not _SUITE.search(preceding[-40:]):
@@ -253,17 +254,17 @@ def label(match: RuleMatch) -> str | None:
     return numbers.label(match[0])
 
 
-def millions(match: RuleMatch) -> str:
+def millions(match: EnglishMatch) -> str:
     return f"{match.figure(match[1])} {'million' if match[2] == 'M' else 'billion'}"
 
 
-def jet(match: RuleMatch) -> str:
+def jet(match: EnglishMatch) -> str:
     """Speak aircraft types: 747-400, 747s."""
     number_words = " ".join(numbers.label(part) for part in re.findall(r"\d+", match[0]))
     return numbers.plural(number_words) if match[0].endswith("s") else number_words
 
 
-def plain_number(match: RuleMatch) -> str:
+def plain_number(match: EnglishMatch) -> str:
     """Speak a number; digit by digit if it begins with 0 or is long and not round."""
     text = match[0]
     if text == "007":
@@ -275,7 +276,7 @@ def plain_number(match: RuleMatch) -> str:
     return match.figure(text)
 
 
-def navigation(match: RuleMatch) -> str:
+def navigation(match: EnglishMatch) -> str:
     """Speak runway 27L, heading 090."""
     return f"{numbers.digits(match[1])} {_RUNWAYS[match[2]]}".rstrip()
 
@@ -283,5 +284,5 @@ def navigation(match: RuleMatch) -> str:
 _RUNWAYS = {"": "", "L": "left", "R": "right", "C": "centre"}
 
 
-def times(match: RuleMatch) -> str:
+def times(match: EnglishMatch) -> str:
     return f"{match.figure(match[1])} times"

@@ -13,8 +13,8 @@ from narrator.text.normalize.english_lists import (
     ONE_WORDS,
     UNITS,
 )
+from narrator.text.normalize.english_match import EnglishMatch
 from narrator.text.normalize.english_parts import ARTICLE, NOUN, article, describes
-from narrator.text.normalize.rules import RuleMatch
 
 # Fractions ---------------------------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ class _Fraction(NamedTuple):
         return f"{self.integer}-and-{parts}".replace(" ", "-") if self.integer else parts
 
 
-def _read_fraction(text: str, match: RuleMatch) -> _Fraction | None:
+def _read_fraction(text: str, match: EnglishMatch) -> _Fraction | None:
     """Read a written fraction, "3 1/4"; None if it is not one."""
     if text[-1] in _FRACTIONS:
         integer, (numerator, denominator) = text[:-1].strip(" -"), _FRACTIONS[text[-1]]
@@ -78,7 +78,7 @@ def _is_fraction(text: str) -> bool:
     return text[-1] in _FRACTIONS or "/" in text
 
 
-def quantity_words(text: str, match: RuleMatch) -> str | None:
+def quantity_words(text: str, match: EnglishMatch) -> str | None:
     """Return a number or fraction in words; None for an improper fraction."""
     if not _is_fraction(text):
         return match.figure(text)
@@ -86,7 +86,7 @@ def quantity_words(text: str, match: RuleMatch) -> str | None:
     return None if fraction is None else str(fraction)
 
 
-def _compound(text: str, match: RuleMatch) -> str | None:
+def _compound(text: str, match: EnglishMatch) -> str | None:
     fraction = _read_fraction(text, match)
     return None if fraction is None else fraction.compound
 
@@ -109,7 +109,7 @@ _ODDS = re.compile(r"\b(?:odds\s(?:of|were|are|at|on)|priced\sat)\s$")
 _ON = re.compile(r"\s(?:on|against|favourite|favorite|outsider|shot|chance)\b")
 
 
-def _beats_or_odds(match: RuleMatch) -> str | None:
+def _beats_or_odds(match: EnglishMatch) -> str | None:
     """Speak 6/8 time, odds of 7/2."""
     if not re.fullmatch(r"\d+/\d+", match[0]):
         return None
@@ -123,7 +123,7 @@ def _beats_or_odds(match: RuleMatch) -> str | None:
     return None
 
 
-def fraction(match: RuleMatch) -> str | None:
+def fraction(match: EnglishMatch) -> str | None:
     """Speak a fraction, with an article as its context needs."""
     if pair := _slash_pair(match[0]) or _beats_or_odds(match):
         return pair
@@ -149,7 +149,7 @@ def fraction(match: RuleMatch) -> str | None:
 _INDEFINITE = re.compile(r"\b[Aa]n?\s$")
 
 
-def ordinal_fraction(match: RuleMatch) -> str | None:
+def ordinal_fraction(match: EnglishMatch) -> str | None:
     """Speak 4/5th, 3/4ths, 1/100th."""
     fraction = _read_fraction(match[1], match)
     if fraction is None:
@@ -169,7 +169,7 @@ SECONDS = re.compile(
 """Context before "10s" that means seconds, neither tens nor shillings."""
 
 
-def _is_measure(match: RuleMatch) -> bool:
+def _is_measure(match: EnglishMatch) -> bool:
     """Return True if a unit follows a number, and not a word, plural or ordinal."""
     text, gap, name = match["number"], match["gap"], match["unit"]
     if name == "s":
@@ -185,7 +185,7 @@ def _is_measure(match: RuleMatch) -> bool:
     return not is_word or match[0].endswith(".")
 
 
-def unit_names(name: str, match: RuleMatch) -> tuple[str, ...]:
+def unit_names(name: str, match: EnglishMatch) -> tuple[str, ...]:
     """Return singular and plural of a unit, in the spelling of the language."""
     names = UNITS[name]
     return names if match.british else tuple(re.sub(r"(lit|met)re", r"\1er", n) for n in names)
@@ -201,7 +201,7 @@ def _part_of_unit(singular: str, quantity: str, *, has_article: bool) -> str:
     return f"{quantity} of {article(singular)} {singular}"
 
 
-def _plural_number(match: RuleMatch) -> str | None:
+def _plural_number(match: EnglishMatch) -> str | None:
     """Speak plural numbers that are not seconds: fours, tens, Porsche 911s."""
     text = match["number"]
     if match["unit"] != "s" or not text.isdecimal() or SECONDS.search(match.before[-40:]):
@@ -211,7 +211,7 @@ def _plural_number(match: RuleMatch) -> str | None:
     return numbers.plural(numbers.label(text)) if len(text) == 3 else None
 
 
-def unit(match: RuleMatch) -> str | None:
+def unit(match: EnglishMatch) -> str | None:
     """Speak a number with its unit; None if no unit follows."""
     if not _is_measure(match):
         return None
@@ -234,7 +234,7 @@ def unit(match: RuleMatch) -> str | None:
 _AFTER_FEET = re.compile(r"\b(?:ft\.|feet|foot|by),?\s(?:and\s)?$", re.IGNORECASE)
 
 
-def dotted_unit(match: RuleMatch) -> str | None:
+def dotted_unit(match: EnglishMatch) -> str | None:
     """Speak a unit with its full stop after a number in words: five ft. seven in."""
     name, following = match["unit"].lower(), match.after.removeprefix(".")
     continues_previous = _AFTER_FEET.search(match.before) or re.match(r",|\s[a-z]", following)
@@ -248,12 +248,12 @@ def dotted_unit(match: RuleMatch) -> str | None:
 # Marks of feet and inches, degrees, minutes and seconds ------------------------------------------
 
 
-def _amounts(match: RuleMatch, *amounts: tuple[str, str]) -> str:
+def _amounts(match: EnglishMatch, *amounts: tuple[str, str]) -> str:
     """Return the amounts, each with its unit, that are not empty."""
     return " ".join(match.amount(text, unit) for text, unit in amounts if text)
 
 
-def height(match: RuleMatch) -> str:
+def height(match: EnglishMatch) -> str:
     """Speak 5'10", 5′ 10½″; 4′33″ is a time, since a foot has twelve inches."""
     first, second, fraction = match["feet"], match["inches"], match["part"]
     if int(second) > 12 and not fraction:
@@ -262,7 +262,9 @@ def height(match: RuleMatch) -> str:
     return f"{match.cardinal(first)} foot {inches}"
 
 
-def _length(text: str, mark: str, match: RuleMatch, *, is_describing: bool = False) -> str | None:
+def _length(
+    text: str, mark: str, match: EnglishMatch, *, is_describing: bool = False
+) -> str | None:
     """Speak feet or inches by their mark; singular if the length describes a noun."""
     singular, plural = ("foot", "feet") if mark in "'′" else ("inch", "inches")
     quantity = quantity_words(text, match)
@@ -285,7 +287,7 @@ _SIZED_IN_INCHES = re.compile(
 """Things sized in inches; elsewhere the mark ends a quotation."""
 
 
-def feet(match: RuleMatch) -> str | None:
+def feet(match: EnglishMatch) -> str | None:
     noun = match[2] in '"″' and _SIZED_IN_INCHES.match(match.after)
     return _length(match[1], match[2], match, is_describing=bool(noun) or describes(match))
 
@@ -298,48 +300,48 @@ _WARMTH = re.compile(
 _OTHER_WARMTH = re.compile(r"(?:[-–/]|\s?\()\d+[CF]\b|/gas\b|\sfan\b")
 
 
-def bare_degrees(match: RuleMatch) -> str | None:
+def bare_degrees(match: EnglishMatch) -> str | None:
     """Speak 20C as a temperature after words or before signs that show it."""
     shows = _WARMTH.search(match.before[-40:]) or _OTHER_WARMTH.match(match.after)
     is_second = re.search(r"\d[CF]?(?:[-–/]|\s?\()$", match.before)
     return temperature(match) if shows or is_second else None
 
 
-def hours(match: RuleMatch) -> str:
+def hours(match: EnglishMatch) -> str:
     """Speak 2h 30m, 5m 20s, where "m" means minutes."""
     return _amounts(match, *((match[unit], unit) for unit in ("hour", "minute", "second")))
 
 
-def scaled_number(match: RuleMatch) -> str:
+def scaled_number(match: EnglishMatch) -> str:
     """Speak 5m people."""
     scale = {"k": "thousand", "m": "million", "bn": "billion"}[match[2]]
     return f"{match.figure(match[1])} {scale}"
 
 
-def slashes(match: RuleMatch) -> str:
+def slashes(match: EnglishMatch) -> str:
     """Speak 1/2/3."""
     if match[0] == "24/7/365":
         return "twenty-four seven three sixty-five"
     return ", ".join(map(match.cardinal, match[0].split("/")))
 
 
-def area(match: RuleMatch) -> str | None:
+def area(match: EnglishMatch) -> str | None:
     """Speak 10' × 12'."""
     sides = (_length(match[1], match[2], match), _length(match[3], match[4], match))
     return " by ".join(side for side in sides if side) if all(sides) else None
 
 
-def arc(match: RuleMatch) -> str:
+def arc(match: EnglishMatch) -> str:
     """Speak degrees, minutes and seconds, with a compass point."""
     words = _amounts(match, (match[1], "degree"), (match[2], "minute"), (match[3], "second"))
     return f"{words} {COMPASS[match[4]].lower()}" if match[4] else words
 
 
-def temperature(match: RuleMatch) -> str:
+def temperature(match: EnglishMatch) -> str:
     scale = {"C": "Celsius", "F": "Fahrenheit", "K": "kelvin"}[match[2]]
     return f"{match.amount(match[1], 'degree')} {scale}"
 
 
-def describing_degrees(match: RuleMatch) -> str | None:
+def describing_degrees(match: EnglishMatch) -> str | None:
     """Speak a 90° turn."""
     return f"{match.figure(match[1])} degree" if describes(match) else None

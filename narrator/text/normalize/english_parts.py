@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from narrator.text.normalize.english_lists import FUNCTION
-from narrator.text.normalize.rules import RuleMatch
+from narrator.text.normalize.english_match import EnglishMatch
 
 OPENS = re.compile(r"(?:^|[.!?…][\"')\]]*\s|\n)[\"'(\[]*$")
 """Matches the text before the beginning of a sentence."""
@@ -16,7 +16,7 @@ NOUN = re.compile(r"\s([a-z]{3,})")
 _CASH = re.compile(r"\s(?:bill|note|coin|piece|stamp)s?\b")
 
 
-def describes(match: RuleMatch) -> bool:
+def describes(match: EnglishMatch) -> bool:
     """Return True if the amount describes a noun: "a $5 bill", "a 6 ft man"."""
     if re.match(r"-an?-[a-z]", match.after):  # $5-a-day
         return True

@@ -16,7 +16,8 @@ from narrator.text.normalize.english_lists import (
     STATES_DOTTED,
     STREETS,
 )
-from narrator.text.normalize.rules import RuleMatch, alternatives
+from narrator.text.normalize.english_match import EnglishMatch
+from narrator.text.normalize.rules import alternatives
 
 # Telephones --------------------------------------------------------------------------------------
 
@@ -28,7 +29,7 @@ def _phone_digits(group: str) -> str:
     )
 
 
-def phone(match: RuleMatch) -> str | None:
+def phone(match: EnglishMatch) -> str | None:
     """Speak a telephone number; None if it looks like a plain number or a span."""
     text, extension = match["number"], match["extension"]
     groups = re.findall(r"\d+", text.replace("(0)", " ") if text[0] == "+" else text)
@@ -48,7 +49,7 @@ _DIALLED = re.compile(r"\b(?:[Tt]el\.?:?|[Pp]hone:?|[Cc]all|[Dd]ial|[Rr]ing) $")
 _SPAN_AFTER = re.compile(r" (?:people|men|women|children|years|feet|miles|pages|words|soldiers)\b")
 
 
-def _is_span(match: RuleMatch, first: str, second: str) -> bool:
+def _is_span(match: EnglishMatch, first: str, second: str) -> bool:
     """Return True for a span of years or a range: 1914-1918; 300-4000 people."""
     if all(re.fullmatch(YEAR, group) for group in (first, second)):
         return True
@@ -65,7 +66,7 @@ def _is_span(match: RuleMatch, first: str, second: str) -> bool:
 _STATE_NAMES = STATES | STATES_DOTTED
 
 
-def zip_code(match: RuleMatch) -> str | None:
+def zip_code(match: EnglishMatch) -> str | None:
     """Speak a ZIP code: CA 90210-1234."""
     state = match["state"].replace(".", "")
     if state and state not in _STATE_NAMES:
@@ -81,12 +82,12 @@ def _letters_and_figures(text: str) -> str:
     )
 
 
-def postcode(match: RuleMatch) -> str:
+def postcode(match: EnglishMatch) -> str:
     """Speak a British postcode: SW1A 1AA."""
     return f"{_letters_and_figures(match[1])}, {_letters_and_figures(match[2])}"
 
 
-def state(match: RuleMatch) -> str | None:
+def state(match: EnglishMatch) -> str | None:
     """Speak the state after a town: Springfield, IL; Boston, Mass."""
     town = re.search(r"\b[A-Z][\w'.-]*[a-z], $", match.before)
     return _STATE_NAMES[match[1].replace(".", "")] if town else None
@@ -99,7 +100,7 @@ _BEFORE_KIND = re.compile(rf"\d[A-Za-z]? (?:[A-Z][a-z]+ )?{_NAME}{{1,4}}$")
 _COUNT_CUE = re.compile(r"\b(?:all|some|about|of|than|over|nearly|the)\s$", re.IGNORECASE)
 
 
-def house_number(match: RuleMatch) -> str | None:
+def house_number(match: EnglishMatch) -> str | None:
     """Speak a house number by pairs of digits: 2788 San Tomas Expy."""
     preceding = match.before
     if _COUNT_CUE.search(preceding) or re.fullmatch("200[0-9]", match[1]):
@@ -112,27 +113,27 @@ def house_number(match: RuleMatch) -> str | None:
 _AFTER_KIND = re.compile(rf" (?:{alternatives({*STREETS, *STREETS.values()})})\.? $")
 
 
-def leading_compass_point(match: RuleMatch) -> str | None:
+def leading_compass_point(match: EnglishMatch) -> str | None:
     return _compass_point(match) if re.search(r"\d[A-Za-z]? $", match.before) else None
 
 
-def following_compass_point(match: RuleMatch) -> str | None:
+def following_compass_point(match: EnglishMatch) -> str | None:
     return _compass_point(match) if _AFTER_KIND.search(match.before[-20:]) else None
 
 
-def _compass_point(match: RuleMatch) -> str:
+def _compass_point(match: EnglishMatch) -> str:
     return COMPASS["".join(re.findall("[NSEW]", match[0]))]
 
 
-def street(match: RuleMatch) -> str | None:
+def street(match: EnglishMatch) -> str | None:
     return STREETS[match[1]] if _BEFORE_KIND.search(match.before) else None
 
 
-def free_call(match: RuleMatch) -> str:
+def free_call(match: EnglishMatch) -> str:
     """Speak the figures of 1-800-FLOWERS."""
     return f"{', '.join(map(_phone_digits, match[0].split('-')[:-1]))}, "
 
 
-def district(match: RuleMatch) -> str:
+def district(match: EnglishMatch) -> str:
     """Speak the letters of London, S.W.7."""
     return f"{'.'.join(re.findall('[A-Z]', match[0]))} "

@@ -34,11 +34,12 @@ from narrator.text.normalize.english_lists import (
     WEB,
     WEB_WORDS,
 )
+from narrator.text.normalize.english_match import EnglishMatch
 from narrator.text.normalize.english_measures import unit_names
 from narrator.text.normalize.english_parts import (
     OPENS,
 )
-from narrator.text.normalize.rules import RuleMatch, alternatives
+from narrator.text.normalize.rules import alternatives
 from textbase.initialisms import AMBIGUOUS_CAPITALS, SPELLED
 
 # Addresses ---------------------------------------------------------------------------------------
@@ -72,16 +73,16 @@ def _host(text: str) -> str:
     return " dot ".join(spoken_labels)
 
 
-def url(match: RuleMatch) -> str:
+def url(match: EnglishMatch) -> str:
     path = (match["path"] or "").rstrip("/")
     return f"{_host(match['host'])} {_web_part(path)}".strip()
 
 
-def email(match: RuleMatch) -> str:
+def email(match: EnglishMatch) -> str:
     return f"{_web_part(match['user'])} at {_host(match['host'])}"
 
 
-def tag(match: RuleMatch) -> str:
+def tag(match: EnglishMatch) -> str:
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", match[2])
     return f"{'hashtag' if match[1] == '#' else 'at'} {_web_part(words)}"
 
@@ -89,7 +90,7 @@ def tag(match: RuleMatch) -> str:
 # Signs -------------------------------------------------------------------------------------------
 
 
-def expand_curse(match: RuleMatch) -> str | None:
+def expand_curse(match: EnglishMatch) -> str | None:
     """Expand a censored curse: d—n; G—d."""
     first_letter, other_letters = match[0][0], match[0][1:]
     word = CURSES.get(first_letter + other_letters) or CURSES.get(
@@ -98,7 +99,7 @@ def expand_curse(match: RuleMatch) -> str | None:
     return word.capitalize() if word and first_letter.isupper() else word
 
 
-def sign(match: RuleMatch) -> str:
+def sign(match: EnglishMatch) -> str:
     """Speak a sign; "x > 5" compares, ">5 years" does not."""
     is_comparison = match[0] in "<>≤≥" and match.after.startswith(" ")
     return f" {'is ' * is_comparison}{SIGN_WORDS[match[0]]} "
@@ -107,7 +108,7 @@ def sign(match: RuleMatch) -> str:
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 
 
-def power(match: RuleMatch) -> str | None:
+def power(match: EnglishMatch) -> str | None:
     """Speak 10⁻³, x⁴; None for a lone ¹, ² or ³."""
     figures = match[0].translate(_SUPERSCRIPTS)
     if figures in ("1", "2", "3"):
@@ -116,13 +117,13 @@ def power(match: RuleMatch) -> str | None:
     return f" to the power of {sign}{match.cardinal(figures.strip('+-'))}"
 
 
-def charge(match: RuleMatch) -> str:
+def charge(match: EnglishMatch) -> str:
     """Speak the charge of an ion: Fe³⁺."""
     size = f" {match.cardinal(match[1].translate(_SUPERSCRIPTS))}" if match[1] else ""
     return f"{size} {'plus' if match[2] == '⁺' else 'minus'}"
 
 
-def isotope(match: RuleMatch) -> str:
+def isotope(match: EnglishMatch) -> str:
     """Speak ¹⁴C, ²³⁵U, ³H."""
     figures, element = filter(None, match.match.groups())
     return f"{element}-{numbers.label(figures.translate(_SUPERSCRIPTS))}"
@@ -133,12 +134,12 @@ _SUITS = {"♠": "spades", "♥": "hearts", "♦": "diamonds", "♣": "clubs"}
 _CARDS = {"A": "ace", "K": "king", "Q": "queen", "J": "jack"}
 
 
-def accidental(match: RuleMatch) -> str:
+def accidental(match: EnglishMatch) -> str:
     gap = " " if match.after[:1].isalnum() else ""
     return f" {_ACCIDENTALS[match[0]]}{gap}"
 
 
-def card(match: RuleMatch) -> str:
+def card(match: EnglishMatch) -> str:
     """Speak A♠ and ♠A as the ace of spades, and 4♠ as a bid."""
     rank, suit = match["rank"] or match["last"], _SUITS[match["suit"] or match["first"]]
     if match["rank"] and rank.isdecimal() and int(rank) < 8:
@@ -149,11 +150,11 @@ def card(match: RuleMatch) -> str:
 _PIECES = {"K": "king", "Q": "queen", "R": "rook", "B": "bishop", "N": "knight"}
 
 
-def chess_number(match: RuleMatch) -> str:
+def chess_number(match: EnglishMatch) -> str:
     return f"{match.cardinal(match[1])}, "
 
 
-def chess_move(match: RuleMatch) -> str | None:
+def chess_move(match: EnglishMatch) -> str | None:
     """Speak Nf3, Qxf7#, exd5, O-O; None for a stammer, "O-O"."""
     if match["castle"]:
         is_game = re.search(r"[a-h][1-8]\b|\d\. ?$", match.before[-40:])
@@ -174,7 +175,7 @@ def chess_move(match: RuleMatch) -> str | None:
 _SUBSCRIPTS = "₀-₉"
 
 
-def formula(match: RuleMatch) -> str:
+def formula(match: EnglishMatch) -> str:
     """Speak a formula by its letters: H₂SO₄."""
     parts = re.findall(rf"[A-Z]|[a-z]|[{_SUBSCRIPTS}]+", match[0])
     return " ".join(
@@ -195,7 +196,7 @@ _GREEK_BEFORE = re.compile(rf"[{_GREEK}]{{2}}[\s,;.·]+$")
 _GREEK_AFTER = re.compile(rf"[\s,;.·]+[{_GREEK}]{{2}}")
 
 
-def greek_letter(match: RuleMatch) -> str | None:
+def greek_letter(match: EnglishMatch) -> str | None:
     """Speak a single letter by its name, Ω or α; leave one within Greek text."""
     preceding, following = match.before, match.after
     if _GREEK_BEFORE.search(preceding[-40:]) or _GREEK_AFTER.match(following):
@@ -213,7 +214,7 @@ def _title_case(words: str) -> str:
     return re.sub(r"\b(?!and\b)[a-z]", lambda letter: letter[0].upper(), words)
 
 
-def leading(match: RuleMatch) -> str | None:
+def leading(match: EnglishMatch) -> str | None:
     """Speak the number of a chapter: "IV", "IV. The Arrival"."""
     numeral, number = match[1], numbers.roman(match[1])
     if not match.heading:  # a line of its own all the same
@@ -233,19 +234,19 @@ _PAGED = re.compile(
 _FIRM_DIVISIONS = frozenset(("chapter", "volume", "act", "scene", "canto", "world war"))
 
 
-def _pronoun_follows(match: RuleMatch, verbs: frozenset[str]) -> bool:
+def _pronoun_follows(match: EnglishMatch, verbs: frozenset[str]) -> bool:
     """Return True if the text after "I" shows that it is the pronoun."""
     word = re.match(r"\s([a-z']+)|'(?:m|ve|d|ll)\b", match.after)
     return bool(word and (word[1] is None or word[1] in verbs))
 
 
-def roman_year(match: RuleMatch) -> str | None:
+def roman_year(match: EnglishMatch) -> str | None:
     """Speak MCMXCIX."""
     number = numbers.roman(match[0])
     return match.year(number) if 1400 < number < 2100 else None
 
 
-def division(match: RuleMatch) -> str | None:
+def division(match: EnglishMatch) -> str | None:
     """Speak a numeral after the name of a division: Chapter IV, page xii."""
     numeral, number, preceding = match[0], numbers.roman(match[0]), match.before[-24:]
     is_paged = _PAGED.search(preceding)
@@ -260,14 +261,14 @@ def division(match: RuleMatch) -> str | None:
     return _title_case(match.cardinal(number))
 
 
-def page_range(match: RuleMatch) -> str | None:
+def page_range(match: EnglishMatch) -> str | None:
     """Speak pp. iv–ix."""
     first, last = numbers.roman(match[1]), numbers.roman(match[2])
     is_range = 0 < first < last and _PAGED.search(match.before[-24:])
     return f"{match.cardinal(first)} to {match.cardinal(last)}" if is_range else None
 
 
-def _counts_one(match: RuleMatch, division: str) -> bool:
+def _counts_one(match: EnglishMatch, division: str) -> bool:
     """Return True if the "I" after a division's name is a number: "act I.", not "in part I
     agree"."""
     is_closed = re.match(r"[.,:;)\]!?\"]|\s*$|\s(?:of|and|to|is|—|–|-)", match.after)
@@ -290,7 +291,7 @@ _KING_FOLLOWS = re.compile(
 _LINKING_WORD = re.compile(r"\b(?:to|as|with|for|like|when|that|than)\s$", re.IGNORECASE)
 
 
-def regnal(match: RuleMatch) -> str | None:
+def regnal(match: EnglishMatch) -> str | None:
     """Speak Henry VIII, King Charles I, John D. Rockefeller III."""
     numeral, number, preceding = match[1], numbers.roman(match[1]), match.before[-160:]
     name_match = _NAMES.search(preceding)
@@ -312,7 +313,7 @@ def regnal(match: RuleMatch) -> str | None:
     return None if is_pronoun or is_initial else f"the {_title_case(match.ordinal(number))}"
 
 
-def _is_first(match: RuleMatch, text_before_name: str, name: str, *, is_ruler: bool) -> bool:
+def _is_first(match: EnglishMatch, text_before_name: str, name: str, *, is_ruler: bool) -> bool:
     """Return True if the "I" after a name is a number, not the pronoun."""
     following = match.after
     if _FIRST_FOLLOWS.match(following):
@@ -331,7 +332,7 @@ def _is_first(match: RuleMatch, text_before_name: str, name: str, *, is_ruler: b
     return bool(name in REGNAL_NAMES and begins_sentence)
 
 
-def and_nth(match: RuleMatch) -> str | None:
+def and_nth(match: EnglishMatch) -> str | None:
     """Speak the second numeral of James I and VI, James VI and I."""
     number = numbers.roman(match[1])
     name_match = re.search(r"\b([A-Z]\w+) ([IVX]+)\.? and $", match.before[-40:])
@@ -351,7 +352,7 @@ _DIVISION_LIST = re.compile(
 _GOES_ON = re.compile(r"(?:, |,? (?:and|or|to|&) |\s?[–-]\s?)[IVXLC]+\b(?!['’.]\w)")
 
 
-def listed(match: RuleMatch) -> str | None:
+def listed(match: EnglishMatch) -> str | None:
     """Speak Chapters I and II, Parts I to III; "Letters I wrote" has the pronoun."""
     number, list_match = numbers.roman(match[0]), _DIVISION_LIST.search(match.before[-120:])
     if not 0 < number < 200 or list_match is None:
@@ -362,7 +363,7 @@ def listed(match: RuleMatch) -> str | None:
     return _title_case(match.cardinal(number)) if is_listed else None
 
 
-def bare_roman(match: RuleMatch) -> str | None:
+def bare_roman(match: EnglishMatch) -> str | None:
     """Speak XIV; IV and VI have other meanings, so two letters only after a capitalised name."""
     number = numbers.roman(match[0])
     has_name = re.search(rf"\b(?!(?:{STARTERS})\b)[A-Z][a-z'.]+\s$", match.before[-40:])
@@ -376,7 +377,7 @@ def bare_roman(match: RuleMatch) -> str | None:
 _DRIVE_ENDS = re.compile(rf"\s(?!No\b)(?:{STARTERS})\b|[\"')]*\s*$")
 
 
-def title(match: RuleMatch) -> str | None:
+def title(match: EnglishMatch) -> str | None:
     """Expand a title, but "Dr" after a street's name to Drive."""
     name = match[1] if match[1] in TITLES else match[1].capitalize()
     has_name = re.match(r"\s?[A-Z]", match.after)
@@ -392,7 +393,7 @@ def title(match: RuleMatch) -> str | None:
     return "Drive." if is_drive else TITLES[name] + _space(match)
 
 
-def _space(match: RuleMatch) -> str:
+def _space(match: EnglishMatch) -> str:
     """Return a space if a letter follows: "Mr.Jones"."""
     return " " if match.after[:1].isalpha() else ""
 
@@ -402,7 +403,7 @@ _NOT_STREET = re.compile(
 )
 
 
-def saint(match: RuleMatch) -> str | None:
+def saint(match: EnglishMatch) -> str | None:
     """Speak Saint before a name, but Street after a name with a number, or if no name follows."""
     preceding = match.before
     if re.search(r"\d\w* (?:[NSEW]\.? )?(?:[A-Z][\w']+ )+$|\d(?:st|nd|rd|th) $", preceding):
@@ -419,18 +420,18 @@ def saint(match: RuleMatch) -> str | None:
     return "Street" if has_name else None
 
 
-def rank(match: RuleMatch) -> str:
+def rank(match: EnglishMatch) -> str:
     return RANKS[match[1]] + _space(match)
 
 
 _PLACE_BEFORE = re.compile(r"(?:\b[A-Z][\w'.]*|\d(?:st|nd|rd|th)|&),? $")
 
 
-def place(match: RuleMatch) -> str | None:
+def place(match: EnglishMatch) -> str | None:
     return PLACES[match[1]] if _PLACE_BEFORE.search(match.before) else None
 
 
-def initials(match: RuleMatch) -> str:
+def initials(match: EnglishMatch) -> str:
     return ".".join(re.findall(r"[^\W\d_]", match[0]))
 
 
@@ -441,7 +442,7 @@ _NOT_A_NAME = re.compile(
 )
 
 
-def initial(match: RuleMatch) -> str | None:
+def initial(match: EnglishMatch) -> str | None:
     return None if _NOT_A_NAME.search(match.before) else match[1] + _space(match)
 
 
@@ -471,12 +472,12 @@ def _is_shouted(word: str) -> bool:
     return len(word) > 1 and word.isupper() and not is_spelled and _is_word(word)
 
 
-def _is_beside_shouting(match: RuleMatch) -> bool:
+def _is_beside_shouting(match: EnglishMatch) -> bool:
     neighbours = (_PREVIOUS_WORD.search(match.before[-80:]), _FOLLOWING_WORD.match(match.after))
     return any(word and _is_shouted(word[1]) for word in neighbours)
 
 
-def capitals(match: RuleMatch) -> str | None:
+def capitals(match: EnglishMatch) -> str | None:
     """Speak a word in capitals: kept, lower-cased as emphasis, or spelled as initials."""
     word_base = match[0].removesuffix("'S")
     possessive = "'s" if word_base != match[0] else ""
@@ -494,27 +495,27 @@ def capitals(match: RuleMatch) -> str | None:
     return word.capitalize() if match.heading or opens_sentence else re.sub(r"^i(?=')", "I", word)
 
 
-def file(match: RuleMatch) -> str:
+def file(match: EnglishMatch) -> str:
     return _web_part(match[0])
 
 
-def subscripts(match: RuleMatch) -> str:
+def subscripts(match: EnglishMatch) -> str:
     return f" {numbers.label(_plain_digits(match[0]))} "
 
 
-def unit_after_power(match: RuleMatch) -> str:
+def unit_after_power(match: EnglishMatch) -> str:
     """Speak the unit of 3 × 10⁸ m/s."""
     return unit_names(match[1], match)[1]
 
 
-def stars(match: RuleMatch) -> str:
+def stars(match: EnglishMatch) -> str:
     """Speak a rating: ★★★☆☆."""
     return f" {match.amount(match[0].count('★'), 'star')} "
 
 
-def per(match: RuleMatch) -> str:
+def per(match: EnglishMatch) -> str:
     return f" per {UNITS.get(match[1], [match[1]])[0]}"
 
 
-def censored(match: RuleMatch) -> str:
+def censored(match: EnglishMatch) -> str:
     return f"{match[1].upper()} blank"

@@ -1,4 +1,4 @@
-"""Rules, and how a table of them is applied to a text. Of languages it knows English numbers."""
+"""Rules, and how a table of them is applied to a text. Knows no language."""
 
 from __future__ import annotations
 
@@ -7,17 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from narrator.text.normalize import numbers
 from narrator.text.normalize.edits import Replacement
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """Facts that rules know besides the text."""
-
-    british: bool
-    heading: bool
-
 
 _CONTEXT = 400
 """Characters around a match that its meaning may depend on; more would be slow."""
@@ -25,18 +15,14 @@ _CONTEXT = 400
 
 @dataclass(frozen=True, slots=True)
 class RuleMatch:
-    """A match of a rule's pattern, with the text around it, and English numbers in words."""
+    """A match of a rule's pattern, with the text around it. `heading` is true in a title."""
 
     match: re.Match[str]
-    setting: Setting
+    heading: bool
 
     def __getitem__(self, group: int | str) -> str:
         text: str = self.match[group]
         return text
-
-    def get(self, group: str) -> str:
-        """Return the text of a group; "" if it caught nothing, or the pattern has no such group."""
-        return self.match.groupdict().get(group) or ""
 
     @property
     def before(self) -> str:
@@ -49,32 +35,6 @@ class RuleMatch:
         """The text after the match, up to the context's length."""
         stop = self.match.end()
         return self.match.string[stop : stop + _CONTEXT]
-
-    @property
-    def british(self) -> bool:
-        return self.setting.british
-
-    @property
-    def heading(self) -> bool:
-        return self.setting.heading
-
-    def cardinal(self, number: int | str) -> str:
-        return numbers.cardinal(int(number), british=self.british)
-
-    def ordinal(self, number: int | str) -> str:
-        return numbers.ordinal(int(number), british=self.british)
-
-    def year(self, number: int | str) -> str:
-        return numbers.year(int(number), british=self.british)
-
-    def figure(self, text: str) -> str:
-        """Return the words of a written number with commas and a point."""
-        return numbers.decimal(text, british=self.british)
-
-    def amount(self, number: int | str, singular: str, plural: str = "") -> str:
-        """Return a number with its noun: "one pound", "two pounds", "1.5 pounds" in words."""
-        noun = singular if str(number) == "1" else plural or f"{singular}s"
-        return f"{self.figure(str(number))} {noun}"
 
 
 Speak = Callable[[RuleMatch], str | None]
@@ -120,7 +80,11 @@ class Group:
 
 
 def apply_rules(
-    text: str, groups: Sequence[Group], setting: Setting, read_mask: bytearray | None = None
+    text: str,
+    groups: Sequence[Group],
+    read_mask: bytearray | None = None,
+    *,
+    heading: bool = False,
 ) -> list[Replacement]:
     """Return edits of `text`, in the order of the rules.
 
@@ -150,7 +114,7 @@ def apply_rules(
                         match = pattern.search(text, next_free) if next_free >= 0 else None
                         continue
                     match, stop = shortened, shortened.end()
-                replacement = rule.speak(RuleMatch(match, setting))
+                replacement = rule.speak(RuleMatch(match, heading))
                 if replacement is not None and stop > start:
                     edits.append(Replacement(start, stop, replacement, rule.name))
                     read_mask[start:stop] = b"\x01" * (stop - start)
