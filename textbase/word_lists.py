@@ -12,15 +12,19 @@ from pathlib import Path
 
 
 class WordLists:
-    """The sections of one file. Raises KeyError for a section that the file lacks."""
+    """The sections of a file called `name`. Raises KeyError for a section that the file lacks."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, name: str = "") -> None:
+        self.name = name
         self._sections: dict[str, list[str]] = {}
-        for line in text.splitlines():
+        self._numbers: dict[str, list[int]] = {}
+        for number, line in enumerate(text.splitlines(), 1):
             if line.startswith("[") and line.endswith("]"):
-                lines = self._sections[line.strip("[]")] = []
+                section = line.strip("[]")
+                self._sections[section], self._numbers[section] = [], []
             elif line and not line.startswith("# "):
-                lines.append(line)
+                self._sections[section].append(line)
+                self._numbers[section].append(number)
 
     def __contains__(self, section: str) -> bool:
         return section in self._sections
@@ -32,6 +36,17 @@ class WordLists:
     def lines(self, section: str) -> list[str]:
         """Returns the lines of a section, in order."""
         return self._sections[section]
+
+    def numbered_lines(self, section: str) -> list[tuple[int, str]]:
+        """Returns the lines of a section, each with those that continue it and its number."""
+        numbered: list[tuple[int, str]] = []
+        for number, line in zip(self._numbers[section], self._sections[section], strict=True):
+            if line.startswith("  ") and numbered:
+                first_number, start = numbered.pop()
+                numbered.append((first_number, f"{start} {line.removeprefix('  ')}"))
+            else:
+                numbered.append((number, line))
+        return numbered
 
     def words(self, section: str) -> list[str]:
         """Returns the words of a section, in order."""
@@ -58,4 +73,4 @@ class WordLists:
 @functools.cache
 def read_word_lists(path: Path) -> WordLists:
     """Reads a file of word lists, once."""
-    return WordLists(path.read_text("utf-8"))
+    return WordLists(path.read_text("utf-8"), f"{path.parent.name}/{path.name}")

@@ -10,7 +10,9 @@ import pytest
 
 from narrator.text.normalize import Lexicon, english, grammars, normalize
 from narrator.text.normalize.edits import apply_edits
-from narrator.text.normalize.grammars import Grammar, UnknownNameError
+from narrator.text.normalize.exact_grammar import ExactGrammar
+from narrator.text.normalize.grammar_lists import GrammarError
+from narrator.text.normalize.grammars import Grammar
 from narrator.text.normalize.rules import Speak, apply_rules
 from tests.tables import Case, read_cases
 from textbase.word_lists import WordLists
@@ -157,10 +159,6 @@ def test_figures_of_telephones_stay_as_written() -> None:
 
 
 EXACT = """
-[notation]
-patterns: exact
-rules: own
-
 [names]
 No: number
 Nos: numbers
@@ -183,7 +181,7 @@ def test_exact_patterns_regard_case_keep_spaces_and_call_functions() -> None:
     def function(name: str) -> Speak:
         return lambda match: f"{name} {match[1].lower()}"
 
-    groups = list(Grammar(WordLists(EXACT), "en", (), None, function).groups())
+    groups = list(ExactGrammar(WordLists(EXACT), "en", (), None, function).groups())
     edits = apply_rules("#1, Nos. 2, no. 3, NO, s", groups)
     assert apply_edits("#1, Nos. 2, no. 3, NO, s", sorted(edits)) == (
         "number 1, numbers two, no. 3, words.quiet no, s"
@@ -213,7 +211,7 @@ def test_the_table_of_english_names_every_public_function_and_no_other() -> None
     ],
 )
 def test_a_rule_that_names_what_is_not_there_is_an_error(line: str, message: str) -> None:
-    with pytest.raises(UnknownNameError, match=message):
+    with pytest.raises(GrammarError, match=message):
         read("5", f"{POLISH}{line}\n")
 
 

@@ -24,7 +24,8 @@ from narrator.text.normalize import (
     numbers,
 )
 from narrator.text.normalize.english_match import EnglishMatch
-from narrator.text.normalize.grammars import Grammar, read_lists
+from narrator.text.normalize.exact_grammar import ExactGrammar
+from narrator.text.normalize.grammars import read_lists
 from narrator.text.normalize.rules import Group, Speak
 
 MODULES: dict[str, ModuleType] = {
@@ -75,5 +76,5 @@ def _rules(*, british: bool) -> tuple[Group, ...]:
         speak: Callable[[EnglishMatch], str | None] = getattr(MODULES[module], attribute)
         return lambda match: speak(EnglishMatch(match.match, match.heading, british))
 
-    grammar = Grammar(read_lists("en"), "en", (), _Numbers(british=british), function)
+    grammar = ExactGrammar(read_lists("en"), "en", (), _Numbers(british=british), function)
     return tuple(grammar.groups())

@@ -56,81 +56,42 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import Protocol
 
 from narrator.text.normalize import numbers
 from narrator.text.normalize.capitals import CAPITALS
-from narrator.text.normalize.rules import Group, Rule, RuleMatch, Speak, alternatives
+from narrator.text.normalize.grammar_lists import (
+    GrammarError,
+    ListsByName,
+    UnknownNameError,
+    capitalise,
+    month_names,
+)
+from narrator.text.normalize.grammar_numbers import NumberWords, Speller
+from narrator.text.normalize.grammar_patterns import (
+    COUNTING_KINDS,
+    LETTER,
+    NUMBER_KINDS,
+    NUMERIC_KINDS,
+    SLOT,
+    TEXT_STOP,
+    boundaries,
+    ends_after,
+    gate_of,
+    kind_of,
+    sentence_stop,
+    slot_patterns,
+)
+from narrator.text.normalize.rules import Group, Rule, RuleMatch
 from textbase.word_lists import WordLists, read_word_lists
 
 _FOLDER = Path(__file__).with_name("languages")
 _COMMON = _FOLDER / "common.txt"
 _SAME_AS = {"nb": "no", "nn": "no", "fil": "tl"}
-
-_CAPITAL = f"[{''.join(c for c in map(chr, range(0x530)) if c.isupper())}]"
-_CLOSING_MARKS = r"[\"')\]]*"
-_TEXT_STOP = rf"{_CLOSING_MARKS}\s*(?:$|\n)"
-_CURRENCY_SIGNS = "$€£¥₽₹₩₪₴₺₫฿"
-_MARKS = "\u0900-\u0903\u093a-\u093c\u093e-\u094f\u0951-\u0957\u0962\u0963"
-"""Signs of vowels in Devanagari, which belong to words, but not to `\\w`."""
-_LETTER = re.compile(rf"[^\W_]|[{_MARKS}]")
-_FIGURES_BEFORE = rf"(?<![\w{_MARKS}.,:/+=±×{_CURRENCY_SIGNS}])(?<![\w{_MARKS}][-–−])"
-_FIGURES_AFTER = rf"(?![\w/+=×{_MARKS}]|[-–−:'][^\W_]|[.,]\d|\s?[%‰°{_CURRENCY_SIGNS}])"
-_WORD_BEFORE = rf"(?:\b|(?!\w))(?<![{_MARKS}])"
-_WORD_AFTER = rf"(?:\b|(?<!\w))(?!/\w|[{_MARKS}])"
-_FIGURES = frozenset("n number upto day year hour minute cents".split())
-"""Kinds of slots whose figures are said as a number."""
-_NUMERALS = _FIGURES | {"numeral"}
-_ROMAN = r"[MDCLXVI](?<![A-Za-z].)(?:[MDCLXVI]*(?![a-zß-ÿ])|(?<=[IVX])(?:[IVX]|[eèé][rm]?e?(?!\w)))"
-_GATES = {**dict.fromkeys(_FIGURES, r"\d"), "roman": _ROMAN, "numeral": rf"\d|{_ROMAN}"}
-"""What a text has if it has a slot of these kinds."""
-_NEEDS_DIGIT = re.compile(r"\(\?=(?: |\\s\?|\\s)?\\d\)$")
-_GATES_BY_RULE = {"fraction": r"[\d¼-¾⅐-⅞]", "telephone": r"\d"}
-_NUMERIC = _NUMERALS | {"roman", "digits"}
-_SLOT = re.compile(r"\{(?P<name>[a-z_]+\d?)(?:=(?P<own>[^{}]*)|:(?P<form>[\w-]+))?(?P<up>\^?)\}")
-
-
-_NOT_BEFORE = re.compile(r"(?:\(\?!(?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?")
-"""The end of a rule's pattern that only says what must not follow, if anything."""
-
-
-class UnknownNameError(ValueError):
-    """A rule names a list, word or form that its grammar lacks."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """What a list says for one of its keys: forms by plural, and the gender of its noun."""
-
-    forms: tuple[str, ...]
-    gender: str = ""
-
-    def capitalised(self) -> _Entry:
-        return replace(self, forms=tuple(map(_capitalise, self.forms)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Slot:
-    """A slot of a template: the name of a pattern's slot, the form asked for (or the slot that it
-    agrees with), and whether it begins with a capital."""
-
-    name: str
-    form: str
-    is_capital: bool
-
-
-class Speller(Protocol):
-    """Says numbers, as `cldr_numbers.Numbers` does."""
-
-    def __contains__(self, rule_set: str, /) -> bool: ...
-
-    def spell(self, number: int, rule_set: str, /) -> str | None: ...
-
-    def plural(self, number: str, /) -> str: ...
+_NOTATION = frozenset("locale decimal group groups ordinals fraction plurals spaces rules".split())
 
 
 @functools.cache
@@ -138,7 +99,9 @@ def rules(tag: str) -> tuple[Group, ...]:
     """Returns the rules of a language by its lower-case BCP 47 tag; none for an unknown one."""
     primary, *regions = tag.split("-")
     code = _SAME_AS.get(primary, primary)
-    return tuple(grammar(code, *regions).groups()) if code in languages() else ()
+    if code not in languages():
+        return ()
+    return tuple(Grammar(read_lists(code), code, regions).groups())
 
 
 @functools.cache
@@ -147,22 +110,30 @@ def languages() -> tuple[str, ...]:
     return tuple(sorted({path.stem for path in _FOLDER.glob("*.txt")} - {_COMMON.stem, "en"}))
 
 
-@functools.cache
-def grammar(code: str, *regions: str) -> Grammar:
-    """Returns the grammar of one of `languages`."""
-    return Grammar(read_lists(code), code, regions)
-
-
 def read_lists(code: str) -> WordLists:
     """Returns the sections of a language's file."""
     return read_word_lists(_FOLDER / f"{code}.txt")
 
 
+@dataclass(frozen=True, slots=True)
+class _TemplateSlot:
+    """A slot of a template: the name of a pattern's slot, the form asked for (or the slot that it
+    agrees with), and whether it begins with a capital."""
+
+    name: str
+    form: str
+    is_capital: bool
+
+
+Template = Sequence[str | _TemplateSlot]
+"""The literal text and the slots of a template, in order."""
+
+
 class Grammar:
     """The grammar of one language: its numbers and lists, and the rules made of them.
 
-    `speller` says its numbers if CLDR does not; `functions` finds those that its rules name.
-    Raises UnknownNameError if one of its own rules names what it lacks.
+    `speller` says its numbers if CLDR does not. Raises GrammarError if the language's own sections
+    name what it lacks.
     """
 
     def __init__(
@@ -171,39 +142,46 @@ class Grammar:
         code: str,
         regions: Sequence[str] = (),
         speller: Speller | None = None,
-        functions: Callable[[str], Speak] | None = None,
     ) -> None:
         self._lists, self._regions = lists, regions
-        self._notation = _of_region(self._table("notation"), regions)
-        self._words = _of_region(self._table("words"), regions)
-        self._numbers = speller or self._cldr_numbers(code)
-        self._functions = functions
-        self._is_exact = self._notation.get("patterns") == "exact"
-        self._forms = self._read_forms(_of_region(self._table("forms"), regions))
-        self._plurals = self._notation.get("plurals", "one other").split()
-        self._point = self._notation.get("decimal", ",")
-        self._gap = "" if self._notation.get("spaces") == "no" else " "
-        self._sentence_stop = self._build_sentence_stop()
-        self._own_patterns = self._table("patterns")
-        self._months = self._month_names()
-        self._figures_before, self._figures_after = _FIGURES_BEFORE, _FIGURES_AFTER
-        self._word_before, self._word_after = _WORD_BEFORE, _WORD_AFTER
-        if not self._gap:  # words stand next to each other, and to figures
-            self._figures_before = _FIGURES_BEFORE.replace(r"\w", r"A-Za-z\d")
-            self._figures_after = _FIGURES_AFTER.replace(r"[\w/", r"[A-Za-z\d/")
-            self._word_before = self._word_after = ""
+        self._notation = self._regional_table("notation")
+        for key in self._notation.keys() - _NOTATION:
+            raise self._error("notation", key, f"no key '{key}' of notation")
+        self._words = self._regional_table("words")
+        self._months = month_names(lists, regions)
+        self._entries = ListsByName(lists, regions)
+        self._numbers = self._number_words(speller or self._cldr_numbers(code))
+        self._boundaries = boundaries(has_spaces=bool(self._numbers.gap))
+        starters = lists.words("starters") if "starters" in lists else []
+        self._sentence_stop = sentence_stop(starters)
         self._ordinal_stop = (
             re.compile(rf"\.(?!\.|{self._sentence_stop})")
             if self._notation.get("ordinals") == "dot"
             else None
         )
-        self._patterns = self._slot_patterns()
+        self._patterns = slot_patterns(self._notation, self._numbers.point)
+        self._own_patterns = self._table("patterns")
         for name, pattern in self._own_patterns.items():
-            self._patterns[name] = (
-                self._expand(pattern)
-                if self._is_exact
-                else _SLOT.sub(lambda slot: f"(?:{self._pattern(_kind(slot['name']))})", pattern)
-            )
+            self._patterns[name] = self._fill_pattern(pattern)
+
+    def _table(self, section: str) -> dict[str, str]:
+        has_lines = section in self._lists and self._lists.lines(section)
+        return self._lists.table(section) if has_lines else {}
+
+    def _regional_table(self, section: str) -> dict[str, str]:
+        """Returns a table whose keys may name regions (`decimal mx us`), as it is for these."""
+        meanings: dict[str, str] = {}
+        for key_and_regions, meaning in self._table(section).items():
+            key, *its_regions = key_and_regions.split()
+            if not its_regions or not set(its_regions).isdisjoint(self._regions):
+                meanings[key] = meaning
+        return meanings
+
+    def _error(self, section: str, key: str, message: str) -> GrammarError:
+        """Returns an error at the line of a key."""
+        lines = self._lists.numbered_lines(section)
+        number = next(number for number, line in lines if re.split("[ :]", line)[0] == key)
+        return GrammarError(f"{self._lists.name}:{number}: {message}")
 
     def _cldr_numbers(self, code: str) -> Speller:
         from narrator.text.normalize.cldr_numbers import Numbers  # slow, and not for English
@@ -216,36 +194,21 @@ class Grammar:
         locale = self._notation.get("locale", code)
         return Numbers(locale, own_rules, self._table("corrections"))
 
-    def _table(self, section: str) -> dict[str, str]:
-        has_lines = section in self._lists and self._lists.lines(section)
-        return self._lists.table(section) if has_lines else {}
+    def _number_words(self, speller: Speller) -> NumberWords:
+        number_words = NumberWords(
+            speller,
+            self._notation,
+            self._words["decimal"].split(", ") if "decimal" in self._words else [],
+            self._entries["decimal places"] if "decimal places" in self._lists else {},
+        )
+        for form, meaning in self._regional_table("forms").items():
+            try:
+                number_words.add_form(form, meaning)
+            except UnknownNameError as error:
+                raise self._error("forms", form, str(error)) from None
+        return number_words
 
-    def _read_forms(
-        self, table: Mapping[str, str]
-    ) -> dict[str, tuple[str, tuple[tuple[re.Pattern[str], str], ...]]]:
-        """Returns the set of rules and the changed endings of each form."""
-        forms: dict[str, tuple[str, tuple[tuple[re.Pattern[str], str], ...]]] = {}
-        for form, meaning in {"cardinal": "numbering", **table}.items():
-            base, _, changes = meaning.partition(", ")
-            rule_set, endings = forms.get(base, (base, ()))
-            if rule_set not in self._numbers:
-                raise UnknownNameError(f"no set of rules '{rule_set}': {form}: {meaning}")
-            for change in changes.split():
-                old, _, new = change.replace("_", " ").partition(">")
-                endings += ((re.compile(rf"(?:{old})\b"), new),)
-            forms[form] = rule_set, endings
-        return forms
-
-    def _month_names(self) -> list[str]:
-        """Returns the names of the months, in order, as they are in the region."""
-        names: list[str] = []
-        for line in self._lists.lines("months") if "months" in self._lists else ():
-            name, its_regions, _ = _month(line)
-            if not its_regions:
-                names.append(name)
-            elif not its_regions.isdisjoint(self._regions):
-                names[-1] = name
-        return names
+    # -- rules -------------------------------------------------------------------------------------
 
     def groups(self) -> Iterator[Group]:
         """Yields the rules in order; neighbours that need the same characters are a group."""
@@ -254,155 +217,49 @@ class Grammar:
             gated_rules += self._common_rules()
         for gate, gated in groupby(gated_rules, key=lambda gate_and_rule: gate_and_rule[0]):
             yield Group(gate, *(rule for _, rule in gated))
-        if self._gap and not self._is_exact:
+        if self._numbers.gap:
             yield CAPITALS
 
-    # -- numbers and listed words ------------------------------------------------------------------
-
-    def spell(self, number: int, form: str = "cardinal") -> str | None:
-        """Returns a number in words, in a form of the grammar; None if it is too large."""
-        words = self._numbers.spell(number, self._forms[form][0])
-        return None if words is None else self._change_endings(words, form)
-
-    def _change_endings(self, words: str, form: str) -> str:
-        """Returns words of a number with the endings of a form."""
-        for pattern, ending in self._forms[form][1]:
-            words = pattern.sub(ending, words)
-        return words
-
-    def _spell_figures(self, figures: str, form: str) -> str | None:
-        """Returns a written number in words, with its decimals."""
-        integer, _, decimals = figures.partition(self._point)
-        if not decimals:
-            return self.spell(_value(integer), form)
-        candidates = (f"{form}-decimals", "decimals", "cardinal")
-        form = next(name for name in candidates if name in self._forms)
-        places = str(len(decimals))
-        place_words = ""
-        if "decimal places" in self._lists and places in self._entries["decimal places"]:
-            parts = [decimals]
-            place_words = self._in_plural(self._entry("decimal places", places).forms, decimals)
-        elif self._notation.get("fraction") == "number" and len(decimals) <= 3:
-            without_zeros = decimals.lstrip("0")
-            parts = [*decimals.removesuffix(without_zeros), *filter(None, [without_zeros])]
-        else:
-            parts = list(decimals)
-        sign_words = self._in_plural(self._words["decimal"].split(", "), integer)
-        fraction_words = [self.spell(int(part), form) for part in parts]
-        sign_words, place_words = (
-            self._change_endings(words, form) for words in (sign_words, place_words)
-        )
-        return self._join(
-            [self.spell(_value(integer), form), sign_words, *fraction_words, place_words]
-        )
-
-    def _in_plural(self, forms: Sequence[str], figures: str) -> str:
-        """Returns the form of a word that the plural of a written number takes."""
-        category = self._numbers.plural(self._plain_figures(figures))
-        index = self._plurals.index(category) if category in self._plurals else len(forms)
-        return forms[min(index, len(forms) - 1)]
-
-    def _join(self, words: Sequence[str | None]) -> str | None:
-        """Returns words as one text; None if one of them cannot be said."""
-        return None if None in words else self._gap.join(filter(None, words))
-
-    def _plain_figures(self, figures: str) -> str:
-        """Returns a written number as "1234.5"."""
-        integer, _, decimals = figures.partition(self._point)
-        return f"{_value(integer)}.{_value(decimals)}" if decimals else str(_value(integer))
-
-    def _entry(self, section: str, written: str) -> _Entry:
-        """Returns the entry of a written word, which may begin with a capital of its own."""
-        entries = self._entries[section]
-        if entry := entries.get(_key(written)):
-            return entry
-        return entries[_key(written[0].lower() + written[1:])].capitalised()
-
-    @functools.cached_property
-    def _entries(self) -> _ListsByName:
-        return _ListsByName(self._lists, self._regions)
-
-    # -- rules -------------------------------------------------------------------------------------
-
     def _own_rules(self) -> Iterator[tuple[str, Rule]]:
-        lines = _rule_lines(self._lists) if "rules" in self._lists else []
-        if not self._is_exact:
-            yield from map(self._read_rule, lines)
+        """Yields the rules of the language, each with its gate."""
+        if "rules" not in self._lists:
             return
-        gate = ""
-        for line in lines:
-            name, _, rest = line.partition(": ")
-            if name == "when":
-                gate = self._expand(rest)
-            else:
-                yield gate, self._read_exact_rule(name, *rest.split(" -> ", 1))
-
-    def _read_exact_rule(self, name: str, written: str, template: str) -> Rule:
-        if template.startswith("@") and self._functions:
-            return Rule(name, self._expand(written), self._functions(template[1:]))
-        kinds = dict.fromkeys(re.findall(r"\(\?P<(\w+)>", written), "own")
-        kinds |= {slot["name"]: _kind(slot["name"]) for slot in _SLOT.finditer(template)} | kinds
-        if not kinds:
-            return Rule(name, self._expand(written), template.strip('"'))
-        parts = tuple(self._read_template(template.strip('"'), kinds))
-        return Rule(
-            name, self._expand(written, kinds), lambda match: self._speak(match, parts, kinds)
-        )
-
-    def _expand(self, written: str, captured: Container[str] = ()) -> str:
-        """Returns an exact pattern with its slots filled; those of `captured` become groups."""
-
-        def fill(slot: re.Match[str]) -> str:
-            name = slot["name"]
-            pattern = slot["own"] or self._patterns.get(name)
-            pattern = pattern or alternatives(self._entries[_kind(name)].words)
-            return f"(?P<{name}>{pattern})" if name in captured else pattern
-
-        return _SLOT.sub(fill, written)
+        for number, line in self._lists.numbered_lines("rules"):
+            try:
+                yield self._read_rule(line)
+            except GrammarError as error:
+                raise GrammarError(f"{self._lists.name}:{number}: {error}") from None
 
     def _common_rules(self) -> Iterator[tuple[str, Rule]]:
-        for line in _rule_lines(read_word_lists(_COMMON)):
-            if not self._gap:
+        for _, line in read_word_lists(_COMMON).numbered_lines("rules"):
+            if not self._numbers.gap:
                 written, arrow, template = line.partition(" -> ")
                 line = written + arrow + template.replace(" ", "")
             with contextlib.suppress(UnknownNameError):
                 yield self._read_rule(line)
 
     def _read_rule(self, line: str) -> tuple[str, Rule]:
-        """Returns a rule, and a pattern that occurs in every text to which it applies."""
-        name, _, rest = line.partition(": ")
-        written, arrow, template = rest.partition(" -> ")
+        """Returns a rule with its gate, a pattern that occurs in every text to which it applies."""
+        name, _, pattern_and_template = line.partition(": ")
+        written, arrow, template = pattern_and_template.partition(" -> ")
         if not arrow:
-            raise ValueError(f"a rule without ' -> ': {line}")
-        slots = list(_SLOT.finditer(written))
-        kinds = {slot["name"]: _kind(slot["name"]) for slot in slots}
-        kinds |= {
-            slot["name"]: "own"
-            for slot in slots
-            if slot["own"] and kinds[slot["name"]] not in _NUMERIC
-        }
-        pattern = _SLOT.sub(
-            lambda slot: f"(?P<{slot['name']}>{slot['own'] or self._pattern(_kind(slot['name']))})",
-            written,
-        )
+            raise GrammarError(f"a rule without ' -> ': {line}")
+        slots = list(SLOT.finditer(written))
+        kinds = {slot["name"]: _kind_in_pattern(slot) for slot in slots}
+        pattern = SLOT.sub(self._fill_slot, written)
+        parts = tuple(self._read_template(template, kinds))
         begins_with_figures = (
-            slots and slots[0].start() == 0 and kinds[slots[0]["name"]] in _NUMERALS
+            slots and slots[0].start() == 0 and kinds[slots[0]["name"]] in NUMBER_KINDS
         )
         ends_with_figures = (
-            slots
-            and kinds[slots[-1]["name"]] in _NUMERALS
-            and _NOT_BEFORE.fullmatch(written, slots[-1].end())
+            slots and kinds[slots[-1]["name"]] in NUMBER_KINDS and ends_after(written, slots[-1])
         )
-        before = self._figures_before if begins_with_figures else self._word_before
-        if self._gap and written[0].isalpha():
+        edges = self._boundaries
+        before = edges.before_figures if begins_with_figures else edges.before_word
+        after = edges.after_figures if ends_with_figures else edges.after_word
+        if self._numbers.gap and written[0].isalpha():
             before = r"\b"
-        pattern = (
-            f"(?i){before}(?:{pattern})"
-            f"{self._figures_after if ends_with_figures else self._word_after}"
-        )
-        parts = tuple(self._read_template(template, kinds))
-
-        stop = _TEXT_STOP if name == "abbreviation" else self._sentence_stop
+        stop = TEXT_STOP if name == "abbreviation" else self._sentence_stop
 
         def speak(match: RuleMatch) -> str | None:
             if name == "heading" and not match.heading:
@@ -410,261 +267,119 @@ class Grammar:
             if ends_with_figures and self._ordinal_stop and self._ordinal_stop.match(match.after):
                 return None
             words = self._speak(match, parts, kinds)
-            return None if words is None else self._fit(match, _tidy(words), stop)
+            return None if words is None else self._fit(match, words, stop)
 
-        gates = [gate for kind, gate in _GATES.items() if kind in kinds.values()]
-        if _NEEDS_DIGIT.search(written):
-            gates.append(r"\d")
-        if name in _GATES_BY_RULE:
-            gates.append(_GATES_BY_RULE[name])
-        if (
-            not gates
-            and slots
-            and slots[0][0] == written
-            and kinds[slots[0]["name"]] in self._lists
-        ):
-            gates.append(self._entries[kinds[slots[0]["name"]]].gate)
-        return next(iter(gates), ""), Rule(name, pattern, speak)
+        gate = gate_of(written, {kind_of(slot_name) for slot_name in kinds})
+        is_list = len(slots) == 1 and slots[0][0] == written
+        if not gate and is_list and kinds[slots[0]["name"]] in self._lists:
+            gate = self._entries[kinds[slots[0]["name"]]].gate
+        return gate, Rule(name, f"(?i){before}(?:{pattern}){after}", speak)
 
-    def _read_template(self, template: str, kinds: Mapping[str, str]) -> Iterator[str | _Slot]:
-        """Yields the literal text and the slots of a template."""
+    def _fill_pattern(self, pattern: str) -> str:
+        """Returns one of `[patterns]` with its slots filled."""
+        return SLOT.sub(lambda slot: f"(?:{self._pattern(kind_of(slot['name']))})", pattern)
+
+    def _fill_slot(self, slot: re.Match[str]) -> str:
+        """Returns the group that takes the place of a slot in the pattern of a rule."""
+        return f"(?P<{slot['name']}>{slot['pattern'] or self._pattern(kind_of(slot['name']))})"
+
+    def _pattern(self, kind: str) -> str:
+        return self._patterns.get(kind) or f"(?-i:{self._entries[kind].pattern})"
+
+    def _read_template(
+        self, template: str, kinds: Mapping[str, str]
+    ) -> Iterator[str | _TemplateSlot]:
         position = 0
-        for slot in _SLOT.finditer(template):
+        for slot in SLOT.finditer(template):
             yield template[position : slot.start()]
             position = slot.end()
             name, form = slot["name"], slot["form"] or ""
             if name in kinds:
-                if form and not any(form in names for names in (kinds, self._forms, self._plurals)):
+                is_known = form in kinds or form in self._numbers or form in self._numbers.plurals
+                if form and not is_known:
                     raise UnknownNameError(f"no form '{form}': {template}")
-                yield _Slot(name, form, bool(slot["up"]))
+                yield _TemplateSlot(name, form, bool(slot["capital"]))
             elif name in self._words:
                 yield self._words[name]
             else:
                 raise UnknownNameError(f"neither a slot nor a word, '{name}': {template}")
         yield template[position:]
 
-    def _speak(
-        self, match: RuleMatch, parts: Sequence[str | _Slot], kinds: Mapping[str, str]
-    ) -> str | None:
+    # -- speech ------------------------------------------------------------------------------------
+
+    def _speak(self, match: RuleMatch, template: Template, kinds: Mapping[str, str]) -> str | None:
         """Returns a match in words; None if one of its slots cannot be said."""
         if "upto" in kinds and not self._ascends(match, kinds):
             return None
-        said: list[str] = []
-        for part in parts:
+        spoken: list[str] = []
+        for part in template:
             if isinstance(part, str):
-                said.append(part)
+                spoken.append(part)
             elif match[part.name]:
-                words = self._say_slot(match, part, kinds)
+                words = self._speak_slot(match, part, kinds)
                 if words is None:
                     return None
-                said.append(_capitalise(words) if part.is_capital else words)
-        return "".join(said)
+                spoken.append(capitalise(words) if part.is_capital else words)
+        return "".join(spoken)
 
     def _ascends(self, match: RuleMatch, kinds: Mapping[str, str]) -> bool:
         """Returns True if a range goes up."""
         values = [
-            float(self._plain_figures(match[name]))
+            float(self._numbers.plain_figures(match[name]))
             for name, kind in kinds.items()
-            if kind in _FIGURES and match[name]
+            if kind in COUNTING_KINDS and match[name]
         ]
-        index = [kind for kind in kinds.values() if kind in _FIGURES].index("upto")
+        index = [kind for kind in kinds.values() if kind in COUNTING_KINDS].index("upto")
         return len(values) <= index or values[index - 1] < values[index]
 
-    def _say_slot(self, match: RuleMatch, slot: _Slot, kinds: Mapping[str, str]) -> str | None:
+    def _speak_slot(
+        self, match: RuleMatch, slot: _TemplateSlot, kinds: Mapping[str, str]
+    ) -> str | None:
+        """Returns the words of one slot; None if they cannot be said."""
         written, kind = match[slot.name], kinds[slot.name]
-        partner = kinds.get(slot.form)
-        match kind:
-            case "own" | "point" | "capital":
-                return written
-            case "mm":
-                return self._months[int(written) - 1]
-            case "digits":
-                form = slot.form or "cardinal"
-                return self._join([self.spell(int(figure), form) for figure in written])
-        if kind in self._own_patterns:
+        if kind in ("as written", "point", "capital") or kind in self._own_patterns:
             return written
-        if kind == "roman" or kind in _NUMERALS:
-            form = slot.form
-            if partner is not None and partner in self._entries:
-                form = self._entry(partner, match[form]).gender
-            form = next(name for name in (form, kind, "cardinal") if name in self._forms)
-            if written[-1].isdigit():
-                return self._spell_figures(written, form)
-            value = numbers.roman(written)
-            return self.spell(value, form) if value else None
-        forms = self._entry(kind, written).forms
-        if partner in _FIGURES:
-            return self._in_plural(forms, match[slot.form])
-        index = self._plurals.index(slot.form) if slot.form in self._plurals else 0
-        return forms[min(index, len(forms) - 1)]
+        if kind == "mm":
+            return self._months[int(written) - 1]
+        if kind == "digits":
+            return self._numbers.spell_digits(written, slot.form or "cardinal")
+        if kind in NUMERIC_KINDS:
+            return self._speak_number(match, slot, kinds)
+        forms = self._entries[kind].entry(written).forms
+        if kinds.get(slot.form) in COUNTING_KINDS:
+            return self._numbers.in_plural(forms, match[slot.form])
+        if slot.form in self._numbers.plurals:
+            return self._numbers.in_category(forms, slot.form)
+        return forms[0]
+
+    def _speak_number(
+        self, match: RuleMatch, slot: _TemplateSlot, kinds: Mapping[str, str]
+    ) -> str | None:
+        """Returns a number in the form that its slot or noun asks for, else in its kind's."""
+        written, form = match[slot.name], slot.form
+        if form in kinds and kinds[form] in self._entries:
+            form = self._entries[kinds[form]].entry(match[form]).gender
+        form = self._numbers.first_form(form, kinds[slot.name])
+        if written[-1].isdigit():
+            return self._numbers.spell_figures(written, form)
+        value = numbers.roman(written)
+        return self._numbers.spell(value, form) if value else None
 
     def _fit(self, match: RuleMatch, words: str, stop: str) -> str:
         """Returns words with spaces from their neighbours, and with the full stop of a sentence.
 
         `stop` is a pattern of what follows the sentence.
         """
+        words = re.sub("  +", " ", words).strip()
         if match[0].endswith(".") and re.match(stop, match.after):
             words += "."
-        before = self._gap if _LETTER.match(match.before[-1:]) and _LETTER.match(words) else ""
-        after = self._gap if _LETTER.match(match.after) and _LETTER.match(words[-1:]) else ""
+        gap = self._numbers.gap
+        before = gap if LETTER.match(match.before[-1:]) and LETTER.match(words) else ""
+        after = gap if LETTER.match(match.after) and LETTER.match(words[-1:]) else ""
         return f"{before}{words}{after}"
 
-    # -- patterns ----------------------------------------------------------------------------------
 
-    def _build_sentence_stop(self) -> str:
-        """Returns a pattern of what follows a full stop that ends a sentence."""
-        starters = "starters" in self._lists and alternatives(self._lists.words("starters"))
-        opening = rf"(?:{starters})\b" if starters else _CAPITAL
-        return rf"{_CLOSING_MARKS}(?:\s*$|\s*\n|\s+[\"'(\[]*(?-i:{opening}))"
-
-    def _slot_patterns(self) -> dict[str, str]:
-        default_signs = ", _" if self._point == "." else ". _"
-        signs = re.escape(self._notation.get("group", default_signs).replace(" ", ""))
-        group = rf"[{signs.replace('_', ' ')}]"
-        groups = rf"(?:{group}\d{{2,3}})*{group}\d{{3}}(?!\d)"
-        if self._notation.get("groups") != "indian":
-            groups = rf"(?:{group}\d{{3}})+(?!\d)"
-        single = rf"(?!0\d)(?:\d{{4,}}|\d{{1,3}}(?!{group}\d{{3}}(?!\d)))"
-        integer = rf"(?:[1-9]\d{{0,2}}{groups}|{single})"
-        number = rf"{integer}(?:{re.escape(self._point)}\d+)?"
-        return {
-            "n": integer,
-            "number": number,
-            "upto": number,
-            "digits": r"\d+",
-            "day": r"(?:0?[1-9]|[12]\d|3[01])",
-            "mm": r"(?:0?[1-9]|1[0-2])",
-            "year": r"(?:1\d{3}|20\d\d)",
-            "hour": r"(?:[01]?\d|2[0-4])",
-            "minute": r"[0-5]\d",
-            "cents": r"(?!00)\d\d",
-            "roman": "(?-i:[MDCLXVI]+)",
-            "numeral": rf"(?:{integer}|(?-i:[MDCLXVI]+))",
-            "point": re.escape(self._point),
-            "capital": f"(?-i:{_CAPITAL})",
-        }
-
-    def _pattern(self, kind: str) -> str:
-        """Returns the pattern of a slot."""
-        return self._patterns.get(kind) or f"(?-i:{self._entries[kind].pattern})"
-
-
-class _List(dict[str, _Entry]):
-    """The entries of a list by their keys, and its words as they are written."""
-
-    def __init__(self) -> None:
-        self.words: list[str] = []
-
-    @functools.cached_property
-    def pattern(self) -> str:
-        """The pattern of the words, for rules without regard to case."""
-        longest_first = sorted(self.words, key=len, reverse=True)
-        return f"(?:{'|'.join(map(_word_pattern, longest_first))})"
-
-    @functools.cached_property
-    def gate(self) -> str:
-        """A quick pattern that occurs wherever one of the words does; "" for any text."""
-        return _stops_pattern(self.words)
-
-
-class _ListsByName(dict[str, _List]):
-    """The lists of a language, read when they are first needed."""
-
-    def __init__(self, lists: WordLists, regions: Sequence[str]) -> None:
-        self._lists, self._regions = lists, regions
-
-    def __missing__(self, name: str) -> _List:
-        if name not in self._lists:
-            raise UnknownNameError(f"neither a kind of slot nor a list: '{name}'")
-        entries = self[name] = _List()
-        sections = [name, *(f"{name} {region}" for region in self._regions)]
-        for line in chain.from_iterable(
-            map(self._lists.lines, filter(self._lists.__contains__, sections))
-        ):
-            written, colon, meaning = line.partition(": ")
-            if name == "months":
-                month, its_regions, abbreviations = _month(line)
-                is_foreign = bool(its_regions) and its_regions.isdisjoint(self._regions)
-                named = dict.fromkeys(
-                    [month, *([] if is_foreign else abbreviations)], _Entry((month,))
-                )
-            elif colon:
-                forms, _, gender = meaning.partition("; ")
-                named = {written: _Entry(tuple(forms.split(", ")), gender)}
-            else:
-                named = {word: _Entry((word,)) for word in line.split()}
-            entries.words += named
-            entries.update((_key(word), entry) for word, entry in named.items())
-            entries.update(
-                (_key(word.upper()), entry) for word, entry in named.items() if _shouts(word)
-            )
-        return entries
-
-
-def _stops_pattern(words: Sequence[str]) -> str:
-    """Returns a pattern that occurs wherever one of some abbreviations does; "" for any text.
-
-    It begins with the full stop, which regular expressions look for faster than for a word.
-    """
-    last_parts = {re.split(r"\W+", word[:-1])[-1].lower() for word in words}
-    if "" in last_parts or not all(word.endswith(".") for word in words):
-        return ""
-    endings = "|".join(rf"(?<=\b{part}\.)" for part in sorted(last_parts))
-    return rf"(?i)\.(?:{endings})"
-
-
-def _month(line: str) -> tuple[str, set[str], list[str]]:
-    """Returns a month's name, the regions that have this name, and its abbreviations."""
-    name_and_regions, _, abbreviations = line.partition(": ")
-    name, *regions = re.split(r" (?=[a-z]{2}\b)", name_and_regions)
-    return name, set(regions), abbreviations.split()
-
-
-def _word_pattern(word: str) -> str:
-    """Returns a pattern of a listed word; spaces next to its marks and a capital are optional."""
-    pattern = re.sub(r"(?<=\w)\\ ", r"\\s", re.escape(word))
-    pattern = re.sub(r"(?<=\\\.)(?=.)(?!\\)|\\ ", r"\\s?", pattern)
-    if word[0].islower() and len(word) > 1:
-        pattern = f"[{word[0]}{word[0].upper()}]{pattern[1:]}"
-    return f"{pattern}|{word.upper()}" if _shouts(word) else pattern
-
-
-def _shouts(word: str) -> bool:
-    """Returns True for a word that may be written in capitals."""
-    return len(word) > 3 and word.isalpha() and not word.isupper()
-
-
-def _key(written: str) -> str:
-    return "".join(written.split())
-
-
-def _tidy(words: str) -> str:
-    return re.sub("  +", " ", words).strip()
-
-
-def _kind(slot_name: str) -> str:
-    """Returns the kind of a slot, or the section that it names."""
-    name = slot_name.rstrip("0123456789").replace("_", " ")
-    return "months" if name == "month" else name
-
-
-def _value(figures: str) -> int:
-    return int(re.sub(r"\D", "", figures))
-
-
-def _capitalise(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
-def _rule_lines(lists: WordLists) -> list[str]:
-    return "\n".join(lists.lines("rules")).replace("\n  ", " ").split("\n")
-
-
-def _of_region(table: Mapping[str, str], regions: Sequence[str]) -> dict[str, str]:
-    """Returns a table whose keys may name regions (`decimal mx us`), as it is for these."""
-    chosen: dict[str, str] = {}
-    for name_and_regions, meaning in table.items():
-        name, *its_regions = name_and_regions.split()
-        if not its_regions or not set(its_regions).isdisjoint(regions):
-            chosen[name] = meaning
-    return chosen
+def _kind_in_pattern(slot: re.Match[str]) -> str:
+    """Returns the kind of a slot; "as written" if it has a pattern of its own and is no number."""
+    kind = kind_of(slot["name"])
+    return "as written" if slot["pattern"] and kind not in NUMERIC_KINDS else kind

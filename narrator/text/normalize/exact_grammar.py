@@ -1,0 +1,73 @@
+"""Reads `languages/en.txt`, a grammar of a stricter form: what most languages need not say.
+
+Patterns match anywhere and with regard to case; the lists in them are plain alternatives. A
+template keeps its spaces, in quotation marks if it begins or ends with one: `" slash "`. Instead of
+a template, `-> @module.function` names a function of the language. After a line `when: pattern`
+rules apply only to a text in which that pattern occurs. There are no rules of `common.txt`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterator, Sequence
+
+from narrator.text.normalize.grammar_numbers import Speller
+from narrator.text.normalize.grammar_patterns import SLOT, kind_of
+from narrator.text.normalize.grammars import Grammar
+from narrator.text.normalize.rules import Group, Rule, Speak, alternatives
+from textbase.word_lists import WordLists
+
+
+class ExactGrammar(Grammar):
+    """A grammar with exact patterns. `function` finds the functions that its rules name."""
+
+    def __init__(
+        self,
+        lists: WordLists,
+        code: str,
+        regions: Sequence[str],
+        speller: Speller | None,
+        function: Callable[[str], Speak],
+    ) -> None:
+        super().__init__(lists, code, regions, speller)
+        self._function = function
+
+    def groups(self) -> Iterator[Group]:
+        """Yields a group of rules for each line `when: pattern`."""
+        gate, rules = "", list[Rule]()
+        for name, rest in self._rule_lines():
+            if name == "when":
+                if rules:
+                    yield Group(gate, *rules)
+                gate, rules = self._fill_pattern(rest), []
+            else:
+                rules.append(self._read_exact_rule(name, *rest.split(" -> ", 1)))
+        yield Group(gate, *rules)
+
+    def _rule_lines(self) -> Iterator[tuple[str, str]]:
+        for _, line in self._lists.numbered_lines("rules"):
+            name, _, rest = line.partition(": ")
+            yield name, rest
+
+    def _read_exact_rule(self, name: str, written: str, template: str) -> Rule:
+        if template.startswith("@"):
+            return Rule(name, self._fill_pattern(written), self._function(template[1:]))
+        kinds = dict.fromkeys(re.findall(r"\(\?P<(\w+)>", written), "as written")
+        kinds = {slot["name"]: kind_of(slot["name"]) for slot in SLOT.finditer(template)} | kinds
+        template = template.strip('"')
+        if not kinds:
+            return Rule(name, self._fill_pattern(written), template)
+        parts = tuple(self._read_template(template, kinds))
+        pattern = self._fill_pattern(written, kinds)
+        return Rule(name, pattern, lambda match: self._speak(match, parts, kinds))
+
+    def _fill_pattern(self, pattern: str, captured: Container[str] = ()) -> str:
+        """Returns a pattern with its slots filled; those of `captured` become groups."""
+
+        def fill(slot: re.Match[str]) -> str:
+            name = slot["name"]
+            words = slot["pattern"] or self._patterns.get(name)
+            words = words or alternatives(self._entries[kind_of(name)].words)
+            return f"(?P<{name}>{words})" if name in captured else words
+
+        return SLOT.sub(fill, pattern)

@@ -1,0 +1,148 @@
+"""Patterns of the slots of a grammar, of what may stand around them, and the gates of rules.
+
+`grammars.py` describes the kinds of slots.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from narrator.text.normalize.rules import alternatives
+
+SLOT = re.compile(
+    r"\{(?P<name>[a-z_]+\d?)(?:=(?P<pattern>[^{}]*)|:(?P<form>[\w-]+))?(?P<capital>\^?)\}"
+)
+"""A slot of a pattern or a template: `{n}`, `{n2=1|21}`, `{n:ordinal}`, `{roman^}`."""
+
+COUNTING_KINDS = frozenset("n number upto day year hour minute cents".split())
+"""Kinds of slots whose figures are said as a number."""
+NUMBER_KINDS = COUNTING_KINDS | {"numeral"}
+NUMERIC_KINDS = NUMBER_KINDS | {"roman", "digits"}
+
+CAPITAL = f"[{''.join(c for c in map(chr, range(0x530)) if c.isupper())}]"
+_CLOSING_MARKS = r"[\"')\]]*"
+_CURRENCY_SIGNS = "$€£¥₽₹₩₪₴₺₫฿"
+_VOWEL_SIGNS = "\u0900-\u0903\u093a-\u093c\u093e-\u094f\u0951-\u0957\u0962\u0963"
+"""Signs of Devanagari, which belong to words, but not to `\\w`."""
+LETTER = re.compile(rf"[^\W_]|[{_VOWEL_SIGNS}]")
+TEXT_STOP = rf"{_CLOSING_MARKS}\s*(?:$|\n)"
+"""What follows a full stop that ends a paragraph."""
+
+
+def kind_of(slot_name: str) -> str:
+    """Returns the kind of a slot, or the section that it names."""
+    name = slot_name.rstrip("0123456789").replace("_", " ")
+    return "months" if name == "month" else name
+
+
+def sentence_stop(starters: list[str]) -> str:
+    """Returns a pattern of what follows a full stop that ends a sentence.
+
+    `starters` are words that begin a sentence; without any, a capital does.
+    """
+    opening = rf"(?:{alternatives(starters)})\b" if starters else CAPITAL
+    return rf"{_CLOSING_MARKS}(?:\s*$|\s*\n|\s+[\"'(\[]*(?-i:{opening}))"
+
+
+def slot_patterns(notation: Mapping[str, str], point: str) -> dict[str, str]:
+    """Returns the patterns of the kinds of slots in a language's notation."""
+    default_signs = ", _" if point == "." else ". _"
+    signs = re.escape(notation.get("group", default_signs).replace(" ", ""))
+    group = rf"[{signs.replace('_', ' ')}]"
+    if notation.get("groups") == "indian":
+        groups = rf"(?:{group}\d{{2,3}})*{group}\d{{3}}(?!\d)"
+    else:
+        groups = rf"(?:{group}\d{{3}})+(?!\d)"
+    single = rf"(?!0\d)(?:\d{{4,}}|\d{{1,3}}(?!{group}\d{{3}}(?!\d)))"
+    integer = rf"(?:[1-9]\d{{0,2}}{groups}|{single})"
+    number = rf"{integer}(?:{re.escape(point)}\d+)?"
+    return {
+        "n": integer,
+        "number": number,
+        "upto": number,
+        "digits": r"\d+",
+        "day": r"(?:0?[1-9]|[12]\d|3[01])",
+        "mm": r"(?:0?[1-9]|1[0-2])",
+        "year": r"(?:1\d{3}|20\d\d)",
+        "hour": r"(?:[01]?\d|2[0-4])",
+        "minute": r"[0-5]\d",
+        "cents": r"(?!00)\d\d",
+        "roman": "(?-i:[MDCLXVI]+)",
+        "numeral": rf"(?:{integer}|(?-i:[MDCLXVI]+))",
+        "point": re.escape(point),
+        "capital": f"(?-i:{CAPITAL})",
+    }
+
+
+# Boundaries ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Boundaries:
+    """Patterns of what may stand next to a match of a rule."""
+
+    before_figures: str
+    after_figures: str
+    before_word: str
+    after_word: str
+
+
+_SPACED = Boundaries(
+    rf"(?<![\w{_VOWEL_SIGNS}.,:/+=±×{_CURRENCY_SIGNS}])(?<![\w{_VOWEL_SIGNS}][-–−])",
+    rf"(?![\w/+=×{_VOWEL_SIGNS}]|[-–−:'][^\W_]|[.,]\d|\s?[%‰°{_CURRENCY_SIGNS}])",
+    rf"(?:\b|(?!\w))(?<![{_VOWEL_SIGNS}])",
+    rf"(?:\b|(?<!\w))(?!/\w|[{_VOWEL_SIGNS}])",
+)
+_UNSPACED = Boundaries(
+    _SPACED.before_figures.replace(r"\w", r"A-Za-z\d"),
+    _SPACED.after_figures.replace(r"[\w/", r"[A-Za-z\d/"),
+    "",
+    "",
+)
+
+_NEGATIVE_LOOKAHEAD = re.compile(r"(?:\(\?!(?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?")
+"""One at most, with groups of two levels."""
+
+
+def boundaries(*, has_spaces: bool) -> Boundaries:
+    """Returns the boundaries of a language, with spaces between words or without."""
+    return _SPACED if has_spaces else _UNSPACED
+
+
+def ends_after(pattern: str, slot: re.Match[str]) -> bool:
+    """Returns True if a pattern ends after a slot, or only says what must not follow it."""
+    return _NEGATIVE_LOOKAHEAD.fullmatch(pattern, slot.end()) is not None
+
+
+# Gates --------------------------------------------------------------------------------------------
+
+_ROMAN_GATE = (
+    r"[MDCLXVI](?<![A-Za-z].)(?:[MDCLXVI]*(?![a-zß-ÿ])|(?<=[IVX])(?:[IVX]|[eèé][rm]?e?(?!\w)))"
+)
+_FIGURE = r"[\d¼-¾⅐-⅞]"
+_GATES = {
+    **dict.fromkeys(COUNTING_KINDS, r"\d"),
+    "digits": r"\d",
+    "figures": r"\d",
+    "roman": _ROMAN_GATE,
+    "numeral": rf"\d|{_ROMAN_GATE}",
+    "fractions": _FIGURE,
+    "slash fractions": r"\d",
+}
+_DIGIT_FOLLOWS = re.compile(r"\(\?=(?: |\\s\?|\\s)?\\d\)$")
+_FIGURE_BEGINS = re.compile(rf"(?:\(\?<![^()]*\))*{_FIGURE}(?![?*{{])[^|]*")
+
+
+def gate_of(pattern: str, kinds: set[str]) -> str:
+    """Returns a quick pattern that occurs in every text to which a rule applies; "" for any text.
+
+    `kinds` are those of the slots of the rule's pattern.
+    """
+    for kind, gate in _GATES.items():
+        if kind in kinds:
+            return gate
+    if _DIGIT_FOLLOWS.search(pattern):
+        return r"\d"
+    return _FIGURE if _FIGURE_BEGINS.fullmatch(pattern) else ""
