@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
 
-from narrator.text.normalize import Lexicon, english, grammars, normalize
+from narrator.text.normalize import Lexicon, english, grammar_patterns, grammars, normalize
 from narrator.text.normalize.edits import apply_edits
 from narrator.text.normalize.exact_grammar import ExactGrammar
 from narrator.text.normalize.grammar_lists import GrammarError
@@ -135,6 +136,15 @@ def test_a_grammar_reads(written: str, spoken: str) -> None:
     assert read(written) == spoken
 
 
+def test_the_example_of_the_docstring_reads_as_it_says() -> None:
+    described = (grammars.__doc__ or "").partition("of German:\n\n")[2]
+    example = textwrap.dedent(described.partition("\n\nOnly the date")[0])
+    grammar, _, texts = example.rpartition("\n\n")
+    written, _, spoken = texts.partition("\n")
+    words = apply_rules(written, list(Grammar(WordLists(grammar), "de").groups()))
+    assert apply_edits(written, sorted(words)) == " ".join(spoken.split())
+
+
 def test_a_region_has_words_entries_and_names_of_months_of_its_own() -> None:
     assert read("1 km, 2 godz.", POLISH, "west") == "jeden kilometer, dwie godziny."
     assert read("-5", POLISH, "west") == "manko pięć"
@@ -213,6 +223,42 @@ def test_the_table_of_english_names_every_public_function_and_no_other() -> None
 def test_a_rule_that_names_what_is_not_there_is_an_error(line: str, message: str) -> None:
     with pytest.raises(GrammarError, match=message):
         read("5", f"{POLISH}{line}\n")
+
+
+@pytest.mark.parametrize(
+    ("section", "line", "message"),
+    [
+        ("notation", "ordinal: dot", "languages/pl.txt:3: no key 'ordinal' of notation"),
+        ("forms", "lost: dative", "languages/pl.txt:7: no set of rules 'dative'"),
+        ("rules", "x: ({n} -> {n}", r"languages/pl.txt:\d+: missing \)"),
+        ("rules", "x: {n}", r"languages/pl.txt:\d+: a rule without ' -> ': x: {n}"),
+    ],
+)
+def test_an_error_names_file_and_line(section: str, line: str, message: str) -> None:
+    lists = WordLists(POLISH.replace(f"[{section}]", f"[{section}]\n{line}"), "languages/pl.txt")
+    with pytest.raises(ValueError, match=message):
+        assert [rule.pattern for group in Grammar(lists, "pl").groups() for rule in group.rules]
+
+
+def test_the_docstring_describes_what_grammars_use_and_nothing_else() -> None:
+    described = grammars.__doc__ or ""
+    lists = [grammars.read_lists(code) for code in (*grammars.languages(), "en")]
+    keys = {
+        line.partition(":")[0].split()[0]
+        for grammar in lists
+        if "notation" in grammar
+        for line in grammar.lines("notation")
+    }
+    assert keys == set(re.findall(r"^    `(\w+)`  ", described, re.MULTILINE))
+    rules = "\n".join(
+        line
+        for grammar in (*lists, grammars.read_lists("common"))
+        if "rules" in grammar
+        for line in grammar.lines("rules")
+    )
+    kinds = grammar_patterns.slot_patterns({}, ",")
+    assert [kind for kind in kinds if not re.search(rf"\{{{kind}\d?[=}}]", rules)] == []
+    assert [kind for kind in kinds if f"{{{kind}}}" not in described] == []
 
 
 @pytest.mark.parametrize("code", grammars.languages())

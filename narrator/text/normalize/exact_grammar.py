@@ -35,31 +35,29 @@ class ExactGrammar(Grammar):
     def groups(self) -> Iterator[Group]:
         """Yields a group of rules for each line `when: pattern`."""
         gate, rules = "", list[Rule]()
-        for name, rest in self._rule_lines():
+        for number, line in self._lists.numbered_lines("rules"):
+            name, _, rest = line.partition(": ")
             if name == "when":
                 if rules:
                     yield Group(gate, *rules)
                 gate, rules = self._fill_pattern(rest), []
             else:
-                rules.append(self._read_exact_rule(name, *rest.split(" -> ", 1)))
+                written, _, template = rest.partition(" -> ")
+                origin = f"{self._lists.name}:{number}"
+                rules.append(self._read_exact_rule(name, written, template, origin))
         yield Group(gate, *rules)
 
-    def _rule_lines(self) -> Iterator[tuple[str, str]]:
-        for _, line in self._lists.numbered_lines("rules"):
-            name, _, rest = line.partition(": ")
-            yield name, rest
-
-    def _read_exact_rule(self, name: str, written: str, template: str) -> Rule:
+    def _read_exact_rule(self, name: str, written: str, template: str, origin: str) -> Rule:
         if template.startswith("@"):
-            return Rule(name, self._fill_pattern(written), self._function(template[1:]))
+            return Rule(name, self._fill_pattern(written), self._function(template[1:]), origin)
         kinds = dict.fromkeys(re.findall(r"\(\?P<(\w+)>", written), "as written")
         kinds = {slot["name"]: kind_of(slot["name"]) for slot in SLOT.finditer(template)} | kinds
         template = template.strip('"')
         if not kinds:
-            return Rule(name, self._fill_pattern(written), template)
+            return Rule(name, self._fill_pattern(written), template, origin)
         parts = tuple(self._read_template(template, kinds))
         pattern = self._fill_pattern(written, kinds)
-        return Rule(name, pattern, lambda match: self._speak(match, parts, kinds))
+        return Rule(name, pattern, lambda match: self._speak(match, parts, kinds), origin)
 
     def _fill_pattern(self, pattern: str, captured: Container[str] = ()) -> str:
         """Returns a pattern with its slots filled; those of `captured` become groups."""

@@ -1,54 +1,113 @@
-"""Reads the grammars of languages, `languages/*.txt`, into rules.
+r"""Reads the grammars of languages, `languages/*.txt`, into rules.
 
-A grammar says what a reader makes of figures, signs and abbreviations. Its sections:
+A grammar says what a reader makes of figures, signs and abbreviations. A small one, of German:
 
-`[notation]`  `locale` of CLDR if it is not the file's name; `decimal` sign; `group`, the signs
-    between thousands ("_" is a space); `ordinals: dot` if a figure with a full stop is an ordinal;
-    `fraction: number` if decimals are said as a number and not digit by digit; `plurals`, the order
-    of forms in lists (CLDR's categories; "one other"); `spaces: no` where words stand next to each
-    other, and to figures; `rules: own` without the common ones. A key may name regions: `decimal mx
-    us: .`. `patterns: exact` if patterns and lists match anywhere and with regard to case, patterns
-    are expanded as they are, and templates keep their spaces (in quotes: `" slash "`).
-`[forms]`  `form: set of CLDR's rules`, or `form: another form, ending>ending ...` (`_` for a
-    space). `cardinal` is what a number is without a form; `year`, `day`, `hour`, `minute` are used
-    for these slots, and `decimals`, `form-decimals` for the parts of a decimal number.
+    [notation]
+    ordinals: dot
+
+    [forms]
+    feminine: cardinal-feminine
+    ordinal-n: ordinal-n
+
+    [words]
+    decimal: Komma
+    range: bis
+
+    [months]
+    Januar: Jan.
+    Februar: Feb. Febr.
+
+    [units]
+    km: Kilometer; masculine
+    t: Tonne, Tonnen; feminine
+
+    [abbreviations]
+    z. B.: zum Beispiel
+
+    [patterns]
+    before date: am|vom|zum
+
+    [rules]
+    date: {before_date} {day}\. {month} -> {before_date} {day:ordinal-n} {month}
+
+    am 3. Febr., z. B. 1 t, 21 t oder 3-5,5 km
+    am dritten Februar, zum Beispiel eine Tonne, einundzwanzig Tonnen oder drei bis fünf Komma fünf
+    Kilometer
+
+Only the date needed a rule: `common.txt` has those of all languages for units, money, times, ranges
+and the lists named below. They come after a language's own; one that needs a word, list or form
+that the language lacks is left out. A figure that no rule reads stays as written.
+
+**Sections.** All may be missing. A line that begins with "# " is a comment, an indented one
+continues the one before.
+
+`[notation]`  How figures are written:
+    `locale`     of CLDR, if it is not the file's name
+    `decimal`    the sign before decimals; a comma if it is missing
+    `group`      the signs between thousands, "_" for a space
+    `groups`     `indian` for 12,34,567
+    `ordinals`   `dot` if a figure with a full stop is an ordinal
+    `fraction`   `number` if decimals are said as a number and not digit by digit
+    `plurals`    CLDR's categories, in the order of forms in lists; "one other" if it is missing
+    `spaces`     `no` where words stand next to each other, and to figures
+    `rules`      `own` without the common ones
+`[forms]`  `form: set of CLDR's rules`, or `form: another form, ending>ending ...` (regular
+    expressions, "_" for a space). `cardinal` is what a number is without a form. `year`, `day`,
+    `hour`, `minute`, `roman` and so on are the forms of these slots, `decimals` and `FORM-decimals`
+    those of the parts of a decimal number.
+`[numbers SET]`  A set of rules of the language's own in CLDR's notation (see `cldr_numbers.py`).
+`[corrections]`  `regular expression: right words` for what CLDR says wrongly.
+`[words]`  `name: spoken`, single words for templates. The common rules use `minus`, `range` and
+    `and`; `decimal` may have forms by the plural of the whole number.
 `[decimal places]`  `1: tenth, tenths`: what follows so many decimals, which are said as a number.
-`[numbers SET]`  an own set of rules in CLDR's notation (see `cldr_numbers.py`).
-`[corrections]`  `pattern: right words` for what CLDR says wrongly.
-`[words]`  single words for templates; `decimal` may have forms by the plural of the whole number.
-`[months]`  twelve lines, `name: abbreviations`; after one, its name in a region: `Jänner at: Jän.`.
-`[patterns]`  `name: regular expression`, for rules that share it: `{name}`, spoken as written. It
-    may itself have slots, of kinds, of lists and of patterns above it.
-`[starters]`  words that begin a sentence after a figure with a full stop, in German with its
-    nouns in capitals.
-`[rules]`  `name: pattern -> spoken`, in order: text that a rule has read is closed to later ones.
-    With exact patterns `-> @module.function` names a function of the language, and after a line
-    `when: pattern` the rules apply only to a text in which that pattern occurs.
-Any other section is a list, `written: spoken` or plain words, that patterns can name. Several
-    spoken forms are divided by commas; a gender comes after a semicolon:
-    `km: kilometr, kilometry, kilometrów, kilometra; masculine`.
-    `[units br]` has entries of a region, which take the place of others.
+`[months]`  Twelve lines, `name: abbreviations`; after one, its name in a region: `Jänner at: Jän.`.
+`[starters]`  Words that begin a sentence after a figure with a full stop, in languages like German,
+    whose nouns begin with capitals.
+`[patterns]`  `name: regular expression` that rules share, spoken as written. It may have slots.
+`[rules]`  `name: pattern -> template`, in order: text that a rule has read is closed to later ones.
+    Readers see the name as the cause of a change. Two names mean something: a `heading` is read in
+    titles only, and an `abbreviation` keeps its full stop at the end of a paragraph only.
+Any other section is a list, `written: spoken` or plain words, that patterns name: `before numbers`.
+    Forms by plural are divided by commas, a gender comes after a semicolon:
+    `km: kilometr, kilometry, kilometrów, kilometra; masculine`. The common rules use `units`,
+    `currencies`, `subunits`, `scales`, `fractions`, `before numbers`, `divisions` (named by Roman
+    numerals), `abbreviations` and `closing` (which may end a sentence).
 
-A pattern is a regular expression, without regard to case, with slots:
+A key of notation, forms or words may name regions (`decimal mx us: .`), a list too: the entries of
+`[units br]` take the place of those of `[units]` in `pt-BR`.
 
-`{n}` whole number, `{number}` with decimals, `{upto}` a number greater than the one before;
-`{digits}` figures said one by one, `{day}` 1 to 31, `{mm}` 1 to 12, `{year}` 1000 to 2099, `{hour}`
-`{minute}` `{cents}` two figures but 00, `{roman}` a Roman numeral in capitals, `{numeral}` that or
-a whole number, `{point}` the decimal sign, `{month}` a month's name, `{capital}` a capital letter;
-`{list}` what a section lists (`_` for a space in its name), exactly as written there, but for a
-capital at the beginning; `{name=a|b}` a pattern of its own, spoken as written, or as a number if it
-has such a name: `{n=1|21}`. A second slot of a kind has a figure: `{n2}`.
+**Patterns** are regular expressions without regard to case, and with slots:
 
-A pattern that begins or ends with figures does not match inside of a longer one; nor does any begin
-or end inside of a word.
+    {n}                 a whole number
+    {number}            also with decimals
+    {upto}              a number greater than the one before
+    {day} {mm} {hour}   1 to 31, 1 to 12 (said as a month), 0 to 24
+    {year}              1000 to 2099
+    {minute} {cents}    two figures; {cents} are not 00
+    {digits}            figures said one by one
+    {roman} {numeral}   a Roman numeral in capitals; that or a whole number
+    {month}             a month's name or abbreviation
+    {point} {capital}   the decimal sign; a capital letter
+    {before_numbers}    what the list or pattern `before numbers` has, a listed word exactly as
+                        written there, but for a capital at the beginning
+    {name=a|b}          a pattern in place, spoken as written, or as a number if it has the name of
+                        one: {n=1|21}
+    {figures=\d+/\d+}   the same; promises that the text has a figure
+    {n2}                a second slot of a kind
 
-In a template `{slot}` is the slot in words; `{slot:form}` a number in that form; `{n:unit}` a
-number in the gender of `{unit}`, `{unit:n}` a listed word in the plural of `{n}`, `{unit:many}` in
-one category of plurals; `{slot:form^}` begins with a capital; `{word}` is one of `[words]`. Words
-are kept apart from what stands next to them by a space.
+A pattern that begins or ends with a number does not match inside of a longer one; nor does any
+begin or end inside of a word. A rule is tried only on a text that has what its slots need (see
+`gate_of`): a rule with a number, even an optional one, is not tried on a text without figures.
 
-`common.txt` has the rules of all languages, applied after a language's own; one that needs a word,
-list or form that the language lacks is left out. A figure that no rule reads stays as written.
+**Templates** are text with slots; they are kept apart from what stands next to them by spaces.
+
+    {day}               the slot in words
+    {day:ordinal}       a number in a form
+    {n:units}           a number in the gender of the word in {units}
+    {units:n}           a listed word in the plural of {n}
+    {units:many}        a listed word in a category of plurals
+    {roman^}            with a capital
+    {range}             one of `[words]`
 """
 
 from __future__ import annotations
@@ -225,10 +284,11 @@ class Grammar:
         if "rules" not in self._lists:
             return
         for number, line in self._lists.numbered_lines("rules"):
+            origin = f"{self._lists.name}:{number}"
             try:
-                yield self._read_rule(line)
+                yield self._read_rule(line, origin)
             except GrammarError as error:
-                raise GrammarError(f"{self._lists.name}:{number}: {error}") from None
+                raise GrammarError(f"{origin}: {error}") from None
 
     def _common_rules(self) -> Iterator[tuple[str, Rule]]:
         for _, line in read_word_lists(_COMMON).numbered_lines("rules"):
@@ -238,7 +298,7 @@ class Grammar:
             with contextlib.suppress(UnknownNameError):
                 yield self._read_rule(line)
 
-    def _read_rule(self, line: str) -> tuple[str, Rule]:
+    def _read_rule(self, line: str, origin: str = _COMMON.name) -> tuple[str, Rule]:
         """Returns a rule with its gate, a pattern that occurs in every text to which it applies."""
         name, _, pattern_and_template = line.partition(": ")
         written, arrow, template = pattern_and_template.partition(" -> ")
@@ -273,7 +333,7 @@ class Grammar:
         is_list = len(slots) == 1 and slots[0][0] == written
         if not gate and is_list and kinds[slots[0]["name"]] in self._lists:
             gate = self._entries[kinds[slots[0]["name"]]].gate
-        return gate, Rule(name, f"(?i){before}(?:{pattern}){after}", speak)
+        return gate, Rule(name, f"(?i){before}(?:{pattern}){after}", speak, origin)
 
     def _fill_pattern(self, pattern: str) -> str:
         """Returns one of `[patterns]` with its slots filled."""

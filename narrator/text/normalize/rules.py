@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from narrator.text.normalize.edits import Replacement
@@ -44,33 +44,32 @@ Speak = Callable[[RuleMatch], str | None]
 class Rule:
     """A named rule: how matches of a pattern are spoken.
 
-    `spoken` is a function, a table by the first group that caught text, or a template as for
-    `re.sub`. The pattern is compiled when it is first needed: all together take a quarter of a
-    second.
+    `spoken` is a function, or a template as for `re.sub`; `origin` is the file and line of the
+    rule. The pattern is compiled when it is first needed: all together take a quarter of a second.
     """
 
-    def __init__(
-        self, name: str, pattern: str | re.Pattern[str], spoken: Speak | Mapping[str, str] | str
-    ) -> None:
+    def __init__(self, name: str, pattern: str, spoken: Speak | str, origin: str = "") -> None:
         self.name = name
-        self._source = pattern
+        self._source, self._origin = pattern, origin
         self.speak: Speak
         if isinstance(spoken, str):
             self.speak = lambda match: match.match.expand(spoken)
-        elif isinstance(spoken, Mapping):
-            self.speak = lambda match: spoken[next(filter(None, match.match.groups()))]
         else:
             self.speak = spoken
 
     @functools.cached_property
     def pattern(self) -> re.Pattern[str]:
-        return re.compile(self._source)
+        """The compiled pattern. Raises ValueError, with the rule's origin, for a faulty one."""
+        try:
+            return re.compile(self._source)
+        except re.error as error:
+            raise ValueError(f"{self._origin}: {error}") from error
 
 
 class Group:
     """Rules that are skipped unless the pattern `gate` matches somewhere in the text."""
 
-    def __init__(self, gate: str | re.Pattern[str], *rules: Rule) -> None:
+    def __init__(self, gate: str, *rules: Rule) -> None:
         self._gate_source = gate
         self.rules = rules
 
@@ -125,8 +124,3 @@ def apply_rules(
 def alternatives(words: Iterable[str]) -> str:
     """Return a pattern of alternatives, longest first."""
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
-
-
-def preceded_by(*contexts: str) -> str:
-    """Return a look-behind for any of several patterns, each of a fixed width."""
-    return f"(?:{'|'.join(f'(?<={context})' for context in contexts)})"
