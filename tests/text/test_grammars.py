@@ -283,3 +283,30 @@ def test_a_language(case: Case) -> None:
 def test_the_documentation_names_every_language():
     page = (Path(__file__).parents[2] / "docs" / "languages.md").read_text("utf-8")
     assert [code for code in grammars.languages() if f" ({code}) |" not in page] == []
+
+
+@pytest.mark.parametrize(
+    "figure",
+    """
+    IC#2 30^5 7@8 11<12 km1477~79 2155'97 46&31 C1083 12er-67er 70..93 27%112 13°C−40°C 1744·6b
+    4-98b %1073 7%% 29h:37h
+    """.split(),
+)
+def test_a_figure_that_is_not_wholly_clear_stays_as_written(figure: str):
+    spoken = normalize(f"Im {figure} da", language="de", speaker="", lexicon=Lexicon()).text
+    assert not re.search("zig|zehn|zwei|acht|sieben", spoken), spoken
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [("um -1856 da", "um minus "), ("5%–10% da", "fünf Prozent bis zehn Prozent da")],
+)
+def test_signs_of_figures_are_said(text: str, spoken: str):
+    assert spoken in normalize(text, language="de", speaker="", lexicon=Lexicon()).text
+
+
+def test_numbers_of_thousands_of_figures_stay_as_written():
+    figures = "7" * 6000
+    for language in ("de", "ru", "hi"):
+        spoken = normalize(figures, language=language, speaker="", lexicon=Lexicon()).text
+        assert spoken.startswith(figures)

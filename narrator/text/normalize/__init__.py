@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from narrator.text.normalize import east_asian, english, grammars
 from narrator.text.normalize.edits import Replacement, apply_edits, compose, map_span
 from narrator.text.normalize.lexicon import Lexicon, LexiconEntry
-from narrator.text.normalize.rules import apply_rules
+from narrator.text.normalize.rules import apply_rules, without_half_read
 from narrator.text.normalize.typography import TYPOGRAPHY, canonical, marks_of, punctuate
 from narrator.text.sentences import sentences
 
@@ -128,6 +128,8 @@ def normalize(
     edits += apply_rules(ascii_text, rule_groups, read_mask, heading=heading)
     if primary in east_asian.LANGUAGES:
         edits += east_asian.read_figures(ascii_text, primary, read_mask)
+    if primary != "en":
+        edits = without_half_read(ascii_text, edits)
     edits.sort()
     edits = _capitalise_sentences(plain, edits, language)
     words_text = apply_edits(plain, edits)

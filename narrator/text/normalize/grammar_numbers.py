@@ -132,4 +132,5 @@ class NumberWords:
 
 
 def _value(figures: str) -> int:
-    return int(re.sub(r"\D", "", figures))
+    """Returns the number that figures write; of one that is too large to be said, the beginning."""
+    return int(re.sub(r"\D", "", figures)[:20])

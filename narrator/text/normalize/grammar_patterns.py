@@ -81,25 +81,44 @@ def slot_patterns(notation: Mapping[str, str], point: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Boundaries:
-    """Patterns of what may stand next to a match of a rule."""
+    """Patterns of what may stand next to a match of a rule.
+
+    `after_measure` is for rules that begin with figures and end with a unit or noun.
+    """
 
     before_figures: str
     after_figures: str
     before_word: str
     after_word: str
+    after_measure: str
 
+
+_CODE_SIGNS = r"@^<>\\′″"
+"""Signs of codes and formulas, next to which a figure stays as written."""
+_AFTER_WORD = rf"(?:\b|(?<!\w))(?!/\w|[{_VOWEL_SIGNS}])"
 
 _SPACED = Boundaries(
-    rf"(?<![\w{_VOWEL_SIGNS}.,:/+=±×{_CURRENCY_SIGNS}])(?<![\w{_VOWEL_SIGNS}][-–−])",
-    rf"(?![\w/+=×{_VOWEL_SIGNS}]|[-–−:'][^\W_]|[.,]\d|\s?[%‰°{_CURRENCY_SIGNS}])",
-    rf"(?:\b|(?!\w))(?<![{_VOWEL_SIGNS}])",
-    rf"(?:\b|(?<!\w))(?!/\w|[{_VOWEL_SIGNS}])",
+    before_figures=(
+        rf"(?<![\w{_VOWEL_SIGNS}.,:/+=±×−%&{_CODE_SIGNS}{_CURRENCY_SIGNS}])"
+        rf"(?<![\w{_VOWEL_SIGNS}%‰°{_CURRENCY_SIGNS}][-–~*#])(?<!\d['°])(?<![\s(\[]-)(?<!^-)"
+    ),
+    after_figures=(
+        rf"(?![\w/+=×±#&{_CODE_SIGNS}{_VOWEL_SIGNS}]|[-–−:'~*][^\W_]|[.,]+\d"
+        rf"|\s?[%‰°{_CURRENCY_SIGNS}])"
+    ),
+    before_word=rf"(?:\b|(?!\w))(?<![{_VOWEL_SIGNS}])",
+    after_word=_AFTER_WORD,
+    after_measure=(
+        rf"{_AFTER_WORD}(?![_+=×±#&%‰°{_CODE_SIGNS}{_CURRENCY_SIGNS}]|[-–−:'~*]?\d)"
+        rf"(?<![%‰°{_CURRENCY_SIGNS}](?=[^\W_]))"
+    ),
 )
 _UNSPACED = Boundaries(
-    _SPACED.before_figures.replace(r"\w", r"A-Za-z\d"),
-    _SPACED.after_figures.replace(r"[\w/", r"[A-Za-z\d/"),
-    "",
-    "",
+    before_figures=_SPACED.before_figures.replace(r"\w", r"A-Za-z\d"),
+    after_figures=_SPACED.after_figures.replace(r"[\w/", r"[A-Za-z\d/"),
+    before_word="",
+    after_word="",
+    after_measure="",
 )
 
 _NEGATIVE_LOOKAHEAD = re.compile(r"(?:\(\?!(?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?")

@@ -316,7 +316,10 @@ class Grammar:
         )
         edges = self._boundaries
         before = edges.before_figures if begins_with_figures else edges.before_word
-        after = edges.after_figures if ends_with_figures else edges.after_word
+        if ends_with_figures:
+            after = edges.after_figures
+        else:
+            after = edges.after_measure if begins_with_figures else edges.after_word
         if self._numbers.gap and written[0].isalpha():
             before = r"\b"
         stop = TEXT_STOP if name == "abbreviation" else self._sentence_stop

@@ -121,6 +121,31 @@ def apply_rules(
     return edits
 
 
+_AUTHORS_RULES = ("say", "lexicon")
+_FIGURE = re.compile(r"\d(?:[^\s()\[\]\"«»—…|;!?\u0e00-\u1fff\u2e80-\uffff]*\d)?")
+"""Figures with the signs and letters that join them: 12-A5. Thai and the scripts of East Asia stand
+next to figures."""
+
+
+def without_half_read(text: str, edits: Sequence[Replacement]) -> list[Replacement]:
+    """Returns the edits but for rules' that spell only a part of a figure, as of 12-A5."""
+    unread = bytearray(map(str.isdigit, text))
+    digits = bytes(unread)
+    for edit in edits:
+        if not re.search(r"\d", edit.new):
+            unread[edit.start : edit.stop] = bytes(edit.stop - edit.start)
+    half_read = bytearray(len(text))
+    for figure in _FIGURE.finditer(text):
+        span = slice(*figure.span())
+        if any(unread[span]) and unread[span] != digits[span]:
+            half_read[span] = digits[span]
+    return [
+        edit
+        for edit in edits
+        if edit.rule in _AUTHORS_RULES or half_read.find(1, edit.start, edit.stop) < 0
+    ]
+
+
 def alternatives(words: Iterable[str]) -> str:
     """Return a pattern of alternatives, longest first."""
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
