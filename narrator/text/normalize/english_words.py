@@ -36,9 +36,7 @@ from narrator.text.normalize.english_lists import (
 )
 from narrator.text.normalize.english_match import EnglishMatch
 from narrator.text.normalize.english_measures import unit_names
-from narrator.text.normalize.english_parts import (
-    OPENS,
-)
+from narrator.text.normalize.english_parts import OPENS
 from narrator.text.normalize.rules import alternatives
 from textbase.initialisms import AMBIGUOUS_CAPITALS, SPELLED
 
