@@ -41,9 +41,10 @@ NICKNAMES = _LISTS.meanings("nicknames")
 
 def describes_anybody(noun: str, language: str) -> bool:
     """Returns whether a noun of a language may mean any person of the cast, unlike one that says
-    what only some are (“the lamplighter”)."""
+    what only some are (“the lamplighter”): any noun, in languages whose lists are too short."""
     if primary(language) == "en":
         return noun in _DESCRIPTIONS
+    if primary(language) != "de":
+        return True
     speech = speech_of(language)
-    is_relation_or_title = noun in speech.address
-    return is_relation_or_title or noun in speech.generic_nouns or speech.is_unspaced or not noun
+    return noun in speech.address or noun in speech.generic_nouns or not noun
