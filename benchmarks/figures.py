@@ -1,6 +1,6 @@
 """What is said for figures of real sentences: a random sample to be judged by a reader.
 
-    python -m benchmarks.figures LANGUAGE FILE... [--count 200] [--seed 34] [--json]
+    python -m benchmarks.figures LANGUAGE FILE... [--count 200] [--seed 34]
 
 FILE is plain text, a sentence or paragraph in each line, or CoNLL-U. Prints the sentences of the
 sample with what is said in place of what is written; then, of all sentences with figures, how many

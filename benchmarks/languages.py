@@ -22,7 +22,7 @@ GRAMMARS = ROOT / "narrator" / "text" / "normalize" / "languages"
 CASES = ROOT / "tests" / "text" / "languages"
 CLASSES: Mapping[str, frozenset[str]] = {
     "dates": frozenset(("date",)),
-    "years, decades": frozenset("year years decade era when".split()),
+    "years, decades": frozenset("year years decade era".split()),
     "centuries": frozenset(("century",)),
     "ordinals": frozenset(("ordinal",)),
     "rulers": frozenset(("regnal",)),

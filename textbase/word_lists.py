@@ -37,13 +37,14 @@ class WordLists:
         """Returns the lines of a section, in order."""
         return self._sections[section]
 
-    def numbered_lines(self, section: str) -> list[tuple[int, str]]:
-        """Returns the lines of a section, each with those that continue it and its number."""
+    def numbered_lines(self, section: str, joint: str = " ") -> list[tuple[int, str]]:
+        """Returns the lines of a section, each with its number and the indented ones that continue
+        it, before each of which `joint` is put."""
         numbered: list[tuple[int, str]] = []
         for number, line in zip(self._numbers[section], self._sections[section], strict=True):
             if line.startswith("  ") and numbered:
                 first_number, start = numbered.pop()
-                numbered.append((first_number, f"{start} {line.removeprefix('  ')}"))
+                numbered.append((first_number, start + joint + line.removeprefix("  ")))
             else:
                 numbered.append((number, line))
         return numbered
@@ -53,12 +54,9 @@ class WordLists:
         return " ".join(self._sections[section]).split()
 
     def table(self, section: str, joint: str = " ") -> dict[str, str]:
-        """Returns the meanings of a section, whose lines are `key: meaning`, by their keys.
-
-        `joint` is put between a line and the indented one that continues it.
-        """
-        text = "\n".join(self._sections[section]).replace("\n  ", joint)
-        pairs = (line.partition(": ") for line in text.split("\n"))
+        """Returns the meanings of a section, whose lines are `key: meaning`, by their keys; `joint`
+        as for `numbered_lines`."""
+        pairs = (line.partition(": ") for _, line in self.numbered_lines(section, joint))
         return {key: meaning for key, _, meaning in pairs}
 
     def meanings(self, section: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from narrator.pipeline.manuscript import Manuscript
 from narrator.speech.plan import Utterance
 from narrator.text import vocabulary
 from narrator.text.chunks import group_unison
-from narrator.text.normalize import TYPOGRAPHY, Change
+from narrator.text.normalize import AUTHORS_RULES, TYPOGRAPHY, Change
 
 
 @dataclass(slots=True)
@@ -69,6 +69,4 @@ def find_unknown_words(manuscript: Manuscript) -> tuple[list[UnknownWord], list[
 def _is_read(change: Change) -> bool:
     """True if a change defines how words are spoken, not only how they are written."""
     has_same_letters = change.written.casefold() == change.spoken.casefold()
-    return change.rule not in TYPOGRAPHY and (
-        not has_same_letters or change.rule in ("lexicon", "say")
-    )
+    return change.rule not in TYPOGRAPHY and (not has_same_letters or change.rule in AUTHORS_RULES)

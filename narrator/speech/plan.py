@@ -24,7 +24,7 @@ from narrator.text import chunks, pace
 from narrator.text.chunks import Chunk
 from narrator.text.lines import Chapter, OmittedText, Scene
 from narrator.text.memo import MemoCache
-from narrator.text.normalize import Lexicon, SpokenText, normalize
+from narrator.text.normalize import AUTHORS_RULES, Lexicon, SpokenText, normalize
 
 SILENT_REASON = "nothing to speak"
 """Reason for leaving out a line of punctuation alone."""
@@ -448,7 +448,7 @@ class _Linker:
         if (chunk.speaker, spoken.text) in self.unique_texts and text_hash in self.pins:
             return self.pins[text_hash]
         if (chunk.speaker, chunk.text) not in self.unique_texts or any(
-            change.rule in ("lexicon", "say") for change in spoken.changes
+            change.rule in AUTHORS_RULES for change in spoken.changes
         ):
             return None
         engine = self.engines[chunk.speaker].name

@@ -27,19 +27,27 @@ from dataclasses import dataclass, field
 from narrator.text.normalize import east_asian, english, grammars
 from narrator.text.normalize.edits import Replacement, apply_edits, compose, map_span
 from narrator.text.normalize.lexicon import Lexicon, LexiconEntry
-from narrator.text.normalize.rules import apply_rules, without_half_read
+from narrator.text.normalize.rules import AUTHORS_RULES, apply_rules, without_half_read
 from narrator.text.normalize.typography import TYPOGRAPHY, canonical, marks_of, punctuate
 from narrator.text.sentences import sentences
 
-__all__ = ["TYPOGRAPHY", "Change", "Lexicon", "LexiconEntry", "SpokenText", "normalize"]
+__all__ = [
+    "AUTHORS_RULES",
+    "TYPOGRAPHY",
+    "Change",
+    "Lexicon",
+    "LexiconEntry",
+    "SpokenText",
+    "normalize",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """Replaces `text[start:stop]` of the source, `written`, by `spoken`; `rule` names the cause.
 
-    An insertion has `start == stop`. Rules in `TYPOGRAPHY` change marks only; "say" and "lexicon"
-    are the author's own.
+    An insertion has `start == stop`. Rules in `TYPOGRAPHY` change marks only; those in
+    `AUTHORS_RULES` are the author's own.
     """
 
     start: int

@@ -1,4 +1,4 @@
-"""Reads `languages/en.txt`, a grammar of a stricter form: what most languages need not say.
+"""Reads `languages/en.txt`, whose rules are written in a stricter form than those of `grammars.py`.
 
 Patterns match anywhere and with regard to case; the lists in them are plain alternatives. A
 template keeps its spaces, in quotation marks if it begins or ends with one: `" slash "`. Instead of

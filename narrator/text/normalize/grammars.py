@@ -224,8 +224,7 @@ class Grammar:
             self._patterns[name] = self._fill_pattern(pattern)
 
     def _table(self, section: str) -> dict[str, str]:
-        has_lines = section in self._lists and self._lists.lines(section)
-        return self._lists.table(section) if has_lines else {}
+        return self._lists.table(section) if section in self._lists else {}
 
     def _regional_table(self, section: str) -> dict[str, str]:
         """Returns a table whose keys may name regions (`decimal mx us`), as it is for these."""

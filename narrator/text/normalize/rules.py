@@ -121,7 +121,8 @@ def apply_rules(
     return edits
 
 
-_AUTHORS_RULES = ("say", "lexicon")
+AUTHORS_RULES = ("say", "lexicon")
+"""Rules of changes that the author of a book asked for."""
 _FIGURE = re.compile(r"\d(?:[^\s()\[\]\"«»—…|;!?\u0e00-\u1fff\u2e80-\uffff]*\d)?")
 """Figures with the signs and letters that join them: 12-A5. Thai and the scripts of East Asia stand
 next to figures."""
@@ -129,6 +130,8 @@ next to figures."""
 
 def without_half_read(text: str, edits: Sequence[Replacement]) -> list[Replacement]:
     """Returns the edits but for rules' that spell only a part of a figure, as of 12-A5."""
+    if not re.search(r"\d", text):
+        return list(edits)
     unread = bytearray(map(str.isdigit, text))
     digits = bytes(unread)
     for edit in edits:
@@ -142,7 +145,7 @@ def without_half_read(text: str, edits: Sequence[Replacement]) -> list[Replaceme
     return [
         edit
         for edit in edits
-        if edit.rule in _AUTHORS_RULES or half_read.find(1, edit.start, edit.stop) < 0
+        if edit.rule in AUTHORS_RULES or half_read.find(1, edit.start, edit.stop) < 0
     ]
 
 
