@@ -99,25 +99,17 @@ def attribute(
     `cast` are the known characters; others are searched for if there are none, or with `find`.
     `first_person` is the narrator who says "I", `first_persons` are those of single chapters;
     `headings`, by chapter and paragraph, tell whose parts begin there, as paragraphs do that look
-    like headings. In a language whose tags are not known, nothing is
-    attributed. `was_found`: the cast comes from an earlier search, which makes decisions less
-    certain than a cast that a person gave; whoever that search found besides the cast is known as a
-    person, but does not speak. `with_nested`: quotations within tales are attributed, too.
+    like headings. In a language whose tags are not known, nothing is attributed. `was_found`: the
+    cast comes from an earlier search, which makes decisions less certain than a cast that a person
+    gave; whoever that search found besides the cast is known as a person, but does not speak.
+    `with_nested`: quotations within tales are attributed, too.
     """
     if not knows_tags(language):
         return Attribution(tuple(cast), ())
-    chapter_quotations = join_chapters(
-        chapters, [quotations(paragraphs, language) for paragraphs in chapters]
+    chapters, chapter_quotations = _without_mottoes(
+        chapters,
+        join_chapters(chapters, [quotations(paragraphs, language) for paragraphs in chapters]),
     )
-    motto_counts = [count_motto_paragraphs(paragraphs) for paragraphs in chapters]
-    chapter_quotations = [
-        [replace(q, is_speech=q.is_speech and q.paragraph >= motto_count) for q in chapter_group]
-        for chapter_group, motto_count in zip(chapter_quotations, motto_counts, strict=True)
-    ]
-    chapters = [
-        ("",) * motto_count + tuple(paragraphs[motto_count:])
-        for paragraphs, motto_count in zip(chapters, motto_counts, strict=True)
-    ]
     chapter_speech = [
         [quotation for quotation in chapter_group if quotation.is_speech]
         for chapter_group in chapter_quotations
@@ -179,6 +171,24 @@ def attribute(
         for member in cast
     )
     return Attribution(cast, tuple(rows), len(stories))
+
+
+def _without_mottoes(
+    chapters: Sequence[Sequence[str]], chapter_quotations: Sequence[Sequence[Quotation]]
+) -> tuple[list[tuple[str, ...]], list[list[Quotation]]]:
+    """Returns chapters with empty paragraphs in place of their mottoes, whose quotations are no
+    speech."""
+    told_chapters, told_quotations = [], []
+    for paragraphs, group in zip(chapters, chapter_quotations, strict=True):
+        count = count_motto_paragraphs(paragraphs)
+        told_chapters.append(("",) * count + tuple(paragraphs[count:]))
+        told_quotations.append(
+            [
+                replace(quotation, is_speech=quotation.is_speech and quotation.paragraph >= count)
+                for quotation in group
+            ]
+        )
+    return told_chapters, told_quotations
 
 
 def _mask(chapters: Sequence[Sequence[T]], story_chapters: range) -> list[Sequence[T]]:
