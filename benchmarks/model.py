@@ -1,11 +1,11 @@
 """The model's speed: patches per second by batch size, each stage alone, and the public MLX port.
 
-    python -m benchmarks.model [CHECKPOINT] [--dtype bfloat16] [--batches 1 2 4 8] [--patches 12]
+    python -m benchmarks.model [CHECKPOINT] [--shipped] [--dtype bfloat16] [--batches 1 2 4 8]
 
-Without a checkpoint, a random model of middle size, which the first lines state; random weights are
-as fast as trained ones. Where mlx-audio can be imported (`pip install --no-deps mlx-audio` and what
-its VoxCPM2 imports), its model of the same sizes runs in turn with ours, stage by stage, and the
-ratios are of the fastest of each: other work on the machine slows both.
+Without a checkpoint, a random model of middle size, or of the shipped sizes, which the first lines
+state; random weights are as fast as trained ones. Where mlx-audio can be imported (`pip install
+--no-deps mlx-audio` and what its VoxCPM2 imports), its model of the same sizes runs in turn with
+ours, stage by stage, and the ratios are of the fastest of each: other work slows both.
 
 On a Linux CPU, MLX's wheel carries the reference BLAS, which is ten times slower than OpenBLAS:
 
@@ -357,6 +357,7 @@ def main() -> None:
     parser.add_argument(
         "checkpoint", nargs="?", type=Path, help="a directory; none: random weights"
     )
+    parser.add_argument("--shipped", action="store_true", help="random weights, as many as shipped")
     parser.add_argument("--dtype", help="float32 unless said; of a checkpoint, its own")
     parser.add_argument("--batches", nargs="+", type=int, default=[1, 2, 4, 8])
     parser.add_argument("--patches", type=int, default=8)
@@ -364,7 +365,8 @@ def main() -> None:
     options = parser.parse_args()
 
     if options.checkpoint is None:
-        config_json, dtype = middle(), parse_dtype(options.dtype or "float32")
+        config_json = json.loads(SHIPPED.read_text()) if options.shipped else middle()
+        dtype = parse_dtype(options.dtype or "float32")
         model, text = random_model(config_json, dtype), "a" * TOKENS
     else:
         config_json = read_config(options.checkpoint)
