@@ -132,7 +132,7 @@ def normalize(
                     pronunciations[spoken] = match.ipa
 
     look_up(plain)
-    ascii_text = plain.translate(_ASCII_DIGITS)
+    ascii_text = _ascii_figures(plain)
     edits += apply_rules(ascii_text, rule_groups, read_mask, heading=heading)
     if primary in east_asian.LANGUAGES:
         edits += east_asian.read_figures(ascii_text, primary, read_mask)
@@ -171,6 +171,14 @@ _ASCII_DIGITS = {
     if chr(code).isdecimal()
 }
 """Digits of all scripts, which rules read as ours; what they leave stays as written."""
+_WIDE_SIGN = re.compile(r"(?<=\d)(?:[．：／](?=\d)|％)|＋(?=\d)")
+"""Signs of figures in the width of East Asian characters: １２：３０, ５％."""
+
+
+def _ascii_figures(text: str) -> str:
+    """Returns a text, of the same length, with figures and their signs as ours."""
+    return _WIDE_SIGN.sub(lambda sign: chr(ord(sign[0]) - 0xFEE0), text.translate(_ASCII_DIGITS))
+
 
 _IPA = re.compile(r"/[^/]*/")
 """IPA that the author gives in place: {Siobhan|/ʃɪˈvɔːn/}."""

@@ -113,12 +113,13 @@ _SPACED = Boundaries(
         rf"(?<![%‰°{_CURRENCY_SIGNS}](?=[^\W_]))"
     ),
 )
+_AFTER_LATIN = r"(?!(?<=[A-Za-z])[A-Za-z\d])"
 _UNSPACED = Boundaries(
     before_figures=_SPACED.before_figures.replace(r"\w", r"A-Za-z\d"),
     after_figures=_SPACED.after_figures.replace(r"[\w/", r"[A-Za-z\d/"),
-    before_word="",
-    after_word="",
-    after_measure="",
+    before_word=r"(?!(?<=[A-Za-z])[A-Za-z])",
+    after_word=_AFTER_LATIN,
+    after_measure=_AFTER_LATIN,
 )
 
 _NEGATIVE_LOOKAHEAD = re.compile(r"(?:\(\?!(?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?")
