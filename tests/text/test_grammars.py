@@ -136,6 +136,18 @@ def test_a_grammar_reads(written: str, spoken: str) -> None:
     assert read(written) == spoken
 
 
+@pytest.mark.parametrize(
+    ("nouns", "spoken"),
+    [("", "dwie godziny. Pan, w roku Pan"), ("nouns: capital", "dwie godziny Pan, w roku Pan")],
+)
+def test_a_unit_keeps_its_full_stop_before_a_capital_that_is_no_noun_s(
+    nouns: str, spoken: str
+) -> None:
+    grammar = POLISH.replace("[notation]", f"[notation]\n{nouns}")
+    grammar += "year: w r\\. -> w roku\n\n[starters]\nPotem\n"
+    assert read("2 godz. Pan, w r. Pan", grammar) == spoken
+
+
 def test_the_example_of_the_docstring_reads_as_it_says() -> None:
     described = (grammars.__doc__ or "").partition("of German:\n\n")[2]
     example = textwrap.dedent(described.partition("\n\nOnly the date")[0])

@@ -50,6 +50,7 @@ continues the one before.
     `fraction`   `number` if decimals are said as a number and not digit by digit
     `plurals`    CLDR's categories, in the order of forms in lists; "one other" if it is missing
     `spaces`     `no` where words stand next to each other, and to figures
+    `nouns`      `capital` if all nouns begin with one
     `rules`      `own` without the common ones
 `[forms]`  `form: set of CLDR's rules`, or `form: another form, ending>ending ...` (regular
     expressions, "_" for a space). `cardinal` is what a number is without a form. `year`, `day`,
@@ -65,8 +66,9 @@ continues the one before.
     whose nouns begin with capitals.
 `[patterns]`  `name: regular expression` that rules share, spoken as written. It may have slots.
 `[rules]`  `name: pattern -> template`, in order: text that a rule has read is closed to later ones.
-    Readers see the name as the cause of a change. Two names mean something: a `heading` is read in
-    titles only, and an `abbreviation` keeps its full stop at the end of a paragraph only.
+    Readers see the name as the cause of a change. Some names mean something: a `heading` is read
+    in titles only; an `abbreviation` keeps its full stop at the end of a paragraph only; `unit`,
+    `money`, `scale` and `time` keep it before any capital, unless nouns have one (5 min. Then).
 Any other section is a list, `written: spoken` or plain words, that patterns name: `before numbers`.
     Forms by plural are divided by commas, a gender comes after a semicolon:
     `km: kilometr, kilometry, kilometrów, kilometra; masculine`. The common rules use `units`,
@@ -150,7 +152,9 @@ from textbase.word_lists import WordLists, read_word_lists
 _FOLDER = Path(__file__).with_name("languages")
 _COMMON = _FOLDER / "common.txt"
 _SAME_AS = {"nb": "no", "nn": "no", "fil": "tl"}
-_NOTATION = frozenset("locale decimal group groups ordinals fraction plurals spaces rules".split())
+_NOTATION = frozenset("locale decimal group groups ordinals fraction plurals spaces nouns rules".split())
+_MEASURES = frozenset("unit money scale time".split())
+"""Names of rules whose full stop is not followed by a name, as that of a year may be."""
 
 
 @functools.cache
@@ -213,6 +217,9 @@ class Grammar:
         self._boundaries = boundaries(has_spaces=bool(self._numbers.gap))
         starters = lists.words("starters") if "starters" in lists else []
         self._sentence_stop = sentence_stop(starters)
+        self._measure_stop = (
+            self._sentence_stop if self._notation.get("nouns") == "capital" else sentence_stop([])
+        )
         self._ordinal_stop = (
             re.compile(rf"\.(?!\.|{self._sentence_stop})")
             if self._notation.get("ordinals") == "dot"
@@ -321,7 +328,10 @@ class Grammar:
             after = edges.after_measure if begins_with_figures else edges.after_word
         if self._numbers.gap and written[0].isalpha():
             before = r"\b"
-        stop = TEXT_STOP if name == "abbreviation" else self._sentence_stop
+        if name == "abbreviation":
+            stop = TEXT_STOP
+        else:
+            stop = self._measure_stop if name in _MEASURES else self._sentence_stop
 
         def speak(match: RuleMatch) -> str | None:
             if name == "heading" and not match.heading:
