@@ -112,27 +112,49 @@ _ABBREVIATION_NEVER_LAST = re.compile(
 _ABBREVIATIONS_BEFORE_NAMES = {
     code: frozenset(words.split())
     for code, words in {
-        "cs": "p dr prof ing mudr judr sv č ul",
+        "bg": "проф акад доц инж арх ген св ул бул т.е т.нар нар вж напр",
+        "cs": "p dr prof ing mudr judr sv č ul tzv tj např mgr doc gen plk mjr kpt nám t.j t.r",
         "da": "hr fr dr prof kl nr ca st",
         "de": "hr fr dr prof st nr str bd kap hl vgl bzw ca geb z.b",
         "el": "κ κα κος δρ αγ αρ σελ",
         "es": "sr sra srta dr dra d dª ud uds prof av avda núm pág sto sta",
         "fr": "m mm mme mlle mgr dr pr st ste av bd art vol chap cf p n",
+        "hr": "dr prof mr ing akad gen sv ul tzv tj npr",
         "hu": "dr ifj id prof szt",
         "it": "sig sig.ra sigra dott dott.ssa dr prof ing avv on s n pag",
         "nb": "hr fr dr prof kl nr ca st",
         "nl": "dhr mevr mw dr prof drs ir mr nr blz st",
         "no": "hr fr dr prof kl nr ca st",
-        "pl": "prof dr ul al pl św im nr ks inż mgr np",
+        "pl": "prof dr ul al pl św im nr ks inż mgr np tj tzn tzw hab płk ppłk mjr kpt gen doc "
+        "zob m.in ww woj",
         "pt": "sr sra srta dr dra d prof av n núm pág sto sta",
-        "ru": "проф акад св ул им стр гл т.е т.к",
-        "sk": "p dr prof ing mudr judr sv č ul",
+        "ru": "проф акад доц св ул пл обл наб просп пер бульв им стр гл т.е т.к е к тов ген кн "
+        "гр изд ред дер пос оз ок см ср напр",
+        "sk": "p dr prof ing mudr judr sv č ul tzv tj napr mgr doc gen plk mjr kpt nám t.j",
+        "sr": "dr prof mr ing akad gen sv ul tzv tj npr др проф мр инг акад ген св ул тзв тј нпр",
         "sv": "hr fr dr prof kl nr ca st t.ex",
         "tr": "dr prof av sn no",
-        "uk": "проф акад св вул ім стор гл т.е",
+        "uk": "проф акад доц св вул пл обл наб просп пров бульв ім стор гл т.е ген кн гр "
+        "ред оз див напр зв",
     }.items()
 }
 """The same for other languages, folded: words before a name or a number."""
+
+_ABBREVIATIONS_BEFORE_NUMBERS = {
+    code: frozenset(words.split())
+    for code, words in {
+        "bg": "бр чл ал стр с т гл фиг табл ок",
+        "cs": "s str st obr tab kap odst čl sv roč ok",
+        "hr": "str sl tab br čl st sv gl",
+        "pl": "s str t tab rys poz rozdz art ust ok godz cz",
+        "ru": "с ст т д п пп кв корп рис табл разд вып ч тел оф эт",
+        "sk": "s str obr tab kap ods čl zv roč",
+        "sr": "str sl tab br čl st gl стр сл таб бр чл ст гл",
+        "uk": "с ст т д п пп кв корп рис табл розд вип ч тел оф",
+    }.items()
+}
+"""Words that are abbreviations before a number alone, folded: рис is rice, too."""
+_NUMBER = re.compile(r"\d|[IVXLC]+\b")
 
 _NOT_WORD = re.compile(r"[\s\"'“”‘’«»„()\[\]—–]")
 _INITIAL = re.compile(r"[^\W\d_](?:\.-[^\W\d_])?")
@@ -153,7 +175,10 @@ def _is_full_stop(text: str, stop: int, next_offset: int, code: str, stops: Set[
     if code != "en":
         name_follows = is_initial and text[next_offset].isupper()
         is_title = word.casefold() in _ABBREVIATIONS_BEFORE_NAMES.get(code, ())
-        return stop in stops and not (name_follows or is_title)
+        is_number_title = word.casefold() in _ABBREVIATIONS_BEFORE_NUMBERS.get(code, ()) and (
+            _NUMBER.match(text, next_offset)
+        )
+        return stop in stops and not (name_follows or is_title or is_number_title)
     if _ABBREVIATION_NEVER_LAST.fullmatch(word):
         return False
     if (is_initial or "." in word) and _SENTENCE_STARTER.match(text, next_offset):

@@ -152,8 +152,10 @@ from textbase.word_lists import WordLists, read_word_lists
 _FOLDER = Path(__file__).with_name("languages")
 _COMMON = _FOLDER / "common.txt"
 _SAME_AS = {"nb": "no", "nn": "no", "fil": "tl"}
-_NOTATION = frozenset("locale decimal group groups ordinals fraction plurals spaces nouns rules".split())
-_MEASURES = frozenset("unit money scale time".split())
+_NOTATION = frozenset(
+    "locale decimal group groups ordinals fraction plurals spaces nouns rules".split()
+)
+_MEASURES = frozenset(["unit", "money", "scale", "time"])
 """Names of rules whose full stop is not followed by a name, as that of a year may be."""
 
 
