@@ -139,6 +139,7 @@ from narrator.text.normalize.grammar_patterns import (
     NUMERIC_KINDS,
     SLOT,
     TEXT_STOP,
+    VOWEL_SIGN,
     boundaries,
     ends_after,
     gate_of,
@@ -216,7 +217,10 @@ class Grammar:
         self._months = month_names(lists, regions)
         self._entries = ListsByName(lists, regions)
         self._numbers = self._number_words(speller or self._cldr_numbers(code))
-        self._boundaries = boundaries(has_spaces=bool(self._numbers.gap))
+        self._boundaries = boundaries(
+            has_spaces=bool(self._numbers.gap),
+            has_vowel_signs=bool(VOWEL_SIGN.search("".join(self._words.values()))),
+        )
         starters = lists.words("starters") if "starters" in lists else []
         self._sentence_stop = sentence_stop(starters)
         self._measure_stop = (
