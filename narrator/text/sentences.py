@@ -11,11 +11,14 @@ import re
 import unicodedata
 import warnings
 from collections.abc import Iterator, Set
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import sentencex
 
 from textbase.languages import primary
+from textbase.word_lists import WordLists, read_word_lists
 
 _CLOSING_QUOTES = "\"'”’»›」』“‘«‹"
 
@@ -117,17 +120,22 @@ _ABBREVIATIONS_BEFORE_NAMES = {
         "da": "hr fr dr prof kl nr ca st",
         "de": "hr fr dr prof st nr str bd kap hl vgl bzw ca geb z.b",
         "el": "κ κα κος δρ αγ αρ σελ",
-        "es": "sr sra srta dr dra d dª ud uds prof av avda núm pág sto sta",
-        "fr": "m mm mme mlle mgr dr pr st ste av bd art vol chap cf p n",
+        "ca": "sr sra srta srs dr dra prof mn excm av st sta",
+        "es": "sr sra srta sres sras srtas dr dra dres d dª prof profa av avda núm pág sto sta "
+        "gral cnel tte lic ldo ing arq mons excmo excma ilmo ilma rvdo hnos fr",
+        "fr": "m mm mme mlle mgr dr pr st ste av bd art vol chap cf p n me",
         "hr": "dr prof mr ing akad gen sv ul tzv tj npr",
         "hu": "dr ifj id prof szt",
-        "it": "sig sig.ra sigra dott dott.ssa dr prof ing avv on s n pag",
+        "it": "sig sig.ra sig.na sigra sigg dott dott.ssa dr dr.ssa prof prof.ssa proff ing avv on "
+        "s n pag cav comm mons egr spett",
         "nb": "hr fr dr prof kl nr ca st",
         "nl": "dhr mevr mw dr prof drs ir mr nr blz st",
         "no": "hr fr dr prof kl nr ca st",
         "pl": "prof dr ul al pl św im nr ks inż mgr np tj tzn tzw hab płk ppłk mjr kpt gen doc "
         "zob m.in ww woj",
-        "pt": "sr sra srta dr dra d prof av n núm pág sto sta",
+        "pt": "sr sra srta srs sras sr.ª dr dra drs dr.ª d prof profa prof.ª av n núm pág sto sta "
+        "eng cel pe mons exmo exma ilmo ilma",
+        "ro": "dl dna d-na dr prof ing lt cpt col gen mons sf str bd",
         "ru": "проф акад доц св ул пл обл наб просп пер бульв им стр гл т.е т.к е к тов ген кн "
         "гр изд ред дер пос оз ок см ср напр",
         "sk": "p dr prof ing mudr judr sv č ul tzv tj napr mgr doc gen plk mjr kpt nám t.j",
@@ -154,7 +162,12 @@ _ABBREVIATIONS_BEFORE_NUMBERS = {
     }.items()
 }
 """Words that are abbreviations before a number alone, folded: рис is rice, too."""
-_NUMBER = re.compile(r"\d|[IVXLC]+\b")
+_NUMBER = re.compile(r"\d|[IVXLCDM]+\b")
+_FIGURE_LAST = re.compile(r"\d\s?$")
+_MEASURE = re.compile(r"\d\s?(?:k?m|kg|ha)$")
+_COUNT = re.compile(r"\d[\d.,]* (?!cent|zent|gram|m[eéè]tr)[^\W\d_]{4}")
+"""A count of things, which follows "31 km.", but not the "200 metres" that belong to these."""
+_GRAMMARS = Path(__file__).parent / "normalize" / "languages"
 
 _NOT_WORD = re.compile(r"[\s\"'“”‘’«»„()\[\]—–]")
 _INITIAL = re.compile(r"[^\W\d_](?:\.-[^\W\d_])?")
@@ -175,10 +188,15 @@ def _is_full_stop(text: str, stop: int, next_offset: int, code: str, stops: Set[
     if code != "en":
         name_follows = is_initial and text[next_offset].isupper()
         is_title = word.casefold() in _ABBREVIATIONS_BEFORE_NAMES.get(code, ())
-        is_number_title = word.casefold() in _ABBREVIATIONS_BEFORE_NUMBERS.get(code, ()) and (
-            _NUMBER.match(text, next_offset)
+        is_inside = any(
+            text.startswith(part, next_offset)
+            for part in _parts_of_abbreviations(code).get(f"{word}.", ())
         )
-        return stop in stops and not (name_follows or is_title or is_number_title)
+        if name_follows or is_title or is_inside:
+            return False
+        if _MEASURE.search(text, max(0, stop - 5), stop) and _COUNT.match(text, next_offset):
+            return True
+        return stop in stops and not _continues_with_number(text, stop, next_offset, code)
     if _ABBREVIATION_NEVER_LAST.fullmatch(word):
         return False
     if (is_initial or "." in word) and _SENTENCE_STARTER.match(text, next_offset):
@@ -189,6 +207,46 @@ def _is_full_stop(text: str, stop: int, next_offset: int, code: str, stops: Set[
         return bool(preceding_words) and is_lower(preceding_words[-1][0])
     # pysbd takes "me.", "man.", "is." and other words for abbreviations where "I" follows.
     return stop in stops or bool(_PRONOUN_I.match(text, next_offset))
+
+
+def _continues_with_number(text: str, stop: int, next_offset: int, code: str) -> bool:
+    """Returns whether the full stop at `text[stop]` is that of "vol. 3", but not of "8 vol. 3"."""
+    if not _NUMBER.match(text, next_offset):
+        return False
+    word = word_before(text, stop)
+    if word.casefold() in _ABBREVIATIONS_BEFORE_NUMBERS.get(code, ()):
+        return True
+    is_listed = not {word, word[:1].lower() + word[1:]}.isdisjoint(_listed_before_numbers(code))
+    return is_listed and not _FIGURE_LAST.search(
+        text, max(0, stop - len(word) - 2), stop - len(word)
+    )
+
+
+@functools.cache
+def _listed_before_numbers(code: str) -> frozenset[str]:
+    """Returns those of the language's grammar, without their full stops."""
+    written = _written_in_grammar(code, ("before numbers",))
+    return frozenset(word[:-1] for word in written if word.endswith("."))
+
+
+@functools.cache
+def _parts_of_abbreviations(code: str) -> dict[str, set[str]]:
+    """Returns the parts that follow another part of an abbreviation in the language's grammar, by
+    this: C. after a. (in "a. C.")."""
+    parts: dict[str, set[str]] = {}
+    for abbreviation in _written_in_grammar(code, ("abbreviations", "closing")):
+        for part, next_part in pairwise(abbreviation.split()):
+            parts.setdefault(part, set()).add(next_part)
+    return parts
+
+
+def _written_in_grammar(code: str, sections: tuple[str, ...]) -> Iterator[str]:
+    """Yields what lists of the language's grammar (and of its regions) have, as it is written."""
+    path = _GRAMMARS / f"{code}.txt"
+    lists = read_word_lists(path) if path.exists() else WordLists("")
+    for section in lists.sections():
+        if section.startswith(sections):
+            yield from (line.partition(": ")[0] for line in lists.lines(section))
 
 
 # -- full stops, by the libraries

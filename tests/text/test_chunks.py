@@ -120,6 +120,12 @@ def test_english_sentences(text: str) -> None:
             "„Wirklich?“, fragte er. | Am 5. Mai kam Dr. Müller z. B. nach Ulm. | »Was?« | Nun.",
         ),
         ("es", "—¿Qué? —dijo él. | —Nada. | Vino el Sr. García. | ¡Hola! | ¿Cómo estás?"),
+        ("es", "Los Sres. Pérez leen el t. II, cap. IV, p. 8. | Bajó 31 km. | 21.000 mujeres."),
+        ("fr", "Le t. II, chap. IV et le vol. 3. | Bon."),
+        (
+            "it",
+            "Il cap. IV e il t. II. | I ragazzi. | Il Sig. Rossi. | Nel 63 a. C. Augusto.",
+        ),
         (
             "ru",
             "— Что? — спросил он. | А. С. Пушкин родился в 1799 г. в Москве. | «Да!» | Он ушёл.",

@@ -106,6 +106,7 @@ def read(text: str, grammar: str = POLISH, *regions: str) -> str:
         ("do 5,1 km", "do pięciu całych jednej dziesiątej kilometrów"),
         ("rok 1914", "rok dziewiętnaście set i czternaście"),
         ("2 godz. temu", "dwie godziny temu"),
+        ("5 km. dalej, 5 km. Potem", "pięć kilometrów dalej, pięć kilometrów. Potem"),
         ("5km/2, 2+2=4, 5+", "5km/2, 2+2=4, 5+"),
         ("5 m, 5 M", "pięć metrów, pięć M"),
         # own rules of numbers and endings

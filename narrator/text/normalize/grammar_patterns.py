@@ -43,7 +43,7 @@ def sentence_stop(starters: list[str]) -> str:
     `starters` are words that begin a sentence; without any, a capital does.
     """
     opening = rf"(?:{alternatives(starters)})\b" if starters else CAPITAL
-    return rf"{_CLOSING_MARKS}(?:\s*$|\s*\n|\s+[\"'(\[]*(?-i:{opening}))"
+    return rf"{_CLOSING_MARKS}(?:\s*$|\s*\n|\s+[\"'(\[¿¡]*(?-i:{opening}))"
 
 
 def slot_patterns(notation: Mapping[str, str], point: str) -> dict[str, str]:

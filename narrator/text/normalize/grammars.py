@@ -73,7 +73,8 @@ Any other section is a list, `written: spoken` or plain words, that patterns nam
     Forms by plural are divided by commas, a gender comes after a semicolon:
     `km: kilometr, kilometry, kilometrów, kilometra; masculine`. The common rules use `units`,
     `currencies`, `subunits`, `scales`, `fractions`, `before numbers`, `divisions` (named by Roman
-    numerals), `abbreviations` and `closing` (which may end a sentence).
+    numerals), `abbreviations`, `closing` (which may end a sentence) and `closing before openers`
+    (which names may follow: they end one before the pattern `openers` only).
 
 A key of notation, forms or words may name regions (`decimal mx us: .`), a list too: the entries of
 `[units br]` take the place of those of `[units]` in `pt-BR`.
@@ -348,8 +349,8 @@ class Grammar:
             return None if words is None else self._fit(match, words, stop)
 
         gate = gate_of(written, {kind_of(slot_name) for slot_name in kinds})
-        is_list = len(slots) == 1 and slots[0][0] == written
-        if not gate and is_list and kinds[slots[0]["name"]] in self._lists:
+        begins_with_slot = slots and re.match(rf"{re.escape(slots[0][0])}(?:$|\(\?[=!])", written)
+        if not gate and begins_with_slot and kinds[slots[0]["name"]] in self._lists:
             gate = self._entries[kinds[slots[0]["name"]]].gate
         return gate, Rule(name, f"(?i){before}(?:{pattern}){after}", speak, origin)
 
