@@ -137,6 +137,49 @@ def test_a_word_is_found_whole_in_any_case(written: str, said: str) -> None:
     assert spoken(written, CHUMLEY) == said
 
 
+@pytest.mark.parametrize(
+    ("language", "word", "written", "said"),
+    [
+        ("zh", "重庆", "他去了重庆，在3月5日。", "他去了虫，在三月五日。"),
+        ("zh", "3个", "他有3个，13个和3.5个。", "他有虫，十三个和三点五个。"),
+        ("zh", "3", "3个，13个，3.5，1,3", "虫个，十三个，三点五，一，三。"),
+        ("zh", "iPhone", "用iPhone拍iPhones", "用虫拍iPhones。"),
+        ("zh", "3月5日", "1999年3月5日前", "一九九九年虫前。"),
+        ("zh", "第2天", "第2天，第2天天", "虫，虫天。"),
+        ("ja", "東京", "彼は東京へ行った。", "彼は虫へ行った。"),
+        ("ja", "ルイ", "ルイスとルイはルイ14世", "ルイスと虫は虫十四世。"),
+        ("ko", "서울", "서울은 서울대와 서울까지도", "虫은 서울대와 虫까지도."),
+        ("ko", "iPhone", "iPhone을", "虫을."),
+        ("th", "กร", "กรกรุงเทพ", "虫กรุงเทพ."),
+        ("en", "Li", "Li, 李Li, Lid", "虫, 李虫, Lid."),
+    ],
+)
+def test_a_word_is_found_beside_letters_of_scripts_without_spaces(
+    language: str, word: str, written: str, said: str
+) -> None:
+    lexicon = Lexicon([LexiconEntry(say="虫", word=word)])
+    assert normalize(written, language=language, speaker="", lexicon=lexicon).text == said
+
+
+@pytest.mark.parametrize(
+    ("written", "author_written", "author_said", "said"),
+    [
+        ("在1999年3月5日", "3月5日", "惊蛰", "在一九九九年惊蛰。"),
+        ("在1999年3月5日", "3月", "三月里", "在一九九九年三月里五日。"),
+        ("第2天，3.50元", "3.50", "三块五", "第二天，三块五元。"),
+        ("12:30-13:40开会", "12:30", "中午", "中午到十三点四十分开会。"),
+        ("比分3:2", "比分", "结果是", "结果是三比二。"),
+    ],
+)
+def test_figures_beside_the_authors_words_are_read(
+    written: str, author_written: str, author_said: str, said: str
+) -> None:
+    start = written.index(author_written)
+    says = [(start, start + len(author_written), author_said)]
+    spoken = normalize(written, language="zh", speaker="", lexicon=Lexicon(), says=says)
+    assert spoken.text == said
+
+
 def test_a_word_is_not_found_before_an_apostrophe_but_a_possessive() -> None:
     entry = LexiconEntry(say="XX", word="can")
     assert spoken("can, can't and can's", entry) == "XX, can't and XX's."

@@ -2,8 +2,9 @@ r"""The lexicon: how this project pronounces its words.
 
 A word entry matches whole words: no letter or digit beside it, and no apostrophe with more of the
 word behind it, but for a possessive ("Ukridge" is found in "Ukridge's" and "Ukridge-like", "can"
-not in "can't"). It matches in any case of letters, unless `case` is set or the word stands in
-capitals throughout: `US` never matches "us".
+not in "can't"). In scripts that write no spaces between words it is found anywhere. It matches in
+any case of letters, unless `case` is set or the word stands in capitals throughout: `US` never
+matches "us".
 
 A pattern entry is a regular expression of Python's `re`; it, too, ignores case unless `case` is
 set. Its `say` may name groups (`\1`, `\g<name>`); what a group caught is spoken by the rules of the
@@ -257,10 +258,49 @@ def _compile_entry(entry: LexiconEntry) -> _CompiledEntry:
     return _CompiledEntry(entry, regex, "", () if say is None else _parse_template(say, regex))
 
 
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+)
+"""Letters of scripts that write words next to each other: Thai, Lao, Burmese, Khmer, Kana, Han."""
+_KATAKANA = "\u30a1-\u30fa\u30fc"
+_VOWEL_SIGNS = "\u0e30-\u0e3a\u0e45-\u0e4e\u0eb0-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u17b4-\u17d3"
+"""Signs of Thai, Lao, Burmese and Khmer, which belong to the letter before them."""
+_HANGUL = "\uac00-\ud7a3"
+_PARTICLES = (
+    "은|는|이|가|을|를|의|에|에서|에게|에게서|께|께서|한테|와|과|랑|이랑|하고|도|만|로|으로|부터|까지|처럼"
+    "|보다|마다|조차|마저|밖에|뿐|나|이나|라도|이라도|라는|이라는|라고|이라고|란|이란|아|야|여|이여|씨|님|이다"
+    "|입니다|였다|이었다"
+)
+"""What Korean writes at the end of a noun."""
+
+
 def _whole_word_pattern(word: str) -> str:
-    left_boundary = r"(?<!\w)" if word[0].isalnum() else ""
-    right_boundary = r"(?!\w|'(?!s\b)\w)" if word[-1].isalnum() else ""
-    return left_boundary + re.escape(word).replace(r"\ ", r"\s+") + right_boundary
+    """Returns a pattern of a word with nothing of another word or number beside it.
+
+    A word of a script without spaces is found anywhere, one in Katakana between other letters, one
+    in Hangul with its particles.
+    """
+    stranger = rf"(?![{_UNSPACED}{_HANGUL}])\w"
+    left, right = rf"(?<!{stranger})", rf"(?!{stranger}|'(?!s\b)\w)"
+    if re.match(f"[{_KATAKANA}]", word):
+        left = f"(?<![{_KATAKANA}])"
+    elif re.match(f"[{_HANGUL}]", word):
+        left = r"(?<!\w)"
+    elif re.match(f"[{_UNSPACED}]", word) or not word[0].isalnum():
+        left = ""
+    if re.match(f"[{_KATAKANA}]", word[-1]):
+        right = f"(?![{_KATAKANA}])"
+    elif re.match(f"[{_HANGUL}]", word[-1]):
+        right = rf"(?=(?:(?:{_PARTICLES})(?:{_PARTICLES})?)?(?!\w))"
+    elif re.match(f"[{_UNSPACED}]", word[-1]):
+        right = f"(?![{_VOWEL_SIGNS}])"
+    elif not word[-1].isalnum():
+        right = ""
+    if word[0].isdigit():
+        left += r"(?<!\d[.,:/])"
+    if word[-1].isdigit():
+        right += r"(?![.,:/]\d)"
+    return left + re.escape(word).replace(r"\ ", r"\s+") + right
 
 
 def _compile_pattern(entry: LexiconEntry) -> re.Pattern[str]:
