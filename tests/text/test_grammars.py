@@ -177,6 +177,68 @@ def test_where_words_have_no_spaces_common_rules_join_them_and_figures_touch_wor
     )
 
 
+def test_international_telephone_numbers_come_before_the_plus_of_a_language() -> None:
+    plus = (
+        POLISH.replace("minus: minus", "minus: minus\nplus: plus") + "plus: \\+{n} -> {plus} {n}\n"
+    )
+    numbers = "+49 89 1234567, +34 911 23 45 67, +44 (0)20 7946-0958, +491701234567"
+    assert read(numbers, plus) == numbers
+    assert read("+49 i +1 000 000", plus) == "plus czterdzieści dziewięć i plus milion"
+
+
+HALVES = POLISH.replace("[units]", """[fractions]
+½: połowa
+¼: ćwierć
+
+[halves]
+masculine: pół
+feminine: półka
+
+[with half]
+any: i pół
+
+[one and a half]
+masculine: półtora
+feminine: półtorej
+
+[units]""").replace("ordinals: dot", "ordinals: dot\nportion: other")  # fmt: skip
+HALVES += "fraction: {half} -> połowa\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "spoken"),
+    [
+        ("½ km, 1/2 km, ½ godz.", "pół kilometra, pół kilometra, półka godziny"),
+        (
+            "1½ km, 1 1/2 godz., 2 ½ godz.",
+            "półtora kilometra, półtorej godziny, dwie i pół godziny",
+        ),
+        ("¼ km i 1/4 km", "ćwierć kilometra i ćwierć kilometra"),
+        # without a unit, as the language has it
+        ("1/2, ½", "połowa, połowa"),
+        # as a whole or not at all
+        ("1/8 km, 1 1/4 km, 2 ¼ km", "1/8 km, 1 1/4 km, 2 ¼ km"),
+        ("½-1 km, 1/4-1/2 km, 3,1/2 km", "½-1 km, 1/4-1/2 km, 3,1/2 km"),
+    ],
+)
+def test_units_after_fractions_have_the_form_of_a_part(written: str, spoken: str) -> None:
+    assert read(written, HALVES).rstrip(".") == spoken
+
+
+def test_a_language_may_say_the_half_after_the_unit_and_of_between() -> None:
+    grammar = HALVES.replace("[with half]", "[half after]").replace(
+        "minus: minus", "minus: minus\nof: z\nand_after: i"
+    )
+    assert read("2½ km, ¼ km, 2 ¼ km", grammar) == (
+        "dwa kilometry i pół, ćwierć z kilometra, dwa kilometry i ćwierć"
+    )
+
+
+def test_without_a_form_for_parts_a_fraction_with_its_unit_stays_as_written() -> None:
+    grammar = HALVES.replace("portion: other", "")
+    assert read("½ km, 1/2 km, 2 ½ km i ½", grammar) == "½ km, 1/2 km, 2 ½ km i połowa"
+
+
 def test_figures_of_telephones_stay_as_written() -> None:
     assert read("tel. 0800 123 456, +49 (30) 12-34") == "tel. 0800 123 456, +49 (30) 12-34"
 
@@ -251,6 +313,84 @@ def test_an_error_names_file_and_line(section: str, line: str, message: str) -> 
     lists = WordLists(POLISH.replace(f"[{section}]", f"[{section}]\n{line}"), "languages/pl.txt")
     with pytest.raises(ValueError, match=message):
         assert [rule.pattern for group in Grammar(lists, "pl").groups() for rule in group.rules]
+
+
+MEASURES = "units currencies subunits scales".split()
+BY_GENDER = ["halves", "half after", "with half", "one and a half"]
+MEANINGS = [*MEASURES, *BY_GENDER, "part", "fractions", "abbreviations", "closing",
+            "before numbers", "decimal places"]  # fmt: skip
+SECTIONS = "notation forms words months starters patterns rules corrections divisions".split()
+
+
+def list_mistakes(lists: WordLists) -> list[str]:
+    """Returns the mistakes in the lists of a grammar, with file and line."""
+    notation = lists.table("notation") if "notation" in lists else {}
+    categories = notation.get("plurals", "one other").split()
+    genders = {"any", *(lists.table("forms") if "forms" in lists else ())}
+    genders |= {key for name in BY_GENDER if name in lists for key in lists.table(name)}
+    used = "\n".join(
+        line
+        for grammar in (lists, grammars.read_lists("common"))
+        for section in ("patterns", "rules")
+        if section in grammar
+        for line in grammar.lines(section)
+    )
+    mistakes: list[str] = []
+    for section in lists.sections():
+        name = " ".join(word for word in section.split() if word not in ("br", "mx", "latn"))
+        slot = rf"[{{:]{name.replace(' ', '_')}\d?[:^}}]"
+        is_known = name in (*SECTIONS, *MEANINGS) or name.startswith("numbers ")
+        seen: set[str] = set()
+        lines = lists.numbered_lines(section)
+        if not is_known and not re.search(slot, used):
+            mistakes.append(
+                f"{lists.name}:{lines[0][0]}: no rule uses the list '{section}': {lines[0][1]}"
+            )
+        for number, line in lines if name in MEANINGS else ():
+            written, colon, meaning = line.partition(": ")
+            words, _, gender = meaning.partition("; ")
+            forms = words.split(", ")
+            has_forms = name in (*MEASURES, "decimal places")
+            for is_wrong, message in (
+                (not colon, "no meaning"),
+                (colon and (not all(forms) or words != " ".join(words.split())), "an empty form"),
+                (has_forms and len(forms) not in (1, len(categories)),
+                 f"{len(forms)} forms for {len(categories)} categories of plurals"),
+                (not has_forms and len(forms) > 1 and name in BY_GENDER, "more than one form"),
+                (gender and gender not in genders, f"no gender '{gender}'"),
+                (name in BY_GENDER and written not in genders, f"no gender '{written}'"),
+                (written in seen, f"'{written}' again"),
+            ):  # fmt: skip
+                if is_wrong:
+                    mistakes.append(f"{lists.name}:{number}: {message}: {line}")
+            seen.add(written)
+    return mistakes
+
+
+@pytest.mark.parametrize("code", grammars.languages())
+def test_the_lists_of_every_language_are_without_mistakes(code: str) -> None:
+    assert list_mistakes(grammars.read_lists(code)) == []
+
+
+@pytest.mark.parametrize(
+    ("section", "line", "message"),
+    [
+        ("units", "l: litr, litry", "2 forms for 3 categories of plurals"),
+        ("units", "l: litr, , litra; masculine", "an empty form"),
+        ("units", "l: litr; masculin", "no gender 'masculin'"),
+        ("units", "l litr", "no meaning"),
+        ("units", "m: metr; masculine", "'m' again"),
+        ("halves", "any: pół, połowa", "more than one form"),
+        ("unit", "l: litr", "no rule uses the list 'unit'"),
+    ],
+)
+def test_a_mistake_in_a_list_is_named_with_its_line(section: str, line: str, message: str) -> None:
+    units = (
+        "[notation]\nplurals: one few other\n[forms]\nmasculine: m\n[units]\nm: metr; masculine\n"
+    )
+    text = f"{units}{line}" if section == "units" else f"{units}[{section}]\n{line}"
+    number = 1 + text.count("\n")
+    assert list_mistakes(WordLists(text, "pl.txt")) == [f"pl.txt:{number}: {message}: {line}"]
 
 
 def test_the_docstring_describes_what_grammars_use_and_nothing_else() -> None:

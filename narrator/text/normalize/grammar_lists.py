@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -50,6 +51,11 @@ class WordList(dict[str, Entry]):
             return entry
         return self[_key(written[0].lower() + written[1:])].capitalised()
 
+    def in_gender(self, gender: str) -> str | None:
+        """Returns the word for a gender, of a list that has a word for each, or one for `any`."""
+        entry = self.get(gender) or self.get("any")
+        return entry.forms[0] if entry else None
+
     @functools.cached_property
     def pattern(self) -> str:
         """The pattern of the words, for rules without regard to case."""
@@ -69,12 +75,16 @@ class ListsByName(dict[str, WordList]):
         self._lists, self._regions = lists, regions
 
     def __missing__(self, name: str) -> WordList:
-        if name not in self._lists:
+        words = WordList()
+        source = "fractions" if name == "part" and name not in self._lists else name
+        if source not in self._lists:
             raise UnknownNameError(f"neither a kind of slot nor a list: '{name}'")
-        words = self[name] = WordList()
-        for section in (name, *(f"{name} {region}" for region in self._regions)):
+        self[name] = words
+        for section in (source, *(f"{source} {region}" for region in self._regions)):
             for line in self._lists.lines(section) if section in self._lists else ():
                 words.add(self._read_month(line) if name == "months" else _read_entries(line))
+        if name == "part":
+            words.add({_with_slash(word): words.entry(word) for word in words.words})
         return words
 
     def _read_month(self, line: str) -> dict[str, Entry]:
@@ -91,6 +101,11 @@ def _read_entries(line: str) -> dict[str, Entry]:
         return {word: Entry((word,)) for word in line.split()}
     forms, _, gender = meaning.partition("; ")
     return {written: Entry(tuple(forms.split(", ")), gender)}
+
+
+def _with_slash(fraction: str) -> str:
+    """Returns ½ as 1/2."""
+    return unicodedata.normalize("NFKC", fraction).replace("⁄", "/")
 
 
 def _stops_pattern(words: Sequence[str]) -> str:

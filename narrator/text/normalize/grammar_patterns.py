@@ -69,6 +69,7 @@ def slot_patterns(notation: Mapping[str, str], point: str) -> dict[str, str]:
         "hour": r"(?:[01]?\d|2[0-4])",
         "minute": r"[0-5]\d",
         "cents": r"(?!00)\d\d",
+        "half": "(?:½|1/2)",
         "roman": "(?-i:[MDCLXVI]+)",
         "numeral": rf"(?:{integer}|(?-i:[MDCLXVI]+))",
         "point": re.escape(point),
@@ -109,7 +110,7 @@ _SPACED = Boundaries(
     ),
     after_figures=(
         rf"(?![\w/+=×±#&{_CODE_SIGNS}]|[-:'~*][^\W_]|[–−][^\W_]|[.,]+\d"
-        rf"|\s?[%°{_CURRENCY_SIGNS}]|\s?{_MORE_SIGNS})"
+        rf"|\s?[%°¼-¾{_CURRENCY_SIGNS}]|\s?{_MORE_SIGNS})"
     ),
     before_word=r"(?:\b|(?!\w))",
     after_word=_AFTER_WORD,
@@ -157,22 +158,24 @@ def ends_after(pattern: str, slot: re.Match[str]) -> bool:
 _ROMAN_GATE = (
     r"[MDCLXVI](?<![A-Za-z].)(?:[MDCLXVI]*(?![A-Za-zß-ÿ])|(?<=[IVX])(?:[IVX]|[eèé][rm]?e?(?!\w)))"
 )
-_FIGURE = r"[\d¼-¾⅐-⅞]"
+FIGURE = r"[\d¼-¾⅐-⅞]"
 _GATES = {
     **dict.fromkeys(COUNTING_KINDS, r"\d"),
     "digits": r"\d",
     "figures": r"\d",
     "roman": _ROMAN_GATE,
     "numeral": rf"\d|{_ROMAN_GATE}",
-    "fractions": _FIGURE,
+    "fractions": FIGURE,
+    "half": FIGURE,
+    "part": FIGURE,
     "slash fractions": r"\d",
 }
 _ORDINAL_GATES = {"n": r"\d\.", "day": r"\d\.", "numeral": r"\d\.|[MDCLXVI]\."}
 _ORDINAL = re.compile(r"\{(?P<kind>n|day|numeral)\d?\}\\\.(?![?*{])")
 """A figure with a full stop."""
 _ABBREVIATION_BEGINS = re.compile(r"(\w+)\\\.(?![?*{])[^|]*")
-_DIGIT_FOLLOWS = re.compile(r"\(\?=(?: |\\s\?|\\s)?\\d\)$")
-_FIGURE_BEGINS = re.compile(rf"(?:\(\?<![^()]*\))*{_FIGURE}(?![?*{{])[^|]*")
+_DIGIT_FOLLOWS = re.compile(r"\(\?=(?: |\\s\?|\\s|\\\+\?)?\\d\)$")
+_FIGURE_BEGINS = re.compile(rf"(?:\(\?<![^()]*\))*{FIGURE}(?![?*{{])[^|]*")
 
 
 def gate_of(pattern: str, kinds: set[str]) -> str:
@@ -191,4 +194,4 @@ def gate_of(pattern: str, kinds: set[str]) -> str:
         return r"\d"
     if abbreviation := _ABBREVIATION_BEGINS.fullmatch(pattern):
         return rf"(?i)\.(?<=\b{abbreviation[1]}\.)"
-    return _FIGURE if _FIGURE_BEGINS.fullmatch(pattern) else ""
+    return FIGURE if _FIGURE_BEGINS.fullmatch(pattern) else ""

@@ -49,6 +49,8 @@ continues the one before.
     `ordinals`   `dot` if a figure with a full stop is an ordinal
     `fraction`   `number` if decimals are said as a number and not digit by digit
     `plurals`    CLDR's categories, in the order of forms in lists; "one other" if it is missing
+    `portion`    the category of plurals of a unit after a fraction, "¾ l"; without it, such a
+                 fraction stays as written
     `spaces`     `no` where words stand next to each other, and to figures
     `nouns`      `capital` if all nouns begin with one
     `rules`      `own` without the common ones
@@ -58,8 +60,10 @@ continues the one before.
     those of the parts of a decimal number.
 `[numbers SET]`  A set of rules of the language's own in CLDR's notation (see `cldr_numbers.py`).
 `[corrections]`  `regular expression: right words` for what CLDR says wrongly.
-`[words]`  `name: spoken`, single words for templates. The common rules use `minus`, `range` and
-    `and`; `decimal` may have forms by the plural of the whole number.
+`[words]`  `name: spoken`, single words for templates. The common rules use `minus`, `range`, `and`,
+    `of` (three quarters of a litre), `and_after` (two litres and a quarter), `and_part` (two and a
+    quarter litres) and `diameter`;
+    `decimal` may have forms by the plural of the whole number.
 `[decimal places]`  `1: tenth, tenths`: what follows so many decimals, which are said as a number.
 `[months]`  Twelve lines, `name: abbreviations`; after one, its name in a region: `Jänner at: Jän.`.
 `[starters]`  Words that begin a sentence after a figure with a full stop, in languages like German,
@@ -68,13 +72,16 @@ continues the one before.
 `[rules]`  `name: pattern -> template`, in order: text that a rule has read is closed to later ones.
     Readers see the name as the cause of a change. Some names mean something: a `heading` is read
     in titles only; an `abbreviation` keeps its full stop at the end of a paragraph only; `unit`,
-    `money`, `scale` and `time` keep it before any capital, unless nouns have one (5 min. Then).
+    `money`, `scale` and `time` keep it before any capital, unless nouns have one (5 min. Then); a
+    `fraction` is not read before a unit, with which `{part}` is read.
 Any other section is a list, `written: spoken` or plain words, that patterns name: `before numbers`.
     Forms by plural are divided by commas, a gender comes after a semicolon:
     `km: kilometr, kilometry, kilometrów, kilometra; masculine`. The common rules use `units`,
     `currencies`, `subunits`, `scales`, `fractions`, `before numbers`, `divisions` (named by Roman
     numerals), `abbreviations`, `closing` (which may end a sentence) and `closing before openers`
-    (which names may follow: they end one before the pattern `openers` only).
+    (which names may follow: they end one before the pattern `openers` only). Four lists have a word
+    for each gender of a unit, or for `any`: `halves` ("media" hora), `half after` (dos horas "y
+    media"), `with half` (два "с половиной" часа) and `one and a half` ("полтора" часа).
 
 A key of notation, forms or words may name regions (`decimal mx us: .`), a list too: the entries of
 `[units br]` take the place of those of `[units]` in `pt-BR`.
@@ -90,6 +97,8 @@ A key of notation, forms or words may name regions (`decimal mx us: .`), a list 
     {digits}            figures said one by one
     {roman} {numeral}   a Roman numeral in capitals; that or a whole number
     {month}             a month's name or abbreviation
+    {half}              ½ or 1/2
+    {part}              one of the list `part`, else `fractions`, also with a slash: ¾ or 3/4
     {point} {capital}   the decimal sign; a capital letter
     {before_numbers}    what the list or pattern `before numbers` has, a listed word exactly as
                         written there, but for a capital at the beginning
@@ -109,6 +118,8 @@ begin or end inside of a word. A rule is tried only on a text that has what its 
     {n:units}           a number in the gender of the word in {units}
     {units:n}           a listed word in the plural of {n}
     {units:many}        a listed word in a category of plurals
+    {units:portion}     in that of a unit after a fraction
+    {units:half_after}  what another list has for the gender of a listed word
     {roman^}            with a capital
     {range}             one of `[words]`
 """
@@ -135,6 +146,7 @@ from narrator.text.normalize.grammar_lists import (
 from narrator.text.normalize.grammar_numbers import NumberWords, Speller
 from narrator.text.normalize.grammar_patterns import (
     COUNTING_KINDS,
+    FIGURE,
     LETTER,
     NUMBER_KINDS,
     NUMERIC_KINDS,
@@ -155,7 +167,7 @@ _FOLDER = Path(__file__).with_name("languages")
 _COMMON = _FOLDER / "common.txt"
 _SAME_AS = {"nb": "no", "nn": "no", "fil": "tl"}
 _NOTATION = frozenset(
-    "locale decimal group groups ordinals fraction plurals spaces nouns rules".split()
+    "locale decimal group groups ordinals fraction plurals portion spaces nouns rules".split()
 )
 _MEASURES = frozenset(["unit", "money", "scale", "time"])
 """Names of rules whose full stop is not followed by a name, as that of a year may be."""
@@ -284,9 +296,9 @@ class Grammar:
 
     def groups(self) -> Iterator[Group]:
         """Yields the rules in order; neighbours that need the same characters are a group."""
-        gated_rules = list(self._own_rules())
+        gated_rules = [*self._common_rules("rules before own"), *self._own_rules()]
         if self._notation.get("rules") != "own":
-            gated_rules += self._common_rules()
+            gated_rules += self._common_rules("rules")
         for gate, gated in groupby(gated_rules, key=lambda gate_and_rule: gate_and_rule[0]):
             yield Group(gate, *(rule for _, rule in gated))
         if self._numbers.gap:
@@ -303,8 +315,8 @@ class Grammar:
             except GrammarError as error:
                 raise GrammarError(f"{origin}: {error}") from None
 
-    def _common_rules(self) -> Iterator[tuple[str, Rule]]:
-        for _, line in read_word_lists(_COMMON).numbered_lines("rules"):
+    def _common_rules(self, section: str) -> Iterator[tuple[str, Rule]]:
+        for _, line in read_word_lists(_COMMON).numbered_lines(section):
             if not self._numbers.gap:
                 written, arrow, template = line.partition(" -> ")
                 line = written + arrow + template.replace(" ", "")
@@ -335,6 +347,8 @@ class Grammar:
             after = edges.after_measure if begins_with_figures else edges.after_word
         if self._numbers.gap and written[0].isalpha():
             before = r"\b"
+        if name == "fraction":
+            after += self._no_measure
         if name == "abbreviation":
             stop = TEXT_STOP
         else:
@@ -353,6 +367,12 @@ class Grammar:
         if not gate and begins_with_slot and kinds[slots[0]["name"]] in self._lists:
             gate = self._entries[kinds[slots[0]["name"]]].gate
         return gate, Rule(name, f"(?i){before}(?:{pattern}){after}", speak, origin)
+
+    @functools.cached_property
+    def _no_measure(self) -> str:
+        """A pattern of what does not follow a fraction that is read alone: a unit, or a range."""
+        units = rf"\s?{self._pattern('units')}{self._boundaries.after_word}|"
+        return rf"(?!{units if 'units' in self._lists else ''}\s?[-–]\s?{FIGURE})"
 
     def _fill_pattern(self, pattern: str) -> str:
         """Returns one of `[patterns]` with its slots filled."""
@@ -374,8 +394,7 @@ class Grammar:
             position = slot.end()
             name, form = slot["name"], slot["form"] or ""
             if name in kinds:
-                is_known = form in kinds or form in self._numbers or form in self._numbers.plurals
-                if form and not is_known:
+                if form and not (form in kinds or self._is_form(form)):
                     raise UnknownNameError(f"no form '{form}': {template}")
                 yield _TemplateSlot(name, form, bool(slot["capital"]))
             elif name in self._words:
@@ -383,6 +402,13 @@ class Grammar:
             else:
                 raise UnknownNameError(f"neither a slot nor a word, '{name}': {template}")
         yield template[position:]
+
+    def _is_form(self, form: str) -> bool:
+        """Returns True for a form of numbers, a category of plurals, or a list by gender."""
+        if form == "portion":
+            return form in self._notation
+        names = (self._numbers, self._numbers.plurals)
+        return any(form in forms for forms in names) or _list_name(form) in self._lists
 
     # -- speech ------------------------------------------------------------------------------------
 
@@ -424,12 +450,16 @@ class Grammar:
             return self._numbers.spell_digits(written, slot.form or "cardinal")
         if kind in NUMERIC_KINDS:
             return self._speak_number(match, slot, kinds)
-        forms = self._entries[kind].entry(written).forms
+        entry = self._entries[kind].entry(written)
         if kinds.get(slot.form) in COUNTING_KINDS:
-            return self._numbers.in_plural(forms, match[slot.form])
+            return self._numbers.in_plural(entry.forms, match[slot.form])
+        if slot.form == "portion":
+            return self._numbers.in_category(entry.forms, self._notation["portion"])
         if slot.form in self._numbers.plurals:
-            return self._numbers.in_category(forms, slot.form)
-        return forms[0]
+            return self._numbers.in_category(entry.forms, slot.form)
+        if _list_name(slot.form) in self._lists:
+            return self._entries[_list_name(slot.form)].in_gender(entry.gender)
+        return entry.forms[0]
 
     def _speak_number(
         self, match: RuleMatch, slot: _TemplateSlot, kinds: Mapping[str, str]
@@ -454,8 +484,12 @@ class Grammar:
             words += "."
         gap = self._numbers.gap
         before = gap if LETTER.match(match.before[-1:]) and LETTER.match(words) else ""
-        after = gap if LETTER.match(match.after) and LETTER.match(words[-1:]) else ""
+        after = gap if LETTER.match(match.after.lstrip("+")) and LETTER.match(words[-1:]) else ""
         return f"{before}{words}{after}"
+
+
+def _list_name(slot_name: str) -> str:
+    return slot_name.replace("_", " ")
 
 
 def _kind_in_pattern(slot: re.Match[str]) -> str:
