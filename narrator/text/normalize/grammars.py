@@ -296,9 +296,10 @@ class Grammar:
 
     def groups(self) -> Iterator[Group]:
         """Yields the rules in order; neighbours that need the same characters are a group."""
-        gated_rules = [*self._common_rules("rules before own"), *self._own_rules()]
+        gated_rules = list(self._own_rules())
         if self._notation.get("rules") != "own":
-            gated_rules += self._common_rules("rules")
+            before_own, after_own = map(self._common_rules, ("rules before own", "rules"))
+            gated_rules = [*before_own, *gated_rules, *after_own]
         for gate, gated in groupby(gated_rules, key=lambda gate_and_rule: gate_and_rule[0]):
             yield Group(gate, *(rule for _, rule in gated))
         if self._numbers.gap:
