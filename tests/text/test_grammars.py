@@ -158,6 +158,25 @@ def test_the_example_of_the_docstring_reads_as_it_says() -> None:
     assert apply_edits(written, sorted(words)) == " ".join(spoken.split())
 
 
+def test_words_of_a_language_without_spaces_have_those_of_their_templates() -> None:
+    korean = """
+    [notation]
+    locale: ko
+    spaces: no
+
+    [forms]
+    cardinal: cardinal-sinokorean
+
+    [units]
+    km: 킬로
+
+    [rules]
+    range: (?<=일)-(?=\\d) -> 에서_
+    """
+    words = read("5일-9일, 5km는, 5kms", textwrap.dedent(korean))
+    assert words == "오일에서 구일, 오킬로는, 5kms"
+
+
 def test_a_region_has_words_entries_and_names_of_months_of_its_own() -> None:
     assert read("1 km, 2 godz.", POLISH, "west") == "jeden kilometer, dwie godziny."
     assert read("-5", POLISH, "west") == "manko pięć"

@@ -122,6 +122,7 @@ begin or end inside of a word. A rule is tried only on a text that has what its 
     {units:half_after}  what another list has for the gender of a listed word
     {roman^}            with a capital
     {range}             one of `[words]`
+    _                   a space that stays at the end of the words
 """
 
 from __future__ import annotations
@@ -166,6 +167,7 @@ from textbase.word_lists import WordLists, read_word_lists
 _FOLDER = Path(__file__).with_name("languages")
 _COMMON = _FOLDER / "common.txt"
 _SAME_AS = {"nb": "no", "nn": "no", "fil": "tl"}
+_LASTING_SPACE = "\xa0"  # texts have none (typography.canonical)
 _NOTATION = frozenset(
     "locale decimal group groups ordinals fraction plurals portion spaces nouns rules".split()
 )
@@ -391,7 +393,7 @@ class Grammar:
     ) -> Iterator[str | _TemplateSlot]:
         position = 0
         for slot in SLOT.finditer(template):
-            yield template[position : slot.start()]
+            yield template[position : slot.start()].replace("_", _LASTING_SPACE)
             position = slot.end()
             name, form = slot["name"], slot["form"] or ""
             if name in kinds:
@@ -402,7 +404,7 @@ class Grammar:
                 yield self._words[name]
             else:
                 raise UnknownNameError(f"neither a slot nor a word, '{name}': {template}")
-        yield template[position:]
+        yield template[position:].replace("_", _LASTING_SPACE)
 
     def _is_form(self, form: str) -> bool:
         """Returns True for a form of numbers, a category of plurals, or a list by gender."""
@@ -480,7 +482,7 @@ class Grammar:
 
         `stop` is a pattern of what follows the sentence.
         """
-        words = re.sub("  +", " ", words).strip()
+        words = re.sub("  +", " ", words).strip(" ").replace(_LASTING_SPACE, " ")
         if match[0].endswith(".") and re.match(stop, match.after):
             words += "."
         gap = self._numbers.gap
