@@ -132,7 +132,7 @@ _ABBREVIATIONS_BEFORE_NAMES = {
         "nl": "dhr mevr mw dr prof drs ir mr nr blz st",
         "no": "hr fr dr prof kl nr ca st",
         "pl": "prof dr ul al pl św im nr ks inż mgr np tj tzn tzw hab płk ppłk mjr kpt gen doc "
-        "zob m.in ww woj",
+        "zob m.in ww woj ur zm temp",
         "pt": "sr sra srta srs sras sr.ª dr dra drs dr.ª d prof profa prof.ª av n núm pág sto sta "
         "eng cel pe mons exmo exma ilmo ilma",
         "ro": "dl dna d-na dr prof ing lt cpt col gen mons sf str bd",
