@@ -123,18 +123,23 @@ def apply_rules(
 
 AUTHORS_RULES = ("say", "lexicon")
 """Rules of changes that the author of a book asked for."""
-_FIGURE = re.compile(r"\d(?:[^\s()\[\]\"«»—…|;!?\u0e00-\u1fff\u2e80-\uffff]*\d)?")
-"""Figures with the signs and letters that join them: 12-A5. Thai and the scripts of East Asia stand
-next to figures."""
+_DIGIT = r"[\d¹²³⁰-⁹¼-¾⅐-⅞]"
+_JOINED = rf"{_DIGIT}(?:[^\s()\[\]\"«»—…|;!?\u0e00-\u1fff\u2e80-\uffff]*{_DIGIT})?"
+_FIGURE = re.compile(rf"{_JOINED}(?:(?: (?=\d{{3}}(?!\d)|0\d)|° (?=\d)){_JOINED})*")
+"""Figures with the signs and letters that join them: 12-A5, 1 000, 5° 30. Thai and the scripts of
+East Asia stand next to figures."""
+_FIGURE_SIGNS = frozenset("#°%‰$€£¥₽₹₩₪₴₺₫฿&@+=<>/×÷±⁻⁺")
+"""Signs that belong to the figures beside them."""
 
 
 def without_half_read(text: str, edits: Sequence[Replacement]) -> list[Replacement]:
-    """Returns the edits but for rules' that spell only a part of a figure, as of 12-A5."""
+    """Returns the edits but for rules' that spell only a part of a figure, as of 12-A5 or $-5."""
     if not re.search(r"\d", text):
         return list(edits)
-    unread = bytearray(map(str.isdigit, text))
-    digits = bytes(unread)
-    for edit in edits:
+    kept = _without_parted_signs(text, edits)
+    digits = bytes(map(bool, map(re.compile(_DIGIT).match, text)))
+    unread = bytearray(digits)
+    for edit in kept:
         if not re.search(r"\d", edit.new):
             unread[edit.start : edit.stop] = bytes(edit.stop - edit.start)
     half_read = bytearray(len(text))
@@ -144,8 +149,23 @@ def without_half_read(text: str, edits: Sequence[Replacement]) -> list[Replaceme
             half_read[span] = digits[span]
     return [
         edit
-        for edit in edits
+        for edit in kept
         if edit.rule in AUTHORS_RULES or half_read.find(1, edit.start, edit.stop) < 0
+    ]
+
+
+def _without_parted_signs(text: str, edits: Sequence[Replacement]) -> list[Replacement]:
+    """Returns the edits but for rules' that spell a figure and leave a sign that touches it."""
+    signs = bytearray(char in _FIGURE_SIGNS for char in text)
+    for edit in edits:
+        signs[edit.start : edit.stop] = bytes(edit.stop - edit.start)
+    return [
+        edit
+        for edit in edits
+        if edit.rule in AUTHORS_RULES
+        or signs.find(1, max(0, edit.start - 1), edit.stop + 1) < 0
+        or not re.search(r"\d", text[edit.start : edit.stop])
+        or edit.new == text[edit.start : edit.stop]
     ]
 
 

@@ -227,7 +227,7 @@ _MARK = (
     rf"|(?<![{_WORD}])[·]|[·](?![{_WORD}])"
     rf"|(?<![{_WORD}])['/](?![{_WORD}])|(?<![{_WORD}])-(?!\d)|-(?![{_WORD}])"
 )
-_RUN = re.compile(rf"(?!(?<=.) [^\W_])(?:{_MARK})+")
+_RUN = re.compile(rf"(?!(?<=.) (?![{_SYMBOLS}])[^\W_])(?:{_MARK})+")
 _SYMBOL = re.compile(f"[{_SYMBOLS}]")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _INNER_MARKS = frozenset(".,:;!?·–")
