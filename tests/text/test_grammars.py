@@ -459,10 +459,14 @@ def test_the_documentation_names_every_language():
 
 @pytest.mark.parametrize(
     "figure",
-    """
+    [
+        "18° 12′",
+        "18 000 00",
+        *"""
     IC#2 30^5 7@8 11<12 km1477~79 2155'97 46&31 C1083 12er-67er 70..93 27%112 13°C−40°C 1744·6b
-    4-98b %1073 7%% 29h:37h
+    4-98b %1073 7%% 29h:37h 10⁻³ #18 n°20 $-7 18km/
     """.split(),
+    ],
 )
 def test_a_figure_that_is_not_wholly_clear_stays_as_written(figure: str):
     spoken = normalize(f"Im {figure} da", language="de", speaker="", lexicon=Lexicon()).text

@@ -70,6 +70,7 @@ _TO_REPLACE = re.compile(
     rf"|(?P<single>['’‘‚‛])"
     rf"|(?P<invisible>[{_INVISIBLE}{_JOINERS}]+)"
     rf"|(?P<space>[{_SPACES}])"
+    rf"|(?P<thousands>(?<=[０-９])，(?=[０-９]{{3}}(?![０-９])))"
     rf"|(?P<mapped>[{_MAPPED}])"
 )
 _ANY_TO_REPLACE = re.compile(
@@ -91,6 +92,7 @@ def canonical(text: str, language: str) -> list[Replacement]:
         return []
     edits = []
     depth = 0
+    last_closing = max((mark.start() for mark in _CLOSING.finditer(text)), default=-1)
     for match in _TO_REPLACE.finditer(text):
         rule, written = match.lastgroup or "", match.group()
         plain = _plain_form(rule, written, language)
@@ -98,9 +100,11 @@ def canonical(text: str, language: str) -> list[Replacement]:
             start, stop = match.span()
             is_inside_word = text[start - 1 : start].isalnum() and text[stop : stop + 1].isalnum()
             if plain == "'" and (rule == "single" or not is_inside_word):
-                is_quotation_mark, depth = _is_quote(text, start, depth, language)
+                is_quotation_mark, depth = _is_quote(text, start, depth, last_closing, language)
                 plain = '"' if is_quotation_mark else "'"
             rule = {'"': "quote", "'": "apostrophe"}.get(plain, "mark")
+        elif rule == "thousands":
+            rule = "mark"
         if plain != written:
             edits.append(Replacement(match.start(), match.end(), plain, rule))
     return edits
@@ -120,6 +124,8 @@ def _plain_form(rule: str, written: str, language: str) -> str:
                 if language in _LANGUAGES_WITH_JOINERS and set(written) <= set(_JOINERS)
                 else ""
             )
+        case "thousands":
+            return ","
         case "space":
             return "\n" if written in "\n\u2028\u2029" else " "
         case _:
@@ -130,14 +136,16 @@ _LEFT_MARKS = "‘‚‛"
 _CLOSING = re.compile(r"(?<=[^\s\"“(\[])['’´](?!\w)")
 
 
-def _is_quote(text: str, offset: int, depth: int, language: str) -> tuple[bool, int]:
+def _is_quote(
+    text: str, offset: int, depth: int, last_closing: int, language: str
+) -> tuple[bool, int]:
     """Return if the single mark at `text[offset]` quotes, and how many such quotes are open after
-    it."""
+    it. `last_closing` is the offset of the last mark that may close one."""
     previous = text[offset - 1] if offset else " "
     following = text[offset + 1] if offset + 1 < len(text) else " "
     starts_word = (following.isalnum() or following in "¿¡") and not previous.isalnum()
     if starts_word or text[offset] in _LEFT_MARKS:
-        is_opening = _opens_quote(text, offset, starts_word, language)
+        is_opening = _opens_quote(text, offset, starts_word, last_closing > offset, language)
         return is_opening, depth + is_opening
     if depth:
         return True, depth - 1
@@ -146,18 +154,20 @@ def _is_quote(text: str, offset: int, depth: int, language: str) -> tuple[bool, 
     ), depth  # after digits: feet and minutes, 6'
 
 
-def _opens_quote(text: str, offset: int, starts_word: bool, language: str) -> bool:
+def _opens_quote(
+    text: str, offset: int, starts_word: bool, closing_follows: bool, language: str
+) -> bool:
     """Return True if a mark that cannot close a quote opens one.
 
-    `starts_word`: it comes before a word.
+    `starts_word`: it comes before a word. `closing_follows`: a mark that may close it follows.
     """
     is_elision = language == "en" and starts_word and bool(_ELISIONS.match(text, offset + 1))
     if text[offset] in _LEFT_MARKS:
-        return not is_elision or bool(_CLOSING.search(text, offset + 1))
+        return not is_elision or closing_follows
     is_right_mark = text[offset] == "’" and language not in _RIGHT_QUOTES_OPEN
     if is_elision or is_right_mark or (offset and text[offset - 1] in "’'"):
         return False
-    return bool(_CLOSING.search(text, offset + 1))
+    return closing_follows
 
 
 @dataclass(frozen=True, slots=True)
