@@ -297,7 +297,7 @@ def _final_stop(run: str, marks: Marks) -> str:
 
 
 _QUOTES = frozenset('"“”')
-_ABBREVIATION_STOP = re.compile(r"(?<!\.)\.(?=[\"”)]*[,;:])")  # "Lt.;" stops at the semicolon
+_ABBREVIATION_STOP = re.compile(r"(?<!\.)\.(?=[\"”)]*\s?[,;:])")  # "Lt.;" stops at the semicolon
 _TRAIL = re.compile(r"…|\.\s?\.\s?\.")
 _BROKEN_OFF = re.compile(rf"(?:{DASH}|--)\s*[\"”]")
 _COMMA_RUN = re.compile(rf"[,()/]|{DASH}|--|\s-\s")
