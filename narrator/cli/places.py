@@ -208,7 +208,7 @@ def play(
     book: BookOption = None,
     number: Annotated[
         int | None,
-        typer.Option("--try", min=0, help="Another try than the one in use, as `takes` has them."),
+        typer.Option("--try", min=1, help="Another try than the one in use, as `takes` has them."),
     ] = None,
 ) -> None:
     """Play the takes of chunks, one after the other."""

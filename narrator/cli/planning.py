@@ -33,7 +33,7 @@ from narrator.cli.shared import (
     display_path,
     err,
     out,
-    parse_one_chunk,
+    parse_chunks,
     print_problems,
     shorten,
     source_location,
@@ -449,30 +449,44 @@ def _find_given_up(book: BookPlan) -> list[tuple[Step, Sequence[str]]]:
 
 @app.command()
 def why(
-    chunk: Chunks,
+    chunks: Chunks,
     book: BookOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say why a chunk will or will not be rendered, and what went into it."""
+    """Say why chunks will or will not be rendered, and what went into them. With --json: an object
+    for one chunk, a list of them for several."""
     from narrator.pipeline import book_plan
 
-    name, book_path = parse_one_chunk(chunk, book)
+    names, book_path = parse_chunks(chunks, book)
     planned = load_plan(book_path)
-    step = book_plan.find_step(planned, name)
-    reason, record = planned.why[step.key], planned.store.find(step.key)
+    steps = book_plan.find_steps(planned, names)
     if as_json:
-        out.print_json(
-            data={
-                "id": step.id,
-                "key": step.key,
-                "reason": str(reason.reason),
-                "changes": list(reason.changes),
-                "faults": list(record.faults) if record else [],
-                "recipe": dict(step.recipe),
-                "attempt": record.attempt if record else None,
-            }
-        )
+        rows = [_why_json(planned, step) for step in steps]
+        out.print_json(data=rows if len(names) > 1 else rows[0])
         return
+    for step in steps:
+        if step is not steps[0]:
+            out.print()
+        _print_why(planned, step)
+
+
+def _why_json(book: BookPlan, step: Step) -> dict[str, object]:
+    reason, record = book.why[step.key], book.store.find(step.key)
+    return {
+        "id": step.id,
+        "key": step.key,
+        "reason": str(reason.reason),
+        "changes": list(reason.changes),
+        "faults": list(record.faults) if record else [],
+        "recipe": dict(step.recipe),
+        "attempt": record.attempt if record else None,
+    }
+
+
+def _print_why(book: BookPlan, step: Step) -> None:
+    from narrator.pipeline import retakes
+
+    reason, record = book.why[step.key], book.store.find(step.key)
     out.print(f"{step.id}  {source_location(step.chunk)}  {step.chunk.speaker}")
     out.print(f"text:   {step.chunk.text}")
     out.print(f"spoken: {step.text}")
@@ -480,7 +494,10 @@ def why(
         out.print(f"phonemes: {phonemes}")
     out.print(str(reason))
     if record:
-        out.print(f"take: {record.seconds:.1f} s, {record.level:.1f} dB, try {record.attempt + 1}")
+        tries = retakes.tries_of(book, step)
+        number = next((chunk_try.number for chunk_try in tries if chunk_try.in_use), 1)
+        attempt = f", made at attempt {record.attempt + 1}" if record.attempt else ""
+        out.print(f"take: {record.seconds:.1f} s, {record.level:.1f} dB, try {number}{attempt}")
     out.print(f"key: {step.key}" + (f", continues {step.parent[:12]}" if step.parent else ""))
 
 
@@ -546,4 +563,4 @@ def describe_remedy(
     hints = [f"`narrator takes {first.id}{option} --out listen` to hear {first_pronoun}"]
     if "seed" in book.engines[first.chunk.speaker].sound_parameters:
         hints.append(f"`narrator retake {names}{option}` to speak {all_pronoun} anew")
-    return ", ".join([*hints, f"`narrator pin {first.id} 0{option}` to accept {first_pronoun}"])
+    return ", ".join([*hints, f"`narrator pin {first.id} 1{option}` to accept {first_pronoun}"])

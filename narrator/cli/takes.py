@@ -212,7 +212,7 @@ def pin(
     numbers = [word for word in chunk if word.isdecimal() and len(word) < 6]
     name, book_path = parse_one_chunk([word for word in chunk if word not in numbers], book)
     if len(numbers) != 1:
-        raise UsageError(f"which try of {name}? Its number follows: narrator pin {name} 0")
+        raise UsageError(f"which try of {name}? Its number follows: narrator pin {name} 1")
     number = int(numbers[0])
     outcome = _run_pin_job(Job(kind="pin", chunks=(name,), number=number), book_path)
     out.print(

@@ -52,6 +52,14 @@ def check(
         bool,
         typer.Option("--spoken", help="Show each change from written to spoken text, counted."),
     ] = False,
+    chapter: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--chapter",
+            "-c",
+            help="Show all that is spoken in a chapter, chunk by chunk: 3, 2-5, or a title.",
+        ),
+    ] = None,
     names: Annotated[
         bool,
         typer.Option(
@@ -78,6 +86,8 @@ def check(
         rows = {"names": _unknown_words_json(manuscript)} if names else {}
         out.print_json(data={**_check_json(manuscript, omitted_texts), **rows})
         return
+    if chapter:
+        _print_spoken(manuscript, chapter)
     if spoken:
         _print_changes(manuscript)
     if names:
@@ -132,8 +142,23 @@ def _print_left_out(omitted_texts: Sequence[OmittedText]) -> None:
         out.print(f"{location}: left out, {reason}{hidden_note}: {shorten(first.text)}")
 
 
+def _print_spoken(manuscript: Manuscript, chapters: Sequence[str]) -> None:
+    """Prints the spoken text of all chunks of some chapters, with the speaker where it changes."""
+    from narrator.pipeline import book_plan
+    from narrator.pipeline.options import RenderOptions
+
+    numbers = book_plan.select(manuscript, RenderOptions(chapters=tuple(chapters))).chapters
+    speaker = ""
+    for utterance in manuscript.spoken:
+        if utterance.chapter in numbers:
+            name = "" if utterance.chunk.speaker == speaker else f"{utterance.chunk.speaker}: "
+            speaker = utterance.chunk.speaker
+            out.print(f"{utterance.id}  {name}{utterance.spoken.text}")
+
+
 def _print_changes(manuscript: Manuscript) -> None:
-    """Prints changes from written to spoken words, with first places, then counts of marks."""
+    """Prints changes from written to spoken words, with first places, then counts of marks that
+    are said as another mark, a pause or nothing."""
     from narrator.text.chunks import group_unison
 
     words: dict[tuple[str, str, str], Utterance] = {}
@@ -148,7 +173,8 @@ def _print_changes(manuscript: Manuscript) -> None:
         }
         for change, utterance in changes.items():
             if not _has_words(change):
-                marks["".join(change.written.split()) or "_"] += 1
+                mark = "".join(change.written.split())
+                marks[mark or ("space" if change.written else "stop added")] += 1
                 continue
             replacement = (change.written.strip(), change.spoken.strip(), change.rule)
             words.setdefault(replacement, utterance)
@@ -161,7 +187,7 @@ def _print_changes(manuscript: Manuscript) -> None:
         out.print(f"{location}: {first.id}  {written} -> {spoken} ({rule}){times}")
     if marks:
         mark_counts = (f"{mark} ×{n:,}" if n > 1 else mark for mark, n in marks.most_common())
-        out.print(f"marks: {' '.join(mark_counts)}")
+        out.print(f"marks that are simplified, without words: {'  '.join(mark_counts)}")
 
 
 def _print_unknown_words(manuscript: Manuscript) -> None:

@@ -40,6 +40,7 @@ from narrator.quantities import pluralize
 from narrator.speech.hearing import choosing
 from narrator.speech.plan import Utterance
 from narrator.text.normalize import east_asian
+from narrator.text.normalize.typography import silent_symbols
 from textbase.characters import excerpt
 from textbase.languages import primary
 
@@ -66,6 +67,7 @@ def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Man
         find_unsupported_settings(manuscript),
         find_unrecognised_languages(manuscript),
         find_unread_figures(manuscript),
+        find_unspoken_symbols(manuscript),
     ):
         tell(str(problem))
     shapes = preflight.expected_shapes(project, manuscript.spoken)
@@ -241,6 +243,26 @@ def find_unread_figures(manuscript: Manuscript) -> Iterator[Problem]:
             manuscript.project.line("language"),
             f"Chinese or Japanese figures stay as written in {pluralize(count, 'chunk')}; to have "
             f"them in words: {install_command('figures')}",
+        )
+
+
+def find_unspoken_symbols(manuscript: Manuscript) -> Iterator[Problem]:
+    """Yields one problem that lists the symbols for which nothing is said."""
+    counts: Counter[str] = Counter()
+    places: list[Problem] = []
+    for utterance in manuscript.spoken:
+        for change in utterance.spoken.changes:
+            symbols = list(silent_symbols(change.written, change.spoken))
+            counts.update(symbols)
+            if symbols and not places:
+                first_piece = utterance.chunk.pieces[0].line
+                places.append(Problem(first_piece.path, first_piece.line, ""))
+    if counts:
+        listing = ", ".join(f"{symbol} ×{n:,}" if n > 1 else symbol for symbol, n in counts.items())
+        symbol = next(iter(counts))
+        yield replace(
+            places[0],
+            message=f"nothing is said for {excerpt(listing)}; {{{symbol}|…}} says what to say",
         )
 
 

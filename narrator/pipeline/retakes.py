@@ -46,7 +46,7 @@ class Try:
     """One answer of the engine to one chunk."""
 
     number: int
-    """0 for the chunk's take; other tries are numbered from 1."""
+    """From 1, which is the take that the render made; the store counts from 0."""
     record: Record
     in_use: bool
     pinned: bool
@@ -68,7 +68,7 @@ def tries_of(book: BookPlan, step: Step) -> list[Try]:
         records_by_number[0] = take
     return [
         Try(
-            number,
+            number + 1,
             record,
             in_use=number == pinned_number and book.store.find(step.key) is not None,
             pinned=pin is not None and number == pinned_number,
@@ -85,8 +85,8 @@ def write_sounds(book: BookPlan, step: Step, tries: Sequence[Try], folder: Path)
     paths = []
     for chunk_try in tries:
         samples, rate = (
-            book.store.read_try(home_key, chunk_try.number)
-            if chunk_try.number
+            book.store.read_try(home_key, chunk_try.number - 1)
+            if chunk_try.number > 1
             else book.store.read(home_key)
         )
         path = folder / f"{step.id} try {chunk_try.number}.wav"
@@ -98,10 +98,15 @@ def write_sounds(book: BookPlan, step: Step, tries: Sequence[Try], folder: Path)
 
 
 def pin(book: BookPlan, step: Step, number: int) -> Pin:
-    """Choose a try for a chunk; the caller holds the project's lock. Raises UsageError,
-    StorageError."""
+    """Choose a try for a chunk by its number, from 1; the caller holds the project's lock. Raises
+    UsageError, StorageError."""
+    if number < 1:
+        raise UsageError(
+            f"tries are numbered from 1: `narrator pin {step.id} 1` chooses the take that the "
+            "render made"
+        )
     current_pin = find_current_pin(book, step)
-    return _pin_stored_try(book, step, current_pin.step if current_pin else step.key, number)
+    return _pin_stored_try(book, step, current_pin.step if current_pin else step.key, number - 1)
 
 
 def find_current_pin(book: BookPlan, step: Step) -> Pin | None:
@@ -116,19 +121,20 @@ def find_current_pin(book: BookPlan, step: Step) -> Pin | None:
 def _pin_stored_try(book: BookPlan, step: Step, home_key: str, number: int) -> Pin:
     """Pin a try that is stored under `home_key`, the key of the step that it was spoken for.
 
-    The try 0 is the take itself. Raises UsageError if there is no such try, StorageError.
+    `number` is the store's: 0 is the take itself. Raises UsageError if there is no such try,
+    StorageError.
     """
     store = book.store
     tries = store.tries(home_key)
     if number and number not in tries:
         numbers = [*([0] if store.find(home_key) else []), *sorted(tries)]
-        try_numbers = ", ".join(map(str, numbers)) or "none was kept"
-        raise UsageError(f"chunk {step.id} has no try {number}; tries: {try_numbers}")
+        try_numbers = ", ".join(str(kept + 1) for kept in numbers) or "none was kept"
+        raise UsageError(f"chunk {step.id} has no try {number + 1}; tries: {try_numbers}")
     if number == 0 and store.find(home_key) is None:
         raise UsageError(f"chunk {step.id} has no take to pin; render it first")
     if number and tries[number].text != step.text:
         raise UsageError(
-            f"try {number} of chunk {step.id} speaks only a part of it: {tries[number].text!r}"
+            f"try {number + 1} of chunk {step.id} speaks only a part of it: {tries[number].text!r}"
         )
     new_pin = Pin(
         place=step.place_hash,
@@ -170,7 +176,7 @@ class RetakenChunk:
 
     step: Step
     tries: tuple[tuple[int, Record], ...]
-    """Number and record of each new try; those without faults passed their checks."""
+    """Number, from 1, and record of each new try; those without faults passed their checks."""
     failures: tuple[str, ...]
     """The engine's messages on tries without a take."""
     pinned: int | None
@@ -381,11 +387,12 @@ def _speak_with_engine(
 
 def _pin_best_try(book: BookPlan, step: Step, chunk_tries: _ChunkTries) -> RetakenChunk:
     """Pin the first try that passed its checks. Raises UsageError, StorageError."""
-    good_numbers = [number for number, record in chunk_tries.tries if not record.faults]
+    tries = tuple((number + 1, record) for number, record in chunk_tries.tries)
+    good_numbers = [number for number, record in tries if not record.faults]
     if good_numbers:
         try:
-            _pin_stored_try(book, step, step.key, good_numbers[0])
+            _pin_stored_try(book, step, step.key, good_numbers[0] - 1)
         except DamagedTake as error:
             raise UsageError(f"chunk {step.id}: {error}") from None
     pinned_number = good_numbers[0] if good_numbers else None
-    return RetakenChunk(step, tuple(chunk_tries.tries), tuple(chunk_tries.failures), pinned_number)
+    return RetakenChunk(step, tries, tuple(chunk_tries.failures), pinned_number)

@@ -336,5 +336,5 @@ def _try_row(try_folder_key: str, chunk_try: Try) -> Row:
         "seed": record.seed,
         "mode": record.mode,
         "ratio": round(ratio, 2) if (ratio := record.figures.get("ratio")) else None,
-        "url": f"/sound/tries/{try_folder_key}/{chunk_try.number}",
+        "url": f"/sound/tries/{try_folder_key}/{chunk_try.number - 1}",
     }

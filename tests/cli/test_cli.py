@@ -194,7 +194,7 @@ def test_a_doubtful_chunk_is_said_by_every_command_until_it_is_accepted(
         assert code == 1
         assert "text/two.md:7: He said that the weather would hold." in said
         assert "(chirp: 0.10 s)" in said
-        assert "`narrator pin 2.4 0 --draft` to accept it" in said
+        assert "`narrator pin 2.4 1 --draft` to accept it" in said
         assert "retake" not in said  # the draft voice has one reading
     assert "doubtful: 2.4 " in narrator("status", book, "--draft")[1]
     assert json.loads(narrator("status", book, "--draft", "--json")[1])["doubtful"] == ["2.4"]
@@ -209,7 +209,7 @@ def test_a_doubtful_chunk_is_said_by_every_command_until_it_is_accepted(
     assert code == 1
     assert "not assembled: chapter 2 lacks takes, or `checks: {strict: true}` holds" in said
     assert "held back  Evening" in narrator("status", book, "--draft")[1]
-    assert narrator("pin", "2.4", "0", "--book", book, "--draft")[0] == 0
+    assert narrator("pin", "2.4", "1", "--book", book, "--draft")[0] == 0
     assert narrator("render", book, "--draft")[0] == 0
 
 
@@ -219,6 +219,19 @@ def test_why_tells_what_changed(narrator, drafted):
     assert "at seven" in said
     assert "at eight" in said
     assert "changed" in said
+
+
+def test_why_takes_several_chunks_and_numbers_tries_as_pin_does(narrator, drafted):
+    code, said, errors = narrator("why", "1.1", "1.2", "-b", drafted, "--draft")
+    assert (code, errors) == (0, "")
+    assert [said.count(f"{label}:") for label in ("text", "spoken", "take")] == [2, 2, 2]
+    assert said.count(" dB, try 1\n") == 2
+    assert "1.1: try 1 is pinned" in narrator("pin", "1.1", "1", "-b", drafted, "--draft")[1]
+    code, _, errors = narrator("pin", "1.1", "0", "-b", drafted, "--draft")
+    assert (code, "tries are numbered from 1" in errors) == (2, True)
+    both = json.loads(narrator("why", "1.1", "1.2", "-b", drafted, "--draft", "--json")[1])
+    assert [row["id"] for row in both] == ["1.1", "1.2"]
+    assert json.loads(narrator("why", "1.1", drafted, "--draft", "--json")[1]) == both[0]
 
 
 def test_why_of_a_chunk_that_is_not_there_says_how_they_are_named(narrator, book):
@@ -253,6 +266,27 @@ def test_check_counts_words_and_spoken_shows_changes(narrator, tmp_path):
     assert "nineteen twenty" in said
     assert "left out" in said
     assert "text/two.md:1" in said.replace(str(tmp_path) + "/", "")
+
+
+def test_check_shows_all_that_is_spoken_in_a_chapter(narrator, tmp_path):
+    book = books.brief(tmp_path, two=f"{books.BRIEF_TWO}\nHe paid £5.\n")
+    spoken = (
+        "2.1  narrator: Evening.\n2.2  The lamps were lit on both banks.\n2.3  ann: I shall come"
+    )
+    for chapter in ("2", "Evening"):
+        code, said, _ = narrator("check", book, "--chapter", chapter)
+        assert code == 0
+        assert spoken in said
+        assert "  narrator: About aunts he knew nothing. He paid five pounds.\n" in said
+        assert "ferry" not in said
+    assert "no chapter '9'" in narrator("check", book, "-c", "9")[2]
+
+
+def test_check_names_marks_and_symbols_for_which_nothing_is_said(narrator, tmp_path):
+    book = books.brief(tmp_path, two="# Evening\n\n“Yes ☂,” he wrote ☂ and → ☎ fell.\n")
+    _, said, errors = narrator("check", book, "--spoken")
+    assert "marks that are simplified, without words: stop added ×2" in said
+    assert "text/two.md:3: nothing is said for ☂ ×2, ☎; {☂|…} says what to say" in errors
 
 
 def test_check_shows_what_is_left_out_once_for_each_kind(narrator, tmp_path):
@@ -589,7 +623,7 @@ def test_no_terminal_obeys_a_text_and_no_name_of_a_file_holds_what_cannot_be_see
     (tmp_path / "book.yaml").write_text(HOSTILE)
     code, out, err = narrator("check", tmp_path, "--spoken")
     assert code == 0
-    assert "marks: \\u202e \\u202c" in out
+    assert "marks that are simplified, without words: \\u202e  \\u202c" in out
     assert "book.yaml:1: U+202E (and in 2 more places), a character that cannot be seen" in err
     assert len(err.splitlines()) == 5  # each character once
     code, rendered, err = narrator("render", tmp_path, "--draft")

@@ -60,7 +60,7 @@ def test_what_does_not_say_its_text_is_named_with_its_mend(narrator, book, made)
     assert "    heard: " in errors
     assert "7 takes, 7 of them listened to now (0:" in said
     assert "`narrator takes 1.2 --draft --out listen` to hear one" in said
-    assert "`narrator pin 1.2 0 --draft` to accept one" in said
+    assert "`narrator pin 1.2 1 --draft` to accept one" in said
     assert "retake" not in said  # the draft voice has one reading of a text
 
 
@@ -69,7 +69,7 @@ def test_it_is_said_by_status_and_render_from_then_on(narrator, book, made):
     code, _, errors = narrator("render", "--draft")
     assert code == 1
     assert "doubtful: 1.2" in errors
-    assert narrator("pin", "1.2", "0", "--draft")[0] == 0
+    assert narrator("pin", "1.2", "1", "--draft")[0] == 0
     assert "doubtful: 1.2" not in narrator("hear", "--draft", "--model", made)[2]
 
 
@@ -220,7 +220,7 @@ def test_what_is_asked_of_a_book_is_not_asked_of_recordings(narrator, recordings
 
 
 def test_takes_that_are_accepted_are_not_said_to_say_their_text(narrator, book, made):
-    narrator("pin", "1.2", "0", "--draft")
+    narrator("pin", "1.2", "1", "--draft")
     code, said, errors = narrator(
         "hear", "--draft", "--model", made, "--chapter", "1", "--speaker", "narrator"
     )

@@ -74,8 +74,8 @@ def test_ctrl_c_in_a_command_that_waits_withdraws_it_and_says_so(narrator, rende
 
 
 def test_a_take_is_pinned_while_a_render_runs(narrator, rendering):
-    code, said, _ = narrator("pin", "1.1", "0", rendering.path, "--draft")
-    assert (code, said) == (0, "1.1: try 0 is pinned; `narrator render` makes the files anew\n")
+    code, said, _ = narrator("pin", "1.1", "1", rendering.path, "--draft")
+    assert (code, said) == (0, "1.1: try 1 is pinned; `narrator render` makes the files anew\n")
     code, said, _ = narrator("unpin", "1.1", "1.2", rendering.path, "--draft")
     assert (code, said) == (0, "1.1: no longer pinned\n1.2: was not pinned\n")
 
@@ -83,12 +83,12 @@ def test_a_take_is_pinned_while_a_render_runs(narrator, rendering):
 def test_a_chunk_is_spoken_anew_while_a_render_runs(narrator, rendering):
     code, said, _ = narrator("retake", "1.1", rendering.path, "--draft")
     assert code == 0
-    assert said.startswith("1.1  try 1  ")
+    assert said.startswith("1.1  try 2  ")
     assert "pinned\n" in said
 
 
 def test_what_is_wrong_is_said_as_ever_while_a_render_runs(narrator, rendering):
-    code, _, log = narrator("pin", "9.1", "0", rendering.path, "--draft")
+    code, _, log = narrator("pin", "9.1", "1", rendering.path, "--draft")
     assert code == 2
     assert "error: no chunk '9.1'" in log
 

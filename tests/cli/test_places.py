@@ -154,7 +154,7 @@ def test_a_player_that_fails_says_why(narrator, walks, player):
 
 
 def test_what_was_not_spoken_is_not_played(narrator, walks, player):
-    assert "1.1 has no try 7; tries: 0" in narrator("play", "1.1", walks, "--try", "7")[2]
+    assert "1.1 has no try 7; tries: 1" in narrator("play", "1.1", walks, "--try", "7")[2]
     shutil.rmtree(walks / "build")
     assert "1.1 has no take; tries: none was kept" in narrator("play", "1.1", walks)[2]
     assert not player.exists()

@@ -103,7 +103,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
     code, said = faults.command(engine(), "render", path)
     assert code == 0, said
     planned = books.plan(path, engine())
-    retakes.pin(planned, planned.steps[-1], 0)
+    retakes.pin(planned, planned.steps[-1], 1)
     files.save_json(path.parent / "build" / "speed.json", {"hum": 40.5})
     assert faults.command(engine(), "render", path)[0] == 0
     return Book(path.parent, products(path.parent))

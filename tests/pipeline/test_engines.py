@@ -355,7 +355,7 @@ def test_a_pin_of_a_speaker_s_draft_is_not_lost_where_another_engine_speaks_it(t
             pinned = book_plan.plan(
                 read_manuscript(path), draft, book_plan.Selection(), store=writing
             )
-            retakes.pin(pinned, step, 0)
+            retakes.pin(pinned, step, 1)
     mixed = plan(path, HumEngine(), ann=draft)
     assert mixed.lost == ()
     assert [step.chunk.speaker for step in mixed.steps if step.pinned] == ["ann"]

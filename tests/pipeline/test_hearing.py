@@ -163,7 +163,7 @@ def test_another_recogniser_hears_them_anew_and_may_relieve_them(book):
 def test_a_take_that_an_author_pinned_stays_accepted(book):
     heard(book, TakeListener(Parrot(deaf())))
     plan = books.plan(book, HumEngine())
-    retakes.pin(plan, plan.doubtful[0], 0)
+    retakes.pin(plan, plan.doubtful[0], 1)
     found, _ = heard(book, TakeListener(Parrot(deaf())))
     assert [one.is_accepted for one in found.misheard] == [True]
     assert doubtful(book) == []

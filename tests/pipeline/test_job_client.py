@@ -231,7 +231,7 @@ def test_a_process_of_its_own_does_jobs_one_after_another(studio):
     _, link = studio
     assert ended(link, link.submit(RENDER))["summary"]["rendered"] == 7
     ids = [
-        link.submit(Job(kind="pin", engine="draft", chunks=("1.1",), number=0)),
+        link.submit(Job(kind="pin", engine="draft", chunks=("1.1",), number=1)),
         link.submit(Job(kind="retake", engine="draft", chunks=("1.1",))),
         link.submit(RENDER),
     ]

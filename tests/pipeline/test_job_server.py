@@ -68,11 +68,11 @@ def parent_and_child(path):
 
 def test_a_try_is_pinned_and_let_go_while_a_render_runs(path):
     with again(path) as rendering:
-        pinned = asked(path, Job(kind="pin", engine="draft", chunks=("1.1",), number=0))
+        pinned = asked(path, Job(kind="pin", engine="draft", chunks=("1.1",), number=1))
         assert not rendering.engine.gate.is_set()
         held = Store.open(path.parent / "build" / "store").pins()
         dropped = asked(path, Job(kind="unpin", engine="draft", chunks=("1.1",)))
-    assert (pinned["exit"], pinned["summary"]) == (0, {"pinned": "1.1", "number": 0})
+    assert (pinned["exit"], pinned["summary"]) == (0, {"pinned": "1.1", "number": 1})
     assert [pin.chunk for pin in held.values()] == ["1.1"]
     assert dropped["summary"]["unpinned"] == {"1.1": True}
     assert not Store.open(path.parent / "build" / "store").pins()
@@ -84,7 +84,7 @@ def test_chunks_are_spoken_anew_while_a_render_runs_and_what_continues_them_afte
         made = asked(path, Job(kind="retake", engine="draft", chunks=(parent.id,), count=2, seed=5))
         assert not rendering.engine.gate.is_set()
     [row] = made["summary"]["retaken"]
-    assert (made["exit"], row["pinned"]) == (0, 1)
+    assert (made["exit"], row["pinned"]) == (0, 2)
     assert [one["seed"] for one in row["tries"]] == [5, 5]
     store = Store.open(path.parent / "build" / "store")
     pinned = next(
@@ -183,10 +183,10 @@ def test_what_was_edited_since_is_spoken_as_it_is_now(path):
 
 def test_what_cannot_be_done_is_said_to_who_asked_and_hurts_no_render(path):
     jobs = [
-        Job(kind="pin", engine="draft", chunks=("99.1",), number=0),
+        Job(kind="pin", engine="draft", chunks=("99.1",), number=1),
         Job(kind="retake", engine="draft", chunks=("1.1",), parameters={"x": 1}),
         Job(kind="audition", engine="draft", line=AuditionLine(speaker="Nobody", text="Hello.")),
-        Job(kind="pin", engine="draft", chunks=("1.1",), number=0),
+        Job(kind="pin", engine="draft", chunks=("1.1",), number=1),
     ]
     with again(path) as rendering, linked(path) as link:
         nothing, wrong = (ended(link, link.submit(job)) for job in jobs[:2])

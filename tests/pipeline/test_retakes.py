@@ -72,7 +72,7 @@ def test_every_failed_try_is_kept_with_its_faults_and_never_counts_as_good(tmp_p
     assert len(whole) == 4  # the least bad is the take as well
     assert all("cut" in " ".join(one.record.faults) for one in found)
     assert not any(one.good for one in found)
-    assert [one.number for one in found if one.in_use] == [0]
+    assert [one.number for one in found if one.in_use] == [1]
     assert planned.store.flag(step.key) is None
     assert planned.why[step.key].reason is Reason.DOUBTFUL
     assert report.incomplete == ()
@@ -106,7 +106,7 @@ def test_tries_are_written_as_sounds_to_listen_to(doubtful, tmp_path):
 
 def test_a_pinned_try_is_no_longer_doubtful(doubtful):
     planned, step = step_of(doubtful, HumEngine())
-    retakes.pin(planned, step, 0)
+    retakes.pin(planned, step, 1)
     report, watcher = books.speak(doubtful, HumEngine(fault=hopeless))
     assert report.complete
     assert report.doubtful == ()
@@ -149,7 +149,7 @@ def test_a_pin_stays_if_a_newer_narrator_has_other_words_for_the_same_text(
         older.setattr(normalize.english, "rules", lambda _tag: ())
         books.speak(path, engine)
         planned, step = step_of(path, engine, "The ferry left at 7")
-        retakes.pin(planned, step, 0)
+        retakes.pin(planned, step, 1)
         if is_rendered_since:
             books.speak(path, engine)
     planned, step = step_of(path, engine, "The ferry left at seven")
@@ -167,7 +167,7 @@ def test_what_continues_a_pinned_take_is_rendered_anew(good):
     child = next(s for s in planned.steps if s.parent)
     parent = next(s for s in planned.steps if s.key == child.parent)
     [made] = retake(good, engine, [parent.id])
-    assert made.pinned == 1
+    assert made.pinned == 2
     todo = books.todo(good, engine)
     assert child.chunk.text.strip() in todo
     assert parent.chunk.text.strip() not in todo
@@ -198,8 +198,8 @@ def test_a_retake_has_its_own_seed_and_settings_and_continues_the_same_take(tmp_
     assert (first.seed, first.parameters["cfg"], first.attempt) == (5, 1.5, 0)
     assert second.attempt == 1
     assert np.array_equal(first.prompt.state, before.prompt.state)
-    assert [number for number, _ in made[0].tries] == [1, 2]
-    assert made[0].pinned == 1
+    assert [number for number, _ in made[0].tries] == [2, 3]
+    assert made[0].pinned == 2
 
 
 def test_a_retake_without_a_seed_draws_noise_that_no_try_had(tmp_path):
@@ -223,7 +223,7 @@ def test_a_part_of_a_chunk_is_listed_as_such_and_cannot_be_pinned(doubtful):
 def test_a_pin_of_one_engine_says_nothing_to_another(good):
     engine = HumEngine()
     planned = books.plan(good, engine)
-    retakes.pin(planned, planned.steps[0], 0)
+    retakes.pin(planned, planned.steps[0], 1)
     other = HumEngine(name="another")
     assert not books.plan(good, other).steps[0].pinned
     assert not books.plan(good, other).lost
@@ -235,7 +235,7 @@ def test_a_doubtful_take_prompts_once_it_is_pinned(tmp_path):
     child = next(s for s in books.plan(path, HumEngine()).steps if s.parent)
     engine = HumEngine(fault=lambda r: capped(r) if r.key == child.parent else None)
     report, _ = books.speak(path, engine)
-    retakes.pin(report.plan, report.doubtful[0], 0)
+    retakes.pin(report.plan, report.doubtful[0], 1)
     report, _ = books.speak(path, engine)
     assert report.complete
     [asked] = [r for r in engine.requests if r.text == child.text][-1:]
@@ -248,7 +248,7 @@ def test_a_retake_continues_no_doubtful_take(tmp_path):
     engine.fault = lambda r: capped(r) if r.key == child.parent else None
     books.speak(path, engine)
     [made] = retake(path, engine, [child.id])
-    assert made.pinned == 1
+    assert made.pinned == 2
     assert engine.requests[-1].prompt is None
 
 
@@ -259,7 +259,7 @@ def test_chunks_that_share_a_take_are_retaken_once(tmp_path):
     a, b = [s for s in books.plan(path, engine).steps if s.text == "Yes."]
     assert a.key == b.key
     [made] = retake(path, engine, [a.id, b.id])
-    assert made.pinned == 1
+    assert made.pinned == 2
 
 
 def test_a_chunk_after_one_that_was_given_up_can_be_retaken(tmp_path):
@@ -269,7 +269,7 @@ def test_a_chunk_after_one_that_was_given_up_can_be_retaken(tmp_path):
     engine.fault = lambda r: EngineFailure("no") if r.key == parent.key else None
     books.speak(path, engine)
     [made] = retake(path, engine, [child.id])
-    assert made.pinned == 1
+    assert made.pinned == 2
     assert engine.requests[-1].prompt is None
 
 
@@ -289,6 +289,8 @@ def test_what_cannot_be_pinned_or_retaken_is_said(tmp_path):
     path, engine = books.write(tmp_path), HumEngine()
     planned = books.plan(path, engine)
     with pytest.raises(errors.UsageError, match="has no take to pin"):
+        retakes.pin(planned, planned.steps[0], 1)
+    with pytest.raises(errors.UsageError, match=r"numbered from 1: `narrator pin 1.1 1`"):
         retakes.pin(planned, planned.steps[0], 0)
     with pytest.raises(errors.UsageError, match="no try 7; tries: none was kept"):
         retakes.pin(planned, planned.steps[0], 7)

@@ -161,7 +161,7 @@ def test_what_is_asked_for_waits_from_the_answer_on_and_once(
     def waiting() -> list[str]:
         return [one["id"] for one in idle.page.get("/api/book").json["jobs"]["queue"]]
 
-    job = idle.page.post("/api/jobs", {"kind": "pin", "chunks": ["1.3"], "number": 0}).json["job"]
+    job = idle.page.post("/api/jobs", {"kind": "pin", "chunks": ["1.3"], "number": 1}).json["job"]
     idle.page.post("/api/jobs", {"kind": "render"})
     assert waiting() == ["t1", "t2"]
 

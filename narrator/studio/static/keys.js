@@ -68,7 +68,7 @@ const TABLE = [
   [
     "Mend",
     [
-      ["Hear a take, the newest first", ["1…9"], () => {}],
+      ["Hear a take by its number", ["1…9"], () => {}],
       [
         "Pin the take heard last, unpin",
         ["p", "P"],

@@ -98,9 +98,9 @@ function toggle(one) {
   else hear(one);
 }
 
-/** By its key: 1 is the newest. @param {number} key */
+/** By its key, the take's number. @param {number} key */
 export function hearKey(key) {
-  const one = tries[key - 1];
+  const one = tries.find((each) => each.number === key);
   if (one) hear(one);
 }
 

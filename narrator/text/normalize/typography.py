@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from narrator.text.normalize.edits import Replacement
@@ -206,6 +207,7 @@ _MARKS = {
 }
 _MARKS["yue"] = _MARKS["zh"]
 
+_BULLETS = "|·•‣◦⁃∙→←↔⇒▪●○■□►▸⁂"
 _MEANING = str.maketrans(
     {
         **dict.fromkeys("。｡．।॥။។።۔", "."),
@@ -219,7 +221,7 @@ _MEANING = str.maketrans(
         **dict.fromkeys("「『《〈", "“"),
         **dict.fromkeys("」』》〉", "”"),
         **dict.fromkeys("–‥⸺", DASH),
-        **dict.fromkeys("|·•‣◦⁃∙→←↔⇒▪●○■□►▸⁂", ","),
+        **dict.fromkeys(_BULLETS, ","),
         "⋯": "…",
     }
 )
@@ -280,6 +282,16 @@ def punctuate(text: str, marks: Marks) -> list[Replacement]:
     if not has_ending:
         edits.append(Replacement(len(text), len(text), marks.stop, "ending"))
     return edits
+
+
+def silent_symbols(written: str, spoken: str) -> Iterator[str]:
+    """Yields the symbols of a change for which nothing is said: hearts, not bullets and stars."""
+    if any(map(str.isalnum, spoken)):
+        return
+    for symbol in written:
+        is_symbol = ord(symbol) > 0xFF and unicodedata.category(symbol) in ("So", "Sm", "Sc")
+        if is_symbol and symbol not in spoken and symbol not in _BULLETS and symbol != "™":
+            yield symbol
 
 
 def _is_inside_word(text: str, offset: int, marks: Marks) -> bool:
