@@ -30,13 +30,15 @@ def elementwise(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
     """Compiles a function to one kernel for all shapes, on a GPU only.
 
     On a CPU the function is called directly: compiling gains little there, runs a C++ compiler, and
-    MLX aborts when a process ends whose other threads ran compiled functions.
+    MLX aborts when a process ends whose other threads ran compiled functions. So are empty arrays:
+    MLX's CUDA backend divides by their size (SIGFPE, MLX 0.32.4 on an H100).
     """
     compiled = mx.compile(function, shapeless=True)
 
     @functools.wraps(function)
     def call(*arrays: mx.array | float) -> Arrays:
-        return compiled(*arrays) if on_gpu() else function(*arrays)
+        has_empty = any(isinstance(array, mx.array) and array.size == 0 for array in arrays)
+        return compiled(*arrays) if on_gpu() and not has_empty else function(*arrays)
 
     return call
 
