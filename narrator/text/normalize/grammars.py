@@ -74,6 +74,8 @@ continues the one before.
     in titles only; an `abbreviation` keeps its full stop at the end of a paragraph only; `unit`,
     `money`, `scale` and `time` keep it before any capital, unless nouns have one (5 min. Then); a
     `fraction` is not read before a unit, with which `{part}` is read.
+`[rules before own]`  The same, before all others. Those of `common.txt`, for international
+    telephone numbers, stand before a language's `[rules]` unless it has such a section.
 Any other section is a list, `written: spoken` or plain words, that patterns name: `before numbers`.
     Forms by plural are divided by commas, a gender comes after a semicolon:
     `km: kilometr, kilometry, kilometrów, kilometra; masculine`. The common rules use `units`,
@@ -298,20 +300,22 @@ class Grammar:
 
     def groups(self) -> Iterator[Group]:
         """Yields the rules in order; neighbours that need the same characters are a group."""
-        gated_rules = list(self._own_rules())
+        before_own = "rules before own"
+        gated_rules = [*self._own_rules(before_own), *self._own_rules("rules")]
         if self._notation.get("rules") != "own":
-            before_own, after_own = map(self._common_rules, ("rules before own", "rules"))
-            gated_rules = [*before_own, *gated_rules, *after_own]
+            if before_own not in self._lists:
+                gated_rules[:0] = self._common_rules(before_own)
+            gated_rules += self._common_rules("rules")
         for gate, gated in groupby(gated_rules, key=lambda gate_and_rule: gate_and_rule[0]):
             yield Group(gate, *(rule for _, rule in gated))
         if self._numbers.gap:
             yield CAPITALS
 
-    def _own_rules(self) -> Iterator[tuple[str, Rule]]:
-        """Yields the rules of the language, each with its gate."""
-        if "rules" not in self._lists:
+    def _own_rules(self, section: str) -> Iterator[tuple[str, Rule]]:
+        """Yields the rules of a section of the language, each with its gate."""
+        if section not in self._lists:
             return
-        for number, line in self._lists.numbered_lines("rules"):
+        for number, line in self._lists.numbered_lines(section):
             origin = f"{self._lists.name}:{number}"
             try:
                 yield self._read_rule(line, origin)
