@@ -173,7 +173,9 @@ _GATES = {
 _ORDINAL_GATES = {"n": r"\d\.", "day": r"\d\.", "numeral": r"\d\.|[MDCLXVI]\."}
 _ORDINAL = re.compile(r"\{(?P<kind>n|day|numeral)\d?\}\\\.(?![?*{])")
 """A figure with a full stop."""
-_ABBREVIATION_BEGINS = re.compile(r"(\w+)\\\.(?![?*{])[^|]*")
+_ABBREVIATION_BEGINS = re.compile(
+    r"(\w+)\\\.(?![?*{])(?:[^|(]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*"
+)
 _DIGIT_FOLLOWS = re.compile(r"\(\?=(?: |\\s\?|\\s|\\\+\?)?\\d\)$")
 _FIGURE_BEGINS = re.compile(rf"(?:\(\?<![^()]*\))*{FIGURE}(?![?*{{])[^|]*")
 
