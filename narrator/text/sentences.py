@@ -118,7 +118,8 @@ _ABBREVIATIONS_BEFORE_NAMES = {
         "bg": "проф акад доц инж арх ген св ул бул т.е т.нар нар вж напр",
         "cs": "p dr prof ing mudr judr sv č ul tzv tj např mgr doc gen plk mjr kpt nám t.j t.r",
         "da": "hr fr dr prof kl nr ca st",
-        "de": "hr fr dr prof st nr str bd kap hl vgl bzw ca geb z.b",
+        "de": "hr fr dr prof st nr str bd kap hl vgl bzw ca geb z.b ing gr ehem sog dt frz engl "
+        "röm griech kath ev evang tel bhf exz hl",
         "el": "κ κα κος δρ αγ αρ σελ",
         "ca": "sr sra srta srs dr dra prof mn excm av st sta",
         "es": "sr sra srta sres sras srtas dr dra dres d dª prof profa av avda núm pág sto sta "
@@ -170,6 +171,7 @@ _COUNT = re.compile(r"\d[\d.,]* (?!cent|zent|gram|m[eéè]tr)[^\W\d_]{4}")
 _GRAMMARS = Path(__file__).parent / "normalize" / "languages"
 
 _NOT_WORD = re.compile(r"[\s\"'“”‘’«»„()\[\]—–]")
+_WORD = re.compile(r"\w+")
 _INITIAL = re.compile(r"[^\W\d_](?:\.-[^\W\d_])?")
 
 _SENTENCE_STARTER = re.compile(
@@ -192,6 +194,9 @@ def _is_full_stop(text: str, stop: int, next_offset: int, code: str, stops: Set[
             text.startswith(part, next_offset)
             for part in _parts_of_abbreviations(code).get(f"{word}.", ())
         )
+        does_end = _ends_listed_abbreviation(text, stop, next_offset, code)
+        if does_end is not None:
+            return does_end
         if name_follows or is_title or is_inside:
             return False
         if _MEASURE.search(text, max(0, stop - 5), stop) and _COUNT.match(text, next_offset):
@@ -222,6 +227,57 @@ def _continues_with_number(text: str, stop: int, next_offset: int, code: str) ->
     )
 
 
+def _ends_listed_abbreviation(text: str, stop: int, next_offset: int, code: str) -> bool | None:
+    """Returns whether a sentence ends at the full stop of a figure or a listed abbreviation, in a
+    language whose nouns have capitals, and whose grammar lists the words that begin sentences; None
+    for other full stops, and if both is possible."""
+    starters = _starters(code)
+    if not starters:
+        return None
+    word = word_before(text, stop)
+    text_before = text[max(0, stop - 20) : stop + 1]
+    abbreviations = _abbreviations_by_end(code).get(f"{word}.", ())
+    is_abbreviation = any(
+        re.search(rf"(?<!\w){re.escape(written)}$", text_before) for written in abbreviations
+    )
+    if not (is_abbreviation or word[-1:].isdigit() or re.fullmatch("[IVX]{2,}", word)):
+        return None
+    next_word = _WORD.match(text, next_offset)
+    if next_word and next_word[0] in starters:
+        return True
+    return False if is_abbreviation and _closing(code).isdisjoint(abbreviations) else None
+
+
+@functools.cache
+def _starters(code: str) -> frozenset[str]:
+    """Returns the words that begin a sentence, by the grammar of a language whose nouns have
+    capitals."""
+    lists = _grammar_lists(code)
+    has_capitals = "notation" in lists and "nouns: capital" in lists.lines("notation")
+    return frozenset(lists.words("starters") if has_capitals else ())
+
+
+@functools.cache
+def _abbreviations_by_end(code: str) -> dict[str, set[str]]:
+    """Returns what the language's grammar lists with a full stop, by its last word: z. B. by B."""
+    by_end: dict[str, set[str]] = {}
+    for section in _grammar_lists(code).sections():
+        if section not in ("rules", "patterns"):
+            for written in _written_in_grammar(code, (section,)):
+                if written.endswith("."):
+                    joined = written.replace(" ", "")
+                    by_end.setdefault(written.split()[-1], set()).add(written)
+                    by_end.setdefault(joined, set()).add(joined)
+    return by_end
+
+
+@functools.cache
+def _closing(code: str) -> frozenset[str]:
+    """Returns the abbreviations that may end a sentence, by the language's grammar."""
+    written = set(_written_in_grammar(code, ("closing",)))
+    return frozenset(written | {abbreviation.replace(" ", "") for abbreviation in written})
+
+
 @functools.cache
 def _listed_before_numbers(code: str) -> frozenset[str]:
     """Returns those of the language's grammar, without their full stops."""
@@ -242,11 +298,15 @@ def _parts_of_abbreviations(code: str) -> dict[str, set[str]]:
 
 def _written_in_grammar(code: str, sections: tuple[str, ...]) -> Iterator[str]:
     """Yields what lists of the language's grammar (and of its regions) have, as it is written."""
-    path = _GRAMMARS / f"{code}.txt"
-    lists = read_word_lists(path) if path.exists() else WordLists("")
+    lists = _grammar_lists(code)
     for section in lists.sections():
         if section.startswith(sections):
             yield from (line.partition(": ")[0] for line in lists.lines(section))
+
+
+def _grammar_lists(code: str) -> WordLists:
+    path = _GRAMMARS / f"{code}.txt"
+    return read_word_lists(path) if path.exists() else WordLists("")
 
 
 # -- full stops, by the libraries

@@ -120,6 +120,10 @@ def test_english_sentences(text: str) -> None:
             "„Wirklich?“, fragte er. | Am 5. Mai kam Dr. Müller z. B. nach Ulm. | »Was?« | Nun.",
         ),
         ("es", "—¿Qué? —dijo él. | —Nada. | Vino el Sr. García. | ¡Hola! | ¿Cómo estás?"),
+        (
+            "de",
+            "Zi. 305, 1 Pck. Mehl, Hrn. Meier usw. | Die 476 n. Chr. | Am 5. Mai 1 z. B. Ei",
+        ),
         ("es", "Los Sres. Pérez leen el t. II, cap. IV, p. 8. | Bajó 31 km. | 21.000 mujeres."),
         ("fr", "Le t. II, chap. IV et le vol. 3. | Bon."),
         (

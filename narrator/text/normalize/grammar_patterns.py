@@ -173,9 +173,9 @@ _GATES = {
 _ORDINAL_GATES = {"n": r"\d\.", "day": r"\d\.", "numeral": r"\d\.|[MDCLXVI]\."}
 _ORDINAL = re.compile(r"\{(?P<kind>n|day|numeral)\d?\}\\\.(?![?*{])")
 """A figure with a full stop."""
-_ABBREVIATION_BEGINS = re.compile(
-    r"(\w+)\\\.(?![?*{])(?:[^|(]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*"
-)
+_LISTED_FIGURES = re.compile(r"(?<![\dd?])\{n\d?=([\d|]+)\}(?![\d?])")
+"""A slot of certain numbers: `{n=1|21}`."""
+_ABBREVIATION = re.compile(r"[^\W\d_]{2,}\\\.(?![?*{])")
 _DIGIT_FOLLOWS = re.compile(r"\(\?=(?: |\\s\?|\\s|\\\+\?)?\\d\)$")
 _FIGURE_BEGINS = re.compile(rf"(?:\(\?<![^()]*\))*{FIGURE}(?![?*{{])[^|]*")
 
@@ -186,14 +186,23 @@ def gate_of(pattern: str, kinds: set[str]) -> str:
     `kinds` are those of the slots of the rule's pattern.
     """
     for ordinal in _ORDINAL.finditer(pattern):
-        text_before = pattern[: ordinal.start()]
-        if text_before.count("(") == text_before.count(")"):
+        if _is_outermost(ordinal):
             return _ORDINAL_GATES[ordinal["kind"]]
+    for figures in _LISTED_FIGURES.finditer(pattern):
+        if _is_outermost(figures):
+            return rf"(?<!\d)(?:{figures[1]})(?!\d)"
     for kind, gate in _GATES.items():
         if kind in kinds:
             return gate
     if _DIGIT_FOLLOWS.search(pattern):
         return r"\d"
-    if abbreviation := _ABBREVIATION_BEGINS.fullmatch(pattern):
-        return rf"(?i)\.(?<=\b{abbreviation[1]}\.)"
+    for abbreviation in _ABBREVIATION.finditer(pattern):
+        if _is_outermost(abbreviation):
+            return rf"(?i)\.(?<={abbreviation[0]})"
     return FIGURE if _FIGURE_BEGINS.fullmatch(pattern) else ""
+
+
+def _is_outermost(part: re.Match[str]) -> bool:
+    """Returns True for a part of a pattern that is in no group and no slot."""
+    text_before = part.string[: part.start()]
+    return all(text_before.count(left) == text_before.count(right) for left, right in ("()", "{}"))
