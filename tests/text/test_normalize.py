@@ -10,7 +10,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from narrator.text.normalize import TYPOGRAPHY, Change, Lexicon, LexiconEntry, SpokenText, normalize
+from narrator.text.normalize import (
+    TYPOGRAPHY,
+    Change,
+    Lexicon,
+    LexiconEntry,
+    SpokenText,
+    east_asian,
+    normalize,
+)
 from narrator.text.normalize.edits import Replacement, apply_edits, compose
 from tests.effort import examples
 from tests.text.novel import novel_paragraphs
@@ -178,6 +186,25 @@ def test_figures_beside_the_authors_words_are_read(
     says = [(start, start + len(author_written), author_said)]
     spoken = normalize(written, language="zh", speaker="", lexicon=Lexicon(), says=says)
     assert spoken.text == said
+
+
+@pytest.mark.parametrize(
+    ("language", "written", "said"),
+    [
+        ("zh", "1999年3月5日下午2点30分", "一九九九年三月五日下午两点三十分。"),
+        ("zh", "5月1日3个人，2点30分15秒", "5月1日3个人，2点30分15秒。"),
+        ("zh", "3万5千人，2万，15分2秒", "三万五千人，两万，15分2秒。"),
+        ("zh", "他2004年至2006年間走", "他二零零四年至二零零六年間走。"),
+        ("ja", "3丁目2-5、1億2000万", "3丁目2-5、1億2000万。"),
+        ("ja", "10時～12時、1998から2001年まで", "10時から12時、1998から2001年まで。"),
+        ("ja", "気温-5℃、12:30に3人", "気温マイナス五度、十二時三十分に三人。"),
+    ],
+)
+def test_without_the_reader_of_figures_they_are_read_whole_or_not(
+    language: str, written: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(east_asian, "is_installed", lambda: False)
+    assert normalize(written, language=language, speaker="", lexicon=Lexicon()).text == said
 
 
 def test_a_word_is_not_found_before_an_apostrophe_but_a_possessive() -> None:

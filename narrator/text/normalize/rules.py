@@ -124,10 +124,14 @@ def apply_rules(
 AUTHORS_RULES = ("say", "lexicon")
 """Rules of changes that the author of a book asked for."""
 _DIGIT = r"[\d¹²³⁰-⁹¼-¾⅐-⅞]"
-_JOINED = rf"{_DIGIT}(?:[^\s()\[\]\"«»—…|;!?\u0e00-\u1fff\u2e80-\uffff]*{_DIGIT})?"
+_COUNTER = "[年月日号號時时点點分秒割万萬亿億千百丁目]{1,2}"
+_EAST_ASIAN = rf"(?<={_DIGIT})(?:{_COUNTER}(?:[至到~～〜–—-]|から)?|[至到～〜—]|から)(?={_DIGIT})"
+_JOINED = (
+    rf"{_DIGIT}(?:(?:[^\s()\[\]\"«»—…|;!?\u0e00-\u1fff\u2e80-\uffff]|{_EAST_ASIAN})*{_DIGIT})?"
+)
 _FIGURE = re.compile(rf"{_JOINED}(?:(?: (?=\d{{3}}(?!\d)|0\d)|° (?=\d)){_JOINED})*")
-"""Figures with the signs and letters that join them: 12-A5, 1 000, 5° 30. Thai and the scripts of
-East Asia stand next to figures."""
+"""Figures with the signs and letters that join them: 12-A5, 1 000, 5° 30, 3月5日. Other letters of
+Thai and of East Asia stand next to figures."""
 _FIGURE_SIGNS = frozenset("#°%‰$€£¥₽₹₩₪₴₺₫฿&@+=<>/×÷±⁻⁺")
 """Signs that belong to the figures beside them."""
 
