@@ -20,6 +20,10 @@ _TWO_LETTER_CODES = _LISTS.meanings("three-letter codes")
 """Three-letter codes, each with the two-letter code that tags use instead."""
 SMALL_WORDS = {tag: tuple(words.split()) for tag, words in _LISTS.table("small words").items()}
 """The commonest small words of languages in the Latin alphabet."""
+MORE_SMALL_WORDS = {
+    tag: tuple(words.split()) for tag, words in _LISTS.table("more small words").items()
+}
+"""Further small words, for short texts; `l'` is the beginning of a word."""
 ALPHABETS = {name: tuple(tags.split()) for name, tags in _LISTS.table("alphabets").items()}
 """Scripts, by the word that begins the Unicode names of their letters -> languages written in them,
 the one first that is assumed if nothing else indicates one."""

@@ -1,16 +1,19 @@
 """Recognises the language of a text by its letters and its small words, the same on every machine.
 
-For whole books and long passages, where a hundred words decide. A library would recognise shorter
-texts, but is a model of megabytes, or draws random numbers (langdetect). Knows nothing of books.
+For whole books and long passages, where a hundred words decide; of a single paragraph it is only
+told if it is surely in another language. A library would recognise shorter texts, but is a model of
+megabytes, or draws random numbers (langdetect). Knows nothing of books.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
+from collections.abc import Mapping
 
 from textbase.alphabets import alphabet_of
-from textbase.languages import SMALL_WORDS
+from textbase.languages import MORE_SMALL_WORDS, SMALL_WORDS
 
 _SAMPLE_LETTERS = 200_000
 """Maximum number of letters examined; more add no information."""
@@ -18,6 +21,13 @@ _MIN_LETTERS = 20
 """Minimum number of letters in a text."""
 _MIN_SMALL_WORDS = 12
 """Minimum number of small words in a text in the Latin alphabet."""
+
+_MIN_PARAGRAPH_WORDS = 8
+_CLOSE_LANGUAGES = ({"da", "no"}, {"id", "ms"}, {"ca", "es"})
+_LOW_GERMAN = frozenset("nich nix un hett heff ick ok".split())
+"""Words of a dialect that looks Dutch."""
+_NO_LIVING_LANGUAGES = frozenset(("eo", "la"))
+_PARAGRAPH_WORD = re.compile(r"[^\W\d_]+(?:'(?=\w))?")
 
 _NON_RUSSIAN_LETTERS = {
     "uk": "іїєґ",
@@ -101,3 +111,46 @@ def _by_small_words(text: str) -> str | None:
     are_close = {language, runner_up} in ({"da", "no"}, {"id", "ms"})
     is_ahead = count > runner_up_count if are_close else 10 * count >= 11 * runner_up_count
     return language if is_ahead else None
+
+
+def foreign_language(paragraph: str, language: str) -> str | None:
+    """Returns the language of a paragraph that is surely in another than `language`; else None.
+
+    Both are primary subtags of languages in the Latin alphabet. A third of its words must be small
+    words of the other language and next to none of its own, so that names, titles and dialects pass
+    for its own.
+    """
+    small_words = _small_words()
+    words = _PARAGRAPH_WORD.findall(paragraph.replace("’", "'"))
+    folded_words = [word.casefold() for word in words]
+    if len(words) < _MIN_PARAGRAPH_WORDS or language not in small_words:
+        return None
+    own_count = sum(word in small_words[language] for word in folded_words)
+    if 8 * own_count > len(words):
+        return None
+    counts = {
+        other: sum(word in words_of_other for word in folded_words)
+        for other, words_of_other in small_words.items()
+        if other != language
+    }
+    best, second, third = sorted(counts, key=counts.__getitem__, reverse=True)[:3]
+    runner_up = third if {best, second} in _CLOSE_LANGUAGES else second
+    hits = {
+        word for word in folded_words if word in small_words[best] and not re.match("[a-z]$", word)
+    }
+    is_clear = 3 * counts[best] >= max(len(words), 12 * own_count, 4 * counts[runner_up])
+    if not is_clear or len(hits) < 3 or (best == "nl" and not _LOW_GERMAN.isdisjoint(folded_words)):
+        return None
+    # names of people and places have small words of their own
+    content = [word for word in words if word.islower() and word not in small_words[best]]
+    return best if sum(len(word) > 2 for word in content) >= 2 else None
+
+
+@functools.cache
+def _small_words() -> Mapping[str, frozenset[str]]:
+    """Returns all small words of each language that people speak."""
+    return {
+        language: frozenset((*words, *MORE_SMALL_WORDS.get(language, ())))
+        for language, words in SMALL_WORDS.items()
+        if language not in _NO_LIVING_LANGUAGES
+    }

@@ -39,10 +39,12 @@ from narrator.project.project import Project
 from narrator.quantities import pluralize
 from narrator.speech.hearing import choosing
 from narrator.speech.plan import Utterance
+from narrator.text.lines import Line
 from narrator.text.normalize import east_asian
 from narrator.text.normalize.typography import silent_symbols
 from textbase.characters import excerpt
 from textbase.languages import primary
+from textbase.recognise import foreign_language
 
 
 def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Manuscript:
@@ -68,6 +70,7 @@ def check_manuscript(manuscript: Manuscript, tell: Callable[[str], None]) -> Man
         find_unrecognised_languages(manuscript),
         find_unread_figures(manuscript),
         find_unspoken_symbols(manuscript),
+        find_unmarked_languages(manuscript),
     ):
         tell(str(problem))
     shapes = preflight.expected_shapes(project, manuscript.spoken)
@@ -264,6 +267,36 @@ def find_unspoken_symbols(manuscript: Manuscript) -> Iterator[Problem]:
             places[0],
             message=f"nothing is said for {excerpt(listing)}; {{{symbol}|…}} says what to say",
         )
+
+
+def find_unmarked_languages(manuscript: Manuscript) -> Iterator[Problem]:
+    """Yields the prose that is surely in another language than it is spoken in, each language once,
+    at its first place."""
+    first_lines: dict[tuple[str, str], Line] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for chapter in manuscript.chapters:
+        for line in (line for scene in chapter.scenes for line in scene.lines):
+            if line.is_marked or line.heading or _is_verse(line):
+                continue
+            if language := foreign_language(line.text, primary(line.language)):
+                first_lines.setdefault((language, line.language), line)
+                counts[language, line.language] += 1
+    for (language, spoken_language), line in first_lines.items():
+        count = counts[language, spoken_language] - 1
+        more_note = f" (and {pluralize(count, 'more line')})" if count else ""
+        yield Problem(
+            line.path,
+            line.line,
+            f"“{excerpt(line.text, 30)}”{more_note} seems to be in “{language}”, and is said in "
+            f"“{spoken_language}”: write [language: {language}] before and [language: off] after "
+            "such lines",
+        )
+
+
+def _is_verse(line: Line) -> bool:
+    """Returns True for a paragraph of several short lines of the source."""
+    row_count = len(line.source_lines) + 1
+    return row_count > 2 and len(line.text) < 50 * row_count
 
 
 def find_unrecognised_languages(manuscript: Manuscript) -> Iterator[Problem]:

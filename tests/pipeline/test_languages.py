@@ -231,6 +231,22 @@ def test_a_book_in_one_language_is_told_nothing(tmp_path):
     assert told(write(tmp_path, ENGLISH)) == []
 
 
+FRENCH = "Le 1er mai 1871, à 7 h 45, j'ai payé 3,50 F à Madame Dupont."
+
+
+def test_prose_in_another_language_without_a_mark_is_told_with_its_line_and_its_mark(tmp_path):
+    assert told(write(tmp_path, PARAGRAPHS[0], FRENCH, PARAGRAPHS[1], FRENCH)) == [
+        "text/one.md:3: “Le 1er mai 1871, à 7 h 45, j'a…” (and 1 more line) seems to be in “fr”, "
+        "and is said in “en-GB”: write [language: fr] before and [language: off] after such lines"
+    ]
+
+
+def test_marked_lines_headings_and_verse_in_another_language_are_not_told(tmp_path):
+    verse = "Le soir tombait\\\net dans la rue\\\nelle était seule\\\navec sa lampe"
+    marked = f"[language: fr]\n\n{FRENCH}\n\n[language: off]"
+    assert told(write(tmp_path, ENGLISH, marked, f"## {FRENCH}", verse)) == []
+
+
 def test_figures_that_need_a_package_are_told(tmp_path, monkeypatch):
     path = books.brief(tmp_path, PLAIN.replace("en-GB", "zh"), "他35岁。\n", "他走了。\n")
     assert not any("figures" in line for line in told(path, "draft"))
