@@ -165,8 +165,8 @@ _ABBREVIATIONS_BEFORE_NUMBERS = {
 """Words that are abbreviations before a number alone, folded: рис is rice, too."""
 _NUMBER = re.compile(r"\d|[IVXLCDM]+\b")
 _FIGURE_LAST = re.compile(r"\d\s?$")
-_MEASURE = re.compile(r"\d\s?(?:k?m|kg|ha)$")
-_COUNT = re.compile(r"\d[\d.,]* (?!cent|zent|gram|m[eéè]tr)[^\W\d_]{4}")
+_MEASURE = re.compile(r"\d\s?(?:[kc]?m|k?g|[cm]?l|ha|min)$")
+_COUNT = re.compile(r"\d[\d.,]* (?!cent|zent|gram|m[eéè]tr|minut|se[cgk])[^\W\d_]{4}")
 """A count of things, which follows "31 km.", but not the "200 metres" that belong to these."""
 _GRAMMARS = Path(__file__).parent / "normalize" / "languages"
 
