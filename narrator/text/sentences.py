@@ -219,8 +219,8 @@ def _continues_with_number(text: str, stop: int, next_offset: int, code: str) ->
     if not _NUMBER.match(text, next_offset):
         return False
     word = word_before(text, stop)
-    if word.casefold() in _ABBREVIATIONS_BEFORE_NUMBERS.get(code, ()):
-        return True
+    if word.casefold() in _ABBREVIATIONS_BEFORE_NUMBERS.get(code, ()) or word.endswith("str"):
+        return True  # Kerkstr. 5
     is_listed = not {word, word[:1].lower() + word[1:]}.isdisjoint(_listed_before_numbers(code))
     return is_listed and not _FIGURE_LAST.search(
         text, max(0, stop - len(word) - 2), stop - len(word)
