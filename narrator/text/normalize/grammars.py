@@ -354,8 +354,6 @@ class Grammar:
             after = edges.after_measure if begins_with_figures else edges.after_word
         if self._numbers.gap and written[0].isalpha():
             before = r"\b"
-        if name == "fraction":
-            after += self._no_measure
         if name == "abbreviation":
             stop = TEXT_STOP
         else:
@@ -363,6 +361,8 @@ class Grammar:
 
         def speak(match: RuleMatch) -> str | None:
             if name == "heading" and not match.heading:
+                return None
+            if name == "fraction" and self._measure.match(match.after):
                 return None
             if ends_with_figures and self._ordinal_stop and self._ordinal_stop.match(match.after):
                 return None
@@ -376,10 +376,10 @@ class Grammar:
         return gate, Rule(name, f"(?i){before}(?:{pattern}){after}", speak, origin)
 
     @functools.cached_property
-    def _no_measure(self) -> str:
-        """A pattern of what does not follow a fraction that is read alone: a unit, or a range."""
-        units = rf"\s?{self._pattern('units')}{self._boundaries.after_word}|"
-        return rf"(?!{units if 'units' in self._lists else ''}\s?[-–]\s?{FIGURE})"
+    def _measure(self) -> re.Pattern[str]:
+        """What does not follow a fraction that is read alone: a unit, or the end of a range."""
+        unit = rf"\s?{self._pattern('units')}{self._boundaries.after_word}|"
+        return re.compile(rf"{unit if 'units' in self._lists else ''}\s?[-–]\s?{FIGURE}")
 
     def _fill_pattern(self, pattern: str) -> str:
         """Returns one of `[patterns]` with its slots filled."""
