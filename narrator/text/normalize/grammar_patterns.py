@@ -183,7 +183,7 @@ _FIGURE_BEGINS = re.compile(rf"(?:\(\?<![^()]*\))*{FIGURE}(?![?*{{])[^|]*")
 def gate_of(pattern: str, kinds: set[str]) -> str:
     """Returns a quick pattern that occurs in every text to which a rule applies; "" for any text.
 
-    `kinds` are those of the slots of the rule's pattern.
+    `kinds` are those of the slots of the rule's pattern; `part gen` has the gate of `part`.
     """
     for ordinal in _ORDINAL.finditer(pattern):
         if _is_outermost(ordinal):
@@ -191,8 +191,9 @@ def gate_of(pattern: str, kinds: set[str]) -> str:
     for figures in _LISTED_FIGURES.finditer(pattern):
         if _is_outermost(figures):
             return rf"(?<!\d)(?:{figures[1]})(?!\d)"
+    families = {kind for name in kinds for kind in (name, name.split()[0])}
     for kind, gate in _GATES.items():
-        if kind in kinds:
+        if kind in families:
             return gate
     if _DIGIT_FOLLOWS.search(pattern):
         return r"\d"
