@@ -153,11 +153,11 @@ _ABBREVIATIONS_BEFORE_NUMBERS = {
     code: frozenset(words.split())
     for code, words in {
         "bg": "бр чл ал стр с т гл фиг табл ок",
-        "cs": "s str st obr tab kap odst čl sv roč ok",
+        "cs": "s str pol st obr tab kap odst čl sv roč ok",
         "hr": "str sl tab br čl st sv gl",
         "pl": "s str t poł tab rys poz rozdz art ust ok godz cz",
         "ru": "с ст т д п пп кв корп рис табл разд вып ч тел оф эт",
-        "sk": "s str obr tab kap ods čl zv roč",
+        "sk": "s str pol obr tab kap ods čl zv roč",
         "sr": "str sl tab br čl st gl стр сл таб бр чл ст гл",
         "uk": "с ст т д п пп кв корп рис табл розд вип ч тел оф",
     }.items()
