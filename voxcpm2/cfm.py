@@ -92,21 +92,28 @@ class CFM(nn.Module):
         self._compiled = mx.compile(self._solve, inputs=self.estimator.state)
 
     def plan(self, rows: Sequence[tuple[int, float]]) -> Plan:
-        """Plans the sampling of rows of (steps, cfg)."""
+        """Plans the sampling of rows of (steps, cfg).
+
+        A row of one step has no velocities. Its empty grid is not computed with: MLX's CUDA backend
+        divides by the size of an array that it pads or multiplies.
+        """
         grids = {steps: self._grid(steps) for steps, _ in rows}
         longest = max(len(widths) for _, widths in grids.values())
         times, widths = [], []
         for steps, _ in rows:
             time, width = grids[steps]
             padding = longest - len(width)
-            times.append(mx.pad(time, [(0, padding), (0, 0)]))
+            if len(width):
+                times.append(mx.pad(time, [(0, padding), (0, 0)]))
+            else:
+                times.append(mx.zeros((longest, time.shape[1]), time.dtype))
             widths.append(np.pad(width, (0, padding)))
         # Padding rows do not change: their steps have a width of zero.
         padding_rows = solver_rows(len(rows)) - len(rows)
-        time = mx.pad(mx.stack(times, axis=1), [(0, 0), (0, padding_rows), (0, 0)])
+        times += [mx.zeros_like(times[0])] * padding_rows
         width = np.pad(np.stack(widths, axis=1), [(0, 0), (0, padding_rows)])
         cfg = mx.array([cfg for _, cfg in rows] + [0.0] * padding_rows, dtype=mx.float32)
-        return Plan(time, mx.array(width), cfg)
+        return Plan(mx.stack(times, axis=1), mx.array(width), cfg)
 
     def __call__(self, noise: mx.array, mu: mx.array, cond: mx.array, plan: Plan) -> mx.array:
         """Samples one patch for each of B rows: (B, patch_size, feat_dim) float32.
@@ -127,6 +134,8 @@ class CFM(nn.Module):
 
     def _grid(self, steps: int) -> tuple[mx.array, np.ndarray]:
         moments, widths = schedule(steps)
+        if not len(moments):
+            return mx.zeros((0, self.estimator.decoder.config.hidden_size)), widths
         dt = widths if self._mean_mode else np.zeros_like(widths)
         return self.estimator.time_tokens(moments, dt, rounded=self.rounded_time), widths
 

@@ -1,4 +1,4 @@
-"""A GPU that is not there: the package takes its GPU branches, and computes on the CPU."""
+"""Another device than MLX's: the package takes its branches, and computes where it did."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ import mlx.core as mx
 
 from speechbase import device
 
-Kind = Literal["metal", "cuda"]
-
-
-class _Device:
-    type = mx.DeviceType.gpu
+Kind = Literal["cpu", "metal", "cuda"]
 
 
 class _Core(types.ModuleType):
@@ -26,10 +22,8 @@ class _Core(types.ModuleType):
     def __init__(self, kind: str) -> None:
         super().__init__("mlx.core")
         self.cuda = types.SimpleNamespace(is_available=lambda: kind == "cuda")
-
-    @staticmethod
-    def default_device() -> Any:
-        return _Device()
+        device_type = mx.DeviceType.cpu if kind == "cpu" else mx.DeviceType.gpu
+        self.default_device = lambda: types.SimpleNamespace(type=device_type)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(mx, name)
@@ -44,7 +38,7 @@ def fuses() -> bool:
 
 @contextlib.contextmanager
 def pretended(kind: Kind = "metal", *, compiled: bool = False) -> Iterator[None]:
-    """The module that asks for the device is told that it is a GPU.
+    """The module that asks for the device is told that it is one of this kind.
 
     What would be compiled is run as it is unless `compiled`: a C++ compiler takes a minute for it.
     """
