@@ -20,7 +20,7 @@ from kokoro82m.config import (
 from kokoro82m.layers import AdaIN1d, Conv1d, Moments, Rows, convolve, pad_time
 from kokoro82m.source import Source
 from kokoro82m.stft import synthesise
-from speechbase.device import elementwise
+from speechbase.device import compute_now, elementwise
 from speechbase.functions import snake
 
 
@@ -141,7 +141,8 @@ class Generator(nn.Module):
         """`spectrum` (B, 120F + 120, 22) is `analyse` of the source, of which 120F + 1 windows are
         in use; `rows` are the rows of x.
 
-        Values beyond a row's end are arbitrary.
+        Values beyond a row's end are arbitrary. On a GPU each block is evaluated by itself, so that
+        the memory of one is free before the next.
         """
         parts, blocks = [x], len(self._config.kernels)
         for n, (up, rate) in enumerate(zip(self.ups, self._config.rates, strict=True)):
@@ -153,7 +154,7 @@ class Generator(nn.Module):
             x = x + self._source_features(n, spectrum, style, rows).astype(x.dtype)
             moments = rows.moments(x)
             parts = [
-                block(x, moments, style, rows)
+                compute_now(block(x, moments, style, rows))
                 for block in self.resblocks[n * blocks : (n + 1) * blocks]
             ]
         x = self.conv_post(_leaky_mean(LAST_SLOPE, rows.mask, *parts).astype(mx.float32))
@@ -162,4 +163,4 @@ class Generator(nn.Module):
     def _source_features(self, n: int, spectrum: mx.array, style: mx.array, rows: Rows) -> mx.array:
         """Returns the source's features for stage `n`."""
         x = self.noise_convs[n](spectrum)[:, : rows.size]
-        return self.noise_res[n](x, rows.moments(x), style, rows)
+        return compute_now(self.noise_res[n](x, rows.moments(x), style, rows))

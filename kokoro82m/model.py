@@ -24,11 +24,15 @@ from kokoro82m.speech import Request, Speech, check_request
 from speechbase.device import CACHE_LIMIT, memory_left, on_cuda, on_gpu, settle
 from speechbase.errors import RequestError
 
-MAX_BATCH_TOKENS, MAX_BATCH_FRAMES, MIN_BATCH_FRAMES = 4096, 2048, 512
+MAX_BATCH_TOKENS, MAX_BATCH_FRAMES, MIN_BATCH_FRAMES = 4096, 2048, 256
 """Steps of a batch on a GPU, padding included; a longer row gets a batch of its own. Frames are
 halved while they do not fit the memory, down to the last number."""
-FRAME_BYTES = 1_600_000
-"""Bytes that decoding takes per frame of a batch, measured on a CPU."""
+GPU_FRAME_BYTES, CPU_FRAME_BYTES = 14_000_000, 1_600_000
+"""Bytes that decoding takes per frame of a batch, at most: as MLX counted on an H100, before the
+generator evaluated its blocks one by one, and on a CPU. Metal is assumed to take what CUDA takes;
+it has not been measured."""
+GPU_MEMORY_SHARE = 0.8
+"""Share of a GPU's free memory that a batch may take."""
 HALF_MINUTE_FRAMES = 1200
 """Frames of 30 s, the rows that `estimate_bytes` assumes."""
 LENGTH_MULTIPLE = 16
@@ -89,11 +93,14 @@ class Kokoro82M:
         return [speech[n] for n in range(len(rows))]
 
     def estimate_bytes(self, rows: int) -> int:
-        """Estimates the bytes, besides the weights, of `rows` rows of half a minute."""
-        return (
-            min(max(max_batch_frames(), HALF_MINUTE_FRAMES), rows * HALF_MINUTE_FRAMES)
-            * FRAME_BYTES
-        )
+        """Estimates the bytes, besides the weights, of `rows` rows of half a minute.
+
+        On a GPU, of what they take together, which is bounded: a row that is longer than a batch is
+        spoken alone, and tried with any number of rows, whatever it takes.
+        """
+        if not on_gpu():
+            return HALF_MINUTE_FRAMES * CPU_FRAME_BYTES
+        return min(max_batch_frames(), rows * HALF_MINUTE_FRAMES) * GPU_FRAME_BYTES
 
     def clear_caches(self) -> None:
         """Frees the memory that MLX keeps for reuse."""
@@ -180,11 +187,13 @@ def plan_batches(lengths: Sequence[int], max_steps: int) -> list[list[int]]:
 
 def max_batch_frames() -> int:
     """Returns the frames of a batch, padding included, that fit the memory; 0 on a CPU."""
-    frames, free_bytes = MAX_BATCH_FRAMES if on_gpu() else 0, memory_left()
-    while (
-        free_bytes is not None and frames > MIN_BATCH_FRAMES and frames * FRAME_BYTES > free_bytes
-    ):
-        frames //= 2
+    if not on_gpu():
+        return 0
+    frames, free_bytes = MAX_BATCH_FRAMES, memory_left()
+    if free_bytes is not None:
+        batch_bytes = GPU_MEMORY_SHARE * free_bytes
+        while frames > MIN_BATCH_FRAMES and frames * GPU_FRAME_BYTES > batch_bytes:
+            frames //= 2
     return frames
 
 

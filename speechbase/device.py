@@ -43,6 +43,17 @@ def elementwise(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
     return call
 
 
+def compute_now(array: mx.array) -> mx.array:
+    """Evaluates an array on a GPU before more is queued, and returns it.
+
+    MLX keeps temporary arrays, such as a convolution's workspace, until the GPU has come to them.
+    It queues a large graph faster than that, so they add up unless parts of it are evaluated.
+    """
+    if on_gpu():
+        mx.eval(array)
+    return array
+
+
 def settle(stream: Any = None) -> None:
     """Waits for a GPU's stream, by default the default one, and raises its failures.
 

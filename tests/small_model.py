@@ -46,7 +46,8 @@ MANIFEST = """\
 title: The Ferry
 author: A. Author
 language: en
-engine: {{model: {model}, slots: {slots}, steps: 2, earliest_stop: 0.1, seed: 7}}
+engine:
+  {{model: {model}, slots: {slots}, process: same, steps: 2, earliest_stop: 0.1, seed: 7}}
 speakers:
   narrator: {{voice: {{reference: voices/narrator.wav, transcript: "{said}"}}}}
   ann: {{voice: {{description: A girl, seed: 3}}, style: softly}}

@@ -22,7 +22,8 @@ MANIFEST = """\
 title: The Ferry
 author: A. Author
 language: en
-engine: {{name: cosyvoice2, model: {model}, slots: {slots}, earliest_stop: 0.1, seed: 7}}
+engine:
+  {{name: cosyvoice2, model: {model}, slots: {slots}, process: same, earliest_stop: 0.1, seed: 7}}
 voices:
   old: {{reference: voices/narrator.wav, transcript: "{said}"}}
 speakers:
@@ -179,7 +180,7 @@ def test_a_book_by_both_models_has_the_higher_rate_and_takes_keep_theirs(rendere
 @pytest.mark.slow
 def test_a_model_in_a_process_of_its_own_makes_the_same_takes(rendered, tmp_path):
     path = small_model.copy(rendered.path, tmp_path / "book")
-    path.write_text(path.read_text().replace("slots: 3", "slots: 3, process: own"))
+    path.write_text(path.read_text().replace("process: same", "process: own"))
     report, _ = small_model.render(path, deliver=False, chapters=["2"])
     assert report.complete
     same_takes(rendered, path, {1})

@@ -201,7 +201,7 @@ def test_a_finished_book_is_planned_and_exported_without_its_model(rendered, tmp
 @pytest.mark.slow
 def test_a_model_in_a_process_of_its_own_may_be_killed(rendered, tmp_path, monkeypatch):
     path = small_model.copy(rendered.path, tmp_path / "book")
-    path.write_text(path.read_text().replace("slots: 3", "slots: 3, process: own"))
+    path.write_text(path.read_text().replace("process: same", "process: own"))
     started, processes = worker_process.start_process, []
 
     def watched(said: Any) -> Any:

@@ -104,7 +104,8 @@ def test_batch_row_equals_row_alone(codec):
     latents = mx.random.normal((3, 6, vae.config.latent_dim), key=mx.random.key(0))
     batch = vae.decode(latents)
     for row in range(3):
-        assert np.abs(batch[row] - vae.decode(latents[row : row + 1])[0]).max() < 1e-6
+        alone = vae.decode(latents[row : row + 1])[0]
+        assert np.abs(batch[row] - alone).max() < 1e-5 * np.abs(alone).max()
 
 
 def test_codec_stays_float32_for_bfloat16_latents(codec):
