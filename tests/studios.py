@@ -19,8 +19,10 @@ from narrator.pipeline.manuscript import read_manuscript
 from narrator.project import other_engine
 from narrator.report import pickups
 from narrator.studio import app
+from narrator.studio.book_app import BookApp
 from narrator.studio.events import Events
 from narrator.studio.guard import LinkKeys
+from narrator.studio.library import Library
 from narrator.studio.session import ProjectSession
 from tests.books import Watcher
 
@@ -182,26 +184,59 @@ class Hurried:
         await asyncio.sleep(min(seconds, 0.01))
 
 
+@dataclass
+class OpenedLibrary:
+    """A start page's studio at work, and the page that opened it."""
+
+    library: Library
+    page: Visitor
+
+    def open(self, id: str) -> str:
+        """The address of a book's studio, once it is open."""
+        answer = self.page.post(f"/api/projects/{id}/open")
+        assert answer.status == 200, answer
+        return str(answer.json["address"])
+
+    def id_of(self, folder: str) -> str:
+        rows = self.page.get("/api/projects").json["projects"]
+        return str(next(row["id"] for row in rows if row["folder"] == folder))
+
+
+@contextlib.contextmanager
+def opened_library(folder: Path) -> Iterator[OpenedLibrary]:
+    """A start page of the projects of a folder."""
+    library, keys = Library(folder, pickups.page), LinkKeys(lambda token: None)
+    place = app.listen("127.0.0.1", 0)
+    with tasks_in_a_thread() as loop, mock.patch("uvicorn.server.asyncio", Hurried()):
+        library.set_loop(loop)
+        with app.serving_studio(app.Studio(library, keys, place)):
+            yield OpenedLibrary(library, Visitor(place.port).opened(keys.token))
+
+
+@contextlib.contextmanager
+def tasks_in_a_thread() -> Iterator[asyncio.AbstractEventLoop]:
+    """The loop that stands for that of the main thread."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        yield loop
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
 @contextlib.contextmanager
 def opened(folder: Path, *, draft: bool = False) -> Iterator[Opened]:
     """A studio of a project, its errands in a thread instead of the main one."""
     with other_engine.speaking_with("draft" if draft else ""):
         session, links = ProjectSession(folder, Events()), []
     keys = LinkKeys(links.append)
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    session.set_loop(loop)
     place = app.listen("127.0.0.1", 0)
-    session.read()
-    thread.start()
-    try:
-        with (
-            mock.patch("uvicorn.server.asyncio", Hurried()),
-            app.serving_studio(app.Studio(session, keys, place, pickups.page)),
-        ):
+    with tasks_in_a_thread() as loop, mock.patch("uvicorn.server.asyncio", Hurried()):
+        session.set_loop(loop)
+        session.read()
+        with app.serving_studio(app.Studio(BookApp(session, pickups.page), keys, place)):
             page = Visitor(place.port).opened(keys.token)
             yield Opened(session, place, keys, page, links, loop)
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()

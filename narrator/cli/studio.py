@@ -26,7 +26,8 @@ def studio(
     ] = "127.0.0.1",
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = True,
 ) -> None:
-    """Hear, compare and mend a book in the browser, while it renders."""
+    """Hear, compare and mend a book in the browser, while it renders; without a book, the page that
+    makes one of a manuscript, and opens those of this folder."""
     from narrator import studio as room
 
     room.require()
@@ -34,15 +35,26 @@ def studio(
     from narrator.project.place import manifest_at
     from narrator.report import pickups as pages
     from narrator.studio import app as studios
+    from narrator.studio.book_app import BookApp
     from narrator.studio.events import Events
     from narrator.studio.guard import LinkKeys
+    from narrator.studio.library import Library
     from narrator.studio.session import ProjectSession
 
-    session = ProjectSession(book, Events())
-    build = manifest_at(book).parent / "build"
-    with contextlib.closing(studios.listen(listen, port, build)) as place:
-        with stage(err, "reading the manuscript"):
-            session.read()
+    folder = _folder_of_projects(book)
+    build = None if folder else manifest_at(book).parent / "build"
+    with contextlib.ExitStack() as resources:
+        place = resources.enter_context(contextlib.closing(studios.listen(listen, port, build)))
+        served: studios.ServedApp
+        if folder is not None:
+            served = Library(folder, pages.page)
+        else:
+            session = ProjectSession(book, Events())
+            with stage(err, "reading the manuscript"):
+                session.read()
+            served = BookApp(session, pages.page)
+            resources.enter_context(logging_to(session.view.project))
+        resources.enter_context(without_progress_lines())
 
         def link(token: str) -> str:
             return f"{place.url}?token={token}"
@@ -57,9 +69,18 @@ def studio(
                 _open_browser(link(keys.token))
 
         keys = LinkKeys(lambda token: err.print(f"opened; for another browser: {link(token)}"))
-        with without_progress_lines(), logging_to(session.view.project):
-            studios.serve_until_signal(studios.Studio(session, keys, place, pages.page), ready)
+        studios.serve_until_signal(studios.Studio(served, keys, place), ready)
     err.print("the studio is closed")
+
+
+def _folder_of_projects(path: Path) -> Path | None:
+    """Returns the folder whose projects the start page shows; None if a path names a book."""
+    from narrator.project.place import MANIFEST_NAME
+
+    if path == Path(MANIFEST_NAME) and not path.exists() and not path.is_symlink():
+        path = Path()
+    manifest = path / MANIFEST_NAME
+    return path if path.is_dir() and not manifest.exists() and not manifest.is_symlink() else None
 
 
 def _open_browser(link: str) -> None:

@@ -11,24 +11,19 @@ import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from narrator import files
-from narrator.errors import StorageError
-from narrator.studio import server
-from narrator.studio.cast_routes import CastRoutes
-from narrator.studio.edit_routes import EditRoutes, PickupsPage
+from starlette.types import ASGIApp
+
+from narrator.studio.book_app import PORT_FILE
 from narrator.studio.guard import Guard, LinkKeys
-from narrator.studio.jobs import Jobs
-from narrator.studio.session import POLL_SECONDS, ProjectSession
-from narrator.studio.view_routes import ViewRoutes
+from narrator.studio.session import POLL_SECONDS
 from narrator.web import listening
 from narrator.web.hosts import Hosts
 from narrator.web.listening import Endpoint
 
 PORT = 4747
 """The port that is tried where none was named and the project has none yet."""
-_PORT_FILE = "studio.port"
-"""File in `build` with the port of the last studio, so that an open page finds the next one."""
 
 
 def listen(address: str, port: int | None, build: Path | None = None) -> Endpoint:
@@ -43,41 +38,52 @@ def _last_port(build: Path | None) -> Iterator[int]:
     """Yields the port of a project's last studio, unless it is a privileged one."""
     if build is not None:
         with contextlib.suppress(OSError, ValueError):
-            port = int((build / _PORT_FILE).read_bytes()[:6])
+            port = int((build / PORT_FILE).read_bytes()[:6])
             if 1024 <= port < 65536:
                 yield port
+
+
+class ServedApp(Protocol):
+    """An application with what it does besides answering: that of a book, or of many."""
+
+    @property
+    def app(self) -> ASGIApp: ...
+
+    def set_loop(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Sets the main thread's event loop, which runs all tasks that read text."""
+        ...
+
+    def start(self, port: int) -> None:
+        """Begins its work, once the port is known."""
+        ...
+
+    def refresh(self) -> None:
+        """Looks for changes on disk; in the main thread, every second."""
+        ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Studio:
     """The parts of a studio."""
 
-    session: ProjectSession
+    served: ServedApp
     keys: LinkKeys
     place: Endpoint
-    print_pickups: PickupsPage | None = None
 
 
 @contextlib.contextmanager
 def serving_studio(studio: Studio) -> Iterator[None]:
     """Runs the server in a thread until the block ends."""
-    session, place = studio.session, studio.place
-    with contextlib.suppress(StorageError):
-        files.write(session.view.project.build / _PORT_FILE, str(place.port).encode())
-    jobs = Jobs(session)
-    routes = [
-        *ViewRoutes(session, jobs).routes(),
-        *EditRoutes(session, jobs, studio.print_pickups).routes(),
-        *CastRoutes(session).routes(),
-    ]
-    guard = Guard(server.app(routes), studio.keys, Hosts(place.address, place.port))
-    jobs.start()
+    served, place = studio.served, studio.place
+    guard = Guard(served.app, studio.keys, Hosts(place.address, place.port))
+    served.start(place.port)
     with listening.running_server(guard, place, "studio"):
         try:
             yield
         finally:
-            jobs.close()
-            session.events.close()
+            served.close()
 
 
 def serve_until_signal(studio: Studio, ready: Callable[[], None]) -> None:
@@ -90,7 +96,7 @@ def serve_until_signal(studio: Studio, ready: Callable[[], None]) -> None:
 
 async def _serve_until_signal(studio: Studio, ready: Callable[[], None]) -> None:
     loop, should_stop = asyncio.get_running_loop(), asyncio.Event()
-    studio.session.set_loop(loop)
+    studio.served.set_loop(loop)
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if name != signal.SIGHUP or signal.getsignal(name) != signal.SIG_IGN:  # under nohup
             loop.add_signal_handler(name, should_stop.set)
@@ -100,4 +106,4 @@ async def _serve_until_signal(studio: Studio, ready: Callable[[], None]) -> None
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(should_stop.wait(), POLL_SECONDS)
             if not should_stop.is_set():
-                studio.session.refresh()
+                studio.served.refresh()

@@ -57,6 +57,11 @@ class Events:
                     listener.loop.call_soon_threadsafe(listener.put, line)
 
     @property
+    def is_unheard(self) -> bool:
+        """True if no page is open."""
+        return not self._listeners
+
+    @property
     def is_full(self) -> bool:
         return len(self._listeners) >= MAX_PAGES
 

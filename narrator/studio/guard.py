@@ -6,6 +6,7 @@ names may resolve to it (DNS rebinding): both are refused. Knows nothing of book
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 from collections.abc import Callable
@@ -30,6 +31,9 @@ _SECURITY_HEADERS = {
     "cache-control": "no-store",
 }
 """Security headers of every answer."""
+
+_PAGE = re.compile("/(?:book/[0-9a-f]+/)?")
+"""Paths of pages: the only ones that may be opened from elsewhere, by a link."""
 
 _LOCKED_PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>narrator studio</title>
@@ -101,7 +105,7 @@ class Guard:
             return _error(
                 403, "this server is not called so; open the link that the terminal shows"
             )
-        is_page = path == "/" and method in ("GET", "HEAD")
+        is_page = bool(_PAGE.fullmatch(path)) and method in ("GET", "HEAD")
         if not is_page and (why := _foreign_reason(headers, method, f"http://{host}".casefold())):
             return _error(403, why)
         if is_page and (tokens := parse_qs(scope["query_string"].decode("latin-1")).get("token")):

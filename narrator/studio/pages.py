@@ -6,9 +6,10 @@ import functools
 from importlib import resources
 
 from jinja2 import Environment
+from starlette.responses import Response
 
 from narrator import templates
-from narrator.studio.session import ProjectSnapshot
+from narrator.studio.session import NotFound, ProjectSnapshot
 
 _MEDIA_TYPES = {
     ".js": "text/javascript",
@@ -25,14 +26,30 @@ def _templates() -> Environment:
     return templates.environment("narrator.studio")
 
 
-def page(view: ProjectSnapshot) -> str:
-    """Renders the page of a book."""
+def page(view: ProjectSnapshot, has_start_page: bool) -> str:
+    """Renders the page of a book, with a link to the start page if there is one."""
     manifest = view.project.manifest
     template = _templates().get_template("studio.html")
-    return template.render(title=manifest.title, language=manifest.language)
+    return template.render(
+        title=manifest.title, language=manifest.language, has_start_page=has_start_page
+    )
 
 
-def static(name: str) -> tuple[bytes, str] | None:
+def start_page() -> str:
+    """Renders the start page."""
+    return _templates().get_template("start.html").render()
+
+
+def static_response(name: str) -> Response:
+    """Answers with a static file, by its name alone. Raises NotFound."""
+    file = _static(name)
+    if file is None:
+        raise NotFound("there is no such file")
+    content, media_type = file
+    return Response(content, media_type=media_type)
+
+
+def _static(name: str) -> tuple[bytes, str] | None:
     """Returns a static file and its media type, by its name alone; None if there is none."""
     folder = resources.files(__package__).joinpath("static")
     for file in folder.iterdir():

@@ -5,13 +5,13 @@ Errors that a user can mend are one or two lines of JSON; internal ones say that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute
 
 from narrator import files
 from narrator.errors import EnvironmentFailed, FileChanged, NarratorError, UsageError, UserError
@@ -22,10 +22,10 @@ _MAX_ERROR_LINES = 3
 """Most lines of an error in an answer."""
 
 
-def app(routes: list[Route]) -> Starlette:
+def app(routes: Sequence[BaseRoute]) -> Starlette:
     """Returns the application of these routes."""
     return Starlette(
-        routes=routes,
+        routes=list(routes),
         exception_handlers={
             NotFound: _error_handler(404),
             FileChanged: _handle_changed_file,

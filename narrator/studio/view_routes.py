@@ -19,7 +19,7 @@ from narrator.pipeline import edits, places
 from narrator.speech.plan import Step
 from narrator.studio import peaks, ranges, rows, sounds
 from narrator.studio.jobs import Jobs
-from narrator.studio.pages import page, static
+from narrator.studio.pages import page, static_response
 from narrator.studio.session import NotFound, ProjectSession, ProjectSnapshot
 from narrator.web import bodies
 
@@ -49,14 +49,11 @@ class ViewRoutes:
     # -- the page ----------------------------------------------------------------------------------
 
     async def page(self, request: Request) -> Response:
-        return Response(page(self.session.view), media_type="text/html")
+        has_start_page = bool(request.scope.get("root_path"))
+        return Response(page(self.session.view, has_start_page), media_type="text/html")
 
     async def static(self, request: Request) -> Response:
-        static_file = static(request.path_params["name"])
-        if static_file is None:
-            raise NotFound("there is no such file")
-        content, media_type = static_file
-        return Response(content, media_type=media_type)
+        return static_response(request.path_params["name"])
 
     async def events(self, request: Request) -> Response:
         if self.session.events.is_full:

@@ -55,6 +55,22 @@ def test_it_shows_a_link_and_ends_with_ctrl_c(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
+def test_a_folder_of_books_has_a_start_page(tmp_path: Path) -> None:
+    from tests.studios import Visitor
+
+    (tmp_path / "walks").mkdir()
+    walks.write(tmp_path / "walks")
+    with started(tmp_path) as process:
+        assert process.stdout is not None
+        begin, _, token = process.stdout.readline().strip().partition("?token=")
+        page = Visitor(int(begin.rstrip("/").rpartition(":")[2])).opened(token)
+        (row,) = page.get("/api/projects").json["projects"]
+        assert row["title"] == "Two Walks"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+
+
 def test_the_port_of_the_last_studio_is_had_again(tmp_path: Path) -> None:
     from narrator.studio import app
     from tests import studios

@@ -13,9 +13,9 @@ import narrator.studio
 
 ROOM = Path(narrator.studio.__file__).parent
 STATIC = ROOM / "static"
-PAGE = (ROOM / "templates" / "studio.html").read_text("utf-8")
+PAGE = "".join(path.read_text("utf-8") for path in sorted((ROOM / "templates").iterdir()))
 MODULES = {path.name: path.read_text("utf-8") for path in STATIC.glob("*.js")}
-STYLE = (STATIC / "style.css").read_text("utf-8")
+STYLE = "".join(path.read_text("utf-8") for path in sorted(STATIC.glob("*.css")))
 
 IMPORT = re.compile(r'^import (?:\{([^}]*)\} from )?"\./([\w.]+)";', re.MULTILINE)
 EXPORT = re.compile(r"^export (?:async )?(?:const|let|class|function\*?) (\w+)", re.MULTILINE)
@@ -65,6 +65,15 @@ def test_what_modules_look_for_is_in_the_page() -> None:
         made = set(re.findall(r'\bid: "([\w-]+)"', text))
         assert set(re.findall(r'\bbyId\("([\w-]+)"\)', text)) <= ids | made, name
         assert set(re.findall(r'\bicon\("([\w-]+)"\)', text)) <= icons, name
+
+
+def test_addresses_lead_to_the_book_of_the_page() -> None:
+    """A book may be served under /book/ID: only modules of the start page have addresses as is."""
+    for name, text in MODULES.items():
+        own_ways = re.sub(r"""addressOf\([`"]/""", "", text)
+        assert not re.search(r"""(href:|src:|\.src =|\.href =) [`"]/(?!book)""", own_ways) or (
+            name.startswith("start")
+        ), name
 
 
 def test_every_color_of_a_speaker_is_in_the_style() -> None:

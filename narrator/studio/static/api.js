@@ -1,5 +1,6 @@
 // The server: asked and listened to. It alone knows about addresses, cookies and lost connections.
 
+import { addressOf } from "./address.js";
 import { emit } from "./store.js";
 
 /** What the server said, in its words. */
@@ -31,7 +32,7 @@ function setLink(now) {
 async function probe() {
   if (link === "there") return;
   try {
-    await ask("/api/book");
+    await ask("/static/icon.svg");
   } catch {
     setTimeout(probe, document.hidden ? 10000 : 2500);
     return;
@@ -43,7 +44,7 @@ async function probe() {
 async function ask(path, how) {
   let answer;
   try {
-    answer = await fetch(path, { credentials: "same-origin", ...how });
+    answer = await fetch(addressOf(path), { credentials: "same-origin", ...how });
   } catch (error) {
     if (how?.signal?.aborted) throw error;
     setLink("gone");
@@ -98,7 +99,7 @@ let source = null;
 /** Hears what happens in the project until the page is closed. */
 export function listen() {
   source?.close();
-  source = new EventSource("/api/events");
+  source = new EventSource(addressOf("/api/events"));
   source.onopen = () => {
     setLink("there");
     emit("listening");

@@ -1,6 +1,7 @@
 // The list of pickups: what is to be spoken again or otherwise, for the studio and for other people.
 
 import { act, attempt, tick, undo } from "./actions.js";
+import { addressOf } from "./address.js";
 import { get, post, sendList } from "./api.js";
 import { field, open } from "./dialogs.js";
 import { byId, h, icon, refill } from "./dom.js";
@@ -38,15 +39,15 @@ function draw() {
         "Flag this sentence",
       ),
       h("button", { "data-keep": "import", onclick: importList }, icon("clip"), "Import"),
-      h("a", { class: "button", href: "/pickups.csv", download: true }, "CSV"),
+      h("a", { class: "button", href: addressOf("/pickups.csv"), download: true }, "CSV"),
       h(
         "a",
-        { class: "button", href: "/pickups.html", target: "_blank", rel: "noopener" },
+        { class: "button", href: addressOf("/pickups.html"), target: "_blank", rel: "noopener" },
         "To print",
       ),
       h(
         "a",
-        { class: "button", href: `/labels/${number}.txt`, download: true },
+        { class: "button", href: addressOf(`/labels/${number}.txt`), download: true },
         `Labels of chapter ${number}`,
       ),
     ),

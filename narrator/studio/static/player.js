@@ -3,6 +3,7 @@
 // The sound that is loaded and the chapter's times may part while a render goes on: `cues` are
 // those of the loaded sound. A new sound takes its place in a pause, or between two chunks.
 
+import { addressOf } from "./address.js";
 import { byId } from "./dom.js";
 import { keep, keepPlace, kept, keptPlace } from "./kept.js";
 import { openChapter, reloadChapter } from "./loading.js";
@@ -122,7 +123,7 @@ function load(chapter, at) {
   loaded = chapter.sound.kind === "none" ? "" : chapter.sound.url;
   goal = at;
   if (loaded) {
-    audio.src = loaded;
+    audio.src = addressOf(loaded);
     audio.playbackRate = rate();
   } else audio.removeAttribute("src");
   emit("sound");

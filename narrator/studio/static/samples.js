@@ -1,6 +1,7 @@
 // Short sounds beside the chapter: tries, auditions, drafts of a word. One at a time; while one is
 // heard, the chapter waits.
 
+import { addressOf } from "./address.js";
 import { byId } from "./dom.js";
 import { pause } from "./player.js";
 import { emit, on } from "./store.js";
@@ -21,7 +22,7 @@ export async function playUrl(url, as = url, at = 0) {
   pause();
   if (address.startsWith("blob:") && address !== url) URL.revokeObjectURL(address);
   name = as;
-  if (address !== url) audio.src = url;
+  if (address !== url) audio.src = addressOf(url);
   address = url;
   const start = () => (audio.currentTime = at * (audio.duration || 0));
   if (audio.readyState) start();

@@ -51,3 +51,12 @@ const STATES = {
 
 /** What a chunk's state is called. @param {string} state */
 export const stateWords = (state) => STATES[state] ?? state;
+
+/** "today", "yesterday", "5 days ago", or a date. @param {number} seconds since 1970 */
+export function since(seconds) {
+  const midnight = new Date().setHours(0, 0, 0, 0);
+  const days = Math.ceil((midnight - seconds * 1000) / 86_400_000);
+  if (days <= 0) return "today";
+  if (days === 1) return "yesterday";
+  return days < 30 ? `${days} days ago` : new Date(seconds * 1000).toLocaleDateString("en-GB", { dateStyle: "medium" });
+}

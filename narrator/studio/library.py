@@ -1,0 +1,186 @@
+"""The start page's server: the projects of a folder, and the studios of those that are open.
+
+A book opens under `/book/ID/`, with the routes that it has in a studio of its own. All are behind
+one guard, and read their texts one after the other in the main thread. Knows nothing of requests
+to a book.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from narrator.errors import EngineUnavailable
+from narrator.pipeline.session import logging_to
+from narrator.project import load
+from narrator.studio import server
+from narrator.studio.book_app import BookApp
+from narrator.studio.edit_routes import PickupsPage
+from narrator.studio.events import Events
+from narrator.studio.pages import start_page, static_response
+from narrator.studio.projects import ProgressCounts, find_project, find_projects, project_row
+from narrator.studio.session import NotFound, ProjectSession
+from narrator.web import bodies
+
+MAX_OPEN_BOOKS = 6
+"""Books that stay open though no page of them is: a long one takes 250 MB of memory."""
+
+
+class Library:
+    """The projects of a folder, and the open books."""
+
+    def __init__(self, folder: Path, print_pickups: PickupsPage | None = None) -> None:
+        self.folder, self._print_pickups = folder.resolve(), print_pickups
+        self.app: Starlette = server.app(
+            [
+                Route("/", self.page),
+                Route("/static/{name}", self.static),
+                Route("/api/projects", self.list_projects),
+                Route("/api/projects/{id}/cover", self.cover),
+                Route("/api/projects/{id}/progress", self.progress),
+                Route("/api/projects/{id}/open", self.open, methods=["POST"]),
+                Mount("/book/{id}", _Dispatcher(self)),
+            ]
+        )
+        self._books: dict[str, BookApp] = {}
+        """By id, the one that was opened last at the end."""
+        self._logs: dict[str, contextlib.ExitStack] = {}
+        self._opening = asyncio.Lock()
+        self._progress = ProgressCounts()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._port = 0
+
+    # -- its life ----------------------------------------------------------------------------------
+
+    def set_loop(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def start(self, port: int) -> None:
+        self._port = port
+
+    def refresh(self) -> None:
+        for book in list(self._books.values()):
+            book.refresh()
+
+    def close(self) -> None:
+        self._progress.close()
+        for id in list(self._books):
+            self._close_book(id)
+
+    # -- routes ------------------------------------------------------------------------------------
+
+    async def page(self, request: Request) -> Response:
+        return Response(start_page(), media_type="text/html")
+
+    async def static(self, request: Request) -> Response:
+        return static_response(request.path_params["name"])
+
+    async def list_projects(self, request: Request) -> Response:
+        def make_rows() -> dict[str, Any]:
+            rows = [project_row(place) for place in find_projects(self.folder)]
+            return {"folder": self.folder.name or str(self.folder), "projects": rows}
+
+        return JSONResponse(await run_in_threadpool(make_rows))
+
+    async def cover(self, request: Request) -> Response:
+        """Serves the cover that the manifest names, which has been found to be a picture."""
+
+        def find_cover() -> Path:
+            place = find_project(self.folder, request.path_params["id"])
+            cover = load.load(place.manifest).facts.cover
+            if cover is None:
+                raise NotFound("this book has no cover")
+            return cover
+
+        cover = await run_in_threadpool(find_cover)
+        return FileResponse(
+            cover, media_type="image/png" if cover.suffix.casefold() == ".png" else "image/jpeg"
+        )
+
+    async def progress(self, request: Request) -> Response:
+        """Counts what is rendered of a project."""
+
+        def count() -> Mapping[str, Any]:
+            return self._progress.count(find_project(self.folder, request.path_params["id"]))
+
+        return JSONResponse(await run_in_threadpool(count))
+
+    async def open(self, request: Request) -> Response:
+        """Opens a project's studio, which may take as long as its text takes to be read."""
+        await bodies.read_json(request)
+        id = request.path_params["id"]
+        place = await run_in_threadpool(find_project, self.folder, id)
+        async with self._opening:
+            if id not in self._books:
+                await self._close_idle_books()
+                await self._open_book(id, place.manifest)
+        return JSONResponse({"address": f"/book/{id}/"})
+
+    # -- open books --------------------------------------------------------------------------------
+
+    def find_book(self, id: str) -> BookApp | None:
+        """Returns an open book, or None."""
+        return self._books.get(id)
+
+    async def _open_book(self, id: str, manifest: Path) -> None:
+        session = ProjectSession(manifest, Events())
+        assert self._loop is not None
+        session.set_loop(self._loop)
+        await session.run("reading the manuscript", partial(_read_in_any_voice, session))
+        book = BookApp(session, self._print_pickups)
+        self._logs[id] = contextlib.ExitStack()
+        self._logs[id].enter_context(logging_to(session.view.project))
+        book.start(self._port)
+        self._books[id] = book
+
+    async def _close_idle_books(self) -> None:
+        """Closes those opened first of which no page is open, to make room for one."""
+        for id, book in list(self._books.items()):
+            if len(self._books) >= MAX_OPEN_BOOKS and book.is_idle:
+                await run_in_threadpool(self._close_book, id)
+
+    def _close_book(self, id: str) -> None:
+        self._books.pop(id).close()
+        self._logs.pop(id).close()
+
+
+def _read_in_any_voice(session: ProjectSession) -> None:
+    """Reads a book, in the draft voice if its own engine is not on this machine. Raises
+    NarratorError."""
+    try:
+        session.read()
+    except EngineUnavailable:
+        session.engine = "draft"
+        session.read()
+
+
+class _Dispatcher:
+    """Sends requests to the open book that they name."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        id = scope["path_params"]["id"]
+        book = self._library.find_book(id)
+        answer: ASGIApp
+        if book is not None:
+            answer = book.app
+        elif scope["path"] == f"/book/{id}/" and id.isalnum():
+            answer = RedirectResponse(f"/#open={id}", 303)  # the start page opens it
+        else:
+            answer = JSONResponse(
+                {"error": "this book is not open; open it on the start page"}, 404
+            )
+        await answer(scope, receive, send)

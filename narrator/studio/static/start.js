@@ -1,0 +1,100 @@
+// The start page: the books of a folder, each with its cover and how far it is, and their studios.
+
+import { get } from "./api.js";
+import { byId, fill, h } from "./dom.js";
+import "./look.js";
+import { complain } from "./messages.js";
+import { openOnServer } from "./opening.js";
+import { on } from "./store.js";
+import { counted, percent, since } from "./words.js";
+
+const list = byId("projects");
+
+// -- the list --------------------------------------------------------------------------------------
+
+async function loadProjects() {
+  const { folder, projects } = await get("/api/projects");
+  byId("folder").textContent = folder;
+  fill(list, ...projects.map(card));
+  list.removeAttribute("aria-busy");
+  byId("no-projects").hidden = projects.length > 0;
+  for (const project of projects) if (project.is_begun) await showProgress(project.id);
+}
+
+function card(project) {
+  const { id, title, author, trouble } = project;
+  return h(
+    "li",
+    { class: "book", "data-id": id },
+    cover(project),
+    h("a", { class: "title", href: `/book/${id}/`, onclick: openHere(id) }, title),
+    author ? h("span", { class: "by" }, author) : null,
+    trouble
+      ? h("span", { class: "trouble" }, trouble)
+      : h("span", { class: "facts" }, counted(project.chapters, "chapter")),
+    trouble ? null : h("span", { class: "facts progress" }, project.is_begun ? "…" : "Not rendered"),
+    project.changed ? h("span", { class: "facts" }, `Changed ${since(project.changed)}`) : null,
+  );
+}
+
+const cover = ({ id, title, has_cover }) =>
+  has_cover
+    ? h("img", { class: "cover", src: `/api/projects/${id}/cover`, alt: "", loading: "lazy" })
+    : h("span", { class: "cover", "aria-hidden": "true" }, [...title][0]);
+
+/** How far a book is: the server counts it, which takes a moment. */
+async function showProgress(id) {
+  const place = list.querySelector(`[data-id="${id}"] .progress`);
+  try {
+    const { chunks, rendered } = await get(`/api/projects/${id}/progress`);
+    if (!place || !chunks) return;
+    const share = rendered / chunks;
+    const bar = h("span", { class: "rendered" });
+    bar.style.width = `${100 * share}%`;
+    fill(place, share < 1 ? `${percent(share)} rendered` : "Rendered", h("span", { class: "bar" }, bar));
+  } catch (error) {
+    if (place) fill(place, error.message);
+  }
+}
+
+// -- a book's studio -------------------------------------------------------------------------------
+
+const openHere = (id) => (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return; // a window of its own
+  event.preventDefault();
+  open(id);
+};
+
+async function open(id) {
+  const place = list.querySelector(`[data-id="${id}"] .facts`);
+  const words = place?.textContent;
+  try {
+    const { address } = await openOnServer(id, (now) => place && fill(place, now || words));
+    location.assign(address);
+  } catch (error) {
+    complain(error);
+  }
+}
+
+// -- the connection --------------------------------------------------------------------------------
+
+const LINKS = {
+  gone: "The studio's server is gone. Start it again, with `narrator studio`, and open the link that it shows.",
+  locked:
+    "The studio does not know this browser any more: open the link again that the terminal shows.",
+};
+on("link", (link) => {
+  const banner = byId("banner");
+  banner.hidden = link === "there";
+  fill(banner, LINKS[link] ?? "");
+});
+
+addEventListener("pageshow", async () => {
+  try {
+    await loadProjects();
+  } catch (error) {
+    complain(error);
+  }
+  const id = /^#open=([0-9a-f]+)$/.exec(location.hash)?.[1];
+  if (id) open(id);
+});
