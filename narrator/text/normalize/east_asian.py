@@ -14,8 +14,8 @@ LANGUAGES = frozenset(("zh", "ja"))
 PACKAGE = "wetext"
 _CODE = re.compile(r"[A-Za-z\d][-.]?$")
 """The end of what stands before a figure that belongs to a code: BA-27."""
-_CUT_WORD = re.compile(r"[A-Za-z][A-Za-z\d]")
-"""A unit that is the beginning of a word: 5 hats."""
+_CUT_WORD = re.compile(r"[A-Za-z][A-Za-z\d]|\d[A-Za-z]{2}")
+"""A unit that is the beginning of a word, 5 hats, or a figure of a code, 10FFFF."""
 _NEAR = r"(?:[^。！？；：、，,\n]|(?<!\d{4})[，,](?=\d{3}(?!\d)))"
 _FIGURES = re.compile(rf"(?:{_NEAR}{{0,4}}\d{_NEAR}{{0,10}})+")
 """Figures with what stands near in their clause, which is all that wetext sees: it takes
@@ -52,6 +52,6 @@ def read_figures(text: str, language: str, read_mask: bytearray) -> Iterator[Rep
             is_figure = re.search(r"\d", written) and not re.search(r"\d", mapping.output_text)
             is_code = _CODE.search(
                 text[max(0, start - 2) : start] + written[:1] * (written[0] in "-.")
-            ) or _CUT_WORD.search(text, stop - 1, stop + 1)
+            ) or _CUT_WORD.match(text, stop - 1)
             if is_figure and not is_code and read_mask.find(1, start, stop) < 0:
                 yield Replacement(start, stop, mapping.output_text, "number")
