@@ -154,6 +154,7 @@ _ABBREVIATIONS_BEFORE_NUMBERS = {
     for code, words in {
         "bg": "бр чл ал стр с т гл фиг табл ок",
         "cs": "s str pol st obr tab kap odst čl sv roč ok",
+        "fr": "ch",
         "hr": "str sl tab br čl st sv gl",
         "pl": "s str t poł tab rys poz rozdz art ust ok godz cz",
         "ru": "с ст т д п пп кв корп рис табл разд вып ч тел оф эт",
@@ -165,9 +166,11 @@ _ABBREVIATIONS_BEFORE_NUMBERS = {
 """Words that are abbreviations before a number alone, folded: рис is rice, too."""
 _NUMBER = re.compile(r"\d|[IVXLCDM]+\b")
 _FIGURE_LAST = re.compile(r"\d\s?$")
-_MEASURE = re.compile(r"\d\s?(?:[kc]?m|k?g|[cm]?l|ha|min)$")
+_MEASURE = re.compile(r"\d\s?(?:[kc]?m|k?g|[cm]?l|ha|h|min)$")
 _COUNT = re.compile(r"\d[\d.,]* (?!cent|zent|gram|m[eéè]tr|minut|se[cgk])[^\W\d_]{4}")
 """A count of things, which follows "31 km.", but not the "200 metres" that belong to these."""
+_SMALLER_MEASURE = re.compile(r"\d+\s?(?:[cm]m|min|s|g)\b")
+"""One that belongs to the measure before: "2 h. 30 min"."""
 _GRAMMARS = Path(__file__).parent / "normalize" / "languages"
 
 _NOT_WORD = re.compile(r"[\s\"'“”‘’«»„()\[\]—–]")
@@ -197,10 +200,13 @@ def _is_full_stop(text: str, stop: int, next_offset: int, code: str, stops: Set[
         does_end = _ends_listed_abbreviation(text, stop, next_offset, code)
         if does_end is not None:
             return does_end
+        if _MEASURE.search(text, max(0, stop - 5), stop) and text[next_offset].isdigit():
+            if _SMALLER_MEASURE.match(text, next_offset):
+                return False
+            if _COUNT.match(text, next_offset):
+                return True
         if name_follows or is_title or is_inside:
             return False
-        if _MEASURE.search(text, max(0, stop - 5), stop) and _COUNT.match(text, next_offset):
-            return True
         return stop in stops and not _continues_with_number(text, stop, next_offset, code)
     if _ABBREVIATION_NEVER_LAST.fullmatch(word):
         return False

@@ -125,7 +125,7 @@ def test_english_sentences(text: str) -> None:
             "Zi. 305, 1 Pck. Mehl, Hrn. Meier usw. | Die 476 n. Chr. | Am 5. Mai 1 z. B. Ei",
         ),
         ("es", "Los Sres. Pérez leen el t. II, cap. IV, p. 8. | Bajó 31 km. | 21.000 mujeres."),
-        ("fr", "Le t. II, chap. IV et le vol. 3. | Bon."),
+        ("fr", "Le t. II, chap. IV et le vol. 3. | Bon. | 5 m. | 200 soldats. | 2 h. 30 min."),
         (
             "it",
             "Il cap. IV e il t. II. | I ragazzi. | Il Sig. Rossi. | Nel 63 a. C. Augusto.",
