@@ -12,7 +12,12 @@ from pathlib import Path
 import pytest
 
 from narrator import installation
-from narrator.installation import DISTRIBUTION, install_command
+from narrator.installation import (
+    DISTRIBUTION,
+    install_command,
+    overwritten_backends,
+    reinstall_command,
+)
 
 ROOT = Path(__file__).parents[1]
 
@@ -69,6 +74,47 @@ def test_pip_is_named_by_its_interpreter_unless_it_is_the_first_on_the_path(
     assert install_command("draft").startswith(
         "pip install" if own else shlex.quote(sys.executable)
     )
+
+
+@pytest.fixture
+def mlx_backends(tmp_path, monkeypatch):
+    """`mlx_backends(library, "mlx-cpu", …)`: MLX with these, and a library of so many bytes."""
+    folder = tmp_path / "site-packages"
+    monkeypatch.setattr(sys, "path", [str(folder)])
+
+    def install(library_bytes: int, **sizes: int) -> None:
+        for name, size in {"mlx": 0, **sizes}.items():
+            record = folder / f"{name}-0.32.4.dist-info"
+            record.mkdir(parents=True)
+            fields = f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: 0.32.4\n"
+            (record / "METADATA").write_text(fields)
+            (record / "RECORD").write_text(f"mlx/lib/libmlx.so,sha256=x,{size}\n" if size else "")
+        if library_bytes:
+            library = folder / "mlx" / "lib" / "libmlx.so"
+            library.parent.mkdir(parents=True)
+            library.write_bytes(bytes(library_bytes))
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ("library_bytes", "sizes", "overwritten"),
+    [
+        (2, {"mlx_cpu": 2}, []),
+        (2, {"mlx_cpu": 2, "mlx_cuda_13": 7}, ["mlx-cuda-13"]),
+        (7, {"mlx_cpu": 2, "mlx_cuda_13": 7}, ["mlx-cpu"]),
+        (0, {"mlx_cpu": 2}, ["mlx-cpu"]),
+        (7, {"mlx_cpu": 2, "mlx_cuda_12": 6, "mlx_cuda_13": 7}, ["mlx-cpu", "mlx-cuda-12"]),
+        (0, {}, []),
+    ],
+)
+def test_mlx_has_the_library_that_was_installed_last(
+    mlx_backends, library_bytes, sizes, overwritten
+):
+    mlx_backends(library_bytes, **sizes)
+    assert overwritten_backends() == overwritten
+    command = "pip install --force-reinstall --no-deps mlx-cuda-13==0.32.4"
+    assert reinstall_command("mlx-cuda-13").endswith(command)
 
 
 def test_the_distribution_has_the_name_of_pyproject():

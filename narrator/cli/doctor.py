@@ -20,7 +20,7 @@ from narrator.cli.cluster import Insecure, OnCluster, Tls, make_cluster_options
 from narrator.cli.shared import AsJson, app, display_path, err, out
 from narrator.cli.voices import find_project_root
 from narrator.errors import EngineUnavailable, EnvironmentFailed, NarratorError
-from narrator.installation import install_command
+from narrator.installation import install_command, overwritten_backends, reinstall_command
 from narrator.quantities import format_bytes, pluralize
 from narrator.sound.clock import format_clock
 from narrator.sound.formats import FORMATS
@@ -322,6 +322,8 @@ def _check_speed(
 def _check_device(device: Device) -> Diagnosis:
     if not device.kind:
         todo = "install it anew: pip install --force-reinstall mlx"
+        if overwritten_backends():
+            todo = f"install it anew: {reinstall_command('mlx-cpu')}"
         if sys.platform == "linux":
             todo += f" (with an NVIDIA GPU: {install_command('cuda')}, or `cuda13`)"
         return Diagnosis("MLX", "fail", device.problem, todo)
@@ -330,6 +332,10 @@ def _check_device(device: Device) -> Diagnosis:
     if device.kind != "CPU":
         return Diagnosis("MLX", "ok", message)
     todo = "without a GPU large models are slow; `--engine kokoro` and `--draft` need none"
+    for backend in overwritten_backends():
+        if "cuda" in backend:
+            todo = f"{backend} is installed, but another package replaced its library; "
+            todo += f"to use an NVIDIA GPU: {reinstall_command(backend)}"
     return Diagnosis("MLX", "warn", message, todo)
 
 

@@ -101,6 +101,18 @@ def test_mlx_that_does_not_load_fails_with_its_own_words(narrator, fit, monkeypa
     assert "libmlx.so: cannot open" in found["MLX"]["said"]
 
 
+def test_cuda_that_another_package_replaced_is_named_with_the_remedy(narrator, fit, monkeypatch):
+    cpu = machine.Device("CPU", "AMD EPYC", None, "0.32.4")
+    monkeypatch.setattr(machine, "device", lambda: cpu)
+    monkeypatch.setattr(doctor, "overwritten_backends", lambda: ["mlx-cpu", "mlx-cuda-13"])
+    _, found = checks(narrator)
+    assert found["MLX"]["todo"].startswith("mlx-cuda-13 is installed, but another package replaced")
+    assert " install --force-reinstall --no-deps mlx-cuda-13==" in found["MLX"]["todo"]
+    monkeypatch.setattr(machine, "device", lambda: machine.Device("", "", None, "", "ImportError"))
+    _, found = checks(narrator)
+    assert " --no-deps mlx-cpu==" in found["MLX"]["todo"]
+
+
 def test_too_little_memory_fails_and_little_at_hand_warns(narrator, fit, monkeypatch):
     little = machine.Device("Metal", "Apple M1", 1_500_000_000, "0.32.4")
     monkeypatch.setattr(machine, "device", lambda: little)

@@ -216,8 +216,9 @@ def test_the_memory_that_is_asked_for_is_what_sound_takes(model):
 def test_the_memory_of_the_released_sizes():
     """Ten seconds of a reference and thirty of speech: their scores take more than their keys."""
     _, flow, hift = build_networks(RELEASED)
-    assert 600e6 < flow.estimate_bytes(1, 2048) < 800e6
-    assert 600e6 < vocoder_bytes(hift) < 700e6
+    with gpu.pretended("cpu"):
+        assert 600e6 < flow.estimate_bytes(1, 2048) < 800e6
+        assert 600e6 < vocoder_bytes(hift) < 700e6
     with gpu.pretended("cuda"):
         assert (
             SpeechDecoder(flow, hift).estimate_bytes(8, 2048) == flow.estimate_bytes(4, 2048) < 6e9
