@@ -52,7 +52,8 @@ class Try:
     pinned: bool
 
     whole: bool
-    """True if it speaks the full text: a chunk that fails is also tried in halves."""
+    """True if it speaks the full text, or was pinned when the text had other words: a chunk that
+    fails is also tried in halves."""
 
     @property
     def good(self) -> bool:
@@ -66,13 +67,16 @@ def tries_of(book: BookPlan, step: Step) -> list[Try]:
     records_by_number = dict(book.store.tries(home_key))
     if take := book.store.find(home_key):
         records_by_number[0] = take
+    full_texts = {step.text}
+    if pin and pin.number in records_by_number:
+        full_texts.add(records_by_number[pin.number].text)
     return [
         Try(
             number + 1,
             record,
             in_use=number == pinned_number and book.store.find(step.key) is not None,
             pinned=pin is not None and number == pinned_number,
-            whole=record.text == step.text,
+            whole=record.text in full_texts,
         )
         for number, record in sorted(records_by_number.items())
     ]

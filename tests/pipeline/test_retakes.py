@@ -154,6 +154,7 @@ def test_a_pin_stays_if_a_newer_narrator_has_other_words_for_the_same_text(
             books.speak(path, engine)
     planned, step = step_of(path, engine, "The ferry left at seven")
     assert (step.pinned, planned.lost) == (True, ())
+    assert [one.whole for one in retakes.tries_of(planned, step) if one.pinned] == [True]
     reasons = {step.text: planned.why[step.key].reason for step in planned.steps}
     assert reasons["Is there room for one more?"] is Reason.RESPOKEN
     path.write_text(books.MANIFEST + "lexicon: {ferry: boat}\n")
