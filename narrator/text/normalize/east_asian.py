@@ -17,7 +17,7 @@ _CODE = re.compile(r"[A-Za-z\d][-.]?$")
 _CUT_WORD = re.compile(r"[A-Za-z][A-Za-z\d]|\d[A-Za-z]{2}")
 """A unit that is the beginning of a word, 5 hats, or a figure of a code, 10FFFF."""
 _NEAR = r"(?:[^。！？；：、，,\n]|(?<!\d{4})[，,](?=\d{3}(?!\d)))"
-_FIGURES = re.compile(rf"(?>(?:{_NEAR}{{0,4}}\d{_NEAR}{{0,10}}){{1,10}})\d*")
+_FIGURES = re.compile(rf"(?:{_NEAR}{{0,4}}\d{_NEAR}{{0,10}}){{1,10}}\d*")
 """Figures with what stands near in their clause, which is all that wetext sees: it takes
 milliseconds a character, and longer for each the more there are. A comma between thousands does not
 end a clause."""
