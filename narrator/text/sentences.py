@@ -154,6 +154,7 @@ _ABBREVIATIONS_BEFORE_NUMBERS = {
     for code, words in {
         "bg": "бр чл ал стр с т гл фиг табл ок",
         "cs": "s str pol st obr tab kap odst čl sv roč ok",
+        "en": "approx ed est ht max min temp wt",
         "fr": "ch",
         "hr": "str sl tab br čl st sv gl",
         "pl": "s str t poł tab rys poz rozdz art ust ok godz cz",
@@ -208,7 +209,9 @@ def _is_full_stop(text: str, stop: int, next_offset: int, code: str, stops: Set[
         if name_follows or is_title or is_inside:
             return False
         return stop in stops and not _continues_with_number(text, stop, next_offset, code)
-    if _ABBREVIATION_NEVER_LAST.fullmatch(word):
+    if _ABBREVIATION_NEVER_LAST.fullmatch(word) or (
+        word.casefold() in _ABBREVIATIONS_BEFORE_NUMBERS["en"] and _NUMBER.match(text, next_offset)
+    ):
         return False
     if (is_initial or "." in word) and _SENTENCE_STARTER.match(text, next_offset):
         return True

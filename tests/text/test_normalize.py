@@ -353,8 +353,8 @@ def test_a_text_without_words_has_nothing_to_say(text: str) -> None:
     assert applied(text, result.changes) == ""
 
 
-def test_a_line_break_is_a_stop() -> None:
-    assert spoken("Smoke\nIt was dark, and\nstill.") == "Smoke. It was dark, and. still."
+def test_a_line_break_is_a_stop_with_a_capital_after_it() -> None:
+    assert spoken("Smoke\nIt was dark, and\nstill.") == "Smoke. It was dark, and. Still."
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def normalize(
     if primary != "en":
         edits = without_half_read(ascii_text, edits)
     edits.sort()
-    edits = _capitalise_sentences(plain, edits, language)
+    edits = _capitalise_lines(plain, _capitalise_sentences(plain, edits, language))
     words_text = apply_edits(plain, edits)
     source_edits = compose(source_edits, plain, edits, _RULE_WEIGHTS)
 
@@ -221,6 +221,25 @@ def _capitalise_sentences(
         capitalised.append(edit)
         previous_stop = edit.stop
     return capitalised
+
+
+_LINE_START = re.compile(r"(?<=\w)\W*\n\W*(?=[^\W\d_])")
+
+
+def _capitalise_lines(plain: str, edits: list[Replacement]) -> list[Replacement]:
+    """Return `edits` with a capital at the beginning of each line but the first, since a line ends
+    with a stop at least, after which engines make a pause before a capital alone."""
+    starts = {match.end() for match in _LINE_START.finditer(plain) if plain[match.end()].islower()}
+    if not starts:
+        return edits
+    capitalised = [
+        edit._replace(new=edit.new[:1].upper() + edit.new[1:]) if edit.start in starts else edit
+        for edit in edits
+    ]
+    for start in starts:
+        if not any(edit.start <= start < edit.stop for edit in edits):
+            capitalised.append(Replacement(start, start + 1, plain[start].upper(), "capitals"))
+    return sorted(capitalised)
 
 
 def _changes(text: str, steps: Sequence[Replacement]) -> list[Change]:

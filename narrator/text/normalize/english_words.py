@@ -401,17 +401,19 @@ _NOT_STREET = re.compile(
 )
 
 
+_STARTER_FOLLOWS = re.compile(rf"\s(?:{STARTERS})\b")
+
+
 def saint(match: EnglishMatch) -> str | None:
     """Speak Saint before a name, but Street after a name with a number, or if no name follows."""
-    preceding = match.before
+    preceding, following = match.before, match.after
     if re.search(r"\d\w* (?:[NSEW]\.? )?(?:[A-Z][\w']+ )+$|\d(?:st|nd|rd|th) $", preceding):
-        return "Street"
-    following = match.after
+        return "Street." if _STARTER_FOLLOWS.match(following) else "Street"
     has_name = re.search(r"\b[A-Z][\w'.]+ $", preceding) and not _NOT_STREET.search(preceding)
     if re.match(r"\s?(?:—|--)", following):
         is_street = has_name or re.search(r"\b(?:the|this|that|our) $", preceding)
         return "Street" if is_street else "Saint"
-    if has_name and re.match(rf"\s(?:{STARTERS})\b", following):
+    if has_name and _STARTER_FOLLOWS.match(following):
         return "Street."
     if re.match(r"[\s-]?[A-Z]", following):
         return f"Saint{_space(match)}"
