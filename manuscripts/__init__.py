@@ -24,7 +24,7 @@ from manuscripts.book import (
     Skipped,
     Treatment,
 )
-from manuscripts.errors import ImportFailed
+from manuscripts.errors import ImportFailed, ImportStopped
 
 __all__ = [
     "Book",
@@ -32,6 +32,7 @@ __all__ = [
     "CoverImage",
     "FileCallback",
     "ImportFailed",
+    "ImportStopped",
     "ImportedChapter",
     "Notes",
     "PrintedSpeaker",

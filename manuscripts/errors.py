@@ -1,4 +1,4 @@
-"""The error of manuscripts that cannot be read."""
+"""The errors of manuscripts that cannot be read."""
 
 from __future__ import annotations
 
@@ -7,3 +7,7 @@ from textbase.errors import UserError
 
 class ImportFailed(UserError):
     """A manuscript cannot be read as a book."""
+
+
+class ImportStopped(ImportFailed):
+    """Reading was stopped by the user."""

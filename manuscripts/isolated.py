@@ -13,11 +13,12 @@ import selectors
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from manuscripts.book import Book, Choices
-from manuscripts.errors import ImportFailed
+from manuscripts.errors import ImportFailed, ImportStopped
 from manuscripts.limits import MAX_OUTPUT_BYTES, limits_for
 from manuscripts.messages import (
     FinishedBook,
@@ -48,12 +49,17 @@ _READ_SIZE_BYTES = 1 << 20
 _ADVICE = "it may be damaged or made to do harm; split it, or convert it to another format"
 
 
-def read_isolated(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
+def read_isolated(
+    source: Path,
+    choices: Choices = Choices(),  # noqa: B008  # frozen
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> Book:
     """Returns the book in a file or a folder as `read_book` does, in another process.
 
-    Also raises ImportFailed if the process exceeds its limits or crashes.
+    `is_stopped` is asked several times a second. Also raises ImportFailed if the process exceeds
+    its limits or crashes, ImportStopped.
     """
-    reader = _ReaderProcess(source, choices)
+    reader = _ReaderProcess(source, choices, is_stopped)
     try:
         return reader.read_book()
     finally:
@@ -63,10 +69,11 @@ def read_isolated(source: Path, choices: Choices = Choices()) -> Book:  # noqa: 
 class _ReaderProcess:
     """The reader process, with its limits and answers."""
 
-    def __init__(self, source: Path, choices: Choices) -> None:
+    def __init__(self, source: Path, choices: Choices, is_stopped: Callable[[], bool]) -> None:
         request = ImportRequest(source=str(source), choices=choices).to_line()
         self.current_path = source
         """File that is being read; in a folder, one of its files."""
+        self.is_stopped = is_stopped
         self.limits = limits_for(source)
         self.start_time = time.monotonic()
         self.peak_memory_bytes = 0
@@ -150,11 +157,13 @@ class _ReaderProcess:
     # -- limits ------------------------------------------------------------------------------------
 
     def _check_limits(self) -> None:
-        """Checks memory and time. Raises ImportFailed."""
+        """Checks memory, time, and the user's wish. Raises ImportFailed, ImportStopped."""
         current_time = time.monotonic()
         if current_time - self._last_check_time < _MEMORY_CHECK_INTERVAL_S:
             return
         self._last_check_time = current_time
+        if self.is_stopped():
+            raise ImportStopped(Problem(self.current_path, None, "was not read: stopped"))
         used_bytes = self._used_memory_bytes(current_time)
         self.peak_memory_bytes = max(self.peak_memory_bytes, used_bytes)
         if used_bytes > self.limits.memory_bytes:

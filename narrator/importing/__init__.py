@@ -9,13 +9,21 @@ doubts about chapters. Reading manuscripts does not, nor what happens to a proje
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from manuscripts import Book, Choices, ImportFailed
 from narrator.errors import Problem
 from narrator.importing.doubts import book_oddities, chapter_shapes
-from narrator.importing.project import WrittenProject, starter_book, write_project
+from narrator.importing.project import (
+    WrittenProject,
+    folder_name,
+    remove_abandoned_folders,
+    starter_book,
+    write_project,
+)
 from narrator.importing.proof import proofread
+from narrator.importing.selection import parts_of, select_parts
 from narrator.text.quotations import quotations
 
 __all__ = [
@@ -23,8 +31,12 @@ __all__ = [
     "book_oddities",
     "chapter_shapes",
     "count_quotations",
+    "folder_name",
     "import_book",
     "import_isolated",
+    "parts_of",
+    "remove_abandoned_folders",
+    "select_parts",
     "starter_book",
     "write_project",
 ]
@@ -41,11 +53,18 @@ def import_book(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B0
     return _proofread(read_book(source, choices), source)
 
 
-def import_isolated(source: Path, choices: Choices = Choices()) -> Book:  # noqa: B008  # frozen
-    """Returns the book as `import_book` does, read by another process within limits."""
+def import_isolated(
+    source: Path,
+    choices: Choices = Choices(),  # noqa: B008  # frozen
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> Book:
+    """Returns the book as `import_book` does, read by another process within limits.
+
+    `is_stopped` is asked several times a second. Also raises ImportStopped.
+    """
     from manuscripts.isolated import read_isolated
 
-    return _proofread(read_isolated(source, choices), source)
+    return _proofread(read_isolated(source, choices, is_stopped), source)
 
 
 def _proofread(book: Book, source: Path) -> Book:

@@ -61,7 +61,7 @@ def write_project(book: Book, target: Path, original: Path | None = None) -> Wri
     contents = _project_files(book, original)
     target = target.resolve()
     temporary_folder = target.parent / f".{target.name}.import-{os.getpid()}-{secrets.token_hex(4)}"
-    _remove_abandoned_folders(target.parent)
+    remove_abandoned_folders(target.parent)
     report = target / _REPORT_FILE if _REPORT_FILE in contents else None
     try:
         if target.exists() and not target.is_dir():
@@ -242,7 +242,7 @@ def _remove_stale_texts(
 _TEMPORARY_FOLDER = re.compile(r"\..+\.import-(\d{1,9})-[0-9a-f]{8}", re.DOTALL)
 
 
-def _remove_abandoned_folders(folder: Path) -> None:
+def remove_abandoned_folders(folder: Path) -> None:
     """Removes temporary folders of imports that were killed."""
     import psutil  # 10 ms, and a check removes none
 
@@ -286,7 +286,7 @@ def _project_files(book: Book, original: Path | None) -> dict[str, bytes]:
     """Returns the contents of all files of the project, by path."""
     width = max(2, len(str(len(book.chapters))))
     chapter_files = [
-        f"text/{number:0{width}}-{_slug(chapter.title)}.md"
+        f"text/{number:0{width}}-{folder_name(chapter.title)}.md"
         for number, chapter in enumerate(book.chapters, 1)
     ]
     left_out_files = _left_out_files(book)
@@ -313,7 +313,7 @@ def _project_files(book: Book, original: Path | None) -> dict[str, bytes]:
 def _left_out_files(book: Book) -> dict[int, str]:
     """Returns file names for left-out texts that may be restored, by their index in `left_out`."""
     restorable = [n for n, skipped in enumerate(book.left_out) if skipped.markdown is not None]
-    slugs = [_slug(book.left_out[n].title or book.left_out[n].reason) for n in restorable]
+    slugs = [folder_name(book.left_out[n].title or book.left_out[n].reason) for n in restorable]
     return {
         n: f"text/left-out/{number:02}-{slug}.md"
         for number, (n, slug) in enumerate(zip(restorable, slugs, strict=True), 1)
@@ -327,9 +327,9 @@ def _read_original(original: Path) -> bytes:
         raise StorageError(f"{original} cannot be read: {error.strerror}") from None
 
 
-def _slug(title: str) -> str:
-    """Returns a title as a file name: letters and digits of any script, in lower case, with
-    hyphens."""
+def folder_name(title: str) -> str:
+    """Returns a title as the name of a file or folder: letters and digits of any script, in lower
+    case, with hyphens."""
     if counted_match := _COUNTED_TITLE.match(title):
         title = title[counted_match.end() :]
     text = unicodedata.normalize("NFKC", title).casefold().replace("’", "").replace("'", "")

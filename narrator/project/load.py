@@ -127,7 +127,7 @@ def _run_cross_checks(project: Project) -> _CrossChecks:
     return checks
 
 
-_IMAGE_SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")
+IMAGE_SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")
 """The first bytes of JPEG and PNG files."""
 
 
@@ -388,7 +388,7 @@ class _CrossChecks:
         if cover is not None and self._exists(cover, "cover"):
             with (self.project.root / cover).open("rb") as file:
                 magic = file.read(8)
-            if not magic.startswith(_IMAGE_SIGNATURES):
+            if not magic.startswith(IMAGE_SIGNATURES):
                 self._add_problem(
                     f"the cover is not a JPEG or PNG image: {excerpt(cover, 200)}", "cover"
                 )

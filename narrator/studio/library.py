@@ -22,12 +22,14 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from narrator.errors import EngineUnavailable
+from narrator.importing import remove_abandoned_folders
 from narrator.pipeline.session import logging_to
 from narrator.project import load
 from narrator.studio import server
 from narrator.studio.book_app import BookApp
 from narrator.studio.edit_routes import PickupsPage
 from narrator.studio.events import Events
+from narrator.studio.import_routes import ImportRoutes
 from narrator.studio.pages import start_page, static_response
 from narrator.studio.projects import ProgressCounts, find_project, find_projects, project_row
 from narrator.studio.session import NotFound, ProjectSession
@@ -42,6 +44,7 @@ class Library:
 
     def __init__(self, folder: Path, print_pickups: PickupsPage | None = None) -> None:
         self.folder, self._print_pickups = folder.resolve(), print_pickups
+        self._imports = ImportRoutes(self.folder)
         self.app: Starlette = server.app(
             [
                 Route("/", self.page),
@@ -50,6 +53,7 @@ class Library:
                 Route("/api/projects/{id}/cover", self.cover),
                 Route("/api/projects/{id}/progress", self.progress),
                 Route("/api/projects/{id}/open", self.open, methods=["POST"]),
+                *self._imports.routes(),
                 Mount("/book/{id}", _Dispatcher(self)),
             ]
         )
@@ -68,6 +72,7 @@ class Library:
 
     def start(self, port: int) -> None:
         self._port = port
+        remove_abandoned_folders(self.folder)
 
     def refresh(self) -> None:
         for book in list(self._books.values()):
@@ -75,6 +80,7 @@ class Library:
 
     def close(self) -> None:
         self._progress.close()
+        self._imports.uploads.close()
         for id in list(self._books):
             self._close_book(id)
 

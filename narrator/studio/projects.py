@@ -39,9 +39,14 @@ class ProjectPlace:
 def find_projects(folder: Path) -> list[ProjectPlace]:
     """Returns the projects in the subfolders of a folder, by name. Raises StorageError."""
     return [
-        ProjectPlace(keys.key({"project": str(path)})[:_ID_LENGTH], path)
+        ProjectPlace(id_of(path), path)
         for path in sorted(_manifests(folder), key=lambda path: path.parent.name.casefold())
     ][:_MAX_PROJECTS]
+
+
+def id_of(manifest: Path) -> str:
+    """Returns the id of a project by its path."""
+    return keys.key({"project": str(manifest)})[:_ID_LENGTH]
 
 
 def find_project(folder: Path, id: str) -> ProjectPlace:

@@ -84,11 +84,13 @@ async def read_json(request: Request) -> Mapping[str, Any]:
     return value
 
 
-async def save_body(request: Request, path: Path, max_bytes: int) -> int:
+async def save_body(
+    request: Request, path: Path, max_bytes: int, max_seconds: float = _MAX_SECONDS
+) -> int:
     """Writes a body to a file and returns its size. Raises TooLarge, BodyTimeout, OSError."""
     size = 0
     with path.open("wb") as file:
-        async for piece in stream_body(request, max_bytes):
+        async for piece in stream_body(request, max_bytes, max_seconds):
             size += await asyncio.to_thread(file.write, piece)
     return size
 
