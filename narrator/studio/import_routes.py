@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -167,8 +167,8 @@ def _choices(body: Mapping[str, Any]) -> Choices:
         raise UsageError(f"`reading` is one of {', '.join(get_args(Reading))}")
     return Choices(
         language=_language(bodies.optional_text_field(body, "language", 40)),
-        notes=notes,
-        reading=reading,
+        notes=cast("Notes", notes),
+        reading=cast("Reading | None", reading),
         # words, not a pattern: who knows those has `narrator new`
         heading=re.compile(re.escape(heading.strip())) if heading and heading.strip() else None,
     )
