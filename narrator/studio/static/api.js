@@ -70,6 +70,35 @@ export const get = async (path) => (await ask(path)).json();
 export const post = async (path, body = {}) => (await ask(path, sent("POST", body))).json();
 export const bytes = async (path, signal) => (await ask(path, { signal })).arrayBuffer();
 
+export const remove = async (path) => (await ask(path, { method: "DELETE" })).json();
+
+/** @param {string} id of a manuscript @param {File} file */
+export const sendCover = async (id, file) =>
+  (await ask(`/api/manuscripts/${id}/cover`, sent("PUT", file, file.type))).json();
+
+/**
+ * A manuscript, which may be large: fetch does not say how much of it is sent.
+ * @param {File} file @param {AbortSignal} signal @param {(share: number) => void} tell
+ */
+export const upload = (file, signal, tell) =>
+  new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", `/api/manuscripts?name=${encodeURIComponent(file.name)}`);
+    request.responseType = "json";
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.upload.onprogress = (event) => tell(event.total ? event.loaded / event.total : 0);
+    request.onload = () => {
+      const { status, response } = request;
+      if (status === 401) setLink("locked");
+      if (status === 200) resolve(response);
+      else reject(new Refused(status, response));
+    };
+    request.onerror = () => reject(new Error("The file did not arrive. Is the studio still there?"));
+    request.onabort = () => reject(new Error("Stopped"));
+    signal.addEventListener("abort", () => request.abort());
+    request.send(file);
+  });
+
 /** A sound, or what the server says instead: {job}. */
 export async function heard(path, body) {
   const answer = await ask(path, sent("POST", body));

@@ -1,9 +1,11 @@
 // The start page: the books of a folder, each with its cover and how far it is, and their studios.
 
+import { addressOf } from "./address.js";
 import { get } from "./api.js";
 import { byId, fill, h } from "./dom.js";
 import "./look.js";
 import { complain } from "./messages.js";
+import "./newbook.js";
 import { openOnServer } from "./opening.js";
 import { on } from "./store.js";
 import { counted, percent, since } from "./words.js";
@@ -39,7 +41,7 @@ function card(project) {
 
 const cover = ({ id, title, has_cover }) =>
   has_cover
-    ? h("img", { class: "cover", src: `/api/projects/${id}/cover`, alt: "", loading: "lazy" })
+    ? h("img", { class: "cover", src: addressOf(`/api/projects/${id}/cover`), alt: "", loading: "lazy" })
     : h("span", { class: "cover", "aria-hidden": "true" }, [...title][0]);
 
 /** How far a book is: the server counts it, which takes a moment. */
@@ -75,6 +77,19 @@ async function open(id) {
     complain(error);
   }
 }
+
+// -- a new book ------------------------------------------------------------------------------------
+
+on("making", (isMaking) => {
+  byId("making").hidden = !isMaking;
+  byId("home").hidden = isMaking;
+});
+on("made", async (id) => {
+  byId("making").hidden = true;
+  byId("home").hidden = false;
+  await loadProjects();
+  open(id);
+});
 
 // -- the connection --------------------------------------------------------------------------------
 
