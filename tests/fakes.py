@@ -25,7 +25,7 @@ Fault = Callable[[Request], Speech | EngineFailure | None]
 def hum(request: Request) -> Speech:
     """Noise of the expected length, the same for the same request and prompt."""
     prompt = "" if request.prompt is None else request.prompt.state.tobytes().hex()
-    seed = keys.number(f"{request.key} {request.attempt} {request.text} {prompt}")
+    seed = keys.number(f"{request.key} {request.seed} {request.attempt} {request.text} {prompt}")
     draw = np.random.default_rng(seed)
     sound = draw.normal(0, 0.05, round(max(0.3, request.expected) * RATE)).astype(np.float32)
     edge = np.zeros(RATE // 10, np.float32)

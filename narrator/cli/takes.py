@@ -121,6 +121,12 @@ def retake(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="The engine's, for these tries: cfg=2.5."),
     ] = None,
+    style: Annotated[
+        str | None, typer.Option(help='How these tries are said: "in a whisper"; "" is no style.')
+    ] = None,
+    speed: Annotated[
+        float, typer.Option(min=0.5, max=2.0, help="0.9 is ten per cent slower than usual.")
+    ] = 1.0,
     as_json: AsJson = False,
 ) -> None:
     """Speak chunks anew; the first try that passes its checks is pinned."""
@@ -135,8 +141,8 @@ def retake(
     project = reading.manuscript.project
     parameters = book_engines.parse_typed_settings(reading.manuscript, names, settings or ())
     engines = book_engines.engines_for(project)
-    job = Job(kind="retake", chunks=tuple(names), count=count, seed=seed,
-              parameters=parameters)  # fmt: skip
+    job = Job(kind="retake", chunks=tuple(names), count=count, seed=seed, parameters=parameters,
+              style=style, speed=speed)  # fmt: skip
     rows = _run_job(
         job, project, cancel,
         lambda owner, handle, progress: execution.retake(

@@ -9,7 +9,7 @@ files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby, pairwise
 from typing import Protocol
 
@@ -25,6 +25,7 @@ from narrator.sound import assemble, mastering, mix
 from narrator.sound.assemble import PlacedTake, Timeline
 from narrator.sound.audio import Samples, resample
 from narrator.sound.mastering import Polish
+from narrator.sound.mix import Tune
 from narrator.sound.timing import WordTimes
 from narrator.speech.plan import Step
 from narrator.speech.store import Record
@@ -71,19 +72,25 @@ def lay_out_chapters(
     """
     project, shared = book.project, shared or book_sound(book)
     tunes = music.measure_tunes(project)
-    titles = [book.chapters[number].title for number in project.numbered]
     steps = {
         chapter: list(chapter_steps)
         for chapter, chapter_steps in groupby(book.steps, key=lambda step: step.chapter)
     }
-    chapter_sounds = []
-    for number in chapters:
-        music_uses: Sequence[music.MusicUse] = ()
-        if number in project.numbered:  # credits have neither music nor a number in the manifest
-            index = project.numbered.index(number)
-            music_uses = music.chapter_music(project, tunes, titles, index)
-        chapter_sounds.append(_lay_out_chapter(book, number, steps[number], shared, music_uses))
-    return chapter_sounds
+    return [
+        _lay_out_chapter(book, number, steps[number], shared, chapter_music(book, number, tunes))
+        for number in chapters
+    ]
+
+
+def chapter_music(
+    book: RenderedBook, number: int, tunes: Sequence[Tune]
+) -> tuple[music.MusicUse, ...]:
+    """Returns the music of a chapter, counted from 0; `tunes` are those of `measure_tunes`."""
+    project = book.project
+    if number not in project.numbered:
+        return ()  # credits have neither music nor a number in the manifest
+    titles = [book.chapters[numbered].title for numbered in project.numbered]
+    return music.chapter_music(project, tunes, titles, project.numbered.index(number))
 
 
 def spoken_chapters(book: RenderedBook) -> set[int]:
@@ -179,15 +186,44 @@ class ChapterWords:
 
 
 def lay_out_words(
-    book: RenderedBook, steps: Sequence[Step], shared: BookSound
+    book: RenderedBook,
+    steps: Sequence[Step],
+    shared: BookSound,
+    music_uses: Sequence[music.MusicUse] = (),
 ) -> ChapterWords | None:
     """Lays out the existing takes of a chapter, even doubtful or outdated ones; `steps` are the
     chapter's.
 
-    None where there are none. Missing takes are skipped, with their pauses.
+    None where there are none. Missing takes are skipped, with their pauses. Music gets its room,
+    so that times are those of the delivered chapter.
     """
     takes = {step.key: take for step in steps if (take := book.takes.take(step.key))}
-    return _lay_out_takes(book, steps, takes, shared) if takes and shared.rate else None
+    return _lay_out_takes(book, steps, takes, shared, music_uses) if takes and shared.rate else None
+
+
+def delivered_seconds(
+    book: RenderedBook,
+    steps: Sequence[Step],
+    shared: BookSound,
+    music_uses: Sequence[music.MusicUse] = (),
+) -> float:
+    """Returns the seconds of a chapter as it is delivered, exact if all its takes exist.
+
+    Missing takes count with their expected length. `steps` are the chapter's.
+    """
+    if not steps:
+        return 0.0
+    shared = shared if shared.rate else replace(shared, rate=max(book.rates.values()))
+    takes = {
+        step.key: book.takes.take(step.key) or _expected_take(step, shared.rate) for step in steps
+    }
+    return _plan_timeline(book, steps, takes, shared, music_uses, has_word_times=False).seconds
+
+
+def _expected_take(step: Step, rate: int) -> Record:
+    """Returns a take of the expected length, in place of one that does not exist."""
+    length = round(step.expected * rate)
+    return Record(step.key, "", length, rate, start=0, stop=length, level=0.0, peak=0.0)
 
 
 def _lay_out_takes(
@@ -201,7 +237,33 @@ def _lay_out_takes(
 ) -> ChapterWords:
     """Lays out the takes of a chapter, with room for its music."""
     project, rate = book.project, shared.rate
-    pauses, groups = project.manifest.pauses, list(group_unison(steps))
+    timeline = _plan_timeline(book, steps, takes, shared, music_uses, has_word_times=has_word_times)
+    polish = {name: _speaker_polish(project, name) for name in project.speakers}
+
+    def content(clip: PlacedTake) -> str:
+        take_content, settings = takes[clip.key].content, polish[clip.speaker]
+        return keys.key({"take": take_content, **asdict(settings)}) if settings else take_content
+
+    def read(clip: PlacedTake) -> Samples:
+        samples = resample(*book.takes.store.read(clip.key), rate)
+        return mastering.apply_polish(samples, rate, polish[clip.speaker])
+
+    contents = {key: take.content for key, take in takes.items()}
+    return ChapterWords(assemble.sound_key(timeline, content), timeline, contents, read)
+
+
+def _plan_timeline(
+    book: RenderedBook,
+    steps: Sequence[Step],
+    takes: Mapping[str, Record],
+    shared: BookSound,
+    music_uses: Sequence[music.MusicUse],
+    *,
+    has_word_times: bool,
+) -> Timeline:
+    """Places the takes of a chapter on its timeline, with room for its music."""
+    rate, pauses = shared.rate, book.project.manifest.pauses
+    groups = list(group_unison(steps))
     clips: list[PlacedTake] = []
     pauses_after = [
         pause_between(group[0].chunk, following[0].chunk, pauses)[0]
@@ -229,25 +291,13 @@ def _lay_out_takes(
                     quiet=take.edge_silence_seconds,
                 )
             )
-    timeline = assemble.plan_timeline(
+    return assemble.plan_timeline(
         clips,
         sample_rate=rate,
         head_seconds=music.head_seconds(music_uses, rate, pauses.head)
         + steps[0].chunk.pause_before_s,
         tail_seconds=music.tail_seconds(music_uses, rate, pauses.tail, last_rest),
     )
-    polish = {name: _speaker_polish(project, name) for name in project.speakers}
-
-    def content(clip: PlacedTake) -> str:
-        take_content, settings = takes[clip.key].content, polish[clip.speaker]
-        return keys.key({"take": take_content, **asdict(settings)}) if settings else take_content
-
-    def read(clip: PlacedTake) -> Samples:
-        samples = resample(*book.takes.store.read(clip.key), rate)
-        return mastering.apply_polish(samples, rate, polish[clip.speaker])
-
-    contents = {key: take.content for key, take in takes.items()}
-    return ChapterWords(assemble.sound_key(timeline, content), timeline, contents, read)
 
 
 def _written_word_times(takes: TakeResolver, step: Step, take: Record) -> WordTimes | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from typing import Any
 from narrator import files, keys
 from narrator.engines import Engine, Outcome, Request, make_room, speak, unique_engines
 from narrator.errors import DamagedTake, UsageError
-from narrator.pipeline import book_plan
+from narrator.pipeline import book_engines, book_plan
 from narrator.pipeline.book_plan import BookPlan, Selection
 from narrator.pipeline.manuscript import Manuscript
 from narrator.pipeline.session import locked
@@ -30,8 +30,10 @@ from narrator.speech.hearing import choosing
 from narrator.speech.hearing.listening import TakeListener
 from narrator.speech.plan import Step, find_prompt_take
 from narrator.speech.requests import (
+    CheckedAnswer,
     TakeRules,
     add_opinion,
+    change_speed,
     check_answer,
     prompt_of,
     request_of,
@@ -61,11 +63,19 @@ class Try:
 
 
 def tries_of(book: BookPlan, step: Step) -> list[Try]:
-    """All stored tries of a chunk, in the order of their numbers. Raises StorageError."""
+    """All stored tries of a chunk, each sound once, in the order of their numbers.
+
+    Raises StorageError.
+    """
     pin = book.pins.get(step.key)
     home_key, pinned_number = (pin.step, pin.number) if pin else (step.key, 0)
     records_by_number = dict(book.store.tries(home_key))
     if take := book.store.find(home_key):
+        # the take of a chunk whose tries all failed is a copy of the best of them
+        copies = [n for n, record in records_by_number.items() if record.content == take.content]
+        pinned_number = 0 if pinned_number in copies else pinned_number
+        for number in copies:
+            del records_by_number[number]
         records_by_number[0] = take
     full_texts = {step.text}
     if pin and pin.number in records_by_number:
@@ -175,6 +185,21 @@ def remove_lost_pins(book: BookPlan, lost_pins: Sequence[Pin]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class RetakeSettings:
+    """The number of new tries of a chunk, and their settings in place of the manifest's."""
+
+    count: int = 1
+    seed: int | None = None
+    """Seed of the first try; the next ones count on from it. None draws one at random."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the engine."""
+    style: str | None = None
+    """None leaves the style as it is; "" is none."""
+    speed: float = 1.0
+    """Speed relative to that of the speaker's other takes."""
+
+
+@dataclass(frozen=True, slots=True)
 class RetakenChunk:
     """The new tries of a chunk."""
 
@@ -208,32 +233,21 @@ def retake(
     manuscript: Manuscript,
     engine: Engine,
     chunks: Sequence[str],
+    settings: RetakeSettings,
     *,
-    count: int = 1,
-    seed: int | None = None,
-    parameters: Mapping[str, Any],
     sink: ProgressSink,
     cancel: Event,
     engines: Mapping[str, Engine] = MappingProxyType({}),
 ) -> list[RetakenChunk]:
-    """Speak chunks again, `count` times each, and pin the first try of each that passes its checks.
+    """Speak chunks again, and pin the first try of each that passes its checks.
 
-    `seed` is the seed of the first try, and the next ones count on from it; without one it is drawn
-    at random. `parameters` override those of the manifest. `engines` holds the engines of speakers
-    that have their own. If `cancel` is set, there may be fewer tries. Raises UsageError, Locked,
-    EngineUnavailable, StorageError, DamagedTake.
+    `engines` holds the engines of speakers that have their own. If `cancel` is set, there may be
+    fewer tries. Raises UsageError, Locked, EngineUnavailable, StorageError, DamagedTake.
     """
     with locked(manuscript.project):
         store = Store.open(manuscript.project.takes, writing=True)
         book = book_plan.plan(manuscript, engine, Selection(), engines=engines, store=store)
-        retake_job = RetakeJob.of(
-            book,
-            chunks,
-            count=count,
-            seed=seed,
-            parameters=parameters,
-            on_message=message_callback(sink),
-        )
+        retake_job = RetakeJob.of(book, chunks, settings, message_callback(sink))
         _speak_requests(retake_job, sink, cancel)
         return retake_job.finish()
 
@@ -251,6 +265,8 @@ class RetakeJob:
     book: BookPlan
     steps: Sequence[Step]
     requests: Sequence[Request]
+    """In order; all attempts are the first, each with a seed of its own."""
+    settings: RetakeSettings
     _tries_by_key: Mapping[str, _ChunkTries]
     _speaker_stats: Mapping[str, render.SpeakerStats]
     _recogniser: TakeListener | None
@@ -260,10 +276,7 @@ class RetakeJob:
         cls,
         book: BookPlan,
         chunks: Sequence[str],
-        *,
-        count: int,
-        seed: int | None,
-        parameters: Mapping[str, Any],
+        settings: RetakeSettings,
         on_message: Callable[[str], None],
     ) -> RetakeJob:
         """Prepare the requests of `retake`.
@@ -286,12 +299,12 @@ class RetakeJob:
         requests = [
             request
             for step in steps
-            for request in _build_requests(book, step, count, seed, parameters, on_message)
+            for request in _build_requests(book, step, settings, on_message)
         ]
         tries_by_key = {step.key: _ChunkTries([], []) for step in steps}
         speaker_stats = render.collect_stats(book.steps, book.takes.current)
         recogniser = choosing.make_render_listener(book.project.manifest.checks, book.project.root)
-        return cls(book, steps, requests, tries_by_key, speaker_stats, recogniser)
+        return cls(book, steps, requests, settings, tries_by_key, speaker_stats, recogniser)
 
     def answered(self, request: Request, outcome: Outcome) -> Sequence[Request]:
         """Judge and keep a try. Never asks for a further request. Raises StorageError."""
@@ -306,12 +319,24 @@ class RetakeJob:
         if self._recogniser and not answer.faults:
             [opinion] = self._recogniser.listen([sound_of(answer, engine)], [answer.verdict])
             answer = add_opinion(answer, opinion)
-        numbered_record = store_try(self.book.store, answer, engine)
+        numbered_record = store_try(self.book.store, self._apply_settings(answer, engine), engine)
         if numbered_record is None:
             chunk_tries.failures.append("; ".join(map(str, answer.faults)))
         else:
             chunk_tries.tries.append(numbered_record)
         return ()
+
+    def _apply_settings(self, answer: CheckedAnswer, engine: Engine) -> CheckedAnswer:
+        """Changes an answer's speed if its engine cannot, and notes style and speed with it."""
+        style, speed = self.settings.style, self.settings.speed
+        if not engine.has_speed:
+            answer = change_speed(answer, engine.sample_rate, speed)
+        own_settings = {
+            **answer.request.parameters,
+            **({"style": style} if style is not None else {}),
+            **({"speed": speed} if speed != 1 else {}),
+        }
+        return replace(answer, request=replace(answer.request, parameters=own_settings))
 
     def engine_of(self, request: Request) -> Engine:
         return self.book.engines[request.voice.speaker]
@@ -324,38 +349,52 @@ class RetakeJob:
         return [_pin_best_try(self.book, step, self._tries_by_key[step.key]) for step in self.steps]
 
 
+def style_advice(book: BookPlan, speaker: str) -> str:
+    """Explains why the takes of a speaker have no style; "" if they may have one."""
+    settings = book.project.engine_of(speaker)
+    if settings.name == "draft":
+        return "the draft voice has no styles"
+    return book_engines.specs_of(book.project)[speaker].unsupported(settings).get("style", "")
+
+
 def _build_requests(
-    book: BookPlan,
-    step: Step,
-    count: int,
-    seed: int | None,
-    parameters: Mapping[str, Any],
-    on_message: Callable[[str], None],
+    book: BookPlan, step: Step, settings: RetakeSettings, on_message: Callable[[str], None]
 ) -> list[Request]:
-    """The requests for `count` new tries of a step. Raises UsageError."""
-    prompt, engine = None, book.engines[step.chunk.speaker]
-    if "seed" not in engine.sound_parameters:
-        raise UsageError(f"{engine.name} has one reading of a text: another try would be the same")
-    if unknown_parameters := set(parameters) - set(engine.sound_parameters):
+    """The requests for the new tries of a step. Raises UsageError."""
+    prompt, engine, speed = None, book.engines[step.chunk.speaker], settings.speed
+    is_random = "seed" in engine.sound_parameters
+    if settings.style and (advice := style_advice(book, step.chunk.speaker)):
+        raise UsageError(f"chunk {step.id} can be given no style: {advice}")
+    if not is_random and speed == 1 and settings.style is None:
+        raise UsageError(
+            f"{engine.name} has one reading of a text: another try would be the same, but for a "
+            "change of speed"
+        )
+    if unknown_parameters := set(settings.parameters) - set(engine.sound_parameters):
         raise UsageError(f"the engine {engine.name} has no {', '.join(sorted(unknown_parameters))}")
     if step.parent:
         if book.store.find(step.parent) is None and book.store.flag(step.parent) is None:
             raise UsageError(
                 f"chunk {step.id} continues one that has no take yet; run `narrator render` first"
             )
-        if prompting_take := find_prompt_take(step, book.store.find):
+        # a chunk with a style of its own never continues another
+        prompting_take = None if settings.style else find_prompt_take(step, book.store.find)
+        if prompting_take:
             prompt = prompt_of(book.store, step.parent, prompting_take, step.expected, engine)
     reference = None
     if step.chunk.speaker in book.voices.contents:
         reference = book.voices.reference(step.chunk.speaker, on_message)
     # short enough for people to read and type again
-    first_seed = secrets.randbelow(1_000_000) if seed is None else seed
+    first_seed = secrets.randbelow(1_000_000) if settings.seed is None else settings.seed
+    if engine.has_speed:
+        voice = replace(step.voice, speed=step.voice.speed * speed)
+        step = replace(step, voice=voice, take_speed=voice.speed)
     return [
         request_of(
             step, engine, step.text, step.expected, prompt, reference,
-            attempt=attempt, seed=first_seed, parameters=parameters,
+            attempt=0, seed=first_seed + n, parameters=settings.parameters, style=settings.style,
         )
-        for attempt in range(count)
+        for n in range(settings.count if is_random else 1)
     ]  # fmt: skip
 
 
@@ -384,9 +423,13 @@ def _speak_with_engine(
     def tick() -> None:
         sink(Running(session.slots, session.busy, session.note))
 
+    # the tries of a chunk are equal but for their seeds: each has a key of its own meanwhile
+    requests_by_key = {f"try {n}": request for n, request in enumerate(engine_requests)}
+    keyed_requests = [replace(request, key=key) for key, request in requests_by_key.items()]
     with closing(engine.start(message_callback(sink))) as session:
-        for request, outcome in speak(session, engine_requests, tick=tick, cancel=cancel):
-            retake_job.answered(request, outcome)
+        for keyed_request, outcome in speak(session, keyed_requests, tick=tick, cancel=cancel):
+            request = requests_by_key[keyed_request.key]
+            retake_job.answered(request, replace(outcome, key=request.key))
 
 
 def _pin_best_try(book: BookPlan, step: Step, chunk_tries: _ChunkTries) -> RetakenChunk:

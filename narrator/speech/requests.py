@@ -125,14 +125,17 @@ def request_of(
     attempt: int,
     seed: int | None = None,
     parameters: Mapping[str, Any] | None = None,
+    style: str | None = None,
 ) -> Request:
     """Makes the request for a step's text or a part of it, with its prompt and reference.
 
     `expected_seconds` of speech; `attempt` number, from which the engine derives its noise. `seed`
-    replaces the step's own; `parameters` override the step's.
+    and `style` replace the step's own ("" is no style); `parameters` override the step's.
     """
-    # a step whose parent was given up starts a new chain
-    style = None if prompt else step.style or step.chunk.style or step.voice.style
+    if style is None:
+        # a step whose parent was given up starts a new chain
+        style = None if prompt else step.style or step.chunk.style or step.voice.style
+    style = style or None
     return Request(
         key=step.key,
         text=text,
@@ -204,6 +207,14 @@ def sound_of(answer: CheckedAnswer, engine: Engine) -> SpokenSound:
     """Returns an answer in the form that recognition takes."""
     request = answer.request
     return SpokenSound(answer.speech.samples, engine.sample_rate, request.text, request.language)
+
+
+def change_speed(answer: CheckedAnswer, rate: int, speed: float) -> CheckedAnswer:
+    """Returns an answer `speed` times as fast, with the times of its words; its checks stay."""
+    speech = answer.speech
+    words = [replace(w, start=w.start / speed, stop=w.stop / speed) for w in speech.words]
+    samples = audio.stretch(speech.samples, rate, speed)
+    return replace(answer, speech=replace(speech, samples=samples, words=tuple(words)))
 
 
 def add_opinion(answer: CheckedAnswer, opinion: Opinion) -> CheckedAnswer:

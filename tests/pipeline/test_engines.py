@@ -15,6 +15,7 @@ from narrator.engines.voxcpm2.engine import VoxCPM2Engine
 from narrator.errors import ManifestError, UsageError
 from narrator.pipeline import book_engines, book_plan, checking, estimate, retakes, run, upkeep
 from narrator.pipeline.manuscript import read_manuscript
+from narrator.pipeline.retakes import RetakeSettings
 from narrator.project.load import load
 from narrator.sound.audio import resample
 from narrator.speech.store import Store
@@ -43,8 +44,8 @@ def render(path, engine, **engines):
 def retake(path, engine, chunks, **engines):
     watcher = books.Watcher()
     return retakes.retake(
-        read_manuscript(path), engine, chunks, parameters={}, sink=watcher, cancel=watcher.cancel,
-        engines=engines,
+        read_manuscript(path), engine, chunks, RetakeSettings(), sink=watcher,
+        cancel=watcher.cancel, engines=engines,
     )  # fmt: skip
 
 

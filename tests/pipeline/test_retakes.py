@@ -9,6 +9,7 @@ from narrator import errors
 from narrator.engines import Speech
 from narrator.errors import EngineFailure
 from narrator.pipeline import manuscript, retakes, upkeep
+from narrator.pipeline.retakes import RetakeSettings
 from narrator.speech.reasons import Reason
 from narrator.speech.store import Store
 from narrator.text import normalize
@@ -55,11 +56,11 @@ def step_of(path, engine, text=NOON, **options):
     return planned, next(s for s in planned.steps if s.text.startswith(text))
 
 
-def retake(path, engine, chunks, **options):
+def retake(path, engine, chunks, **settings):
     watcher = Watcher()
     return retakes.retake(
-        manuscript.read_manuscript(path), engine, chunks, sink=watcher, cancel=watcher.cancel,
-        **{"parameters": {}, **options},
+        manuscript.read_manuscript(path), engine, chunks, RetakeSettings(**settings), sink=watcher,
+        cancel=watcher.cancel,
     )  # fmt: skip
 
 
@@ -69,7 +70,8 @@ def test_every_failed_try_is_kept_with_its_faults_and_never_counts_as_good(tmp_p
     planned, step = step_of(path, HumEngine())
     found = retakes.tries_of(planned, step)
     whole = [one for one in found if one.record.text == step.text]
-    assert len(whole) == 4  # the least bad is the take as well
+    assert len(whole) == 3  # the take is the least bad of them, and is listed once
+    assert len({(one.record.seed, one.record.attempt) for one in whole}) == 3
     assert all("cut" in " ".join(one.record.faults) for one in found)
     assert not any(one.good for one in found)
     assert [one.number for one in found if one.in_use] == [1]
@@ -195,9 +197,9 @@ def test_a_retake_has_its_own_seed_and_settings_and_continues_the_same_take(tmp_
     child = next(s for s in books.plan(path, engine).steps if s.parent)
     before = next(r for r in engine.requests if r.key == child.key)
     made = retake(path, engine, [child.id], seed=5, parameters={"cfg": 1.5}, count=2)
-    first, second = [r for r in engine.requests if r.key == child.key][-2:]
+    first, second = [r for r in engine.requests if r.text == child.text][-2:]
     assert (first.seed, first.parameters["cfg"], first.attempt) == (5, 1.5, 0)
-    assert second.attempt == 1
+    assert (second.seed, second.attempt) == (6, 0)
     assert np.array_equal(first.prompt.state, before.prompt.state)
     assert [number for number, _ in made[0].tries] == [2, 3]
     assert made[0].pinned == 2
@@ -212,6 +214,46 @@ def test_a_retake_without_a_seed_draws_noise_that_no_try_had(tmp_path):
     assert len(set(drawn)) == len(drawn) == 7
     records = [record for one in made for _, record in one.tries]
     assert [(r.seed, r.attempt) for r in records] == drawn[1:]  # to be asked for again
+
+
+def test_a_try_of_several_is_asked_for_again_by_its_seed(good):
+    engine = HumEngine()
+    first = books.plan(good, engine).steps[0]
+    [made] = retake(good, engine, [first.id], seed=7, count=3)
+    assert [record.seed for _, record in made.tries] == [7, 8, 9]
+    assert {record.attempt for _, record in made.tries} == {0}
+    planned = books.plan(good, engine)
+    tries = retakes.tries_of(planned, planned.steps[0])
+    assert len({one.record.content for one in tries}) == 4
+
+
+def test_a_retake_has_a_style_and_then_continues_no_take(tmp_path):
+    path, engine = books.write(tmp_path), HumEngine()
+    books.speak(path, engine)
+    child = next(s for s in books.plan(path, engine).steps if s.parent)
+    [made] = retake(path, engine, [child.id], style="in a whisper")
+    assert engine.requests[-1].style == "in a whisper"
+    assert engine.requests[-1].prompt is None
+    assert made.tries[0][1].parameters["style"] == "in a whisper"
+    retake(path, engine, [child.id], style="")
+    assert engine.requests[-1].style is None
+
+
+@pytest.mark.parametrize("speed", [0.8, 1.25])
+def test_a_retake_has_a_speed_whatever_the_engine_can(good, speed):
+    plain, able = HumEngine(), HumEngine(sound_parameters=())
+    able.has_speed = True
+    planned = books.plan(good, plain)
+    first = planned.steps[0]
+    [made] = retake(good, plain, [first.id], speed=speed)
+    [(_, record)] = made.tries
+    assert record.samples == pytest.approx(planned.store.find(first.key).samples / speed, abs=1)
+    assert record.parameters["speed"] == speed
+    assert made.pinned == 2
+    [made] = retake(good, able, [first.id], speed=speed, count=3)
+    assert able.requests[-1].voice.speed == pytest.approx(speed)
+    assert len(made.tries) == 1  # it has one reading at each speed
+    assert made.pinned
 
 
 def test_a_part_of_a_chunk_is_listed_as_such_and_cannot_be_pinned(doubtful):
@@ -300,6 +342,8 @@ def test_what_cannot_be_pinned_or_retaken_is_said(tmp_path):
         retake(path, engine, [child.id])
     with pytest.raises(errors.UsageError, match="the engine hum has no steps"):
         retake(path, engine, [child.id], parameters={"steps": 4})
+    with pytest.raises(errors.UsageError, match="hum has one reading of a text"):
+        retake(path, HumEngine(sound_parameters=()), [planned.steps[0].id])
     with pytest.raises(errors.UsageError, match=r"no chunk .99\.1."):
         retake(path, engine, ["99.1"])
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from narrator.engines import Engine, Outcome, Request
 from narrator.errors import EnvironmentFailed, NarratorError, UsageError
@@ -21,14 +21,16 @@ from narrator.pipeline.book_plan import BookPlan, Selection
 from narrator.pipeline.book_reading import BookReading
 from narrator.pipeline.jobs.protocol import STOPPED, Job
 from narrator.pipeline.jobs.server import JobHandle, JobServer
+from narrator.pipeline.retakes import RetakeSettings
 from narrator.project.project import Project
 
 
-def settings_of(reading: BookReading, job: Job) -> tuple[int | None, dict[str, Any]]:
-    """The seed and the engine settings of a retake. Raises UsageError."""
+def settings_of(reading: BookReading, job: Job) -> RetakeSettings:
+    """The settings of a retake. Raises UsageError."""
     typed_settings = [f"{name}={setting}" for name, setting in job.parameters.items()]
-    settings = book_engines.parse_typed_settings(reading.manuscript, job.chunks, typed_settings)
-    return settings.pop("seed", job.seed), settings
+    parameters = book_engines.parse_typed_settings(reading.manuscript, job.chunks, typed_settings)
+    seed = parameters.pop("seed", job.seed)
+    return RetakeSettings(job.count, seed, parameters, job.style, job.speed)
 
 
 def record_retake(handle: JobHandle, retaken_chunks: list[retakes.RetakenChunk]) -> None:
@@ -250,15 +252,8 @@ class ConcurrentJobs:
             )
             self._queue_requests(errand, auditioning.begin())
         else:
-            seed, parameters = settings_of(snapshot.reading, job)
-            retake_job = retakes.RetakeJob.of(
-                book,
-                job.chunks,
-                count=job.count,
-                seed=seed,
-                parameters=parameters,
-                on_message=self.tell,
-            )
+            retake_settings = settings_of(snapshot.reading, job)
+            retake_job = retakes.RetakeJob.of(book, job.chunks, retake_settings, self.tell)
             errand = _Errand(
                 handle, engine, retake_job, lambda: record_retake(handle, retake_job.finish())
             )

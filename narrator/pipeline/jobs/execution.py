@@ -93,10 +93,9 @@ def retake(
 ) -> None:
     """Speak chunks again and list the tries in the handle's summary. Raises as `retakes.retake`."""
     job = handle.job
-    seed, parameters = concurrent.settings_of(reading, job)
     retaken_chunks = retakes.retake(
-        reading.manuscript, engines.main, job.chunks, engines=engines.by_speaker, count=job.count,
-        seed=seed, parameters=parameters, sink=ProgressPublisher(owner, handle, progress_sink),
+        reading.manuscript, engines.main, job.chunks, concurrent.settings_of(reading, job),
+        engines=engines.by_speaker, sink=ProgressPublisher(owner, handle, progress_sink),
         cancel=handle.cancel,
     )  # fmt: skip
     concurrent.record_retake(handle, retaken_chunks)

@@ -48,9 +48,13 @@ class Job(RenderOptions):
     """Ids ("3.12") or keys of chunks for a retake, pin or unpin. An unpin without any removes the
     pins whose text is gone."""
     count: Annotated[int, Field(ge=1, le=32)] = 1
-    """Number of tries of each chunk; used by retakes, with `seed` and `parameters`."""
+    """Number of tries of each chunk; used by retakes, like the settings until `speed`."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
     parameters: Mapping[str, int | float | str | bool] = field(default_factory=dict)
+    style: Annotated[str, Field(max_length=1000)] | None = None
+    """None leaves the style as it is; "" is none."""
+    speed: Annotated[float, Field(ge=0.5, le=2.0)] = 1.0
+    """Relative to the speaker's other takes."""
     number: Annotated[int, Field(ge=0, lt=100_000)] | None = None
     """Number of the try to pin."""
     line: AuditionLine | None = None
