@@ -99,6 +99,7 @@ class TestWindows:
             return plain(mel, source)
 
         with (
+            pretended("cpu"),
             mock.patch.object(vocoder, "LENGTHS", (48,)),
             mock.patch.object(small, "decode", watched),
         ):

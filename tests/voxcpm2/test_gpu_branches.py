@@ -287,7 +287,8 @@ def test_rotation_is_upstreams_to_the_last_bit(dtype):
     turned = [first * cos - second * sin, second * cos + first * sin]
     expected = mx.concatenate(turned, axis=-1).astype(dtype)
     of_a, of_b = mx.stack([cos, sin], axis=-2), mx.stack([-sin, cos], axis=-2)
-    assert mx.array_equal(rotate(x, (of_a, of_b)), expected)
+    with pretended("cpu"):
+        assert mx.array_equal(rotate(x, (of_a, of_b)), expected)
     with pretended():
         found = rotate(x, (of_a, of_b)).astype(mx.float32)
     assert mx.abs(found - expected.astype(mx.float32)).max() < (

@@ -224,9 +224,9 @@ def test_the_first_steps_cost_no_velocity(steps, left_out):
     assert len(moments) == len(widths) == steps - left_out
 
 
-@pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.slow), 3])
+@pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.slow), 4])
 def test_the_compiled_solver_is_the_plain_one(checkpoint, golden, batch):
-    """It runs on GPUs; here it is traced, too."""
+    """It runs on GPUs; here it is traced, too. Four rows are not padded on CUDA."""
     a, decoder = golden("base").arrays("comp_cfm"), checkpoint("base").network.feat_decoder
     x = mx.random.normal((batch, *frames(a["cond"]).shape[1:]), key=mx.random.key(batch))
     mu = mx.random.normal((batch, 2, 48), key=mx.random.key(7))

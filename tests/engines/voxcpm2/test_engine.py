@@ -347,7 +347,7 @@ def alone(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 
 def one_by_one(checkpoint: Path, folder: Path, requests: Iterable[Request]) -> dict[str, Outcome]:
-    settings = VoxCPM2Settings(model=str(checkpoint), slots=1, steps=2)
+    settings = VoxCPM2Settings(model=str(checkpoint), slots=1, steps=2, process="same")
     session = VoxCPM2Engine(settings, cache=folder, memory=folder).start()
     outcomes = speak(session, requests)
     session.close()
