@@ -5,7 +5,7 @@ bandwidth, from products, and from 1,618 launches a step. `kernels.py` measures,
 became of these. A device that is not named here has no prediction: its neighbours' are of
 other bandwidths.
 
-An H100 (2026-11-26, random weights, 1,603 launches), the only one measured, met two of four: 27 ms
+An H100 (2026-11-26, random weights, 1,603 launches), the only GPU measured, met two of four: 27 ms
 for one row, not 40 to 50; 5.4 for a row of 8; 2.0 for a row of 16, not 3 to 7; above its floor. A
 launch takes some 17 us there, and 16 rows do not wait for arithmetic yet.
 """
