@@ -204,20 +204,22 @@ def lay_out_words(
 def delivered_seconds(
     book: RenderedBook,
     steps: Sequence[Step],
+    takes: Mapping[str, Record],
     shared: BookSound,
-    music_uses: Sequence[music.MusicUse] = (),
+    music_uses: Sequence[music.MusicUse],
 ) -> float:
     """Returns the seconds of a chapter as it is delivered, exact if all its takes exist.
 
-    Missing takes count with their expected length. `steps` are the chapter's.
+    Missing takes count with their expected length. `steps` are the chapter's, `takes` theirs by
+    key.
     """
     if not steps:
         return 0.0
     shared = shared if shared.rate else replace(shared, rate=max(book.rates.values()))
-    takes = {
-        step.key: book.takes.take(step.key) or _expected_take(step, shared.rate) for step in steps
+    all_takes = {
+        step.key: takes.get(step.key) or _expected_take(step, shared.rate) for step in steps
     }
-    return _plan_timeline(book, steps, takes, shared, music_uses, has_word_times=False).seconds
+    return _plan_timeline(book, steps, all_takes, shared, music_uses, has_word_times=False).seconds
 
 
 def _expected_take(step: Step, rate: int) -> Record:

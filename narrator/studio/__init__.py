@@ -13,6 +13,7 @@ about a book are made in the rooms below. Rendering is done by the process that 
     cast_routes.py   routes: the cast, clips, quick samples
     session.py       the current snapshot of the book, and when it is read again
     chunk_states.py  the takes of a chapter, and the state of each chunk
+    lengths.py       the length of each chapter, as it is delivered
     rows.py          the snapshot as JSON
     attribution.py   certainty of the speaker of each chunk
     jobs.py          a link to the owner of the project, and the state of its jobs

@@ -18,9 +18,9 @@ from narrator.pipeline.retakes import Try
 from narrator.sound.assemble import Timeline
 from narrator.speech.plan import Step
 from narrator.speech.reasons import REASON_TEXTS
-from narrator.speech.store import Record
 from narrator.studio.attribution import certainties_of
 from narrator.studio.chunk_states import RENDERED, ChunkState
+from narrator.studio.lengths import ChapterLengths
 from narrator.studio.session import PlayedChapter, ProjectSnapshot
 from narrator.text.chunks import group_unison
 
@@ -36,7 +36,7 @@ FindChunkStates = Callable[[int], Mapping[str, ChunkState]]
 """Returns the state of a chapter's chunks; the chapter is counted from 0."""
 
 
-def book(view: ProjectSnapshot, takes: FindChunkStates) -> Row:
+def book(view: ProjectSnapshot, takes: FindChunkStates, lengths: ChapterLengths) -> Row:
     """Returns the row of the whole book."""
     plan, manifest = view.book, view.project.manifest
     facts = view.project.facts
@@ -51,7 +51,8 @@ def book(view: ProjectSnapshot, takes: FindChunkStates) -> Row:
         "formats": list(manifest.output.formats),
         "can": dict(view.available_voices),
         "chapters": [
-            _chapter_row(view, number, takes(number)) for number in range(len(plan.chapters))
+            _chapter_row(view, number, takes(number), lengths)
+            for number in range(len(plan.chapters))
         ],
         "speakers": speakers(plan),
         "todo": _pending_row(plan, takes),
@@ -62,12 +63,16 @@ def book(view: ProjectSnapshot, takes: FindChunkStates) -> Row:
     }
 
 
-def _chapter_row(view: ProjectSnapshot, number: int, chunk_states: Mapping[str, ChunkState]) -> Row:
+def _chapter_row(
+    view: ProjectSnapshot,
+    number: int,
+    chunk_states: Mapping[str, ChunkState],
+    lengths: ChapterLengths,
+) -> Row:
     steps = view.chapters.get(number, ())
     states = [chunk_states[step.id].state for step in steps]
-    first_voices = [step for step in steps if not step.with_before]
     flags, reviewed = view.notes.flags, view.notes.reviewed
-    step_takes = [(step, chunk_states[step.id].take) for step in first_voices]
+    seconds = lengths.seconds(view.book, number, steps, chunk_states, view.book_sound)
     return {
         "number": number + 1,
         "title": view.book.chapters[number].title,
@@ -77,15 +82,12 @@ def _chapter_row(view: ProjectSnapshot, number: int, chunk_states: Mapping[str, 
         "missing": sum(state in ("missing", "given up") for state in states),
         "flagged": sum(any(not row.done for row in flags.get(step.id, ())) for step in steps),
         "reviewed": sum(step.key in reviewed for step in steps),
-        "seconds": round(sum(take.seconds for _, take in step_takes if take), 1),
-        "length": round(sum(_seconds_of(step, take) for step, take in step_takes), 1),
+        "length": round(seconds, 3),
+        "unspoken": round(
+            sum(step.expected for step in steps if chunk_states[step.id].state not in RENDERED), 1
+        ),
         "current": bool(states) and all(state in RENDERED for state in states),
     }
-
-
-def _seconds_of(step: Step, take: Record | None) -> float:
-    """Returns the seconds of a chunk; the expected ones while it has no take."""
-    return take.seconds if take else step.expected
 
 
 def speakers(plan: BookPlan) -> list[Row]:

@@ -36,6 +36,7 @@ from narrator.speech.store import JOURNAL, PINS, Store
 from narrator.studio import chunk_states
 from narrator.studio.chunk_states import RENDERED, ChunkState
 from narrator.studio.events import Events
+from narrator.studio.lengths import ChapterLengths
 from narrator.studio.sounds import PLAYABLE_TYPES, FileBytes, TakeCache, TakesBytes
 from narrator.text import speaker_files
 
@@ -153,6 +154,7 @@ class ProjectSession:
         """Takes by chapter, with the journal's stamp and the time: cleared like `_newest_sounds`,
         and read again by age."""
         self._cache = TakeCache()
+        self.lengths = ChapterLengths()
         self._store: Store | None = None
         self._mutex = threading.RLock()
         self._notes_lock = threading.Lock()
@@ -413,7 +415,10 @@ class ProjectSession:
         return PlayedChapter("mastered", file_bytes, sound.timeline, best.gain)
 
     def _takes_sound(self, view: ProjectSnapshot, steps: tuple[Step, ...]) -> PlayedChapter | None:
-        words = layout.lay_out_words(view.book, steps, view.book_sound) if steps else None
+        if not steps:
+            return None
+        music_uses = self.lengths.music(view.book, steps[0].chapter)
+        words = layout.lay_out_words(view.book, steps, view.book_sound, music_uses)
         if words is None:
             return None
         takes_bytes = TakesBytes(

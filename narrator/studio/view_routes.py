@@ -64,7 +64,7 @@ class ViewRoutes:
 
     async def book(self, request: Request) -> Response:
         def make_row(view: ProjectSnapshot) -> rows.Row:
-            return rows.book(view, self.session.chunk_states) | {
+            return rows.book(view, self.session.chunk_states, self.session.lengths) | {
                 "busy": self.session.busy,
                 "jobs": self.jobs.state(),
             }

@@ -135,7 +135,7 @@ function scoped() {
     name: `chapter ${one.number}`,
     chapters: [String(one.number)],
     chunks: one.chunks - one.rendered,
-    seconds: one.length - one.seconds,
+    seconds: one.unspoken,
   };
 }
 

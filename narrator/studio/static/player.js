@@ -18,6 +18,7 @@ let cues = [];
 /** @type {any} The chapter whose sound waits for its turn. */
 let waiting = null;
 let loaded = "";
+let loadedSeconds = 0;
 /** Where to go as soon as the sound says how long it is. */
 let goal = null;
 let cue = -1;
@@ -30,8 +31,8 @@ export const isPlaying = () => !audio.paused;
 export const rate = () => audio.defaultPlaybackRate;
 /** Seconds from the chapter's start. */
 export const place = () => goal ?? audio.currentTime;
-export const length = () =>
-  Number.isFinite(audio.duration) ? audio.duration : (state.chapter?.seconds ?? 0);
+/** Seconds of the loaded sound, as planned: decoders count a little more or less. */
+export const length = () => loadedSeconds;
 export const hasSound = () => Boolean(loaded);
 
 /** @param {number} value */
@@ -121,6 +122,7 @@ function load(chapter, at) {
   cues = cuesOf(chapter);
   cue = -1;
   loaded = chapter.sound.kind === "none" ? "" : chapter.sound.url;
+  loadedSeconds = chapter.seconds;
   goal = at;
   if (loaded) {
     audio.src = addressOf(loaded);

@@ -31,7 +31,13 @@ function draw() {
 }
 
 function drawTime() {
-  byId("time").textContent = `${clock(place())} / ${clock(length())}`;
+  byId("time").textContent = `${clock(place())} / ${clock(length())}${ofWhole()}`;
+}
+
+/** How long the chapter will be, while some of it is not rendered. */
+function ofWhole() {
+  const whole = state.book?.chapters.find((one) => one.number === state.chapter?.number);
+  return whole && whole.rendered < whole.chunks ? ` of ≈ ${clock(whole.length)}` : "";
 }
 
 /** Which voice and which sound: always said. */
@@ -97,6 +103,7 @@ on("chapter", drawChosen);
 on("chosen", drawChosen);
 on("book", () => {
   drawVoice();
+  drawTime();
   drawLabel();
 });
 draw();
