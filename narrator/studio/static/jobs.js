@@ -78,7 +78,7 @@ function drawStatus() {
     fill(
       status,
       bar,
-      h("span", { class: "words" }, `${atWhat()} ${percent(share())}${left()}`),
+      h("span", { class: "words" }, h("b", {}, `${atWhat()} `), `${percent(share())}${left()}`),
     );
     fill(opener, icon("stop"), "Stop");
     opener.className = "stop";
