@@ -15,6 +15,7 @@ from narrator.studio.edit_routes import EditRoutes, PickupsPage
 from narrator.studio.jobs import Jobs
 from narrator.studio.session import ProjectSession
 from narrator.studio.view_routes import ViewRoutes
+from narrator.studio.voice_routes import VoiceRoutes
 
 PORT_FILE = "studio.port"
 """File in `build` with the port of the last studio, so that an open page finds the next one."""
@@ -30,6 +31,7 @@ class BookApp:
                 *ViewRoutes(session, self.jobs).routes(),
                 *EditRoutes(session, self.jobs, print_pickups).routes(),
                 *CastRoutes(session).routes(),
+                *VoiceRoutes(session, self.jobs).routes(),
             ]
         )
 

@@ -10,7 +10,6 @@ import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,17 +21,13 @@ from starlette.routing import Route
 
 from narrator import keys
 from narrator.cast import clips, presets
-from narrator.engines import Request as Speaking
-from narrator.engines import ignore_message, speak
-from narrator.engines.registry import ENGINES
-from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.engines.voice import Voice
-from narrator.errors import EnvironmentFailed, UsageError, UserError
+from narrator.errors import EnvironmentFailed, UsageError
 from narrator.pipeline import attribution, auditioning, edits, unknown_words
 from narrator.pipeline.edits.voices import AddedClip
 from narrator.pipeline.manuscript import Manuscript
 from narrator.speech.plan import Step
-from narrator.studio import rows, sounds
+from narrator.studio import quick_speech, rows, sounds
 from narrator.studio.session import NotFound, ProjectSession, ProjectSnapshot
 from narrator.text.normalize import Lexicon, LexiconEntry, normalize
 from narrator.text.pace import expected_seconds
@@ -186,7 +181,7 @@ class CastRoutes:
         name = keys.key({"say": text, "voice": voice.speaker, "language": language})
         with self._speech_lock:
             if name not in self._cached_sounds:
-                self._cached_sounds[name] = _speak_quickly(name, voice, text, language, expected)
+                self._cached_sounds[name] = quick_speech.speak_here(voice, text, language)
                 while len(self._cached_sounds) > 32:
                     self._cached_sounds.popitem(last=False)
             return self._cached_sounds[name]
@@ -205,31 +200,6 @@ class CastRoutes:
         """Stores one clip at a time: it may last ten minutes. Raises UserError, StorageError."""
         with self._clip_lock:
             return edits.add_clip(self.session.view.project, name, path.read_bytes())
-
-
-def _quick_engine(language: str) -> tuple[EngineSpec, EngineSettings]:
-    """Returns the best engine here that speaks a sentence within a moment."""
-    for spec in (ENGINES["kokoro"], ENGINES["draft"]):
-        raw_settings = {"slots": 1} if "slots" in spec.settings.model_fields else {}
-        settings = spec.settings.model_validate(raw_settings)
-        models = spec.model.find(settings, None, ignore_message) if spec.model else ()
-        is_here = all(model.path is not None for _, model in models)
-        if is_here and not spec.missing_packages(settings) and spec.speaks(language):
-            return spec, settings
-    return ENGINES["draft"], ENGINES["draft"].settings()
-
-
-def _speak_quickly(name: str, voice: Voice, text: str, language: str, expected: float) -> bytes:
-    spec, settings = _quick_engine(language)
-    engine = spec.make(settings, EngineContext(None, Path()), ignore_message)
-    if problems := engine.problems({voice.speaker: voice}, [language]):
-        raise UserError(problems)
-    request = Speaking(name, text, language, voice, None, {}, 0, 0, expected)
-    with closing(engine.start()) as session:
-        [(_, outcome)] = speak(session, [request])
-    if outcome.speech is None:
-        raise UserError(f"{spec.title} could not say this: {outcome.failure}")
-    return sounds.wav(outcome.speech.samples, engine.sample_rate)
 
 
 def _sentence_around(step: Step, word: str) -> str:

@@ -29,7 +29,7 @@ from narrator.pipeline.edits.people import (
 )
 from narrator.pipeline.edits.sayings import say_edit
 from narrator.pipeline.edits.speakers import speaker_edit
-from narrator.pipeline.edits.voices import add_clip, voice_edit
+from narrator.pipeline.edits.voices import add_clip, narration_edit, voice_edit
 from narrator.pipeline.edits.words import WrittenParagraph, paragraph, text_edit
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "apply",
     "history",
     "merge_edit",
+    "narration_edit",
     "paragraph",
     "path_of",
     "pronoun_edit",

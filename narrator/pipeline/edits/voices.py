@@ -8,12 +8,14 @@ from pathlib import Path
 
 from narrator import files
 from narrator.cast import clips, presets
+from narrator.engines.registry import ENGINES
 from narrator.errors import Problem, UsageError, UserError
 from narrator.pipeline.edits import people
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shorten
 from narrator.pipeline.edits.manifest import manifest_text, set_value
 from narrator.project import load
+from narrator.project.other_engine import require_known_engine
 from narrator.project.project import Project
 from narrator.project.schema import VoiceSettings
 
@@ -57,6 +59,34 @@ def voice_edit(project: Project, speaker: str, voice: Mapping[str, object]) -> E
     for key, setting in _build_entries(project, speaker, settings):
         new_text = set_value(new_text, (*place, key) if key else place, setting, project)
     summary = f"{shorten(speaker)} has the voice: {shorten(settings[source])}"
+    return require_readable(project, Edit(summary, (FileChange(project.path, old_text, new_text),)))
+
+
+def narration_edit(project: Project, engine: str, voice: str) -> Edit:
+    """The edit that lets an engine speak the book, and its narrator in a voice.
+
+    The voice is one of the engine's own, the name of a preset, or "" for the one that the engine or
+    book.yaml has. Raises ManifestError, StorageError, UsageError.
+    """
+    require_known_engine(engine)
+    own_manifest = project.own_manifest or project.manifest
+    old_text = new_text = manifest_text(project)
+    if own_manifest.engine.name != engine:
+        has_engine = "engine" in own_manifest.model_fields_set
+        place: tuple[str, ...] = ("engine",) if has_engine else ("engine", "name")
+        new_text = set_value(new_text, place, engine, project)
+    narrator = project.narrator
+    if voice and narrator is None:
+        raise UsageError("book.yaml names no narrator: give each speaker a voice in the studio")
+    if voice and narrator is not None:
+        key = "voice"
+        value: object = voice
+        if voice in ENGINES[engine].voices:
+            key, value = engine, {"voice": voice}
+        else:
+            presets.find(voice, project.root)
+        new_text = set_value(new_text, ("speakers", narrator, key), value, project)
+    summary = f"{ENGINES[engine].title} speaks the book{f', in the voice {voice}' if voice else ''}"
     return require_readable(project, Edit(summary, (FileChange(project.path, old_text, new_text),)))
 
 

@@ -240,7 +240,7 @@ async function again(mine, choices) {
 function coverOf(mine) {
   const { book, typed } = mine;
   const place = h("div", { class: "cover-form" });
-  const file = h("input", { type: "file", accept: "image/jpeg,image/png", class: "vh", tabindex: "-1" });
+  const file = h("input", { type: "file", accept: "image/jpeg,image/png", class: "vh", tabindex: "-1", "aria-label": "Cover" });
   const draw = () => {
     const isShown = book.has_cover && typed.cover;
     refill(

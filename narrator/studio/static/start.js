@@ -3,6 +3,7 @@
 import { addressOf } from "./address.js";
 import { get } from "./api.js";
 import { byId, fill, h } from "./dom.js";
+import { leaveBook, showBook } from "./firstrender.js";
 import "./look.js";
 import { complain } from "./messages.js";
 import "./newbook.js";
@@ -35,6 +36,9 @@ function card(project) {
       ? h("span", { class: "trouble" }, trouble)
       : h("span", { class: "facts" }, counted(project.chapters, "chapter")),
     trouble ? null : h("span", { class: "facts progress" }, project.is_begun ? "…" : "Not rendered"),
+    trouble
+      ? null
+      : h("a", { class: "button small", href: `#book=${id}`, "aria-label": `Voice and files of ${title}` }, "Voice and files"),
     project.changed ? h("span", { class: "facts" }, `Changed ${since(project.changed)}`) : null,
   );
 }
@@ -84,12 +88,7 @@ on("making", (isMaking) => {
   byId("making").hidden = !isMaking;
   byId("home").hidden = isMaking;
 });
-on("made", async (id) => {
-  byId("making").hidden = true;
-  byId("home").hidden = false;
-  await loadProjects();
-  open(id);
-});
+on("made", (id) => (location.hash = `#book=${id}`));
 
 // -- the connection --------------------------------------------------------------------------------
 
@@ -104,12 +103,19 @@ on("link", (link) => {
   fill(banner, LINKS[link] ?? "");
 });
 
-addEventListener("pageshow", async () => {
+/** #open=ID opens a book's studio, #book=ID shows what is left to do until it can be heard. */
+async function goByAddress() {
+  const [, way, id] = /^#(open|book)=([0-9a-f]+)$/.exec(location.hash) ?? [];
+  leaveBook();
+  if (way === "book") return showBook(id);
+  byId("making").hidden = true;
+  byId("home").hidden = false;
   try {
     await loadProjects();
   } catch (error) {
     complain(error);
   }
-  const id = /^#open=([0-9a-f]+)$/.exec(location.hash)?.[1];
-  if (id) open(id);
-});
+  if (way === "open") open(id);
+}
+addEventListener("hashchange", goByAddress);
+addEventListener("pageshow", goByAddress);

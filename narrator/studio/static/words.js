@@ -60,3 +60,12 @@ export function since(seconds) {
   if (days === 1) return "yesterday";
   return days < 30 ? `${days} days ago` : new Date(seconds * 1000).toLocaleDateString("en-GB", { dateStyle: "medium" });
 }
+
+/** A size as 900 B, 12 kB, 3.4 MB. @param {number} size */
+export function bytes(size) {
+  for (const unit of ["B", "kB", "MB"]) {
+    if (size < 1000) return `${size.toFixed(unit === "MB" && size < 10 ? 1 : 0)} ${unit}`;
+    size /= 1000;
+  }
+  return `${size.toFixed(1)} GB`;
+}

@@ -1,0 +1,433 @@
+// From a new book to its files: a voice, who speaks, what it costs, the render, the download. All of
+// it by the routes of the book's own studio, which the start page's server has opened.
+
+import { get, heard, post } from "./api.js";
+import { byId, fill, h, icon, refill } from "./dom.js";
+import { complain, say } from "./messages.js";
+import { openOnServer } from "./opening.js";
+import { emit } from "./store.js";
+import { bytes, counted, percent, span } from "./words.js";
+
+const box = byId("making");
+const audio = byId("sample");
+
+/** The book on the page: its address, and what its server says. @type {any} */
+let book = null;
+/** @type {EventSource | null} */
+let source = null;
+
+const api = (path) => `${book.address}api/${path}`;
+
+// -- in and out ------------------------------------------------------------------------------------
+
+/** Shows what is left to do with a book until it can be heard. @param {string} id */
+export async function showBook(id) {
+  emit("making", true);
+  const words = h("p", { class: "note", role: "status" });
+  const heading = h("h2", { tabindex: "-1" }, "Opening the book");
+  fill(box, heading, h("progress", { "aria-label": "Opening" }), words);
+  heading.focus();
+  try {
+    const { address } = await openOnServer(id, (now) => fill(words, now));
+    book = { id, address };
+    await load();
+  } catch (error) {
+    fill(box, h("p", { class: "trouble" }, error.message), backButton());
+    return;
+  }
+  draw();
+  heading.isConnected || box.querySelector("h2")?.focus();
+  listen();
+}
+
+export function leaveBook() {
+  source?.close();
+  source = null;
+  book = null;
+  audio.pause();
+  fill(box);
+}
+
+async function load() {
+  const [facts, voices, costs, downloads] = await Promise.all([
+    get(api("book")),
+    get(api("voices")),
+    get(api("estimate")),
+    get(api("downloads")),
+  ]);
+  Object.assign(book, { facts, voices, costs, files: downloads.files });
+  book.chosen ??= voices.chosen ?? voices.voices[0] ?? null;
+}
+
+function listen() {
+  source?.close();
+  source = new EventSource(api("events"));
+  source.onmessage = (message) => {
+    const event = JSON.parse(message.data);
+    if (event.type === "job") handle(event);
+  };
+}
+
+const backButton = () =>
+  h("button", { onclick: () => (location.hash = "") }, icon("book"), "All books");
+
+// -- the page --------------------------------------------------------------------------------------
+
+const places = {};
+
+function draw() {
+  for (const name of ["voice", "people", "render", "files"])
+    places[name] = h("section", { class: "step", "aria-labelledby": `step-${name}` });
+  fill(
+    box,
+    h("div", { class: "row" }, backButton()),
+    h("h2", { tabindex: "-1" }, book.facts.title, book.facts.author ? h("small", {}, ` ${book.facts.author}`) : null),
+    ...Object.values(places),
+  );
+  drawVoice();
+  drawPeople();
+  drawRender();
+  drawFiles();
+}
+
+const heading = (name, words) => h("h3", { id: `step-${name}` }, words);
+
+/** Asks the server for everything again, and shows it where nobody is typing. */
+async function reload() {
+  try {
+    await load();
+    drawPeople();
+    drawRender();
+    drawFiles();
+  } catch (error) {
+    complain(error);
+  }
+}
+
+// -- a voice ---------------------------------------------------------------------------------------
+
+const PEOPLE = { she: "a woman", he: "a man" };
+const ABOUT = {
+  draft: "Robotic and fast: to hear quickly whether text and order are right.",
+  kokoro: "Natural, on any computer.",
+  voxcpm2: "Natural, and can imitate a voice.",
+  cosyvoice2: "Natural, and imitates a voice.",
+};
+
+const isSame = (one, other) => one?.engine === other?.engine && one?.voice === other?.voice;
+const nameOf = (one) =>
+  one.voice ? one.voice : one.engine === "draft" ? "Draft voice" : "A voice made for this book";
+
+function drawVoice() {
+  const { voices, absent } = book.voices;
+  const engines = [...new Set(voices.map((one) => one.engine))];
+  refill(
+    places.voice,
+    heading("voice", "Voice"),
+    ...engines.map((engine) => {
+      const rows = voices.filter((one) => one.engine === engine);
+      return h(
+        "fieldset",
+        { class: "voices" },
+        h("legend", {}, rows[0].title, ABOUT[engine] ? h("small", {}, ` ${ABOUT[engine]}`) : null),
+        h("ul", {}, ...rows.map(voiceRow)),
+      );
+    }),
+    absent.length
+      ? h(
+          "details",
+          {},
+          h("summary", {}, "Other voices, which are not on this machine"),
+          h(
+            "ul",
+            { class: "remarks" },
+            ...absent.map(({ title, note }) => h("li", {}, h("b", {}, title), `: ${note}`)),
+          ),
+        )
+      : null,
+  );
+}
+
+function voiceRow(one) {
+  const facts = [PEOPLE[one.pronoun], one.voice ? languageName(one.language) : "", one.description];
+  const hear = h(
+    "button",
+    { class: "round", "aria-label": `Hear ${nameOf(one)}`, title: "Hear the book's first sentences" },
+    icon("play"),
+  );
+  hear.addEventListener("click", () => hearVoice(one, hear));
+  return h(
+    "li",
+    {},
+    h(
+      "label",
+      {},
+      h("input", {
+        type: "radio",
+        name: "book-voice",
+        checked: isSame(one, book.chosen),
+        onchange: () => choose(one),
+      }),
+      h("span", { class: "name" }, nameOf(one)),
+      h("small", {}, facts.filter(Boolean).join(", ")),
+    ),
+    hear,
+  );
+}
+
+const languageName = (tag) => new Intl.DisplayNames(["en"], { type: "language" }).of(tag) ?? tag;
+
+let hearing = null;
+
+/** The book's first sentences in a voice, or an end of them. */
+async function hearVoice(one, button) {
+  const wasPlaying = hearing === button && !audio.paused;
+  audio.pause();
+  if (wasPlaying) return;
+  hearing = button;
+  button.disabled = true;
+  try {
+    const { sound, job } = await heard(api("voices/sample"), { engine: one.engine, voice: one.voice });
+    const url = sound ? URL.createObjectURL(sound) : await sampleOfJob(job);
+    if (hearing !== button) return;
+    if (audio.src.startsWith("blob:")) URL.revokeObjectURL(audio.src);
+    audio.src = url;
+    await audio.play();
+  } catch (error) {
+    if (error.name !== "AbortError") complain(error);
+  }
+  button.disabled = false;
+  button.focus();
+}
+for (const event of ["play", "pause", "ended"])
+  audio.addEventListener(event, () => {
+    for (const button of box.querySelectorAll(".voices .round"))
+      fill(button, icon(button === hearing && !audio.paused ? "pause" : "play"));
+  });
+
+/** Large models speak a sample as a job. @type {Map<string, { resolve: any, reject: any }>} */
+const jobs = new Map();
+
+async function sampleOfJob(job) {
+  say("The model is loaded and speaks the first sentences", "sample");
+  const summary = await new Promise((resolve, reject) => jobs.set(job.id, { resolve, reject }));
+  return `${book.address}sound/auditions/${summary.name}`;
+}
+
+/** The voice that is chosen is written into the book at once. */
+async function choose(one) {
+  const before = book.chosen;
+  book.chosen = one;
+  try {
+    await write();
+  } catch (error) {
+    book.chosen = before;
+    complain(error);
+    drawVoice();
+  }
+}
+
+/** Writes the voice into book.yaml, if it is not there yet. */
+async function write() {
+  if (!book.chosen || isSame(book.chosen, book.voices.chosen)) return;
+  await busy(() => post(api("voices"), { engine: book.chosen.engine, voice: book.chosen.voice }));
+  await reload();
+}
+
+/** What takes a while is said next to the button that begins a render. */
+async function busy(work) {
+  book.busy = true;
+  drawRender();
+  try {
+    await work();
+  } finally {
+    book.busy = false;
+    drawRender();
+  }
+}
+
+// -- who speaks ------------------------------------------------------------------------------------
+
+function drawPeople() {
+  const people = book.facts.speakers.filter((one) => one.chunks);
+  const find = h("button", { "data-keep": "find", disabled: book.finding }, icon("who"), "Find who speaks");
+  find.addEventListener("click", async () => {
+    const begin = performance.now();
+    book.finding = true;
+    drawPeople();
+    const clock = setInterval(() => {
+      book.finding = span((performance.now() - begin) / 1000);
+      drawPeople();
+    }, 1000);
+    try {
+      const { what } = await post(api("edits"), { kind: "cast" });
+      say(what, "people");
+    } catch (error) {
+      complain(error);
+    }
+    clearInterval(clock);
+    book.finding = false;
+    await reload();
+    drawVoice();
+  });
+  refill(
+    places.people,
+    heading("people", "Who speaks"),
+    h(
+      "p",
+      {},
+      people.length > 1
+        ? `${counted(people.length, "voice")}: ${people
+            .slice(0, 8)
+            .map((one) => one.name)
+            .join(", ")}${people.length > 8 ? " …" : ""}`
+        : "One voice reads everything.",
+    ),
+    h(
+      "div",
+      { class: "row wrap" },
+      find,
+      book.finding
+        ? h("span", { class: "note", role: "status" }, `Reading who says what … ${book.finding === true ? "" : book.finding}`)
+        : h("small", {}, "Quoted people get voices of their own. Correct them later in the studio, or undo it there."),
+    ),
+  );
+}
+
+// -- the render ------------------------------------------------------------------------------------
+
+function drawRender() {
+  const { todo, jobs: state, can } = book.facts;
+  const running = book.running ?? state.running;
+  refill(places.render, heading("render", "Render"), ...(running ? atWork(running) : atRest(todo, can)));
+}
+
+function atRest(todo, can) {
+  const { costs } = book;
+  const isPossible = book.facts.draft ? can.draft : can.model;
+  const last = book.facts.jobs.last;
+  const time =
+    costs.seconds === null
+      ? "How long it takes is known after the first chunks."
+      : `It takes ${costs.is_measured ? "about" : "roughly"} ${span(costs.seconds)} on this machine.`;
+  const room = `Needs ${bytes(costs.disk_bytes)} of disk while it works, ${bytes(costs.file_bytes)} for the file; ${bytes(costs.free_bytes)} are free.`;
+  const sent = costs.sent_characters
+    ? `${counted(costs.sent_characters, "character")} are sent to the speech server${costs.price ? `: ${costs.price}` : ""}.`
+    : "";
+  const button = h(
+    "button",
+    {
+      class: `wide${todo.chunks ? " main" : ""}`,
+      "data-keep": "render",
+      disabled: !isPossible || book.busy || book.finding,
+      onclick: render,
+    },
+    icon("render"),
+    book.busy ? "Reading the book …" : todo.chunks ? "Render the book" : "Make the file again",
+  );
+  return [
+    h("p", { class: "big" }, todo.chunks ? `${span(todo.seconds)} of speech` : "All is spoken"),
+    todo.chunks ? h("p", {}, time) : null,
+    todo.chunks ? h("p", { class: costs.disk_bytes > costs.free_bytes ? "trouble" : "note" }, room) : null,
+    sent ? h("p", {}, sent) : null,
+    isPossible ? null : h("p", { class: "trouble" }, can.why_not),
+    button,
+    last?.exit ? h("p", { class: "trouble" }, last.error || last.text) : null,
+  ];
+}
+
+async function render() {
+  try {
+    await write();
+    book.running = { kind: "render" };
+    book.progress = null;
+    drawRender();
+    const kind = book.facts.todo.chunks ? "render" : "export";
+    await post(api("jobs"), { kind, draft: book.facts.draft });
+    places.render.querySelector("button")?.focus();
+  } catch (error) {
+    book.running = null;
+    drawRender();
+    complain(error);
+  }
+}
+
+function atWork() {
+  const now = book.progress ?? book.facts.jobs.progress;
+  const share = now?.of ? Math.min(1, now.done / now.of) : 0;
+  const isMaking = now && !["render", "starting"].includes(now.phase);
+  const left = now?.left === null || now?.left === undefined ? "" : `, ${span(now.left)} left`;
+  return [
+    h("p", { class: "big", role: "status" }, isMaking ? "Writing the file" : "Speaking", ` ${percent(share)}${left}`),
+    h("progress", { max: 1, value: share, "aria-label": "Rendered" }),
+    h("p", { class: "note" }, "You can close this page meanwhile, but not the studio's server."),
+    h(
+      "button",
+      {
+        class: "stop",
+        "data-keep": "stop",
+        onclick: () => post(api("jobs/stop")).catch(complain),
+      },
+      icon("stop"),
+      "Stop",
+    ),
+  ];
+}
+
+function handle(event) {
+  const sample = event.event === "ended" && jobs.get(event.job);
+  if (sample) {
+    jobs.delete(event.job);
+    if (event.exit) sample.reject(new Error(event.error || "The model could not say this."));
+    else sample.resolve(event.summary);
+    return;
+  }
+  if (event.event === "hello") book.running = event.running;
+  if (event.event === "started" && !event.job.beside) book.running = event.job;
+  if (event.event === "progress") book.progress = event;
+  if (["ended", "gone"].includes(event.event)) {
+    const isMine = event.event === "gone" || event.job === book.running?.id || book.running;
+    if (!isMine) return;
+    book.running = book.progress = null;
+    if (event.event === "ended" && !event.exit) say("The book is ready", "job");
+    reload();
+    return;
+  }
+  drawRender();
+}
+
+// -- the files -------------------------------------------------------------------------------------
+
+function drawFiles() {
+  const { files } = book;
+  refill(
+    places.files,
+    heading("files", "Listen"),
+    files.length ? h("ul", { class: "files" }, ...files.map(fileRow)) : h("p", { class: "note" }, "Nothing is rendered yet."),
+    h(
+      "div",
+      { class: "row wrap" },
+      h(
+        "a",
+        { class: "button", href: book.address },
+        icon("edit"),
+        "Open in the studio",
+      ),
+      h("small", {}, "to hear it line by line, mend names, and give lines to others"),
+    ),
+  );
+}
+
+const inBook = (address) => book.address + address.slice(1);
+
+function fileRow(file) {
+  const url = inBook(file.address);
+  return h(
+    "li",
+    {},
+    h("span", { class: "name" }, file.name),
+    h("small", {}, bytes(file.bytes), file.is_current ? "" : ", older than the book"),
+    h("audio", { controls: true, preload: "none", src: url, "aria-label": file.name }),
+    h("a", { class: "button main", href: url, download: file.name }, icon("export"), "Download"),
+  );
+}
