@@ -73,7 +73,10 @@ def project_row(place: ProjectPlace) -> dict[str, Any]:
     try:
         project = load.load(place.manifest)
     except NarratorError as error:
-        return row | {"title": place.manifest.parent.name, "trouble": str(error).splitlines()[0]}
+        return row | {
+            "title": place.manifest.parent.name,
+            "trouble": _trouble(error, place.manifest.parent),
+        }
     return row | {
         "title": project.manifest.title,
         "author": project.facts.author,
@@ -83,6 +86,11 @@ def project_row(place: ProjectPlace) -> dict[str, Any]:
         "changed": max(_change_times(project), default=0),
         "is_begun": (project.takes / JOURNAL).is_file(),
     }
+
+
+def _trouble(error: NarratorError, folder: Path) -> str:
+    """Returns the first line of an error, without the path of the project's folder."""
+    return str(error).splitlines()[0].replace(f"{folder}/", "")
 
 
 def _change_times(project: Project) -> Iterator[int]:

@@ -36,7 +36,7 @@ export async function showBook(id) {
     return;
   }
   draw();
-  heading.isConnected || box.querySelector("h2")?.focus();
+  box.querySelector("h2").focus();
   listen();
 }
 
@@ -114,6 +114,8 @@ const ABOUT = {
   cosyvoice2: "Natural, and imitates a voice.",
 };
 
+/** Whether an engine has one voice only, whose row says everything. */
+const isAlone = (rows) => rows.length === 1 && !rows[0].voice;
 const isSame = (one, other) => one?.engine === other?.engine && one?.voice === other?.voice;
 const nameOf = (one) =>
   one.voice ? one.voice : one.engine === "draft" ? "Draft voice" : "A voice made for this book";
@@ -129,7 +131,12 @@ function drawVoice() {
       return h(
         "fieldset",
         { class: "voices" },
-        h("legend", {}, rows[0].title, ABOUT[engine] ? h("small", {}, ` ${ABOUT[engine]}`) : null),
+        h(
+          "legend",
+          { class: isAlone(rows) ? "vh" : "" },
+          rows[0].title,
+          h("small", {}, ` ${ABOUT[engine] ?? ""}`),
+        ),
         h("ul", {}, ...rows.map(voiceRow)),
       );
     }),
@@ -149,7 +156,9 @@ function drawVoice() {
 }
 
 function voiceRow(one) {
-  const facts = [PEOPLE[one.pronoun], one.voice ? languageName(one.language) : "", one.description];
+  const facts = one.voice
+    ? [PEOPLE[one.pronoun], languageName(one.language), one.description]
+    : [ABOUT[one.engine]];
   const hear = h(
     "button",
     { class: "round", "aria-label": `Hear ${nameOf(one)}`, title: "Hear the book's first sentences" },
@@ -303,8 +312,9 @@ function drawRender() {
 }
 
 function atRest(todo, can) {
-  const { costs } = book;
-  const isPossible = book.facts.draft ? can.draft : can.model;
+  const isWritten = !book.chosen || isSame(book.chosen, book.voices.chosen);
+  const costs = isWritten ? book.costs : { ...book.costs, seconds: book.chosen.seconds, is_measured: false };
+  const isPossible = !isWritten || (book.facts.draft ? can.draft : can.model);
   const last = book.facts.jobs.last;
   const time =
     costs.seconds === null
@@ -317,7 +327,7 @@ function atRest(todo, can) {
   const button = h(
     "button",
     {
-      class: `wide${todo.chunks ? " main" : ""}`,
+      class: `large${todo.chunks ? " main" : ""}`,
       "data-keep": "render",
       disabled: !isPossible || book.busy || book.finding,
       onclick: render,
@@ -390,7 +400,8 @@ function handle(event) {
     if (!isMine) return;
     book.running = book.progress = null;
     if (event.event === "ended" && !event.exit) say("The book is ready", "job");
-    reload();
+    const hadFocus = places.render.contains(document.activeElement);
+    reload().then(() => hadFocus && places.files.querySelector("a.main")?.focus());
     return;
   }
   drawRender();

@@ -138,7 +138,7 @@ function show(mine, book) {
   mine.book = book;
   mine.ticks = book.parts.map((part) => part.is_read);
   const trouble = h("p", { class: "trouble", role: "alert" });
-  const submit = h("button", { class: "main wide", type: "submit" }, "Make the book");
+  const submit = h("button", { class: "main large", type: "submit" }, "Make the book");
   const form = h(
     "form",
     { class: "new-book" },
@@ -207,9 +207,18 @@ function facts(mine, typed) {
   return [
     text("Title", "title"),
     text("Author", "authors", "Several: with a semicolon between them"),
-    h("label", { class: "field" }, h("span", {}, "Language"), language),
+    h(
+      "label",
+      { class: "field" },
+      h("span", {}, "Language"),
+      language,
+      ...book.remarks.filter(isOnLanguage).map((remark) => h("small", {}, remark.slice(LANGUAGE.length))),
+    ),
   ];
 }
+
+const LANGUAGE = "language: ";
+const isOnLanguage = (remark) => remark.startsWith(LANGUAGE);
 
 /** Tags with the names of their languages, by name. @returns {[string, string][]} */
 function named(tags) {
@@ -292,7 +301,8 @@ function coverOf(mine) {
 
 /** What is odd, and what was guessed. */
 function told(book) {
-  const lines = [book.dialogue && `Read as ${book.dialogue}.`, ...book.remarks].filter(Boolean);
+  const remarks = book.remarks.filter((remark) => !isOnLanguage(remark));
+  const lines = [book.dialogue && `Read as ${book.dialogue}.`, ...remarks].filter(Boolean);
   if (!lines.length) return null;
   return h(
     "section",

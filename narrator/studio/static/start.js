@@ -18,6 +18,7 @@ const list = byId("projects");
 async function loadProjects() {
   const { folder, projects } = await get("/api/projects");
   byId("folder").textContent = folder;
+  projects.sort((one, other) => (other.changed ?? 0) - (one.changed ?? 0));
   fill(list, ...projects.map(card));
   list.removeAttribute("aria-busy");
   byId("no-projects").hidden = projects.length > 0;
@@ -36,10 +37,14 @@ function card(project) {
       ? h("span", { class: "trouble" }, trouble)
       : h("span", { class: "facts" }, counted(project.chapters, "chapter")),
     trouble ? null : h("span", { class: "facts progress" }, project.is_begun ? "…" : "Not rendered"),
+    project.changed ? h("span", { class: "facts" }, `Changed ${since(project.changed)}`) : null,
     trouble
       ? null
-      : h("a", { class: "button small", href: `#book=${id}`, "aria-label": `Voice and files of ${title}` }, "Voice and files"),
-    project.changed ? h("span", { class: "facts" }, `Changed ${since(project.changed)}`) : null,
+      : h(
+          "a",
+          { class: "button small", href: `#book=${id}`, "aria-label": `Voice and files of ${title}` },
+          "Voice and files",
+        ),
   );
 }
 
