@@ -12,6 +12,7 @@ from narrator.errors import StorageError
 from narrator.studio import server
 from narrator.studio.cast_routes import CastRoutes
 from narrator.studio.edit_routes import EditRoutes, PickupsPage
+from narrator.studio.find_routes import FindRoutes
 from narrator.studio.jobs import Jobs
 from narrator.studio.session import ProjectSession
 from narrator.studio.view_routes import ViewRoutes
@@ -32,6 +33,7 @@ class BookApp:
                 *EditRoutes(session, self.jobs, print_pickups).routes(),
                 *CastRoutes(session).routes(),
                 *VoiceRoutes(session, self.jobs).routes(),
+                *FindRoutes(session).routes(),
             ]
         )
 

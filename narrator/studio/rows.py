@@ -211,7 +211,7 @@ def chapter(
         piece = first.chunk.pieces[0]
         if piece.start == 0 and not piece.line.continues_previous:
             paragraph += 1
-        row = _chunk_row(view, group, times, chunk_states)
+        row = chunk_row(view, group, times, chunk_states)
         row["source"] = f"{file_names[piece.line.path]}:{piece.line.line}"
         row["paragraph"] = max(0, paragraph)
         row["sure"] = certainties.get(first.id)
@@ -248,7 +248,7 @@ def _cue_times(timeline: Timeline) -> Mapping[str, tuple[float, float]]:
     return {cue.chunk: (cue.start / rate, cue.stop / rate) for cue in timeline.cues}
 
 
-def _chunk_row(
+def chunk_row(
     view: ProjectSnapshot,
     group: Sequence[Step],
     times: Mapping[str, tuple[float, float]],

@@ -335,6 +335,53 @@ def test_a_list_is_brought_in_and_what_is_no_note_is_told(studio: Studio) -> Non
     expect(page.locator("#pane-lists .what")).to_have_count(0)
 
 
+def test_the_whole_book_is_searched_by_words_speaker_and_state(studio: Studio) -> None:
+    page = studio.page
+    hits = page.locator(".hit")
+    studio.press("/")
+    page.keyboard.type("kirkcudbright")
+    expect(hits).to_have_count(2)
+    studio.press("Enter")
+    expect(studio.chunk("1.2")).to_have_class(re.compile("chosen"))
+    studio.press("Escape", "o")
+    expect(studio.chunk("2.2")).to_have_class(re.compile("chosen"))
+    studio.press("Shift+O")
+    expect(studio.chunk("1.2")).to_have_class(re.compile("chosen"))
+    studio.press("/")
+    page.keyboard.type(" ")  # over the words
+    page.locator("#pane-find").get_by_label("Speaker", exact=True).select_option("Ben")
+    expect(hits).to_have_count(1)
+    page.get_by_role("button", name="Doubtful").press("Enter")
+    expect(page.locator("#pane-find [role=status]")).to_have_text("Nothing found")
+    page.get_by_role("button", name="Doubtful").press("Enter")
+    page.get_by_role("searchbox", name="Words in the book").press("ArrowDown")
+    studio.press("Enter")
+    expect(studio.chunk("1.5")).to_have_class(re.compile("chosen"))
+
+
+def test_pickups_are_filtered_by_words_chapter_speaker_and_done(studio: Studio) -> None:
+    page = studio.page
+    pane = page.locator("#pane-lists")
+    notes = pane.locator(".what")
+    studio.press("l")
+    page.get_by_role("button", name="Import").click()
+    page.locator("dialog textarea").fill("1.3 too fast\n2.1 too slow\n2.2 a click\n")
+    page.locator("dialog").get_by_role("button", name="Import").click()
+    expect(notes).to_have_count(3)
+    page.get_by_role("searchbox", name="Words of note or text").fill("TOO")
+    expect(notes).to_have_text(["too fast", "too slow"])
+    pane.get_by_label("Chapter", exact=True).select_option("2")
+    expect(notes).to_have_text(["too slow"])
+    pane.get_by_label("Speaker").select_option("Ada")
+    expect(notes).to_have_count(0)
+    page.get_by_role("searchbox", name="Words of note or text").fill("")
+    expect(notes).to_have_text(["a click"])
+    page.get_by_role("checkbox", name="a click").check()
+    expect(notes).to_have_count(0)
+    pane.get_by_label("Done or not").select_option("done")
+    expect(notes).to_have_text(["a click"])
+
+
 def test_a_line_is_given_to_another_speaker_undone_and_done_again(studio: Studio) -> None:
     text = studio.folder / "out.md"
     give_to(studio, "1.3", "Ben")

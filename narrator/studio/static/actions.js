@@ -224,7 +224,7 @@ export function step(by) {
 }
 
 /** @param {number} place */
-export function goToPlace(place) {
+function goToPlace(place) {
   const last = state.chapter ? state.chapter.chunks.length - 1 : -1;
   if (last < 0) return;
   const to = Math.max(0, Math.min(last, place));

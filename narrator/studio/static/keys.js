@@ -13,6 +13,7 @@ import { isOpen, open, field } from "./dialogs.js";
 import { pressDoubtKey, turnDoubt } from "./doubts.js";
 import { byId, h, isWriting } from "./dom.js";
 import { editWords, flag, giveSpeaker, sayItAs } from "./edits.js";
+import { nextFound, openFind } from "./find.js";
 import { openRender } from "./jobs.js";
 import { kept } from "./kept.js";
 import { goTo, openChapter } from "./loading.js";
@@ -20,7 +21,6 @@ import { closeError } from "./messages.js";
 import { closeOver, openSide, pane, showPane } from "./panes.js";
 import { changeRate, place, playFrom, seek, setRate, toggle } from "./player.js";
 import { focusProse } from "./prose.js";
-import { closeSearch, openSearch } from "./search.js";
 import { state } from "./store.js";
 import { hearKey, pinHeard, unpinHeard } from "./takes.js";
 import { seconds } from "./words.js";
@@ -62,7 +62,8 @@ const TABLE = [
         (event) => turnChapter(event.key === "." ? 1 : -1),
       ],
       ["Go to a time or a chunk", ["g"], () => goToTime()],
-      ["Search the chapter", ["/"], () => openSearch()],
+      ["Find in the book", ["/"], () => openFind()],
+      ["Next that was found, the one before", ["o", "O"], (event) => nextFound(!event.shiftKey ? 1 : -1)],
     ],
   ],
   [
@@ -190,7 +191,7 @@ addEventListener("keyup", (event) => {
 });
 
 function escape() {
-  if (closeError() || closeSearch()) return;
+  if (closeError()) return;
   closeOver();
   if (pane() !== "chunk") {
     showPane("chunk", { focus: false, reveal: false });

@@ -4,7 +4,7 @@ import { act, attempt, tick, undo } from "./actions.js";
 import { addressOf } from "./address.js";
 import { get, post, sendList } from "./api.js";
 import { field, open } from "./dialogs.js";
-import { byId, h, icon, refill } from "./dom.js";
+import { byId, fill, h, icon, refill } from "./dom.js";
 import { flag } from "./edits.js";
 import { goTo } from "./loading.js";
 import { complain, say } from "./messages.js";
@@ -15,7 +15,27 @@ import { counted, shortened } from "./words.js";
 const box = byId("pane-lists");
 /** @type {any[]} */
 let rows = [];
-let isAll = false;
+
+const buttons = h("div", { class: "row wrap" });
+const words = h("input", {
+  type: "search",
+  "aria-label": "Words of note or text",
+  placeholder: "Words of note or text",
+  autocomplete: "off",
+  oninput: () => draw(),
+});
+const filter = (label) => h("select", { "aria-label": label, onchange: () => draw() });
+const [speaker, chapter, which] = [filter("Speaker"), filter("Chapter"), filter("Done or not")];
+const count = h("p", { class: "note", role: "status" });
+const list = h("div", {});
+const filters = h("div", { class: "find-form", role: "search" }, words, h("div", { class: "row" }, which, chapter, speaker));
+fill(box, buttons, filters, count, list);
+
+const DONE = [
+  ["", "Open"],
+  ["done", "Done"],
+  ["all", "All"],
+];
 
 async function load() {
   const answer = await attempt(() => get("/api/pickups"));
@@ -24,56 +44,56 @@ async function load() {
   draw();
 }
 
-function draw() {
-  const shown = rows.filter((one) => isAll || !one.done);
-  const number = state.chapter?.number ?? 1;
-  refill(
-    box,
-    h(
-      "div",
-      { class: "row wrap" },
-      h(
-        "button",
-        { "data-keep": "add", onclick: () => flag() },
-        icon("flag"),
-        "Flag this sentence",
-      ),
-      h("button", { "data-keep": "import", onclick: importList }, icon("clip"), "Import"),
-      h("a", { class: "button", href: addressOf("/pickups.csv"), download: true }, "CSV"),
-      h(
-        "a",
-        { class: "button", href: addressOf("/pickups.html"), target: "_blank", rel: "noopener" },
-        "To print",
-      ),
-      h(
-        "a",
-        { class: "button", href: addressOf(`/labels/${number}.txt`), download: true },
-        `Labels of chapter ${number}`,
-      ),
-    ),
-    shown.length
-      ? h("ul", { class: "pickups" }, ...shown.map(row))
-      : h("p", { class: "empty" }, rows.length ? "All is done." : "Nothing is flagged."),
-    rows.some((one) => one.done) ? showAll() : null,
+/** Puts choices into a filter; the one that is chosen stays, where it is still there. */
+function offer(select, choices) {
+  const before = select.value;
+  fill(select, ...choices.map(([value, label]) => h("option", { value, selected: value === before }, label)));
+}
+
+const different = (name) => [...new Set(rows.map((one) => one[name]))].filter(Boolean);
+const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+
+function isShown(one) {
+  return (
+    (which.value === "all" || one.done === (which.value === "done")) &&
+    (!speaker.value || one.speaker === speaker.value) &&
+    (!chapter.value || one.chapter === chapter.value) &&
+    plain(`${one.note}\n${one.text}`).includes(plain(words.value.trim()))
   );
 }
 
-function showAll() {
-  const tick = h("input", {
-    type: "checkbox",
-    checked: isAll,
-    "data-keep": "all",
-    onchange: () => {
-      isAll = tick.checked;
-      draw();
-    },
-  });
-  return h(
-    "label",
-    { class: "tick" },
-    tick,
-    h("span", {}, `Also those that are done (${rows.filter((one) => one.done).length})`),
+function draw() {
+  const number = state.chapter?.number ?? 1;
+  refill(
+    buttons,
+    h("button", { "data-keep": "add", onclick: () => flag() }, icon("flag"), "Flag this sentence"),
+    h("button", { "data-keep": "import", onclick: importList }, icon("clip"), "Import"),
+    h("a", { class: "button", href: addressOf("/pickups.csv"), download: true }, "CSV"),
+    h(
+      "a",
+      { class: "button", href: addressOf("/pickups.html"), target: "_blank", rel: "noopener" },
+      "To print",
+    ),
+    h(
+      "a",
+      { class: "button", href: addressOf(`/labels/${number}.txt`), download: true },
+      `Labels of chapter ${number}`,
+    ),
   );
+  const titles = new Map(state.book?.chapters.map((one) => [String(one.number), one.title]));
+  offer(which, DONE);
+  offer(chapter, [["", "Any chapter"], ...different("chapter").map((one) => [one, `${one}. ${shortened(titles.get(one) ?? "", 30)}`])]);
+  offer(speaker, [["", "Any speaker"], ...different("speaker").map((one) => [one, one])]);
+  filters.hidden = !rows.length;
+  const shown = rows.filter(isShown);
+  const done = rows.filter((one) => one.done).length;
+  fill(
+    count,
+    rows.length
+      ? `${shown.length} of ${counted(rows.length, "pickup")} shown; ${done} done`
+      : "Nothing is flagged.",
+  );
+  refill(list, h("ul", { class: "pickups" }, ...shown.map(row)));
 }
 
 function row(one) {

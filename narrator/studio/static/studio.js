@@ -6,6 +6,7 @@ import "./cast.js";
 import "./chapters.js";
 import { byId, fill } from "./dom.js";
 import { loadDoubts } from "./doubts.js";
+import "./find.js";
 import "./inspector.js";
 import "./jobs.js";
 import "./keys.js";
@@ -17,7 +18,6 @@ import "./pickups.js";
 import { playFrom } from "./player.js";
 import { choose, on, state } from "./store.js";
 import { focusProse, onActivate } from "./prose.js";
-import "./search.js";
 import "./transport.js";
 import "./wave.js";
 
