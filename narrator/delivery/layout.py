@@ -289,7 +289,7 @@ def _plan_timeline(
                     path=line.path,
                     line=line.line,
                     with_before=index > 0,
-                    times=_written_word_times(book.takes, step, take) if has_word_times else None,
+                    times=written_word_times(book.takes, step, take) if has_word_times else None,
                     quiet=take.edge_silence_seconds,
                 )
             )
@@ -302,7 +302,7 @@ def _plan_timeline(
     )
 
 
-def _written_word_times(takes: TakeResolver, step: Step, take: Record) -> WordTimes | None:
+def written_word_times(takes: TakeResolver, step: Step, take: Record) -> WordTimes | None:
     """Returns the times of the written words in a take, as far as they are known."""
     word_times = takes.store.word_times(take, step.text)
     if word_times is None:

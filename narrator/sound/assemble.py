@@ -191,7 +191,7 @@ def plan_timeline(
                 path=clip.path,
                 line=clip.line,
                 with_before=is_unison,
-                words=_place_words(clip, start, sample_rate),
+                words=place_words(clip, start, sample_rate),
                 timed_by=clip.times.by if clip.times else "",
             )
         )
@@ -199,7 +199,7 @@ def plan_timeline(
     return Timeline(sample_rate, length, tuple(cues), tuple(clips))
 
 
-def _place_words(clip: PlacedTake, start: int, rate: int) -> tuple[tuple[int, int, int, int], ...]:
+def place_words(clip: PlacedTake, start: int, rate: int) -> tuple[tuple[int, int, int, int], ...]:
     """Converts a clip's word times to samples on the timeline, within the clip and in order.
 
     `start` is the sample at which the clip begins.

@@ -260,6 +260,10 @@ class Store:
             return False
         return True
 
+    def engines(self) -> set[str]:
+        """Returns the names of the engines that spoke the takes."""
+        return {entry.record.engine for entry in list(self._entries.values())}
+
     def flag(self, key: str) -> Flag | None:
         """Returns the flag of a step that was given up since its last good take, or None."""
         return self._flags.get(key)

@@ -11,6 +11,7 @@ from narrator import files
 from narrator.errors import StorageError
 from narrator.studio import server
 from narrator.studio.cast_routes import CastRoutes
+from narrator.studio.desk_routes import DeskRoutes
 from narrator.studio.edit_routes import EditRoutes, PickupsPage
 from narrator.studio.find_routes import FindRoutes
 from narrator.studio.jobs import Jobs
@@ -34,6 +35,7 @@ class BookApp:
                 *CastRoutes(session).routes(),
                 *VoiceRoutes(session, self.jobs).routes(),
                 *FindRoutes(session).routes(),
+                *DeskRoutes(session).routes(),
             ]
         )
 

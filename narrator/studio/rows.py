@@ -20,6 +20,7 @@ from narrator.speech.plan import Step
 from narrator.speech.reasons import REASON_TEXTS
 from narrator.studio.attribution import certainties_of
 from narrator.studio.chunk_states import RENDERED, ChunkState
+from narrator.studio.desk_rows import desk_row
 from narrator.studio.lengths import ChapterLengths
 from narrator.studio.session import PlayedChapter, ProjectSnapshot
 from narrator.text.chunks import group_unison
@@ -303,8 +304,6 @@ def chunk(view: ProjectSnapshot, step: Step, chunk_state: ChunkState) -> Row:
     """Returns the row of a chunk with its tries. Raises StorageError."""
     plan = view.book
     line = step.chunk.pieces[0].line
-    pin = plan.pins.get(step.key)
-    try_folder_key = pin.step if pin else step.key
     return {
         "id": step.id,
         "key": step.key,
@@ -319,13 +318,23 @@ def chunk(view: ProjectSnapshot, step: Step, chunk_state: ChunkState) -> Row:
         "faults": list(chunk_state.faults),
         "expected": round(step.expected, 2),
         "retakes": "seed" in plan.engines[step.chunk.speaker].sound_parameters,
-        "tries": [
-            _try_row(try_folder_key, chunk_try) for chunk_try in retakes.tries_of(plan, step)
-        ],
+        "desk": desk_row(plan, step),
+        "tries": tries(plan, step),
     }
 
 
-def _try_row(try_folder_key: str, chunk_try: Try) -> Row:
+def tries(plan: BookPlan, step: Step) -> list[Row]:
+    """Returns rows of the tries of a chunk. Raises StorageError."""
+    pin = plan.pins.get(step.key)
+    home_key = pin.step if pin else step.key
+    has_seed = "seed" in plan.engines[step.chunk.speaker].sound_parameters
+    return [
+        _try_row(home_key, step, chunk_try) | ({} if has_seed else {"seed": None})
+        for chunk_try in retakes.tries_of(plan, step)
+    ]
+
+
+def _try_row(home_key: str, step: Step, chunk_try: Try) -> Row:
     record = chunk_try.record
     return {
         "number": chunk_try.number,
@@ -336,7 +345,13 @@ def _try_row(try_folder_key: str, chunk_try: Try) -> Row:
         "pinned": chunk_try.pinned,
         "whole": chunk_try.whole,
         "seed": record.seed,
+        "attempt": record.attempt,
+        "settings": {
+            name: setting
+            for name, setting in record.parameters.items()
+            if step.parameters.get(name) != setting
+        },
         "mode": record.mode,
         "ratio": round(ratio, 2) if (ratio := record.figures.get("ratio")) else None,
-        "url": f"/sound/tries/{try_folder_key}/{chunk_try.number - 1}",
+        "url": f"/sound/tries/{home_key}/{chunk_try.number - 1}",
     }

@@ -278,6 +278,35 @@ def undone_one_by_one(studio: Studio, chosen: int) -> None:
     expect(chapter).to_contain_text("1 flagged")
 
 
+def test_a_slower_take_is_asked_for_compared_blind_and_pinned_by_keys(studio: Studio) -> None:
+    page = studio.page
+    studio.render()
+    studio.press("j")
+    expect(page.locator("#pane-chunk .number")).to_have_text("1.2")
+    studio.press("d")  # the first field is the speed: the draft voice has no styles
+    expect(page.locator("[name=speed]")).to_be_focused()
+    page.keyboard.type("0.8")
+    studio.press("Enter")
+    expect(page.locator("#said")).to_contain_text("1.2: take 2 is pinned")
+    expect(page.locator(".take .figures").first).to_contain_text("speed 0.8")
+    page.evaluate("document.activeElement.blur()")
+    studio.press("x")
+    page.get_by_role("checkbox", name="Blind").check()
+    expect(page.locator(".side small")).to_have_text(["", ""])
+    studio.press("a")
+    expect(page.get_by_role("button", name="Hear A")).to_have_attribute("aria-pressed", "true")
+    studio.press("x")
+    expect(page.get_by_role("button", name="Hear B")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="B is better").press("Enter")
+    expect(page.locator(".verdict")).to_contain_text(re.compile("A was take .*; B was take"))
+    if "Better: take 1" in page.locator(".verdict").inner_text():
+        studio.press("Enter")
+        expect(page.locator("#said")).to_contain_text("Pinning take 1 of 1.2")
+    else:
+        studio.press("Escape")
+    expect(page.locator("dialog")).to_have_count(0)
+
+
 def test_a_name_is_put_right_everywhere(studio: Studio) -> None:
     names = studio.page.locator("#pane-names")
     studio.render()

@@ -2,6 +2,7 @@
 
 import { attempt, oneReading, review, speakAgain, tick } from "./actions.js";
 import { get } from "./api.js";
+import { desk } from "./desk.js";
 import { byId, h, icon, refill } from "./dom.js";
 import { editWords, flag, giveSpeaker, sayItAs } from "./edits.js";
 import { waiting } from "./jobs.js";
@@ -44,7 +45,16 @@ function draw() {
     refill(box, h("p", { class: "empty" }, "Choose a sentence: here is what became of it."));
     return;
   }
-  refill(box, head(chunk), told(chunk), doings(chunk), flags(chunk), takes(chunk), origin(chunk));
+  refill(
+    box,
+    head(chunk),
+    told(chunk),
+    doings(chunk),
+    desk(chunk, detail),
+    flags(chunk),
+    takes(chunk),
+    origin(chunk),
+  );
 }
 
 function head(chunk) {
@@ -171,14 +181,12 @@ function flags(chunk) {
 function takes(chunk) {
   const content = !detail
     ? h("p", { class: "empty" }, "…")
-    : detail.tries.length
-      ? list(chunk.id, detail.tries)
-      : h("p", { class: "empty" }, "Not spoken yet.");
+    : list(chunk.id, detail.tries);
   waits = waiting(chunk.id);
   return h(
     "section",
     {},
-    h("h3", {}, "Takes", detail?.tries.length > 1 ? h("small", {}, "compare by their keys") : null),
+    h("h3", {}, "Takes", detail?.tries.length > 1 ? h("small", {}, "heard by their keys") : null),
     waits ? h("p", { class: "note", role: "status" }, waits) : null,
     content,
   );

@@ -2,6 +2,7 @@
 
 import { attempt, submit } from "./actions.js";
 import { post } from "./api.js";
+import { retaken } from "./desk.js";
 import { choice } from "./dialogs.js";
 import { byId, fill, h, icon, refill } from "./dom.js";
 import { goTo, loadBook } from "./loading.js";
@@ -336,6 +337,7 @@ const heard = {
     if (event.job === running?.id) [running, progress] = [null, null];
     queue = queue.filter((job) => job.id !== event.job);
     if (event.exit && event.error) complain(event.error);
+    else if (event.summary?.retaken?.length) say(retaken(event.summary.retaken), "job");
     else if (SLOW.has(kind) && kind !== "audition") say(endWords(kind, event.exit), "job");
     loadBook();
   },

@@ -10,6 +10,7 @@ import {
   undo,
 } from "./actions.js";
 import { isOpen, open, field } from "./dialogs.js";
+import { openDesk } from "./desk.js";
 import { pressDoubtKey, turnDoubt } from "./doubts.js";
 import { byId, h, isWriting } from "./dom.js";
 import { editWords, flag, giveSpeaker, sayItAs } from "./edits.js";
@@ -22,7 +23,7 @@ import { closeOver, openSide, pane, showPane } from "./panes.js";
 import { changeRate, place, playFrom, seek, setRate, toggle } from "./player.js";
 import { focusProse } from "./prose.js";
 import { state } from "./store.js";
-import { hearKey, pinHeard, unpinHeard } from "./takes.js";
+import { compareTakes, hearKey, pinHeard, unpinHeard } from "./takes.js";
 import { seconds } from "./words.js";
 import { zoom } from "./wave.js";
 
@@ -76,6 +77,8 @@ const TABLE = [
         (event) => (!event.shiftKey ? pinHeard() : unpinHeard()),
       ],
       ["Speak again", ["s"], () => speakAgain(kept("count", 1))],
+      ["Retake desk: other settings for the next takes", ["d"], () => openDesk()],
+      ["Compare two takes", ["x"], () => compareTakes()],
       ["Flag with a note", ["f"], () => flag()],
       ["Reviewed, and on", ["r"], () => review()],
       ["Reviewed up to here", ["h"], () => reviewToHere()],

@@ -17,9 +17,13 @@ let address = "";
 export const heardNow = () => (audio.paused ? "" : name);
 export const share = () => (audio.duration ? audio.currentTime / audio.duration : 0);
 
-/** @param {string} url @param {string} [as] @param {number} [at] share of it, 0 to 1 */
-export async function playUrl(url, as = url, at = 0) {
+/**
+ * @param {string} url @param {string} [as] @param {number} [at] share of it, 0 to 1
+ * @param {number} [gain] 0 to 1
+ */
+export async function playUrl(url, as = url, at = 0, gain = 1) {
   pause();
+  audio.volume = gain;
   if (address.startsWith("blob:") && address !== url) URL.revokeObjectURL(address);
   name = as;
   if (address !== url) audio.src = addressOf(url);

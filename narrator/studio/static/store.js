@@ -36,13 +36,14 @@ export const state = {
 const listeners = new Map();
 
 /**
- * Topics: book, opened (another chapter), chapter (the same, changed), chosen, playing, player,
+ * Returns a function that ends it. Topics: book, opened (another chapter), chapter (the same, changed), chosen, playing, player,
  * job (an event of the owner of the project), link, edited.
  * @param {string} topic @param {(detail: any) => void} listener
  */
 export function on(topic, listener) {
   if (!listeners.has(topic)) listeners.set(topic, new Set());
   listeners.get(topic)?.add(listener);
+  return () => listeners.get(topic)?.delete(listener);
 }
 
 /** @param {string} topic @param {unknown} [detail] */

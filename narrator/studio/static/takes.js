@@ -1,15 +1,18 @@
-// The tries of a chunk: heard and compared by number, with their figures and faults.
+// The tries of a chunk: heard and compared by number, with their figures and faults; and beside them
+// those of other voices.
 
-import { pin, unpin } from "./actions.js";
-import { bytes } from "./api.js";
-import { h, icon } from "./dom.js";
+import { attempt, pin, unpin } from "./actions.js";
+import { bytes, get } from "./api.js";
+import { compare } from "./compare.js";
+import { fill, h, icon } from "./dom.js";
 import { heardNow, playUrl, share, stop } from "./samples.js";
 import { say } from "./messages.js";
-import { on } from "./store.js";
+import { chosenChunk, on } from "./store.js";
+import { shortened } from "./words.js";
 
 /** @type {any[]} Of the chunk in the inspector. */
 let tries = [];
-/** @type {Map<number, { row: HTMLElement, bar: HTMLElement }>} */
+/** @type {Map<string, { row: HTMLElement, bar: HTMLElement }>} By the address of the sound. */
 const rows = new Map();
 /** The number of the try heard last. */
 let last = -1;
@@ -19,14 +22,98 @@ const named = (one) => `try:${one.url}`;
 
 /** The list for a chunk. @param {string} chunk its id @param {any[]} ofChunk */
 export function list(chunk, ofChunk) {
-  if (chunk !== owner) last = -1;
+  if (chunk !== owner) {
+    last = -1;
+    others = null;
+  }
   owner = chunk;
   tries = [...ofChunk].sort((one, other) => other.number - one.number);
   rows.clear();
-  return h("ol", { class: "takes" }, ...tries.map(row));
+  const own = h("ol", { class: "takes" }, ...tries.map((one) => row(one)));
+  drawOthers();
+  return h(
+    "div",
+    { class: "takes" },
+    tries.length ? own : h("p", { class: "empty" }, "Not spoken yet."),
+    h(
+      "div",
+      { class: "row wrap" },
+      h(
+        "button",
+        { class: "small", "data-keep": "compare", title: "Two takes against each other (x)", onclick: compareTakes },
+        "Compare two",
+      ),
+      h(
+        "button",
+        { class: "small", "data-keep": "others", "aria-expanded": String(Boolean(others)), onclick: toggleOthers },
+        "Other voices",
+      ),
+    ),
+    othersBox,
+  );
 }
 
-function row(one, place) {
+// -- other voices ----------------------------------------------------------------------------------
+
+const othersBox = h("div", { class: "others", role: "status" });
+/** What other voices have of this chunk, once it was asked for. @type {any[] | null} */
+let others = null;
+
+async function toggleOthers(event) {
+  const isShown = Boolean(others);
+  others = null;
+  if (!isShown) {
+    fill(othersBox, h("p", { class: "note" }, "Looking for the takes of other voices …"));
+    const answer = await attempt(() => get(`/api/chunks/${encodeURIComponent(owner)}/others`));
+    if (answer && answer.id !== owner) return;
+    others = answer?.voices ?? null;
+  }
+  event.target.setAttribute("aria-expanded", String(Boolean(others)));
+  drawOthers();
+}
+
+function drawOthers() {
+  const shown = (others ?? []).filter((one) => one.tries.length || one.trouble);
+  fill(
+    othersBox,
+    ...shown.flatMap(({ engine, tries: theirs, trouble }) => [
+      h("h3", {}, titleOf(engine)),
+      trouble ? h("p", { class: "note" }, shortened(trouble, 160)) : null,
+      h("ol", { class: "takes" }, ...theirs.map((one) => row(one, titleOf(engine)))),
+    ]),
+    others && !shown.length ? h("p", { class: "note" }, "No other voice has spoken this.") : null,
+  );
+}
+
+const titleOf = (engine) => (engine === "draft" ? "The draft voice" : engine || "The book's own voice");
+
+// -- comparing -------------------------------------------------------------------------------------
+
+/** Opens the comparison of two takes: the one in use, and the newest other. */
+export function compareTakes() {
+  const whole = (one) => one.whole !== false;
+  const all = [
+    ...tries.filter(whole).map((one) => ({ ...one, title: `Take ${one.number}${state(one)}` })),
+    ...(others ?? []).flatMap(({ engine, tries: theirs }) =>
+      theirs.filter(whole).map((one) => ({ ...one, title: `${titleOf(engine)}, take ${one.number}`, number: null })),
+    ),
+  ];
+  const used = all.find((one) => one.in_use && one.number !== null) ?? all[0];
+  if (all.length < 2) {
+    say("There is one take alone: speak again, or show other voices, to compare two");
+    return;
+  }
+  const rest = all.filter((one) => one !== used);
+  const other = rest.find((one) => !one.faults.length) ?? rest[0];
+  compare(chosenChunk(), all, used, other, (one) => pin(one.number, pinned()));
+}
+
+const state = (one) => (one.pinned ? ", pinned" : one.in_use ? ", in use" : "");
+
+// -- a row -----------------------------------------------------------------------------------------
+
+/** @param {any} one @param {string} [voice] another than that of the chunk */
+function row(one, voice) {
   const bar = h("span", { class: "played" });
   const canvas = h("canvas", { height: 30, width: 300 });
   drawWave(canvas, one.url);
@@ -39,8 +126,8 @@ function row(one, place) {
     "button",
     {
       class: "round",
-      "aria-label": `Hear take ${one.number}`,
-      "data-keep": `hear-${one.number}`,
+      "aria-label": `Hear take ${one.number}${voice ? ` of ${voice}` : ""}`,
+      "data-keep": `hear-${one.url}`,
       onclick: () => toggle(one),
     },
     icon("play"),
@@ -62,26 +149,38 @@ function row(one, place) {
   const element = h(
     "li",
     { class: `take${one.in_use ? " used" : ""}`, "data-number": one.number },
-    h("div", { class: "line" }, play, place < 9 ? h("kbd", {}, place + 1) : null, picture, keepIt),
+    h(
+      "div",
+      { class: "line" },
+      play,
+      !voice && one.number < 10 ? h("kbd", {}, one.number) : null,
+      picture,
+      voice || one.whole === false ? null : keepIt,
+    ),
     h("p", { class: "figures" }, figures(one)),
     one.faults.length ? h("p", { class: "faults" }, one.faults.join("; ")) : null,
   );
-  rows.set(one.number, { row: element, bar });
+  rows.set(one.url, { row: element, bar });
   return element;
 }
 
 function figures(one) {
   const parts = [
     `take ${one.number}`,
-    one.in_use ? "in use" : null,
+    one.pinned ? "pinned" : one.in_use ? "in use" : null,
     `${one.seconds.toFixed(1)} s`,
     one.level === null || one.level === undefined ? null : `${one.level.toFixed(1)} dB`,
     one.ratio === null || one.ratio === undefined
       ? null
       : `${Math.round(one.ratio * 100)} % of the expected length`,
-    one.whole === false ? "in two halves" : null,
+    one.whole === false ? "a part of it" : null,
     one.mode || null,
-    one.seed === null || one.seed === undefined ? null : `seed ${one.seed}`,
+    one.seed === null || one.seed === undefined
+      ? null
+      : `seed ${one.seed}${one.attempt ? `, attempt ${one.attempt + 1}` : ""}`,
+    ...Object.entries(one.settings ?? {}).map(([name, value]) =>
+      name === "style" ? `“${shortened(value, 60) || "no style"}”` : `${name} ${value}`,
+    ),
   ];
   return parts.filter(Boolean).join(" · ");
 }
@@ -89,7 +188,7 @@ function figures(one) {
 // -- hearing ---------------------------------------------------------------------------------------
 
 function hear(one, at = 0) {
-  last = one.number;
+  if (tries.includes(one)) last = one.number;
   playUrl(one.url, named(one), at);
 }
 
@@ -119,10 +218,8 @@ export const unpinHeard = () => unpin(pinned());
 
 function light() {
   const now = heardNow();
-  for (const one of tries) {
-    const { row, bar } = rows.get(one.number) ?? {};
-    if (!row) continue;
-    const isHeard = now === named(one);
+  for (const [url, { row, bar }] of rows) {
+    const isHeard = now === named({ url });
     row.classList.toggle("heard", isHeard);
     row.querySelector("use").setAttribute("href", isHeard ? "#i-pause" : "#i-play");
     bar.style.width = isHeard ? `${share() * 100}%` : "0";

@@ -1,0 +1,149 @@
+// Two takes of a chunk against each other: as loud as each other, and blind where one wants it.
+
+import { open } from "./dialogs.js";
+import { fill, h, icon, isWriting } from "./dom.js";
+import { kept, keep } from "./kept.js";
+import { heardNow, playUrl, share, stop } from "./samples.js";
+import { on, colorOf } from "./store.js";
+import { shortened } from "./words.js";
+
+const SIDES = ["A", "B"];
+
+/**
+ * @typedef {{ title: string, url: string, level: number | null, number: number | null,
+ *   pinned: boolean }} Take its number where it can be pinned
+ * @param {import("./store.js").Chunk} chunk @param {Take[]} takes @param {Take} first
+ * @param {Take} second @param {(take: Take) => unknown} pinIt
+ */
+export function compare(chunk, takes, first, second, pinIt) {
+  let pair = [first, second];
+  /** As they are heard: in another order where nobody is to know. */
+  let sides = pair;
+  let isTold = false;
+  const said = h("div", { class: "verdict", role: "status" });
+  const levelled = tick("Same loudness", "levelled", true);
+  const blind = tick("Blind: which is which is told after you choose", "blind", false, begin);
+  const buttons = SIDES.map((side, place) =>
+    h("button", { type: "button", class: "side", onclick: () => toggle(place) }, icon("play"), h("strong", {}, side), h("small", {})),
+  );
+  const verdicts = [0, 1, null].map((place) =>
+    h(
+      "button",
+      { type: "button", class: "small", onclick: () => choose(place) },
+      place === null ? "No difference" : `${SIDES[place]} is better`,
+    ),
+  );
+
+  function begin() {
+    stop();
+    isTold = !blind.input.checked;
+    sides = blind.input.checked && Math.random() < 0.5 ? [pair[1], pair[0]] : pair;
+    fill(said);
+    draw();
+  }
+
+  function draw() {
+    const now = heardNow();
+    buttons.forEach((button, place) => {
+      const isOn = now === named(place);
+      button.setAttribute("aria-pressed", String(isOn));
+      button.querySelector("use").setAttribute("href", isOn ? "#i-pause" : "#i-play");
+      button.querySelector("small").textContent = isTold ? sides[place].title : "";
+      button.setAttribute("aria-label", `Hear ${SIDES[place]}${isTold ? `: ${sides[place].title}` : ""}`);
+    });
+  }
+
+  const named = (place) => `compare:${place}`;
+  const playing = () => SIDES.findIndex((_, place) => heardNow() === named(place));
+
+  /** The other one goes on where the first was. */
+  function hear(place) {
+    const at = playing() < 0 ? 0 : share();
+    const levels = sides.map((one) => one.level);
+    const isMatched = levelled.input.checked && levels.every((level) => Number.isFinite(level));
+    const gain = isMatched ? 10 ** ((Math.min(...levels) - levels[place]) / 20) : 1;
+    playUrl(sides[place].url, named(place), at > 0.98 ? 0 : at, gain);
+  }
+
+  const toggle = (place) => (playing() === place ? stop() : hear(place));
+
+  function choose(place) {
+    const wasBlind = !isTold;
+    isTold = true;
+    draw();
+    const better = place === null ? null : sides[place];
+    const pinned =
+      better?.number && !better.pinned
+        ? h("button", { type: "button", class: "main", onclick: () => (pinIt(better), dialog()?.close()) }, icon("pin"), `Pin take ${better.number}`)
+        : null;
+    fill(
+      said,
+      wasBlind ? h("p", {}, `A was ${lower(sides[0].title)}; B was ${lower(sides[1].title)}.`) : null,
+      better
+        ? h("p", {}, `Better: ${lower(better.title)}.`, better.number ? "" : " It is another voice's, and cannot be pinned here.")
+        : h("p", {}, "No difference: both stay as they are."),
+      pinned,
+    );
+    pinned?.focus();
+  }
+
+  const dialog = () => said.closest("dialog");
+  const selects = [0, 1].map((place) => {
+    const select = h(
+      "select",
+      {
+        "aria-label": place ? "The other take" : "One take",
+        onchange: () => {
+          pair = pair.map((one, i) => (i === place ? takes[select.selectedIndex] : one));
+          begin();
+        },
+      },
+      ...takes.map((one) => h("option", { selected: one === pair[place] }, one.title)),
+    );
+    return select;
+  });
+  const content = h(
+    "div",
+    { class: "compare", onkeydown: press },
+    h("blockquote", { class: `c${colorOf(chunk.speakers[0])}` }, shortened(chunk.text, 220)),
+    h("div", { class: "pair" }, ...selects),
+    h("div", {}, levelled.label, blind.label),
+    h("div", { class: "pair" }, ...buttons),
+    h("p", { class: "note" }, h("kbd", {}, "a"), " ", h("kbd", {}, "b"), " hear one · ", h("kbd", {}, "x"), " the other, from the same place"),
+    h("div", { class: "row wrap" }, ...verdicts),
+    said,
+  );
+
+  function press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+    const key = event.key.toLowerCase();
+    if (key === "a" || key === "b") hear("ab".indexOf(key));
+    else if (key === "x") hear(playing() === 0 ? 1 : 0);
+    else return;
+    event.preventDefault();
+  }
+
+  begin();
+  const end = on("sample", draw);
+  const closed = open({ title: `Compare takes of ${chunk.id}`, content: [content] });
+  buttons[0].focus();
+  return closed.then(() => {
+    end();
+    stop();
+  });
+}
+
+const lower = (title) => title[0].toLowerCase() + title.slice(1);
+
+/** A box that the browser remembers. */
+function tick(words, name, otherwise, onChange = () => {}) {
+  const input = h("input", {
+    type: "checkbox",
+    checked: kept(name, otherwise),
+    onchange: () => {
+      keep(name, input.checked);
+      onChange();
+    },
+  });
+  return { input, label: h("label", { class: "tick" }, input, h("span", {}, words)) };
+}
