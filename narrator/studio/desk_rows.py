@@ -5,10 +5,8 @@ Knows no requests; changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
-
-from annotated_types import Ge, Le
-from pydantic.fields import FieldInfo
 
 from narrator.pipeline import book_engines, retakes
 from narrator.pipeline.book_plan import BookPlan
@@ -19,6 +17,7 @@ def desk_row(plan: BookPlan, step: Step) -> dict[str, Any]:
     """Returns the style, settings and seed of a chunk, as far as a retake can change them."""
     speaker = step.chunk.speaker
     spec, engine = book_engines.specs_of(plan.project)[speaker], plan.engines[speaker]
+    schemas = spec.settings.model_json_schema()["properties"]
     names = [
         name
         for name in spec.chapter_settings
@@ -30,20 +29,16 @@ def desk_row(plan: BookPlan, step: Step) -> dict[str, Any]:
         "style": step.style or step.chunk.style or step.voice.style or "",
         "no_style": retakes.style_advice(plan, speaker),
         "seed": step.seed if "seed" in engine.sound_parameters else None,
-        "settings": [
-            _setting_row(name, spec.settings.model_fields[name], step.parameters[name])
-            for name in names
-        ],
+        "settings": [_setting_row(name, schemas[name], step.parameters[name]) for name in names],
     }
 
 
-def _setting_row(name: str, field: FieldInfo, value: float) -> dict[str, Any]:
-    """Returns a number that a retake can set, with its limits."""
-    limits = {type(limit): limit for limit in field.metadata}
+def _setting_row(name: str, schema: Mapping[str, Any], value: float) -> dict[str, Any]:
+    """Returns a number that a retake can set, with the limits of its JSON schema."""
     return {
         "name": name,
         "value": value,
-        "min": limits[Ge].ge if Ge in limits else None,
-        "max": limits[Le].le if Le in limits else None,
-        "whole": field.annotation is int,
+        "min": schema.get("minimum"),
+        "max": schema.get("maximum"),
+        "whole": schema.get("type") == "integer",
     }
