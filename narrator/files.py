@@ -157,6 +157,15 @@ class AlteredFile(ValueError):
     """A file of ours is torn or was altered."""
 
 
+def stamp(path: Path) -> tuple[int, int] | None:
+    """The time and size of a file, to detect changes; None for a missing one."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size
+
+
 def load_json(path: Path, value_type: type[Value], default: Value) -> Value:
     """Loads a file of `save_json` that can be made anew, or returns the default.
 

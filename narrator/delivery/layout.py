@@ -125,8 +125,9 @@ def book_sound(book: RenderedBook) -> BookSound:
     take_rates: dict[int, int] = {}
     """Rate of an engine's takes, by the rate that it states, which may be wrong while its model is
     not installed; 0 where it has no takes."""
+    rates = book.rates
     for step in book.steps:
-        stated_rate = book.rates[step.chunk.speaker]
+        stated_rate = rates[step.chunk.speaker]
         take_rates.setdefault(stated_rate, 0)
         if record := book.takes.take(step.key):
             take_rates[stated_rate] = max(take_rates[stated_rate], record.sample_rate)

@@ -7,7 +7,9 @@ text's expected lengths, and no takes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby, pairwise
+from operator import attrgetter
 
 from narrator.delivery import export, layout, music
 from narrator.delivery.companions import cue
@@ -19,26 +21,40 @@ from narrator.quantities import format_bytes
 from narrator.sound.formats import EREADER_FORMATS, FORMATS
 from narrator.speech.plan import Utterance
 from narrator.text.chunks import group_unison
+from narrator.text.memo import LastValues
 
 
-def expected_shapes(project: Project, spoken: Sequence[Utterance]) -> list[ChapterShape]:
-    """Returns the expected timing of all chapters with text, from all chunks of the book."""
+def expected_shapes(
+    project: Project, spoken: Sequence[Utterance], known: LastValues[ChapterShape] | None = None
+) -> list[ChapterShape]:
+    """Returns the expected timing of all chapters with text, from all chunks of the book.
 
-    def expected_seconds(utterance: Utterance) -> float:
-        return utterance.expected / project.speakers[utterance.chunk.speaker].speed
+    `known` holds the shapes of the chapters as they were last.
+    """
+    known = known or LastValues()
+    speeds = {name: speaker.speed for name, speaker in project.speakers.items()}
+    pauses = project.manifest.pauses
 
-    chapter_shapes = []
-    for number, chapter in groupby(spoken, key=lambda utterance: utterance.chapter):
-        groups = list(group_unison(chapter))
+    def shape_chapter(number: int, utterances: Sequence[Utterance]) -> ChapterShape:
+        def expected_seconds(utterance: Utterance) -> float:
+            return utterance.expected / speeds[utterance.chunk.speaker]
+
+        groups = list(group_unison(utterances))
         first_utterances = tuple(group[0] for group in groups)
-        pauses = tuple(
-            layout.pause_between(utterance.chunk, following.chunk, project.manifest.pauses)
+        pauses_between = tuple(
+            layout.pause_between(utterance.chunk, following.chunk, pauses)
             for utterance, following in pairwise(first_utterances)
         )
         speech_seconds = sum(max(map(expected_seconds, group)) for group in groups)
-        speech_seconds += sum(seconds for seconds, _ in pauses)
+        speech_seconds += sum(seconds for seconds, _ in pauses_between)
         title = project.chapters[number].title
-        chapter_shapes.append(ChapterShape(number, title, first_utterances, speech_seconds, pauses))
+        return ChapterShape(number, title, first_utterances, speech_seconds, pauses_between)
+
+    chapter_shapes = []
+    for number, chapter in groupby(spoken, key=attrgetter("chapter")):
+        utterances = tuple(chapter)
+        facts = (utterances, speeds, pauses, project.chapters[number].title)
+        chapter_shapes.append(known.get(number, facts, partial(shape_chapter, number, utterances)))
     return chapter_shapes
 
 

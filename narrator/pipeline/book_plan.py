@@ -17,6 +17,7 @@ from narrator.cast import references
 from narrator.cast.references import Voices
 from narrator.delivery import preflight
 from narrator.delivery.folders import Folders
+from narrator.delivery.rules import ChapterShape
 from narrator.engines import Engine, unique_engines
 from narrator.engines.registry import ENGINES
 from narrator.engines.voice import Cast
@@ -29,6 +30,7 @@ from narrator.errors import (
 from narrator.pipeline.book_engines import is_available
 from narrator.pipeline.manuscript import (
     Manuscript,
+    SpeakableChapter,
     leave_out_unspeakable,
     main_language,
 )
@@ -37,6 +39,7 @@ from narrator.project.project import Project
 from narrator.speech.plan import (
     ChainRules,
     EngineParameters,
+    LinkedChapter,
     Step,
     link_steps,
     sound_parameters_of,
@@ -46,6 +49,7 @@ from narrator.speech.reasons import Ledger, LedgerEntry, Reason, RenderReason, e
 from narrator.speech.store import Pin, Store
 from narrator.speech.takes import TakeResolver
 from narrator.text.lines import Chapter
+from narrator.text.memo import LastValues
 from textbase.languages import primary
 
 
@@ -199,6 +203,19 @@ class BookPlan:
         )
 
 
+@dataclass(slots=True)
+class PlanCaches:
+    """What was planned last of each chapter, for callers that plan a book again after each edit."""
+
+    shapes: LastValues[ChapterShape] = field(default_factory=LastValues)
+    speakable: LastValues[SpeakableChapter] = field(default_factory=LastValues)
+    ledger: LastValues[Ledger] = field(default_factory=LastValues)
+    linked: dict[int, LinkedChapter] = field(default_factory=dict)
+    last_plan: BookPlan | None = None
+    takes: TakeResolver | None = None
+    """The takes as the last plan found them."""
+
+
 def plan(
     manuscript: Manuscript,
     engine: Engine,
@@ -208,16 +225,20 @@ def plan(
     writing: bool = False,
     unpinned: Collection[str] = (),
     store: Store | None = None,
+    caches: PlanCaches | None = None,
+    looks_at_takes: bool = True,
 ) -> BookPlan:
     """Plan everything that a render would do, without starting an engine.
 
     `engines` holds the engines of speakers that have their own. Pins at the places in `unpinned`
-    are ignored. `store` is a store that is already open. Raises ManifestError if an engine cannot
-    speak its part of the cast, StorageError.
+    are ignored. `store` is a store that is already open. Unchanged parts come from `caches`;
+    without `looks_at_takes` they keep their reasons to render, as if their takes were the same.
+    Raises ManifestError if an engine cannot speak its part of the cast, StorageError.
     """
     project = manuscript.project
+    caches = caches or PlanCaches()
     engines = {name: engines.get(name, engine) for name in manuscript.cast}
-    shapes = preflight.expected_shapes(project, manuscript.spoken)
+    shapes = preflight.expected_shapes(project, manuscript.spoken, caches.shapes)
     preflight.check_output(project, _highest_sample_rate(engines, manuscript), shapes)
     if problems := _find_engine_problems(manuscript, engines):
         raise ManifestError(
@@ -226,12 +247,17 @@ def plan(
                 for problem in problems
             ]
         )
-    manuscript = leave_out_unspeakable(manuscript, engines)
+    manuscript = leave_out_unspeakable(manuscript, engines, caches.speakable)
     voices = references.resolve_references(project, manuscript.cast, engines)
     store = store or Store.open(project.takes, writing=writing)
     pins = _pins_by_take(store)
     active_pins = [p for p in pins.values() if p.place not in unpinned and store.find(p.take)]
-    ledger = files.load_json(ledger_path(project, engines), list[LedgerEntry], [])
+    ledger_file = ledger_path(project, engines)
+    ledger = caches.ledger.get(
+        "",
+        (ledger_file, files.stamp(ledger_file)),
+        lambda: files.load_json(ledger_file, list[LedgerEntry], []),
+    )
     steps = link_steps(
         manuscript.spoken,
         cast=voices.cast,
@@ -241,13 +267,36 @@ def plan(
             lambda number, name: _engine_parameters(project, engines[name], number, name)
         ),
         # pins whose takes are gone from the disk were dropped above
-        pins=_pinned_takes(active_pins, ledger),
+        pins=_pinned_takes(active_pins, ledger) if active_pins else {},
+        known=caches.linked,
     )
     takes = TakeResolver(store, voices.contents, project.manifest.checks.strict)
+    present_takes = caches.takes = takes.at_one_moment()
+    known_reasons: Mapping[str, RenderReason] = {}
+    if not looks_at_takes and caches.last_plan is not None:
+        known_reasons = _known_reasons(steps, takes, caches.last_plan)
+        changed_chapters = {str(s.chapter + 1) for s in steps if s.key not in known_reasons}
+        ledger = [entry for entry in ledger if entry.id.partition(".")[0] in changed_chapters]
     reasons = explain_steps(
-        steps, takes, ledger, lambda s: selection.options.force and s in selection
+        steps,
+        present_takes,
+        ledger,
+        lambda s: selection.options.force and s in selection,
+        known_reasons,
     )
-    return BookPlan(manuscript, engine, engines, takes, steps, reasons, selection, voices, pins)
+    book = BookPlan(manuscript, engine, engines, takes, steps, reasons, selection, voices, pins)
+    caches.last_plan = book
+    return book
+
+
+def _known_reasons(
+    steps: Sequence[Step], takes: TakeResolver, last_plan: BookPlan
+) -> Mapping[str, RenderReason]:
+    """The reasons of the last plan for the steps that it has, unless voices have changed since."""
+    if takes.voices != last_plan.takes.voices or takes.strict != last_plan.takes.strict:
+        return {}
+    last_steps = set(map(id, last_plan.steps))
+    return {step.key: last_plan.why[step.key] for step in steps if id(step) in last_steps}
 
 
 def _pins_by_take(store: Store) -> Mapping[str, Pin]:
@@ -286,6 +335,10 @@ def _find_engine_problems(manuscript: Manuscript, engines: Mapping[str, Engine])
     """The problems that keep each engine from speaking its part of the cast."""
     project, book_language = manuscript.project, main_language(manuscript)
     language_line = project.line("language")
+    languages_by_speaker: dict[str, set[str]] = {}
+    chunks = (utterance.chunk for utterance in manuscript.spoken)
+    for speaker, language in {(chunk.speaker, chunk.language) for chunk in chunks}:
+        languages_by_speaker.setdefault(speaker, set()).add(language)
     problems: list[Problem] = []
     for engine in unique_engines(engines):
         engine_speakers = {name for name in engines if engines[name] is engine}
@@ -293,9 +346,7 @@ def _find_engine_problems(manuscript: Manuscript, engines: Mapping[str, Engine])
         languages = [book_language] if engine.speaks(book_language) else []
         problems += engine.problems(voices, languages)
         spoken_languages = {
-            utterance.language
-            for utterance in manuscript.spoken
-            if utterance.chunk.speaker in engine_speakers
+            language for name in engine_speakers for language in languages_by_speaker.get(name, ())
         }
         if primary(book_language) in map(primary, spoken_languages) and not engine.speaks(
             book_language

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 from narrator import files
@@ -24,13 +25,21 @@ from narrator.pipeline import speakers
 from narrator.project import load
 from narrator.project.project import Project
 from narrator.project.schema import Pauses
-from narrator.speech.plan import SILENT_REASON, CutChapter, Utterance, make_utterances, split_spoken
+from narrator.speech.plan import (
+    SILENT_REASON,
+    SpokenChapters,
+    Utterance,
+    make_utterances,
+    split_spoken,
+)
 from narrator.text import labels, script
+from narrator.text.labels import Roles
 from narrator.text.lines import Chapter, Foreign, OmittedText
-from narrator.text.memo import MemoCache
+from narrator.text.memo import LastValues
 from narrator.text.normalize import Lexicon
 from narrator.text.pace import expected_seconds
 from narrator.text.slips import Slip
+from narrator.text.speaker_files import SpeakerFile
 from textbase.characters import excerpt
 from textbase.languages import primary
 from textbase.patterns import SlowPattern
@@ -56,10 +65,13 @@ class Manuscript:
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Caches of what was read of a project, for callers that read it again after each edit."""
+    """What was read last of each chapter, for callers that read a project again after each edit."""
 
-    scripts: MemoCache[Chapter] = field(default_factory=MemoCache)
-    spoken: MemoCache[CutChapter] = field(default_factory=MemoCache)
+    scripts: LastValues[Chapter] = field(default_factory=LastValues)
+    lines: LastValues[Chapter] = field(default_factory=LastValues)
+    """The same, split by speaker."""
+    speaker_files: LastValues[SpeakerFile] = field(default_factory=LastValues)
+    spoken: SpokenChapters = field(default_factory=SpokenChapters)
 
 
 def paragraphs(project: Project) -> tuple[Chapter, ...]:
@@ -68,36 +80,38 @@ def paragraphs(project: Project) -> tuple[Chapter, ...]:
     They are not yet split by speaker within a paragraph. Raises ScriptError with all problems at
     once.
     """
-    chapters, problems = _read_chapters(project, roles_of(project), MemoCache())
+    chapters, problems = _read_chapters(project, roles_of(project), LastValues())
     if problems:
         raise ScriptError(list(dict.fromkeys(problems)))  # a file may be two chapters
     return tuple(chapters)
 
 
 def _read_chapters(
-    project: Project, roles: labels.Roles, memo: MemoCache[Chapter]
+    project: Project, roles: Roles, scripts: LastValues[Chapter]
 ) -> tuple[list[Chapter], list[Problem]]:
     """The chapters that can be read, and the problems of the others."""
     chapters: list[Chapter] = []
     problems: list[Problem] = []
     for number in range(len(project.chapters)):
         try:
-            chapters.append(paragraphs_of(project, number, roles, memo=memo))
+            chapters.append(paragraphs_of(project, number, roles, scripts=scripts))
         except ScriptError as error:
             problems += error.problems
     return chapters, problems
 
 
-def read_manuscript(path: Path, caches: Readings | None = None) -> Manuscript:
+def read_manuscript(
+    path: Path, caches: Readings | None = None, *, project: Project | None = None
+) -> Manuscript:
     """Read a project: manifest -> script -> chunks. Unchanged parts come from `caches`.
 
-    Raises ManifestError, ScriptError with all problems at once.
+    `project` is that of the manifest, where it was loaded before. Raises ManifestError, ScriptError
+    with all problems at once.
     """
-    project = load.load(path)
+    project = project or load.load(path)
     cast = resolve(project)
     roles = roles_of(project)
     caches = caches or Readings()
-    caches.scripts.begin(roles)
     chapters, problems = _read_chapters(project, roles, caches.scripts)
     lexicon, lexicon_problems = lexicon_of(project)
     problems = [*lexicon_problems, *problems]
@@ -105,15 +119,16 @@ def read_manuscript(path: Path, caches: Readings | None = None) -> Manuscript:
         problems += music.problems(project, [chapters[number] for number in project.numbered])
     if problems:
         raise ScriptError(list(dict.fromkeys(problems)))  # a file may be two chapters
-    chapters = speakers.split_by_speaker(project, chapters, roles)
+    chapters = speakers.split_by_speaker(
+        project, chapters, roles, lines=caches.lines, known_files=caches.speaker_files
+    )
     chapters = [music.drop_unplayable_marks(project, chapter) for chapter in chapters]
     try:
         has_line_pause = (
             project.manifest.pauses.line != Pauses().line
         )  # the author's own is to be heard
-        caches.spoken.begin((project.lexicon, has_line_pause))
         spoken, complete_chapters = make_utterances(
-            chapters, lexicon=lexicon, separate_lines=has_line_pause, cut_cache=caches.spoken
+            chapters, lexicon=lexicon, separate_lines=has_line_pause, known=caches.spoken
         )
     except SlowPattern as error:
         raise ManifestError(_describe_slow_pattern(project, error)) from None
@@ -132,7 +147,7 @@ def read_manuscript(path: Path, caches: Readings | None = None) -> Manuscript:
     return Manuscript(project, complete_chapters, cast, spoken)
 
 
-def roles_of(project: Project) -> labels.Roles:
+def roles_of(project: Project) -> Roles:
     """The speakers that a project's texts may name, with their aliases and languages."""
     names_by_label: dict[str, str] = {}
     spellings: dict[str, str] = {}
@@ -149,20 +164,20 @@ def roles_of(project: Project) -> labels.Roles:
     languages = {name: speaker.language for name, speaker in speaker_entries if speaker.language}
     chapter_languages = (chapter.language for chapter in project.chapters if chapter.language)
     declared_languages = list(dict.fromkeys((project.manifest.language, *chapter_languages)))
-    return labels.Roles(names_by_label, project.narrator, languages, declared_languages, spellings)
+    return Roles(names_by_label, project.narrator, languages, declared_languages, spellings)
 
 
 def paragraphs_of(
     project: Project,
     number: int,
-    roles: labels.Roles,
+    roles: Roles,
     text: str | None = None,
     *,
-    memo: MemoCache[Chapter] | None = None,
+    scripts: LastValues[Chapter] | None = None,
 ) -> Chapter:
     """One chapter of `paragraphs`, or that chapter with another text in its file.
 
-    `memo` caches chapters that were read before. Raises ScriptError with all problems of the
+    `scripts` holds the chapters as they were read last. Raises ScriptError with all problems of the
     chapter.
     """
     settings = project.chapters[number]
@@ -182,17 +197,9 @@ def paragraphs_of(
             ) from None
         except OSError as error:
             raise ScriptError(Problem(path, None, f"cannot be read: {error.strerror}")) from None
-        read_chapter = partial(
-            script.read_chapter,
-            text,
-            path=path,
-            title=settings.title,
-            language=language,
-            roles=roles,
-            speaker=settings.speaker,
-        )
-        memo = MemoCache() if memo is None else memo
-        return memo.get((text, path, settings.title, language, settings.speaker), read_chapter)
+        facts = (text, path, settings.title, language, roles, settings.speaker)
+        scripts = LastValues() if scripts is None else scripts
+        return scripts.get(number, facts, lambda: _read_chapter(*facts))
     lines: list[tuple[int, str | tuple[str, str]]] = []
     for i, line in enumerate(settings.lines or ()):
         line_number = project.line(*project.chapter_loc(number), "lines", i) or 1
@@ -204,6 +211,16 @@ def paragraphs_of(
         language=language,
         roles=roles,
         speaker=settings.speaker,
+    )
+
+
+@lru_cache(maxsize=4)  # an edit looks at the same texts again and again, before and after
+def _read_chapter(
+    text: str, path: Path, title: str, language: str, roles: Roles, speaker: str | None
+) -> Chapter:
+    """The chapter of a text. Raises ScriptError with all problems."""
+    return script.read_chapter(
+        text, path=path, title=title, language=language, roles=roles, speaker=speaker
     )
 
 
@@ -252,19 +269,27 @@ def _seconds_by_language(manuscript: Manuscript) -> dict[str, float]:
     """Expected seconds of speech in each language of a book."""
     seconds: dict[str, float] = {}
     for utterance in manuscript.spoken:
-        if not utterance.with_before:
-            seconds[utterance.language] = seconds.get(utterance.language, 0.0) + utterance.expected
+        chunk = utterance.chunk
+        if not (chunk.unison_speakers and chunk.with_before):  # thousands of times
+            language = chunk.pieces[0].line.language
+            seconds[language] = seconds.get(language, 0.0) + utterance.expected
     return seconds
 
 
+SpeakableChapter = tuple[tuple[Utterance, ...], Sequence[OmittedText]]
+"""The utterances of a chapter that its engines can say, and the text that they cannot."""
+
+
 def leave_out_unspeakable(
-    manuscript: Manuscript, engines: Mapping[str, LanguageSupport]
+    manuscript: Manuscript,
+    engines: Mapping[str, LanguageSupport],
+    known: LastValues[SpeakableChapter] | None = None,
 ) -> Manuscript:
     """The manuscript without the text that its engines cannot say, which is listed as left out;
     parts of a chunk that they cannot say take no time.
 
     `engines` go by speaker. Text in the main language of the book stays, since without it nothing
-    is left. Raises EngineUnavailable.
+    is left. `known` holds what became of the chapters last. Raises EngineUnavailable.
     """
     main_tag = primary(main_language(manuscript))
 
@@ -294,15 +319,24 @@ def leave_out_unspeakable(
         silent = "".join(part.text for part in parts if not part.ipa_error)
         return expected_seconds(spoken.text, language) - expected_seconds(silent, language)
 
+    def split_chapter(chapter_utterances: Sequence[Utterance]) -> SpeakableChapter:
+        speakable, newly_left_out = split_spoken(chapter_utterances, left_out_reason)
+        return tuple(replace(u, expected=audible_seconds(u)) for u in speakable), newly_left_out
+
     utterances: list[Utterance] = []
     chapters = list(manuscript.chapters)
-    for number, chapter_utterances in groupby(
-        manuscript.spoken, key=lambda utterance: utterance.chapter
-    ):
-        kept_utterances, newly_left_out = split_spoken(list(chapter_utterances), left_out_reason)
-        utterances += [replace(u, expected=audible_seconds(u)) for u in kept_utterances]
-        left_out = (*chapters[number].left_out, *newly_left_out)
-        chapters[number] = replace(chapters[number], left_out=left_out)
+    known = known or LastValues()
+    for number, group in groupby(manuscript.spoken, key=attrgetter("chapter")):
+        chapter_utterances = tuple(group)
+        speakable, newly_left_out = known.get(
+            number,
+            (chapter_utterances, main_tag, engines),
+            partial(split_chapter, chapter_utterances),
+        )
+        utterances += speakable
+        if newly_left_out:
+            left_out = (*chapters[number].left_out, *newly_left_out)
+            chapters[number] = replace(chapters[number], left_out=left_out)
     return replace(manuscript, chapters=tuple(chapters), spoken=tuple(utterances))
 
 

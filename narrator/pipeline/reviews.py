@@ -30,7 +30,7 @@ def reviewed_keys(book: BookPlan) -> set[str]:
     return {
         step.key
         for step in book.steps
-        if reviewed_takes.get(step.key, "-") == _take_hash(book, step)
+        if step.key in reviewed_takes and reviewed_takes[step.key] == _take_hash(book, step)
     }
 
 

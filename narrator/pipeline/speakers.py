@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 from narrator.errors import Problem
 from narrator.project.project import Project
 from narrator.text import line_splitting, speaker_files
 from narrator.text.labels import Roles
 from narrator.text.line_splitting import NarrationQuote
-from narrator.text.lines import Chapter
+from narrator.text.lines import Chapter, last_source_lines
+from narrator.text.memo import LastValues
 from narrator.text.slips import Slip
 from narrator.text.speaker_files import SpeakerFile
 from textbase.characters import excerpt
@@ -33,41 +36,61 @@ ORPHAN = (
 )
 
 
-def split_by_speaker(project: Project, chapters: Sequence[Chapter], roles: Roles) -> list[Chapter]:
+def split_by_speaker(
+    project: Project,
+    chapters: Sequence[Chapter],
+    roles: Roles,
+    *,
+    lines: LastValues[Chapter],
+    known_files: LastValues[SpeakerFile],
+) -> list[Chapter]:
     """The chapters with a line for each stretch of one speaker.
 
-    Problems of the files of speakers are added to the warnings and slips of the chapters.
+    Problems of the files of speakers are added to the warnings and slips of the chapters. `lines`
+    and `known_files` hold what was read last of each chapter.
     """
-    speaker_files = [_read_speaker_file(project, number) for number in range(len(chapters))]
+    speaker_files = [
+        _read_speaker_file(project, number, known_files) for number in range(len(chapters))
+    ]
     has_files = any(file.exists for file in speaker_files if file)
-    tags = project.manifest.dialogue.tags
+    tags, with_nested = project.manifest.dialogue.tags, project.has_nested_voices
     orphan_problems = find_orphaned_files(project)
-    split_chapters: list[Chapter] = []
-    for number, (chapter, file) in enumerate(zip(chapters, speaker_files, strict=True)):
-        if number == 0 and orphan_problems:
-            chapter = replace(chapter, warnings=(*chapter.warnings, *orphan_problems))
+
+    def split_chapter(chapter: Chapter, file: SpeakerFile | None) -> Chapter:
         speakers_by_quotation: dict[NarrationQuote, Sequence[str]] = {}
         slips: list[Slip] = []
         if file is not None and has_files:
             speakers_by_quotation = _find_speakers(
-                chapter, file, roles, slips, with_nested=project.has_nested_voices
+                chapter, file, roles, slips, with_nested=with_nested
             )
             chapter = replace(chapter, warnings=(*chapter.warnings, *file.problems))
-        split_chapter = line_splitting.split_lines(chapter, speakers_by_quotation, roles, tags)
-        split_chapters.append(
-            replace(split_chapter, slips=(*split_chapter.slips, *slips)) if slips else split_chapter
-        )
+        split = line_splitting.split_lines(chapter, speakers_by_quotation, roles, tags)
+        return replace(split, slips=(*split.slips, *slips)) if slips else split
+
+    split_chapters: list[Chapter] = []
+    for number, (chapter, file) in enumerate(zip(chapters, speaker_files, strict=True)):
+        if number == 0 and orphan_problems:
+            chapter = replace(chapter, warnings=(*chapter.warnings, *orphan_problems))
+        facts = (
+            (chapter, last_source_lines(chapter)), file, has_files, roles, tags, with_nested
+        )  # fmt: skip
+        split_chapters.append(lines.get(number, facts, partial(split_chapter, chapter, file)))
     return split_chapters
 
 
-def _read_speaker_file(project: Project, number: int) -> SpeakerFile | None:
+def _read_speaker_file(
+    project: Project, number: int, known_files: LastValues[SpeakerFile]
+) -> SpeakerFile | None:
     """The file of speakers of a chapter; None if its text has no file of its own."""
     name = project.chapters[number].file
-    return (
-        None
-        if name is None
-        else speaker_files.read(speaker_files.speaker_file_path(project.root / name))
-    )
+    if name is None:
+        return None
+
+    def parse(path: Path, file_bytes: bytes) -> SpeakerFile:
+        parse_file = partial(speaker_files.parse_file, path, file_bytes)
+        return known_files.get(number, (path, file_bytes), parse_file)
+
+    return speaker_files.read(speaker_files.speaker_file_path(project.root / name), parse)
 
 
 def find_orphaned_files(project: Project) -> list[Problem]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from narrator import keys
@@ -22,8 +23,8 @@ from narrator.errors import UserError
 from narrator.speech.store import Record
 from narrator.text import chunks, pace
 from narrator.text.chunks import Chunk
-from narrator.text.lines import Chapter, OmittedText, Scene
-from narrator.text.memo import MemoCache
+from narrator.text.lines import Chapter, OmittedText, Scene, SpokenForm, last_source_lines
+from narrator.text.memo import LastValues
 from narrator.text.normalize import AUTHORS_RULES, Lexicon, SpokenText, normalize
 
 SILENT_REASON = "nothing to speak"
@@ -142,8 +143,23 @@ def sound_parameters_of(engine: Engine, settings: Mapping[str, Any]) -> EnginePa
     return EngineParameters(sound_settings, seed)
 
 
+_ChunkFacts = tuple[str, str, str, tuple[SpokenForm, ...], bool]
+"""Everything of a chunk that its spoken text depends on, besides the lexicon."""
+
+
 @dataclass(frozen=True, slots=True)
-class CutChapter:
+class _ReadChunk:
+    """The spoken text of a chunk, with what the lexicon had a part in."""
+
+    spoken: SpokenText
+    expected: float
+    lexicon: Lexicon
+    lexicon_texts: Sequence[str]
+    """The texts that the lexicon was asked about."""
+
+
+@dataclass(frozen=True, slots=True)
+class _CutChapter:
     """The scenes of a chapter, cut into utterances."""
 
     scenes: tuple[Scene, ...]
@@ -151,6 +167,20 @@ class CutChapter:
     spoken: Sequence[Utterance]
     """Without ids and chapter numbers yet; scenes are counted within the chapter."""
     left_out: Sequence[OmittedText]
+    chunks: Mapping[_ChunkFacts, _ReadChunk] = field(compare=False)
+
+
+_PlacedChapter = tuple[tuple[Utterance, ...], Chapter]
+"""The utterances of a chapter at their place in the book, and the chapter with what is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenChapters:
+    """What `make_utterances` made last of each chapter."""
+
+    lexicon: LastValues[Lexicon] = field(default_factory=LastValues)
+    cut: LastValues[_CutChapter] = field(default_factory=LastValues)
+    placed: LastValues[_PlacedChapter] = field(default_factory=LastValues)
 
 
 class TooLong(UserError):
@@ -162,72 +192,122 @@ def make_utterances(
     *,
     lexicon: Lexicon,
     separate_lines: bool = False,
-    cut_cache: MemoCache[CutChapter] | None = None,
+    known: SpokenChapters | None = None,
     max_seconds: float = math.inf,
 ) -> tuple[tuple[Utterance, ...], tuple[Chapter, ...]]:
     """Returns all chunks of a book in reading order with their spoken text, and the chapters.
 
-    `separate_lines` is passed to `chunks.cut_scene`; `cut_cache` caches the cut of scenes seen
-    before. The returned chapters list the lines that are left out because they have nothing to say
+    `separate_lines` is passed to `chunks.cut_scene`; `known` holds what was made of the chapters
+    last. The returned chapters list the lines that are left out because they have nothing to say
     ("…" between two speakers).
 
     Raises TooLong for a chapter of more than `max_seconds` seconds of speech, before it is fully
     normalised.
     """
+    known = known or SpokenChapters()
+    lexicon = known.lexicon.get("", lexicon.entries, lambda: lexicon)
     book_utterances: list[Utterance] = []
     book_chapters: list[Chapter] = []
     scene_count = 0
-    cut_cache = MemoCache() if cut_cache is None else cut_cache
-    for chapter_index, chapter in enumerate(chapters):
-        last_line_flags = tuple(
-            line.last_source_line for scene in chapter.scenes for line in scene.lines
+    reader = _ChunkReader(lexicon)
+    for index, chapter in enumerate(chapters):
+        last_cut = known.cut.last(index)
+        known_chunks = {} if last_cut is None else last_cut.chunks
+        if not all(map(reader.reads_alike, known_chunks.values())):
+            known.cut.forget(index)
+        cut_chapter = known.cut.get(
+            index,
+            (chapter.scenes, last_source_lines(chapter), separate_lines, max_seconds),
+            partial(_cut_scenes, chapter.scenes, reader, known_chunks, separate_lines, max_seconds),
         )
-        cut_chapter = cut_cache.get(
-            (chapter.scenes, last_line_flags),
-            partial(_cut_scenes, chapter.scenes, lexicon, separate_lines, max_seconds),
-        )
-        book_utterances += (
-            replace(
-                utterance,
-                id=f"{chapter_index + 1}.{n}",
-                chapter=chapter_index,
-                scene=scene_count + utterance.scene,
-            )
-            for n, utterance in enumerate(cut_chapter.spoken, 1)
+        utterances, complete_chapter = known.placed.get(
+            index,
+            (cut_chapter, chapter, scene_count),
+            partial(_place_chapter, index, scene_count, chapter, cut_chapter),
         )
         scene_count += len(chapter.scenes)
-        left_out = (*chapter.left_out, *cut_chapter.left_out)
-        book_chapters.append(replace(chapter, scenes=cut_chapter.scenes, left_out=left_out))
+        book_utterances += utterances
+        book_chapters.append(complete_chapter)
     return tuple(book_utterances), tuple(book_chapters)
 
 
+def _place_chapter(
+    index: int, scene_count: int, chapter: Chapter, cut_chapter: _CutChapter
+) -> _PlacedChapter:
+    """Returns the utterances of a chapter after `scene_count` scenes of earlier ones."""
+    utterances = tuple(
+        replace(
+            utterance, id=f"{index + 1}.{n}", chapter=index, scene=scene_count + utterance.scene
+        )
+        for n, utterance in enumerate(cut_chapter.spoken, 1)
+    )
+    left_out = (*chapter.left_out, *cut_chapter.left_out)
+    return utterances, replace(chapter, scenes=cut_chapter.scenes, left_out=left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class _ChunkReader:
+    """Normalises chunks."""
+
+    lexicon: Lexicon
+    _new_probes: dict[int, Sequence[str]] = field(default_factory=dict)
+    """By the id of an earlier lexicon: letters of which each text has some that this lexicon may
+    read in another way."""
+
+    def read(self, chunk: Chunk, known_chunks: Mapping[_ChunkFacts, _ReadChunk]) -> _ReadChunk:
+        """Returns the spoken text of a chunk, from `known_chunks` where it would be the same."""
+        known_chunk = known_chunks.get(_chunk_facts(chunk))
+        if known_chunk is not None and self.reads_alike(known_chunk):
+            return known_chunk
+        with self.lexicon.noting_texts() as lexicon_texts:
+            spoken = normalize(
+                chunk.text,
+                language=chunk.language,
+                speaker=chunk.speaker,
+                lexicon=self.lexicon,
+                says=[(say.start, say.stop, say.spoken) for say in chunk.spoken_forms],
+                heading=bool(chunk.pieces[0].line.heading),
+            )
+        expected = pace.expected_seconds(spoken.text, chunk.language)
+        return _ReadChunk(spoken, expected, self.lexicon, lexicon_texts)
+
+    def reads_alike(self, chunk: _ReadChunk) -> bool:
+        """Returns whether the present lexicon reads a chunk as it was read before."""
+        if chunk.lexicon is self.lexicon:
+            return True
+        probes = self._new_probes.get(id(chunk.lexicon))
+        if probes is None:
+            probes = self._new_probes[id(chunk.lexicon)] = self.lexicon.new_probes(chunk.lexicon)
+        return not any(probe in text for probe in probes for text in chunk.lexicon_texts)
+
+
+def _chunk_facts(chunk: Chunk) -> _ChunkFacts:
+    is_heading = bool(chunk.pieces[0].line.heading)
+    return chunk.text, chunk.language, chunk.speaker, chunk.spoken_forms, is_heading
+
+
 def _cut_scenes(
-    scenes: tuple[Scene, ...], lexicon: Lexicon, separate_lines: bool, max_seconds: float
-) -> CutChapter:
+    scenes: tuple[Scene, ...],
+    reader: _ChunkReader,
+    known_chunks: Mapping[_ChunkFacts, _ReadChunk],
+    separate_lines: bool,
+    max_seconds: float,
+) -> _CutChapter:
     """Cuts the scenes of a chapter into utterances. Raises TooLong."""
     utterances: list[Utterance] = []
+    read_chunks: dict[_ChunkFacts, _ReadChunk] = {}
     seconds = 0.0
     for scene_index, scene in enumerate(scenes):
         for chunk in chunks.cut_scene(scene, separate_lines=separate_lines):
-            utterances.append(_make_utterance(scene_index, chunk, lexicon))
-            seconds += utterances[-1].expected
+            read_chunk = reader.read(chunk, known_chunks)
+            read_chunks[_chunk_facts(chunk)] = read_chunk
+            utterances.append(
+                Utterance("", 0, scene_index, chunk, read_chunk.spoken, read_chunk.expected)
+            )
+            seconds += read_chunk.expected
             if seconds > max_seconds:
                 raise TooLong("this would take too long to speak")
-    return CutChapter(scenes, *split_spoken(utterances, _silence_reason))
-
-
-def _make_utterance(scene: int, chunk: Chunk, lexicon: Lexicon) -> Utterance:
-    """Normalises a chunk; the utterance has no id and chapter yet."""
-    spoken_text = normalize(
-        chunk.text,
-        language=chunk.language,
-        speaker=chunk.speaker,
-        lexicon=lexicon,
-        says=[(say.start, say.stop, say.spoken) for say in chunk.spoken_forms],
-        heading=bool(chunk.pieces[0].line.heading),
-    )
-    expected = pace.expected_seconds(spoken_text.text, chunk.language)
-    return Utterance("", 0, scene, chunk, spoken_text, expected)
+    return _CutChapter(scenes, *split_spoken(utterances, _silence_reason), read_chunks)
 
 
 def _silence_reason(utterance: Utterance) -> str | None:
@@ -290,6 +370,30 @@ def _left_out_entries(
     return list(entries.values())
 
 
+@dataclass(frozen=True, slots=True)
+class LinkedChapter:
+    """The steps of a chapter, with everything that they depend on."""
+
+    utterances: tuple[Utterance, ...]
+    steps: tuple[Step, ...]
+    speakers: Mapping[tuple[str, str], object]
+    """What is set for each speaker, by name and language."""
+    previous_text: str
+    """Text of the step before the chapter."""
+    earlier_counts: Mapping[str, int]
+    """Steps before the chapter by text hash and previous text, for those that the chapter has."""
+    counts: Mapping[str, int]
+    """The same for the steps of the chapter."""
+    with_pins: bool
+    """True if the book had any pins."""
+    hashes: frozenset[str]
+    """The hashes by which pins may refer to its steps."""
+    pins: Mapping[str, str]
+    """The pins with these hashes."""
+    unique_texts: Mapping[tuple[str, str], bool]
+    """The pinned texts, with True for those that occur once in the book."""
+
+
 def link_steps(
     utterances: Sequence[Utterance],
     *,
@@ -298,16 +402,18 @@ def link_steps(
     rules: Callable[[int, str], ChainRules],
     parameters: Callable[[int, str], EngineParameters],
     pins: Mapping[str, str],
+    known: dict[int, LinkedChapter] | None = None,
 ) -> tuple[Step, ...]:
     """Links utterances into chains of steps.
 
     `engines` are by speaker, `rules` and `parameters` by chapter and speaker; `pins` are keys of
     chosen takes, by `Step.place_hash`, and for text that occurs once in a book by `Step.text_hash`
-    and `written_text_hash`.
+    and `written_text_hash`. `known` holds the chapters as they were linked last: those of which
+    nothing has changed keep their steps.
     """
     text_counts = Counter(
         pair
-        for utterance in utterances
+        for utterance in (utterances if pins else ())
         for pair in {
             (utterance.chunk.speaker, utterance.spoken.text),
             (utterance.chunk.speaker, utterance.chunk.text),
@@ -315,10 +421,11 @@ def link_steps(
     )
     unique_texts = frozenset(pair for pair, count in text_counts.items() if count == 1)
     linker = _Linker(cast, engines, rules, parameters, pins, unique_texts)
+    known = {} if known is None else known
     return tuple(
         step
-        for _, scene in groupby(utterances, key=lambda utterance: utterance.scene)
-        for step in linker.link_scene(list(scene))
+        for number, chapter in groupby(utterances, key=attrgetter("chapter"))
+        for step in linker.link_chapter(number, tuple(chapter), known)
     )
 
 
@@ -343,11 +450,92 @@ class _Linker:
     voice_contents: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     """By speaker and language."""
     place_counts: Counter[str] = field(default_factory=Counter)
-    """Steps so far by text hash and previous text."""
+    """Steps of earlier chapters by text hash and previous text."""
+    chapter_counts: Counter[str] = field(default_factory=Counter)
+    """Steps of the chapter so far, likewise."""
     previous_text: str = ""
     """Text of the previous step, by any speaker."""
     previous_unison_voices: list[tuple[Any, ...]] = field(default_factory=list)
     """Voices of the current unison so far: the id of the engine, and its voice content."""
+    written_hashes: set[str] = field(default_factory=set)
+    """Hashes of the chapter's texts as they are written."""
+    pinned_texts: set[tuple[str, str]] = field(default_factory=set)
+    """Pairs of speaker and text in the chapter that a pin refers to."""
+
+    def link_chapter(
+        self, number: int, utterances: tuple[Utterance, ...], known: dict[int, LinkedChapter]
+    ) -> tuple[Step, ...]:
+        """Returns the steps of a chapter: those in `known`, if nothing that they depend on has
+        changed."""
+        linked = known.get(number)
+        if linked is None or not self._is_linked_alike(linked, number, utterances):
+            linked = known[number] = self._link_chapter(number, utterances)
+        self.place_counts.update(linked.counts)
+        self.previous_text = linked.steps[-1].text
+        return linked.steps
+
+    def _link_chapter(self, number: int, utterances: tuple[Utterance, ...]) -> LinkedChapter:
+        previous_text = self.previous_text
+        self.chapter_counts = Counter()
+        self.written_hashes.clear()
+        self.pinned_texts.clear()
+        steps = tuple(
+            step
+            for _, scene in groupby(utterances, key=attrgetter("scene"))
+            for step in self.link_scene(list(scene))
+        )
+        hashes = {name for step in steps for name in (step.place_hash, step.text_hash)}
+        all_hashes = frozenset(hashes | self.written_hashes)
+        speakers = {(utterance.chunk.speaker, utterance.language) for utterance in utterances}
+        return LinkedChapter(
+            utterances,
+            steps,
+            self._speaker_facts(number, speakers),
+            previous_text,
+            {place: self.place_counts[place] for place in self.chapter_counts},
+            self.chapter_counts,
+            bool(self.pins),
+            all_hashes,
+            self._pins_among(all_hashes),
+            {pair: pair in self.unique_texts for pair in self.pinned_texts},
+        )
+
+    def _is_linked_alike(
+        self, last: LinkedChapter, number: int, utterances: tuple[Utterance, ...]
+    ) -> bool:
+        """Returns whether linking a chapter again would give the same steps."""
+        return (
+            last.utterances == utterances
+            and last.previous_text == self.previous_text
+            and all(self.place_counts[name] == n for name, n in last.earlier_counts.items())
+            and (last.with_pins or not self.pins)
+            and last.pins == self._pins_among(last.hashes)
+            and all(
+                (pair in self.unique_texts) == is_unique
+                for pair, is_unique in last.unique_texts.items()
+            )
+            and last.speakers == self._speaker_facts(number, last.speakers)
+        )
+
+    def _pins_among(self, hashes: Collection[str]) -> dict[str, str]:
+        return {name: take for name, take in self.pins.items() if name in hashes}
+
+    def _speaker_facts(
+        self, chapter: int, speakers: Iterable[tuple[str, str]]
+    ) -> dict[tuple[str, str], object]:
+        """Returns everything that is set for speakers, by name and language."""
+        return {
+            (name, language): (
+                engine := self.engines[name],
+                self._engine_identity(engine),
+                self.cast[name],
+                self._voice_content(engine, name, language),
+                self.rules(chapter, name),
+                self.parameters(chapter, name),
+            )
+            for name, language in speakers
+            if name in self.engines
+        }
 
     def link_scene(self, scene: Sequence[Utterance]) -> Iterator[Step]:
         """Yields the steps of a scene in reading order."""
@@ -444,15 +632,23 @@ class _Linker:
         Its author chose it for what is written, so it stays if a newer narrator has other words for
         a figure; not if the lexicon has, which is the author's own.
         """
+        if not self.pins:
+            return None
         chunk, spoken = utterance.chunk, utterance.spoken
+        written_hash = written_text_hash(
+            self.engines[chunk.speaker].name, chunk.speaker, chunk.text
+        )
+        self.written_hashes.add(written_hash)
+        for pinned_hash, text in ((text_hash, spoken.text), (written_hash, chunk.text)):
+            if pinned_hash in self.pins:
+                self.pinned_texts.add((chunk.speaker, text))
         if (chunk.speaker, spoken.text) in self.unique_texts and text_hash in self.pins:
             return self.pins[text_hash]
         if (chunk.speaker, chunk.text) not in self.unique_texts or any(
             change.rule in AUTHORS_RULES for change in spoken.changes
         ):
             return None
-        engine = self.engines[chunk.speaker].name
-        return self.pins.get(written_text_hash(engine, chunk.speaker, chunk.text))
+        return self.pins.get(written_hash)
 
     def _engine_identity(self, engine: Engine) -> Mapping[str, Any]:
         if id(engine) not in self.engine_identities:
@@ -469,8 +665,9 @@ class _Linker:
         """Returns `Step.place_hash` and `Step.text_hash` of the next step, and notes its text."""
         text_fields: dict[str, Any] = {"engine": engine.name, "speaker": speaker, "text": text}
         text_hash = keys.key(text_fields)
-        self.place_counts[text_hash + self.previous_text] += 1
-        nth = self.place_counts[text_hash + self.previous_text]
+        place = text_hash + self.previous_text
+        self.chapter_counts[place] += 1
+        nth = self.place_counts[place] + self.chapter_counts[place]
         place_hash = keys.key({**text_fields, "before": self.previous_text, "nth": nth})
         self.previous_text = text
         return place_hash, text_hash

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 from narrator.speech.plan import Step, fits, is_doubtful
@@ -81,17 +82,24 @@ Ledger = Sequence[LedgerEntry]
 
 
 def explain_steps(
-    steps: Iterable[Step], takes: TakeResolver, ledger: Ledger, is_forced: Callable[[Step], bool]
+    steps: Iterable[Step],
+    takes: TakeResolver,
+    ledger: Ledger,
+    is_forced: Callable[[Step], bool],
+    known: Mapping[str, RenderReason] = MappingProxyType({}),
 ) -> dict[str, RenderReason]:
     """Returns the reason of every step, by key. Two steps with the same key share a take.
 
-    `is_forced`: True for a step that is rendered though it has a fitting take.
+    `is_forced`: True for a step that is rendered though it has a fitting take. `known` holds
+    reasons, by key, that are still true.
     """
     steps = list(steps)
-    last_render = _LastRender(steps, ledger)
+    last_render = _LastRender([step for step in steps if step.key not in known], ledger)
     reasons: dict[str, RenderReason] = {}
     for step in steps:
-        if step.key not in reasons or is_forced(step):
+        if step.key in known:
+            reasons[step.key] = known[step.key]
+        elif step.key not in reasons or is_forced(step):
             reasons[step.key] = _reason_for(step, takes, reasons, last_render, is_forced)
     return reasons
 

@@ -6,7 +6,7 @@ Knows the store and what a plan says of its steps; nothing of engines and files.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from narrator.speech.plan import Step, fits, is_doubtful
 from narrator.speech.store import Record, Store
@@ -41,6 +41,10 @@ class TakeResolver:
         """Returns whether a step with nothing to deliver was given up, or its take is withheld."""
         return self.store.flag(step.key) is not None or self.current(step) is not None
 
+    def at_one_moment(self) -> TakeResolver:
+        """Returns a resolver that looks each take up once, for a plan of a whole book."""
+        return _RememberedTakes(self.store, self.voices, self.strict)
+
     # -- queries of a plan ------------------------------------------------------------------------
 
     def take(self, key: str) -> Record | None:
@@ -55,3 +59,15 @@ class TakeResolver:
     def faults(self, key: str) -> tuple[str, ...] | None:
         flag = self.store.flag(key)
         return flag.faults if flag else None
+
+
+@dataclass(frozen=True, slots=True)
+class _RememberedTakes(TakeResolver):
+    """Takes as they were when they were looked up first."""
+
+    _records: dict[str, Record | None] = field(default_factory=dict)
+
+    def take(self, key: str) -> Record | None:
+        if key not in self._records:
+            self._records[key] = self.store.find(key)
+        return self._records[key]

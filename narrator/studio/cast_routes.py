@@ -70,7 +70,7 @@ class CastRoutes:
             return {
                 "speakers": [
                     {**line, **_speaker_row(view, str(line["name"]))}
-                    for line in rows.speakers(view.book)
+                    for line in rows.speakers(view)
                 ],
                 "presets": [_preset_row(preset) for preset in presets.list_all(view.project.root)],
                 "suspicions": [

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from narrator.errors import Problem
@@ -24,6 +26,7 @@ from narrator.studio.desk_rows import desk_row
 from narrator.studio.lengths import ChapterLengths
 from narrator.studio.session import PlayedChapter, ProjectSnapshot
 from narrator.text.chunks import group_unison
+from narrator.text.memo import LastValues
 
 _COLOUR_COUNT = 12
 _MAX_WARNINGS = 100
@@ -37,8 +40,31 @@ FindChunkStates = Callable[[int], Mapping[str, ChunkState]]
 """Returns the state of a chapter's chunks; the chapter is counted from 0."""
 
 
-def book(view: ProjectSnapshot, takes: FindChunkStates, lengths: ChapterLengths) -> Row:
-    """Returns the row of the whole book."""
+@dataclass(slots=True)
+class SpeakerCount:
+    """What a speaker says."""
+
+    chunks: int = 0
+    words: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class BookRows:
+    """What was counted last of each chapter."""
+
+    chapters: LastValues[Row] = field(default_factory=LastValues)
+    speakers: LastValues[Mapping[str, SpeakerCount]] = field(default_factory=LastValues)
+
+
+def book(
+    view: ProjectSnapshot,
+    takes: FindChunkStates,
+    lengths: ChapterLengths,
+    known: BookRows | None = None,
+) -> Row:
+    """Returns the row of the whole book; counts of unchanged chapters come from `known`."""
+    known = known or BookRows()
     plan, manifest = view.book, view.project.manifest
     facts = view.project.facts
     return {
@@ -52,10 +78,10 @@ def book(view: ProjectSnapshot, takes: FindChunkStates, lengths: ChapterLengths)
         "formats": list(manifest.output.formats),
         "can": dict(view.available_voices),
         "chapters": [
-            _chapter_row(view, number, takes(number), lengths)
+            _known_chapter_row(view, number, takes(number), lengths, known)
             for number in range(len(plan.chapters))
         ],
-        "speakers": speakers(plan),
+        "speakers": speakers(view, known),
         "todo": _pending_row(plan, takes),
         "trouble": view.trouble,
         "warnings": _warnings(view),
@@ -64,16 +90,27 @@ def book(view: ProjectSnapshot, takes: FindChunkStates, lengths: ChapterLengths)
     }
 
 
-def _chapter_row(
+def _known_chapter_row(
     view: ProjectSnapshot,
     number: int,
     chunk_states: Mapping[str, ChunkState],
     lengths: ChapterLengths,
+    known: BookRows,
+) -> Row:
+    steps = view.chapters.get(number, ())
+    seconds = lengths.seconds(view.book, number, steps, chunk_states, view.book_sound)
+    facts = (view.book.chapters[number].title, steps, chunk_states, view.notes, seconds)
+    return known.chapters.get(
+        number, facts, partial(_chapter_row, view, number, chunk_states, seconds)
+    )
+
+
+def _chapter_row(
+    view: ProjectSnapshot, number: int, chunk_states: Mapping[str, ChunkState], seconds: float
 ) -> Row:
     steps = view.chapters.get(number, ())
     states = [chunk_states[step.id].state for step in steps]
     flags, reviewed = view.notes.flags, view.notes.reviewed
-    seconds = lengths.seconds(view.book, number, steps, chunk_states, view.book_sound)
     return {
         "number": number + 1,
         "title": view.book.chapters[number].title,
@@ -91,19 +128,32 @@ def _chapter_row(
     }
 
 
-def speakers(plan: BookPlan) -> list[Row]:
+def _count_speakers(steps: Sequence[Step]) -> Mapping[str, SpeakerCount]:
+    """Returns what each speaker says in a chapter."""
+    counts: dict[str, SpeakerCount] = {}
+    for step in steps:
+        count = counts.setdefault(step.chunk.speaker, SpeakerCount())
+        count.chunks += 1
+        count.words += len(step.chunk.text.split())
+        count.seconds += step.expected
+    return counts
+
+
+def speakers(view: ProjectSnapshot, known: BookRows | None = None) -> list[Row]:
     """Returns rows of the speakers, except those who only speak in unison with others.
 
     The narrator has the first colour; then those who speak most.
     """
+    plan, known = view.book, known or BookRows()
     chunk_counts: Counter[str] = Counter()
     word_counts: Counter[str] = Counter()
     seconds = dict.fromkeys(plan.cast, 0.0)
-    for step in plan.steps:
-        name = step.chunk.speaker
-        chunk_counts[name] += 1
-        word_counts[name] += len(step.chunk.text.split())
-        seconds[name] += step.expected
+    for number, steps in view.chapters.items():
+        counts = known.speakers.get(number, steps, partial(_count_speakers, steps))
+        for name, count in counts.items():
+            chunk_counts[name] += count.chunks
+            word_counts[name] += count.words
+            seconds[name] += count.seconds
     total_seconds = sum(seconds.values()) or 1.0
     settings = plan.project.speakers
     shown_names = [
@@ -150,7 +200,9 @@ def _describe_voice(plan: BookPlan, name: str) -> str:
 
 def _pending_row(plan: BookPlan, takes: FindChunkStates) -> Row:
     """Summarises what a render would speak, without the takes made since planning."""
-    steps = [s for s in plan.todo if takes(s.chapter)[s.id].state not in RENDERED]
+    todo = plan.todo
+    states = {number: takes(number) for number in {step.chapter for step in todo}}
+    steps = [step for step in todo if states[step.chapter][step.id].state not in RENDERED]
     seconds = sum(step.expected for step in steps)
     wall = total_wall_seconds(shares_of(plan, steps))
     reasons = Counter(plan.why[step.key].reason for step in steps)

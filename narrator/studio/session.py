@@ -17,15 +17,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TypedDict, TypeVar
 
+from narrator import files
 from narrator.delivery import finish, layout
 from narrator.delivery.export import Encoded
 from narrator.delivery.layout import BookSound
 from narrator.errors import DamagedTake, NarratorError
 from narrator.pipeline import book_engines, book_plan, edits, pickups, reviews
-from narrator.pipeline.book_plan import BookPlan, Selection
+from narrator.pipeline.book_engines import BookEngines
+from narrator.pipeline.book_plan import BookPlan, PlanCaches, Selection
 from narrator.pipeline.manuscript import Manuscript, Readings, read_manuscript
 from narrator.pipeline.pickups import Pickup
 from narrator.project.other_engine import chosen_engine
@@ -39,6 +42,7 @@ from narrator.studio.events import Events
 from narrator.studio.lengths import ChapterLengths
 from narrator.studio.sounds import PLAYABLE_TYPES, FileBytes, TakeCache, TakesBytes
 from narrator.text import speaker_files
+from narrator.text.memo import LastValues
 
 _T = TypeVar("_T")
 _Stamps = Mapping[Path, tuple[int, int] | None]
@@ -138,6 +142,8 @@ class ProjectSession:
         self._view: ProjectSnapshot | None = None
         self._manuscript: Manuscript | None = None
         self._readings = Readings()
+        self._plan_caches = PlanCaches()
+        self._engines: LastValues[BookEngines] = LastValues()
         # Stamps of files: of texts (a change reads the book again), of what decides the sound (a
         # change plans it again), of notes (a change reads them again). `refresh` compares them.
         self._text_stamps: _Stamps = {}
@@ -207,7 +213,7 @@ class ProjectSession:
 
     def _send_busy(self, description: str | None) -> None:
         self.busy = description
-        self.events.send({"type": "book", "version": self._version, "busy": description})
+        self._announce()
 
     def refresh(self) -> None:
         """Reads again the files that have changed on disk; in the main thread."""
@@ -235,6 +241,25 @@ class ProjectSession:
         except NarratorError as error:
             self._text_stamps = _read_stamps(_text_files(self.view.project))
             self._show_error(error)
+
+    def show_edit(self) -> bool:
+        """Shows the texts of an edit, before `refresh` reads everything that depends on them.
+
+        Takes and notes are shown as they were. Returns False if the texts cannot be read;
+        `refresh` then says why.
+        """
+        last = self._manuscript
+        assert last is not None  # the studio begins with one
+        manifest = last.project.path
+        is_same_manifest = files.stamp(manifest) == self._text_stamps.get(manifest)
+        try:
+            self._manuscript = read_manuscript(
+                self.path, self._readings, project=last.project if is_same_manifest else None
+            )
+            self._plan(self._manuscript, is_glance=True)
+        except NarratorError:
+            return False
+        return True
 
     def replan(self) -> None:
         """Plans the same text again, with current takes, pins and voices."""
@@ -268,11 +293,12 @@ class ProjectSession:
         self._manuscript = manuscript
         self._text_stamps = {path: stamps[path] for path in _text_files(manuscript.project)}
 
-    def _plan(self, manuscript: Manuscript) -> None:
+    def _plan(self, manuscript: Manuscript, *, is_glance: bool = False) -> None:
+        """Plans a manuscript and shows it; as a glance, with the takes and notes of before."""
         own_project = manuscript.project.spoken_by(self.model_engine)
         manuscript = manuscript.spoken_by(self.engine)
         sound_stamps = _read_stamps(_sound_files(manuscript.project))
-        engines = book_engines.engines_for(manuscript.project)
+        engines = self._find_engines(manuscript.project)
         store = self._store
         if store is None or store.root != manuscript.project.takes:
             store = Store.open(manuscript.project.takes)
@@ -280,15 +306,34 @@ class ProjectSession:
             store.refresh()
         self._store = store
         book = book_plan.plan(
-            manuscript, engines.main, Selection(), engines=engines.by_speaker, store=store
+            manuscript,
+            engines.main,
+            Selection(),
+            engines=engines.by_speaker,
+            store=store,
+            caches=self._plan_caches,
+            looks_at_takes=not is_glance,
         )
         chapters = {
-            number: tuple(steps)
-            for number, steps in groupby(book.steps, key=lambda step: step.chapter)
+            number: tuple(steps) for number, steps in groupby(book.steps, key=attrgetter("chapter"))
         }
+        steps_by_id = {step.id: step for step in book.steps}
+        if is_glance:
+            with self._mutex:
+                view = replace(
+                    self.view,
+                    version=self._version + 1,
+                    book=book,
+                    chapters=chapters,
+                    steps=steps_by_id,
+                    notes=_moved_notes(self.view, chapters),
+                )
+                self._set_view(view, is_announced=False)
+            return
         note_stamps = _read_stamps(_note_files(book.project))
-        notes = _read_notes(book)
-        shared, voices = layout.book_sound(book), _available_voices(own_project)
+        planned_book = replace(book, takes=self._plan_caches.takes or book.takes)
+        notes, shared = _read_notes(planned_book), layout.book_sound(planned_book)
+        voices = _available_voices(own_project)
         with self._mutex:
             # with the view: if `read_notes` has read newer notes meanwhile, `refresh` reads them
             self._sound_stamps, self._note_stamps = sound_stamps, note_stamps
@@ -298,11 +343,27 @@ class ProjectSession:
                     book=book,
                     book_sound=shared,
                     chapters=chapters,
-                    steps={step.id: step for step in book.steps},
+                    steps=steps_by_id,
                     available_voices=voices,
                     notes=notes,
                 )
             )
+
+    def _find_engines(self, project: Project) -> BookEngines:
+        """Returns the engines of a project: the last ones, if they would be made alike."""
+        engines = book_engines.engines_for(project)
+        try:
+            facts = (
+                project.root,
+                [
+                    (settings, type(engine), engine.identity())
+                    for settings, engine in engines.settings
+                ],
+                list(engines.by_speaker),
+            )
+        except NarratorError:
+            return engines  # the plan says what is missing
+        return self._engines.get("", facts, lambda: engines)
 
     def read_notes(self) -> None:
         """Reads people's notes again; from any thread."""
@@ -316,13 +377,33 @@ class ProjectSession:
                 self._note_stamps = stamps
                 self._set_view(replace(view, version=self._version + 1, notes=notes))
 
-    def _set_view(self, view: ProjectSnapshot) -> None:
+    def _set_view(self, view: ProjectSnapshot, *, is_announced: bool = True) -> None:
         with self._mutex:
             if self._view is None or self._view.book is not view.book:
                 self._newest_sounds.clear()
-                self._chapter_takes.clear()
+                self._forget_changed_chapters(view)
             self._version, self._view = view.version, view
-        self.events.send({"type": "book", "version": view.version, "busy": self.busy})
+        if is_announced:
+            self._announce()
+
+    def _forget_changed_chapters(self, view: ProjectSnapshot) -> None:
+        """Forgets the takes of chapters that have other steps or voices in a new view."""
+        old = self._view
+        is_comparable = (
+            old is not None
+            and old.book.store is view.book.store
+            and old.book.takes.voices == view.book.takes.voices
+        )
+        for number in list(self._chapter_takes):
+            if (
+                old is None
+                or not is_comparable
+                or (old.chapters.get(number) != view.chapters.get(number))
+            ):
+                del self._chapter_takes[number]
+
+    def _announce(self) -> None:
+        self.events.send({"type": "book", "version": self._version, "busy": self.busy})
 
     def chunk_states(self, chapter: int) -> Mapping[str, ChunkState]:
         """Returns the state of a chapter's chunks, by id; the chapter is counted from 0."""
@@ -504,6 +585,25 @@ def _read_notes(book: BookPlan) -> Notes:
     )
 
 
+def _moved_notes(view: ProjectSnapshot, chapters: Mapping[int, tuple[Step, ...]]) -> Notes:
+    """Returns the notes of a view with the flags of changed chapters at the present ids of their
+    chunks, as far as these are spoken as before or have the same id."""
+    flags = dict(view.notes.flags)
+    for number, steps in chapters.items():
+        old_steps = view.chapters.get(number, ())
+        if old_steps != steps and any(step.id in flags for step in old_steps):
+            old_ids = {step.key: step.id for step in reversed(old_steps)}
+            moved = {
+                step.id: view.notes.flags.get(old_ids.get(step.key, step.id), ()) for step in steps
+            }
+            flags = {
+                chunk: rows
+                for chunk, rows in flags.items()
+                if chunk not in view.steps or (view.steps[chunk].chapter != number)
+            } | {chunk: rows for chunk, rows in moved.items() if rows}
+    return replace(view.notes, flags=flags)
+
+
 class UndoState(TypedDict):
     """Descriptions of the edits that would be undone and redone."""
 
@@ -521,12 +621,4 @@ def undo_state_of(past: Sequence[edits.PastEdit]) -> UndoState:
 
 def _read_stamps(paths: Iterator[Path]) -> _Stamps:
     """Returns time and size of each file, to detect changes; None for a missing file."""
-    stamps: dict[Path, tuple[int, int] | None] = {}
-    for path in paths:
-        try:
-            stat = path.stat()
-        except OSError:
-            stamps[path] = None
-        else:
-            stamps[path] = stat.st_mtime_ns, stat.st_size
-    return stamps
+    return {path: files.stamp(path) for path in paths}

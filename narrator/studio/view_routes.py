@@ -31,6 +31,7 @@ class ViewRoutes:
 
     def __init__(self, session: ProjectSession, jobs: Jobs) -> None:
         self.session, self.jobs = session, jobs
+        self._book_rows = rows.BookRows()
 
     def routes(self) -> list[Route]:
         return [
@@ -64,7 +65,10 @@ class ViewRoutes:
 
     async def book(self, request: Request) -> Response:
         def make_row(view: ProjectSnapshot) -> rows.Row:
-            return rows.book(view, self.session.chunk_states, self.session.lengths) | {
+            book_row = rows.book(
+                view, self.session.chunk_states, self.session.lengths, self._book_rows
+            )
+            return book_row | {
                 "busy": self.session.busy,
                 "jobs": self.jobs.state(),
             }

@@ -38,15 +38,15 @@ def fold_label(label: str) -> str:
 class Roles:
     """The speakers of a script, by the labels that scripts use."""
 
-    speakers: Mapping[str, str]
+    speakers: Mapping[str, str] = field(hash=False)
     """Label as written in scripts, `fold_label` (names and aliases) -> name of the speaker."""
     narrator: str | None
     """Speaker of text without a label."""
-    languages: Mapping[str, str] = field(default_factory=dict)
+    languages: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Name of a speaker -> language, for speakers with a language other than their chapter's."""
-    declared: Sequence[str] = ()
+    declared: Sequence[str] = field(default=(), hash=False)
     """All languages that the book declares, its own first."""
-    spellings: Mapping[str, str] = field(default_factory=dict)
+    spellings: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Label, `fold_label` -> its spelling in the manifest."""
     _nearest_labels: dict[str, str | None] = field(
         default_factory=dict, init=False, repr=False, compare=False

@@ -164,3 +164,8 @@ class Chapter:
     """Oddities of its text that do not keep it from being spoken."""
     slips: tuple[Slip, ...] = ()
     """Text that was meant as markup, in the order of its lines."""
+
+
+def last_source_lines(chapter: Chapter) -> tuple[int, ...]:
+    """Returns what a comparison of chapters leaves out: where their paragraphs end."""
+    return tuple(line.last_source_line for scene in chapter.scenes for line in scene.lines)

@@ -11,26 +11,29 @@ from typing import Generic, TypeVar
 ValueT = TypeVar("ValueT")
 
 
-class MemoCache(Generic[ValueT]):
-    """Caches values of the last two rounds, by key."""
+class LastValues(Generic[ValueT]):
+    """The last value of each slot, a chapter for example, with the key that it was made for.
+
+    Keys are compared with `==`, which is fast where they share their parts: Python compares the
+    elements of tuples by identity first.
+    """
 
     def __init__(self) -> None:
-        self._previous_round: dict[Hashable, ValueT] = {}
-        self._current_round: dict[Hashable, ValueT] = {}
-        self._condition: object = None
+        self._entries: dict[Hashable, tuple[object, ValueT]] = {}
 
-    def begin(self, condition: object) -> None:
-        """Begins a round.
+    def get(self, slot: Hashable, key: object, make: Callable[[], ValueT]) -> ValueT:
+        """Returns the last value of a slot if it has this key, else the result of `make`, which is
+        kept unless it raises."""
+        entry = self._entries.get(slot)
+        if entry is None or entry[0] != key:
+            entry = self._entries[slot] = (key, make())
+        return entry[1]
 
-        Values of another condition, and values not used in the last round, are dropped.
-        """
-        self._previous_round = self._current_round if condition == self._condition else {}
-        self._current_round, self._condition = {}, condition
+    def forget(self, slot: Hashable) -> None:
+        """Drops the value of a slot."""
+        self._entries.pop(slot, None)
 
-    def get(self, key: Hashable, make: Callable[[], ValueT]) -> ValueT:
-        """Returns the cached value of a key, or the result of `make`. Raises what it raises."""
-        if key not in self._current_round:
-            self._current_round[key] = (
-                self._previous_round[key] if key in self._previous_round else make()
-            )
-        return self._current_round[key]
+    def last(self, slot: Hashable) -> ValueT | None:
+        """Returns the last value of a slot, whatever its key, or None."""
+        entry = self._entries.get(slot)
+        return None if entry is None else entry[1]

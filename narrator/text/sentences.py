@@ -355,6 +355,7 @@ class _Mask(dict[int, str]):
 _MASK = _Mask({ord("’"): "'"})
 
 
+@functools.lru_cache(maxsize=4096)  # a chapter that is edited is cut again
 def _full_stops(text: str, code: str) -> frozenset[int]:
     """Returns the offsets of full stops that end a sentence, where white space follows.
 

@@ -16,7 +16,7 @@ the text move nothing. A row that begins with `>` is a quotation within the one 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -162,8 +162,11 @@ def shorten_words(words: str) -> str:
 # -- reading
 
 
-def read(path: Path) -> SpeakerFile:
-    """Reads a file. Nothing is refused: unreadable lines become problems, and no rows."""
+def read(path: Path, parse: Callable[[Path, bytes], SpeakerFile] | None = None) -> SpeakerFile:
+    """Reads a file. Nothing is refused: unreadable lines become problems, and no rows.
+
+    `parse` may give what `parse_file` gave before.
+    """
     try:
         file_bytes = files.read_bounded(path, _MAX_BYTES)
     except FileNotFoundError:
@@ -172,7 +175,7 @@ def read(path: Path) -> SpeakerFile:
         return _unreadable(path, "larger than 32 MB, which no list of quotations is")
     except OSError as error:
         return _unreadable(path, f"cannot be read: {error.strerror}")
-    return parse_file(path, file_bytes)
+    return (parse or parse_file)(path, file_bytes)
 
 
 def parse_file(path: Path, file_bytes: bytes) -> SpeakerFile:

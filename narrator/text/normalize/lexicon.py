@@ -17,6 +17,7 @@ straight apostrophes and quotes.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -139,6 +140,7 @@ class Lexicon:
         self._entries: list[_CompiledEntry] = []
         self._keys: set[tuple[str, int, str | None, str | None]] = set()
         self._applicable_entries: dict[tuple[str, str], list[_CompiledEntry]] = {}
+        self._noted_texts: list[str] | None = None
         for entry in entries:
             self.add(entry)
 
@@ -155,6 +157,30 @@ class Lexicon:
         self._entries.append(ready)
         self._applicable_entries.clear()
 
+    @contextlib.contextmanager
+    def noting_texts(self) -> Iterator[list[str]]:
+        """Yields a list of the texts that are looked at meanwhile, case-folded."""
+        texts = self._noted_texts = []
+        try:
+            yield texts
+        finally:
+            self._noted_texts = None
+
+    @property
+    def entries(self) -> tuple[LexiconEntry, ...]:
+        return tuple(ready.entry for ready in self._entries)
+
+    def new_probes(self, earlier: Lexicon) -> list[str]:
+        """Returns letters of which a text has some if an earlier lexicon may have read it in
+        another way."""
+        probes = {ready.entry: ready.probe for ready in self._entries}
+        earlier_probes = {ready.entry: ready.probe for ready in earlier._entries}
+        common_entries = [entry for entry in probes if entry in earlier_probes]
+        if common_entries != [entry for entry in earlier_probes if entry in probes]:
+            return [""]  # patterns match in their order
+        changed_entries = probes.keys() ^ earlier_probes.keys()
+        return list({(probes | earlier_probes)[entry] for entry in changed_entries})
+
     def matches(
         self, text: str, language: str, speaker: str, words: Callable[[str], str]
     ) -> Iterator[LexiconMatch]:
@@ -162,9 +188,9 @@ class Lexicon:
 
         Raises Slow.
         """
-        if not self._entries:
-            return
         folded = text.casefold()
+        if self._noted_texts is not None:
+            self._noted_texts.append(folded)
         for ready in self._applicable(language.lower(), speaker):
             if ready.probe not in folded:
                 continue
