@@ -95,6 +95,18 @@ def remove_entry(text: str, path: KeyPath) -> str:
     return _rewrite(text, path[:-1], lambda document: document.without(path), without_entry)
 
 
+def list_entries(text: str, path: KeyPath, key_name: str, value_name: str) -> str:
+    """The text with the mapping at `path` as a list of entries, which name its keys and values:
+    `a: b` becomes `{key_name: a, value_name: b}`. Raises UnsupportedLayout."""
+
+    def list_pairs(mapping: Any) -> Any:
+        return [{key_name: key, value_name: child} for key, child in mapping.items()]
+
+    return _rewrite(
+        text, path, lambda document: document.with_list(path, key_name, value_name), list_pairs
+    )
+
+
 # -- reading ---------------------------------------------------------------------------------------
 
 
@@ -335,6 +347,22 @@ class _Text:
         else:
             start = self._end(collection.value[index - 1]) + 1
         return self.text[:start] + self.text[stop:]
+
+    def with_list(self, path: KeyPath, key_name: str, value_name: str) -> str:
+        """The text with a list in place of a mapping of scalars."""
+        node = self._find(path)[1]
+        if not isinstance(node, yaml.MappingNode) or not node.value:
+            raise UnsupportedLayout
+        text = self.text
+        if node.flow_style:
+            opening, closing = node.start_mark.index, node.end_mark.index - 1
+            text = f"{text[:opening]}[{text[opening + 1 : closing]}]{text[closing + 1 :]}"
+        dash = "" if node.flow_style else "- "
+        for key, child in reversed(node.value):
+            start, stop = key.start_mark.index, self._end((key, child)) + 1
+            entry = _dump_flow({key_name: key.value, value_name: child.value})
+            text = f"{text[:start]}{dash}{{{entry}}}{text[stop:]}"
+        return text
 
     # -- finding
 

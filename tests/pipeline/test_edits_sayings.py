@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from narrator.errors import ManifestError, UsageError
+from narrator.errors import ManifestError, UsageError, UserError
 from narrator.pipeline import edits
 from tests import edited
 
@@ -174,3 +174,103 @@ def test_a_word_that_is_too_long_for_the_lexicon_is_refused(tmp_path):
     with pytest.raises(UsageError, match="100 characters at most, this one 101"):
         edits.say_edit(edited.project(path), "a" * 101, "b")
     edited.made(path, edits.say_edit(edited.project(path), "a" * 100, "b"))
+
+
+# -- entries of the lexicon
+
+JEEVES = {"word": "Jeeves", "say": "jeevs"}
+
+
+@pytest.mark.parametrize(
+    ("before", "old", "new", "after"),
+    {
+        "a first one": ("", None, JEEVES, "lexicon:\n  Jeeves: jeevs\n"),
+        "a first one with a condition": (
+            "", None, {**JEEVES, "speaker": "Ada"},
+            "lexicon:\n  - {word: Jeeves, say: jeevs, speaker: Ada}\n",
+        ),
+        "a first pattern": (
+            "", None, {"pattern": r"HP(\d+)", "say": r"H P \1", "case": True},
+            "lexicon:\n  - {pattern: HP(\\d+), say: H P \\1, case: true}\n",
+        ),
+        "a condition where there was none": (
+            "lexicon:\n  A: b # why\n  Jeeves: jeevs\n",
+            JEEVES, {**JEEVES, "language": "fr"},
+            "lexicon:\n  - {word: A, say: b} # why\n"
+            "  - {word: Jeeves, say: jeevs, language: fr}\n",
+        ),
+        "a condition in braces": (
+            "lexicon: {A: b}\n", None, {**JEEVES, "case": True},
+            "lexicon: [{word: A, say: b}, {word: Jeeves, say: jeevs, case: true}]\n",
+        ),
+        "another word": (
+            "lexicon:\n  Jeeves: jeevs # why\n",
+            JEEVES, {"word": "Reginald", "say": "REJ-nald"},
+            "lexicon:\n  Reginald: REJ-nald # why\n",
+        ),
+        "IPA in place of a spelling": (
+            "lexicon:\n- word: Jeeves # he\n  say: jeevs\n- {word: A, say: b}\n",
+            JEEVES, {"word": "Jeeves", "ipa": "dʒiːvz"},
+            "lexicon:\n- word: Jeeves # he\n  ipa: dʒiːvz\n- {word: A, say: b}\n",
+        ),
+        "a word in place of a pattern": (
+            "lexicon:\n- pattern: Jee\n  say: jeevs\n- {word: A, say: b}\n",
+            {"pattern": "Jee", "say": "jeevs"}, JEEVES,
+            "lexicon:\n- {word: Jeeves, say: jeevs}\n- {word: A, say: b}\n",
+        ),
+        "one removed of several": (
+            "lexicon:\n  Jeeves: jeevs\n  A: b # why\n", JEEVES, None,
+            "lexicon:\n  A: b # why\n",
+        ),
+        "one removed of a list": (
+            "lexicon: [{word: A, say: b}, {word: Jeeves, say: jeevs}]\n", JEEVES, None,
+            "lexicon: [{word: A, say: b}]\n",
+        ),
+        "the only one removed": ("lexicon: {Jeeves: jeevs}\n", JEEVES, None, ""),
+    }.values(),
+)  # fmt: skip
+def test_an_entry_is_added_changed_and_removed(tmp_path, before, old, new, after):
+    path = edited.write(tmp_path, TEXT, BOOK % (before, ""))
+    entries = [None if fields is None else edits.parse_entry(fields) for fields in (old, new)]
+    edited.made(path, edits.entry_edit(edited.project(path), *entries))
+    written = path.read_text("utf-8-sig").partition("en-GB\n")[2]
+    if not before:
+        written = written.partition("Ada:\n\n")[2]
+    assert written.partition("speakers" if before else "# the")[0] == after
+    edits.undo(edited.project(path))
+    assert path.read_bytes().decode() == BOOK % (before, "")
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"word": "Jeeves"}, "needs `say` or `ipa`"),
+        ({"say": "jeevs"}, "needs either `word` or `pattern`"),
+        ({"word": "—", "say": "dash"}, "needs a letter or a digit"),
+        ({"word": "J" * 101, "say": "jeevs"}, "100 characters at most"),
+        ({"pattern": "(", "say": "x"}, "not a regular expression"),
+        ({"word": "Jeeves", "ipa": "3"}, "3"),
+        ({**JEEVES, "rm": "x"}, "not permitted"),
+        ({**JEEVES, "case": "yes"}, "valid boolean"),
+    ],
+)
+def test_an_entry_that_cannot_work_is_refused(fields, said):
+    with pytest.raises(UsageError, match=said):
+        edits.parse_entry(fields)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ({"word": "Jeeves", "say": "x"}, None, "changed meanwhile"),
+        (None, None, "which entry"),
+        (None, {"word": "Jeeves", "say": "x"}, "is in the lexicon already"),
+        (None, {"word": "jeeves", "say": "x"}, "twice"),
+        (None, {"word": "A", "say": "x", "speaker": "Nobody"}, "Nobody"),
+    ],
+)
+def test_an_entry_that_does_not_fit_the_lexicon_is_refused(tmp_path, old, new, said):
+    path = edited.write(tmp_path, TEXT, BOOK % ("lexicon: {Jeeves: jeevs}\n", ""))
+    entries = [None if fields is None else edits.parse_entry(fields) for fields in (old, new)]
+    with pytest.raises(UserError, match=said):
+        edits.entry_edit(edited.project(path), *entries)

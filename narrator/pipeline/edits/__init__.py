@@ -27,7 +27,7 @@ from narrator.pipeline.edits.people import (
     rename_edit,
     split_edit,
 )
-from narrator.pipeline.edits.sayings import say_edit
+from narrator.pipeline.edits.sayings import entry_edit, parse_entry, say_edit
 from narrator.pipeline.edits.speakers import speaker_edit
 from narrator.pipeline.edits.voices import add_clip, narration_edit, voice_edit
 from narrator.pipeline.edits.words import WrittenParagraph, paragraph, text_edit
@@ -40,10 +40,12 @@ __all__ = [
     "add_clip",
     "add_edit",
     "apply",
+    "entry_edit",
     "history",
     "merge_edit",
     "narration_edit",
     "paragraph",
+    "parse_entry",
     "path_of",
     "pronoun_edit",
     "redo",

@@ -39,6 +39,16 @@ def remove_entry(text: str, place: KeyPath, project: Project) -> str:
     return _rewrite(lambda: rewriting.remove_entry(text, place), place, project)
 
 
+def list_entries(
+    text: str, place: KeyPath, key_name: str, value_name: str, project: Project
+) -> str:
+    """The text with a mapping as a list of entries that name its keys and values. Raises
+    ManifestError."""
+    return _rewrite(
+        lambda: rewriting.list_entries(text, place, key_name, value_name), place, project
+    )
+
+
 def _rewrite(rewrite: Callable[[], str], place: KeyPath, project: Project) -> str:
     """The text after a change at a place of book.yaml. Raises ManifestError if its layout does not
     allow the change."""

@@ -1,22 +1,32 @@
-"""Edits of how a word is spoken, in one place or everywhere."""
+"""Edits of how a word is spoken: in one place, everywhere, or by an entry of the lexicon."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from narrator.errors import UsageError
+from pydantic import ValidationError
+
+from narrator.errors import ManifestError, UsageError
 from narrator.pipeline.edits import marking
 from narrator.pipeline.edits.checked import require_readable
 from narrator.pipeline.edits.edit import Edit, FileChange, one_line, shorten
-from narrator.pipeline.edits.manifest import append_entry, manifest_text, set_value
+from narrator.pipeline.edits.manifest import (
+    append_entry,
+    list_entries,
+    manifest_text,
+    remove_entry,
+    rename_entry,
+    set_value,
+)
 from narrator.pipeline.edits.texts import ChapterText, Place, chapter_text
-from narrator.project import rewriting
+from narrator.project import load, rewriting
 from narrator.project.project import Project
 from narrator.project.rewriting import UnsupportedLayout
 from narrator.speech.plan import Step
 from narrator.text.chunks import Piece
 from narrator.text.markup import squeeze
+from narrator.text.normalize import LexiconEntry
 from textbase.characters import strip_invisible
 
 _MAX_WORD_LENGTH = 100
@@ -111,3 +121,124 @@ def _add_first_entry(old_text: str, word: str, spoken_form: str, project: Projec
         return rewriting.set_value(old_text, ("lexicon", word), spoken_form)
     except UnsupportedLayout:
         return append_entry(old_text, ("lexicon",), {"word": word, "say": spoken_form}, project)
+
+
+# -- entries of the lexicon ------------------------------------------------------------------------
+
+
+def parse_entry(fields: Mapping[str, object]) -> LexiconEntry:
+    """The lexicon entry with these fields; empty ones are left out. Raises UsageError."""
+    values = {
+        key: one_line(value) if isinstance(value, str) and key != "pattern" else value
+        for key, value in fields.items()
+        if value not in (None, "", False)
+    }
+    word = values.get("word")
+    if isinstance(word, str):
+        values["word"] = word = squeeze(strip_invisible(word))
+        if len(word) > _MAX_WORD_LENGTH:
+            raise UsageError(f"a word of the lexicon has {_MAX_WORD_LENGTH} characters at most")
+        if not any(map(str.isalnum, word)):
+            raise UsageError(f"a word needs a letter or a digit, and “{shorten(word)}” has none")
+    one_line(str(values.get("pattern", "")))
+    try:
+        return LexiconEntry.model_validate(values)
+    except ValidationError as error:
+        reasons = dict.fromkeys(
+            detail["msg"].removeprefix("Value error, ") for detail in error.errors()
+        )
+        raise UsageError("; ".join(reasons)) from None
+
+
+def entry_edit(project: Project, old: LexiconEntry | None, new: LexiconEntry | None) -> Edit:
+    """The edit that adds an entry to the lexicon, changes one, or removes it.
+
+    Nothing is `old` where one is added, or `new` where one is removed. A lexicon of words and their
+    spoken forms becomes a list where an entry has conditions. Raises ManifestError, StorageError,
+    UsageError.
+    """
+    old_text = manifest_text(project)
+    project = load.load(project.path, old_text)
+    if old is not None and old not in project.lexicon:
+        raise UsageError(f"the entry for “{_shorten_entry(old)}” has been changed meanwhile")
+    if new is None:
+        if old is None:
+            raise UsageError("which entry of the lexicon?")
+        new_text = _without_entry(old_text, project, old)
+        summary = f"“{_shorten_entry(old)}” is no longer in the lexicon"
+    else:
+        new_text = _with_entry(old_text, project, old, new)
+        summary = f"“{_shorten_entry(new)}” is said “{shorten(new.say or f'/{new.ipa}/')}”"
+    change = FileChange(project.path, old_text, new_text)
+    return require_readable(project, Edit(summary, (change,)))
+
+
+def _shorten_entry(entry: LexiconEntry) -> str:
+    return shorten(entry.word or entry.pattern or "")
+
+
+def _without_entry(text: str, project: Project, entry: LexiconEntry) -> str:
+    """The text of book.yaml without an entry; without the lexicon if that was its only one."""
+    lexicon = project.manifest.lexicon
+    if len(lexicon) == 1:
+        return remove_entry(text, ("lexicon",), project)
+    is_list = isinstance(lexicon, tuple)
+    key = project.lexicon.index(entry) if is_list else str(entry.word)
+    return remove_entry(text, ("lexicon", key), project)
+
+
+def _with_entry(text: str, project: Project, old: LexiconEntry | None, new: LexiconEntry) -> str:
+    """The text of book.yaml with a new entry, or another one in the place of `old`."""
+    fields = _entry_fields(new)
+    lexicon = project.manifest.lexicon
+    if not lexicon:
+        return _with_first_entry(text, fields, project)
+    if not isinstance(lexicon, tuple):
+        if fields.keys() == {"word", "say"}:
+            return _with_word(text, project, old, str(new.word), str(new.say))
+        text = list_entries(text, ("lexicon",), "word", "say", project)
+    if old is None:
+        return append_entry(text, ("lexicon",), fields, project)
+    place = ("lexicon", project.lexicon.index(old))
+    old_fields = _entry_fields(old)
+    try:
+        changed = text
+        for key in (key for key in fields if fields[key] != old_fields.get(key)):
+            changed = set_value(changed, (*place, key), fields[key], project)
+        for key in old_fields.keys() - fields.keys():
+            changed = remove_entry(changed, (*place, key), project)
+    except ManifestError:  # the first key of a block, which holds the dash of its entry
+        changed = set_value(text, place, fields, project)
+    return changed
+
+
+def _entry_fields(entry: LexiconEntry) -> dict[str, object]:
+    return entry.model_dump(exclude_defaults=True)
+
+
+def _with_word(
+    text: str, project: Project, old: LexiconEntry | None, word: str, spoken_form: str
+) -> str:
+    """The text of book.yaml with a word in a lexicon of words and their spoken forms."""
+    old_word = old and str(old.word)
+    if word != old_word and word in project.manifest.lexicon:
+        raise UsageError(f"“{shorten(word)}” is in the lexicon already")
+    if old_word is not None and word != old_word:
+        text = rename_entry(text, ("lexicon", old_word), word, project)
+    return set_value(text, ("lexicon", word), spoken_form, project)
+
+
+def _with_first_entry(text: str, fields: Mapping[str, object], project: Project) -> str:
+    """The text of book.yaml with the first entry of a lexicon, which is a list then if the entry
+    has conditions."""
+    (key_name, key), (value_name, value), *conditions = fields.items()
+    if not conditions and (key_name, value_name) == ("word", "say"):
+        return _add_first_entry(text, str(key), str(value), project)
+    try:
+        return append_entry(text, ("lexicon",), fields, project)
+    except ManifestError:  # there is no list yet, not even an empty one
+        text = set_value(text, ("lexicon", str(key)), value, project)
+        text = list_entries(text, ("lexicon",), key_name, value_name, project)
+        for name, condition in conditions:
+            text = set_value(text, ("lexicon", 0, name), condition, project)
+        return text

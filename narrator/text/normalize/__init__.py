@@ -128,8 +128,8 @@ def normalize(
                 stop, spoken = stop - 1, spoken.removesuffix(".")
             if read_mask.find(1, start, stop) < 0 and not _HELD_CHAR.search(text, start, stop):
                 hold_span(start, stop, spoken, "lexicon")
-                if match.ipa is not None:
-                    pronunciations[spoken] = match.ipa
+                if (ipa := match.entry.phonemes) is not None:
+                    pronunciations[spoken] = ipa
 
     look_up(plain)
     ascii_text = _ascii_figures(plain)

@@ -113,12 +113,12 @@ def _is_ipa(say: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LexiconMatch:
-    """Speaks `text[start:stop]` as `spoken`, or pronounces it as `ipa`."""
+    """Speaks `text[start:stop]` as `spoken`, or pronounces it as its entry says."""
 
     start: int
     stop: int
     spoken: str
-    ipa: str | None = None
+    entry: LexiconEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,21 @@ class Lexicon:
             for match in _find_matches(ready, text):
                 if match.end() > match.start():
                     spoken = _expand_template(ready, match, words) if ready.say else match[0]
-                    yield LexiconMatch(match.start(), match.end(), spoken, ready.entry.phonemes)
+                    yield LexiconMatch(match.start(), match.end(), spoken, ready.entry)
+
+    def occurrences(self, text: str, language: str, speaker: str) -> list[tuple[LexiconEntry, str]]:
+        """Returns the entries that apply to a chunk's text, each with the words that it reads.
+
+        Raises SlowPattern.
+        """
+        plain = apply_edits(text, canonical(text, "en"))
+        read_mask = bytearray(len(plain))
+        occurrences: list[tuple[LexiconEntry, str]] = []
+        for match in self.matches(plain, language, speaker, str):
+            if read_mask.find(1, match.start, match.stop) < 0:
+                read_mask[match.start : match.stop] = b"\x01" * (match.stop - match.start)
+                occurrences.append((match.entry, plain[match.start : match.stop]))
+        return occurrences
 
     def unmatched(self, texts: Iterable[str]) -> list[LexiconEntry]:
         """Returns the entries that match in none of the texts, for any speaker or language.
