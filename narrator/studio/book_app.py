@@ -15,6 +15,8 @@ from narrator.studio.desk_routes import DeskRoutes
 from narrator.studio.edit_routes import EditRoutes, PickupsPage
 from narrator.studio.find_routes import FindRoutes
 from narrator.studio.jobs import Jobs
+from narrator.studio.lexicon_routes import LexiconRoutes
+from narrator.studio.quick_speech import QuickVoice
 from narrator.studio.session import ProjectSession
 from narrator.studio.view_routes import ViewRoutes
 from narrator.studio.voice_routes import VoiceRoutes
@@ -28,11 +30,13 @@ class BookApp:
 
     def __init__(self, session: ProjectSession, print_pickups: PickupsPage | None = None) -> None:
         self.session, self.jobs = session, Jobs(session)
+        quick_voice = QuickVoice()
         self.app: Starlette = server.app(
             [
                 *ViewRoutes(session, self.jobs).routes(),
                 *EditRoutes(session, self.jobs, print_pickups).routes(),
-                *CastRoutes(session).routes(),
+                *CastRoutes(session, quick_voice).routes(),
+                *LexiconRoutes(session, quick_voice).routes(),
                 *VoiceRoutes(session, self.jobs).routes(),
                 *FindRoutes(session).routes(),
                 *DeskRoutes(session).routes(),

@@ -1,14 +1,13 @@
-"""Routes of the cast: speakers, presets, clips, pronunciations, quick samples of voices.
+"""Routes of the cast: speakers, presets, clips, samples of voices.
 
-Quick samples are spoken in this process, by Kokoro if it is installed, else by the draft voice, and
-are not stored. Samples of the book's own engine are jobs, whose sound is served once it exists.
+Quick samples are not stored. Samples of the book's own engine are jobs, whose sound is served once
+it exists.
 """
 
 from __future__ import annotations
 
 import tempfile
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -19,43 +18,31 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from narrator import keys
 from narrator.cast import clips, presets
-from narrator.engines.voice import Voice
-from narrator.errors import EnvironmentFailed, UsageError
-from narrator.pipeline import attribution, auditioning, edits, unknown_words
+from narrator.errors import UsageError
+from narrator.pipeline import attribution, auditioning, edits
 from narrator.pipeline.edits.voices import AddedClip
-from narrator.pipeline.manuscript import Manuscript
-from narrator.speech.plan import Step
-from narrator.studio import quick_speech, rows, sounds
+from narrator.studio import rows, sounds
+from narrator.studio.quick_speech import QuickVoice
 from narrator.studio.session import NotFound, ProjectSession, ProjectSnapshot
-from narrator.text.normalize import Lexicon, LexiconEntry, normalize
-from narrator.text.pace import expected_seconds
-from narrator.text.sentences import sentences
+from narrator.text.normalize import Lexicon, normalize
 from narrator.web import bodies
 
 _MAX_SAMPLES = 3
 _SAMPLE_SECONDS = (3.0, 9.0)
 """Shortest and longest lines that are proposed as samples of a voice."""
-_MAX_SECONDS = 30.0
-"""Longest quick sample."""
-_MAX_NAMES = 2000
 
 
 class CastRoutes:
     """Routes of the cast."""
 
-    def __init__(self, session: ProjectSession) -> None:
-        self.session = session
-        self._speech_lock, self._clip_lock = threading.Lock(), threading.Lock()
-        self._cached_sounds: OrderedDict[str, bytes] = OrderedDict()
-        self._names: tuple[Manuscript, dict[str, Any]] | None = None
+    def __init__(self, session: ProjectSession, quick_voice: QuickVoice) -> None:
+        self.session, self._quick_voice = session, quick_voice
+        self._clip_lock = threading.Lock()
 
     def routes(self) -> list[Route]:
         return [
             Route("/api/cast", self.cast),
-            Route("/api/names", self.names),
-            Route("/api/say", self.say, methods=["POST"]),
             Route("/api/audition", self.audition, methods=["POST"]),
             Route("/api/clips/{name}", self.clip, methods=["PUT"]),
             Route("/sound/voices/{name}", self.preset),
@@ -96,55 +83,7 @@ class CastRoutes:
 
         return Response(await run_in_threadpool(read_recording), media_type="audio/wav")
 
-    async def names(self, request: Request) -> Response:
-        """Lists words that are in no word list."""
-        return JSONResponse(await run_in_threadpool(self._find_unknown_words))
-
-    def _find_unknown_words(self) -> dict[str, Any]:
-        manuscript = self.session.view.book.manuscript
-        if self._names and self._names[0] is manuscript:
-            return self._names[1]
-        try:
-            rows, missing_languages = unknown_words.find_unknown_words(manuscript)
-        except EnvironmentFailed as error:
-            return {"words": [], "note": str(error)}
-        words = [
-            {
-                "word": unknown_word.word,
-                "count": unknown_word.count,
-                "language": unknown_word.language,
-                "chunk": unknown_word.first.id,
-                "text": unknown_word.first.chunk.text,
-                "at": unknown_word.offset,
-            }
-            for unknown_word in rows[:_MAX_NAMES]
-        ]
-        note = f"no list of words for {', '.join(missing_languages)}" if missing_languages else ""
-        self._names = manuscript, {"words": words, "note": note}
-        return self._names[1]
-
     # -- heard at once -----------------------------------------------------------------------------
-
-    async def say(self, request: Request) -> Response:
-        """Speaks a word in its sentence, as a new lexicon entry would have it."""
-        body = await bodies.read_json(request)
-        word, pronunciation = (
-            bodies.text_field(body, "word", 200),
-            bodies.text_field(body, "spoken", 1000),
-        )
-        chunk = bodies.optional_text_field(body, "chunk", 40)
-        text = bodies.optional_text_field(body, "text", 2000)
-
-        def make_sound() -> bytes:
-            view = self.session.view
-            step = view.step(chunk) if chunk else view.book.steps[0]
-            sentence = text or (_sentence_around(step, word) if chunk else word)
-            spoken_text = _spoken_text(
-                sentence, step.language, step.chunk.speaker, word, pronunciation
-            )
-            return self._quick_sound(view.book.cast[step.chunk.speaker], spoken_text, step.language)
-
-        return Response(await run_in_threadpool(make_sound), media_type="audio/wav")
 
     async def audition(self, request: Request) -> Response:
         """Speaks a line of the book with a speaker's quick voice."""
@@ -157,7 +96,8 @@ class CastRoutes:
                 raise NotFound("there is no such speaker any more")
             voice = view.book.cast[name]
             language = voice.language or view.project.manifest.language
-            return self._quick_sound(voice, _spoken_text(text, language, name), language)
+            spoken = normalize(text, language=language, speaker=name, lexicon=Lexicon())
+            return self._quick_voice.sound(voice, spoken, language)
 
         return Response(await run_in_threadpool(make_sound), media_type="audio/wav")
 
@@ -173,19 +113,6 @@ class CastRoutes:
 
         return Response(await run_in_threadpool(read), media_type="audio/wav")
 
-    def _quick_sound(self, voice: Voice, text: str, language: str) -> bytes:
-        """Returns a WAV file, cached. Raises UsageError, UserError, EngineUnavailable."""
-        expected = expected_seconds(text, language)
-        if not any(map(str.isalnum, text)) or expected > _MAX_SECONDS:
-            raise UsageError("say a sentence or two: there is nothing in this, or too much")
-        name = keys.key({"say": text, "voice": voice.speaker, "language": language})
-        with self._speech_lock:
-            if name not in self._cached_sounds:
-                self._cached_sounds[name] = quick_speech.speak_here(voice, text, language)
-                while len(self._cached_sounds) > 32:
-                    self._cached_sounds.popitem(last=False)
-            return self._cached_sounds[name]
-
     # -- clips -------------------------------------------------------------------------------------
 
     async def clip(self, request: Request) -> Response:
@@ -200,29 +127,6 @@ class CastRoutes:
         """Stores one clip at a time: it may last ten minutes. Raises UserError, StorageError."""
         with self._clip_lock:
             return edits.add_clip(self.session.view.project, name, path.read_bytes())
-
-
-def _sentence_around(step: Step, word: str) -> str:
-    """Returns the sentence of a chunk that contains a word."""
-    text, position = step.chunk.text, step.chunk.text.casefold().find(word.casefold())
-    if position < 0:
-        return word
-    for begin, end in sentences(text, step.language):
-        if position < end:
-            return text[begin:end].strip()
-    return word
-
-
-def _spoken_text(
-    text: str, language: str, speaker: str, word: str = "", pronunciation: str = ""
-) -> str:
-    lexicon = Lexicon()
-    if word.strip() and pronunciation.strip():
-        try:
-            lexicon.add(LexiconEntry(word=word.strip(), say=pronunciation.strip()))
-        except ValueError as error:
-            raise UsageError(str(error)) from None
-    return normalize(text, language=language, speaker=speaker, lexicon=lexicon).text
 
 
 def _speaker_row(view: ProjectSnapshot, name: str) -> dict[str, Any]:

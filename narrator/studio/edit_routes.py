@@ -33,6 +33,7 @@ from narrator.pipeline.jobs.protocol import Job
 from narrator.pipeline.pickups import Pickup
 from narrator.speech.plan import Step
 from narrator.studio.jobs import Jobs
+from narrator.studio.lexicon_routes import lexicon_edit
 from narrator.studio.session import (
     NotFound,
     ProjectSession,
@@ -419,6 +420,7 @@ _EDITS: dict[str, Callable[[ProjectSnapshot, Mapping[str, Any]], Edit]] = {
     "text": _text_edit,
     "speaker": _speaker_edit,
     "say": _say_edit,
+    "lexicon": lexicon_edit,
     "voice": _voice_edit,
     "rename": _rename_edit,
     "pronoun": _pronoun_edit,

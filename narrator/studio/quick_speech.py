@@ -2,19 +2,57 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from types import MappingProxyType
 
+from narrator import keys
 from narrator.engines import Request, ignore_message, speak
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.engines.voice import Voice
-from narrator.errors import EngineUnavailable, UserError
+from narrator.errors import EngineUnavailable, UsageError, UserError
 from narrator.studio import sounds
+from narrator.text.normalize import SpokenText
 from narrator.text.pace import expected_seconds
 
 QUICK_ENGINES = ("kokoro", "draft")
 """Engines that speak a sentence within a moment on any machine, the best first."""
+_MAX_SECONDS = 30.0
+"""Longest sound of a `QuickVoice`."""
+_MAX_CACHED_SOUNDS = 32
+_NO_PRONUNCIATIONS: Mapping[str, str] = MappingProxyType({})
+
+
+class QuickVoice:
+    """Speaks sentences by the best quick engine that is here; keeps the last sounds in memory."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._cached_sounds: OrderedDict[str, bytes] = OrderedDict()
+
+    def sound(self, voice: Voice, spoken: SpokenText, language: str) -> bytes:
+        """Returns a WAV file. Raises UsageError, UserError, EngineUnavailable."""
+        text, pronunciations = spoken.text, spoken.pronunciations
+        if not any(map(str.isalnum, text)) or expected_seconds(text, language) > _MAX_SECONDS:
+            raise UsageError("say a sentence or two: there is nothing in this, or too much")
+        name = keys.key(
+            {
+                "say": text,
+                "ipa": dict(pronunciations),
+                "voice": voice.speaker,
+                "language": language,
+            }
+        )
+        with self._lock:
+            if name not in self._cached_sounds:
+                self._cached_sounds[name] = speak_here(voice, text, language, pronunciations)
+                while len(self._cached_sounds) > _MAX_CACHED_SOUNDS:
+                    self._cached_sounds.popitem(last=False)
+            return self._cached_sounds[name]
 
 
 def settings_here(spec: EngineSpec) -> EngineSettings:
@@ -38,24 +76,34 @@ def why_not_here(spec: EngineSpec, language: str) -> str:
         return str(error)
 
 
-def speak_here(voice: Voice, text: str, language: str) -> bytes:
+def speak_here(
+    voice: Voice, text: str, language: str, pronunciations: Mapping[str, str] = _NO_PRONUNCIATIONS
+) -> bytes:
     """Speaks a text by the best quick engine that is here; returns a WAV file.
 
-    Raises UserError, EngineUnavailable.
+    `pronunciations` are words of it with their IPA. Raises UserError, EngineUnavailable.
     """
     for name in QUICK_ENGINES:
         if not why_not_here(ENGINES[name], language):
-            return speak_with(ENGINES[name], voice, text, language)
-    return speak_with(ENGINES["draft"], voice, text, language)
+            return speak_with(ENGINES[name], voice, text, language, pronunciations)
+    return speak_with(ENGINES["draft"], voice, text, language, pronunciations)
 
 
-def speak_with(spec: EngineSpec, voice: Voice, text: str, language: str) -> bytes:
+def speak_with(
+    spec: EngineSpec,
+    voice: Voice,
+    text: str,
+    language: str,
+    pronunciations: Mapping[str, str] = _NO_PRONUNCIATIONS,
+) -> bytes:
     """Speaks a text by an engine; returns a WAV file. Raises UserError, EngineUnavailable."""
     engine = spec.make(settings_here(spec), EngineContext(None, Path()), ignore_message)
     if problems := engine.problems({voice.speaker: voice}, [language]):
         raise UserError(problems)
     expected = expected_seconds(text, language)
-    request = Request("sample", text, language, voice, None, {}, 0, 0, expected)
+    request = Request(
+        "sample", text, language, voice, None, {}, 0, 0, expected, pronunciations=pronunciations
+    )
     with closing(engine.start()) as session:
         [(_, outcome)] = speak(session, [request])
     if outcome.speech is None:

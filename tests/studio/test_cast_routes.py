@@ -1,17 +1,15 @@
-"""The cast, and words heard at once by the draft voice."""
+"""The cast, and its voices heard at once by the draft voice."""
 
 from __future__ import annotations
 
 import io
 
 import numpy as np
-import pytest
 import soundfile
 
 from narrator.cast import presets
 from narrator.engines.draft.espeak import DraftEngine
 from narrator.pipeline import auditioning
-from narrator.studio import cast_routes
 from tests.studios import Opened
 
 
@@ -28,16 +26,6 @@ def test_the_cast_has_voices_and_lines_to_try_them_on(shared: Opened) -> None:
     assert ada["samples"][0]["text"] == "Not far now."
     assert ada["casting"] == "uncast"
     assert cast["presets"] == []
-
-
-def test_a_word_is_heard_as_it_would_be_said(shared: Opened) -> None:
-    plain = shared.page.post("/api/say", {"word": "road", "spoken": "road", "chunk": "1.2"})
-    longer = shared.page.post(
-        "/api/say", {"word": "road", "spoken": "long and winding road", "chunk": "1.2"}
-    )
-    alone = shared.page.post("/api/say", {"word": "road", "spoken": "road", "chunk": None})
-    assert plain.headers["content-type"] == "audio/wav"
-    assert seconds(alone.data) < seconds(plain.data) < seconds(longer.data)
 
 
 def test_a_line_is_heard_in_a_speaker_s_draft_voice(shared: Opened) -> None:
@@ -61,44 +49,6 @@ def test_an_audition_is_heard_by_its_name_and_nothing_else_is(shared: Opened) ->
     finally:
         # A project with such a link is refused, and other tests read this one.
         link.unlink()
-
-
-@pytest.mark.parametrize(
-    ("path", "asked", "status"),
-    [
-        ("/api/say", {"word": "", "spoken": "…", "chunk": None}, 400),
-        ("/api/say", {"word": "a", "spoken": "b", "chunk": "9.9"}, 404),
-        ("/api/say", {"word": "a", "spoken": "b", "text": "word " * 390}, 400),
-        ("/api/say", {"word": "a", "spoken": "b", "text": "word " * 3900}, 400),
-        ("/api/audition", {"speaker": "Nobody", "text": "Hello."}, 404),
-    ],
-)
-def test_what_cannot_be_said_is_refused(
-    shared: Opened, path: str, asked: dict[str, object], status: int
-) -> None:
-    assert shared.page.post(path, asked).status == status
-
-
-def test_without_the_draft_voice_it_is_said_what_is_missing(
-    shared: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(self: DraftEngine, tell: object = None) -> None:
-        raise cast_routes.EnvironmentFailed(
-            "the draft voice is missing: pip install 'narrator[draft]'"
-        )
-
-    monkeypatch.setattr(DraftEngine, "start", missing)
-    answer = shared.page.post("/api/say", {"word": "wet", "spoken": "whet", "chunk": "1.2"})
-    assert answer.status == 503
-    assert "narrator[draft]" in answer.json["error"]
-
-
-def test_words_that_no_list_knows_are_named(studio: Opened) -> None:
-    pytest.importorskip("simplemma")
-    (studio.session.path / "home.md").write_text("They saw Vhagarion. Vhagarion slept.\n")
-    studio.look()
-    (word,) = studio.page.get("/api/names").json["words"]
-    assert (word["word"], word["count"], word["chunk"]) == ("Vhagarion", 2, "2.1")
 
 
 def clip() -> bytes:
