@@ -308,13 +308,15 @@ def test_a_slower_take_is_asked_for_compared_blind_and_pinned_by_keys(studio: St
 
 
 def test_a_name_is_put_right_everywhere(studio: Studio) -> None:
-    names = studio.page.locator("#pane-names")
+    lexicon = studio.page.locator("#pane-lexicon")
+    names, entries = (lexicon.locator("details").nth(place) for place in (1, 0))
     studio.render()
     studio.press("m")
     expect(names).to_contain_text("Kirkcudbright")
     studio.choose("1.2")
     say_it_otherwise(studio, "Kirkcudbright", "Kur-koo-bree")
     expect(names).not_to_contain_text("Kirkcudbright")
+    expect(entries).to_contain_text("Kirkcudbright is said Kur-koo-bree2× in chapters 1 2")
     studio.press("i")
     expect(studio.page.locator("#status")).to_contain_text("2 chunks to speak")
     assert "Kirkcudbright: Kur-koo-bree" in (studio.folder / "book.yaml").read_text()

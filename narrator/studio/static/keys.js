@@ -95,7 +95,7 @@ const TABLE = [
       ["Render", ["R"], () => openRender()],
       ["Cast", ["c"], () => showPane("cast")],
       ["Who says it? Doubtful quotations; close them", ["q"], () => (pane() === "doubts" ? escape() : showPane("doubts"))],
-      ["Names", ["m"], () => showPane("names")],
+      ["Lexicon: how names and words are said", ["m"], () => showPane("lexicon")],
       ["Pickups", ["l"], () => showPane("lists")],
       [
         "Next exchange, the one before",

@@ -30,6 +30,8 @@ export const state = {
   held: false,
   /** Whether the chosen chunk's voice can read it in another way. */
   retakes: true,
+  /** Whether a voice of the book takes phonemes. */
+  takesPhonemes: false,
 };
 
 /** @type {Map<string, Set<(detail: any) => void>>} */

@@ -13,7 +13,7 @@ import "./keys.js";
 import { keptPlace } from "./kept.js";
 import { loadBook, openChapter } from "./loading.js";
 import "./look.js";
-import "./names.js";
+import "./lexicon.js";
 import "./pickups.js";
 import { playFrom } from "./player.js";
 import { choose, on, state } from "./store.js";
