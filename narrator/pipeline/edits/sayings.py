@@ -220,7 +220,7 @@ def _with_word(
     text: str, project: Project, old: LexiconEntry | None, word: str, spoken_form: str
 ) -> str:
     """The text of book.yaml with a word in a lexicon of words and their spoken forms."""
-    old_word = old and str(old.word)
+    old_word = None if old is None else str(old.word)
     if word != old_word and word in project.manifest.lexicon:
         raise UsageError(f"“{shorten(word)}” is in the lexicon already")
     if old_word is not None and word != old_word:
