@@ -18,7 +18,7 @@ from narrator.errors import EngineFailure
 from narrator.pipeline import book_plan
 from narrator.pipeline.book_plan import Selection
 from narrator.pipeline.jobs import client, sockets
-from narrator.pipeline.jobs.protocol import AuditionLine, Job
+from narrator.pipeline.jobs.protocol import STOPPED, AuditionLine, Job
 from narrator.pipeline.jobs.server import JobServer
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.speech.store import Store
@@ -61,6 +61,74 @@ def parent_and_child(path):
     steps = books.plan(path, HumEngine(name="draft")).steps
     child = next(step for step in steps if step.parent)
     return next(step for step in steps if step.key == child.parent), child
+
+
+# -- the queue -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def owner(path):
+    owner = JobServer(path.parent / "build")
+    yield owner
+    owner.close()
+
+
+def event_of(link, kind):
+    """The next event of a kind."""
+    while True:
+        event = link.read(SOON)
+        assert event is not None, f"{kind} is not told"
+        if event["event"] == kind:
+            return event
+
+
+def test_waiting_jobs_are_moved(path, owner):
+    with linked(path) as link:
+        one, two, three = (link.submit(Job(kind="render", chapters=(n,))) for n in "123")
+        for id, before, order in (
+            (three, one, [three, one, two]),
+            (three, "", [one, two, three]),
+            (one, three, [two, one, three]),
+        ):
+            link.move(id, before)
+            assert event_of(link, "order")["jobs"] == order
+        waiting = owner.waiting()
+        assert [next(waiting).id for _ in "123"] == [two, one, three]
+
+
+def test_a_paused_render_waits_at_the_head_and_short_jobs_do_not(path, owner):
+    with linked(path) as link:
+        one, two = (link.submit(Job(kind="render", chapters=(n,))) for n in "12")
+        waiting = owner.waiting()
+        render = next(waiting)
+        assert render.id == one
+        with owner.doing(render):
+            link.pause(True)
+            assert event_of(link, "paused")["paused"]
+            assert render.cancel.is_set()
+            render.record_outcome(STOPPED)
+        assert event_of(link, "order")["jobs"] == [one, two]
+        pin = link.submit(Job(kind="pin", chunks=("1.1",), number=1))
+        with owner.doing(next(waiting)):
+            assert event_of(link, "started")["job"]["id"] == pin
+        ended(link, pin)
+        with linked(path) as other:
+            assert other.hello["paused"]
+        link.pause(False)
+        assert next(waiting) is render
+        assert not render.cancel.is_set()
+        assert link.unfinished.keys() == {one, two}
+
+
+def test_a_paused_queue_that_gets_empty_is_paused_no_more(path, owner):
+    with linked(path) as link:
+        render = link.submit(Job(kind="render"))
+        event_of(link, "queued")
+        link.pause(True)
+        assert event_of(link, "paused")["paused"]
+        link.stop(render)
+        assert ended(link, render)["exit"] == STOPPED
+        assert not event_of(link, "paused")["paused"]
 
 
 # -- what others want while a render runs ----------------------------------------------------------

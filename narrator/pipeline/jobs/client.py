@@ -94,8 +94,20 @@ class Link:
 
     def stop(self, id: str = "") -> None:
         """Stop a job, or the running one; finished takes are kept."""
+        self._request(ClientRequest("stop", id))
+
+    def move(self, id: str, before: str) -> None:
+        """Move a waiting job before another one, or to the end of the queue."""
+        self._request(ClientRequest("move", id, before=before))
+
+    def pause(self, is_paused: bool) -> None:
+        """Pause or resume the queue; a running render waits at its head meanwhile."""
+        self._request(ClientRequest("pause" if is_paused else "resume"))
+
+    def _request(self, request: ClientRequest) -> None:
+        """Send a request, unless the owner has gone."""
         with self._send_lock, contextlib.suppress(BrokenPipeError):
-            self._send(ClientRequest("stop", id))
+            self._send(request)
 
     def _send(self, request: ClientRequest) -> None:
         try:

@@ -18,6 +18,8 @@ Event = Mapping[str, Any]
 """A JSON object that an owner sends to its clients; `event` names its kind."""
 Kind = Literal["render", "export", "retake", "pin", "unpin", "audition"]
 
+PAUSABLE_KINDS = ("render", "export")
+"""Jobs that wait while the queue is paused: they go on where they stopped. The others are short."""
 STOPPED = 130
 """Exit code of a job that was stopped, or withdrawn before it began."""
 _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -68,14 +70,17 @@ class Job(RenderOptions):
 
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
-    """A request of a client: submit a job by an id that the client chose, or stop one."""
+    """A request of a client: submit a job by an id that the client chose, stop or move a job, or
+    pause or resume the queue."""
 
     __pydantic_config__ = _STRICT
 
-    do: Literal["submit", "stop"]
+    do: Literal["submit", "stop", "move", "pause", "resume"]
     id: Annotated[str, Field(pattern=r"^[0-9a-z]{0,32}$")] = ""
     """A stop without an id stops the running job."""
     job: Job | None = None
+    before: Annotated[str, Field(pattern=r"^[0-9a-z]{0,32}$")] = ""
+    """Id of the waiting job before which another one moves; "" stands for the end."""
 
 
 def encode(message: object) -> bytes:

@@ -1,8 +1,9 @@
 """The owner of a project: one process, which does the jobs of all clients and reports on them.
 
 It is found by `build/.owner` and reached through a socket. Jobs wait in a queue in the order of
-their arrival; a job that the running one already covers joins it. Knows nothing of how a job is
-done, nor of the project's lock, which is held during a job.
+their arrival, unless a client moves them; a job that the running one already covers joins it. While
+the queue is paused, renders and exports wait. Knows nothing of how a job is done, nor of the
+project's lock, which is held during a job.
 """
 
 from __future__ import annotations
@@ -21,7 +22,14 @@ from narrator import files
 from narrator.decoding import decode
 from narrator.errors import EnvironmentFailed, NarratorError
 from narrator.pipeline.jobs import sockets
-from narrator.pipeline.jobs.protocol import STOPPED, ClientRequest, Event, Job, job_row
+from narrator.pipeline.jobs.protocol import (
+    PAUSABLE_KINDS,
+    STOPPED,
+    ClientRequest,
+    Event,
+    Job,
+    job_row,
+)
 from narrator.pipeline.jobs.sockets import Client
 
 MAX_WAITING_JOBS = 1000
@@ -44,6 +52,8 @@ class JobHandle:
     """True if this job does the work of another one as well."""
     is_concurrent: bool = False
     """True if the job is done while another one runs."""
+    is_pausing: bool = False
+    """True if the job is being stopped because the queue is paused, and will go on later."""
     joined: list[tuple[Client, str]] = field(default_factory=list)
     """Clients that wait for it too, each with the id of its own job."""
     outlook: Callable[[], Event | None] = field(default=lambda: None)
@@ -56,7 +66,22 @@ class JobHandle:
     @property
     def row(self) -> dict[str, Any]:
         """The job as events describe it."""
-        return {**job_row(self.id, self.job, self.since), "beside": self.is_concurrent}
+        return {
+            **job_row(self.id, self.job, self.since),
+            "beside": self.is_concurrent,
+            "pausable": self.is_pausable,
+        }
+
+    @property
+    def is_pausable(self) -> bool:
+        """True if the job can wait for the queue: it goes on where it stopped, and is no command
+        that runs in this process."""
+        return self.job.kind in PAUSABLE_KINDS and self.client is not None
+
+    def reset(self) -> None:
+        """Make the job as if it had not begun."""
+        self.cancel, self.is_pausing, self.progress = Flag(), False, None
+        self.record_outcome(0)
 
     def record_outcome(self, exit_code: int, error: str = "", summary: Event | None = None) -> None:
         """Record the outcome of the job."""
@@ -74,6 +99,8 @@ class JobServer:
         self._running: JobHandle | None = None
         self._concurrent: list[JobHandle] = []
         self._queue: list[JobHandle] = []
+        self._is_paused = False
+        """True if renders and exports wait."""
         self._closing = False
         self._job_numbers = iter(range(1, 1 << 62))
         self._server = self._start_server()
@@ -118,12 +145,18 @@ class JobServer:
         """Yields the jobs of others one by one; waits for them until the owner ends."""
         while True:
             with self._queue_changed:
-                while not (self._queue or self._closing):
+                while (handle := self._next_job()) is None and not self._closing:
                     self._queue_changed.wait(1.0)
-                if self._closing:
+                if handle is None or self._closing:
                     return
-                handle = self._queue.pop(0)
+                self._queue.remove(handle)
             yield handle
+
+    def _next_job(self) -> JobHandle | None:
+        """Returns the first waiting job that may begin."""
+        return next(
+            (handle for handle in self._queue if not (self._is_paused and handle.is_pausable)), None
+        )
 
     def take(self, is_suitable: Callable[[JobHandle], bool]) -> JobHandle | None:
         """Take the first fitting job from the queue, to be done beside the running one."""
@@ -140,9 +173,17 @@ class JobServer:
         with self._queue_changed:
             handle.is_concurrent = False
             self._concurrent.remove(handle)
-            self._queue.insert(0, handle)
-            self.broadcast({"event": "queued", "job": handle.row})
-            self._queue_changed.notify_all()
+            self._queue_first(handle)
+
+    def _queue_first(self, handle: JobHandle) -> None:
+        """Put a job at the head of the queue."""
+        self._queue.insert(0, handle)
+        self.broadcast({"event": "queued", "job": handle.row})
+        self._report_order()
+        self._queue_changed.notify_all()
+
+    def _report_order(self) -> None:
+        self.broadcast({"event": "order", "jobs": [handle.id for handle in self._queue]})
 
     @contextlib.contextmanager
     def doing(self, handle: JobHandle, is_concurrent: bool = False) -> Iterator[None]:
@@ -182,9 +223,15 @@ class JobServer:
                 self._concurrent.remove(handle)
             elif handle is self._running:
                 self._running = None
+            if handle.is_pausing and handle.is_pausable and handle.exit_code == STOPPED:
+                handle.reset()
+                self._queue_first(handle)
+                return
             self.broadcast(_ended_event(handle, handle.id))
             for client, id in handle.joined:
                 self._send(_ended_event(handle, id), client)
+            if self._is_paused and not any(handle.is_pausable for handle in self._queue):
+                self._pause(False)  # nothing is left that would have to be resumed
 
     def broadcast(self, event: Event) -> None:
         """Send an event to all clients; never waits."""
@@ -204,6 +251,7 @@ class JobServer:
             "pid": os.getpid(),
             "running": running.row if running else None,
             "queue": [handle.row for handle in self._queue],
+            "paused": self._is_paused,
             "outlook": running.outlook() if running else None,
             "progress": running.progress if running else None,
         }
@@ -217,10 +265,33 @@ class JobServer:
         except ValueError as error:
             self._send({"event": "refused", "error": str(error)}, client)
             return
-        if request.job is None:
-            self._stop(client, request.id)
-        else:
-            self._handle_submission(client, request.id, request.job)
+        match request.do:
+            case "submit" if request.job is not None:
+                self._handle_submission(client, request.id, request.job)
+            case "stop":
+                self._stop(client, request.id)
+            case "move":
+                self._move(request.id, request.before)
+            case "pause" | "resume":
+                self._pause(request.do == "pause")
+
+    def _pause(self, is_paused: bool) -> None:
+        """Pause or resume the queue; a running render is stopped, and waits at the queue's head."""
+        self._is_paused = is_paused
+        running = self._running
+        if running is not None and is_paused and running.is_pausable:
+            running.is_pausing = True
+            running.cancel.set()
+        self.broadcast({"event": "paused", "paused": is_paused})
+        self._queue_changed.notify_all()
+
+    def _move(self, id: str, before: str) -> None:
+        """Move a waiting job before another one, or to the end."""
+        for handle in [queued_handle for queued_handle in self._queue if queued_handle.id == id]:
+            self._queue.remove(handle)
+            ids = [queued_handle.id for queued_handle in self._queue]
+            self._queue.insert(ids.index(before) if before in ids else len(ids), handle)
+            self._report_order()
 
     def _handle_submission(self, client: Client, id: str, job: Job) -> None:
         """Queue a job, or have its client join the running job that covers it."""
@@ -248,6 +319,7 @@ class JobServer:
         joined; "" stands for the running job."""
         running = self._running
         if running is not None and id in ("", running.id):
+            running.is_pausing = False
             running.cancel.set()
             return
         for handle in self._concurrent:
@@ -268,6 +340,8 @@ class JobServer:
     def _handle_disconnect(self, client: Client) -> None:
         """Withdraw the jobs of a client that has disconnected."""
         if self._running is not None:
+            if self._running.client is client:
+                self._running.is_pausing = False
             self._running.joined = [
                 (joined_client, id)
                 for joined_client, id in self._running.joined
