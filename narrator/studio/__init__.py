@@ -15,6 +15,7 @@ about a book are made in the rooms below. Rendering is done by the process that 
     desk_routes.py   routes: takes of other engines, times of words
     desk_rows.py     settings of new takes as JSON
     lexicon_routes.py  routes: pronunciations and their places, unknown words
+    queue_routes.py  routes: jobs are moved, paused, resumed
     session.py       the current snapshot of the book, and when it is read again
     chunk_states.py  the takes of a chapter, and the state of each chunk
     lengths.py       the length of each chapter, as it is delivered

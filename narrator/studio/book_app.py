@@ -16,6 +16,7 @@ from narrator.studio.edit_routes import EditRoutes, PickupsPage
 from narrator.studio.find_routes import FindRoutes
 from narrator.studio.jobs import Jobs
 from narrator.studio.lexicon_routes import LexiconRoutes
+from narrator.studio.queue_routes import QueueRoutes
 from narrator.studio.quick_speech import QuickVoice
 from narrator.studio.session import ProjectSession
 from narrator.studio.view_routes import ViewRoutes
@@ -40,6 +41,7 @@ class BookApp:
                 *VoiceRoutes(session, self.jobs).routes(),
                 *FindRoutes(session).routes(),
                 *DeskRoutes(session).routes(),
+                *QueueRoutes(self.jobs).routes(),
             ]
         )
 

@@ -103,8 +103,9 @@ class EditRoutes:
         return JSONResponse({"job": dict(await run_in_threadpool(self.jobs.submit, job))})
 
     async def stop(self, request: Request) -> Response:
-        await bodies.read_json(request)
-        await run_in_threadpool(self.jobs.stop)
+        """Stops the job with the `id`, or all jobs."""
+        id = bodies.optional_text_field(await bodies.read_json(request), "id", 32)
+        await run_in_threadpool(self.jobs.stop, id or "")
         return JSONResponse({})
 
     # -- edits -------------------------------------------------------------------------------------

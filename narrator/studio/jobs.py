@@ -43,6 +43,8 @@ class Jobs:
         self._concurrent: list[Mapping[str, Any]] = []
         """Jobs that run concurrently with the main one."""
         self._queue: list[Mapping[str, Any]] = []
+        self._is_paused = False
+        """True if renders and exports wait. A new owner is told, once jobs wait for it."""
         self._progress: Mapping[str, Any] | None = None
         self._last: Mapping[str, Any] | None = None
         self._touched_chapters: set[int] = set()
@@ -102,7 +104,10 @@ class Jobs:
                 if link is None and start:
                     link = client.connect_or_start(project)
                 if link is not None:
+                    was_paused = self._is_paused
                     self._handle_event(link.hello)
+                    if was_paused:
+                        link.pause(True)
                     self._link = link
                     self._link_ready.set()
             return self._link
@@ -112,14 +117,29 @@ class Jobs:
         """The jobs in progress, concurrent ones first."""
         return [*self._concurrent, *([self._running] if self._running else [])]
 
-    def stop(self) -> None:
-        """Stops all running jobs, and drops the waiting ones."""
+    def stop(self, id: str = "") -> None:
+        """Stops a running job or drops a waiting one; without an id, all of them."""
         with self._mutex:
             link = self._link
             job_ids = [str(job["id"]) for job in (*self._queue, *self._started_jobs)]
         if link:
             for job_id in job_ids:
-                link.stop(job_id)
+                if id in ("", job_id):
+                    link.stop(job_id)
+
+    def move(self, id: str, before: str) -> None:
+        """Moves a waiting job before another one, or to the end of the queue."""
+        with self._mutex:
+            link, waiting_ids = self._link, {str(job["id"]) for job in self._queue}
+        if link and id in waiting_ids and before in (*waiting_ids, ""):
+            link.move(id, before)
+
+    def pause(self, is_paused: bool) -> None:
+        """Pauses or resumes the queue; a running render waits at its head meanwhile."""
+        with self._mutex:
+            link = self._link
+        if link:
+            link.pause(is_paused)
 
     def state(self) -> dict[str, Any]:
         """Returns the running and waiting jobs, the progress, and the outcome of the last job."""
@@ -127,6 +147,7 @@ class Jobs:
             return {
                 "running": self._running,
                 "queue": list(self._queue),
+                "paused": self._is_paused,
                 "progress": self._progress,
                 "last": self._last,
             }
@@ -171,6 +192,7 @@ class Jobs:
                     "error": "whoever rendered has ended; what was finished is stored",
                 }  # fmt: skip
                 waiting_jobs.pop(str(lost_job["id"]), None)
+            self._is_paused = self._is_paused and bool(waiting_jobs)
         link.close()
         self._send_event({"event": "gone", "lost": [lost_job["id"] for lost_job in started_jobs]})
         self._session.schedule("reading the takes", self._session.replan)
@@ -195,6 +217,7 @@ class Jobs:
                     self._queue = [
                         job for job in event["queue"] if not self._is_other_manifest(job)
                     ]
+                    self._is_paused = bool(event.get("paused"))
                     running = event["running"]
                     self._running = None if self._is_other_manifest(running) else running
                     self._progress = event["progress"] if self._running else None
@@ -203,6 +226,13 @@ class Jobs:
                 case "queued":
                     self._remove_waiting(event["job"]["id"])
                     self._queue.append(event["job"])
+                    if self._running and self._running["id"] == event["job"]["id"]:
+                        self._running = self._progress = None  # the queue is paused
+                case "order":
+                    places = {id: place for place, id in enumerate(event["jobs"])}
+                    self._queue.sort(key=lambda job: places.get(job["id"], len(places)))
+                case "paused":
+                    self._is_paused = event["paused"]
                 case "joined":
                     self._remove_waiting(event["job"])
                 case "started":

@@ -55,6 +55,8 @@ class Owner:
         self.said: queue.Queue[Any] = queue.Queue()
         self.submitted: list[Job] = []
         self.stopped: list[str] = []
+        self.moved: list[tuple[str, str]] = []
+        self.paused: list[bool] = []
         self.unfinished: dict[str, Job] = {}
         self.closed = False
 
@@ -66,6 +68,12 @@ class Owner:
 
     def stop(self, name: str = "") -> None:
         self.stopped.append(name)
+
+    def move(self, name: str, before: str) -> None:
+        self.moved.append((name, before))
+
+    def pause(self, is_paused: bool) -> None:
+        self.paused.append(is_paused)
 
     def read(self, timeout: float | None = None) -> Any:
         try:
@@ -171,6 +179,59 @@ def test_what_is_asked_for_waits_from_the_answer_on_and_once(
 
     idle.page.told(tell, is_event("joined"))
     assert waiting() == ["t1"]
+
+
+def queue_of(studio: Opened) -> list[str]:
+    return [one["id"] for one in studio.page.get("/api/book").json["jobs"]["queue"]]
+
+
+def test_waiting_jobs_are_moved_and_dropped_one_by_one(idle: Opened, owners: list[Owner]) -> None:
+    for chapter in ("1", "2"):
+        idle.page.post("/api/jobs", {"kind": "render", "chapters": [chapter]})
+    for id, before in (("t2", "t1"), ("t1", None), ("t3", "t1"), ("t1", "t9")):
+        assert idle.page.post("/api/queue/move", {"id": id, "before": before}).status == 200
+    assert owners[0].moved == [("t2", "t1"), ("t1", "")]
+    idle.page.told(
+        lambda: owners[0].said.put({"event": "order", "jobs": ["t2", "t1"]}), is_event("order")
+    )
+    assert queue_of(idle) == ["t2", "t1"]
+    idle.page.post("/api/jobs/stop", {"id": "t2"})
+    assert owners[0].stopped == ["t2"]
+
+
+def test_a_paused_render_waits_again_and_another_owner_is_paused_too(
+    idle: Opened, owners: list[Owner]
+) -> None:
+    job = idle.page.post("/api/jobs", {"kind": "render"}).json["job"]
+    idle.page.post("/api/queue/pause", {"paused": True})
+    assert owners[0].paused == [True]
+
+    def pause() -> None:
+        owners[0].said.put({"event": "started", "job": job})
+        owners[0].said.put({"event": "paused", "paused": True})
+        owners[0].said.put({"event": "queued", "job": job})
+
+    idle.page.told(pause, is_event("queued"))
+    known = idle.page.get("/api/book").json["jobs"]
+    assert (known["running"], known["paused"], queue_of(idle)) == (None, True, [job["id"]])
+    idle.page.told(lambda: owners[0].said.put("gone"), is_event("hello"))
+    idle.page.post("/api/jobs", {"kind": "export"})
+    assert (owners[1].paused, list(owners[1].unfinished)) == ([True], [job["id"], "t2"])
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("/api/queue/move", {}),
+        ("/api/queue/move", {"id": "a" * 33}),
+        ("/api/queue/pause", {"paused": "yes"}),
+        ("/api/jobs/stop", {"id": 3}),
+    ],
+)
+def test_an_order_of_nonsense_is_refused(
+    idle: Opened, owners: list[Owner], path: str, asked: object
+) -> None:
+    assert idle.page.post(path, asked).status == 400
 
 
 def test_new_takes_are_told_by_chapter(idle: Opened, owners: list[Owner]) -> None:
