@@ -6,6 +6,9 @@ about a book are made in the rooms below. Rendering is done by the process that 
 (`pipeline/jobs/client.py`).
 
     app.py           starts and stops the server's thread; runs tasks in the main thread
+    book_app.py      the application of one book
+    library.py       the start page's server: projects of a folder, and the books that are open
+    projects.py      what manifests of projects say, and how far they are
     guard.py         access: token, cookie, Host, Origin; headers of every answer
     server.py        the application, and errors as answers
     view_routes.py   routes: the book, chapters, chunks, sound
@@ -16,6 +19,10 @@ about a book are made in the rooms below. Rendering is done by the process that 
     desk_rows.py     settings of new takes as JSON
     lexicon_routes.py  routes: pronunciations and their places, unknown words
     queue_routes.py  routes: jobs are moved, paused, resumed
+    voice_routes.py  routes: voices with samples, the cost of a render, finished files
+    import_routes.py routes: from a manuscript to a project
+    uploads.py       manuscripts that were uploaded, and how they are read
+    quick_speech.py  speech within a moment
     session.py       the current snapshot of the book, and when it is read again
     chunk_states.py  the takes of a chapter, and the state of each chunk
     lengths.py       the length of each chapter, as it is delivered

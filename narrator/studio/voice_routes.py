@@ -209,8 +209,7 @@ def _choosable_engines() -> Iterator[EngineSpec]:
 def _voice_rows(spec: EngineSpec, view: ProjectSnapshot) -> list[dict[str, Any]]:
     """Returns the voices of an engine that suit the book, the best first."""
     language = view.project.manifest.language
-    seconds = _rough_seconds(spec.name, sum(step.expected for step in view.book.steps))
-    shared = {"engine": spec.name, "title": spec.title, "seconds": seconds}
+    shared = {"engine": spec.name, "title": spec.title, "pace": _rough_seconds(spec.name, 1.0)}
     rows = [
         {**shared, "voice": name, "language": voice.language, "pronoun": voice.pronoun,
          "description": ""}

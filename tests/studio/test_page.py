@@ -123,20 +123,29 @@ def is_wrong(said: ConsoleMessage) -> bool:
 
 
 @contextmanager
-def opened(chromium: Browser, folder: Path, *, model: bool = False) -> Iterator[Studio]:
-    """The page of a book's studio, on which nothing went wrong."""
-    voice = [] if model else ["--draft"]
-    command = [sys.executable, "-m", "narrator", "studio", str(folder), *voice, "--no-open"]
-    own = os.pathsep.join(
-        [str(ROOT / "studio" / ("noise" if model else "readings")), str(ROOT.parent)]
-    )
+def served(folder: Path, *options: str, fake: str = "readings") -> Iterator[str]:
+    """The link of a studio in a process of its own, where `fake` takes an engine's place."""
+    command = [sys.executable, "-m", "narrator", "studio", str(folder), *options, "--no-open"]
+    own = os.pathsep.join([str(ROOT / "studio" / fake), str(ROOT.parent)])
     surroundings = {**os.environ, "PYTHONPATH": own, "COLUMNS": "200", "PYTHONUNBUFFERED": "1"}
     with (folder / "studio.log").open("w") as log:
         studio = subprocess.Popen(
             command, env=surroundings, stdout=subprocess.PIPE, stderr=log, text=True
         )
         assert studio.stdout is not None
-        link = studio.stdout.readline().strip()
+        try:
+            yield studio.stdout.readline().strip()
+        finally:
+            studio.terminate()
+            studio.wait(60)
+            studio.stdout.close()
+
+
+@contextmanager
+def opened(chromium: Browser, folder: Path, *, model: bool = False) -> Iterator[Studio]:
+    """The page of a book's studio, on which nothing went wrong."""
+    options = [] if model else ["--draft"]
+    with served(folder, *options, fake="noise" if model else "readings") as link:
         context = chromium.new_context(
             base_url=link.partition("?")[0], viewport={"width": 1400, "height": 900}
         )
@@ -154,9 +163,6 @@ def opened(chromium: Browser, folder: Path, *, model: bool = False) -> Iterator[
             assert not page.locator("#errors > *").all_inner_texts()
         finally:
             context.close()
-            studio.terminate()
-            studio.wait(60)
-            studio.stdout.close()
 
 
 @pytest.fixture

@@ -65,6 +65,7 @@ function listen() {
   source.onmessage = (message) => {
     const event = JSON.parse(message.data);
     if (event.type === "job") handle(event);
+    if (event.type === "book" && !event.busy && event.version > book.facts.version) reload();
   };
 }
 
@@ -117,8 +118,11 @@ const ABOUT = {
 /** Whether an engine has one voice only, whose row says everything. */
 const isAlone = (rows) => rows.length === 1 && !rows[0].voice;
 const isSame = (one, other) => one?.engine === other?.engine && one?.voice === other?.voice;
+/** A voice's name without the letters of its language and speaker: bf_emma is Emma. */
 const nameOf = (one) =>
-  one.voice ? one.voice : one.engine === "draft" ? "Draft voice" : "A voice made for this book";
+  one.voice
+    ? one.voice.replace(/^[a-z]{2}_(.)/, (_, letter) => letter.toUpperCase())
+    : one.engine === "draft" ? "Draft voice" : "A voice made for this book";
 
 function drawVoice() {
   const { voices, absent } = book.voices;
@@ -157,7 +161,12 @@ function drawVoice() {
 
 function voiceRow(one) {
   const facts = one.voice
-    ? [PEOPLE[one.pronoun], languageName(one.language), one.description]
+    ? [
+        PEOPLE[one.pronoun],
+        languageName(one.language),
+        one.description,
+        nameOf(one) !== one.voice && one.voice,
+      ]
     : [ABOUT[one.engine]];
   const hear = h(
     "button",
@@ -180,6 +189,7 @@ function voiceRow(one) {
       h("span", { class: "name" }, nameOf(one)),
       h("small", {}, facts.filter(Boolean).join(", ")),
     ),
+    h("small", { class: "wait", role: "status" }),
     hear,
   );
 }
@@ -195,6 +205,10 @@ async function hearVoice(one, button) {
   if (wasPlaying) return;
   hearing = button;
   button.disabled = true;
+  const begin = performance.now();
+  const tell = () =>
+    fill(button.previousElementSibling, `Speaking … ${span((performance.now() - begin) / 1000)}`);
+  const clock = setInterval(tell, 1000);
   try {
     const { sound, job } = await heard(api("voices/sample"), { engine: one.engine, voice: one.voice });
     const url = sound ? URL.createObjectURL(sound) : await sampleOfJob(job);
@@ -205,8 +219,11 @@ async function hearVoice(one, button) {
   } catch (error) {
     if (error.name !== "AbortError") complain(error);
   }
+  clearInterval(clock);
+  fill(button.previousElementSibling);
+  const hadFocus = document.activeElement === document.body;
   button.disabled = false;
-  button.focus();
+  if (hadFocus) button.focus();
 }
 for (const event of ["play", "pause", "ended"])
   audio.addEventListener(event, () => {
@@ -276,8 +293,7 @@ function drawPeople() {
     }
     clearInterval(clock);
     book.finding = false;
-    await reload();
-    drawVoice();
+    await reload(); // and once more, when the server has read the book again
   });
   refill(
     places.people,
@@ -313,7 +329,11 @@ function drawRender() {
 
 function atRest(todo, can) {
   const isWritten = !book.chosen || isSame(book.chosen, book.voices.chosen);
-  const costs = isWritten ? book.costs : { ...book.costs, seconds: book.chosen.seconds, is_measured: false };
+  const costs = isWritten ? book.costs : {
+        ...book.costs,
+        seconds: book.chosen.pace && book.chosen.pace * book.costs.speech_seconds,
+        is_measured: false,
+      };
   const isPossible = !isWritten || (book.facts.draft ? can.draft : can.model);
   const last = book.facts.jobs.last;
   const time =
@@ -411,6 +431,9 @@ function handle(event) {
 
 function drawFiles() {
   const { files } = book;
+  const now = JSON.stringify(files);
+  if (places.files.dataset.drawn === now) return; // somebody may be listening
+  places.files.dataset.drawn = now;
   refill(
     places.files,
     heading("files", "Listen"),

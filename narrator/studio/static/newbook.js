@@ -308,7 +308,7 @@ function told(book) {
     "section",
     {},
     h("h3", {}, "To know"),
-    h("ul", { class: "remarks" }, ...lines.map((line) => h("li", {}, line))),
+    h("ul", { class: "remarks" }, ...lines.map((line) => h("li", {}, line[0].toUpperCase() + line.slice(1)))),
   );
 }
 
@@ -399,6 +399,7 @@ function parts(mine) {
     boxes[number] = h("input", {
       type: "checkbox",
       checked: ticks[number],
+      "aria-label": [part.title || "Untitled", span(part.seconds), part.reason].filter(Boolean).join(", "),
       onchange: (event) => {
         ticks[number] = event.target.checked;
         count();
