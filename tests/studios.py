@@ -8,7 +8,7 @@ import http.client
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -21,8 +21,8 @@ from narrator.report import pickups
 from narrator.studio import app
 from narrator.studio.book_app import BookApp
 from narrator.studio.events import Events
-from narrator.studio.guard import LinkKeys
 from narrator.studio.library import Library
+from narrator.studio.people import LinkKeys
 from narrator.studio.session import ProjectSession
 from tests.books import Watcher
 
@@ -154,6 +154,7 @@ class Opened:
     place: app.Endpoint
     keys: LinkKeys
     page: Visitor
+    app: BookApp
     links: list[str]
     """Tokens of links that were shown after the first."""
     _loop: asyncio.AbstractEventLoop
@@ -228,15 +229,20 @@ def tasks_in_a_thread() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 @contextlib.contextmanager
-def opened(folder: Path, *, draft: bool = False) -> Iterator[Opened]:
+def opened(
+    folder: Path, *, draft: bool = False, port: int = 0, certificate: Path | None = None
+) -> Iterator[Opened]:
     """A studio of a project, its errands in a thread instead of the main one."""
     with other_engine.speaking_with("draft" if draft else ""):
         session, links = ProjectSession(folder, Events()), []
     keys = LinkKeys(links.append)
-    place = app.listen("127.0.0.1", 0)
+    place = replace(app.listen("127.0.0.1", port), certificate=certificate)
     with tasks_in_a_thread() as loop, mock.patch("uvicorn.server.asyncio", Hurried()):
         session.set_loop(loop)
         session.read()
-        with app.serving_studio(app.Studio(BookApp(session, pickups.page), keys, place)):
-            page = Visitor(place.port).opened(keys.token)
-            yield Opened(session, place, keys, page, links, loop)
+        book = BookApp(session, pickups.page)
+        with app.serving_studio(app.Studio(book, keys, place)):
+            page = Visitor(place.port)
+            if certificate is None:
+                page.opened(keys.token)
+            yield Opened(session, place, keys, page, book, links, loop)

@@ -138,6 +138,6 @@ def list_pickups(
 def _print_pickup(row: Pickup) -> None:
     time = row.time or "not heard yet"
     out.print(f"{row.chunk}  {time}  {row.source}  {row.speaker}: {shorten(row.text)}")
-    out.print(f"  {row.note}")
+    out.print(f"  {row.note}{f' ({row.who})' if row.who else ''}")
     if row.is_lost:
         out.print("  the book has no such text any more")

@@ -6,12 +6,17 @@ import contextlib
 import threading
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from narrator.cli.progress import stage, without_progress_lines
 from narrator.cli.shared import Book, app, err, out
+from narrator.errors import UsageError
+from narrator.installation import install_command
+
+if TYPE_CHECKING:
+    from narrator.web.listening import Endpoint
 
 
 @app.command()
@@ -25,6 +30,18 @@ def studio(
         str, typer.Option("--listen", help="An address; other machines reach what is not local.")
     ] = "127.0.0.1",
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open it in the browser.")] = True,
+    invite: Annotated[
+        list[str] | None,
+        typer.Option("--invite", metavar="NAME", help="Show a link for somebody else; repeatable."),
+    ] = None,
+    rights: Annotated[
+        Literal["listen", "edit"],
+        typer.Option("--rights", help="What they may do: listen and flag, or edit this book."),
+    ] = "listen",
+    tls: Annotated[
+        bool | None,
+        typer.Option("--tls/--no-tls", help="Encrypt; by default beyond this machine."),
+    ] = None,
 ) -> None:
     """Hear, compare and mend a book in the browser, while it renders; without a book, the page that
     makes one of a manuscript, and opens those of this folder."""
@@ -37,15 +54,20 @@ def studio(
     from narrator.studio import app as studios
     from narrator.studio.book_app import BookApp
     from narrator.studio.events import Events
-    from narrator.studio.guard import LinkKeys
     from narrator.studio.library import Library
+    from narrator.studio.people import LinkKeys, Rights
     from narrator.studio.session import ProjectSession
 
     folder = _folder_of_projects(book)
+    if folder is not None and invite:
+        raise UsageError("name the book that --invite is for: narrator studio BOOK --invite NAME")
     build = None if folder else manifest_at(book).parent / "build"
     with contextlib.ExitStack() as resources:
         place = resources.enter_context(contextlib.closing(studios.listen(listen, port, build)))
+        if tls or (tls is None and not place.is_local):
+            place = _encrypting(place, is_required=bool(tls))
         served: studios.ServedApp
+        invitations: list[tuple[str, str]] = []
         if folder is not None:
             served = Library(folder, pages.page)
         else:
@@ -53,6 +75,9 @@ def studio(
             with stage(err, "reading the manuscript"):
                 session.read()
             served = BookApp(session, pages.page)
+            for name in invite or ():
+                guest, token = served.guests.invite(name, Rights(rights))
+                invitations.append((guest.name, f"{place.network_url}?token={token}"))
             resources.enter_context(logging_to(session.view.project))
         resources.enter_context(without_progress_lines())
 
@@ -62,8 +87,12 @@ def studio(
         def ready() -> None:
             out.print(link(keys.token))
             if not place.is_local:
-                err.print(f"others in the network reach {place.url}, too: with this link alone, "
-                          "and nothing that is sent is encrypted")  # fmt: skip
+                _tell_how_others_connect(place, f"{place.network_url}?token={keys.token}")
+            for name, guest_link in invitations:
+                out.print(f"for {name}: {guest_link}", soft_wrap=True)
+                _print_qr_code(guest_link)
+                if place.is_local:
+                    err.print("this link works on this machine alone: add --listen 0.0.0.0")
             err.print("the link opens it once; ctrl-C ends the studio")
             if show:
                 _open_browser(link(keys.token))
@@ -71,6 +100,47 @@ def studio(
         keys = LinkKeys(lambda token: err.print(f"opened; for another browser: {link(token)}"))
         studios.serve_until_signal(studios.Studio(served, keys, place), ready)
     err.print("the studio is closed")
+
+
+def _encrypting(place: Endpoint, is_required: bool) -> Endpoint:
+    """Returns the place with a certificate; without one if none can be made and none is required.
+    Raises EnvironmentFailed."""
+    from narrator.errors import EnvironmentFailed, StorageError
+    from narrator.studio import app as studios
+
+    try:
+        return studios.encrypting(place)
+    except StorageError:
+        raise
+    except EnvironmentFailed:  # no package for it
+        if is_required:
+            raise
+        return place
+
+
+def _tell_how_others_connect(place: Endpoint, link: str) -> None:
+    from narrator.web import certificates
+
+    if place.certificate is None:
+        err.print(
+            f"others in the network reach {place.url}, too: with a link alone, and nothing that is "
+            f"sent is encrypted: text, sound and links ({install_command('studio')} to encrypt)"
+        )
+    else:
+        err.print(
+            f"others in the network reach {place.url}, too: with a link alone, and encrypted. "
+            "Browsers warn at the first visit, since narrator made the certificate; its SHA-256 "
+            f"fingerprint is {certificates.fingerprint(place.certificate)}"
+        )
+    _print_qr_code(link)
+
+
+def _print_qr_code(link: str) -> None:
+    """Prints a link for the camera of a phone, to people alone."""
+    from narrator.studio.people_routes import qr_text
+
+    if err.is_terminal and (code := qr_text(link)):
+        err.print(code, markup=False, highlight=False, soft_wrap=True)
 
 
 def _folder_of_projects(path: Path) -> Path | None:

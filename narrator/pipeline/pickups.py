@@ -3,6 +3,8 @@
     done,chapter,time,chunk,speaker,source,text,note
     ,3,00:12:34.0,3.12,Ada,chapters/03.md:45,"Take a bow, Ben.",“bow” as in arrow
 
+A column `who` names people who flag in the studio, once there is one with a name.
+
 The list lies beside the manifest and may be edited in a spreadsheet. A row is found by its words,
 so edits elsewhere do not move it. If its words are gone from the book, the row stays and is
 reported as lost.
@@ -56,11 +58,14 @@ class Pickup:
     done: bool = False
     is_lost: bool = False
     """True if the text is gone from the book."""
+    who: str = ""
+    """Name of the person who noted it; empty if it is not known."""
     more: tuple[tuple[str, str], ...] = ()
     """Names and cells of columns added by users."""
 
 
 _COLUMNS = ("done", "chapter", "time", "chunk", "speaker", "source", "text", "note")
+_NAME_COLUMN = "who"
 
 
 def path_of(project: Project) -> Path:
@@ -115,7 +120,10 @@ def _parse_row(cells: Mapping[str, str]) -> Pickup:
         text=cell("text"),
         note=cell("note"),
         done=cell("done").casefold() in _YES_WORDS,
-        more=tuple((name, text) for name, text in cells.items() if name not in _COLUMNS),
+        who=cell(_NAME_COLUMN),
+        more=tuple(
+            (name, text) for name, text in cells.items() if name not in (*_COLUMNS, _NAME_COLUMN)
+        ),
     )
 
 
@@ -128,16 +136,12 @@ def table_of(rows: Sequence[Pickup]) -> bytes:
     """The list as bytes."""
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
-    extra_columns = list(dict.fromkeys(name for row in rows for name, _ in row.more))
-    writer.writerow([*_COLUMNS, *extra_columns])
+    names = [_NAME_COLUMN] if any(row.who for row in rows) else []
+    columns = [*_COLUMNS, *names, *dict.fromkeys(name for row in rows for name, _ in row.more)]
+    writer.writerow(columns)
     for row in rows:
         cells = {**asdict(row), **dict(row.more), "done": "x" if row.done else ""}
-        writer.writerow(
-            [
-                proof_notes.escape_formula(cells.get(column, ""))
-                for column in (*_COLUMNS, *extra_columns)
-            ]
-        )
+        writer.writerow([proof_notes.escape_formula(cells.get(column, "")) for column in columns])
     # spreadsheets recognise UTF-8 by its byte order mark only
     return buffer.getvalue().encode("utf-8-sig", errors="replace")
 
@@ -245,8 +249,8 @@ def add(book: BookPlan, candidates: Sequence[Pickup]) -> list[Pickup]:
     Raises UsageError if the list has rows that cannot be read, which would get lost, StorageError.
     """
     rows = _read_all_rows(book)
-    open_notes = {(row.text, row.note) for row in rows if not row.done}
-    added_rows = [row for row in candidates if (row.text, row.note) not in open_notes]
+    open_notes = {(row.text, row.note, row.who) for row in rows if not row.done}
+    added_rows = [row for row in candidates if (row.text, row.note, row.who) not in open_notes]
     write(path_of(book.project), sorted(place_rows(book, [*rows, *added_rows]), key=_sort_key))
     return added_rows
 
@@ -279,8 +283,11 @@ def set_done(book: BookPlan, chunk: str, note: str, is_done: bool) -> int:
     return len(matching_rows)
 
 
-def remove(book: BookPlan, chunks_and_notes: Collection[tuple[str, str]]) -> int:
-    """Remove rows by their chunks and notes, and return their number.
+def remove(
+    book: BookPlan, chunks_and_notes: Collection[tuple[str, str]], who: str | None = None
+) -> int:
+    """Remove rows by their chunks and notes, those of one person alone if `who` is a name, and
+    return their number.
 
     Each pair removes one row, the newest of several that are alike. Raises as `add`.
     """
@@ -288,7 +295,8 @@ def remove(book: BookPlan, chunks_and_notes: Collection[tuple[str, str]]) -> int
     unremoved_counts = Counter((chunk, squeeze(note)) for chunk, note in chunks_and_notes)
     for row in reversed(rows):
         chunk_and_note = row.chunk, squeeze(row.note)
-        if unremoved_counts[chunk_and_note] and not row.is_lost:
+        is_theirs = who is None or row.who == who
+        if unremoved_counts[chunk_and_note] and is_theirs and not row.is_lost:
             unremoved_counts[chunk_and_note] -= 1
         else:
             kept_rows.append(row)

@@ -1,6 +1,7 @@
 """Marks of chunks that somebody has listened to and approved, each with the take they heard.
 
-`build/reviewed-STEM.json` holds keys and contents of takes. A chunk that is spoken again is no
+`build/reviewed-STEM.json` holds keys and contents of takes, with the name of the person who
+approved them where it is known: `{"KEY": "CONTENT NAME"}`. A chunk that is spoken again is no
 longer reviewed, but is again when its earlier take comes back.
 """
 
@@ -24,17 +25,22 @@ def path_of(project: Project) -> Path:
     return project.build / f"reviewed-{project.stem}.json"
 
 
-def reviewed_keys(book: BookPlan) -> set[str]:
-    """The keys of the steps whose present takes were reviewed. Raises StorageError."""
-    reviewed_takes = _load_marks(path_of(book.project))
-    return {
-        step.key
-        for step in book.steps
-        if step.key in reviewed_takes and reviewed_takes[step.key] == _take_hash(book, step)
-    }
+def reviewers(book: BookPlan) -> dict[str, str]:
+    """The names of those who reviewed the present takes of steps, by the steps' keys; a name is
+    empty where it is not known. Raises StorageError."""
+    marks = _load_marks(path_of(book.project))
+    names = {}
+    for step in book.steps:
+        if step.key in marks:
+            take_hash, _, name = marks[step.key].partition(" ")
+            if take_hash == _take_hash(book, step):
+                names[step.key] = name
+    return names
 
 
-def mark_reviewed(book: BookPlan, steps: Iterable[Step], is_reviewed: bool) -> None:
+def mark_reviewed(
+    book: BookPlan, steps: Iterable[Step], is_reviewed: bool, reviewer: str = ""
+) -> None:
     """Mark takes as reviewed, or remove the marks; chunks without a take stay as they are.
 
     Raises Locked, StorageError.
@@ -44,14 +50,15 @@ def mark_reviewed(book: BookPlan, steps: Iterable[Step], is_reviewed: bool) -> N
         reviewed_takes = _load_marks(path)
         for step in steps:
             if take_hash := _take_hash(book, step):
-                reviewed_takes[step.key] = take_hash
+                reviewed_takes[step.key] = f"{take_hash} {reviewer}".rstrip()
             if not is_reviewed:
                 reviewed_takes.pop(step.key, None)
         files.save_json(path, reviewed_takes)
 
 
 def _load_marks(path: Path) -> dict[str, str]:
-    """The start of the content hash of each reviewed take, by key. Raises StorageError."""
+    """The start of the content hash of each reviewed take and the name of who reviewed it, by key.
+    Raises StorageError."""
     return files.load_work(
         path,
         dict[str, str],

@@ -9,16 +9,18 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from starlette.types import ASGIApp
 
+from narrator import files
 from narrator.studio.book_app import PORT_FILE
-from narrator.studio.guard import Guard, LinkKeys
+from narrator.studio.guard import Guard
+from narrator.studio.people import LinkKeys
 from narrator.studio.session import POLL_SECONDS
-from narrator.web import listening
+from narrator.web import certificates, listening
 from narrator.web.hosts import Hosts
 from narrator.web.listening import Endpoint
 
@@ -32,6 +34,13 @@ def listen(address: str, port: int | None, build: Path | None = None) -> Endpoin
     Raises UsageError if it is taken.
     """
     return listening.listen(address, (*_last_port(build), PORT, 0) if port is None else (port,))
+
+
+def encrypting(place: Endpoint) -> Endpoint:
+    """Returns the place with a certificate, made for it if there is none. Raises StorageError,
+    EnvironmentFailed without the package that makes certificates."""
+    folder = certificates.browser_certificate(files.library() / "studio", place.host_names)
+    return replace(place, certificate=folder)
 
 
 def _last_port(build: Path | None) -> Iterator[int]:
@@ -53,8 +62,8 @@ class ServedApp(Protocol):
         """Sets the main thread's event loop, which runs all tasks that read text."""
         ...
 
-    def start(self, port: int) -> None:
-        """Begins its work, once the port is known."""
+    def start(self, place: Endpoint, keys: LinkKeys) -> None:
+        """Begins its work, once it is known where it is served, and who may come in."""
         ...
 
     def refresh(self) -> None:
@@ -78,7 +87,7 @@ def serving_studio(studio: Studio) -> Iterator[None]:
     """Runs the server in a thread until the block ends."""
     served, place = studio.served, studio.place
     guard = Guard(served.app, studio.keys, Hosts(place.address, place.port))
-    served.start(place.port)
+    served.start(place, studio.keys)
     with listening.running_server(guard, place, "studio"):
         try:
             yield

@@ -9,18 +9,21 @@ from starlette.applications import Starlette
 
 from narrator import files
 from narrator.errors import StorageError
-from narrator.studio import server
+from narrator.studio import people, server
 from narrator.studio.cast_routes import CastRoutes
 from narrator.studio.desk_routes import DeskRoutes
 from narrator.studio.edit_routes import EditRoutes, PickupsPage
 from narrator.studio.find_routes import FindRoutes
 from narrator.studio.jobs import Jobs
 from narrator.studio.lexicon_routes import LexiconRoutes
+from narrator.studio.people import Guests, LinkKeys
+from narrator.studio.people_routes import PeopleRoutes
 from narrator.studio.queue_routes import QueueRoutes
 from narrator.studio.quick_speech import QuickVoice
 from narrator.studio.session import ProjectSession
 from narrator.studio.view_routes import ViewRoutes
 from narrator.studio.voice_routes import VoiceRoutes
+from narrator.web.listening import Endpoint
 
 PORT_FILE = "studio.port"
 """File in `build` with the port of the last studio, so that an open page finds the next one."""
@@ -30,18 +33,22 @@ class BookApp:
     """The application of one book, which has been read."""
 
     def __init__(self, session: ProjectSession, print_pickups: PickupsPage | None = None) -> None:
+        """Raises StorageError if the list of guests is damaged."""
         self.session, self.jobs = session, Jobs(session)
+        self.guests = Guests(people.path_of(session.view.project))
+        self._people_routes = PeopleRoutes(session, self.guests)
         quick_voice = QuickVoice()
         self.app: Starlette = server.app(
             [
-                *ViewRoutes(session, self.jobs).routes(),
-                *EditRoutes(session, self.jobs, print_pickups).routes(),
+                *ViewRoutes(session, self.jobs, self.guests).routes(),
+                *EditRoutes(session, self.jobs, self.guests, print_pickups).routes(),
                 *CastRoutes(session, quick_voice).routes(),
                 *LexiconRoutes(session, quick_voice).routes(),
                 *VoiceRoutes(session, self.jobs).routes(),
                 *FindRoutes(session).routes(),
                 *DeskRoutes(session).routes(),
                 *QueueRoutes(self.jobs).routes(),
+                *self._people_routes.routes(),
             ]
         )
 
@@ -55,10 +62,14 @@ class BookApp:
         """Sets the main thread's event loop, which runs all tasks."""
         self.session.set_loop(loop)
 
-    def start(self, port: int) -> None:
-        """Begins to follow jobs, and remembers the port."""
+    def start(self, place: Endpoint, keys: LinkKeys, address: str = "") -> None:
+        """Begins to follow jobs, lets guests in, and remembers the port. `address` is that of the
+        book, as in /book/1f, where a server has many."""
         with contextlib.suppress(StorageError):
-            files.write(self.session.view.project.build / PORT_FILE, str(port).encode())
+            files.write(self.session.view.project.build / PORT_FILE, str(place.port).encode())
+        self.guests.book = address
+        self._people_routes.place, self._people_routes.keys = place, keys
+        keys.admit(self.guests)
         self.jobs.start()
 
     def refresh(self) -> None:
@@ -66,5 +77,7 @@ class BookApp:
         self.session.refresh()
 
     def close(self) -> None:
+        if self._people_routes.keys is not None:
+            self._people_routes.keys.dismiss(self.guests)
         self.jobs.close()
         self.session.events.close()

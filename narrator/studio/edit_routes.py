@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,6 +34,7 @@ from narrator.pipeline.pickups import Pickup
 from narrator.speech.plan import Step
 from narrator.studio.jobs import Jobs
 from narrator.studio.lexicon_routes import lexicon_edit
+from narrator.studio.people import Guests, Person, Rights
 from narrator.studio.session import (
     NotFound,
     ProjectSession,
@@ -59,9 +60,13 @@ class EditRoutes:
     """Routes that change the book or its notes."""
 
     def __init__(
-        self, session: ProjectSession, jobs: Jobs, print_pickups: PickupsPage | None
+        self,
+        session: ProjectSession,
+        jobs: Jobs,
+        guests: Guests,
+        print_pickups: PickupsPage | None,
     ) -> None:
-        self.session, self.jobs, self._print = session, jobs, print_pickups
+        self.session, self.jobs, self.guests, self._print = session, jobs, guests, print_pickups
         self._pickups_lock = threading.Lock()
         self._proposal: tuple[object, Proposal] | None = None
 
@@ -212,11 +217,13 @@ class EditRoutes:
             bodies.text_list_field(body, "chunks"),
             bodies.boolean_field(body, "yes"),
         )
+        reviewer = self.guests.name_of(request.scope["person"])
 
         def mark_reviewed() -> None:
             view = self.session.view
+            steps = [view.step(name) for name in names]
             with self._pickups_lock:
-                reviews.mark_reviewed(view.book, [view.step(name) for name in names], is_reviewed)
+                reviews.mark_reviewed(view.book, steps, is_reviewed, reviewer)
             self.session.read_notes()
 
         await run_in_threadpool(mark_reviewed)
@@ -227,11 +234,12 @@ class EditRoutes:
         name, note = bodies.text_field(body, "chunk", 40), bodies.text_field(body, "note", 2000)
         if not note.strip():
             raise UsageError("what is wrong there? A flag needs a note")
+        person_name = self.guests.name_of(request.scope["person"])
 
         def add_flag() -> int:
             view = self.session.view
             (passage,) = places.passages_of(view.book, [view.step(name)])
-            row = pickups.new_pickup(passage, note)
+            row = replace(pickups.new_pickup(passage, note), who=person_name)
             return len(self._change_pickups(lambda: pickups.add(view.book, [row])))
 
         return JSONResponse({"added": await run_in_threadpool(add_flag)})
@@ -252,7 +260,10 @@ class EditRoutes:
         return JSONResponse({"done": ticked_count})
 
     async def remove_flags(self, request: Request) -> Response:
-        """Removes flags that were made by mistake, without a trace."""
+        """Removes flags that were made by mistake, without a trace; guests who listen remove
+        their own."""
+        person: Person = request.scope["person"]
+        own_name = person.name if person.rights is Rights.LISTEN else None
         body = await bodies.read_json(request)
         rows = body.get("flags")
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -263,7 +274,9 @@ class EditRoutes:
         ]
 
         def remove_flags() -> int:
-            return self._change_pickups(lambda: pickups.remove(self.session.view.book, chunk_notes))
+            return self._change_pickups(
+                lambda: pickups.remove(self.session.view.book, chunk_notes, own_name)
+            )
 
         removed_count = await run_in_threadpool(remove_flags)
         if chunk_notes and not removed_count:

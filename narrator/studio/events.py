@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from typing import Any
 
 _MAX_QUEUED = 256
@@ -17,10 +17,12 @@ _MAX_QUEUED = 256
 _HEARTBEAT_S = 15.0
 """Seconds between comments on a silent line, which reveal closed pages."""
 MAX_PAGES = 24
+MAX_PAGES_OF_GUEST = 4
 
 
 class _Page:
-    def __init__(self) -> None:
+    def __init__(self, guest: str, topics: Collection[str]) -> None:
+        self.guest, self.topics = guest, topics
         self.loop = asyncio.get_running_loop()
         self.queue: asyncio.Queue[str | None] = asyncio.Queue(_MAX_QUEUED)
 
@@ -43,17 +45,18 @@ class Events:
 
     def send(self, event: Mapping[str, Any]) -> None:
         """Sends an event to all pages; from any thread."""
-        self._put(json.dumps(event, ensure_ascii=False))
+        self._put(json.dumps(event, ensure_ascii=False), event["type"])
 
     def close(self) -> None:
         """Ends the streams of all pages."""
         self._closed = True
         self._put(None)
 
-    def _put(self, line: str | None) -> None:
+    def _put(self, line: str | None, topic: str = "") -> None:
         with self._mutex:
             for listener in self._listeners:
-                if not listener.loop.is_closed():
+                is_wanted = not (topic and listener.topics) or topic in listener.topics
+                if is_wanted and not listener.loop.is_closed():
                     listener.loop.call_soon_threadsafe(listener.put, line)
 
     @property
@@ -61,13 +64,21 @@ class Events:
         """True if no page is open."""
         return not self._listeners
 
-    @property
-    def is_full(self) -> bool:
-        return len(self._listeners) >= MAX_PAGES
+    def is_full(self, guest: str = "") -> bool:
+        """True if there is no room for another page, or another page of a guest."""
+        with self._mutex:
+            pages = [page for page in self._listeners if guest and page.guest == guest]
+            return len(self._listeners) >= MAX_PAGES or len(pages) >= MAX_PAGES_OF_GUEST
 
-    async def listen(self) -> AsyncIterator[bytes]:
-        """Yields the lines of one page's stream, until the page or the studio closes."""
-        listener = _Page()
+    async def listen(
+        self,
+        guest: str = "",
+        topics: Collection[str] = (),
+        is_admitted: Callable[[], bool] = lambda: True,
+    ) -> AsyncIterator[bytes]:
+        """Yields the lines of one page's stream, until the page or the studio closes or
+        `is_admitted` is false; events of some topics alone if there are any."""
+        listener = _Page(guest, topics)
         with self._mutex:
             self._listeners.add(listener)
         try:
@@ -76,11 +87,11 @@ class Events:
                 try:
                     line = await asyncio.wait_for(listener.queue.get(), _HEARTBEAT_S)
                 except TimeoutError:
-                    yield b": still here\n\n"
-                    continue
-                if line is None:
+                    line = ""
+                if line is None or not is_admitted():
                     return
-                yield f"data: {line}\n\n".encode("utf-8", "replace")
+                text = f"data: {line}" if line else ": still here"
+                yield f"{text}\n\n".encode("utf-8", "replace")
         finally:
             with self._mutex:
                 self._listeners.discard(listener)

@@ -1,15 +1,13 @@
-"""Access control of the studio: one-time tokens, cookies, Host and Origin, security headers.
+"""Access control of the studio: links, cookies, rights, Host and Origin, security headers.
 
-Runs before every route. Pages of other sites can send requests to this machine, and their host
-names may resolve to it (DNS rebinding): both are refused. Knows nothing of books.
+Runs before every route, and tells it whose request it is (`scope["person"]`). Pages of other sites
+can send requests to this machine, and their host names may resolve to it (DNS rebinding): both are
+refused. Knows nothing of books.
 """
 
 from __future__ import annotations
 
 import re
-import secrets
-import threading
-from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
@@ -17,6 +15,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from narrator.errors import StorageError
+from narrator.studio.people import LinkKeys, Person, Rights, may
 from narrator.web.hosts import Hosts
 
 _SECURITY_HEADERS = {
@@ -40,36 +40,19 @@ _LOCKED_PAGE = """<!doctype html>
 <h1>Open the studio's link again</h1>
 <p>This browser has no key to the studio. The terminal that <code>narrator studio</code> runs in
 shows a link that has one; each link opens it once.</p>
+<p>If you were invited, ask for a new link. If yours did not open the studio at its first use, say
+so: somebody else may have used it.</p>
 </html>
 """
 
-
-class LinkKeys:
-    """The token of the next link, and the cookies issued for earlier ones."""
-
-    def __init__(self, on_used: Callable[[str], None]) -> None:
-        """`on_used` is called with the token of the next link once a link has been used."""
-        self._on_used, self._mutex = on_used, threading.Lock()
-        self._sessions: set[str] = set()
-        self.token = secrets.token_urlsafe(32)
-
-    def redeem(self, token: str) -> str | None:
-        """Returns a cookie for the current token, which becomes invalid; None for any other."""
-        with self._mutex:
-            if not secrets.compare_digest(token.encode(), self.token.encode()):
-                return None
-            session, self.token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-            self._sessions.add(session)
-            next_token = self.token
-        self._on_used(next_token)
-        return session
-
-    def is_valid(self, session: str) -> bool:
-        """True if a cookie was issued here."""
-        is_valid = False
-        for issued in self._sessions:  # all of them, so that the time taken says nothing
-            is_valid |= secrets.compare_digest(session.encode(), issued.encode())
-        return is_valid
+_WELCOME_PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>narrator studio</title>
+<meta http-equiv="refresh" content="0;url={address}">
+<p><a href="{address}">Open the studio</a></p>
+</html>
+"""
+"""What a guest's link answers. A redirection from another site's page, such as one with mail, would
+not carry the cookie, which is for requests from our own pages alone."""
 
 
 class Guard:
@@ -106,28 +89,53 @@ class Guard:
                 403, "this server is not called so; open the link that the terminal shows"
             )
         is_page = bool(_PAGE.fullmatch(path)) and method in ("GET", "HEAD")
-        if not is_page and (why := _foreign_reason(headers, method, f"http://{host}".casefold())):
+        own_origin = f"{scope['scheme']}://{host}".casefold()
+        if not is_page and (why := _foreign_reason(headers, method, own_origin)):
             return _error(403, why)
-        if is_page and (tokens := parse_qs(scope["query_string"].decode("latin-1")).get("token")):
-            if session := self._keys.redeem(tokens[0]):
-                answer = RedirectResponse("/", 303)
-                answer.set_cookie(self.cookie, session, httponly=True, samesite="strict")
-                return answer
-            if self._is_known(headers):
-                return RedirectResponse("/", 303)
-        if self._is_known(headers):
-            return None
-        if is_page:
-            return Response(_LOCKED_PAGE, 401, media_type="text/html")
-        return _error(401, "open the link again that the terminal shows")
+        person = self._person(headers)
+        query = scope["query_string"].decode("latin-1")
+        if is_page and method == "GET" and (tokens := parse_qs(query).get("token")):
+            return self._open_link(tokens[0], person, is_encrypted=scope["scheme"] == "https")
+        if person is None:
+            if is_page:
+                return Response(_LOCKED_PAGE, 401, media_type="text/html")
+            return _error(401, "open the link again that the terminal shows")
+        if not may(person, method, path):
+            if is_page:
+                return RedirectResponse(f"{person.book}/", 303)
+            return _error(403, "your link is for listening and flagging: ask who invited you")
+        scope["person"] = person
+        return None
 
-    def _is_known(self, headers: Headers) -> bool:
-        """True if a request holds a cookie that was issued here."""
+    def _open_link(self, token: str, person: Person | None, is_encrypted: bool) -> Response:
+        """Answers a link: with a cookie if it is a new one and the browser is not the owner's."""
+        if person is not None and person.rights is Rights.OWNER and token != self._keys.token:
+            return RedirectResponse("/", 303)  # the owner looks at a guest's link, or goes back
+        try:
+            opened = self._keys.redeem(token)
+        except StorageError as error:
+            return _error(503, str(error))
+        if opened is None:
+            if person is not None:
+                return RedirectResponse(f"{person.book}/", 303)
+            return Response(_LOCKED_PAGE, 401, media_type="text/html")
+        session, newcomer = opened
+        answer: Response = RedirectResponse("/", 303)
+        if newcomer.rights is not Rights.OWNER:
+            page = _WELCOME_PAGE.format(address=f"{newcomer.book}/")
+            answer = Response(page, media_type="text/html")
+        answer.set_cookie(
+            self.cookie, session, httponly=True, samesite="strict", secure=is_encrypted
+        )
+        return answer
+
+    def _person(self, headers: Headers) -> Person | None:
+        """Returns whose cookie a request has, if it was issued here."""
         try:
             cookie = SimpleCookie("; ".join(headers.getlist("cookie"))).get(self.cookie)
         except CookieError:
-            return False
-        return cookie is not None and self._keys.is_valid(cookie.value)
+            return None
+        return None if cookie is None else self._keys.person(cookie.value)
 
 
 def _foreign_reason(headers: Headers, method: str, own_origin: str) -> str:

@@ -31,9 +31,11 @@ from narrator.studio.edit_routes import PickupsPage
 from narrator.studio.events import Events
 from narrator.studio.import_routes import ImportRoutes
 from narrator.studio.pages import start_page, static_response
+from narrator.studio.people import LinkKeys
 from narrator.studio.projects import ProgressCounts, find_project, find_projects, project_row
 from narrator.studio.session import NotFound, ProjectSession
 from narrator.web import bodies
+from narrator.web.listening import Endpoint
 
 MAX_OPEN_BOOKS = 6
 """Books that stay open though no page of them is: a long one takes 250 MB of memory."""
@@ -63,15 +65,16 @@ class Library:
         self._opening = asyncio.Lock()
         self._progress = ProgressCounts()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._port = 0
+        self._place: Endpoint | None = None
+        self._keys: LinkKeys | None = None
 
     # -- its life ----------------------------------------------------------------------------------
 
     def set_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
 
-    def start(self, port: int) -> None:
-        self._port = port
+    def start(self, place: Endpoint, keys: LinkKeys) -> None:
+        self._place, self._keys = place, keys
         remove_abandoned_folders(self.folder)
 
     def refresh(self) -> None:
@@ -142,12 +145,14 @@ class Library:
     async def _open_book(self, id: str, manifest: Path) -> None:
         session = ProjectSession(manifest, Events())
         assert self._loop is not None
+        assert self._place is not None
+        assert self._keys is not None
         session.set_loop(self._loop)
         await session.run("reading the manuscript", partial(_read_in_any_voice, session))
         book = BookApp(session, self._print_pickups)
         self._logs[id] = contextlib.ExitStack()
         self._logs[id].enter_context(logging_to(session.view.project))
-        book.start(self._port)
+        book.start(self._place, self._keys, f"/book/{id}")
         self._books[id] = book
 
     async def _close_idle_books(self) -> None:

@@ -9,6 +9,7 @@ from jinja2 import Environment
 from starlette.responses import Response
 
 from narrator import templates
+from narrator.studio.people import Person
 from narrator.studio.session import NotFound, ProjectSnapshot
 
 _MEDIA_TYPES = {
@@ -26,12 +27,15 @@ def _templates() -> Environment:
     return templates.environment("narrator.studio")
 
 
-def page(view: ProjectSnapshot, has_start_page: bool) -> str:
-    """Renders the page of a book, with a link to the start page if there is one."""
+def page(view: ProjectSnapshot, has_start_page: bool, person: Person) -> str:
+    """Renders the page of a book for a person, with a link to the start page if there is one."""
     manifest = view.project.manifest
     template = _templates().get_template("studio.html")
     return template.render(
-        title=manifest.title, language=manifest.language, has_start_page=has_start_page
+        title=manifest.title,
+        language=manifest.language,
+        has_start_page=has_start_page,
+        person=person,
     )
 
 

@@ -16,6 +16,7 @@ from narrator.pipeline import places, retakes
 from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.estimate import shares_of, total_wall_seconds
 from narrator.pipeline.manuscript import find_unspoken
+from narrator.pipeline.pickups import Pickup
 from narrator.pipeline.retakes import Try
 from narrator.sound.assemble import Timeline
 from narrator.speech.plan import Step
@@ -326,11 +327,17 @@ def chunk_row(
         "faults": list(chunk_states[worst.id].faults),
         "pinned": any(step.pinned for step in group),
         "reviewed": all(step.key in view.notes.reviewed for step in group),
-        "flags": [{"note": pickup.note, "done": pickup.done} for pickup in flags],
+        "reviewer": view.notes.reviewed.get(first.key, ""),
+        "flags": [_flag_row(pickup) for pickup in flags],
     }
     if len(group) > 1:
         row["also"] = [step.id for step in group[1:]]
     return row
+
+
+def _flag_row(pickup: Pickup) -> Row:
+    row: Row = {"note": pickup.note, "done": pickup.done}
+    return row | ({"who": pickup.who} if pickup.who else {})
 
 
 def _time_span(times: Sequence[tuple[float, float]]) -> Row:

@@ -67,8 +67,8 @@ class Notes:
 
     flags: Mapping[str, tuple[Pickup, ...]] = field(default_factory=dict)
     """Pickups by chunk."""
-    reviewed: frozenset[str] = frozenset()
-    """Keys of steps whose takes were reviewed."""
+    reviewed: Mapping[str, str] = field(default_factory=dict)
+    """Names of those who reviewed the takes of steps, empty where not known, by the steps' keys."""
     undo: str | None = None
     """Description of the edit that would be undone."""
     redo: str | None = None
@@ -560,7 +560,7 @@ def _read_notes(book: BookPlan) -> Notes:
     """Reads the notes; files that cannot be read are reported, and hide no other notes."""
     flags: dict[str, list[Pickup]] = {}
     past: Sequence[edits.PastEdit] = ()
-    reviewed: set[str] = set()
+    reviewed: Mapping[str, str] = {}
     troubles: list[str] = []
     try:
         if pickups.path_of(book.project).exists():
@@ -574,12 +574,12 @@ def _read_notes(book: BookPlan) -> Notes:
     except NarratorError as error:
         troubles.append(str(error))
     try:
-        reviewed = reviews.reviewed_keys(book)
+        reviewed = reviews.reviewers(book)
     except NarratorError as error:
         troubles.append(str(error))
     return Notes(
         flags={chunk: tuple(rows) for chunk, rows in flags.items()},
-        reviewed=frozenset(reviewed),
+        reviewed=reviewed,
         trouble="\n".join(troubles),
         **undo_state_of(past),
     )

@@ -20,17 +20,28 @@ from narrator.speech.plan import Step
 from narrator.studio import peaks, ranges, rows, sounds
 from narrator.studio.jobs import Jobs
 from narrator.studio.pages import page, static_response
+from narrator.studio.people import OWNER, Guests, Person, Rights
 from narrator.studio.session import NotFound, ProjectSession, ProjectSnapshot
 from narrator.web import bodies
 
 _KEY = re.compile("[0-9a-f]{40}")
+_LISTENERS_TOPICS = ("book", "chapter", "people")
+"""Events for guests who listen."""
+_WITHHELD: rows.Row = {
+    "jobs": {"running": None, "queue": [], "progress": None, "last": None},
+    "warnings": [],
+    "trouble": "",
+    "undo": None,
+    "redo": None,
+}
+"""What guests who listen are shown of work on the book, whose messages may name files."""
 
 
 class ViewRoutes:
     """Routes that show the book and play its sound."""
 
-    def __init__(self, session: ProjectSession, jobs: Jobs) -> None:
-        self.session, self.jobs = session, jobs
+    def __init__(self, session: ProjectSession, jobs: Jobs, guests: Guests) -> None:
+        self.session, self.jobs, self.guests = session, jobs, guests
         self._book_rows = rows.BookRows()
 
     def routes(self) -> list[Route]:
@@ -50,28 +61,34 @@ class ViewRoutes:
     # -- the page ----------------------------------------------------------------------------------
 
     async def page(self, request: Request) -> Response:
-        has_start_page = bool(request.scope.get("root_path"))
-        return Response(page(self.session.view, has_start_page), media_type="text/html")
+        person = request.scope["person"]
+        has_start_page = bool(request.scope.get("root_path")) and person is OWNER
+        text = page(self.session.view, has_start_page, person)
+        return Response(text, media_type="text/html")
 
     async def static(self, request: Request) -> Response:
         return static_response(request.path_params["name"])
 
     async def events(self, request: Request) -> Response:
-        if self.session.events.is_full:
+        person: Person = request.scope["person"]
+        if self.session.events.is_full(person.id):
             return JSONResponse({"error": "too many pages are open: close some"}, 503)
-        return StreamingResponse(self.session.events.listen(), media_type="text/event-stream")
+        topics = _LISTENERS_TOPICS if person.rights is Rights.LISTEN else ()
+        lines = self.session.events.listen(
+            person.id, topics, lambda: self.guests.is_welcome(person)
+        )
+        return StreamingResponse(lines, media_type="text/event-stream")
 
     # -- what is looked at -------------------------------------------------------------------------
 
     async def book(self, request: Request) -> Response:
+        person: Person = request.scope["person"]
+
         def make_row(view: ProjectSnapshot) -> rows.Row:
-            book_row = rows.book(
-                view, self.session.chunk_states, self.session.lengths, self._book_rows
-            )
-            return book_row | {
-                "busy": self.session.busy,
-                "jobs": self.jobs.state(),
-            }
+            row = rows.book(view, self.session.chunk_states, self.session.lengths, self._book_rows)
+            row |= {"busy": self.session.busy, "jobs": self.jobs.state()}
+            row["you"] = {"name": self.guests.name_of(person), "rights": person.rights}
+            return row | (_WITHHELD if person.rights is Rights.LISTEN else {})
 
         return await self._row_response(make_row)
 

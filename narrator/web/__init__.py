@@ -4,6 +4,7 @@ Anything that every HTTP server needs belongs here. Routes, the form of errors a
 are each server's own. Knows nothing of books.
 
     listening.py    binds a port and runs a server on its own thread, with timeouts
+    certificates.py makes certificates, for browsers and for clusters
     hosts.py        checks the Host header
     bodies.py       reads request bodies, limited in size and time
 """

@@ -12,14 +12,18 @@ import logging
 import resource
 import socket
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from narrator.errors import UsageError
+from narrator.web.certificates import CERTIFICATE, KEY
 from narrator.web.hosts import is_local
 
 _MAX_CONNECTIONS = 128
@@ -34,14 +38,36 @@ class Endpoint:
     socket: socket.socket
     address: str
     port: int
+    certificate: Path | None = None
+    """Folder of the certificate of a server that encrypts."""
 
     @property
     def url(self) -> str:
         """The URL, without a token."""
-        host = f"[{self.address}]" if ":" in self.address else self.address
-        if self.address in ("0.0.0.0", "::"):
-            host = socket.gethostname()
-        return f"http://{host}:{self.port}/"
+        return self._url(socket.gethostname() if self._is_everywhere else self.address)
+
+    @property
+    def network_url(self) -> str:
+        """The URL for other machines, by a number where there is one: not all know our name."""
+        address = _network_address() if self._is_everywhere else ""
+        return self._url(address) if address else self.url
+
+    def _url(self, host: str) -> str:
+        scheme = "http" if self.certificate is None else "https"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}/"
+
+    @property
+    def _is_everywhere(self) -> bool:
+        return self.address in ("0.0.0.0", "::")
+
+    @property
+    def host_names(self) -> list[str]:
+        """Names and numbers by which browsers may call this server."""
+        names = ["localhost", "127.0.0.1", "::1", self.address]
+        if not self.is_local:
+            hostname = socket.gethostname().casefold()
+            names += [hostname, f"{hostname}.local", _network_address()]
+        return [name for name in names if name not in ("", "0.0.0.0", "::")]
 
     def close(self) -> None:
         self.socket.close()
@@ -50,6 +76,45 @@ class Endpoint:
     def is_local(self) -> bool:
         """True if it can be reached from this machine alone."""
         return is_local(self.address)
+
+
+def _network_address() -> str:
+    """Returns this machine's address in its network; empty without a network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # of no machine (RFC 5737), and nothing is sent
+        except OSError:
+            return ""
+        return str(probe.getsockname()[0])
+
+
+class _Listener(socket.socket):
+    """A socket that ends the oldest connection before TLS if there are too many: asyncio knows
+    limits of connections only once they are encrypted."""
+
+    max_handshakes = _MAX_CONNECTIONS
+
+    def __init__(self, family: int) -> None:
+        super().__init__(family)
+        self._handshakes: weakref.WeakKeyDictionary[socket.socket, None] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        connection, peer = super().accept()
+        waiting = [each for each in self._handshakes if each.fileno() >= 0]
+        if len(waiting) >= self.max_handshakes:
+            with contextlib.suppress(OSError):
+                waiting[0].shutdown(socket.SHUT_RDWR)
+            del self._handshakes[waiting[0]]
+        self._handshakes[connection] = None
+        return connection, peer
+
+    def end_handshake(self, number: int) -> None:
+        """Counts a connection no more, by its file's number, since it has its limits now."""
+        for connection in list(self._handshakes):
+            if connection.fileno() in (number, -1):
+                del self._handshakes[connection]
 
 
 def listen(address: str, ports: Sequence[int]) -> Endpoint:
@@ -77,7 +142,7 @@ def listen(address: str, ports: Sequence[int]) -> Endpoint:
 
 def _bind(address: str, port: int) -> Endpoint:
     family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
-    listener = socket.socket(family)
+    listener = _Listener(family)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((address, port))
@@ -97,9 +162,12 @@ class _Connection(H11Protocol):
     """When the wait for its latest request began, by the loop's clock."""
     max_connections = _MAX_CONNECTIONS
     """Connections at a time."""
+    listener: socket.socket | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        if isinstance(self.listener, _Listener):
+            self.listener.end_handshake(transport.get_extra_info("socket").fileno())
         self._start_deadline()
         self._make_room()
 
@@ -157,7 +225,7 @@ class _Connection(H11Protocol):
     def _close_late(self) -> None:
         self._deadline = None
         if not self._has_head and not self.transport.is_closing():
-            self.transport.close()
+            self.transport.abort()  # no farewell by TLS, for which a silent client keeps us
 
 
 def _connection_limit(max_connections: int) -> int:
@@ -178,9 +246,13 @@ def running_server(
 
     Beyond `max_connections`, a connection without a complete request is closed.
     """
+    limit = _connection_limit(max_connections)
     protocol = type(
-        "Connection", (_Connection,), {"max_connections": _connection_limit(max_connections)}
+        "Connection", (_Connection,), {"max_connections": limit, "listener": place.socket}
     )
+    if isinstance(place.socket, _Listener):
+        place.socket.max_handshakes = limit // 2
+    tls = place.certificate
     config = uvicorn.Config(
         app,
         http=protocol,
@@ -192,6 +264,8 @@ def running_server(
         proxy_headers=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=1,
+        ssl_certfile=None if tls is None else tls / CERTIFICATE,
+        ssl_keyfile=None if tls is None else tls / KEY,
     )
     fault_log = logging.getLogger("uvicorn.error")  # our own, with where they happened
     fault_log.setLevel(logging.ERROR)

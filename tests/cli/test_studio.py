@@ -55,6 +55,47 @@ def test_it_shows_a_link_and_ends_with_ctrl_c(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
+def test_somebody_is_invited_to_listen_and_flag(tmp_path: Path) -> None:
+    from tests.studios import Visitor
+
+    with started(walks.write(tmp_path), "--draft", "--invite", "Ann") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        name, _, link = process.stdout.readline().strip().partition(": ")
+        assert name == "for Ann"
+        begin, _, token = link.partition("?token=")
+        guest = Visitor(int(begin.rstrip("/").rpartition(":")[2]))
+        answer = guest.get(f"/?token={token}")
+        guest.headers["cookie"] = answer.headers["set-cookie"].partition(";")[0]
+        assert guest.get("/api/book").json["you"] == {"name": "Ann", "rights": "listen"}
+        assert guest.post("/api/undo").status == 403
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert "this link works on this machine alone: add --listen 0.0.0.0" in said
+
+
+def test_an_invitation_is_to_a_book(tmp_path: Path, narrator: Narrator) -> None:
+    code, _, said = narrator("studio", tmp_path, "--invite", "Ann", "--no-open")
+    assert code == 2
+    assert "narrator studio BOOK --invite NAME" in said
+
+
+def test_beyond_this_machine_it_encrypts_or_says_that_it_does_not(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography", reason="certificates: the extra `studio`")
+    folder = walks.write(tmp_path)
+    for option, scheme, words in (
+        ("--tls", "https://", "fingerprint is "),
+        ("--no-tls", "http://", "nothing that is sent is encrypted"),
+    ):
+        with started(folder, "--draft", "--listen", "0.0.0.0", option) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith(scheme)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+        assert words in " ".join(said.split()), said
+
+
 def test_a_folder_of_books_has_a_start_page(tmp_path: Path) -> None:
     from tests.studios import Visitor
 

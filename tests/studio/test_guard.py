@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from narrator.studio.guard import LinkKeys
+from narrator.studio.people import OWNER, LinkKeys
 from narrator.web import bodies, listening
 from narrator.web.hosts import Hosts
 from tests.studios import Opened, Visitor
@@ -298,10 +298,11 @@ def test_a_key_that_was_used_is_followed_by_another() -> None:
     shown: list[str] = []
     keys = LinkKeys(shown.append)
     first = keys.token
-    session = keys.redeem(first)
-    assert session is not None
-    assert keys.is_valid(session)
+    opened = keys.redeem(first)
+    assert opened is not None
+    session, person = opened
+    assert keys.person(session) is person is OWNER
     assert keys.redeem(first) is None
     assert shown == [keys.token]
-    assert not keys.is_valid("")
+    assert keys.person("") is None
     assert json.dumps(session)

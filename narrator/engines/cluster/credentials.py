@@ -10,18 +10,22 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import stat
-import tempfile
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from narrator import files
-from narrator.errors import EngineUnavailable, UsageError
+from narrator.errors import EngineUnavailable, EnvironmentFailed, StorageError, UsageError
 from narrator.installation import install_command
+from narrator.web.certificates import (
+    AUTHORITY,
+    CERTIFICATE,
+    KEY,
+    has_certificate,
+    make_certificate,
+)
 from narrator.web.hosts import is_local
 
 if TYPE_CHECKING:
@@ -30,15 +34,6 @@ if TYPE_CHECKING:
 PORT = 8786
 """Dask's default port."""
 _ADDRESS = re.compile(r"(?:(tcp|tls)://)?(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+)(?::([0-9]{1,5}))?/?")
-
-
-CERTIFICATE, KEY, AUTHORITY = "cert.pem", "key.pem", "ca.pem"
-_VALID_FROM, _VALID_UNTIL = (
-    datetime(2000, 1, 1, tzinfo=UTC),
-    datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC),
-)
-"""Validity of narrator's certificates, whatever the clock says. The end is the value of RFC 5280
-(4.1.2.5) for a certificate that does not expire."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,80 +116,14 @@ def _insecure_place(host: str, port: int, tls: Path | None, insecure: bool) -> C
 def _certificate_folder(tls: Path | None, may_make: bool) -> Path:
     """Returns the checked folder of a certificate and its key, which are made if missing and no
     folder is named. Raises UsageError, StorageError, EngineUnavailable."""
-    if tls is None and may_make and not _has_certificate(certificate_folder()):
-        make_certificate(certificate_folder())
-    return check_certificate(tls)
-
-
-def _has_certificate(folder: Path) -> bool:
-    """Returns whether a folder has any of the files, complete or not."""
-    return any(os.path.lexists(folder / name) for name in (CERTIFICATE, KEY, AUTHORITY))
-
-
-def make_certificate(folder: Path) -> None:
-    """Makes a folder with a self-signed certificate and its key, readable by this user alone.
-    Programs that do so at the same time all end up with the same certificate.
-
-    Raises StorageError, EngineUnavailable without the package that makes certificates.
-    """
-    certificate, key = _new_certificate()
-    with files.translating_errors(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=".cluster-", dir=folder.parent))
+    if tls is None and may_make and not has_certificate(certificate_folder()):
         try:
-            for name, content in ((CERTIFICATE, certificate), (KEY, key)):
-                descriptor = os.open(temporary / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-            try:
-                temporary.rename(folder)  # fails if another program was faster
-            except OSError:
-                if not _has_certificate(folder):
-                    raise
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _new_certificate() -> tuple[bytes, bytes]:
-    """Returns a new self-signed certificate and its key, as PEM. Raises EngineUnavailable."""
-    try:
-        from cryptography import x509
-        from cryptography.hazmat.primitives import hashes, serialization
-        from cryptography.hazmat.primitives.asymmetric import ec
-    except ImportError:
-        raise EngineUnavailable(
-            f"a certificate is made by cryptography: {install_command('cluster')}"
-        ) from None
-    key = ec.generate_private_key(ec.SECP256R1())
-    public = key.public_key()
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "narrator")])
-    usage = x509.KeyUsage(
-        digital_signature=True, key_cert_sign=True, crl_sign=False, content_commitment=False,
-        key_encipherment=False, data_encipherment=False, key_agreement=False, encipher_only=False,
-        decipher_only=False,
-    )  # fmt: skip
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(public)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(_VALID_FROM)
-        .not_valid_after(_VALID_UNTIL)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(usage, critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(public), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    return certificate.public_bytes(serialization.Encoding.PEM), private
+            make_certificate(certificate_folder(), "cluster")
+        except StorageError:
+            raise
+        except EnvironmentFailed as error:  # no package for it
+            raise EngineUnavailable(str(error)) from None
+    return check_certificate(tls)
 
 
 def check_certificate(tls: Path | None) -> Path:

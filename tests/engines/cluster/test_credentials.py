@@ -21,6 +21,7 @@ from narrator.engines.cluster.credentials import (
     parse_place,
 )
 from narrator.errors import EngineUnavailable, StorageError, UsageError
+from narrator.web import certificates
 from tests.clusters import CERTIFICATES, certificate
 
 OURS, THEIRS = (CERTIFICATES / name for name in ("ours", "theirs"))
@@ -199,13 +200,13 @@ def test_a_certificate_that_was_made_does_not_run_out(own, monkeypatch):
 
 def test_programs_that_start_at_once_have_one_certificate(own, monkeypatch):
     """All have seen that there is none before the first makes it."""
-    gate, new = threading.Barrier(4, timeout=30), credentials._new_certificate
+    gate, new = threading.Barrier(4, timeout=30), certificates.new_certificate
 
-    def delayed() -> tuple[bytes, bytes]:
+    def delayed(*arguments: object) -> tuple[bytes, bytes]:
         gate.wait()
-        return new()
+        return new(*arguments)
 
-    monkeypatch.setattr(credentials, "_new_certificate", delayed)
+    monkeypatch.setattr(certificates, "new_certificate", delayed)
     with ThreadPoolExecutor(4) as pool:
         places = list(pool.map(parse_place, ["127.0.0.1"] * 4))
     assert {place.tls for place in places} == {own}

@@ -1,0 +1,120 @@
+"""Routes of the people who listen along: invitations, their links, the owner's own phone.
+
+Links are shown once, as text and as a QR code, and are not kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from narrator.errors import UsageError
+from narrator.studio.people import Guest, Guests, LinkKeys, Rights
+from narrator.studio.session import NotFound, ProjectSession
+from narrator.web import bodies
+from narrator.web.listening import Endpoint
+
+
+class PeopleRoutes:
+    """Routes that invite people to a book."""
+
+    def __init__(self, session: ProjectSession, guests: Guests) -> None:
+        self.session, self.guests = session, guests
+        self.keys: LinkKeys | None = None
+        self.place: Endpoint | None = None
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/api/people", self.list_people),
+            Route("/api/people", self.invite, methods=["POST"]),
+            Route("/api/people/name", self.set_name, methods=["POST"]),
+            Route("/api/people/phone", self.phone, methods=["POST"]),
+            Route("/api/people/{id}", self.revoke, methods=["DELETE"]),
+        ]
+
+    async def list_people(self, request: Request) -> Response:
+        assert self.place is not None
+        return JSONResponse(
+            {
+                "name": self.guests.owner_name,
+                "is_local": self.place.is_local,
+                "is_encrypted": self.place.certificate is not None,
+                "guests": [_guest_row(guest) for guest in self.guests.rows],
+            }
+        )
+
+    async def invite(self, request: Request) -> Response:
+        """Invites somebody, or gives a guest another link."""
+        body = await bodies.read_json(request)
+        name, rights = bodies.text_field(body, "name", 1000), bodies.text_field(body, "rights", 20)
+        if rights not in list(Rights):
+            raise UsageError("`rights` is listen or edit")
+        guest, token = await run_in_threadpool(self.guests.invite, name, Rights(rights))
+        self._send_change()
+        return JSONResponse({"guest": _guest_row(guest), **self._link_row(token)})
+
+    async def revoke(self, request: Request) -> Response:
+        """Removes a guest, whose pages are told nothing from now on."""
+        guest = await run_in_threadpool(self.guests.revoke, request.path_params["id"])
+        if guest is None:
+            raise NotFound("this guest was removed already")
+        self._send_change()
+        return JSONResponse({})
+
+    async def set_name(self, request: Request) -> Response:
+        """Sets the owner's name on flags."""
+        name = bodies.text_field(await bodies.read_json(request), "name", 1000)
+        await run_in_threadpool(self.guests.set_owner_name, name)
+        self._send_change()
+        return JSONResponse({"name": self.guests.owner_name})
+
+    async def phone(self, request: Request) -> Response:
+        """Returns the owner's next link, for another device of theirs."""
+        await bodies.read_json(request)
+        assert self.keys is not None
+        return JSONResponse(self._link_row(self.keys.token))
+
+    def _link_row(self, token: str) -> dict[str, Any]:
+        assert self.place is not None
+        link = f"{self.place.network_url}?token={token}"
+        return {"link": link, "qr": qr_picture(link)}
+
+    def _send_change(self) -> None:
+        """Tells all pages, and ends those of people who are not welcome any more."""
+        self.session.events.send({"type": "people"})
+
+
+def _guest_row(guest: Guest) -> dict[str, Any]:
+    return {
+        "id": guest.id,
+        "name": guest.name,
+        "rights": guest.rights,
+        "opened": guest.opened,
+        "browsers": len(guest.browsers),
+    }
+
+
+def qr_picture(link: str) -> str | None:
+    """Returns a QR code as the address of a picture; None without the package that draws it."""
+    try:
+        import segno
+    except ImportError:
+        return None
+    return str(segno.make(link, micro=False).svg_data_uri(scale=5, border=4, light="white"))
+
+
+def qr_text(link: str) -> str:
+    """Returns a QR code for a dark terminal; empty without the package that draws it."""
+    try:
+        import segno
+    except ImportError:
+        return ""
+    import io
+
+    buffer = io.StringIO()
+    segno.make(link, micro=False).terminal(buffer, compact=True, border=2)
+    return buffer.getvalue()
