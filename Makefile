@@ -58,9 +58,9 @@ wheel:
 	rm -rf dist
 	$(PYTHON) -m venv dist/clean
 	dist/clean/bin/python -m pip --disable-pip-version-check -q wheel --no-deps --wheel-dir dist .
-	dist/clean/bin/python -m pip --disable-pip-version-check -q install "$$(echo dist/*.whl)[draft,report]"
+	dist/clean/bin/python -m pip --disable-pip-version-check -q install "$$(echo dist/*.whl)[draft]"
 	cp -r examples/single-narrator dist/book
-	cd dist && clean/bin/narrator render book --draft && clean/bin/narrator report book --draft
+	cd dist && clean/bin/narrator render book --draft && clean/bin/narrator studio book --draft --save report.html
 	cd dist && clean/bin/narrator schema > schema.json && clean/bin/narrator verify book/build
 
 lint: $(VENV)/.lint
@@ -150,7 +150,7 @@ $(VENV)/.kokoro: $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
-	$(PIP) install -e '.[align,casting,cluster,cosyvoice2,draft,kokoro,names,recognition,report,studio,test]'
+	$(PIP) install -e '.[align,casting,cluster,cosyvoice2,draft,kokoro,names,recognition,studio,test]'
 	@touch $@
 
 $(VENV)/.pages: $(VENV)/.test
@@ -158,7 +158,7 @@ $(VENV)/.pages: $(VENV)/.test
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.made pyproject.toml
-	$(PIP) install -e '.[cluster,report,studio,lint]'
+	$(PIP) install -e '.[cluster,studio,lint]'
 	@touch $@
 
 $(VENV)/.speech: $(VENV)/.test benchmarks/speech.txt

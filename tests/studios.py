@@ -17,7 +17,6 @@ from narrator.pipeline import book_engines, run
 from narrator.pipeline.book_plan import Selection
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.project import other_engine
-from narrator.report import pickups
 from narrator.studio import app
 from narrator.studio.book_app import BookApp
 from narrator.studio.events import Events
@@ -206,7 +205,7 @@ class OpenedLibrary:
 @contextlib.contextmanager
 def opened_library(folder: Path) -> Iterator[OpenedLibrary]:
     """A start page of the projects of a folder."""
-    library, keys = Library(folder, pickups.page), LinkKeys(lambda token: None)
+    library, keys = Library(folder), LinkKeys(lambda token: None)
     place = app.listen("127.0.0.1", 0)
     with tasks_in_a_thread() as loop, mock.patch("uvicorn.server.asyncio", Hurried()):
         library.set_loop(loop)
@@ -240,7 +239,7 @@ def opened(
     with tasks_in_a_thread() as loop, mock.patch("uvicorn.server.asyncio", Hurried()):
         session.set_loop(loop)
         session.read()
-        book = BookApp(session, pickups.page)
+        book = BookApp(session)
         with app.serving_studio(app.Studio(book, keys, place)):
             page = Visitor(place.port)
             if certificate is None:

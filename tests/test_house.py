@@ -37,7 +37,8 @@ FLOORS = (
     {"cast"},
     {"delivery"},
     {"pipeline"},
-    {"report", "serve", "studio"},
+    {"report"},
+    {"serve", "studio"},
     {"cli"},
     {"__main__"},
 )
@@ -314,7 +315,6 @@ EXTRAS = (
     "japanese",
     "names",
     "recognition",
-    "report",
     "studio",
 )
 

@@ -189,7 +189,7 @@ def _print_misheard(hearing_report: BookHearing) -> None:
         err.print(f"    {'; '.join(misheard.faults)}")
         err.print(f"    heard: {shorten(misheard.heard, 200) or 'nothing'}")
     if (hidden_count := len(hearing_report.misheard) - MAX_LISTED_TAKES) > 0:
-        err.print(f"doubtful: {hidden_count} more; `--json` and `narrator report` have all")
+        err.print(f"doubtful: {hidden_count} more; `--json` and the studio have all")
 
 
 def _has_draft(book: BookPlan) -> bool:

@@ -99,12 +99,12 @@ def list_pickups(
     as_json: AsJson = False,
 ) -> None:
     """List what is to be mended, and hand it on; the list is a CSV beside the manifest."""
-    from narrator import report as reports
+    from narrator import web
     from narrator.pipeline import pickups
 
     planned = load_plan(book)
     if page is not None:
-        reports.require_packages("jinja2")
+        web.require("the page", ("jinja2",))
         from narrator.report import pickups as pages
 
         check_replaceable(page, pages.MARK.encode(), "page of pickups")

@@ -545,7 +545,7 @@ def print_doubtful(
         location, text = source_location(step.chunk), shorten(step.chunk.text)
         print_line(f"doubtful: {step.id} {location}: {text} ({faults})")
     if (hidden_count := len(steps) - MAX_LISTED_CHUNKS) > 0:
-        print_line(f"doubtful: {hidden_count} more; `--json` and `narrator report` have all")
+        print_line(f"doubtful: {hidden_count} more; `--json` and the studio have all")
     consequence = "its chapter is held back" if book.takes.strict else "the least bad is used"
     count, remedy = pluralize(len(steps), "chunk"), describe_remedy(book, steps[:1])
     print_line(f"{count} without a take free of faults, so {consequence}: {remedy}")

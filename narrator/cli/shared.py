@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 PURPOSES = {
     "Start": ("new", "check", "cast", "schema"),
-    "Hear": ("studio", "voices", "report", "where", "play", "serve"),
+    "Hear": ("studio", "voices", "where", "play", "serve"),
     "Render": ("plan", "render", "status"),
     "Mend": ("hear", "flag", "pickups", "why", "takes", "retake", "pin", "unpin"),
     "Deliver": ("export", "verify", "feed"),

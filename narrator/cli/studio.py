@@ -1,4 +1,4 @@
-"""The command that opens a book in the browser: studio."""
+"""The command that opens a book in the browser, or saves its report as a page: studio."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from narrator.cli.progress import stage, without_progress_lines
-from narrator.cli.shared import Book, app, err, out
+from narrator.cli.planning import load_plan
+from narrator.cli.progress import StageLine, stage, without_progress_lines
+from narrator.cli.shared import Book, app, check_replaceable, display_path, err, out
 from narrator.errors import UsageError
 from narrator.installation import install_command
+from narrator.quantities import format_bytes, pluralize
 
 if TYPE_CHECKING:
     from narrator.web.listening import Endpoint
@@ -42,15 +44,21 @@ def studio(
         bool | None,
         typer.Option("--tls/--no-tls", help="Encrypt; by default beyond this machine."),
     ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", help="Write the book's report as one HTML page there, and end."),
+    ] = None,
 ) -> None:
     """Hear, compare and mend a book in the browser, while it renders; without a book, the page that
     makes one of a manuscript, and opens those of this folder."""
+    if save is not None:
+        _save_report(book, save)
+        return
     from narrator import studio as room
 
     room.require()
     from narrator.pipeline.session import logging_to
     from narrator.project.place import manifest_at
-    from narrator.report import pickups as pages
     from narrator.studio import app as studios
     from narrator.studio.book_app import BookApp
     from narrator.studio.events import Events
@@ -69,12 +77,12 @@ def studio(
         served: studios.ServedApp
         invitations: list[tuple[str, str]] = []
         if folder is not None:
-            served = Library(folder, pages.page)
+            served = Library(folder)
         else:
             session = ProjectSession(book, Events())
             with stage(err, "reading the manuscript"):
                 session.read()
-            served = BookApp(session, pages.page)
+            served = BookApp(session)
             for name in invite or ():
                 guest, token = served.guests.invite(name, Rights(rights))
                 invitations.append((guest.name, f"{place.network_url}?token={token}"))
@@ -141,6 +149,31 @@ def _print_qr_code(link: str) -> None:
 
     if err.is_terminal and (code := qr_text(link)):
         err.print(code, markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command(hidden=True)
+def report(
+    book: Book = Path("book.yaml"),
+    to: Annotated[Path | None, typer.Option("--out", "-o")] = None,
+) -> None:
+    """The old name of `narrator studio --save`."""
+    err.print("`narrator report` is now `narrator studio --save PAGE.html`")
+    _save_report(book, to)
+
+
+def _save_report(book: Path, path: Path | None) -> None:
+    """Writes the report of a book; without a path into its build folder."""
+    from narrator.studio import saved_report
+
+    if path is not None:
+        check_replaceable(path, saved_report.MARK.encode(), "report")
+    planned = load_plan(book)
+    path = path or saved_report.default_path(planned)
+    with StageLine(err) as on_progress:
+        facts = saved_report.write(planned, path, on_progress)
+    out.print(f"{display_path(path)}  {format_bytes(path.stat().st_size)}")
+    if facts.missing:
+        err.print(f"{pluralize(facts.missing, 'chunk')} missing; the page says which chapters")
 
 
 def _folder_of_projects(path: Path) -> Path | None:

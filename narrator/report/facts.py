@@ -31,9 +31,6 @@ from narrator.speech.plan import Step
 from narrator.speech.store import Record
 from narrator.text.chunks import group_unison
 
-MARK = '<meta name="generator" content="narrator">'
-"""Mark of every page: only a page with it is overwritten."""
-
 # -- what is said ----------------------------------------------------------------------------------
 
 
@@ -63,6 +60,15 @@ class ChapterFacts:
     missing: int
     """Chunks without a good take."""
     given_up: int
+    doubtful: int
+    retries: int
+    """Times that chunks with a take were spoken again."""
+    speech_seconds: float
+    """Seconds of its takes."""
+    wall_seconds: float
+    """Seconds that its takes took to render; those rendered together count each."""
+    unused_wall_seconds: float
+    """Those of tries on disk that are not used."""
     seconds: float | None
     """Length of its timeline; None where it has not been assembled."""
     current: bool
@@ -240,6 +246,12 @@ class ProjectFacts:
         return sorted(outliers, key=lambda pace: -abs(math.log(pace.against)))
 
 
+def file_name(book: BookPlan, prefix: str) -> str:
+    """Returns a file name of this manifest and rendition."""
+    stem = "" if book.project.stem == "book" else f"-{book.project.stem}"
+    return f"{prefix}{stem}{'' if book.folders.kind == 'book' else f'-{book.folders.kind}'}"
+
+
 # -- gathering -------------------------------------------------------------------------------------
 
 
@@ -251,9 +263,15 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
     timelines = [timeline_of(book, number) for number in range(len(book.chapters))]
     passages_by_step = all_passages(book, timelines)
     records = {step.key: record for step in book.steps if (record := book.takes.deliverable(step))}
+    tried = book.store.tried()
+    tries = {
+        step.key: tuple(book.store.tries(step.key).values())
+        for step in book.steps
+        if step.key in tried
+    }
     paces = tuple(_paces(book.steps, records, passages_by_step))
     chapters = tuple(
-        _chapter(book, number, timeline, records, files)
+        _chapter(book, number, timeline, records, tries, files)
         for number, timeline in enumerate(timelines)
     )
     return ProjectFacts(
@@ -269,13 +287,13 @@ def gather(book: BookPlan, now: datetime | None = None) -> ProjectFacts:
         missing=sum(chapter.missing for chapter in chapters),
         given_up=sum(chapter.given_up for chapter in chapters),
         doubtful=len(book.doubtful),
-        retries=sum(record.tries - record.halves for record in records.values()),
+        retries=sum(chapter.retries for chapter in chapters),
         seconds=sum(chapter.seconds or 0.0 for chapter in chapters),
         characters=account(book, [step for step in book.steps if step.key not in records]),
         chapters=chapters,
         speakers=tuple(_speakers(book, records, paces)),
         paces=paces,
-        troubles=tuple(_troubles(book, records, passages_by_step)),
+        troubles=tuple(_troubles(book, records, tries, passages_by_step)),
         pauses=tuple(_pauses(book, records, passages_by_step)),
         apart=tuple(
             sorted(
@@ -313,10 +331,13 @@ def _chapter(
     number: int,
     timeline: Timeline | None,
     records: Mapping[str, Record],
+    tries: Mapping[str, Sequence[Record]],
     files: Sequence[File],
 ) -> ChapterFacts:
-    """Gathers the facts of a chapter, counted from 0."""
+    """Gathers the facts of a chapter, counted from 0; `tries` are those on disk."""
     steps = [step for step in book.steps if step.chapter == number]
+    takes = [records[step.key] for step in steps if step.key in records]
+    unused_tries = [unused for step in steps for unused in tries.get(step.key, ())]
     timeline_keys = [cue.key for cue in timeline.cues] if timeline else []
     deliveries = book.project.deliveries
     file = _find_chapter_file(files, number, [profile.name for profile in deliveries])
@@ -326,6 +347,11 @@ def _chapter(
         chunks=len(steps),
         missing=sum(step.key not in records for step in steps),
         given_up=sum(step.key not in records and book.takes.is_given_up(step) for step in steps),
+        doubtful=sum(book.takes.is_doubtful(step) for step in steps),
+        retries=sum(record.tries - record.halves for record in takes),
+        speech_seconds=sum(record.seconds for record in takes),
+        wall_seconds=sum(record.wall for record in takes),
+        unused_wall_seconds=sum(unused.wall for unused in unused_tries),
         seconds=timeline.seconds if timeline else None,
         current=timeline_keys == [step.key for step in steps],
         file=file,
@@ -439,16 +465,18 @@ def _speakers(
 
 
 def _troubles(
-    book: BookPlan, records: Mapping[str, Record], places: Mapping[str, Passage]
+    book: BookPlan,
+    records: Mapping[str, Record],
+    tries: Mapping[str, Sequence[Record]],
+    places: Mapping[str, Passage],
 ) -> list[Trouble]:
     """Returns chunks that were given up, then doubtful ones, then those that took more than one
     try; each take once."""
-    tried = book.store.tried()
     troubles: dict[str, Trouble] = {}
     for step in book.steps:
         if step.key not in troubles:
-            tries = book.store.tries(step.key).values() if step.key in tried else ()
-            trouble = _trouble(book, step, records.get(step.key), list(tries), places[step.id])
+            step_tries = tries.get(step.key, ())
+            trouble = _trouble(book, step, records.get(step.key), step_tries, places[step.id])
             if trouble:
                 troubles[step.key] = trouble
     return sorted(

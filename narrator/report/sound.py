@@ -1,7 +1,8 @@
-"""Measures delivered chapters as curves, in bounded memory: waveform, loudness over time, spectrum.
+"""Measures finished files and their chapters as curves, in bounded memory: waveform, loudness,
+pitch.
 
-A file is decoded once, block by block, whatever chapters it holds; curves, figures and drawings are
-kept under `build`, so that unchanged files are not decoded again. Knows nothing of pages and plots.
+A file is decoded once, block by block, whatever chapters it holds; curves and figures are kept
+under `build`, so that unchanged files are not decoded again. Knows nothing of pages and pictures.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ import os
 import threading
 import zipfile
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +26,8 @@ from numpy.typing import NDArray
 from narrator import files, keys
 from narrator.delivery import postflight
 from narrator.errors import UserError
+from narrator.pipeline.book_plan import BookPlan
+from narrator.report.facts import ProjectFacts, file_name
 from narrator.sound import media
 from narrator.sound.audio import BlockReader, Samples, decode_frames, filter_stream
 from narrator.sound.loudness import SILENT_LUFS, Loudness
@@ -33,12 +39,10 @@ POINTS = 1500
 """Points of a chapter's waveform: more than a screen shows."""
 READINGS = 750
 """Readings of a chapter's loudness, each over three seconds."""
-BANDS, COLUMNS = 96, 900
-"""Size of a spectrogram."""
+PITCHES = 150
+"""Readings of a chapter's pitch: medians of some seconds each."""
 QUIETEST = -60.0
 """LUFS: anything quieter counts as silence."""
-DEPTH = 80.0
-"""dB from the strongest to the weakest sound that a spectrogram shows."""
 
 Progress = Callable[[float], None]
 """Receives the share that is done."""
@@ -58,10 +62,8 @@ class Curve:
     """LUFS."""
     spread: float
     """Loudness range by EBU Tech 3342, LU."""
-    spectrum: NDArray[np.uint8] | None = None
-    """(bands, columns), lowest band first; 255 is the strongest, 0 is `DEPTH` dB below."""
-    top: float = 0.0
-    """Upper limit of the highest band in Hz."""
+    pitch: NDArray[np.float32]
+    """Hz, (n,), evenly spread, at most `PITCHES`; NaN where nobody speaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +75,80 @@ class ChapterSound:
     start: float
     """Seconds."""
     seconds: float
-    spectrum: bool
-    """True where its spectrum is needed."""
 
 
-def starts(file: FileFigures, lengths: Sequence[float]) -> list[float]:
-    """Returns the seconds at which a file's chapters begin: by its marks, else by their lengths."""
-    if len(file.marks) == len(lengths):
-        return [mark.start for mark in file.marks]
-    return [float(sum(lengths[:n])) for n in range(len(lengths))]
+@dataclass(frozen=True, slots=True)
+class Sounds:
+    """The measurements of the finished files."""
+
+    figures: Mapping[Path, FileFigures | UserError] = field(default_factory=dict)
+    parts: Mapping[int, ChapterSound] = field(default_factory=dict)
+    """Position of each chapter in its file, by its number from 0."""
+    curves: Mapping[int, Curve] = field(default_factory=dict)
+
+
+# -- a project ------------------------------------------------------------------------------------
+
+
+class ReportObserver(Protocol):
+    """Receives the progress of measuring."""
+
+    def __call__(self, activity: str, share: float) -> None: ...
+
+
+def measure(
+    book: BookPlan, facts: ProjectFacts, on_progress: ReportObserver | None = None
+) -> Sounds:
+    """Measures the finished files; without `on_progress` only loads what was measured before.
+
+    `on_progress` receives ("measure files", share done), then ("read chapters", …). Raises
+    StorageError.
+    """
+    curve_cache = CurveCache(book.project.build / file_name(book, "report-cache"))
+
+    def progress(activity: str) -> Callable[[float], None] | None:
+        return partial(on_progress, activity) if on_progress else None
+
+    sound_paths = [file.path for file in facts.files]
+    file_figures = figures(sound_paths, curve_cache, progress("measure files"))
+    chapter_parts = _chapter_sounds(facts, file_figures)
+    sounds_by_file: dict[Path, list[ChapterSound]] = defaultdict(list)
+    for chapter in facts.chapters:
+        if chapter.file and (part := chapter_parts.get(chapter.number - 1)):
+            sounds_by_file[chapter.file.path].append(part)
+    for file_sounds in sounds_by_file.values():
+        file_sounds.sort(key=lambda part: part.start)
+    chapter_curves = curves(sounds_by_file, curve_cache, progress("read chapters"))
+    if on_progress:
+        curve_cache.prune()
+    return Sounds(file_figures, chapter_parts, chapter_curves)
+
+
+def _chapter_sounds(
+    facts: ProjectFacts, figures: Mapping[Path, FileFigures | UserError]
+) -> dict[int, ChapterSound]:
+    """Returns the position of each chapter in its file, by its number from 0; skips unreadable
+    files."""
+    sounds_by_chapter: dict[int, ChapterSound] = {}
+    for chapter in facts.chapters:
+        index = chapter.number - 1
+        measured = figures.get(chapter.file.path) if chapter.file else None
+        if chapter.file is None or not isinstance(measured, FileFigures):
+            continue
+        file_chapters: Sequence[int] = chapter.file.chapters
+        chapter_seconds = [facts.chapters[number].seconds or 0.0 for number in file_chapters]
+        starts = [mark.start for mark in measured.marks]
+        if len(starts) != len(chapter_seconds):
+            starts = [float(sum(chapter_seconds[:n])) for n in range(len(chapter_seconds))]
+        starts.append(measured.seconds)
+        position = file_chapters.index(index)
+        start = starts[position]
+        seconds = min(
+            chapter_seconds[position] or starts[position + 1] - start, measured.seconds - start
+        )
+        if seconds > 0:
+            sounds_by_chapter[index] = ChapterSound(index, start, seconds)
+    return sounds_by_chapter
 
 
 # -- what is kept ----------------------------------------------------------------------------------
@@ -95,22 +162,17 @@ class CurveCache:
     used: set[str] = field(default_factory=set)
 
     def curve(self, path: Path, part: ChapterSound) -> Curve | None:
-        """Loads the curve of a chapter, with its spectrum where that is needed; None where it is
-        missing."""
+        """Loads the curve of a chapter; None where it is missing."""
         key = self._key(path, part)
-        self.used |= {f"{key}.npz", f"{key}-spectrum.npz"}
+        self.used.add(f"{key}.npz")
         try:
             facts = self._load(key)
-            if part.spectrum:
-                facts |= self._load(f"{key}-spectrum")
         except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
             return None  # missing or damaged: measured again
         try:
             return Curve(
                 float(facts["seconds"]), facts["low"], facts["high"], facts["loudness"],
-                float(facts["integrated"]), float(facts["spread"]),
-                np.asarray(facts["spectrum"], np.uint8) if part.spectrum else None,
-                float(facts["top"]) if part.spectrum else 0.0,
+                float(facts["integrated"]), float(facts["spread"]), facts["pitch"],
             )  # fmt: skip
         except KeyError:
             return None
@@ -129,37 +191,12 @@ class CurveCache:
 
     def keep(self, path: Path, part: ChapterSound, curve: Curve) -> None:
         """Saves the curve of a chapter. Raises StorageError."""
-        key = self._key(path, part)
-        arrays = asdict(curve)
-        spectrum = {name: arrays.pop(name) for name in ("spectrum", "top")}
-        self._save(key, arrays)
-        if curve.spectrum is not None:
-            self._save(f"{key}-spectrum", spectrum)
-
-    def _save(self, name: str, arrays: Mapping[str, object]) -> None:
-        """Saves the arrays and numbers of an entry. Raises StorageError."""
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-            for array_name, array in arrays.items():
+            for array_name, array in asdict(curve).items():
                 with archive.open(f"{array_name}.npy", "w") as file:
                     np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
-        files.write(self.folder / f"{name}.npz", buffer.getvalue())
-
-    def picture(
-        self, path: Path, part: ChapterSound, recipe: Mapping[str, object], draw: Callable[[], str]
-    ) -> str:
-        """Returns a drawing of a chapter's curve, from the cache or by `draw`.
-
-        `recipe` is everything else that decides it. Raises StorageError.
-        """
-        name = f"{keys.key({'curve': self._key(path, part), **recipe})}.svg.z"
-        self.used.add(name)
-        try:
-            return zlib.decompress((self.folder / name).read_bytes()).decode()
-        except (OSError, zlib.error):
-            drawn = draw()
-        files.write(self.folder / name, zlib.compress(drawn.encode()))
-        return drawn
+        files.write(self.folder / f"{self._key(path, part)}.npz", buffer.getvalue())
 
     def figures(self, path: Path) -> FileFigures | None:
         """Loads the measurements of a file, if it has not changed."""
@@ -197,7 +234,7 @@ class CurveCache:
 
     def _key(self, path: Path, part: ChapterSound) -> str:
         place = [round(part.start, 3), round(part.seconds, 3)]
-        return keys.key({"curve": 1, "place": place, **_file_identity(path)})
+        return keys.key({"curve": 2, "place": place, **_file_identity(path)})
 
 
 def _file_identity(path: Path) -> dict[str, object]:
@@ -211,16 +248,18 @@ def _file_identity(path: Path) -> dict[str, object]:
 
 
 def figures(
-    paths: Sequence[Path], curve_cache: CurveCache, on_progress: Progress
+    paths: Sequence[Path], curve_cache: CurveCache, on_progress: Progress | None
 ) -> dict[Path, FileFigures | UserError]:
     """Measures files, or loads their measurements; for unreadable files returns the error.
 
-    Raises StorageError.
+    Without `on_progress` only loads what was measured before. Raises StorageError.
     """
     measured: dict[Path, FileFigures | UserError] = {}
     for path in paths:
         if (cached_figures := curve_cache.figures(path)) is not None:
             measured[path] = cached_figures
+    if on_progress is None:
+        return measured
     unmeasured = [path for path in paths if path not in measured]
     measured_files = postflight.measure_files(unmeasured, on_progress=on_progress)
     for path, file_figures in zip(unmeasured, measured_files, strict=True):
@@ -233,12 +272,12 @@ def figures(
 def curves(
     parts_by_file: Mapping[Path, Sequence[ChapterSound]],
     curve_cache: CurveCache,
-    on_progress: Progress,
+    on_progress: Progress | None,
 ) -> dict[int, Curve]:
     """Returns curves by chapter; the parts of one file are in order of their starts.
 
-    Files are decoded side by side. A chapter whose file cannot be read has no curve. Raises
-    StorageError.
+    Files are decoded side by side. A chapter whose file cannot be read has no curve. Without
+    `on_progress` only loads what was measured before. Raises StorageError.
     """
     by_chapter: dict[int, Curve] = {}
     files_to_read: list[tuple[Path, list[ChapterSound]]] = []
@@ -247,6 +286,8 @@ def curves(
         by_chapter |= {chapter: curve for chapter, curve in cached_curves.items() if curve}
         if missing_parts := [part for part in parts if cached_curves[part.chapter] is None]:
             files_to_read.append((path, missing_parts))
+    if on_progress is None:
+        return by_chapter
     total = sum(parts[-1].start + parts[-1].seconds for _, parts in files_to_read)
     lock = threading.Lock()
     read_seconds = 0.0
@@ -286,7 +327,7 @@ def _read_curves(
                 length = stop - reader.position
                 if length > 0:
                     blocks = reader.until(stop)
-                    yield part, _curve(blocks, rate, length, needs_spectrum=part.spectrum)
+                    yield part, _curve(blocks, rate, length)
     except (Unfit, OSError):
         return  # the file's row of the page states the fault
 
@@ -312,16 +353,15 @@ class _SoundStream:
 BLOCK = 65536
 
 
-def _curve(blocks: Iterator[Samples], rate: int, length: int, *, needs_spectrum: bool) -> Curve:
+def _curve(blocks: Iterator[Samples], rate: int, length: int) -> Curve:
     """Measures a chapter's samples, whose number is `length`."""
     envelope = _Envelope(max(1, -(-length // POINTS)))
-    spectrum = _Spectrum(rate, length) if needs_spectrum else None
+    pitch = _Pitch(rate, length)
 
     def metered_blocks() -> Iterator[Samples]:
         for block in blocks:
             envelope.feed(block)
-            if spectrum:
-                spectrum.feed(block if block.ndim == 1 else block.mean(axis=1, dtype=np.float32))
+            pitch.feed(block if block.ndim == 1 else block.mean(axis=1, dtype=np.float32))
             yield block
 
     short_term: list[float] = []
@@ -343,8 +383,7 @@ def _curve(blocks: Iterator[Samples], rate: int, length: int, *, needs_spectrum:
         loudness=_thin_readings(np.array(short_term, np.float32)),
         integrated=integrated,
         spread=spread,
-        spectrum=spectrum.finish() if spectrum else None,
-        top=spectrum.top if spectrum else 0.0,
+        pitch=pitch.finish(),
     )
 
 
@@ -393,60 +432,76 @@ class _Envelope:
         return np.concatenate([empty, *self._low]), np.concatenate([empty, *self._high])
 
 
-class _Spectrum:
-    """Measures the mean power of every column and mel band, from some frames of each column."""
+class _Pitch:
+    """Measures the pitch of some frames of each reading, by their autocorrelation."""
 
-    FRAME_SAMPLES = 2048
-    MIN_FRAMES = 8
-    """Frames of a column: more would not change the look of a long chapter."""
+    FRAME_SECONDS = 0.05
+    """Three periods of the lowest voice."""
+    RANGE_HZ = (60.0, 450.0)
+    MIN_LIKENESS = 0.5
+    """Likeness of a voiced frame to itself a period later, 0 to 1."""
+    OCTAVE_COST = 0.03
+    """Likeness by which twice the period must be better: it is as like."""
+    MIN_POWER = 1e-5
+    """Mean square of a frame that is not silent."""
+    FRAMES = 24
+    """Frames of a reading, and the fewest voiced ones of a median."""
+    MIN_FRAMES = 3
 
     def __init__(self, rate: int, length: int) -> None:
-        self.top = min(rate / 2, 12_000.0)
-        self._hop = max(self.FRAME_SAMPLES // 2, length // (COLUMNS * self.MIN_FRAMES))
-        self._frames_per_column = max(1, -(-length // (self._hop * COLUMNS)))
-        edges = 700 * (10 ** (np.linspace(0, mel(self.top), BANDS + 1) / 2595) - 1)
-        self._edges = np.rint(edges * self.FRAME_SAMPLES / rate).astype(np.intp)
-        self._window = np.hanning(self.FRAME_SAMPLES).astype(np.float32)
+        self._frame_samples = round(self.FRAME_SECONDS * rate)
+        self._hop = max(self._frame_samples, length // (PITCHES * self.FRAMES))
+        shortest, longest = (round(rate / hertz) for hertz in reversed(self.RANGE_HZ))
+        self._periods = np.arange(shortest, longest)
+        self._hertz = rate / self._periods
+        self._costs = self.OCTAVE_COST * np.log2(self._periods / shortest)
+        self._window = np.hanning(self._frame_samples).astype(np.float32)
+        window_correlation = self._correlate(self._window[np.newaxis])[0]
+        self._window_likeness = window_correlation[self._periods] / window_correlation[0]
         self._leftover = np.zeros(0, np.float32)
         self._samples_to_skip = 0  # samples of the next blocks between two frames
-        self._frames = np.zeros((0, BANDS))  # of the incomplete column
-        self._columns: list[NDArray[np.float64]] = []
+        self._pitches: list[NDArray[np.float64]] = []
+
+    def _correlate(self, frames: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Returns the autocorrelation of each frame."""
+        spectra = np.fft.rfft(frames, 2 * self._frame_samples, axis=1)
+        # double precision: residues of coded silence are denormal floats, which are slow
+        power = np.square(spectra.real, dtype=np.float64) + np.square(
+            spectra.imag, dtype=np.float64
+        )
+        return np.fft.irfft(power, axis=1)
 
     def feed(self, block: Samples) -> None:
         """Measures the next block, of one channel."""
         samples = np.concatenate([self._leftover, block[self._samples_to_skip :]])
         self._samples_to_skip = max(0, self._samples_to_skip - len(block))
-        count = (len(samples) - self.FRAME_SAMPLES) // self._hop + 1
+        count = (len(samples) - self._frame_samples) // self._hop + 1
         if count < 1:
             self._leftover = samples
             return
-        windows = np.lib.stride_tricks.sliding_window_view(samples, self.FRAME_SAMPLES)
-        bins = np.fft.rfft(windows[:: self._hop][:count] * self._window, axis=1)
-        # double precision: residues of coded silence are denormal floats, which are slow
-        power = np.square(bins.real, dtype=np.float64) + np.square(bins.imag, dtype=np.float64)
+        windows = np.lib.stride_tricks.sliding_window_view(samples, self._frame_samples)
+        self._pitches.append(self._pitch_of(windows[:: self._hop][:count] * self._window))
         self._samples_to_skip = max(0, count * self._hop - len(samples))
         self._leftover = samples[count * self._hop :]
-        # a band narrower than a bin takes the bin in which it begins
-        sums = np.add.reduceat(power[:, : self._edges[-1]], self._edges[:-1], axis=1)
-        bands = sums / np.maximum(1, np.diff(self._edges))
-        frames = np.concatenate([self._frames, bands])
-        column_count = len(frames) // self._frames_per_column
-        full_frames = frames[: column_count * self._frames_per_column].reshape(
-            column_count, self._frames_per_column, BANDS
+
+    def _pitch_of(self, frames: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Returns the pitch of frames in Hz; NaN for those without a voice."""
+        correlation = self._correlate(frames)
+        power = np.maximum(correlation[:, :1], 1e-20)
+        likeness = correlation[:, self._periods] / power / self._window_likeness
+        best = np.argmax(likeness - self._costs, axis=1)
+        is_voiced = np.take_along_axis(likeness, best[:, np.newaxis], axis=1)[:, 0] > (
+            self.MIN_LIKENESS
         )
-        self._columns += list(full_frames.mean(axis=1))
-        self._frames = frames[column_count * self._frames_per_column :]
+        is_voiced &= power[:, 0] > self.MIN_POWER * np.square(self._window).sum()
+        return np.where(is_voiced, self._hertz[best], np.nan)
 
-    def finish(self) -> NDArray[np.uint8]:
-        """Returns the image: (bands, columns), 255 for the strongest."""
-        if len(self._frames):
-            self._columns.append(self._frames.mean(axis=0))
-        power = np.array(self._columns).reshape(-1, BANDS).T
-        decibels = 10 * np.log10(np.maximum(power, 1e-20))
-        highest = decibels.max(initial=-200.0)
-        return np.rint(255 * np.clip(1 + (decibels - highest) / DEPTH, 0, 1)).astype(np.uint8)
-
-
-def mel(hertz: float) -> float:
-    """Converts Hz to O'Shaughnessy's mel scale, on which equal steps sound alike."""
-    return float(2595 * np.log10(1 + hertz / 700))
+    def finish(self) -> NDArray[np.float32]:
+        """Returns the medians of at most `PITCHES` stretches; NaN where too few are voiced."""
+        pitches = np.concatenate([np.zeros(0), *self._pitches])
+        stretches = np.array_split(pitches, max(1, min(PITCHES, len(pitches) // self.FRAMES)))
+        voiced = [stretch[~np.isnan(stretch)] for stretch in stretches]
+        return np.array(
+            [np.median(part) if len(part) >= self.MIN_FRAMES else np.nan for part in voiced],
+            np.float32,
+        )

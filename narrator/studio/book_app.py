@@ -12,7 +12,7 @@ from narrator.errors import StorageError
 from narrator.studio import people, server
 from narrator.studio.cast_routes import CastRoutes
 from narrator.studio.desk_routes import DeskRoutes
-from narrator.studio.edit_routes import EditRoutes, PickupsPage
+from narrator.studio.edit_routes import EditRoutes
 from narrator.studio.find_routes import FindRoutes
 from narrator.studio.jobs import Jobs
 from narrator.studio.lexicon_routes import LexiconRoutes
@@ -20,6 +20,7 @@ from narrator.studio.people import Guests, LinkKeys
 from narrator.studio.people_routes import PeopleRoutes
 from narrator.studio.queue_routes import QueueRoutes
 from narrator.studio.quick_speech import QuickVoice
+from narrator.studio.report_routes import ReportRoutes
 from narrator.studio.session import ProjectSession
 from narrator.studio.view_routes import ViewRoutes
 from narrator.studio.voice_routes import VoiceRoutes
@@ -32,16 +33,17 @@ PORT_FILE = "studio.port"
 class BookApp:
     """The application of one book, which has been read."""
 
-    def __init__(self, session: ProjectSession, print_pickups: PickupsPage | None = None) -> None:
+    def __init__(self, session: ProjectSession) -> None:
         """Raises StorageError if the list of guests is damaged."""
         self.session, self.jobs = session, Jobs(session)
         self.guests = Guests(people.path_of(session.view.project))
         self._people_routes = PeopleRoutes(session, self.guests)
+        self._report = ReportRoutes(session)
         quick_voice = QuickVoice()
         self.app: Starlette = server.app(
             [
                 *ViewRoutes(session, self.jobs, self.guests).routes(),
-                *EditRoutes(session, self.jobs, self.guests, print_pickups).routes(),
+                *EditRoutes(session, self.jobs, self.guests).routes(),
                 *CastRoutes(session, quick_voice).routes(),
                 *LexiconRoutes(session, quick_voice).routes(),
                 *VoiceRoutes(session, self.jobs).routes(),
@@ -49,6 +51,7 @@ class BookApp:
                 *DeskRoutes(session).routes(),
                 *QueueRoutes(self.jobs).routes(),
                 *self._people_routes.routes(),
+                *self._report.routes(),
             ]
         )
 
@@ -79,5 +82,6 @@ class BookApp:
     def close(self) -> None:
         if self._people_routes.keys is not None:
             self._people_routes.keys.dismiss(self.guests)
+        self._report.close()
         self.jobs.close()
         self.session.events.close()

@@ -6,7 +6,7 @@ Edits read text, so they run in the main thread; notes are written at once, from
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,10 +27,9 @@ from narrator.pipeline import (
     reviews,
 )
 from narrator.pipeline.attribution import Proposal
-from narrator.pipeline.book_plan import BookPlan
 from narrator.pipeline.edits import Edit
 from narrator.pipeline.jobs.protocol import Job
-from narrator.pipeline.pickups import Pickup
+from narrator.report import pickups as printed_pickups
 from narrator.speech.plan import Step
 from narrator.studio.jobs import Jobs
 from narrator.studio.lexicon_routes import lexicon_edit
@@ -46,8 +45,6 @@ from narrator.web import bodies
 from textbase.characters import decode_text
 
 _T = TypeVar("_T")
-PickupsPage = Callable[[BookPlan, Sequence[Pickup]], bytes]
-"""Renders a list of pickups as a page to print; provided by another room."""
 
 _PRINT_HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
@@ -59,14 +56,8 @@ _PRINT_HEADERS = {
 class EditRoutes:
     """Routes that change the book or its notes."""
 
-    def __init__(
-        self,
-        session: ProjectSession,
-        jobs: Jobs,
-        guests: Guests,
-        print_pickups: PickupsPage | None,
-    ) -> None:
-        self.session, self.jobs, self.guests, self._print = session, jobs, guests, print_pickups
+    def __init__(self, session: ProjectSession, jobs: Jobs, guests: Guests) -> None:
+        self.session, self.jobs, self.guests = session, jobs, guests
         self._pickups_lock = threading.Lock()
         self._proposal: tuple[object, Proposal] | None = None
 
@@ -326,14 +317,9 @@ class EditRoutes:
         return Response(await run_in_threadpool(make_table), 200, headers, "text/csv")
 
     async def pickups_page(self, request: Request) -> Response:
-        if self._print is None:
-            raise NotFound("the page to print needs the extra `report`")
-        print_page = self._print
-
         def make_page() -> bytes:
-            return print_page(
-                self.session.view.book, pickups.read_pickups(self.session.view.book)[0]
-            )
+            book = self.session.view.book
+            return printed_pickups.page(book, pickups.read_pickups(book)[0])
 
         return Response(await run_in_threadpool(make_page), 200, _PRINT_HEADERS, "text/html")
 

@@ -27,7 +27,6 @@ from narrator.pipeline.session import logging_to
 from narrator.project import load
 from narrator.studio import server
 from narrator.studio.book_app import BookApp
-from narrator.studio.edit_routes import PickupsPage
 from narrator.studio.events import Events
 from narrator.studio.import_routes import ImportRoutes
 from narrator.studio.pages import start_page, static_response
@@ -44,8 +43,8 @@ MAX_OPEN_BOOKS = 6
 class Library:
     """The projects of a folder, and the open books."""
 
-    def __init__(self, folder: Path, print_pickups: PickupsPage | None = None) -> None:
-        self.folder, self._print_pickups = folder.resolve(), print_pickups
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
         self._imports = ImportRoutes(self.folder)
         self.app: Starlette = server.app(
             [
@@ -149,7 +148,7 @@ class Library:
         assert self._keys is not None
         session.set_loop(self._loop)
         await session.run("reading the manuscript", partial(_read_in_any_voice, session))
-        book = BookApp(session, self._print_pickups)
+        book = BookApp(session)
         self._logs[id] = contextlib.ExitStack()
         self._logs[id].enter_context(logging_to(session.view.project))
         book.start(self._place, self._keys, f"/book/{id}")

@@ -21,7 +21,7 @@ print(json.dumps(list(sys.modules)))
 """
 MODELS = {"dask", "mlx", "onnxruntime", "tokenizers"}
 READERS = {"lxml", "mammoth", "docx", "pypdfium2"}
-SERVERS = {"starlette", "uvicorn", "jinja2", "matplotlib"}
+SERVERS = {"starlette", "uvicorn", "jinja2"}
 RARE = {"unicode_rbnf", "psutil", "rich.progress", "ssl"}
 
 

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import soundfile
-from lxml import html
 
-from narrator import report
 from narrator.delivery import layout
 from narrator.engines import Request, Speech
 from narrator.engines.voice import Voice
@@ -108,19 +106,6 @@ def test_the_report_says_who_ends_late(made: books.Report) -> None:
     assert (one.names, one.last, one.place.text) == ("Ada & Ben", "Ben", VOW)
     assert one.seconds > facts.ENDS_APART
     assert [pause.seconds for pause in facts.gather(made.plan).pauses] == [0.3, 0.3]
-
-
-@pytest.mark.slow
-def test_the_reports_page_names_them(made: books.Report, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
-    book = books.plan(made.plan.project.path, made.plan.engine)
-    report.write(
-        book, tmp_path / "page.html", spectrograms=[], on_progress=lambda what, share: None
-    )
-    page = html.fromstring((tmp_path / "page.html").read_text("utf-8"))
-    text = " ".join(page.text_content().split())
-    assert "1 place where voices in unison end more than half a second apart" in text
-    assert "Ada & Ben" in text
 
 
 def test_a_chapter_waits_for_all_voices_of_a_unison(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ const asNode = (child) => (child instanceof Node ? child : String(child));
 /** @param {string} id @returns {any} */
 export const byId = (id) => document.getElementById(id);
 
-const SVG = "http://www.w3.org/2000/svg";
+export const SVG = "http://www.w3.org/2000/svg";
 
 /** A picture of the sheet in the page; it says nothing to screen readers. @param {string} name */
 export function icon(name) {

@@ -9,6 +9,7 @@ import {
   step,
   undo,
 } from "./actions.js";
+import { closeReport, isReportOpen, openReport } from "./bookreport.js";
 import { isOpen, open, field } from "./dialogs.js";
 import { openDesk } from "./desk.js";
 import { pressDoubtKey, turnDoubt } from "./doubts.js";
@@ -97,6 +98,7 @@ const TABLE = [
       ["Who says it? Doubtful quotations; close them", ["q"], () => (pane() === "doubts" ? escape() : showPane("doubts"))],
       ["Lexicon: how names and words are said", ["m"], () => showPane("lexicon")],
       ["Pickups", ["l"], () => showPane("lists")],
+      ["The book's report; close it", ["b"], () => (isReportOpen() ? closeReport() : openReport())],
       [
         "Next exchange, the one before",
         [">", "<"],
@@ -194,7 +196,7 @@ addEventListener("keyup", (event) => {
 });
 
 function escape() {
-  if (closeError()) return;
+  if (closeError() || closeReport()) return;
   closeOver();
   if (pane() !== "chunk") {
     showPane("chunk", { focus: false, reveal: false });

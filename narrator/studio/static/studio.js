@@ -2,6 +2,7 @@
 
 import { redo, travels, undo } from "./actions.js";
 import { listen } from "./api.js";
+import "./bookreport.js";
 import "./cast.js";
 import "./chapters.js";
 import { byId, fill } from "./dom.js";

@@ -1,0 +1,73 @@
+"""The report in a browser: in the studio, by mouse and keys, and as the file that is handed on."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from narrator.studio import saved_report
+from tests.report.test_report import rendered
+from tests.studio.test_page import chromium, expect, opened
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+__all__ = ["chromium"]
+
+
+def charts_in(page: Page) -> int:
+    """Charts that are drawn; none reaches over the edge."""
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    return page.locator("#report .chart svg path, #report .chart svg rect").count()
+
+
+def test_the_report_is_opened_measured_and_leads_to_its_chunks(
+    chromium: Browser, spoken: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(spoken, tmp_path / "book")
+    with opened(chromium, folder) as studio:
+        report = studio.page.locator("#report")
+        studio.press("b")
+        expect(report.get_by_role("heading", level=1)).to_contain_text("Walks")
+        expect(report.get_by_role("heading", name="Loudness")).to_have_count(0)
+        report.get_by_role("button", name="Measure 1 file").press("Enter")
+        expect(report.get_by_role("heading", name="Loudness")).to_be_visible()
+        assert charts_in(studio.page) > 20
+        table = report.get_by_role("region", name="Loudness by chapter")
+        report.get_by_text("The numbers").first.press("Enter")
+        expect(table).to_contain_text("Home")
+        longest = report.get_by_text(re.compile("The . longest"))
+        longest.press("Enter")
+        report.get_by_role("region", name="Longest pauses").get_by_role("button").first.click()
+        expect(studio.page.locator("#play")).to_have_attribute("aria-label", "Pause")
+        studio.press("Space")
+        studio.press("Escape")
+        expect(report).to_be_hidden()
+        expect(studio.page.locator(".chunk.chosen")).to_be_focused()
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_saved_report_draws_itself_and_plays_a_take(
+    chromium: Browser, tmp_path: Path, width: int
+) -> None:
+    book = rendered(tmp_path)
+    saved_report.write(book, tmp_path / "page.html", lambda what, share: None)
+    context = chromium.new_context(viewport={"width": width, "height": 800})
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    page.goto((tmp_path / "page.html").as_uri())
+    expect(page.get_by_role("heading", level=1)).to_have_text(book.project.manifest.title)
+    page.get_by_role("link", name="Chapter by chapter").click()
+    expect(page.locator("article svg").first).to_be_visible()
+    assert charts_in(page) > 20
+    page.get_by_role("button", name="1.5").first.click()
+    page.wait_for_function("document.querySelector('#player-1').currentTime > 0")
+    assert not wrong
+    context.close()
