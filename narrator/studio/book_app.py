@@ -39,14 +39,14 @@ class BookApp:
         self.guests = Guests(people.path_of(session.view.project))
         self._people_routes = PeopleRoutes(session, self.guests)
         self._report = ReportRoutes(session)
-        quick_voice = QuickVoice()
+        self._quick_voice = quick_voice = QuickVoice()
         self.app: Starlette = server.app(
             [
                 *ViewRoutes(session, self.jobs, self.guests).routes(),
                 *EditRoutes(session, self.jobs, self.guests).routes(),
                 *CastRoutes(session, quick_voice).routes(),
                 *LexiconRoutes(session, quick_voice).routes(),
-                *VoiceRoutes(session, self.jobs).routes(),
+                *VoiceRoutes(session, self.jobs, quick_voice).routes(),
                 *FindRoutes(session).routes(),
                 *DeskRoutes(session).routes(),
                 *QueueRoutes(self.jobs).routes(),
@@ -57,9 +57,10 @@ class BookApp:
 
     @property
     def is_idle(self) -> bool:
-        """True if no page of it is open, and no job runs or waits."""
+        """True if no page of it is open, nobody is invited, and no job runs or waits."""
         state = self.jobs.state()
-        return self.session.events.is_unheard and not state["running"] and not state["queue"]
+        is_awaited = bool(state["running"] or state["queue"] or self.guests.rows)
+        return self.session.events.is_unheard and not is_awaited
 
     def set_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         """Sets the main thread's event loop, which runs all tasks."""
@@ -83,5 +84,6 @@ class BookApp:
         if self._people_routes.keys is not None:
             self._people_routes.keys.dismiss(self.guests)
         self._report.close()
+        self._quick_voice.close()
         self.jobs.close()
         self.session.events.close()

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
-from types import MappingProxyType
 
 from narrator import keys
-from narrator.engines import Request, ignore_message, speak
+from narrator.engines import Engine, Request, Session, ignore_message, speak
 from narrator.engines.registry import ENGINES
 from narrator.engines.spec import EngineContext, EngineSettings, EngineSpec
 from narrator.engines.voice import Voice
@@ -23,21 +20,29 @@ QUICK_ENGINES = ("kokoro", "draft")
 """Engines that speak a sentence within a moment on any machine, the best first."""
 _MAX_SECONDS = 30.0
 """Longest sound of a `QuickVoice`."""
-_MAX_CACHED_SOUNDS = 32
-_NO_PRONUNCIATIONS: Mapping[str, str] = MappingProxyType({})
+_MAX_CACHED_SOUNDS = 64
+_WARM_SECONDS = 30.0
+"""Seconds for which an engine stays loaded: Kokoro takes a gigabyte."""
 
 
 class QuickVoice:
-    """Speaks sentences by the best quick engine that is here; keeps the last sounds in memory."""
+    """Speaks sentences by quick engines that are here; keeps the last sounds in memory, and for a
+    while the engine that spoke them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._cached_sounds: OrderedDict[str, bytes] = OrderedDict()
+        self._warm: tuple[str, Engine, Session] | None = None
+        self._timer: threading.Timer | None = None
 
-    def sound(self, voice: Voice, spoken: SpokenText, language: str) -> bytes:
-        """Returns a WAV file. Raises UsageError, UserError, EngineUnavailable."""
+    def sound(
+        self, voice: Voice, spoken: SpokenText, language: str, engine_name: str = ""
+    ) -> bytes:
+        """Returns a WAV file, spoken by the best engine here if none is named. Raises UsageError,
+        UserError, EngineUnavailable."""
         text, pronunciations = spoken.text, spoken.pronunciations
-        if not any(map(str.isalnum, text)) or expected_seconds(text, language) > _MAX_SECONDS:
+        expected = expected_seconds(text, language)
+        if not any(map(str.isalnum, text)) or expected > _MAX_SECONDS:
             raise UsageError("say a sentence or two: there is nothing in this, or too much")
         name = keys.key(
             {
@@ -45,14 +50,57 @@ class QuickVoice:
                 "ipa": dict(pronunciations),
                 "voice": voice.speaker,
                 "language": language,
+                "engine": engine_name,
             }
+        )
+        request = Request(
+            "sample", text, language, voice, None, {}, 0, 0, expected, pronunciations=pronunciations
         )
         with self._lock:
             if name not in self._cached_sounds:
-                self._cached_sounds[name] = speak_here(voice, text, language, pronunciations)
+                self._cached_sounds[name] = self._speak(
+                    ENGINES[engine_name or _best_engine(language)], request
+                )
                 while len(self._cached_sounds) > _MAX_CACHED_SOUNDS:
                     self._cached_sounds.popitem(last=False)
             return self._cached_sounds[name]
+
+    def close(self) -> None:
+        """Ends the engine that is still there."""
+        with self._lock:
+            self._cool_down()
+
+    def _speak(self, spec: EngineSpec, request: Request) -> bytes:
+        """Speaks a request; the engine stays for the next one, since loading it takes longest."""
+        if self._timer:
+            self._timer.cancel()
+        if self._warm is None or self._warm[0] != spec.name:
+            self._cool_down()
+            engine = spec.make(settings_here(spec), EngineContext(None, Path()), ignore_message)
+            self._warm = spec.name, engine, engine.start()
+        _, engine, session = self._warm
+        try:
+            if problems := engine.problems({request.voice.speaker: request.voice},
+                                           [request.language]):  # fmt: skip
+                raise UserError(problems)
+            [(_, outcome)] = speak(session, [request])
+        except BaseException:
+            self._cool_down()
+            raise
+        self._timer = threading.Timer(_WARM_SECONDS, self.close)
+        self._timer.daemon = True
+        self._timer.start()
+        if outcome.speech is None:
+            raise UserError(f"{spec.title} could not say this: {outcome.failure}")
+        return sounds.wav(outcome.speech.samples, engine.sample_rate)
+
+    def _cool_down(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+        if self._warm is not None:
+            _, _, session = self._warm
+            self._warm = None
+            session.close()
 
 
 def settings_here(spec: EngineSpec) -> EngineSettings:
@@ -76,36 +124,8 @@ def why_not_here(spec: EngineSpec, language: str) -> str:
         return str(error)
 
 
-def speak_here(
-    voice: Voice, text: str, language: str, pronunciations: Mapping[str, str] = _NO_PRONUNCIATIONS
-) -> bytes:
-    """Speaks a text by the best quick engine that is here; returns a WAV file.
-
-    `pronunciations` are words of it with their IPA. Raises UserError, EngineUnavailable.
-    """
-    for name in QUICK_ENGINES:
-        if not why_not_here(ENGINES[name], language):
-            return speak_with(ENGINES[name], voice, text, language, pronunciations)
-    return speak_with(ENGINES["draft"], voice, text, language, pronunciations)
-
-
-def speak_with(
-    spec: EngineSpec,
-    voice: Voice,
-    text: str,
-    language: str,
-    pronunciations: Mapping[str, str] = _NO_PRONUNCIATIONS,
-) -> bytes:
-    """Speaks a text by an engine; returns a WAV file. Raises UserError, EngineUnavailable."""
-    engine = spec.make(settings_here(spec), EngineContext(None, Path()), ignore_message)
-    if problems := engine.problems({voice.speaker: voice}, [language]):
-        raise UserError(problems)
-    expected = expected_seconds(text, language)
-    request = Request(
-        "sample", text, language, voice, None, {}, 0, 0, expected, pronunciations=pronunciations
+def _best_engine(language: str) -> str:
+    """Returns the best quick engine here that speaks a language, or the draft voice."""
+    return next(
+        (name for name in QUICK_ENGINES if not why_not_here(ENGINES[name], language)), "draft"
     )
-    with closing(engine.start()) as session:
-        [(_, outcome)] = speak(session, [request])
-    if outcome.speech is None:
-        raise UserError(f"{spec.title} could not say this: {outcome.failure}")
-    return sounds.wav(outcome.speech.samples, engine.sample_rate)

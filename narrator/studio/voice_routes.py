@@ -7,8 +7,6 @@ those of large models are jobs, whose sound is served once it exists.
 from __future__ import annotations
 
 import os
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -32,6 +30,7 @@ from narrator.project.other_engine import chosen_engine
 from narrator.sound.formats import MEDIA_TYPES
 from narrator.studio import quick_speech, ranges
 from narrator.studio.jobs import Jobs
+from narrator.studio.quick_speech import QuickVoice
 from narrator.studio.session import NotFound, ProjectSession, ProjectSnapshot
 from narrator.studio.sounds import FileBytes
 from narrator.text.normalize import normalize
@@ -43,7 +42,6 @@ from textbase.languages import primary
 _SAMPLE_SECONDS = 8.0
 """Seconds of the book's beginning after which a sample ends, with its sentence."""
 _MAX_SAMPLE_CHARACTERS = 600
-_MAX_CACHED_SAMPLES = 64
 _TAG_LENGTH = 16
 _SAMPLE_SPEAKER = "sample"
 
@@ -51,10 +49,8 @@ _SAMPLE_SPEAKER = "sample"
 class VoiceRoutes:
     """Routes that choose a voice for a book, say what a render costs, and serve its files."""
 
-    def __init__(self, session: ProjectSession, jobs: Jobs) -> None:
-        self.session, self.jobs = session, jobs
-        self._speech_lock = threading.Lock()
-        self._samples: OrderedDict[str, bytes] = OrderedDict()
+    def __init__(self, session: ProjectSession, jobs: Jobs, quick_voice: QuickVoice) -> None:
+        self.session, self.jobs, self._quick_voice = session, jobs, quick_voice
 
     def routes(self) -> list[Route]:
         return [
@@ -122,20 +118,13 @@ class VoiceRoutes:
         return await run_in_threadpool(make_sound)
 
     def _quick_sample(self, engine: str, name: str, text: str) -> bytes:
-        """Returns a WAV file, cached. Raises UserError, EngineUnavailable."""
-        project, spec = self.session.view.project, ENGINES[engine]
+        """Returns a WAV file. Raises UserError, EngineUnavailable."""
+        project, voices = self.session.view.project, ENGINES[engine].voices
         language = project.manifest.language
-        voice = spec.voices[name] if name in spec.voices else Voice(_SAMPLE_SPEAKER)
-        words = normalize(
-            text, language=language, speaker=voice.speaker, lexicon=lexicon_of(project)[0]
-        ).text
-        key = keys.key({"say": words, "engine": engine, "voice": name, "language": language})
-        with self._speech_lock:
-            if key not in self._samples:
-                self._samples[key] = quick_speech.speak_with(spec, voice, words, language)
-                while len(self._samples) > _MAX_CACHED_SAMPLES:
-                    self._samples.popitem(last=False)
-            return self._samples[key]
+        voice = voices[name] if name in voices else Voice(_SAMPLE_SPEAKER)
+        lexicon, _ = lexicon_of(project)
+        spoken = normalize(text, language=language, speaker=voice.speaker, lexicon=lexicon)
+        return self._quick_voice.sound(voice, spoken, language, engine)
 
     # -- cost, and files ---------------------------------------------------------------------------
 

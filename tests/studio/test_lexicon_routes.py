@@ -125,13 +125,13 @@ def test_what_cannot_be_said_is_refused(
 
 
 def test_without_the_draft_voice_it_is_said_what_is_missing(
-    shared: Opened, monkeypatch: pytest.MonkeyPatch
+    studio: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(self: DraftEngine, tell: object = None) -> None:
         raise EnvironmentFailed("the draft voice is missing: pip install 'narrator[draft]'")
 
     monkeypatch.setattr(DraftEngine, "start", missing)
-    answer = shared.page.post("/api/say", {"word": "wet", "spoken": "whet", "chunk": "1.2"})
+    answer = studio.page.post("/api/say", {"word": "wet", "spoken": "whet", "chunk": "1.2"})
     assert answer.status == 503
     assert "narrator[draft]" in answer.json["error"]
 
