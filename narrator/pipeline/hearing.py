@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 
@@ -90,6 +90,32 @@ def hear_book(
         store = Store.open(manuscript.project.takes, writing=True)
         book = plan(manuscript, engines.main, selection, engines=engines.by_speaker, store=store)
         return book, _hear_book(book, recogniser, on_progress, cancel)
+
+
+def judge_again(
+    manuscript: Manuscript, engines: BookEngines, chunks: Collection[str]
+) -> tuple[int, int]:
+    """Judge takes of chunks, by id, anew by what was heard of them; listens to nothing.
+
+    Returns the number of takes that are doubtful for their words from now on, and of those that no
+    longer are. Raises Locked, EngineUnavailable, ManifestError, StorageError.
+    """
+    with locked(manuscript.project):
+        store = Store.open(manuscript.project.takes, writing=True)
+        book = plan(manuscript, engines.main, Selection(), engines=engines.by_speaker, store=store)
+        checks_settings = manuscript.project.manifest.checks
+        listener = TakeListener(
+            None, error=checks_settings.text_error, heard_as=checks_settings.heard_as
+        )
+        book_hearing = BookHearing()
+        for step in {step.key: step for step in book.steps if step.id in chunks}.values():
+            take = book.takes.current(step)
+            if take is None:
+                continue
+            transcript = store.transcripts.find_newest_transcript(take.content, step.text)
+            if transcript is not None:
+                _update_faults(book, listener, step, take, transcript, book_hearing)
+        return len(book_hearing.misheard), book_hearing.relieved_count
 
 
 def _hear_book(
@@ -186,8 +212,19 @@ def _judge(
     if not recogniser.can_judge(step.language):
         book_hearing.unheard_count += recogniser.recogniser is not None
         return
-    if transcript is None:  # stopped before, or damaged
-        return
+    if transcript is not None:  # else stopped before, or damaged
+        _update_faults(book, recogniser, step, take, transcript, book_hearing)
+
+
+def _update_faults(
+    book: BookPlan,
+    recogniser: TakeListener,
+    step: Step,
+    take: Record,
+    transcript: Transcript,
+    book_hearing: BookHearing,
+) -> None:
+    """Judge a take by its transcript, and update its faults in the store."""
     sound_faults = tuple(fault for fault in take.faults if checks.concern_of(fault) != "words")
     word_faults = tuple(map(str, recogniser.word_faults(step.text, step.language, transcript)))
     if word_faults:

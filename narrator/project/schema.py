@@ -327,6 +327,8 @@ class Checks(Strict):
     package's recogniser; `auto` is the model that `narrator models pull recogniser` fetches."""
     text_error: float | None = Field(default=None, ge=0.01, le=1)
     """Share of words that may be misheard; the default depends on the language."""
+    heard_as: Mapping[str, Texts] = {}
+    """Words, and what a recogniser writes where they are said right: {Aoife: Eefa}."""
     loudness: float = Field(default=8.0, ge=3, le=40)
     """Largest difference in dB between a take and its speaker's median."""
     tries: int = Field(default=3, ge=1, le=10)

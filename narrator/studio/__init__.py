@@ -25,6 +25,7 @@ about a book are made in the rooms below. Rendering is done by the process that 
     quick_speech.py  speech within a moment
     report_routes.py the report: its numbers, the measuring of files
     saved_report.py  the report as one file to hand on
+    hearing_routes.py  routes: what was heard, and names that are learnt
     session.py       the current snapshot of the book, and when it is read again
     chunk_states.py  the takes of a chapter, and the state of each chunk
     lengths.py       the length of each chapter, as it is delivered

@@ -14,6 +14,7 @@ from narrator.studio.cast_routes import CastRoutes
 from narrator.studio.desk_routes import DeskRoutes
 from narrator.studio.edit_routes import EditRoutes
 from narrator.studio.find_routes import FindRoutes
+from narrator.studio.hearing_routes import HearingRoutes
 from narrator.studio.jobs import Jobs
 from narrator.studio.lexicon_routes import LexiconRoutes
 from narrator.studio.people import Guests, LinkKeys
@@ -40,6 +41,8 @@ class BookApp:
         self._people_routes = PeopleRoutes(session, self.guests)
         self._report = ReportRoutes(session)
         self._quick_voice = quick_voice = QuickVoice()
+        quick_voice = QuickVoice()
+        self.hearing = HearingRoutes(session, self.jobs)
         self.app: Starlette = server.app(
             [
                 *ViewRoutes(session, self.jobs, self.guests).routes(),
@@ -52,6 +55,7 @@ class BookApp:
                 *QueueRoutes(self.jobs).routes(),
                 *self._people_routes.routes(),
                 *self._report.routes(),
+                *self.hearing.routes(),
             ]
         )
 
@@ -79,6 +83,7 @@ class BookApp:
     def refresh(self) -> None:
         """Reads again what has changed on disk; in the main thread."""
         self.session.refresh()
+        self.hearing.follow_names()
 
     def close(self) -> None:
         if self._people_routes.keys is not None:

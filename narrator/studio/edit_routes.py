@@ -370,6 +370,11 @@ def _say_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     return edits.say_edit(view.project, word, pronunciation, chunk=chunk)
 
 
+def _heard_as_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
+    word, heard = bodies.text_field(body, "word", 200), bodies.text_field(body, "heard", 200)
+    return edits.heard_as_edit(view.project, word, heard)
+
+
 def _voice_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
     voice = body.get("voice")
     if not isinstance(voice, dict):
@@ -421,6 +426,7 @@ _EDITS: dict[str, Callable[[ProjectSnapshot, Mapping[str, Any]], Edit]] = {
     "speaker": _speaker_edit,
     "say": _say_edit,
     "lexicon": lexicon_edit,
+    "heard_as": _heard_as_edit,
     "voice": _voice_edit,
     "rename": _rename_edit,
     "pronoun": _pronoun_edit,

@@ -300,6 +300,9 @@ def _summarize_job(summary: Mapping[str, Any]) -> str:
     if "retaken" in summary:
         good_count = sum(row.get("pinned") is not None for row in summary["retaken"])
         return f"a good take for {good_count} of {len(summary['retaken'])}"
+    if "misheard" in summary:
+        misheard = summary["misheard"]
+        return f"{summary['heard']} takes listened to, {misheard} of all not saying their text"
     files = summary.get("files", ())
     rendered = summary.get("rendered", 0)
     parts = [

@@ -10,7 +10,7 @@
     marking.py    writes braces, labels and spoken forms
     rows.py       a chapter's file of speakers
     manifest.py   book.yaml
-    words.py, speakers.py, sayings.py, voices.py, people.py   the kinds of edits
+    words.py, speakers.py, sayings.py, hearings.py, voices.py, people.py   the kinds of edits
 
 Changes of texts, files of speakers and book.yaml, and their history, belong here. Functions that
 build an edit write nothing, and an edit after which the project could not be read is refused.
@@ -19,6 +19,7 @@ build an edit write nothing, and an edit after which the project could not be re
 from __future__ import annotations
 
 from narrator.pipeline.edits.edit import Edit, FileChange
+from narrator.pipeline.edits.hearings import heard_as_edit
 from narrator.pipeline.edits.history import PastEdit, apply, history, path_of, redo, undo
 from narrator.pipeline.edits.people import (
     add_edit,
@@ -41,6 +42,7 @@ __all__ = [
     "add_edit",
     "apply",
     "entry_edit",
+    "heard_as_edit",
     "history",
     "merge_edit",
     "narration_edit",

@@ -14,20 +14,21 @@ from typing import Any
 from narrator.cast import auditions
 from narrator.engines import make_room
 from narrator.errors import UsageError
-from narrator.pipeline import book_engines, book_plan, book_reading, retakes, run
+from narrator.pipeline import book_engines, book_plan, book_reading, hearing, retakes, run
 from narrator.pipeline.book_engines import BookEngines
 from narrator.pipeline.book_plan import Selection
 from narrator.pipeline.book_reading import BookReading
 from narrator.pipeline.jobs import concurrent
 from narrator.pipeline.jobs.concurrent import ConcurrentJobs
-from narrator.pipeline.jobs.protocol import Job
+from narrator.pipeline.jobs.protocol import STOPPED, Job
 from narrator.pipeline.jobs.publishing import ProgressPublisher
 from narrator.pipeline.jobs.server import JobHandle, JobServer
 from narrator.pipeline.run import Report
 from narrator.pipeline.session import locked
-from narrator.progress import ProgressSink, message_callback
+from narrator.progress import Exporting, ProgressSink, Starting, message_callback
 from narrator.project.preferences import ClusterOptions
 from narrator.project.project import Project
+from narrator.speech.hearing import choosing
 from narrator.speech.store import Store
 
 LOCK_TIMEOUT_S = 10.0
@@ -116,6 +117,39 @@ def audition(
     concurrent.record_audition(handle, auditioning)
 
 
+def hear(
+    owner: JobServer,
+    handle: JobHandle,
+    reading: BookReading,
+    selection: Selection,
+    engines: BookEngines,
+    progress_sink: ProgressSink,
+) -> None:
+    """Listen to the takes that were not listened to yet. Raises as `hearing.hear_book`."""
+    publisher = ProgressPublisher(owner, handle, progress_sink)
+    project = reading.manuscript.project
+    listener = choosing.make_listener(project.manifest.checks, project.root)
+    publisher(Starting(f"loading {listener.recogniser.title if listener.recogniser else ''}"))
+
+    def show_share(share: float) -> None:
+        publisher(Exporting("listening", round(share * 1000), 1000))
+
+    _, book_hearing = hearing.hear_book(
+        reading.manuscript, engines, selection, listener,
+        on_progress=show_share, cancel=handle.cancel,
+    )  # fmt: skip
+    misheard_count = sum(not misheard.is_accepted for misheard in book_hearing.misheard)
+    summary = {"heard": book_hearing.heard_count, "misheard": misheard_count,
+               "relieved": book_hearing.relieved_count}  # fmt: skip
+    handle.record_outcome(STOPPED if book_hearing.cancelled else 0, summary=summary)
+
+
+def judge(handle: JobHandle, reading: BookReading, engines: BookEngines) -> None:
+    """Judge takes anew by what was heard of them. Raises as `hearing.judge_again`."""
+    misheard, relieved = hearing.judge_again(reading.manuscript, engines, handle.job.chunks)
+    handle.record_outcome(0, summary={"heard": 0, "misheard": misheard, "relieved": relieved})
+
+
 def pin_or_unpin(handle: JobHandle, reading: BookReading, engines: BookEngines) -> None:
     """Pin a try of a chunk, or unpin chunks. Raises as `retakes.pin`."""
     project = reading.manuscript.project
@@ -146,6 +180,10 @@ def do_job(
             retake(owner, handle, reading, engines, progress_sink)
         elif job.kind == "audition":
             audition(owner, handle, reading, engines, progress_sink)
+        elif job.kind == "hear":
+            hear(owner, handle, reading, selection, engines, progress_sink)
+        elif job.kind == "judge":
+            judge(handle, reading, engines)
         else:
             pin_or_unpin(handle, reading, engines)
 

@@ -16,7 +16,8 @@ from narrator.pipeline.options import RenderOptions
 
 Event = Mapping[str, Any]
 """A JSON object that an owner sends to its clients; `event` names its kind."""
-Kind = Literal["render", "export", "retake", "pin", "unpin", "audition"]
+Kind = Literal["render", "export", "retake", "pin", "unpin", "audition", "hear", "judge"]
+"""A "hear" listens to takes; a "judge" judges those of `chunks` anew by what was heard of them."""
 
 PAUSABLE_KINDS = ("render", "export")
 """Jobs that wait while the queue is paused: they go on where they stopped. The others are short."""

@@ -89,7 +89,12 @@ def make_listener(
             return TakeListener(None, exact_aligners)
         raise
     aligners = [*exact_aligners, recogniser] if isinstance(recogniser, Whisper) else exact_aligners
-    return TakeListener(None if only_align else recogniser, aligners, error=checks.text_error)
+    return TakeListener(
+        None if only_align else recogniser,
+        aligners,
+        error=checks.text_error,
+        heard_as=checks.heard_as,
+    )
 
 
 def _make_whisper(spec: str, root: Path | None = None) -> Whisper:

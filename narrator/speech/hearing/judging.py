@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from narrator.speech import checks
 from narrator.speech.hearing import Transcript
@@ -87,6 +88,8 @@ class Judgement:
     """Odds of the worst difference, or of the take in all; over 1 is a fault."""
     wrong: tuple[Difference, ...] = ()
     """The differences that are faults, worst first."""
+    wrong_odds: tuple[float, ...] = ()
+    """The odds of each of them."""
 
     @property
     def faults(self) -> tuple[checks.Fault, ...]:
@@ -102,14 +105,23 @@ def max_error(language: str) -> float:
     return LENIENT_MAX_ERRORS.get(primary(language), MAX_ERROR)
 
 
+HeardAs = Mapping[str, Sequence[str]]
+"""Words with what recognisers write where these are said right."""
+
+
 def judge(
-    transcript: Transcript, text: str, language: str, error: float | None = None
+    transcript: Transcript,
+    text: str,
+    language: str,
+    error: float | None = None,
+    heard_as: HeardAs = MappingProxyType({}),
 ) -> Judgement:
     """Judges a take that should say `text` by its transcript.
 
-    `error` replaces the language's `max_error`; all thresholds grow with it.
+    `error` replaces the language's `max_error`; all thresholds grow with it. What `heard_as` has
+    for words of the text counts as these words.
     """
-    figures = fidelity(text, transcript.text, language)
+    figures = fidelity(text, _restore_words(transcript.text, text, heard_as), language)
     leniency = (max_error(language) if error is None else error) / MAX_ERROR
     doubts = [min(doubt, MAX_DOUBT) for doubt in transcript.doubts]
     if doubts:
@@ -128,8 +140,24 @@ def judge(
             odds = min(odds, 1.0)
         judged.append((difference, odds))
     judged.sort(key=lambda pair: -pair[1])
-    wrong = tuple(difference for difference, odds in judged if odds > 1)
-    return Judgement(figures, round(max([take_odds, *(odds for _, odds in judged)]), 3), wrong)
+    wrong = [(difference, round(odds, 3)) for difference, odds in judged if odds > 1]
+    return Judgement(
+        figures,
+        round(max([take_odds, *(odds for _, odds in judged)]), 3),
+        tuple(difference for difference, _ in wrong),
+        tuple(odds for _, odds in wrong),
+    )
+
+
+def _restore_words(heard_text: str, text: str, heard_as: HeardAs) -> str:
+    """Returns a heard text with the words of the text in place of what is heard for them."""
+    for word, forms in heard_as.items():
+        if word.casefold() in text.casefold():
+            for form in forms:
+                pattern = rf"(?<!\w){re.escape(form)}(?!\w)"
+                replacement = word.replace("\\", r"\\")
+                heard_text = re.sub(pattern, replacement, heard_text, flags=re.IGNORECASE)
+    return heard_text
 
 
 def _take_odds_without_doubts(figures: Fidelity, leniency: float, language: str) -> float:

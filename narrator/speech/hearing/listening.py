@@ -17,7 +17,7 @@ from narrator.errors import EngineUnavailable
 from narrator.sound.timing import WordTimes
 from narrator.speech import checks
 from narrator.speech.hearing import Aligner, Recogniser, SpokenSound, Transcript
-from narrator.speech.hearing.judging import judge
+from narrator.speech.hearing.judging import HeardAs, judge
 from narrator.speech.hearing.transcripts import TranscriptStore
 from textbase.languages import primary
 
@@ -52,6 +52,8 @@ class TakeListener:
     """Takes to hear: those with suspicious figures, or all. Words are timed in all."""
     error: float | None = None
     """Share of words that may differ, in place of the language's own."""
+    heard_as: HeardAs = field(default_factory=dict)
+    """As in `judge`."""
 
     @property
     def batch(self) -> int:
@@ -142,7 +144,7 @@ class TakeListener:
         self, text: str, language: str, transcript: Transcript
     ) -> tuple[checks.Fault, ...]:
         """Returns the faults in the words of a take that should say `text`."""
-        return judge(transcript, text, language, self.error).faults
+        return judge(transcript, text, language, self.error, self.heard_as).faults
 
     def find_stored(
         self, transcripts: TranscriptStore, content: str, text: str, language: str

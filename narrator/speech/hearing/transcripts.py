@@ -47,6 +47,19 @@ class TranscriptStore:
         row = self._row("heard", content, text, recogniser)
         return None if row is None else Transcript(row["heard"], tuple(row["doubts"]))
 
+    def find_newest_transcript(self, content: str, text: str) -> Transcript | None:
+        """Returns the newest transcript of a take by any recogniser, or None."""
+        self._catch_up()
+        rows = self._rows.get(_key("heard", content, text), {})
+        if not rows:
+            return None
+        row = json.loads(list(rows.values())[-1])
+        return Transcript(row["heard"], tuple(row["doubts"]))
+
+    def is_heard(self, content: str, text: str) -> bool:
+        """Returns whether a take has a transcript, as far as the file has been read."""
+        return _key("heard", content, text) in self._rows
+
     def find_times(self, content: str, text: str, aligner: str) -> WordTimes | None:
         """Returns an aligner's times of a take's words, by identity and content, or None.
 

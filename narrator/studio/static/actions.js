@@ -154,6 +154,9 @@ export async function unpin(before) {
   if (chunk) await pinning(chunk.id, undefined, before, `Unpinning ${chunk.id}`);
 }
 
+/** Pins a take of any chunk; true if that was done. @param {string} id @param {number} number */
+export const pinAs = (id, number, what) => pinning(id, number, undefined, what);
+
 function pinning(id, number, before, what) {
   const put = (to) => () =>
     post("/api/jobs", {
@@ -161,7 +164,10 @@ function pinning(id, number, before, what) {
       chunks: [id],
       ...(to === undefined ? { kind: "unpin" } : { kind: "pin", number: to }),
     }).then(() => undefined);
-  return attempt(() => act({ what, back: put(before), again: put(number) }, what));
+  return attempt(async () => {
+    await act({ what, back: put(before), again: put(number) }, what);
+    return true;
+  });
 }
 
 /** Marks the chosen chunk, or takes the mark away. @param {boolean} [goesOn] to the next one */

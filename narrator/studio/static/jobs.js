@@ -34,13 +34,15 @@ const KINDS = {
   pin: "Pinning",
   unpin: "Unpinning",
   audition: "Trying a voice",
+  hear: "Listening",
+  judge: "Judging again",
 };
 /** Whether what was spoken is being made into files. */
 const isMaking = () => Boolean(progress) && !["render", "starting"].includes(progress.phase);
 /** What runs, in words. */
 const atWhat = () =>
   running.kind === "render" && isMaking() ? KINDS.export : (KINDS[running.kind] ?? running.kind);
-const SLOW = new Set(["render", "export", "retake", "audition"]);
+const SLOW = new Set(["render", "export", "retake", "audition", "hear"]);
 
 // -- what is said ----------------------------------------------------------------------------------
 
@@ -235,6 +237,7 @@ const STOPPED = 130;
 
 function endWords(kind, exit) {
   if (exit === STOPPED) return "Stopped: what was spoken is kept";
+  if (kind === "hear") return "Listened: the panel Heard says what";
   if (kind === "retake")
     return exit ? "Spoken again, but no take passed its checks" : "Spoken again";
   return exit ? "Done, but not complete: the Render panel says more" : "Done";

@@ -97,6 +97,7 @@ const TABLE = [
       ["Cast", ["c"], () => showPane("cast")],
       ["Who says it? Doubtful quotations; close them", ["q"], () => (pane() === "doubts" ? escape() : showPane("doubts"))],
       ["Lexicon: how names and words are said", ["m"], () => showPane("lexicon")],
+      ["What was heard", ["t"], () => showPane("heard")],
       ["Pickups", ["l"], () => showPane("lists")],
       ["The book's report; close it", ["b"], () => (isReportOpen() ? closeReport() : openReport())],
       [

@@ -8,6 +8,7 @@ import "./chapters.js";
 import { byId, fill } from "./dom.js";
 import { loadDoubts } from "./doubts.js";
 import "./find.js";
+import "./heard.js";
 import "./inspector.js";
 import "./jobs.js";
 import "./keys.js";

@@ -1,0 +1,213 @@
+// What a recogniser heard in place of what is written: the surest first, each with its sound. Starts
+// and stops the listening.
+
+import { attempt, oneReading, pinAs, sendEdit, submit } from "./actions.js";
+import { get, post } from "./api.js";
+import { byId, h, icon, refill } from "./dom.js";
+import { goTo } from "./loading.js";
+import { say } from "./messages.js";
+import { pane } from "./panes.js";
+import { heardNow, playUrl, stop } from "./samples.js";
+import { colorOf, on, state } from "./store.js";
+import { counted, grouped, percent, shortened, span } from "./words.js";
+
+const box = byId("pane-heard");
+
+/** @type {any} What /api/heard says; null until it was asked. */
+let found = null;
+/** Rows that were settled here and that the server still lists. @type {Set<string>} */
+const settled = new Set();
+/** The listening, as the owner of the project tells of it. @type {any} */
+let progress = null;
+
+/** How sure it is, in words. */
+const surely = (odds) => (odds >= 2.5 ? "almost surely" : odds >= 1.5 ? "probably" : "perhaps");
+
+const KINDS = {
+  missing: "not heard",
+  added: "heard in addition",
+  repeated: "heard twice",
+  moved: "heard elsewhere",
+  other: "heard as",
+  whole: "another text was heard",
+};
+
+const keyOf = (row) => row.url + row.kind;
+const isListening = () => state.book?.jobs.running?.kind === "hear";
+
+async function load() {
+  if (!found) refill(box, h("p", { class: "empty" }, "Looking at what was heard …"));
+  const answer = await attempt(() => get("/api/heard"));
+  if (!answer) return;
+  found = answer;
+  draw();
+}
+
+function draw() {
+  if (!found) return;
+  const rows = found.rows.filter((row) => !settled.has(keyOf(row)));
+  const more = found.count - found.rows.length;
+  refill(
+    box,
+    listening(),
+    rows.length
+      ? h("ol", { class: "heard-rows" }, ...rows.map(item))
+      : h("p", { class: "empty" }, found.heard ? "Every take that was listened to says its text." : "Nothing was listened to yet."),
+    more > 0 ? h("p", { class: "note" }, `And ${grouped(more)} more, less sure.`) : null,
+  );
+}
+
+// -- listening -------------------------------------------------------------------------------------
+
+function listening() {
+  const { heard, takes, why_not: whyNot } = found;
+  const left = takes - heard;
+  if (isListening()) {
+    const share = progress?.of ? progress.done / progress.of : 0;
+    const rest = progress?.left ? `, ${span(progress.left)} left` : "";
+    return h(
+      "section",
+      { class: "listening" },
+      h("h3", {}, "Listening"),
+      h("progress", { max: 1, value: share, "aria-label": "Listened to" }),
+      h("p", { class: "note" }, progress?.of ? `${percent(share)}${rest}` : (progress?.what ?? "Starting …")),
+      h("button", { class: "stop wide", "data-keep": "hear", onclick: () => attempt(() => post("/api/jobs/stop")) }, icon("stop"), "Stop"),
+    );
+  }
+  const waits = state.book.jobs.queue?.some((job) => job.kind === "hear");
+  return h(
+    "section",
+    { class: "listening" },
+    h(
+      "p",
+      { class: "note" },
+      `${grouped(heard)} of ${counted(takes, "take")} listened to by a recogniser. What it hears otherwise may be misread, or misheard: listen.`,
+    ),
+    left || whyNot
+      ? h(
+          "button",
+          { class: "wide", "data-keep": "hear", disabled: Boolean(whyNot) || waits, onclick: begin },
+          icon("sound"),
+          waits ? "Waits for its turn" : heard ? `Listen to the other ${counted(left, "take")}` : "Listen to all takes",
+        )
+      : null,
+    whyNot ? h("p", { class: "note" }, whyNot) : null,
+  );
+}
+
+async function begin() {
+  progress = null;
+  if (await submit({ kind: "hear" })) say("The listening begins", "job");
+}
+
+// -- a misreading ----------------------------------------------------------------------------------
+
+function item(row) {
+  const name = `heard:${row.url}`;
+  const isOn = heardNow() === name;
+  const hear = h(
+    "button",
+    {
+      class: "round",
+      "aria-label": `Hear these words of ${row.chunk}`,
+      "data-keep": `hear-${keyOf(row)}`,
+      "data-sound": name,
+      onclick: () => (heardNow() === name ? stop() : playUrl(row.url, name)),
+    },
+    icon(isOn ? "pause" : "play"),
+  );
+  return h(
+    "li",
+    {},
+    hear,
+    h(
+      "div",
+      {},
+      h(
+        "p",
+        { class: "note" },
+        h("button", { class: "link", "data-keep": `go-${keyOf(row)}`, onclick: () => goTo(row.chunk) }, row.chunk),
+        " ",
+        h("span", { class: `by-whom c${colorOf(row.speaker)}` }, row.speaker),
+        ` · ${surely(row.odds)} ${row.kind === "other" ? "misread" : KINDS[row.kind]}`,
+      ),
+      written(row),
+      row.heard && row.kind !== "repeated"
+        ? h("p", { class: "heard-words" }, h("span", {}, row.kind === "added" ? "Also heard " : "Heard "), h("q", {}, shortened(row.heard, 200)))
+        : null,
+      h(
+        "div",
+        { class: "row wrap" },
+        h(
+          "button",
+          {
+            class: "small",
+            "data-keep": `right-${keyOf(row)}`,
+            title: row.name
+              ? `From now on “${row.heard}” counts as “${row.text}” in the whole book`
+              : "The take is pinned as it is",
+            onclick: () => settle(row),
+          },
+          icon("check"),
+          "Right as it is",
+        ),
+        h(
+          "button",
+          { class: "small", "data-keep": `again-${keyOf(row)}`, onclick: () => again(row) },
+          icon("again"),
+          "Speak again",
+        ),
+      ),
+    ),
+  );
+}
+
+function written({ kind, before, text, after, is_cut: [isLate, isEarly] }) {
+  if (kind === "whole") return h("p", { class: "written" }, shortened(text, 200));
+  return h(
+    "p",
+    { class: "written" },
+    isLate ? "…" : "",
+    before,
+    text ? h("mark", {}, text) : h("mark", { class: "gap", "aria-label": "nothing is written here" }, "‸"),
+    after,
+    isEarly ? "…" : "",
+  );
+}
+
+/** A name is learnt for the whole book; of other words the take is accepted. */
+async function settle(row) {
+  const isDone = row.name
+    ? await attempt(async () => (await sendEdit({ kind: "heard_as", word: row.text, heard: row.heard }), true))
+    : await pinAs(row.chunk, 1, `${row.chunk} is right as it is`);
+  if (!isDone) return;
+  const isSame = (other) =>
+    row.name ? other.text === row.text && other.heard === row.heard : other.chunk === row.chunk;
+  for (const other of found.rows.filter(isSame)) settled.add(keyOf(other));
+  draw();
+}
+
+async function again(row) {
+  const { draft, can } = state.book;
+  if (draft && !can.model) {
+    say(oneReading());
+    return;
+  }
+  if (await submit({ kind: "retake", chunks: [row.chunk] })) say(`${row.chunk} is to be spoken again`, "job");
+}
+
+on("sample", () => {
+  const now = heardNow();
+  for (const button of box.querySelectorAll("[data-sound]"))
+    button.querySelector("use").setAttribute("href", button.dataset.sound === now ? "#i-pause" : "#i-play");
+});
+on("pane", (name) => name === "heard" && load());
+on("event:job", (event) => {
+  if (event.event === "progress" && isListening()) {
+    progress = event;
+    if (pane() === "heard") draw();
+  }
+  if (event.event === "ended") progress = null;
+});
+on("deeds", () => settled.clear());
+on("book", () => pane() === "heard" && load());
