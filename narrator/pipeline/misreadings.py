@@ -57,10 +57,12 @@ def unique_steps(book: BookPlan) -> list[Step]:
 
 def count_heard(book: BookPlan) -> tuple[int, int]:
     """Counts the takes that were listened to, and all takes. Raises StorageError."""
-    transcripts = book.store.transcripts
-    takes = [(step, book.takes.current(step)) for step in unique_steps(book)]
-    heard = [take and transcripts.is_heard(take.content, step.text) for step, take in takes]
-    return sum(map(bool, heard)), sum(take is not None for _, take in takes)
+    takes = [
+        (take.content, step.text)
+        for step in unique_steps(book)
+        if (take := book.takes.current(step))
+    ]
+    return book.store.transcripts.count_heard(takes), len(takes)
 
 
 def _misreadings_of(book: BookPlan, step: Step, take: Record) -> Iterator[Misreading]:

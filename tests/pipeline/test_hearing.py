@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from narrator.errors import EngineUnavailable
-from narrator.pipeline import book_plan, hearing, retakes
+from narrator.errors import EngineUnavailable, UsageError
+from narrator.pipeline import book_plan, edits, hearing, misreadings, retakes
 from narrator.pipeline.book_engines import BookEngines
 from narrator.pipeline.manuscript import read_manuscript
 from narrator.pipeline.options import RenderOptions
@@ -17,7 +17,7 @@ from narrator.speech.hearing.listening import TakeListener
 from narrator.speech.store import Store
 from tests import books
 from tests.fakes import HumEngine
-from tests.speech.ears import Metronome, Parrot
+from tests.speech.ears import Metronome, Mishearer, Parrot
 
 BAD = "The ferryman looked at her"
 HEARING = books.MANIFEST + "checks: {recognition: all}\n"
@@ -228,3 +228,104 @@ def test_one_that_was_heard_before_it_was_damaged_holds_up_no_other(book):
     takes = Store.open(read_manuscript(book).project.takes)
     marked = [bool(take and take.faults) for step in steps for take in [takes.find(step.key)]]
     assert marked == [False] + [True] * (len(steps) - 1)
+
+
+# -- what was heard --------------------------------------------------------------------------------
+
+
+def listed(path):
+    """The misreadings of a book: what was heard for what."""
+    rows = misreadings.misreadings(books.plan(path, HumEngine()))
+    return [(row.step.text[row.first : row.last], row.heard) for row in rows]
+
+
+@pytest.fixture
+def misheard(book):
+    heard(book, TakeListener(Mishearer(word="ferryman", heard="bread"), [Metronome()]))
+    return book
+
+
+def test_misreadings_are_listed_with_their_words_the_surest_first(misheard):
+    assert set(listed(misheard)) == {("ferryman", "bread")}
+    rows = misreadings.misreadings(books.plan(misheard, HumEngine()))
+    assert [row.odds for row in rows] == sorted((row.odds for row in rows), reverse=True)
+    first = next(row for row in rows if row.step.text.startswith(BAD))
+    assert (first.start, first.stop) == (pytest.approx(0.1), pytest.approx(0.2))
+
+
+def test_takes_that_were_listened_to_are_counted(book):
+    takes = len(books.plan(book, HumEngine()).steps)
+    assert misreadings.count_heard(books.plan(book, HumEngine())) == (0, takes)
+    heard(book, TakeListener(Parrot()), chapters=["2"])
+    heard_count, take_count = misreadings.count_heard(books.plan(book, HumEngine()))
+    assert (0 < heard_count < takes, take_count) == (True, takes)
+
+
+def test_words_that_nobody_timed_are_looked_for_by_their_letters(book):
+    heard(book, TakeListener(Mishearer(word="ferryman", heard="bread")))
+    rows = misreadings.misreadings(books.plan(book, HumEngine()))
+    first = next(row for row in rows if row.step.text.startswith(BAD))
+    assert 0 < first.start < first.stop < first.step.expected / 2
+
+
+def test_another_text_is_one_misreading(book):
+    heard(book, TakeListener(Parrot(deaf())))
+    [row] = misreadings.misreadings(books.plan(book, HumEngine()))
+    assert row.kind in ("whole", "missing", "added")
+    assert row.odds > 1
+
+
+def test_a_pinned_take_is_not_listed(misheard):
+    plan = books.plan(misheard, HumEngine())
+    for step in plan.doubtful:
+        retakes.pin(plan, step, 1)
+    assert listed(misheard) == []
+
+
+def learn(path, word, as_heard):
+    project = read_manuscript(path).project
+    edits.apply(project, edits.heard_as_edit(project, word, as_heard))
+    plan = books.plan(path, HumEngine())
+    return hearing.judge_again(
+        read_manuscript(path), BookEngines(HumEngine()), [step.id for step in plan.steps]
+    )
+
+
+def test_a_name_that_is_right_as_it_is_heard_is_learnt_for_the_whole_book(misheard):
+    count = len(doubtful(misheard))
+    assert learn(misheard, "Ferryman", "“Bread,”") == (0, count)
+    assert (listed(misheard), doubtful(misheard)) == ([], [])
+    assert "checks:\n  heard_as: {Ferryman: Bread}" in misheard.read_text()
+    project = read_manuscript(misheard).project
+    edits.undo(project)
+    chunks = [step.id for step in books.plan(misheard, HumEngine()).steps]
+    again = hearing.judge_again(read_manuscript(misheard), BookEngines(HumEngine()), chunks)
+    assert again == (count, 0)
+    assert len(doubtful(misheard)) == count
+
+
+def test_a_name_may_be_heard_in_several_ways(misheard):
+    learn(misheard, "ferryman", "butter")
+    assert listed(misheard)
+    learn(misheard, "Ferryman", "bread")
+    assert not listed(misheard)
+    assert "ferryman: [butter, bread]" in misheard.read_text()
+
+
+@pytest.mark.parametrize(
+    ("word", "as_heard", "why"),
+    [
+        ("", "bread", "1 to 100 characters"),
+        ("ferryman", " “” ", "1 to 100 characters"),
+        ("x" * 101, "y", "pin the take"),
+    ],
+)
+def test_what_cannot_be_learnt_is_said(book, word, as_heard, why):
+    with pytest.raises(UsageError, match=why):
+        edits.heard_as_edit(read_manuscript(book).project, word, as_heard)
+
+
+def test_what_is_learnt_is_not_learnt_twice(misheard):
+    learn(misheard, "ferryman", "bread")
+    with pytest.raises(UsageError, match="“Bread” counts as “ferryman” already"):
+        edits.heard_as_edit(read_manuscript(misheard).project, "ferryman", "Bread")

@@ -28,6 +28,27 @@ class Parrot:
 
 
 @dataclass
+class Mishearer(Parrot):
+    """Hears another word for one, and doubts that one."""
+
+    word: str = ""
+    heard: str = ""
+
+    def hear(self, sounds: Sequence[SpokenSound]) -> list[Transcript]:
+        self.asked.append(tuple(sound.text for sound in sounds))
+        return [
+            Transcript(
+                sound.text.replace(self.word, self.heard),
+                tuple(
+                    9.0 if sound.text[first:last] == self.word else 0.1
+                    for first, last in words(sound.text, sound.language)
+                ),
+            )
+            for sound in sounds
+        ]
+
+
+@dataclass
 class Metronome:
     """Says that every word takes a tenth of a second."""
 

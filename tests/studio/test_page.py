@@ -313,6 +313,25 @@ def test_a_slower_take_is_asked_for_compared_blind_and_pinned_by_keys(studio: St
     expect(page.locator("dialog")).to_have_count(0)
 
 
+def test_what_was_heard_is_listed_and_a_word_that_is_right_is_learnt(studio: Studio) -> None:
+    page, heard = studio.page, studio.page.locator("#pane-heard")
+    studio.render()
+    studio.press("t")
+    heard.get_by_role("button", name="Listen to all takes").press("Enter")
+    row = heard.locator(".heard-rows li", has_text="kitchen")
+    expect(row.locator(".written mark")).to_have_text("stone")
+    row.get_by_role("button", name="Hear these words").press("Enter")
+    page.wait_for_function("document.getElementById('sample').duration < 3")
+    row.get_by_role("button", name="Right as it is").press("Enter")
+    expect(page.locator("#said")).to_contain_text("“stone” may be heard as “kitchen”")
+    expect(row).to_have_count(0)
+    until(lambda: studio.asked("/api/heard")["count"] == 0)
+    assert "heard_as: {stone: kitchen}" in (studio.folder / "book.yaml").read_text()
+    page.evaluate("document.activeElement.blur()")
+    studio.press("u")
+    expect(row).to_have_count(1)
+
+
 def test_a_name_is_put_right_everywhere(studio: Studio) -> None:
     lexicon = studio.page.locator("#pane-lexicon")
     names, entries = (lexicon.locator("details").nth(place) for place in (1, 0))

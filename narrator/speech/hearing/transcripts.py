@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,9 +56,10 @@ class TranscriptStore:
         row = json.loads(list(rows.values())[-1])
         return Transcript(row["heard"], tuple(row["doubts"]))
 
-    def is_heard(self, content: str, text: str) -> bool:
-        """Returns whether a take has a transcript, as far as the file has been read."""
-        return _key("heard", content, text) in self._rows
+    def count_heard(self, takes: Iterable[tuple[str, str]]) -> int:
+        """Counts the takes with a transcript, each given by content and text."""
+        self._catch_up()
+        return sum(_key("heard", content, text) in self._rows for content, text in takes)
 
     def find_times(self, content: str, text: str, aligner: str) -> WordTimes | None:
         """Returns an aligner's times of a take's words, by identity and content, or None.
