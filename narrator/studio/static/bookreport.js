@@ -22,6 +22,7 @@ const measuring = h("span", { class: "note", role: "status" });
 export const isReportOpen = () => !box.hidden;
 
 export async function openReport() {
+  if (button.hidden) return;
   box.hidden = false;
   document.body.classList.add("reporting");
   button.setAttribute("aria-expanded", "true");
@@ -97,6 +98,8 @@ const hands = {
   },
 };
 
+// Who may only listen sees no report.
+on("book", () => (button.hidden = state.book.you?.rights === "listen"));
 on("event:report", ({ activity, share, error }) => {
   if (box.hidden) return;
   if (activity) {

@@ -180,7 +180,7 @@ export const bars = ({ names, parts: layers, isTime = false }) => (width, height
   const sums = names.map((_, i) => layers.reduce((sum, layer) => sum + layer.values[i], 0));
   const top = Math.max(...sums, 0) || 1;
   const words = isTime ? clock : grouped;
-  const whole = ticks(0, top, 4).filter(([value]) => Number.isInteger(value));
+  const whole = ticks(0, top, 4).flatMap(([value]) => (Number.isInteger(value) ? [[value, words(value)]] : []));
   const y = { from: 0, to: top, ticks: isTime ? timeTicks(top, 4) : whole };
   const every = Math.ceil(names.length / ((width - LEFT - RIGHT) / 44));
   const x = {
@@ -246,7 +246,7 @@ export function table(caption, columns, rows) {
   const cell = (content, i) => h("td", { class: columns[i][1] || null }, content);
   return h(
     "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${caption}` },
     h(
       "table",
       {},

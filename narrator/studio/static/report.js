@@ -3,7 +3,7 @@
 
 import { bars, chart, dots, legend, lines, table, ticks, waveform } from "./charts.js";
 import { h } from "./dom.js";
-import { clock, counted, grouped, percent, span } from "./words.js";
+import { clock, counted, grouped, span } from "./words.js";
 
 /** Pictures of a chapter and of the book. */
 const [LOW, MIDDLE, HIGH] = [90, 170, 220];
@@ -128,7 +128,7 @@ function chapters({ chapters: all }) {
     one.curve ? one.curve.spread.toFixed(1) : "",
     h("span", { class: one.good ? null : "bad" }, one.state),
   ]);
-  const columns = [["", "n"], ["chapter", "w"], ["length", "n"], ["chunks", "n"], ["missing", "n"], ["LUFS", "n"], ["range, LU", "n"], ["state", "w"]];
+  const columns = [["no.", "n"], ["chapter", "w"], ["length", "n"], ["chunks", "n"], ["missing", "n"], ["LUFS", "n"], ["range, LU", "n"], ["state", "w"]];
   return [
     chart(
       `Length of each of ${counted(all.length, "chapter")}`,
@@ -146,7 +146,8 @@ function chapters({ chapters: all }) {
 function overBook(all, name, count) {
   const heard = all.filter((one) => one.curve);
   const length = heard.reduce((sum, one) => sum + one.curve.seconds, 0);
-  const each = length / count;
+  const readings = heard.reduce((sum, one) => sum + one.curve[name].length, 0);
+  const each = length / Math.min(count, readings || 1);
   const values = [];
   const marks = [];
   let start = 0;
@@ -201,7 +202,7 @@ function loudness(data, hands) {
         "Short-term loudness of the finished files in LUFS, over 3 s; upright lines are chapters",
         target === null ? "." : `; dashed: the target, ${minus(target, 0)} LUFS.`,
       ],
-      table("Loudness by chapter", [["", "n"], ["chapter", "w"], ["LUFS", "n"], ["range, LU", "n"], ["quietest 3 s", "n"], ["loudest 3 s", "n"]], rows),
+      table("Loudness by chapter", [["no.", "n"], ["chapter", "w"], ["LUFS", "n"], ["range, LU", "n"], ["quietest 3 s", "n"], ["loudest 3 s", "n"]], rows),
     ),
   ];
 }
@@ -220,7 +221,7 @@ function pitch(data, hands) {
       `Pitch over ${clock(length)} of ${counted(heard.length, "chapter")}, ${low} to ${high} Hz`,
       [[lines({ length, y: { ...y, ticks: ticks(y.from, y.to, 4) }, marks, lines: [{ name: "wave", values }], onTime: (time) => hands.seek(...chapterAt(heard, time)) }), MIDDLE]],
       ["Pitch of the voices in Hz: the median of each stretch. A voice that drifts climbs or sinks here."],
-      table("Pitch by chapter", [["", "n"], ["chapter", "w"], ["median, Hz", "n"], ["lowest", "n"], ["highest", "n"]], rows),
+      table("Pitch by chapter", [["no.", "n"], ["chapter", "w"], ["median, Hz", "n"], ["lowest", "n"], ["highest", "n"]], rows),
     ),
   ];
 }
@@ -256,7 +257,7 @@ function pace(data, hands) {
         "Length of each chunk against what is usual for its speaker, over the speech of the book; 2 is twice as long. Circles are outliers.",
         points.length + outliers.length < data.pace_count ? ` Of the others, ${grouped(points.length)} are drawn.` : "",
       ],
-      table("Pace by chapter", [["", "n"], ["chapter", "w"], ["shortest", "n"], ["median", "n"], ["longest", "n"], ["outliers", "n"]], rows),
+      table("Pace by chapter", [["no.", "n"], ["chapter", "w"], ["shortest", "n"], ["median", "n"], ["longest", "n"], ["outliers", "n"]], rows),
     ),
     outliers.length
       ? table(
@@ -295,7 +296,7 @@ function retries(data, hands) {
       `By chapter: ${sums.join(", ")}`,
       [[bars({ names: all.map((one) => String(one.number)), parts }), MIDDLE]],
       ["By chapter: ", ...parts.map(({ name }, i) => legend(name, sums[i]))],
-      table("Retries by chapter", [["", "n"], ["chapter", "w"], ...parts.map(({ title }) => [title, "n"])], all.map((one, i) => [one.number, own(one.title), ...parts.map(({ values }) => grouped(values[i]))])),
+      table("Retries by chapter", [["no.", "n"], ["chapter", "w"], ...parts.map(({ title }) => [title, "n"])], all.map((one, i) => [one.number, own(one.title), ...parts.map(({ values }) => grouped(values[i]))])),
     ),
     table(
       "Chunks that were not good at their first try",
@@ -333,7 +334,7 @@ function time({ chapters: all }) {
       `Time that rendering took by chapter: ${words(used)} for takes in use, ${words(unused)} for other tries`,
       [[bars({ names: all.map((one) => String(one.number)), parts, isTime: true }), MIDDLE]],
       [legend("accent", `${words(used)} for takes in use`), legend("warn", `${words(unused)} for other tries on disk`)],
-      table("Time by chapter", [["", "n"], ["chapter", "w"], ["speech", "n"], ["for takes in use", "n"], ["for other tries", "n"], ["speech per time", "n"]], rows),
+      table("Time by chapter", [["no.", "n"], ["chapter", "w"], ["speech", "n"], ["for takes in use", "n"], ["for other tries", "n"], ["speech per time", "n"]], rows),
     ),
     note(`${span(speech)} of speech. From request to sound, added up: chunks that were rendered together count each.`),
   ];
@@ -349,9 +350,9 @@ function voices({ speakers }) {
   return [
     table(
       "Voices by share",
-      [["speaker", ""], ["share of speech", "share"], ["", "n"], ["speech", "n"], ["chunks", "n"], ["pace", "n"], ["level, dB", "n"], ["outliers", "n"]],
+      [["speaker", ""], ["share of speech", "share"], ["percent", "n"], ["speech", "n"], ["chunks", "n"], ["pace", "n"], ["level, dB", "n"], ["outliers", "n"]],
       speakers.map((one) => [
-        own(one.name), bar(one.share), percent(one.share), clock(one.seconds), grouped(one.chunks),
+        own(one.name), bar(one.share), (100 * one.share).toFixed(1), clock(one.seconds), grouped(one.chunks),
         one.pace === null ? "" : one.pace.toFixed(2), one.level === null ? "" : minus(one.level), some(one.outliers),
       ]),
     ),
@@ -432,7 +433,7 @@ function pickups({ pickups: all }) {
   return [
     table(
       "Pickups",
-      [["chunk", "c"], ["time", "n"], ["note", "w"], ["", "c"], ...ORIGIN],
+      [["chunk", "c"], ["time", "n"], ["note", "w"], ["state", "c"], ...ORIGIN],
       all.map((one) => [one.chunk, one.time, own(one.note), one.is_lost ? "its text is gone" : one.done ? "done" : "", ...origin(one)]),
     ),
   ];
@@ -473,7 +474,7 @@ function files({ files: all }) {
           h("summary", {}, own(one.name), ` against ${one.profile}`),
           table(
             `Checks of ${one.name}`,
-            [["check", ""], ["measured", ""], ["asked for", ""], ["", ""]],
+            [["check", ""], ["measured", ""], ["asked for", ""], ["result", ""]],
             one.checks.map((check) => [check.name, check.figure, check.demand, check.ok ? check.demand && "ok" : h("span", { class: "bad" }, "fails")]),
           ),
         ),
