@@ -10,7 +10,7 @@
     marking.py    writes braces, labels and spoken forms
     rows.py       a chapter's file of speakers
     manifest.py   book.yaml
-    words.py, speakers.py, sayings.py, hearings.py, voices.py, people.py   the kinds of edits
+    words.py, speakers.py, stretches.py, sayings.py, hearings.py, voices.py, people.py   the kinds
 
 Changes of texts, files of speakers and book.yaml, and their history, belong here. Functions that
 build an edit write nothing, and an edit after which the project could not be read is refused.
@@ -30,18 +30,23 @@ from narrator.pipeline.edits.people import (
 )
 from narrator.pipeline.edits.sayings import entry_edit, parse_entry, say_edit
 from narrator.pipeline.edits.speakers import speaker_edit
+from narrator.pipeline.edits.stretches import EVERYTHING, QUOTED, Stretch, give_edit, swap_edit
 from narrator.pipeline.edits.voices import add_clip, narration_edit, voice_edit
 from narrator.pipeline.edits.words import WrittenParagraph, paragraph, text_edit
 
 __all__ = [
+    "EVERYTHING",
+    "QUOTED",
     "Edit",
     "FileChange",
     "PastEdit",
+    "Stretch",
     "WrittenParagraph",
     "add_clip",
     "add_edit",
     "apply",
     "entry_edit",
+    "give_edit",
     "heard_as_edit",
     "history",
     "merge_edit",
@@ -55,6 +60,7 @@ __all__ = [
     "say_edit",
     "speaker_edit",
     "split_edit",
+    "swap_edit",
     "text_edit",
     "undo",
     "voice_edit",

@@ -34,12 +34,12 @@ def speaker_edit(
     project = book.project
     style, words = None if style is None else one_line(style), one_line(words)
     text = chapter_text(project, step.chapter)
-    names = _resolve_names(text, one_line(speaker))
+    names = resolve_names(text, one_line(speaker))
     pieces = [
         (text.find(line), (line.paragraph_offset + start, line.paragraph_offset + stop), line)
         for line, start, stop in _select_lines(step, words)
     ]
-    speaker_change = _SpeakerChange(text, names, style)
+    speaker_change = SpeakerChange(text, names, style)
     if not speaker_change.change_rows(pieces):
         for place, span, line in pieces:
             speaker_change.change_marks(place, span, line)
@@ -64,7 +64,7 @@ def _select_lines(step: Step, words: str) -> list[tuple[Line, int, int]]:
     raise UsageError(f"“{shorten(words)}” does not stand in chunk {step.id}")
 
 
-def _resolve_names(text: ChapterText, speaker: str) -> tuple[str, ...]:
+def resolve_names(text: ChapterText, speaker: str) -> tuple[str, ...]:
     """The main names of the speakers that a name stands for. Raises UsageError."""
     names = text.roles.find_speakers(squeeze(speaker))
     if names:
@@ -79,7 +79,7 @@ _Piece = tuple[Place, tuple[int, int], Line]
 """A paragraph, the span of it that a chunk says, and the line of the book with this span."""
 
 
-class _SpeakerChange:
+class SpeakerChange:
     """A chapter's text and its file of speakers while speakers are being changed."""
 
     def __init__(self, text: ChapterText, names: tuple[str, ...], style: str | None) -> None:
@@ -138,7 +138,9 @@ class _SpeakerChange:
 
     # -- by marks
 
-    def change_marks(self, place: Place, span: tuple[int, int], line: Line) -> None:
+    def change_marks(
+        self, place: Place, span: tuple[int, int], line: Line, *, in_new_braces: bool = False
+    ) -> None:
         """Give a part of a paragraph to the speakers, by its label, by braces that it has, or by
         new ones.
 
@@ -147,6 +149,9 @@ class _SpeakerChange:
         paragraph = self.text.line(place)
         style = line.style if self.style is None else self.style or None
         attribution: Attribution = (self.names, style)
+        if in_new_braces:
+            self.text = marking.put_in_braces(self.text, place, span, attribution)
+            return
         enclosing_stretches = [
             stretch
             for stretch in paragraph.attributed_spans
