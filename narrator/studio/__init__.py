@@ -26,6 +26,7 @@ about a book are made in the rooms below. Rendering is done by the process that 
     report_routes.py the report: its numbers, the measuring of files
     saved_report.py  the report as one file to hand on
     hearing_routes.py  routes: what was heard, and names that are learnt
+    stretch_edits.py edits of the speakers of a stretch, from requests
     session.py       the current snapshot of the book, and when it is read again
     chunk_states.py  the takes of a chapter, and the state of each chunk
     lengths.py       the length of each chapter, as it is delivered

@@ -31,6 +31,7 @@ from narrator.pipeline.edits import Edit
 from narrator.pipeline.jobs.protocol import Job
 from narrator.report import pickups as printed_pickups
 from narrator.speech.plan import Step
+from narrator.studio import stretch_edits
 from narrator.studio.jobs import Jobs
 from narrator.studio.lexicon_routes import lexicon_edit
 from narrator.studio.people import Guests, Person, Rights
@@ -424,6 +425,8 @@ def _cast_edit(view: ProjectSnapshot, body: Mapping[str, Any]) -> Edit:
 _EDITS: dict[str, Callable[[ProjectSnapshot, Mapping[str, Any]], Edit]] = {
     "text": _text_edit,
     "speaker": _speaker_edit,
+    "give": stretch_edits.give_edit,
+    "swap": stretch_edits.swap_edit,
     "say": _say_edit,
     "lexicon": lexicon_edit,
     "heard_as": _heard_as_edit,
