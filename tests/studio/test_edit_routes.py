@@ -416,3 +416,51 @@ def test_a_note_that_is_written_while_the_book_is_planned_is_shown(
     session.replan()
     session.refresh()
     assert "1.3" in session.view.notes.flags
+
+
+# -- stretches -------------------------------------------------------------------------------------
+
+LINES = {"first": "1.3", "last": "1.6", "first_text": "Not far now.", "last_text": "I am cold."}
+
+
+def test_a_stretch_is_given_to_a_speaker_and_two_are_swapped(studio: Opened) -> None:
+    path = studio.session.path / "out.md"
+    asked = {**LINES, "kind": "swap", "speaker": "Ada", "other": "Ben"}
+    assert "Ada and Ben are swapped in 2 parts" in edit(studio, **asked)
+    assert "Ben: Not far" in path.read_text()
+    assert "Ada: I am cold" in path.read_text()
+    given = edit(studio, **LINES, kind="give", speaker="Ben", whose="Ada")
+    assert "Ben says 1 part" in given
+    for _ in range(2):
+        studio.page.post("/api/undo")
+    assert path.read_text() == OUT
+    edit(studio, **{**LINES, "last": "1.3", "last_text": "Not far now.", "start": 4, "stop": 7},
+         kind="give", speaker="Ben")  # fmt: skip
+    assert "Ada: Not {Ben: far} now." in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"first_text": "Not far then."}, 404),
+        ({"first": "9.9"}, 404),
+        ({"first": "2.1", "first_text": "They came home."}, 400),
+        ({"first": "1.6", "first_text": "I am cold.", "last": "1.3", "last_text": "Not far now."},
+         400),
+        ({"start": -1}, 400),
+        ({"start": True}, 400),
+        ({"stop": "3"}, 400),
+        ({"start": 90}, 200),
+        ({"whose": "Nobody"}, 400),
+        ({"speaker": "Nobody"}, 400),
+        ({"kind": "swap", "other": "narrator"}, 400),
+        ({"kind": "swap"}, 400),
+    ],
+)  # fmt: skip
+def test_a_stretch_of_nonsense_changes_nothing(
+    studio: Opened, changed: dict[str, object], status: int
+) -> None:
+    asked = {**LINES, "kind": "give", "speaker": "Ben", **changed}
+    assert studio.page.post("/api/edits", asked).status == status
+    if status != 200:
+        assert (studio.session.path / "out.md").read_text() == OUT

@@ -1,4 +1,4 @@
-// What changes the book: words, how they are said, who says them; and flags. Each asks in a window,
+// What changes the book: words and how they are said; and flags. Each asks in a window,
 // and the server writes it to the project's own files.
 
 import { act, flagging, sendEdit } from "./actions.js";
@@ -32,7 +32,7 @@ export function flag() {
   });
 }
 
-const quoted = (chunk) =>
+export const quoted = (chunk) =>
   h("blockquote", { class: `c${colorOf(chunk.speakers[0])}` }, shortened(chunk.text, 220));
 
 const detailOf = (chunk) => get(`/api/chunks/${encodeURIComponent(chunk.id)}`);
@@ -276,103 +276,4 @@ function wordButtons(text, written, spoken) {
     { class: "word-buttons", role: "group", "aria-label": "Words of this sentence" },
     ...buttons,
   );
-}
-
-// -- who says it -----------------------------------------------------------------------------------
-
-export function giveSpeaker() {
-  const chunk = chosenChunk();
-  if (!chunk) return;
-  const speakers = nearest(state.chosen);
-  let name = chunk.speakers[0];
-  const style = h("input", { type: "text", value: chunk.style, placeholder: "quietly" });
-  const which = whichWords(chunk.text);
-  const radios = speakers.map((speaker, i) =>
-    h(
-      "label",
-      {},
-      h("input", {
-        type: "radio",
-        name: "speaker",
-        value: speaker.name,
-        checked: speaker.name === name,
-        autofocus: speaker.name === name,
-        onchange: () => (name = speaker.name),
-      }),
-      i < 9 ? h("kbd", {}, i + 1) : null,
-      h("span", { class: `c${colorOf(speaker.name)}` }, speaker.name),
-      h("small", {}, speaker.voice),
-    ),
-  );
-  const group = h("fieldset", { class: "speakers" }, h("legend", {}, "Who says it?"), ...radios);
-  group.addEventListener("keydown", (event) => {
-    const input =
-      /^[1-9]$/.test(event.key) && radios[Number(event.key) - 1]?.querySelector("input");
-    if (!input || event.ctrlKey || event.metaKey || event.altKey) return;
-    input.checked = true;
-    name = input.value;
-    input.focus();
-  });
-  return open({
-    title: `Speaker of ${chunk.id}`,
-    content: [
-      quoted(chunk),
-      which.element,
-      speakers.length > 12 ? finder(radios, speakers) : null,
-      group,
-      field("How (style)", style),
-    ].filter(Boolean),
-    done: "Save",
-    onDone: () =>
-      sendEdit({
-        kind: "speaker",
-        chunk: chunk.id,
-        speaker: name,
-        style: style.value.trim() === chunk.style ? null : style.value.trim(),
-        quotation: which.words() || null,
-      }),
-  });
-}
-
-/** Shows of a large cast those whose names have some letters. */
-function finder(labels, speakers) {
-  const input = h("input", {
-    type: "text",
-    oninput: () =>
-      labels.forEach((label, i) => {
-        label.hidden = !speakers[i].name.toLowerCase().includes(input.value.trim().toLowerCase());
-      }),
-  });
-  return field("Find a name", input);
-}
-
-/** The cast, those who speak nearest to a place first. @param {number} place */
-function nearest(place) {
-  const near = new Map();
-  state.chapter.chunks.forEach((chunk, at) => {
-    for (const name of chunk.speakers) {
-      near.set(name, Math.min(near.get(name) ?? Infinity, Math.abs(at - place)));
-    }
-  });
-  const far = (speaker) => near.get(speaker.name) ?? Infinity;
-  return [...state.book.speakers].sort((one, other) =>
-    far(one) === far(other) ? other.chunks - one.chunks : far(one) - far(other),
-  );
-}
-
-const QUOTED = /“[^”]+”|„[^“”]+[“”]|«[^»]+»|»[^«]+«|"[^"]+"|‘[^’]+’(?!\p{L})/gu;
-
-/** Where narration and quotations stand in one chunk: which of its words are meant. */
-function whichWords(text) {
-  const quotations = [...text.matchAll(QUOTED)]
-    .map(([words]) => words)
-    .filter((words) => words.length < text.length - 2);
-  if (!quotations.length) return { element: null, words: () => "" };
-  const select = h(
-    "select",
-    {},
-    ...quotations.map((words) => h("option", { value: words }, shortened(words, 70))),
-    h("option", { value: "" }, "All of these words"),
-  );
-  return { element: field("Which words?", select), words: () => select.value };
 }

@@ -14,7 +14,7 @@ import { isOpen, open, field } from "./dialogs.js";
 import { openDesk } from "./desk.js";
 import { pressDoubtKey, turnDoubt } from "./doubts.js";
 import { byId, h, isWriting } from "./dom.js";
-import { editWords, flag, giveSpeaker, sayItAs } from "./edits.js";
+import { editWords, flag, sayItAs } from "./edits.js";
 import { nextFound, openFind } from "./find.js";
 import { openRender } from "./jobs.js";
 import { kept } from "./kept.js";
@@ -23,7 +23,9 @@ import { closeError } from "./messages.js";
 import { closeOver, openSide, pane, showPane } from "./panes.js";
 import { changeRate, place, playFrom, seek, setRate, toggle } from "./player.js";
 import { focusProse } from "./prose.js";
+import { giveSpeaker } from "./speakers.js";
 import { state } from "./store.js";
+import { clearStretch, extendStretch } from "./stretch.js";
 import { compareTakes, hearKey, pinHeard, unpinHeard } from "./takes.js";
 import { seconds } from "./words.js";
 import { zoom } from "./wave.js";
@@ -51,8 +53,13 @@ const TABLE = [
   [
     "Go",
     [
-      ["Next sentence", ["ArrowDown", "j"], () => step(1)],
-      ["Sentence before", ["ArrowUp", "k"], () => step(-1)],
+      ["Next sentence", ["ArrowDown", "j"], (event) => (event.shiftKey ? extendStretch(1) : step(1))],
+      ["Sentence before", ["ArrowUp", "k"], (event) => (event.shiftKey ? extendStretch(-1) : step(-1))],
+      [
+        "Choose more: the next sentence too, the one before",
+        ["J", "K"],
+        (event) => extendStretch(event.key.toLowerCase() === "j" ? 1 : -1),
+      ],
       [
         "Next doubtful or flagged, the one before",
         ["n", "N"],
@@ -85,7 +92,7 @@ const TABLE = [
       ["Reviewed up to here", ["h"], () => reviewToHere()],
       ["Edit words", ["e"], () => editWords()],
       ["Say it as", ["w"], () => sayItAs()],
-      ["Speaker", ["v"], () => giveSpeaker()],
+      ["Speaker of all that is chosen", ["v"], () => giveSpeaker()],
       ["Undo, do again: edits, flags, reviewed, pins", ["u", "U"], (event) => (!event.shiftKey ? undo() : redo())],
     ],
   ],
@@ -197,7 +204,7 @@ addEventListener("keyup", (event) => {
 });
 
 function escape() {
-  if (closeError() || closeReport()) return;
+  if (closeError() || closeReport() || clearStretch()) return;
   closeOver();
   if (pane() !== "chunk") {
     showPane("chunk", { focus: false, reveal: false });

@@ -178,6 +178,8 @@ function classes(chunk, place) {
   const names = ["chunk", `c${colorOf(chunk.speakers[0])}`, chunk.state.replace(" ", "-")];
   if (chunk.reviewed) names.push("reviewed");
   if (place === state.chosen) names.push("chosen");
+  const { stretch } = state;
+  if (stretch && !stretch.isText && place >= stretch.from && place <= stretch.to) names.push("stretch");
   if (place === state.playing) names.push("playing");
   if (sought && chunk.text.toLowerCase().includes(sought)) names.push("found");
   return names.join(" ");
@@ -328,6 +330,12 @@ on("playing", ({ before }) => {
   restyle(state.playing);
   if (isFollowing && state.playing >= 0) show(state.playing);
   back.hidden = isFollowing || state.playing < 0;
+});
+on("stretch", ({ before }) => {
+  for (const one of [before, state.stretch]) {
+    if (!one || one.isText) continue;
+    for (let place = one.from; place <= one.to; place++) restyle(place);
+  }
 });
 on("plays", () => follow(true));
 on("search", (query) => {

@@ -30,6 +30,8 @@ export const state = {
   held: false,
   /** Whether the chosen chunk's voice can read it in another way. */
   retakes: true,
+  /** Chosen chunks, or words, beside the one. @type {import("./stretch.js").Stretch | null} */
+  stretch: null,
   /** Whether a voice of the book takes phonemes. */
   takesPhonemes: false,
 };

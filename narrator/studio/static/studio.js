@@ -20,8 +20,12 @@ import "./pickups.js";
 import { playFrom } from "./player.js";
 import { choose, on, state } from "./store.js";
 import { focusProse, onActivate } from "./prose.js";
+import { giveSpeaker } from "./speakers.js";
+import { onGive } from "./stretch.js";
 import "./transport.js";
 import "./wave.js";
+
+onGive(giveSpeaker);
 
 onActivate((place) => {
   state.held = false;

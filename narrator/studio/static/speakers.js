@@ -1,0 +1,277 @@
+// Who says it: of one chunk, of some of its words, or of a stretch of chunks; two speakers swapped.
+
+import { sendEdit } from "./actions.js";
+import { choice, field, open } from "./dialogs.js";
+import { quoted } from "./edits.js";
+import { fill, h } from "./dom.js";
+import { chosenChunk, colorOf, placeOf, state } from "./store.js";
+import { clearStretch, wholeStretch } from "./stretch.js";
+import { counted, shortened } from "./words.js";
+
+/** Asks for the speaker of the chosen stretch, else of the chosen chunk. */
+export function giveSpeaker() {
+  return state.stretch ? giveStretch(state.stretch) : giveChunk();
+}
+
+async function giveChunk() {
+  const chunk = chosenChunk();
+  if (!chunk) return;
+  const place = state.chosen;
+  const speaker = speakerChoice(place, chunk.speakers[0]);
+  const style = h("input", { type: "text", value: chunk.style, placeholder: "quietly" });
+  const which = whichWords(chunk.text);
+  let wantsMore = false;
+  const more = h(
+    "button",
+    {
+      type: "button",
+      onclick: () => {
+        wantsMore = true;
+        more.closest("dialog").close();
+      },
+    },
+    "More lines…",
+  );
+  const isDone = await open({
+    title: `Speaker of ${chunk.id}`,
+    content: [quoted(chunk), which.element, ...speaker.elements, field("How (style)", style)].filter(Boolean),
+    more: [more],
+    done: "Save",
+    onDone: () =>
+      sendEdit({
+        kind: "speaker",
+        chunk: chunk.id,
+        speaker: speaker.name(),
+        style: style.value.trim() === chunk.style ? null : style.value.trim(),
+        words: which.words() || null,
+      }),
+  });
+  return wantsMore ? giveStretch(wholeStretch(place, place)) : isDone;
+}
+
+// -- a stretch -------------------------------------------------------------------------------------
+
+/** @param {import("./stretch.js").Stretch} chosen */
+async function giveStretch(chosen) {
+  let stretch = chosen;
+  let mode = "give";
+  const { chunks } = state.chapter;
+  const ends = ["from", "to"].map((name) =>
+    h("input", { type: "text", inputmode: "decimal", value: chunks[stretch[name]].id, oninput: read, autocomplete: "off" }),
+  );
+  const summary = h("div", { class: "stretch-summary" });
+  const give = h("div", { class: "content-part" });
+  const swap = h("div", { class: "content-part", hidden: true });
+  const isPartial = chosen.start > 0 || chosen.stop !== null;
+  const extent = isPartial
+    ? choice(
+        "How much",
+        "extent",
+        [
+          ["words", "The selected words"],
+          ["chunks", "Whole chunks"],
+        ],
+        "words",
+        (value) => {
+          stretch = value === "words" ? chosen : wholeStretch(chosen.from, chosen.to);
+          ends.forEach((input, i) => (input.value = chunks[stretch[i ? "to" : "from"]].id));
+          draw();
+        },
+      )
+    : null;
+
+  /** Speakers of the stretch, with the number of their chunks, the most frequent first. */
+  function voices() {
+    const counts = new Map();
+    for (const chunk of chunks.slice(stretch.from, stretch.to + 1)) {
+      const name = chunk.speakers.join(" & ");
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    return [...counts].sort((one, other) => other[1] - one[1]);
+  }
+  const narrator = state.book.speakers.find(({ name }) => !colorOf(name))?.name;
+  const speaker = speakerChoice(stretch.from, voices().find(([name]) => name !== narrator)?.[0]);
+  const whose = h("select");
+  const pair = [h("select"), h("select")];
+
+  function read() {
+    const [from, to] = ends.map((input) => placeOf(idOf(input.value)));
+    if (from < 0 || to < 0) return;
+    stretch = wholeStretch(Math.min(from, to), Math.max(from, to));
+    draw();
+  }
+
+  function draw() {
+    const [first, last] = [chunks[stretch.from], chunks[stretch.to]];
+    const all = voices();
+    const names = all.map(([name]) => name);
+    const people = names.filter((name) => name !== narrator);
+    const words = [...first.text].slice(stretch.start).join("");
+    fill(
+      summary,
+      h("blockquote", {}, shortened(words, 90), first === last ? null : ` … ${shortened(last.text, 60)}`),
+      h(
+        "p",
+        { class: "note", role: "status" },
+        `${counted(stretch.to - stretch.from + 1, "chunk")}: ${all.map(([name, count]) => `${name} ${count}`).join(", ")}`,
+      ),
+    );
+    options(whose, [
+      ...(names.includes(narrator) && (people.length || /[“„«"‘「『]/.test(textOf(stretch)))
+        ? [['"', "All but the narration"]]
+        : []),
+      ["*", "Everything"],
+      ...(names.length > 1 ? names.map((name) => [name, `Only what ${name} says`]) : []),
+    ]);
+    const others = state.book.speakers.map(({ name }) => name).filter((name) => name !== narrator);
+    const ordered = [...new Set([...people.filter((name) => others.includes(name)), ...others])];
+    pair.forEach((select, i) => options(select, ordered.map((name) => [name, name]), ordered[i]));
+  }
+
+  const textOf = ({ from, to }) => chunks.slice(from, to + 1).map(({ text }) => text).join(" ");
+
+  fill(
+    give,
+    ...speaker.elements,
+    field("Which of these lines", whose),
+  );
+  fill(swap, field("Who says what", pair[0]), field("is said by, and the other way round", pair[1]));
+  draw();
+  const isDone = await open({
+    title: "Speakers of a stretch",
+    content: [
+      h("div", { class: "row ends" }, field("From chunk", ends[0]), field("to chunk", ends[1])),
+      extent,
+      summary,
+      choice(
+        "What is to be done",
+        "stretch-mode",
+        [
+          ["give", "Give to a speaker"],
+          ["swap", "Swap two speakers"],
+        ],
+        mode,
+        (value) => {
+          mode = value;
+          give.hidden = value !== "give";
+          swap.hidden = value === "give";
+        },
+      ),
+      give,
+      swap,
+    ].filter(Boolean),
+    done: "Save",
+    onDone: () => {
+      if (ends.some((input) => placeOf(idOf(input.value)) < 0))
+        throw new Error("There is no such chunk in this chapter. A chunk has a number: 12, or 3.12.");
+      const [first, last] = [chunks[stretch.from], chunks[stretch.to]];
+      const lines = {
+        first: first.id,
+        last: last.id,
+        first_text: first.text,
+        last_text: last.text,
+        start: stretch.start,
+        stop: stretch.stop,
+      };
+      return mode === "give"
+        ? sendEdit({ kind: "give", ...lines, speaker: speaker.name(), whose: whose.value })
+        : sendEdit({ kind: "swap", ...lines, speaker: pair[0].value, other: pair[1].value });
+    },
+  });
+  if (isDone) clearStretch();
+  return isDone;
+}
+
+/** "12" and "3.12" are chunks of the open chapter. @param {string} words */
+function idOf(words) {
+  const number = words.trim();
+  return /^\d+$/.test(number) ? `${state.chapter.number}.${number}` : number;
+}
+
+/** Gives a list other options; the chosen one stays if it can. */
+function options(select, rows, otherwise = rows[0]?.[0]) {
+  const chosen = rows.some(([value]) => value === select.value) ? select.value : otherwise;
+  fill(select, ...rows.map(([value, words]) => h("option", { value, selected: value === chosen }, words)));
+}
+
+// -- the cast --------------------------------------------------------------------------------------
+
+/**
+ * The cast as a list to choose from, those near a place first; digits choose.
+ * @param {number} place @param {string | undefined} name who is chosen at first
+ */
+function speakerChoice(place, name) {
+  const speakers = nearest(place);
+  let chosen = speakers.some((one) => one.name === name) ? name : speakers[0].name;
+  const radios = speakers.map((speaker, i) =>
+    h(
+      "label",
+      {},
+      h("input", {
+        type: "radio",
+        name: "speaker",
+        value: speaker.name,
+        checked: speaker.name === chosen,
+        autofocus: speaker.name === chosen,
+        onchange: () => (chosen = speaker.name),
+      }),
+      i < 9 ? h("kbd", {}, i + 1) : null,
+      h("span", { class: `c${colorOf(speaker.name)}` }, speaker.name),
+      h("small", {}, speaker.voice),
+    ),
+  );
+  const group = h("fieldset", { class: "speakers" }, h("legend", {}, "Who says it?"), ...radios);
+  group.addEventListener("keydown", (event) => {
+    const input =
+      /^[1-9]$/.test(event.key) && radios[Number(event.key) - 1]?.querySelector("input");
+    if (!input || event.ctrlKey || event.metaKey || event.altKey) return;
+    input.checked = true;
+    chosen = input.value;
+    input.focus();
+  });
+  const find = speakers.length > 12 ? finder(radios, speakers) : null;
+  return { elements: [find, group].filter(Boolean), name: () => chosen };
+}
+
+/** Shows of a large cast those whose names have some letters. */
+function finder(labels, speakers) {
+  const input = h("input", {
+    type: "text",
+    oninput: () =>
+      labels.forEach((label, i) => {
+        label.hidden = !speakers[i].name.toLowerCase().includes(input.value.trim().toLowerCase());
+      }),
+  });
+  return field("Find a name", input);
+}
+
+/** The cast, those who speak nearest to a place first. @param {number} place */
+function nearest(place) {
+  const near = new Map();
+  state.chapter.chunks.forEach((chunk, at) => {
+    for (const name of chunk.speakers) {
+      near.set(name, Math.min(near.get(name) ?? Infinity, Math.abs(at - place)));
+    }
+  });
+  const far = (speaker) => near.get(speaker.name) ?? Infinity;
+  return [...state.book.speakers].sort((one, other) =>
+    far(one) === far(other) ? other.chunks - one.chunks : far(one) - far(other),
+  );
+}
+
+const QUOTED = /“[^”]+”|„[^“”]+[“”]|«[^»]+»|»[^«]+«|"[^"]+"|‘[^’]+’(?!\p{L})/gu;
+
+/** Where narration and quotations stand in one chunk: which of its words are meant. */
+function whichWords(text) {
+  const quotations = [...text.matchAll(QUOTED)]
+    .map(([words]) => words)
+    .filter((words) => words.length < text.length - 2);
+  if (!quotations.length) return { element: null, words: () => "" };
+  const select = h(
+    "select",
+    {},
+    ...quotations.map((words) => h("option", { value: words }, shortened(words, 70))),
+    h("option", { value: "" }, "All of these words"),
+  );
+  return { element: field("Which words?", select), words: () => select.value };
+}
