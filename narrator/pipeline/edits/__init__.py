@@ -10,7 +10,7 @@
     marking.py    writes braces, labels and spoken forms
     rows.py       a chapter's file of speakers
     manifest.py   book.yaml
-    words.py, speakers.py, stretches.py, sayings.py, hearings.py, voices.py, people.py   the kinds
+    words.py, speakers.py, stretches.py, sayings.py, hearings.py, voices.py, people.py: the kinds
 
 Changes of texts, files of speakers and book.yaml, and their history, belong here. Functions that
 build an edit write nothing, and an edit after which the project could not be read is refused.

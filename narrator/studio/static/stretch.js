@@ -130,8 +130,8 @@ export const onGive = (run) => (give = run);
 
 function draw() {
   const { stretch } = state;
-  bar.hidden = !stretch;
-  if (!stretch) return;
+  bar.hidden = !stretch || state.book.you?.rights === "listen";
+  if (bar.hidden) return;
   const { chunks } = state.chapter;
   const [first, last] = [chunks[stretch.from], chunks[stretch.to]];
   const isPartial = stretch.start > 0 || stretch.stop !== null;
