@@ -41,7 +41,6 @@ class BookApp:
         self._people_routes = PeopleRoutes(session, self.guests)
         self._report = ReportRoutes(session)
         self._quick_voice = quick_voice = QuickVoice()
-        quick_voice = QuickVoice()
         self.hearing = HearingRoutes(session, self.jobs)
         self.app: Starlette = server.app(
             [

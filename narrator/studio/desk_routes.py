@@ -22,6 +22,9 @@ from narrator.studio import rows
 from narrator.studio.session import NotFound, ProjectSession, ProjectSnapshot
 from narrator.text.words import words
 
+_MAX_CUES = 100
+"""Most chunks whose words are in one answer: a chapter may have thousands."""
+
 
 class DeskRoutes:
     """Routes that show other takes of a chunk, and the times of words."""
@@ -74,7 +77,10 @@ class DeskRoutes:
         return plans[engine]
 
     async def word_times(self, request: Request) -> Response:
-        """Lists when each word of a chapter is said; `v` is the tag of its sound."""
+        """Lists when each word of some chunks is said, from the chunk `from` on.
+
+        `v` is the tag of the chapter's sound.
+        """
 
         def list_words() -> dict[str, Any]:
             view = self.session.view
@@ -82,8 +88,9 @@ class DeskRoutes:
             sound = self.session.sound(number)
             if sound is None or request.query_params.get("v") not in (None, sound.bytes.tag):
                 raise NotFound("this chapter sounds otherwise now; ask for it again")
+            first_chunk = request.query_params.get("from", "")
             steps = {step.id: step for step in view.chapters[number]}
-            timeline = _time_words(view, steps, sound.timeline)
+            timeline = _time_words(view, steps, _part_of(sound.timeline, first_chunk))
             return {
                 "words": {
                     cue.chunk: list(_word_rows(timeline, cue, steps[cue.chunk].language))
@@ -112,6 +119,13 @@ def _other_row(engine: str, plan: BookPlan | str, id: str, text: str) -> dict[st
     step = next((s for s in plan.steps if s.id == id and s.chunk.text == text), None)
     name = step.engine if step else engine
     return {"engine": name, "tries": rows.tries(plan, step) if step else [], "trouble": ""}
+
+
+def _part_of(timeline: Timeline, first_chunk: str) -> Timeline:
+    """Returns the part of a timeline from a chunk on, or from its start without that chunk."""
+    numbers = [n for n, cue in enumerate(timeline.cues) if cue.chunk == first_chunk]
+    part = slice(numbers[0] if numbers else 0, (numbers[0] if numbers else 0) + _MAX_CUES)
+    return replace(timeline, cues=timeline.cues[part], takes=timeline.takes[part])
 
 
 def _time_words(view: ProjectSnapshot, steps: Mapping[str, Step], timeline: Timeline) -> Timeline:

@@ -92,4 +92,6 @@ def test_words_have_times_within_their_chunk(shared: Opened) -> None:
     tag = chapter["sound"]["url"].rpartition("/")[2]
     assert shared.page.get(f"/api/words/1?v={tag}").status == 200
     assert shared.page.get("/api/words/1?v=other").status == 404
+    later = shared.page.get("/api/words/1?from=1.3").json["words"]
+    assert later == {id: rows for id, rows in words.items() if id not in ("1.1", "1.2")}
     assert shared.page.get("/api/words/99").status == 404

@@ -289,6 +289,12 @@ def test_a_slower_take_is_asked_for_compared_blind_and_pinned_by_keys(studio: St
     studio.render()
     studio.press("j")
     expect(page.locator("#pane-chunk .number")).to_have_text("1.2")
+    studio.press("Space")
+    page.wait_for_function("CSS.highlights.get('spoken')?.size")  # the word that is said
+    studio.press("Space")
+    page.wait_for_function("!CSS.highlights.has('spoken')")
+    studio.press("ArrowUp", "ArrowDown")
+    expect(page.locator("#pane-chunk .number")).to_have_text("1.2")
     studio.press("d")  # the first field is the speed: the draft voice has no styles
     expect(page.locator("[name=speed]")).to_be_focused()
     page.keyboard.type("0.8")
@@ -304,8 +310,8 @@ def test_a_slower_take_is_asked_for_compared_blind_and_pinned_by_keys(studio: St
     studio.press("x")
     expect(page.get_by_role("button", name="Hear B")).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="B is better").press("Enter")
-    expect(page.locator(".verdict")).to_contain_text(re.compile("A was take .*; B was take"))
-    if "Better: take 1" in page.locator(".verdict").inner_text():
+    expect(page.locator(".outcome")).to_contain_text(re.compile("A was take .*; B was take"))
+    if "Better: take 1" in page.locator(".outcome").inner_text():
         studio.press("Enter")
         expect(page.locator("#said")).to_contain_text("Pinning take 1 of 1.2")
     else:

@@ -1,7 +1,7 @@
 // Two takes of a chunk against each other: as loud as each other, and blind where one wants it.
 
 import { open } from "./dialogs.js";
-import { fill, h, icon, isWriting } from "./dom.js";
+import { fill, h, icon, isWriting, unseen } from "./dom.js";
 import { kept, keep } from "./kept.js";
 import { heardNow, playUrl, share, stop } from "./samples.js";
 import { on, colorOf } from "./store.js";
@@ -20,11 +20,11 @@ export function compare(chunk, takes, first, second, pinIt) {
   /** As they are heard: in another order where nobody is to know. */
   let sides = pair;
   let isTold = false;
-  const said = h("div", { class: "verdict", role: "status" });
+  const said = h("div", { class: "outcome", role: "status" });
   const levelled = tick("Same loudness", "levelled", true);
   const blind = tick("Blind: which is which is told after you choose", "blind", false, begin);
   const buttons = SIDES.map((side, place) =>
-    h("button", { type: "button", class: "side", onclick: () => toggle(place) }, icon("play"), h("strong", {}, side), h("small", {})),
+    h("button", { type: "button", class: "side", onclick: () => toggle(place) }, icon("play"), unseen("Hear "), h("strong", {}, side), h("small", {})),
   );
   const verdicts = [0, 1, null].map((place) =>
     h(
@@ -49,7 +49,6 @@ export function compare(chunk, takes, first, second, pinIt) {
       button.setAttribute("aria-pressed", String(isOn));
       button.querySelector("use").setAttribute("href", isOn ? "#i-pause" : "#i-play");
       button.querySelector("small").textContent = isTold ? sides[place].title : "";
-      button.setAttribute("aria-label", `Hear ${SIDES[place]}${isTold ? `: ${sides[place].title}` : ""}`);
     });
   }
 

@@ -237,11 +237,13 @@ const STOPPED = 130;
 
 function endWords(kind, exit) {
   if (exit === STOPPED) return "Stopped: what was spoken is kept";
-  if (kind === "hear") return "Listened: the panel Heard says what";
   if (kind === "retake")
     return exit ? "Spoken again, but no take passed its checks" : "Spoken again";
   return exit ? "Done, but not complete: the Render panel says more" : "Done";
 }
+
+const listened = ({ heard, misheard }) =>
+  `Listened to ${counted(heard, "take")}: ${misheard ? `${counted(misheard, "take")} of the book may not say the text` : "all of the book say their text"}`;
 
 /** How the last job went: it may end with an error, or with something left to do. */
 function ended({ exit, error, text }) {
@@ -340,6 +342,7 @@ const heard = {
     if (event.job === running?.id) [running, progress] = [null, null];
     queue = queue.filter((job) => job.id !== event.job);
     if (event.exit && event.error) complain(event.error);
+    else if (kind === "hear" && !event.exit) say(listened(event.summary), "job");
     else if (event.summary?.retaken?.length) say(retaken(event.summary.retaken), "job");
     else if (SLOW.has(kind) && kind !== "audition") say(endWords(kind, event.exit), "job");
     loadBook();

@@ -22,6 +22,7 @@ import { choose, on, state } from "./store.js";
 import { focusProse, onActivate } from "./prose.js";
 import { giveSpeaker } from "./speakers.js";
 import { onGive } from "./stretch.js";
+import "./spoken.js";
 import "./transport.js";
 import "./wave.js";
 
