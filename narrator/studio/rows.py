@@ -112,6 +112,9 @@ def _chapter_row(
     steps = view.chapters.get(number, ())
     states = [chunk_states[step.id].state for step in steps]
     flags, reviewed = view.notes.flags, view.notes.reviewed
+    unspoken = {  # the same words may be said twice
+        step.key: step.expected for step in steps if chunk_states[step.id].state not in RENDERED
+    }
     return {
         "number": number + 1,
         "title": view.book.chapters[number].title,
@@ -122,9 +125,7 @@ def _chapter_row(
         "flagged": sum(any(not row.done for row in flags.get(step.id, ())) for step in steps),
         "reviewed": sum(step.key in reviewed for step in steps),
         "length": round(seconds, 3),
-        "unspoken": round(
-            sum(step.expected for step in steps if chunk_states[step.id].state not in RENDERED), 1
-        ),
+        "unspoken": round(sum(unspoken.values()), 1),
         "current": bool(states) and all(state in RENDERED for state in states),
     }
 

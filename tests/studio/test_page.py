@@ -82,7 +82,7 @@ class Studio:
         """All that is to be rendered, by the button that the key leads to."""
         self.press("Shift+R")
         self.page.locator("#render-now").click()
-        expect(self.page.locator("#to-render")).to_have_text("Stop")
+        expect(self.page.locator("#to-render")).to_have_text("Pause")
         expect(self.page.locator("#to-render")).to_have_text("Render…")
         expect(self.page.locator("#status")).to_have_text("All is rendered")
         self.press("Escape")
@@ -419,6 +419,42 @@ def test_the_whole_book_is_searched_by_words_speaker_and_state(studio: Studio) -
     page.get_by_role("searchbox", name="Words in the book").press("ArrowDown")
     studio.press("Enter")
     expect(studio.chunk("1.5")).to_have_class(re.compile("chosen"))
+
+
+def test_chapters_are_queued_reordered_paused_and_resumed(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "book.yaml").write_text(BOOK)
+    for name in ("out", "home"):
+        lines = [f"Stone {number} of the long way {name} was passed." for number in range(120)]
+        (tmp_path / f"{name}.md").write_text("\n\n".join(lines))
+    with opened(chromium, tmp_path) as studio:
+        page, opener = studio.page, studio.page.locator("#to-render")
+        pane, rows = page.locator("#pane-render"), page.locator(".queue li")
+        studio.press("Shift+R")
+        pane.get_by_role("radio", name="Some chapters").check()
+        pane.get_by_role("checkbox", name="1. Out").press("Space")
+        pane.get_by_role("button", name="Render chapter 1").press("Enter")
+        expect(opener).to_have_text("Pause")
+        pane.get_by_role("checkbox", name="2. Home").press("Space")
+        pane.get_by_role("button", name="Add to the queue: chapter 2").press("Enter")
+        expect(rows).to_contain_text(["Chapter 2: Home"])
+        opener.press("Enter")
+        expect(opener).to_have_text("Resume")
+        expect(rows).to_contain_text(["Chapter 1: Out", "Chapter 2: Home"])
+        expect(page.locator("#status")).to_contain_text("Paused")
+        rows.nth(1).get_by_role("button", name="Earlier").press("Enter")
+        expect(rows).to_contain_text(["Chapter 2: Home", "Chapter 1: Out"])
+        page.reload()  # another page sees the same queue
+        expect(rows).to_contain_text(["Chapter 2: Home", "Chapter 1: Out"])
+        rows.nth(1).get_by_role("button", name="Take out of the queue").press("Enter")
+        expect(rows).to_have_count(1)
+        opener.press("Enter")
+        expect(pane.locator(".at-work")).to_contain_text("Chapter 2: Home")
+        home, out = page.locator(".chapter").nth(1), page.locator(".chapter").nth(0)
+        expect(home.locator(".tally")).to_have_text("rendered")
+        expect(opener).to_have_text("Render…")
+        expect(out.locator(".tally")).to_contain_text("of 120 rendered")
 
 
 def test_pickups_are_filtered_by_words_chapter_speaker_and_done(studio: Studio) -> None:

@@ -41,7 +41,7 @@ const listeners = new Map();
 
 /**
  * Returns a function that ends it. Topics: book, opened (another chapter), chapter (the same, changed), chosen, playing, player,
- * job (an event of the owner of the project), link, edited.
+ * job (an event of the owner of the project), jobs (they changed), link, edited.
  * @param {string} topic @param {(detail: any) => void} listener
  */
 export function on(topic, listener) {

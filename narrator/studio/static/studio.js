@@ -23,6 +23,7 @@ import { focusProse, onActivate } from "./prose.js";
 import { giveSpeaker } from "./speakers.js";
 import { onGive } from "./stretch.js";
 import "./spoken.js";
+import "./render.js";
 import "./transport.js";
 import "./wave.js";
 

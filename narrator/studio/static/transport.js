@@ -31,7 +31,8 @@ function draw() {
 }
 
 function drawTime() {
-  byId("time").textContent = `${clock(place())} / ${clock(length())}${ofWhole()}`;
+  const whole = ofWhole();
+  fill(byId("time"), `${clock(place())} / ${clock(length())}`, whole && h("span", { class: "more" }, whole));
 }
 
 /** How long the chapter will be, while some of it is not rendered. */

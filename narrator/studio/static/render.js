@@ -1,0 +1,356 @@
+// The panel Render: the queue, what is to be rendered and what that costs, by which voice.
+
+import { attempt, submit } from "./actions.js";
+import { post } from "./api.js";
+import { choice } from "./dialogs.js";
+import { byId, h, icon, refill } from "./dom.js";
+import { KINDS, atWhat, costOf, done, isPausing, left, pause, share, stop, what, work } from "./jobs.js";
+import { goTo } from "./loading.js";
+import { say } from "./messages.js";
+import { pane } from "./panes.js";
+import { on, state } from "./store.js";
+import { counted, grouped, percent, shortened, span } from "./words.js";
+
+const box = byId("pane-render");
+
+/** What is to be rendered: book, chapter or some. */
+let scope = "book";
+/** Numbers of the chapters that were chosen. @type {Set<number>} */
+const chosen = new Set();
+/** The voice that is to speak, "draft" or "model"; "" for the one that is looked at. */
+let voice = "";
+/** What has been asked for, render or export, and nobody has said yet that it begins. */
+let asking = "";
+
+function draw() {
+  if (!state.book || pane() !== "render") return;
+  refill(box, queue(), toRender(), lately(), warnings());
+}
+
+// -- the queue -------------------------------------------------------------------------------------
+
+/** 1, 2, 3, 5 -> "1–3, 5". @param {string[]} chapters */
+function ranges(chapters) {
+  const numbers = chapters.map(Number).sort((one, other) => one - other);
+  if (numbers.some(Number.isNaN)) return chapters.join(", ");
+  const parts = [];
+  for (const number of numbers) {
+    const last = parts.at(-1);
+    if (last && number === last[1] + 1) last[1] = number;
+    else parts.push([number, number]);
+  }
+  return parts.map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`)).join(", ");
+}
+
+/** @param {string[]} chapters */
+function partName(chapters) {
+  if (!chapters.length) return "The book";
+  const one = chapters.length === 1 && state.book.chapters[Number(chapters[0]) - 1];
+  if (one) return `Chapter ${one.number}${one.title ? `: ${shortened(one.title, 40)}` : ""}`;
+  return `Chapters ${ranges(chapters)}`;
+}
+
+const isDraft = (job) => job.engine === "draft";
+const bothVoices = () => state.book.can.draft && state.book.can.model;
+
+/** What a job is about, and what is said of it in small. */
+function jobWords(job) {
+  const { book } = state;
+  const isWhole = job.kind === "render" || job.kind === "export";
+  const title = isWhole ? partName(job.chapters) : `${KINDS[job.kind]} ${job.chunks.join(", ")}`;
+  const of = new Set(job.chapters.map(Number));
+  const chapters = book.chapters.filter((one) => !of.size || of.has(one.number));
+  const seconds = chapters.reduce((sum, one) => sum + one.unspoken, 0);
+  const isLookedAt = job.kind === "render" && isDraft(job) === book.draft;
+  const cost = isLookedAt && seconds ? costOf(book, seconds) : null;
+  const notes = [
+    job.kind === "export" && "files",
+    isWhole && bothVoices() && (isDraft(job) ? "draft" : "model"),
+    cost !== null && `about ${span(cost)}`,
+  ];
+  return { title, note: notes.filter(Boolean).join(", ") };
+}
+
+function queue() {
+  const { running, queue: waiting, isPaused } = work;
+  if (!running && !waiting.length) return null;
+  return h(
+    "section",
+    { "aria-label": "Queue" },
+    h("h3", {}, isPaused && !running ? "Queue, paused" : "Queue"),
+    running ? atWork(running) : null,
+    isPaused && !running
+      ? h("button", { class: "main wide", "data-keep": "resume", onclick: () => pause(false) }, icon("play"), "Resume")
+      : null,
+    waiting.length ? h("ol", { class: "queue" }, ...waiting.map(waitingRow)) : null,
+    waiting.length + (running ? 1 : 0) > 1
+      ? h("button", { class: "small", "data-keep": "stop-all", onclick: () => stop() }, "Stop all")
+      : null,
+  );
+}
+
+function atWork(job) {
+  const { title, note } = jobWords(job);
+  return h(
+    "div",
+    { class: "at-work" },
+    h("p", {}, h("b", {}, title), h("small", {}, ` ${note}`)),
+    h("progress", { max: 1, value: share(), "aria-label": atWhat() }),
+    h("p", { class: "big" }, isPausing() ? "Pausing …" : `${atWhat()} ${percent(share())}${left()}`),
+    h("p", { class: "note" }, done()),
+    h(
+      "div",
+      { class: "row" },
+      job.pausable
+        ? h("button", { "data-keep": "pause", disabled: work.isPaused, onclick: () => pause(true) }, icon("pause"), "Pause")
+        : null,
+      h("button", { class: "stop", "data-keep": "stop", onclick: () => stop(job.id) }, icon("stop"), "Stop"),
+    ),
+  );
+}
+
+function waitingRow(job, place, all) {
+  const { title, note } = jobWords(job);
+  const button = (name, label, isOff, onclick) =>
+    h(
+      "button",
+      {
+        class: "plain small",
+        "aria-label": `${label}: ${title}`,
+        title: label,
+        "aria-disabled": isOff ? "true" : null,
+        "data-keep": `${name}-${job.id}`,
+        onclick: () => isOff || onclick(),
+      },
+      icon(name),
+    );
+  const moveBefore = (other) => move(job, other?.id ?? "", title);
+  return h(
+    "li",
+    {},
+    h("span", {}, title, h("small", {}, ` ${note}`)),
+    button("up", "Earlier", place === 0, () => moveBefore(all[place - 1])),
+    button("down", "Later", place === all.length - 1, () => moveBefore(all[place + 2])),
+    button("close", "Take out of the queue", false, () => stop(job.id)),
+  );
+}
+
+async function move(job, before, title) {
+  await attempt(() => post("/api/queue/move", { id: job.id, before }));
+  say(`${title} is moved`, "job");
+}
+
+// -- what is to be rendered ------------------------------------------------------------------------
+
+const asDraft = () => (voice ? voice === "draft" : state.book.draft);
+
+/** What a render has to do: of the book, of the open chapter, or of those that were chosen. */
+function scoped() {
+  const { book, chapter } = state;
+  const isKnown = asDraft() === book.draft;
+  if (scope === "book")
+    return { name: "the book", chapters: [], isKnown, chunks: book.todo.chunks, seconds: book.todo.seconds };
+  const rows = book.chapters.filter((one) =>
+    scope === "some" ? chosen.has(one.number) : one.number === chapter?.number,
+  );
+  const chapters = rows.map((one) => String(one.number));
+  return {
+    name: rows.length ? `chapter${rows.length === 1 ? "" : "s"} ${ranges(chapters)}` : "no chapter",
+    chapters,
+    isKnown,
+    isEmpty: !rows.length,
+    chunks: rows.reduce((sum, one) => sum + one.chunks - one.rendered, 0),
+    seconds: rows.reduce((sum, one) => sum + one.unspoken, 0),
+  };
+}
+
+function toRender() {
+  const { todo, jobs } = state.book;
+  const { chapter } = state;
+  const reasons = todo.reasons.map((one) =>
+    h("li", {}, h("b", {}, counted(one.chunks, "chunk")), ` ${one.why}`),
+  );
+  const parts = [
+    ["book", "The book"],
+    ...(chapter ? [["chapter", `Chapter ${chapter.number} alone`]] : []),
+    ...(state.book.chapters.length > 1 ? [["some", "Some chapters"]] : []),
+  ];
+  return h(
+    "section",
+    {},
+    h("h3", {}, "To be rendered"),
+    h("p", { class: "big" }, ...what(state.book)),
+    reasons.length ? h("ul", { class: "reasons" }, ...reasons) : null,
+    kept(choice("How much", "scope", parts, scope, (value) => {
+      scope = value;
+      draw();
+    })),
+    scope === "some" ? chapterList() : null,
+    bothVoices()
+      ? kept(choice("By", "by", [["draft", "Draft voice"], ["model", "Model"]], asDraft() ? "draft" : "model", (value) => {
+          voice = value;
+          draw();
+        }))
+      : null,
+    ...buttons(scoped()),
+    jobs.last ? h("p", { class: jobs.last.exit ? "trouble" : "note" }, ended(jobs.last)) : null,
+  );
+}
+
+/** Radio buttons that keep the focus when the panel is drawn anew. */
+function kept(fieldset) {
+  for (const radio of fieldset.querySelectorAll("input"))
+    radio.dataset.keep = `radio-${radio.name.replace(/-\d+$/, "")}-${radio.value}`;
+  return fieldset;
+}
+
+function chapterList() {
+  const { chapters } = state.book;
+  const isLeft = (one) => one.rendered < one.chunks;
+  const choose = (numbers) => {
+    chosen.clear();
+    for (const number of numbers) chosen.add(number);
+    draw();
+  };
+  const row = (one) =>
+    h(
+      "label",
+      { class: "tick" },
+      h("input", {
+        type: "checkbox",
+        checked: chosen.has(one.number),
+        "data-keep": `chapter-${one.number}`,
+        onchange: () => {
+          if (!chosen.delete(one.number)) chosen.add(one.number);
+          draw();
+        },
+      }),
+      h("span", {}, `${one.number}. ${one.title}`),
+      h("small", {}, isLeft(one) ? `${grouped(one.chunks - one.rendered)} to speak` : "rendered"),
+    );
+  const button = (name, words, numbers) =>
+    h("button", { class: "small", "data-keep": name, onclick: () => choose(numbers) }, words);
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "row" },
+      button("all-left", "All that are not rendered", chapters.filter(isLeft).map((one) => one.number)),
+      button("none", "None", []),
+    ),
+    h("div", { class: "chapter-list", role: "group", "aria-label": "Chapters to render" }, ...chapters.map(row)),
+  );
+}
+
+/** One speaks what is missing, and then makes the files; the other makes them of what is there. */
+function buttons(part) {
+  const { can, formats } = state.book;
+  const draft = asDraft();
+  const isThere = draft ? can.draft : can.model;
+  const hasWork = !part.isEmpty && (!part.isKnown || part.chunks > 0);
+  const files = formats.map((one) => one.toUpperCase()).join(", ");
+  const cost = part.isKnown ? costOf(state.book, part.seconds) : null;
+  const waits = Boolean(work.running || work.queue.length);
+  const button = (id, kind, words, isOff) =>
+    h(
+      "button",
+      {
+        id,
+        class: `wide${isOff ? "" : " main"}`,
+        "data-keep": id,
+        disabled: isOff,
+        onclick: () => begin(kind, part),
+      },
+      icon(kind),
+      words,
+    );
+  const time = cost === null || !part.chunks ? "" : ` (about ${span(cost)})`;
+  const makes = part.chapters.length
+    ? `Then ${part.name} ${part.chapters.length === 1 ? "is" : "are"} mastered; ${files} of the whole book is made when that is exported.`
+    : `Then ${files} is made.`;
+  const notes = [
+    !isThere && can.why_not,
+    part.isEmpty && "Choose chapters above.",
+    hasWork && `By the ${draft ? "draft voice" : "model"}. ${makes} You can go on working meanwhile.`,
+    !hasWork && !part.isEmpty && `Nothing of ${part.name} is missing.`,
+    hasWork && part.isKnown && cost === null && `About ${span(part.seconds)} of speech: ${UNMEASURED[String(draft)]}`,
+  ];
+  const verb = waits ? "Add to the queue:" : "Render";
+  return [
+    button(
+      "render-now",
+      "render",
+      asking === "render" ? "Starting …" : `${verb} ${part.name}${time}`,
+      !isThere || Boolean(asking) || !hasWork,
+    ),
+    ...notes.filter(Boolean).map((words) => h("p", { class: "note" }, words)),
+    button(
+      "export-now",
+      "export",
+      asking === "export" ? "Starting …" : `Export ${files}`,
+      Boolean(asking) || part.isEmpty || (part.isKnown && part.chunks > 0),
+    ),
+    part.isKnown && part.chunks
+      ? h("p", { class: "note" }, `${counted(part.chunks, "chunk")} of ${part.name} must be spoken first.`)
+      : null,
+  ];
+}
+
+const UNMEASURED = {
+  true: "the draft voice needs a small part of that.",
+  false: "how long the model needs here is known after its first chunks.",
+};
+
+async function begin(kind, { chapters, name }) {
+  asking = kind;
+  const waits = Boolean(work.running || work.queue.length);
+  draw();
+  if (await submit({ kind, chapters, draft: asDraft() })) {
+    say(waits ? `In the queue: ${name}` : `${KINDS[kind]} begins`, "job");
+    chosen.clear();
+  }
+  asking = "";
+  draw();
+}
+
+const STOPPED = 130;
+
+/** How the last job went: it may end with an error, or with something left to do. */
+function ended({ exit, error, text }) {
+  if (!exit) return text;
+  if (exit === STOPPED) return text ? `Stopped: ${text}` : "Stopped";
+  return error ? `The last one stopped: ${error}` : `Not complete: ${text || `exit code ${exit}`}`;
+}
+
+// -- what happened ---------------------------------------------------------------------------------
+
+function lately() {
+  if (!work.news.length) return null;
+  const rows = work.news.map((one) =>
+    h(
+      "li",
+      {},
+      h("button", { class: "link", onclick: () => goTo(one.chunk) }, one.chunk),
+      ` ${one.words}`,
+    ),
+  );
+  return h("section", {}, h("h3", {}, "Lately"), h("ul", { class: "news" }, ...rows));
+}
+
+function warnings() {
+  const all = state.book.warnings ?? [];
+  if (!all.length) return null;
+  const rows = all
+    .slice(0, 50)
+    .map((one) => h("li", {}, one.text, one.where ? h("small", {}, ` ${one.where}`) : null));
+  return h(
+    "section",
+    {},
+    h("h3", {}, counted(all.length, "warning")),
+    h("ul", { class: "news" }, ...rows),
+  );
+}
+
+on("jobs", draw);
+on("pane", draw);
