@@ -39,14 +39,11 @@ export const KINDS = {
 /** Whether what was spoken is being made into files. */
 const isMaking = () => Boolean(work.progress) && !["render", "starting"].includes(work.progress.phase);
 /** What runs, in words. */
-const atWhat = () =>
-  running.kind === "render" && isMaking() ? KINDS.export : (KINDS[running.kind] ?? running.kind);
-const SLOW = new Set(["render", "export", "retake", "audition", "hear"]);
 export const atWhat = () =>
   work.running.kind === "render" && isMaking()
     ? KINDS.export
     : (KINDS[work.running.kind] ?? work.running.kind);
-const SLOW = new Set(["render", "export", "retake", "audition"]);
+const SLOW = new Set(["render", "export", "retake", "audition", "hear"]);
 const isSlow = () => Boolean(work.running) && SLOW.has(work.running.kind);
 /** Whether what runs is being stopped until somebody resumes it. */
 export const isPausing = () => work.isPaused && Boolean(work.running?.pausable);
