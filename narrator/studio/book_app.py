@@ -37,8 +37,11 @@ class BookApp:
     def __init__(self, session: ProjectSession) -> None:
         """Raises StorageError if the list of guests is damaged."""
         self.session, self.jobs = session, Jobs(session)
-        self.guests = Guests(people.path_of(session.view.project))
-        self._people_routes = PeopleRoutes(session, self.guests)
+        # tells all pages, and ends those of people who are not welcome any more
+        self.guests = Guests(
+            people.path_of(session.view.project), lambda: session.events.send({"type": "people"})
+        )
+        self._people_routes = PeopleRoutes(self.guests)
         self._report = ReportRoutes(session)
         self._quick_voice = quick_voice = QuickVoice()
         self.hearing = HearingRoutes(session, self.jobs)

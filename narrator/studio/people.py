@@ -122,9 +122,9 @@ def path_of(project: Project) -> Path:
 class Guests:
     """The guests of a book."""
 
-    def __init__(self, path: Path) -> None:
-        """Raises StorageError."""
-        self._path, self._mutex = path, threading.Lock()
+    def __init__(self, path: Path, on_change: Callable[[], None] = lambda: None) -> None:
+        """`on_change` is called after each change. Raises StorageError."""
+        self._path, self._on_change, self._mutex = path, on_change, threading.Lock()
         self._list = files.load_work(
             path,
             _GuestList,
@@ -228,6 +228,7 @@ class Guests:
     def _save(self, guest_list: _GuestList) -> None:
         files.save_json(self._path, asdict(guest_list))
         self._list = guest_list
+        self._on_change()
 
 
 def _latest(hashes: tuple[str, ...], new: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from narrator.errors import UsageError
 from narrator.studio.people import Guest, Guests, LinkKeys, Rights
-from narrator.studio.session import NotFound, ProjectSession
+from narrator.studio.session import NotFound
 from narrator.web import bodies
 from narrator.web.listening import Endpoint
 
@@ -22,8 +22,8 @@ from narrator.web.listening import Endpoint
 class PeopleRoutes:
     """Routes that invite people to a book."""
 
-    def __init__(self, session: ProjectSession, guests: Guests) -> None:
-        self.session, self.guests = session, guests
+    def __init__(self, guests: Guests) -> None:
+        self.guests = guests
         self.keys: LinkKeys | None = None
         self.place: Endpoint | None = None
 
@@ -54,7 +54,6 @@ class PeopleRoutes:
         if rights not in list(Rights):
             raise UsageError("`rights` is listen or edit")
         guest, token = await run_in_threadpool(self.guests.invite, name, Rights(rights))
-        self._send_change()
         return JSONResponse({"guest": _guest_row(guest), **self._link_row(token)})
 
     async def revoke(self, request: Request) -> Response:
@@ -62,14 +61,12 @@ class PeopleRoutes:
         guest = await run_in_threadpool(self.guests.revoke, request.path_params["id"])
         if guest is None:
             raise NotFound("this guest was removed already")
-        self._send_change()
         return JSONResponse({})
 
     async def set_name(self, request: Request) -> Response:
         """Sets the owner's name on flags."""
         name = bodies.text_field(await bodies.read_json(request), "name", 1000)
         await run_in_threadpool(self.guests.set_owner_name, name)
-        self._send_change()
         return JSONResponse({"name": self.guests.owner_name})
 
     async def phone(self, request: Request) -> Response:
@@ -82,10 +79,6 @@ class PeopleRoutes:
         assert self.place is not None
         link = f"{self.place.network_url}?token={token}"
         return {"link": link, "qr": qr_picture(link)}
-
-    def _send_change(self) -> None:
-        """Tells all pages, and ends those of people who are not welcome any more."""
-        self.session.events.send({"type": "people"})
 
 
 def _guest_row(guest: Guest) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Run by `make pages`; `make test` leaves it out.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -536,6 +537,44 @@ def test_people_of_the_cast_are_renamed_merged_and_given_voices(
             page.locator("#undo").click()
             expect(page.locator("#said")).to_contain_text(f"Undone: {undone}")
         until(lambda: cast in manifest.read_text())
+
+
+def test_a_guest_listens_and_flags_until_removed(chromium: Browser, studio: Studio) -> None:
+    owner = studio.page
+    owner.locator("#to-people").press("Enter")
+    window = owner.locator("dialog")
+    owner.keyboard.type("Ann")
+    owner.keyboard.press("Enter")
+    link = window.get_by_label("Link", exact=True)
+    expect(window.get_by_role("status")).to_contain_text("A link for Ann")
+    context = chromium.new_context(base_url=owner.url.partition("#")[0])
+    with contextlib.closing(context):
+        page = context.new_page()
+        page.goto(link.input_value())
+        page.locator(".chunk").first.wait_for()
+        assert "token" not in page.url
+        assert page.get_by_role("tab").all_inner_texts() == ["Chunk", "Find", "Pickups"]
+        for gone in ("#to-people", "#to-render", "#voice"):
+            expect(page.locator(gone)).to_be_hidden()
+        for key in ("s", "d", "r", "e", "w", "v", "R", "c", "q", "m", "p"):
+            page.keyboard.press(key)
+        expect(page.locator("dialog")).to_have_count(0)
+        page.keyboard.press("j")
+        expect(page.locator("#pane-chunk .number")).to_have_text("1.2")
+        page.keyboard.press("f")
+        page.keyboard.type("too <b>slow</b>")
+        page.keyboard.press("Enter")
+        expect(page.locator("#pane-chunk .flags")).to_contain_text("too <b>slow</b>")
+        expect(page.locator("#errors > *")).to_have_count(0)
+
+        expect(window.locator(".guests")).to_contain_text("opened today in 1 browser")
+        studio.press("Escape", "l")
+        expect(owner.locator("#pane-lists .pickups")).to_contain_text("noted by Ann")
+        owner.locator("#to-people").press("Enter")
+        window.get_by_role("button", name="Remove Ann").press("Enter")
+        expect(window.locator(".guests")).to_contain_text("Nobody is invited yet")
+        expect(page.locator("#banner")).to_contain_text("ask who invited you")
+        studio.press("Escape")
 
 
 TALK = """\

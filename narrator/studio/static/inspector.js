@@ -1,13 +1,14 @@
 // The chosen chunk: what it says, how it came about, its takes, and what can be done about it.
 
-import { attempt, oneReading, review, speakAgain, tick } from "./actions.js";
-import { get } from "./api.js";
+import { act, attempt, flagging, oneReading, review, speakAgain, tick } from "./actions.js";
+import { get, post } from "./api.js";
 import { desk } from "./desk.js";
 import { byId, h, icon, refill } from "./dom.js";
 import { editWords, flag, sayItAs } from "./edits.js";
 import { waiting } from "./jobs.js";
 import { kept, keep } from "./kept.js";
 import { playFrom, isPlaying } from "./player.js";
+import { canEdit } from "./rights.js";
 import { heardNow } from "./samples.js";
 import { giveSpeaker } from "./speakers.js";
 import { choose, chosenChunk, colorOf, on, state } from "./store.js";
@@ -51,7 +52,7 @@ function draw() {
     head(chunk),
     told(chunk),
     doings(chunk),
-    desk(chunk, detail),
+    canEdit ? desk(chunk, detail) : null,
     flags(chunk),
     takes(chunk),
     origin(chunk),
@@ -135,9 +136,11 @@ function doings(chunk) {
       icon(picture),
       words,
     );
+  const group = { class: "doings", role: "group", "aria-label": `Chunk ${chunk.id}` };
+  if (!canEdit) return h("div", group, button("Flag", "flag", "f", () => flag()));
   return h(
     "div",
-    { class: "doings", role: "group", "aria-label": `Chunk ${chunk.id}` },
+    group,
     h(
       "span",
       { class: "joined" },
@@ -152,6 +155,7 @@ function doings(chunk) {
     ),
     button("Reviewed", "check", "r", () => review(false), {
       "aria-pressed": String(chunk.reviewed),
+      ...(chunk.reviewer ? { title: `Reviewed by ${chunk.reviewer} (r)` } : {}),
     }),
     button("Flag", "flag", "f", () => flag()),
     button("Edit words", "edit", "e", () => editWords()),
@@ -167,16 +171,31 @@ function flags(chunk) {
     const box = h("input", {
       type: "checkbox",
       checked: one.done,
+      disabled: !canEdit,
       "data-keep": `flag-${one.note}`,
       onchange: () => tick({ chunk: chunk.id, note: one.note }, box.checked),
     });
     return h(
       "li",
       { class: one.done ? "done" : "" },
-      h("label", {}, box, h("span", {}, one.note)),
+      h("label", {}, box, h("span", {}, one.note, one.who ? h("small", {}, one.who) : null)),
+      !canEdit && one.who === state.book.you.name ? takeBack(chunk, one) : null,
     );
   });
   return h("section", {}, h("h3", {}, "Flags"), h("ul", { class: "flags" }, ...rows));
+}
+
+/** For people who listen: a flag of their own is removed. */
+function takeBack(chunk, { note }) {
+  const flags = [{ chunk: chunk.id, note }];
+  const run = () => attempt(() => act(unflagging(flags), "The flag is taken back"));
+  return h("button", { class: "link", "data-keep": `back-${note}`, "aria-label": `Take back: ${note}`, onclick: run }, "Take back");
+}
+
+/** The opposite of a flag, to be undone like one. */
+function unflagging(flags) {
+  const { again } = flagging(flags, "");
+  return { what: "a flag was taken back", again: () => post("/api/flags/gone", { flags }), back: again };
 }
 
 function takes(chunk) {

@@ -23,6 +23,7 @@ import { closeError } from "./messages.js";
 import { closeOver, openSide, pane, showPane } from "./panes.js";
 import { changeRate, place, playFrom, seek, setRate, toggle } from "./player.js";
 import { focusProse } from "./prose.js";
+import { canEdit } from "./rights.js";
 import { giveSpeaker } from "./speakers.js";
 import { state } from "./store.js";
 import { clearStretch, extendStretch } from "./stretch.js";
@@ -30,8 +31,14 @@ import { compareTakes, hearKey, pinHeard, unpinHeard } from "./takes.js";
 import { seconds } from "./words.js";
 import { zoom } from "./wave.js";
 
+/** The first keys of rows for people who listen and flag: they have no others. */
+const LISTENING = new Set([
+  ..."[zng/ofuil?.",
+  ...["Space", "Enter", "ArrowLeft", "ArrowDown", "ArrowUp", "1…9", "Escape"],
+]);
+
 /** @type {[string, [string, string[], (event: KeyboardEvent) => unknown][]][]} */
-const TABLE = [
+const ALL_KEYS = [
   [
     "Listen",
     [
@@ -117,6 +124,11 @@ const TABLE = [
     ],
   ],
 ];
+
+const TABLE = ALL_KEYS.map(([title, rows]) => [
+  title,
+  rows.filter(([, keys]) => canEdit || LISTENING.has(keys[0])),
+]);
 
 /** Keys of the panel of doubtful quotations, while it is shown. @type {[string, string[]][]} */
 const DOUBT_ROWS = [
@@ -253,7 +265,7 @@ const shown = (key) =>
   ({ ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc" })[key] ?? key;
 
 function showKeys() {
-  const groups = [...TABLE, ["Who says it", DOUBT_ROWS]].map(([title, rows]) =>
+  const groups = [...TABLE, ...(canEdit ? [["Who says it", DOUBT_ROWS]] : [])].map(([title, rows]) =>
     h(
       "section",
       {},

@@ -3,9 +3,12 @@
 
 import { byId } from "./dom.js";
 import { keep, kept } from "./kept.js";
+import { canEdit } from "./rights.js";
 import { emit } from "./store.js";
 
-const tabs = [...document.querySelectorAll("[role=tab]")];
+const tabs = [...document.querySelectorAll("[role=tab]")].filter(
+  (tab) => canEdit || "listens" in tab.dataset,
+);
 const side = byId("side");
 const nav = byId("nav");
 let current = "";
@@ -103,4 +106,4 @@ nav.addEventListener("click", (event) => {
 });
 
 const first = kept("pane", "chunk");
-showPane(byId(`pane-${first}`) ? first : "chunk", { focus: false, reveal: false });
+showPane(tabs.some((tab) => tab.dataset.pane === first) ? first : "chunk", { focus: false, reveal: false });

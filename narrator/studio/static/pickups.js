@@ -9,6 +9,7 @@ import { flag } from "./edits.js";
 import { goTo } from "./loading.js";
 import { complain, say } from "./messages.js";
 import { pane } from "./panes.js";
+import { canEdit } from "./rights.js";
 import { on, state } from "./store.js";
 import { counted, shortened } from "./words.js";
 
@@ -25,10 +26,10 @@ const words = h("input", {
   oninput: () => draw(),
 });
 const filter = (label) => h("select", { "aria-label": label, onchange: () => draw() });
-const [speaker, chapter, which] = [filter("Speaker"), filter("Chapter"), filter("Done or not")];
+const [speaker, chapter, which, who] = ["Speaker", "Chapter", "Done or not", "Noted by"].map(filter);
 const count = h("p", { class: "note", role: "status" });
 const list = h("div", {});
-const filters = h("div", { class: "find-form", role: "search" }, words, h("div", { class: "row" }, which, chapter, speaker));
+const filters = h("div", { class: "find-form", role: "search" }, words, h("div", { class: "row wrap" }, which, chapter, speaker, who));
 fill(box, buttons, filters, count, list);
 
 const DONE = [
@@ -57,16 +58,15 @@ function isShown(one) {
   return (
     (which.value === "all" || one.done === (which.value === "done")) &&
     (!speaker.value || one.speaker === speaker.value) &&
+    (!who.value || one.who === who.value) &&
     (!chapter.value || one.chapter === chapter.value) &&
     plain(`${one.note}\n${one.text}`).includes(plain(words.value.trim()))
   );
 }
 
-function draw() {
-  const number = state.chapter?.number ?? 1;
-  refill(
-    buttons,
-    h("button", { "data-keep": "add", onclick: () => flag() }, icon("flag"), "Flag this sentence"),
+/** Lists from other people, and for them. @param {number} number of the open chapter */
+function lists(number) {
+  return [
     h("button", { "data-keep": "import", onclick: importList }, icon("clip"), "Import"),
     h("a", { class: "button", href: addressOf("/pickups.csv"), download: true }, "CSV"),
     h(
@@ -79,11 +79,22 @@ function draw() {
       { class: "button", href: addressOf(`/labels/${number}.txt`), download: true },
       `Labels of chapter ${number}`,
     ),
+  ];
+}
+
+function draw() {
+  const number = state.chapter?.number ?? 1;
+  refill(
+    buttons,
+    h("button", { "data-keep": "add", onclick: () => flag() }, icon("flag"), "Flag this sentence"),
+    ...(canEdit ? lists(number) : []),
   );
   const titles = new Map(state.book?.chapters.map((one) => [String(one.number), one.title]));
   offer(which, DONE);
   offer(chapter, [["", "Any chapter"], ...different("chapter").map((one) => [one, `${one}. ${shortened(titles.get(one) ?? "", 30)}`])]);
   offer(speaker, [["", "Any speaker"], ...different("speaker").map((one) => [one, one])]);
+  offer(who, [["", "Noted by anybody"], ...different("who").map((one) => [one, one])]);
+  who.hidden = !different("who").length;
   filters.hidden = !rows.length;
   const shown = rows.filter(isShown);
   const done = rows.filter((one) => one.done).length;
@@ -102,7 +113,7 @@ function row(one) {
     checked: one.done,
     "aria-label": `Done: ${one.note}`,
     "data-keep": `done-${one.chunk}-${one.note}`,
-    disabled: one.is_lost,
+    disabled: one.is_lost || !canEdit,
     onchange: () => tick(one, box.checked).then(load),
   });
   const time = (one.time ?? "").replace(/\.\d+$/, "");
@@ -129,6 +140,7 @@ function row(one) {
             ),
         time ? ` · ${time}` : "",
         ` · ${one.speaker}`,
+        one.who ? ` · noted by ${one.who}` : "",
       ),
       h("p", { class: "what" }, one.note),
       h("p", { class: "text" }, shortened(one.text, 100)),

@@ -1,7 +1,7 @@
 // What the page knows, and who wants to hear of changes. Asks nothing of the server, draws nothing.
 
 /**
- * @typedef {{ note: string, done: boolean }} Flag
+ * @typedef {{ note: string, done: boolean, who?: string }} Flag
  * @typedef {{
  *   id: string, key: string, speakers: string[], style: string, text: string, heading: number,
  *   paragraph: number, scene: number, source: string, start: number | null, stop: number | null,

@@ -16,8 +16,10 @@ import { keptPlace } from "./kept.js";
 import { loadBook, openChapter } from "./loading.js";
 import "./look.js";
 import "./lexicon.js";
+import "./people.js";
 import "./pickups.js";
 import { playFrom } from "./player.js";
+import { canEdit, isOwner } from "./rights.js";
 import { choose, on, state } from "./store.js";
 import { focusProse, onActivate } from "./prose.js";
 import { giveSpeaker } from "./speakers.js";
@@ -69,7 +71,7 @@ on("book", () => {
   history.replaceState(null, "", `#${number}`);
   const time = there?.chunk || number !== before.chapter ? undefined : before.time;
   openChapter(number, { chunk, time }).then(focusProse);
-  loadDoubts();
+  if (canEdit) loadDoubts();
 });
 
 function title() {
@@ -102,9 +104,12 @@ byId("redo").addEventListener("click", redo);
 // -- the connection --------------------------------------------------------------------------------
 
 const LINKS = {
-  gone: "The studio's server is gone. Start it again, with `narrator studio`, and open the link that it shows.",
-  locked:
-    "The studio does not know this browser any more: open the link again that the terminal shows.",
+  gone: isOwner
+    ? "The studio's server is gone. Start it again, with `narrator studio`, and open the link that it shows."
+    : "The studio cannot be reached: it may be closed. The page goes on by itself once it is there.",
+  locked: isOwner
+    ? "The studio does not know this browser any more: open the link again that the terminal shows."
+    : "The studio does not know this browser any more: ask who invited you for a new link.",
 };
 on("link", (link) => {
   const banner = byId("banner");

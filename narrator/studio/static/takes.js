@@ -7,6 +7,7 @@ import { compare } from "./compare.js";
 import { fill, h, icon } from "./dom.js";
 import { heardNow, playUrl, share, stop } from "./samples.js";
 import { say } from "./messages.js";
+import { canEdit } from "./rights.js";
 import { chosenChunk, on } from "./store.js";
 import { shortened } from "./words.js";
 
@@ -35,7 +36,7 @@ export function list(chunk, ofChunk) {
     "div",
     { class: "takes" },
     tries.length ? own : h("p", { class: "empty" }, "Not spoken yet."),
-    h(
+    canEdit && h(
       "div",
       { class: "row wrap" },
       h(
@@ -155,7 +156,7 @@ function row(one, voice) {
       play,
       !voice && one.number < 10 ? h("kbd", {}, one.number) : null,
       picture,
-      voice || one.whole === false ? null : keepIt,
+      voice || one.whole === false || !canEdit ? null : keepIt,
     ),
     h("p", { class: "figures" }, figures(one)),
     one.faults.length ? h("p", { class: "faults" }, one.faults.join("; ")) : null,
